@@ -20,6 +20,7 @@ import type { SettingsInForce } from './settings-in-force.ts';
 export interface AdministeredParts {
   readonly accounting: Pick<Accounting, 'admin' | 'drains' | 'today'>;
   readonly adminTokens: AdminParts['adminTokens'];
+  readonly changes: AdminParts['changes'];
   readonly principals: Principals;
   readonly health: RouteHealth;
   readonly settings: SettingsInForce;
@@ -40,6 +41,7 @@ export function createAdminParts(parts: AdministeredParts): AdminParts {
     ...parts.people,
     ...accounting.admin,
     adminTokens: parts.adminTokens,
+    changes: parts.changes,
     principals,
     health,
     drains: accounting.drains,

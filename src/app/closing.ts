@@ -7,6 +7,7 @@ import { closeServer } from '../http/listening.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Accounting } from './accounting.ts';
 import type { AdminTokens } from './admin-tokens.ts';
+import type { Changes } from './changes.ts';
 import type { Maintenance } from './maintenance.ts';
 import type { RequestObservers } from './request-observers.ts';
 import type { ServedMetrics } from './served-metrics.ts';
@@ -17,6 +18,7 @@ export interface ClosedParts {
   readonly accounting: Accounting;
   readonly adminTokens: Pick<AdminTokens, 'stop'>;
   readonly admissionQueue: AdmissionQueue;
+  readonly changes: Pick<Changes, 'stop'>;
   readonly database: Database;
   readonly logger: Logger;
   readonly maintenance: Maintenance;
@@ -61,6 +63,7 @@ export async function closeParts(parts: ClosedParts): Promise<void> {
   await accounting.drains.close();
   await accounting.keyUses.stop();
   await parts.adminTokens.stop();
+  await parts.changes.stop();
   accounting.questions.stop();
   await parts.servedMetrics.close();
   await database.close();

@@ -43,6 +43,7 @@ import { createAdminTokens } from './admin-tokens.ts';
 import { setBodyBudgets } from './body-limits.ts';
 import { logBreakers } from './breaker-log.ts';
 import { logChange } from './change-log.ts';
+import { createChanges } from './changes.ts';
 import { closeParts } from './closing.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { housekeepingTasks } from './housekeeping.ts';
@@ -140,6 +141,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     },
     logBreakers(logger),
   );
+  const changes = createChanges({ database, nodeId, clock, ids, logger });
   const spoolDirectory = join(config.database.dataDir, 'spool');
   const maintenance = createMaintenance({
     tasks: [
@@ -148,6 +150,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         testDatabaseClock,
         ...accounting.housekeeping,
         refusalsKeptDays: () => settings.current.config.refusals.keepDays,
+        changes: changes.housekeeping,
+        changesKeptDays: () => settings.current.config.changes.keepDays,
         setBodyBudgets: updateBodyBudgets,
       }),
       ...peopleHousekeeping(database, clock),
@@ -257,12 +261,14 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const watch: ManagementWatch = {
     addresses,
     brake,
+    changes: changes.log,
     onChange: logChange(logger),
     checksAnswers: options.checksAnswers ?? false,
   };
   const adminParts = createAdminParts({
     accounting,
     adminTokens: adminTokens.store,
+    changes: changes.store,
     principals,
     health,
     settings,
@@ -317,6 +323,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     },
     callsWaiting: (accountId) => admissionQueue.waiting(accountId),
     reload(next) {
+      changes.configurationChanged(settings.current.config, next);
       settings.change(next);
       void updateBodyBudgets();
       publicCatalog = createPublicCatalog(next, published, clock);
@@ -338,6 +345,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         app,
         accounting,
         adminTokens,
+        changes,
         admissionQueue,
         database,
         logger,

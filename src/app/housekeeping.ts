@@ -7,6 +7,7 @@ import type { ContinuationKeyStore } from '../accounting/settlement/continuation
 import { oldestContinuationKey } from '../accounting/settlement/continuation-keys.ts';
 import type { StoredResponseStore } from '../accounting/settlement/stored-response-store.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { ChangesStore } from '../people/changes-store.ts';
 import type { HousekeepingTask } from './maintenance.ts';
 
 export interface HousekeepingParts {
@@ -23,6 +24,9 @@ export interface HousekeepingParts {
   readonly refusals: Pick<RefusalsStore, 'deleteBefore'>;
   /** For how many days refusals are kept. */
   readonly refusalsKeptDays: () => number;
+  readonly changes: Pick<ChangesStore, 'deleteBefore'>;
+  /** For how many days rows of the change log are kept. */
+  readonly changesKeptDays: () => number;
   /** Sets the budgets of bodies by the memory and disk that are available now. */
   readonly setBodyBudgets: () => Promise<void>;
 }
@@ -51,6 +55,10 @@ export function housekeepingTasks(parts: HousekeepingParts): HousekeepingTask[] 
     {
       name: 'refusals',
       run: (signal) => parts.refusals.deleteBefore(clock.nowMs() - parts.refusalsKeptDays() * DAY_MS, signal),
+    },
+    {
+      name: 'change log',
+      run: (signal) => parts.changes.deleteBefore(clock.nowMs() - parts.changesKeptDays() * DAY_MS, signal),
     },
     { name: 'nodes that are gone', run: () => nodes.forget() },
     { name: 'indexes of call records', run: (signal) => parts.callIndexes.build(signal) },

@@ -37,6 +37,8 @@ import { systemClock } from '../lib/clock.ts';
 import { createIds } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createAdminTokensStore } from '../people/admin-tokens-store.ts';
+import { createChangeLog } from '../people/change-log.ts';
+import { createChangesStore } from '../people/changes-store.ts';
 import { createCatalog } from '../providers/catalog/catalog.ts';
 import { createRouteHealth } from '../providers/routing/health.ts';
 import { auditPace } from './audit-pace.ts';
@@ -51,6 +53,7 @@ export interface LocalAdmin {
  * The admin API for a command that opens the database itself: stores and endpoints, called without a socket. It does no
  * maintenance and no recovery: schema, partitions, old rows and calls of dead nodes stay as they are.
  *
+ * @param localUser who is at the command line, for the change log.
  * @param database an open database with the schema of this program; `close` leaves it open.
  */
 export function createLocalAdmin(
@@ -58,6 +61,7 @@ export function createLocalAdmin(
   database: Database,
   logger: Logger,
   configLoads = new ConfigLoads(null, {}, systemClock),
+  localUser: string | null = null,
 ): LocalAdmin {
   const clock = systemClock;
   const ids = createIds(clock);
@@ -74,6 +78,7 @@ export function createLocalAdmin(
   });
   const subscriptions = createSubscriptionStore(database);
   const drainStore = createDrainStore(database);
+  const changes = createChangesStore(database);
   const token = randomBytes(24).toString('base64url');
   const { failures, probeAfter } = config.routing.breaker;
   const limits = { addresses: createClientAddresses([]), brake: new RefusalBrake(() => performance.now()) };
@@ -92,6 +97,7 @@ export function createLocalAdmin(
       ...people,
       accounts: createAccountStore(database),
       adminTokens: createAdminTokensStore(database),
+      changes,
       ledger: createLedgerStore(database),
       calls: createCallsStore(database),
       refusals: createRefusalsStore(database),
@@ -135,7 +141,12 @@ export function createLocalAdmin(
     },
     createGuard({ tokens: [token], localToken: token, readers: [] }, limits),
     // The operator is at this terminal.
-    { ...limits, onChange: () => undefined, checksAnswers: false },
+    {
+      ...limits,
+      changes: createChangeLog({ store: changes, clock, ids, logger }),
+      onChange: () => undefined,
+      checksAnswers: false,
+    },
   );
-  return { client: localAdminClient(app, token), close: () => app.close() };
+  return { client: localAdminClient(app, token, localUser), close: () => app.close() };
 }

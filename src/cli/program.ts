@@ -13,6 +13,7 @@ import { accountImportCommand } from './account-import.ts';
 import { accountMemberCommands } from './account-member.ts';
 import { auditCommand } from './audit.ts';
 import { callsCommand } from './calls.ts';
+import { changesCommand } from './changes.ts';
 import type { Action, AdminWork, GlobalFlags } from './command.ts';
 import { CliError, type CliProcess, type CommandKit, UsageError } from './command.ts';
 import { configCommands } from './config.ts';
@@ -91,6 +92,7 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
   providerCommands(program, kit);
   callsCommand(program, kit);
   refusalsCommand(program, kit);
+  changesCommand(program, kit);
   usageCommand(program, kit);
   statementCommand(program, kit);
   tokenCommands(program, kit);
@@ -215,6 +217,7 @@ People and money, beside a gateway that runs or without one:
   faregate usage --group-by model --from 2026-11-01
   faregate statement --account alice --month 2026-10
   faregate token create grafana --role auditor     for a program that reads the admin API or /metrics
+  faregate changes --account alice                 who changed it?
   faregate audit
 
 Backups, and the way to PostgreSQL:

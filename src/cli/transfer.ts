@@ -8,14 +8,21 @@ import { EXPORTED_TABLES } from '../accounting/transfer/tables.ts';
 import { streamFromGateway } from '../api/admin/client.ts';
 import { EXPORT_PATH } from '../api/admin/export.ts';
 import type { Environment } from '../config/load.ts';
+import type { Database } from '../db/database.ts';
 import { migrate, schemaVersion } from '../db/migrate.ts';
 import { type DatabaseLocation, describeDatabase } from '../db/open.ts';
 import { systemClock } from '../lib/clock.ts';
+import { createIds } from '../lib/ids.ts';
+import type { Logger } from '../lib/logger.ts';
 import { escapeText } from '../lib/plain-text.ts';
 import { formatYuan } from '../lib/yuan.ts';
+import { changeElsewhere } from '../people/change.ts';
+import { createChangeLog } from '../people/change-log.ts';
+import { createChangesStore } from '../people/changes-store.ts';
 import { CliError, type CliProcess, type CommandKit } from './command.ts';
 import { loadForBooks } from './environment.ts';
 import { readExport, STANDARD, type Written, writeExport } from './export-file.ts';
+import { localUserName } from './local-user.ts';
 import { createLogger } from './logger.ts';
 import type { Output } from './output.ts';
 import { renderTable } from './output.ts';
@@ -129,7 +136,8 @@ async function importFrom(
   environment: Environment,
   process: CliProcess,
 ): Promise<Imported> {
-  const database = await openOrCreateOwnDatabase(location, createLogger(quiet(environment)), sayWaiting(process));
+  const logger = createLogger(quiet(environment));
+  const database = await openOrCreateOwnDatabase(location, logger, sayWaiting(process));
   const progress = createProgress(process);
   try {
     process.writeError(`database: ${escapeText(await describeDatabase(location))}\n`);
@@ -137,11 +145,21 @@ async function importFrom(
     const store = createImportStore(database);
     const onProgress = ({ accounts, of }: { accounts: number; of: number }): void =>
       progress.show(`${accounts} of ${of} accounts`);
-    return await importDatabase(readExport(file, process), { store, schema: schemaVersion(), onProgress });
+    const imported = await importDatabase(readExport(file, process), { store, schema: schemaVersion(), onProgress });
+    await noteImport(database, imported, logger);
+    return imported;
   } finally {
     progress.end();
     await database.close();
   }
+}
+
+/** Records the import in the change log of the new database, which has that of the old one by then. */
+async function noteImport(database: Database, { end, head }: Imported, logger: Logger): Promise<void> {
+  const ids = createIds(systemClock);
+  const log = createChangeLog({ store: createChangesStore(database), clock: systemClock, ids, logger });
+  const change = changeElsewhere('command_line', 'db.import', 'database', head.identity, localUserName());
+  await log.note(change, { accounts: end.accounts, exportedAt: head.exportedAt });
 }
 
 const ACCOUNT_END = Buffer.from('{"account_end":');

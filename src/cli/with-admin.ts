@@ -7,6 +7,7 @@ import { systemClock } from '../lib/clock.ts';
 import { escapeText } from '../lib/plain-text.ts';
 import { CliError, type CliProcess, type GlobalFlags, UsageError } from './command.ts';
 import { findConfigSource, loadForBooks, readAdminToken } from './environment.ts';
+import { localUserName } from './local-user.ts';
 import { createLogger } from './logger.ts';
 import { findServingGateway, openBooks, type ServingGateway } from './own-database.ts';
 
@@ -50,14 +51,14 @@ export async function withAdmin<Result>(
   if ('gateway' in books) {
     const { url, adminToken } = books.gateway;
     printDatabase(`${name}, through the gateway on ${url}`);
-    return work(remoteAdminClient(url, adminToken));
+    return work(remoteAdminClient(url, adminToken, localUserName()));
   }
   const { database } = books;
   try {
     const { createLocalAdmin } = await import('../app/local-admin.ts');
     const { file, overrides } = findConfigSource(flags, environment);
     const loads = new ConfigLoads(file, overrides, systemClock);
-    const admin = createLocalAdmin(config, database, logger, loads);
+    const admin = createLocalAdmin(config, database, logger, loads, localUserName());
     printDatabase(name);
     try {
       return await work(admin.client);
@@ -70,7 +71,7 @@ export async function withAdmin<Result>(
 }
 
 export function askGateway({ url, adminToken }: ServingGateway): AdminClient {
-  return remoteAdminClient(url, adminToken);
+  return remoteAdminClient(url, adminToken, localUserName());
 }
 
 /**

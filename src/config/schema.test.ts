@@ -91,6 +91,7 @@ describe('the schema', () => {
       log: { requests: 'all' },
       refusals: { keepDays: 30 },
       people: { sessionIdle: 7 * 86_400_000, sessionMax: 30 * 86_400_000 },
+      changes: { keepDays: 400 },
       database: { url: '', dataDir: './data' },
       limits: { requestsPerMinute: 600, models: { 'acme-large': { tokensPerMinute: 200_000 } } },
       billing: { dailySpendCapYuan: 500_000_000_000n, timezone: 'Asia/Shanghai', onClientAbort: 'cancel' },

@@ -133,6 +133,11 @@ const people = section({
   sessionMax: longDurationMs.default(30 * 86_400_000),
 });
 
+const changes = section({
+  /** For how many days rows of the change log are kept. */
+  keepDays: wholeNumber(1, 36_500).default(400),
+});
+
 const routing = section({
   /** When a route is taken out of service, and when it is tried again. */
   breaker: section({
@@ -323,6 +328,7 @@ export const configSchema = section({
   log: log.prefault({}),
   refusals: refusals.prefault({}),
   people: people.prefault({}),
+  changes: changes.prefault({}),
   tracing: tracing.optional(),
   providers: named('providers', provider).default({}),
   models: named('models', model).default({}),

@@ -110,6 +110,10 @@ people:
   #sessionIdle: 7d
   #sessionMax: 30d
 
+changes:
+  # For how many days it is kept who changed what through the admin API, the account API and the command line.
+  #keepDays: 400
+
 # Spans of calls, sent to an OpenTelemetry collector by OTLP over HTTP: docs/tracing.md. Needs packages that are not
 # installed by default; without this section nothing of it is loaded.
 # tracing:                              # restart

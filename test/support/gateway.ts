@@ -20,8 +20,11 @@ import { CANARIES, searchLogs } from './canaries.ts';
 import { createTestDatabase, type Engine, type TestDatabase, usualEngine } from './database.ts';
 import { type ObservedDatabase, observeDatabase } from './observed-database.ts';
 import { type ScriptedProvider, startProvider } from './provider.ts';
+import { foundInChanges, secretsIn } from './shown-secrets.ts';
 
 export const ADMIN_TOKEN = 'test-admin-token';
+/** The token of the command line on the machine of a test gateway. */
+export const LOCAL_TOKEN = 'test-local-token-1';
 
 /** A real gateway on loopback, with a scripted provider behind it. */
 export interface TestGateway {
@@ -42,7 +45,7 @@ export interface TestGateway {
   /** Sends a request to the admin API; returns status and body. */
   admin(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<AdminAnswer>;
   /**
-   * Stops everything and fails if a reservation was left behind, an invariant of the ledger is broken, or a log had a key, a
+   * Stops everything and fails if a reservation was left behind, an invariant of the ledger is broken, the change log has a secret, or a log had a key, a
    * credential, a prompt or an answer in it.
    */
   stop(): Promise<void>;
@@ -225,8 +228,8 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     config,
     database: observed.database,
     logger: logs.logger,
-    adminTokens: options.localToken === undefined ? [ADMIN_TOKEN] : [ADMIN_TOKEN, options.localToken],
-    ...(options.localToken === undefined ? {} : { localToken: options.localToken }),
+    adminTokens: [ADMIN_TOKEN, options.localToken ?? LOCAL_TOKEN],
+    localToken: options.localToken ?? LOCAL_TOKEN,
     ...(options.clock === undefined ? {} : { clock: options.clock }),
     ...(options.isDatabaseClockReal ? {} : { testDatabaseClock: options.clock }),
     ...(options.monotonicMs === undefined ? {} : { monotonicMs: options.monotonicMs }),
@@ -241,6 +244,8 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     timing: { patienceMs: PATIENT_MS, questionMs: PATIENT_MS, ...options.timing },
   });
   const url = await gateway.listen();
+  /** What answers of the admin API have shown, and the change log must not have. */
+  const shownSecrets: string[] = [];
 
   async function admin(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
     const response = await fetch(`${url}/admin/v1${path}`, {
@@ -253,7 +258,9 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await response.text();
-    return { status: response.status, body: text === '' ? null : JSON.parse(text) };
+    const answer = { status: response.status, body: text === '' ? null : JSON.parse(text) };
+    if (response.ok) shownSecrets.push(...secretsIn(answer.body));
+    return answer;
   }
 
   return {
@@ -299,6 +306,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
           text: 'select count(*) as n from reservations',
         });
         assert.equal(left?.n, 0n, 'reservations were left behind');
+        assert.deepEqual(await foundInChanges(database, shownSecrets), [], 'the change log has secrets');
       } finally {
         await gateway.close();
         await provider.close();

@@ -89,6 +89,12 @@ const sliceUsers: Statement = {
 from users t where t.id > $2::text order by t.id limit ${SLICE_ROWS}`,
 };
 
+/** Plan: primary key. */
+const sliceChanges: Statement = {
+  name: 'export.slice-changes',
+  text: `select row_to_json(t)::text as row, t.id as key_0 from changes t where t.id > $1::text order by t.id limit ${SLICE_ROWS}`,
+};
+
 /** Those of accounts up to one. Plan: primary key. */
 const sliceAccountRequests: Statement = {
   name: 'export.slice-account_requests',
@@ -121,6 +127,7 @@ export interface ExportReader {
   adminTokens(): AsyncIterable<readonly ExportedRow[]>;
   /** With their memberships, a list in JSON, in the accounts up to this one. */
   users(lastAccountId: string): AsyncIterable<readonly (ExportedRow & { readonly memberships: string })[]>;
+  changes(): AsyncIterable<readonly ExportedRow[]>;
   close(): Promise<void>;
 }
 
@@ -189,6 +196,7 @@ function createReader(reader: SnapshotReader, sizes: ExportSizes): ExportReader 
     routeDrains: () => slices(sliceRouteDrains, ['', '', '']),
     adminTokens: () => slices(sliceAdminTokens, ['']),
     users: (lastAccountId) => slices(sliceUsers, [''], [lastAccountId]),
+    changes: () => slices(sliceChanges, ['']),
     close: () => reader.close(),
   };
 }

@@ -57,6 +57,7 @@ export async function* exportDatabase({ store, schema, clock }: ExportParts): As
           lines.row('memberships', JSON.stringify(membership));
       }
     }
+    yield* rowsOf('changes', reader.changes(), lines);
     yield* lines.take();
     lines.control('end', lines.end);
     yield* lines.take();

@@ -23,6 +23,7 @@ export const EXPORTED_TABLES = [
   'admin_tokens',
   'users',
   'memberships',
+  'changes',
 ] as const;
 
 export type ExportedTable = (typeof EXPORTED_TABLES)[number];

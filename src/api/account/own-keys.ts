@@ -80,6 +80,7 @@ export function ownKeyEndpoints(parts: KeyAdminParts): AccountEndpoint[] {
     accountEndpoint({
       method: 'PATCH',
       path: '/keys/:id',
+      subject: keys.subject,
       resource: 'key',
       summary: 'Limit what a key may use',
       needs: 'owner',
@@ -90,6 +91,7 @@ export function ownKeyEndpoints(parts: KeyAdminParts): AccountEndpoint[] {
     accountEndpoint({
       method: 'POST',
       path: '/keys/:id/replacement',
+      subject: keys.subject,
       resource: 'key',
       status: 201,
       summary: 'Replace a key by a new one that may do the same; the old one is valid for a chosen time still',
@@ -106,6 +108,7 @@ export function ownKeyEndpoints(parts: KeyAdminParts): AccountEndpoint[] {
     accountEndpoint({
       method: 'DELETE',
       path: '/keys/:id',
+      subject: keys.subject,
       resource: 'key',
       status: 204,
       summary: 'Revoke a key',

@@ -154,6 +154,7 @@ export function accountEndpoints(parts: AccountAdminParts): AdminEndpoint[] {
     adminEndpoint({
       method: 'PATCH',
       path: '/accounts/:id',
+      subject: { kind: 'account', read },
       summary: 'Change an account',
       body: accountChange,
       answer: accountAnswer,

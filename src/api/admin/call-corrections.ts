@@ -8,7 +8,7 @@ import type { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import { yuan } from '../management/answer-fields.ts';
-import { conflict, notFound, unprocessable } from '../management/endpoint.ts';
+import { type ChangeSubject, conflict, notFound, unprocessable } from '../management/endpoint.ts';
 import { callAnswer } from './call-wire.ts';
 import { type CallAdminParts, readCall } from './calls.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
@@ -52,10 +52,12 @@ const refundAnswer = z
 /** Corrections of calls by operators: unresolved ones are settled by hand, charges refunded. */
 export function callCorrectionEndpoints(parts: CallCorrectionParts): AdminEndpoint[] {
   const { refunds, resolutions, clock, databaseNowMs, localTime } = parts;
+  const subject: ChangeSubject = { kind: 'call', read: (id) => readCall(parts, id) };
   return [
     adminEndpoint({
       method: 'POST',
       path: '/calls/:id/resolution',
+      subject,
       summary: 'Settle an unresolved call by hand: charge it, count its tokens on its plan, or release it',
       body: resolution,
       isRepeatable: true,
@@ -91,6 +93,7 @@ export function callCorrectionEndpoints(parts: CallCorrectionParts): AdminEndpoi
     adminEndpoint({
       method: 'POST',
       path: '/calls/:id/refunds',
+      subject,
       status: 201,
       summary: 'Give the charge of a call back, or a part of it; never more than the charge in all',
       body: refund,

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { isRecord, parseJson } from '../../lib/json.ts';
+import { localUserHeader } from '../management/local-user.ts';
 import { ADMIN_PREFIX } from './register.ts';
 
 /**
@@ -50,10 +51,16 @@ type Transport = (request: RawRequest) => Promise<RawAnswer>;
 /** @throws AdminClientError */
 type StreamTransport = (path: string) => Promise<AsyncIterable<Uint8Array | string>>;
 
-function createClient(token: string, transport: Transport, stream: StreamTransport): AdminClient {
+function createClient(
+  token: string,
+  localUser: string | null,
+  transport: Transport,
+  stream: StreamTransport,
+): AdminClient {
   async function send(method: string, path: string, body?: object, idempotencyKey?: string): Promise<RawAnswer> {
     const headers = {
       authorization: `Bearer ${token}`,
+      ...localUserHeader(localUser),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
     };
@@ -94,8 +101,8 @@ function toClientError({ status, text }: RawAnswer): AdminClientError {
   });
 }
 
-/** A client of the gateway that runs at `url`. */
-export function remoteAdminClient(url: string, token: string): AdminClient {
+/** A client of the gateway that runs at `url`. `localUser`: who is at the command line, which counts with the local token alone. */
+export function remoteAdminClient(url: string, token: string, localUser: string | null = null): AdminClient {
   const transport: Transport = async ({ url: path, body, ...request }) => {
     let response: Response;
     try {
@@ -105,7 +112,7 @@ export function remoteAdminClient(url: string, token: string): AdminClient {
     }
     return { status: response.status, text: await response.text() };
   };
-  return createClient(token, transport, (path) => streamFromGateway(url, token, path));
+  return createClient(token, localUser, transport, (path) => streamFromGateway(url, token, path));
 }
 
 /**
@@ -135,7 +142,7 @@ async function* readBody(body: ReadableStream<Uint8Array>, url: string): AsyncIt
 }
 
 /** A client of an admin API in this process. */
-export function localAdminClient(app: FastifyInstance, token: string): AdminClient {
+export function localAdminClient(app: FastifyInstance, token: string, localUser: string | null = null): AdminClient {
   const transport: Transport = async ({ method, url, headers, body }) => {
     const response = await app.inject({
       method: method as 'GET',
@@ -145,7 +152,7 @@ export function localAdminClient(app: FastifyInstance, token: string): AdminClie
     });
     return { status: response.statusCode, text: response.body };
   };
-  return createClient(token, transport, async (path) => {
+  return createClient(token, localUser, transport, async (path) => {
     const headers = { authorization: `Bearer ${token}` };
     const response = await app.inject({ method: 'GET', url: ADMIN_PREFIX + path, headers, payloadAsStream: true });
     const body = response.stream() as AsyncIterable<Uint8Array>;

@@ -144,6 +144,15 @@ export function keyKeeper(parts: KeyAdminParts) {
       );
     },
 
+    /** What the change log shows of a key. */
+    subject: {
+      kind: 'key',
+      async read(id: string) {
+        const key = await accounts.findKey(id);
+        return key && (await withLimits(key.accountId, [key]))[0]!;
+      },
+    },
+
     async change(id: string, body: KeyChangeBody) {
       const key = await requireKey(id);
       // Checked before anything is changed.

@@ -21,6 +21,7 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
     adminEndpoint({
       method: 'POST',
       path: '/accounts/:id/keys',
+      subject: { kind: 'key', isMadeInAccount: true },
       status: 201,
       summary: 'Create an API key; its text is never shown again',
       body: newKey,
@@ -44,6 +45,7 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
     adminEndpoint({
       method: 'PATCH',
       path: '/keys/:id',
+      subject: keys.subject,
       summary:
         'Limit what a key may use: budgets, calls of a day and at the same time, requests and tokens a minute, models, client networks',
       body: keyChange,
@@ -53,6 +55,7 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
     adminEndpoint({
       method: 'POST',
       path: '/keys/:id/replacement',
+      subject: keys.subject,
       status: 201,
       summary: 'Replace a key by a new one that may do the same; the old one is valid for a chosen time still',
       body: replacement,
@@ -62,6 +65,7 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
     adminEndpoint({
       method: 'DELETE',
       path: '/keys/:id',
+      subject: keys.subject,
       status: 204,
       summary: 'Revoke a key',
       answer: null,

@@ -4,7 +4,7 @@ import { invalidRequest } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import { pageOf, yuan } from '../management/answer-fields.ts';
-import { conflict, notFound, unprocessable } from '../management/endpoint.ts';
+import { type ChangeSubject, conflict, notFound, unprocessable } from '../management/endpoint.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 import {
   amountYuan,
@@ -61,10 +61,20 @@ export function ledgerEndpoints({ ledger, clock, today }: LedgerAdminParts): Adm
     }
   }
 
+  /** The change log shows the balance on both sides of an entry, and the entry itself. */
+  const balance: ChangeSubject = {
+    kind: 'account',
+    async read(id) {
+      const found = (await ledger.findBalances([id], today())).get(id);
+      return found === undefined ? null : { balanceYuan: formatYuan(found.balanceNano) };
+    },
+  };
+
   return [
     adminEndpoint({
       method: 'POST',
       path: '/accounts/:id/top-ups',
+      subject: balance,
       status: 201,
       summary: 'Add money to a balance',
       body: topUp,
@@ -76,6 +86,7 @@ export function ledgerEndpoints({ ledger, clock, today }: LedgerAdminParts): Adm
     adminEndpoint({
       method: 'POST',
       path: '/accounts/:id/adjustments',
+      subject: balance,
       status: 201,
       summary: 'Correct a balance, up or down',
       body: adjustment,

@@ -7,6 +7,7 @@ import { type AccountAdminParts, accountEndpoints } from './accounts.ts';
 import { type AuditAdminParts, auditEndpoints } from './audit.ts';
 import { type CallCorrectionParts, callCorrectionEndpoints } from './call-corrections.ts';
 import { type CallAdminParts, callEndpoints } from './calls.ts';
+import { type ChangeAdminParts, changeEndpoints } from './changes.ts';
 import { type ConfigAdminParts, configEndpoints } from './config.ts';
 import type { AdminContext, AdminEndpoint } from './endpoint.ts';
 import { type ExportAdminParts, exportEndpoints } from './export.ts';
@@ -42,7 +43,8 @@ export type AdminParts = AccountAdminParts &
   AdminPeopleParts &
   AccountMemberParts &
   ExportAdminParts &
-  TokenAdminParts;
+  TokenAdminParts &
+  ChangeAdminParts;
 
 export const ADMIN_PREFIX = '/admin/v1';
 
@@ -68,6 +70,7 @@ export function adminTable(parts: AdminParts): AdminEndpoint[] {
     ...tokenEndpoints(parts),
     ...userEndpoints(parts),
     ...accountMemberEndpoints(parts),
+    ...changeEndpoints(parts),
   ];
 }
 

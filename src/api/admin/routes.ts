@@ -71,6 +71,7 @@ export function routeEndpoints(parts: RouteAdminParts): AdminEndpoint[] {
     adminEndpoint({
       method: 'POST',
       path: '/routes/drain',
+      subject: { kind: 'drain' },
       summary: 'Send no new calls to a provider, to it for one model, or over one route',
       body: newDrain,
       answer: begun,
@@ -102,6 +103,7 @@ export function routeEndpoints(parts: RouteAdminParts): AdminEndpoint[] {
     adminEndpoint({
       method: 'POST',
       path: '/routes/resume',
+      subject: { kind: 'drain', isAnswerBefore: true },
       summary: 'Take a drain back',
       body: endOfDrain,
       answer: z.strictObject(ended),

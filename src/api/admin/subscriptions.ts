@@ -10,7 +10,7 @@ import {
 import { invalidRequest } from '../../errors/gateway-error.ts';
 import type { Ids } from '../../lib/ids.ts';
 import { pageOf } from '../management/answer-fields.ts';
-import { conflict, notFound } from '../management/endpoint.ts';
+import { type ChangeSubject, conflict, notFound } from '../management/endpoint.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 import { instant, page, shortText, subscriptionAnswer, subscriptionToWire, toPage } from './wire.ts';
 
@@ -122,10 +122,19 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
     throw conflict('The subscription is canceled, was renewed meanwhile, or another one begins before its new end.');
   }
 
+  const subject: ChangeSubject = {
+    kind: 'subscription',
+    async read(id) {
+      const found = await subscriptions.find(id);
+      return found && oneToWire(found);
+    },
+  };
+
   return [
     adminEndpoint({
       method: 'POST',
       path: '/accounts/:id/subscriptions',
+      subject: { kind: 'subscription', isMadeInAccount: true },
       status: 201,
       summary: 'Grant a Coding Plan for one period, from now or from an instant on',
       body: newSubscription,
@@ -152,6 +161,7 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
     adminEndpoint({
       method: 'POST',
       path: '/subscriptions/:id/renewals',
+      subject,
       status: 201,
       summary: 'Renew a subscription by one period; its weeks and periods go on from the same anchor',
       isRepeatable: true,
@@ -165,6 +175,7 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
     adminEndpoint({
       method: 'DELETE',
       path: '/subscriptions/:id',
+      subject,
       status: 204,
       summary: 'Cancel a subscription at once',
       answer: null,

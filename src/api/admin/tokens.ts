@@ -56,6 +56,11 @@ export function tokenEndpoints({
   ids,
   fillRandom = randomFillSync,
 }: TokenAdminParts): AdminEndpoint[] {
+  async function read(id: string) {
+    const token = await adminTokens.find(id);
+    return token && tokenToWire(token);
+  }
+
   return [
     adminEndpoint({
       method: 'POST',
@@ -110,6 +115,7 @@ export function tokenEndpoints({
     adminEndpoint({
       method: 'DELETE',
       path: '/tokens/:id',
+      subject: { kind: 'token', read },
       status: 204,
       summary: 'Revoke an admin token',
       answer: null,

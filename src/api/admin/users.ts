@@ -129,6 +129,7 @@ export function userEndpoints(parts: AdminPeopleParts): AdminEndpoint[] {
     adminEndpoint({
       method: 'PATCH',
       path: '/users/:id',
+      subject: { kind: 'user', read: async (id) => userToWire(await read(id)) },
       summary: 'Change a user: name, e-mail address, role, status. Who is suspended is signed out at once',
       body: userChange,
       answer: userAnswer,
@@ -142,6 +143,7 @@ export function userEndpoints(parts: AdminPeopleParts): AdminEndpoint[] {
     adminEndpoint({
       method: 'DELETE',
       path: '/users/:id',
+      subject: { kind: 'user', read: async (id) => userToWire(await read(id)) },
       status: 204,
       summary: 'Delete a user, with its memberships and sessions',
       answer: null,

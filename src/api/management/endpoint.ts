@@ -57,7 +57,26 @@ export interface ManagementEndpoint<Need, Context> {
   readonly lines: LinesAnswer | null;
   /** Whether a request with an `Idempotency-Key` may be repeated without being carried out twice. */
   readonly isRepeatable: boolean;
+  readonly subject: ChangeSubject;
+  /**
+   * Checks a request by the schemas. `run` takes what it returns.
+   *
+   * @throws GatewayError `invalidRequest`
+   */
+  readonly check: (input: ManagementInput<unknown, unknown>) => ManagementInput<unknown, unknown>;
   readonly run: (input: ManagementInput<unknown, unknown>, context: Context) => Promise<object | null>;
+}
+
+/** What an address changes, for the change log. By default its path says so. */
+export interface ChangeSubject {
+  /** Such as `account`. */
+  readonly kind: string;
+  /** The `:id` of the path names the account in which the subject is made. */
+  readonly isMadeInAccount?: true;
+  /** The answer shows the subject as it was before it was removed. */
+  readonly isAnswerBefore?: true;
+  /** The subject that `:id` names, as answers show it; `null`, or a 404, where there is none. */
+  readonly read?: (id: string) => Promise<object | null>;
 }
 
 export interface ManagementDefinition<
@@ -81,6 +100,7 @@ export interface ManagementDefinition<
   /** What its JSON answer looks like: documented, and checked in tests. `null`: 204, or lines only. */
   readonly answer: AnswerSchema;
   readonly lines?: LinesAnswer;
+  readonly subject?: ChangeSubject;
   readonly run: (
     input: ManagementInput<z.infer<QuerySchema>, z.infer<BodySchema>>,
     context: Context,
@@ -110,20 +130,29 @@ export function managementEndpoint<
     bodySchema: body ?? null,
     answerSchema: definition.answer,
     lines: definition.lines ?? null,
+    subject: definition.subject ?? { kind: subjectKindOf(path) },
+    check: (input) => ({
+      id: input.id,
+      query: parseWith(query, input.query),
+      body: parseWith(body, input.body),
+      wantsCsv: input.wantsCsv,
+      get idempotencyKey(): string | null {
+        if (!isRepeatable) throw new Error(`${method} ${path} reads an Idempotency-Key that it does not document`);
+        return input.idempotencyKey;
+      },
+    }),
     async run(input, context) {
-      const checked = {
-        id: input.id,
-        query: parseWith(query, input.query),
-        body: parseWith(body, input.body),
-        wantsCsv: input.wantsCsv,
-        get idempotencyKey(): string | null {
-          if (!isRepeatable) throw new Error(`${method} ${path} reads an Idempotency-Key that it does not document`);
-          return input.idempotencyKey;
-        },
-      };
+      // `check` has made it of the schemas.
+      const checked = input as ManagementInput<z.infer<QuerySchema>, z.infer<BodySchema>>;
       return (await run(checked, context)) as object | null;
     },
   };
+}
+
+/** What the `:id` of a path names, else what stands first in it: `account` for `/accounts/:id/keys`. */
+function subjectKindOf(path: string): string {
+  const [, plural] = /([^/]+)\/:id/.exec(path) ?? /([^/]+)/.exec(path) ?? [];
+  return plural!.replace(/ies$/, 'y').replace(/s$/, '');
 }
 
 function parseWith<Schema extends z.ZodType>(schema: Schema | undefined, value: unknown): z.infer<Schema> {

@@ -6,12 +6,15 @@ import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import { readBody, requireJson } from '../../http/body.ts';
 import type { RequestKind } from '../../http/http-report.ts';
 import { groupMethods } from '../../http/served-addresses.ts';
-import { isRecord, parseJson } from '../../lib/json.ts';
+import { parseJson } from '../../lib/json.ts';
 import { findRepeatedMember } from '../../lib/json-repeats.ts';
 import { isStorable } from '../../lib/plain-text.ts';
 import type { Actor } from '../../people/actor.ts';
+import type { ChangeLog } from '../../people/change-log.ts';
 import { LineStream, type ManagementEndpoint } from './endpoint.ts';
 import type { GuessLimits } from './guard.ts';
+import { localUserOf } from './local-user.ts';
+import { type ChangingContext, idOf, runRecorded } from './recorded-change.ts';
 
 const BODY_LIMITS = { sizeBytesMax: 1024 * 1024, idleTimeoutMs: 30_000 };
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,200}$/;
@@ -28,13 +31,15 @@ export interface ManagementChange {
 }
 
 export interface ManagementWatch extends GuessLimits {
+  /** Every change has its row there before it is made. */
+  readonly changes: ChangeLog;
   /** Hears of every change, once it is made. */
   readonly onChange: (change: ManagementChange) => void;
   /** Whether each answer is checked by its schema, and one that differs fails the request: for tests. */
   readonly checksAnswers: boolean;
 }
 
-export interface ManagementTable<Need, Context extends { readonly actor: Actor }, Endpoint> {
+export interface ManagementTable<Need, Context extends ChangingContext, Endpoint> {
   /** The path in front of those of the table. */
   readonly prefix: string;
   readonly kind: RequestKind;
@@ -54,10 +59,10 @@ export interface ManagementTable<Need, Context extends { readonly actor: Actor }
 }
 
 /** Serves a table of addresses. */
-export function serveManagement<Need, Context extends { readonly actor: Actor }, Endpoint>(
+export function serveManagement<Need, Context extends ChangingContext, Endpoint>(
   app: FastifyInstance,
   { prefix, kind, endpoints, enter }: ManagementTable<Need, Context, Endpoint>,
-  { addresses, brake, onChange, checksAnswers }: ManagementWatch,
+  { addresses, brake, changes, onChange, checksAnswers }: ManagementWatch,
 ): void {
   for (const endpoint of endpoints) {
     app.route({
@@ -73,26 +78,29 @@ export function serveManagement<Need, Context extends { readonly actor: Actor },
           requireJson(request.raw);
           body = parseBody((await readBody(request.raw, reply.raw, BODY_LIMITS)).bytes);
         }
-        const result = await endpoint.run(
-          {
-            id,
-            query,
-            body,
-            idempotencyKey: readIdempotencyKey(request),
-            wantsCsv: /(^|,)\s*text\/csv\b/i.test(request.headers.accept ?? ''),
-          },
-          context,
-        );
-        // The change may have removed the reason of remembered refusals.
+        const input = endpoint.check({
+          id,
+          query,
+          body,
+          idempotencyKey: readIdempotencyKey(request),
+          wantsCsv: /(^|,)\s*text\/csv\b/i.test(request.headers.accept ?? ''),
+        });
+        let result: object | null;
         if (endpoint.isChange) {
+          const clientAddress = addresses.exactOf(request.raw);
+          const source = { prefix, clientAddress, requestId: request.id, localUser: localUserOf(request.headers) };
+          result = await runRecorded(endpoint, input, context, source, changes);
+          // The change may have removed the reason of remembered refusals.
           brake.forgetAll();
           onChange({
             by: context.actor,
             action: endpoint.summary,
             id: idOf(result) ?? id,
             requestId: request.id,
-            clientAddress: addresses.exactOf(request.raw),
+            clientAddress,
           });
+        } else {
+          result = await endpoint.run(input, context);
         }
         if (checksAnswers && !(result instanceof LineStream)) checkAnswer(endpoint, result);
         reply.code(endpoint.status);
@@ -140,13 +148,6 @@ function checkAnswer(
   const checked = answerSchema.safeParse(JSON.parse(JSON.stringify(result)));
   if (!checked.success)
     throw new Error(`The answer of ${method} ${path} is not that of its schema`, { cause: checked.error });
-}
-
-function idOf(result: object | null): string | null {
-  if (!isRecord(result)) return null;
-  // A drain has no id, but names what it is of.
-  const names = 'id' in result ? [result.id] : [result.provider, result.model, result.providerModel];
-  return names.filter((name) => typeof name === 'string').join(' ') || null;
 }
 
 /** @throws GatewayError `invalidRequest` also where a member occurs twice, because either value could be meant. */

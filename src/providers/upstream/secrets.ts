@@ -52,16 +52,18 @@ const CONTROL_PATTERN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
  * JSON stays JSON.
  */
 export function removeSecrets(text: string, secrets: readonly string[]): string {
-  let scrubbed = text
-    .replace(CONTROL_PATTERN, '')
-    .replace(URL_PATTERN, '[address]')
-    .replace(KEY_PATTERN, '[key]')
-    .replace(MASKED_KEY_PATTERN, '[key]');
+  let scrubbed = text.replace(CONTROL_PATTERN, '').replace(URL_PATTERN, '[address]');
+  scrubbed = hideKeys(scrubbed);
   for (const secret of secrets) {
     if (secret.length < SECRET_LENGTH_MIN) continue;
     scrubbed = scrubbed.replace(new RegExp(escapePattern(secret), 'gi'), '[provider]');
   }
   return scrubbed;
+}
+
+/** The text without what looks like a key, whole or masked. */
+export function hideKeys(text: string): string {
+  return text.replace(KEY_PATTERN, '[key]').replace(MASKED_KEY_PATTERN, '[key]');
 }
 
 /** As `removeSecrets`, for a message: bounded in length. */

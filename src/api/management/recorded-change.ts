@@ -1,0 +1,114 @@
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { isRecord } from '../../lib/json.ts';
+import type { Actor } from '../../people/actor.ts';
+import { type ChangeLog, changeActor } from '../../people/change-log.ts';
+import { type ChangeSubject, LineStream, type ManagementEndpoint, type ManagementInput } from './endpoint.ts';
+
+/** Who changes something, and in which account where that is the account API. */
+export interface ChangingContext {
+  readonly actor: Actor;
+  readonly scope?: { readonly accountId: string };
+}
+
+/** Where a request that changes something comes from. */
+export interface ChangeSource {
+  /** The path in front of those of the table. */
+  readonly prefix: string;
+  readonly clientAddress: string;
+  readonly requestId: string;
+  /** Who says to be at the command line. */
+  readonly localUser: string | null;
+}
+
+/**
+ * Runs an endpoint that may change something, with its row in the change log: written before, so that nothing is changed without
+ * one, and completed after. What is shown of the subject is read on both sides of the change, not in its transaction: it may
+ * have what others changed in the same moment.
+ *
+ * @throws what `run` throws, and what the log does where it cannot write the row; then nothing is changed.
+ */
+export async function runRecorded<Need, Context extends ChangingContext>(
+  endpoint: ManagementEndpoint<Need, Context>,
+  input: ManagementInput<unknown, unknown>,
+  context: Context,
+  { prefix, clientAddress, requestId, localUser }: ChangeSource,
+  changes: ChangeLog,
+): Promise<object | null> {
+  const { method, path, status, subject } = endpoint;
+  const named = input.id === '' || subject.isMadeInAccount ? null : input.id;
+  const before = await readSubject(subject, named);
+  const accountId = context.scope?.accountId ?? accountInPath(subject, input.id) ?? accountOf(before);
+  const open = await changes.begin({
+    actor: changeActor(context.actor, localUser),
+    method,
+    path: prefix + path,
+    action: actionOf(endpoint),
+    subjectKind: subject.kind,
+    subjectId: named,
+    accountId,
+    before,
+    clientAddress: clientAddress === '' ? null : clientAddress,
+    requestId,
+  });
+  let result: object | null;
+  try {
+    result = await endpoint.run(input, context);
+  } catch (error) {
+    if (error instanceof GatewayError && error.status < 500) await open.withdraw();
+    else await open.failed(error instanceof GatewayError ? error.code : 'internal_error');
+    throw error;
+  }
+  const answer = result instanceof LineStream ? null : result;
+  const isRead = subject.read !== undefined && named !== null && status !== 201;
+  const after = isRead ? await readSubject(subject, named).catch(() => null) : answer;
+  await open.done({
+    actor: changeActor(context.actor, localUser),
+    subjectId: named ?? idOf(answer),
+    accountId: accountId ?? accountOf(answer) ?? (subject.kind === 'account' ? idOf(answer) : null),
+    ...(subject.isAnswerBefore ? { after: null, before: answer } : { after }),
+  });
+  return result;
+}
+
+async function readSubject({ read }: ChangeSubject, id: string | null): Promise<object | null> {
+  if (read === undefined || id === null) return null;
+  try {
+    return await read(id);
+  } catch (error) {
+    if (error instanceof GatewayError && error.status === 404) return null;
+    throw error;
+  }
+}
+
+function accountInPath({ kind, isMadeInAccount }: ChangeSubject, id: string): string | null {
+  return id !== '' && (kind === 'account' || isMadeInAccount) ? id : null;
+}
+
+function accountOf(value: object | null): string | null {
+  return isRecord(value) && typeof value.accountId === 'string' ? value.accountId : null;
+}
+
+/** What an address does, for filters: `keys.delete`, `accounts.keys.create`, `routes.drain`. */
+export function actionOf({
+  method,
+  path,
+  status,
+}: Pick<ManagementEndpoint<unknown, never>, 'method' | 'path' | 'status'>): string {
+  const names = path.split('/').filter((segment) => segment !== '' && segment !== ':id');
+  const verb = {
+    GET: 'read',
+    POST: status === 201 ? 'create' : null,
+    PUT: 'replace',
+    PATCH: 'change',
+    DELETE: 'delete',
+  }[method];
+  return [...names, ...(verb === null ? [] : [verb])].join('.');
+}
+
+/** What an answer is about. */
+export function idOf(result: object | null): string | null {
+  if (!isRecord(result)) return null;
+  // A drain has no id, but names what it is of.
+  const names = 'id' in result ? [result.id] : [result.provider, result.model, result.providerModel];
+  return names.filter((name) => typeof name === 'string').join(' ') || null;
+}

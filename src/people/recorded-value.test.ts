@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { randomFillSync } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { createApiKey } from '../accounting/accounts/key-format.ts';
+import { createAdminToken } from './admin-token.ts';
+import { toRecorded } from './recorded-value.ts';
+
+describe('what the change log keeps of a value', () => {
+  it('has no member whose name is that of a secret, at any depth', () => {
+    const secrets = Object.fromEntries(
+      [
+        'key',
+        'token',
+        'secret',
+        'link',
+        'code',
+        'codes',
+        'password',
+        'apiKey',
+        'resetLink',
+        'newPassword',
+        'x-api-key',
+        'Authorization',
+      ].map((name) => [name, name === 'codes' ? ['a secret'] : 'a secret']),
+    );
+    assert.deepEqual(toRecorded({ id: 'key_1', ...secrets, inner: [{ ...secrets, name: 'n' }] }), {
+      id: 'key_1',
+      inner: [{ name: 'n' }],
+    });
+  });
+
+  it('has what only looks like one', () => {
+    const harmless = {
+      keyId: 'key_1',
+      prefix: 'sk-fg-Ab12…',
+      tokensPerMinute: 5,
+      tokens: 7,
+      errorCode: 'conflict',
+      modelLimits: { 'deep-code': { requestsPerMinute: 1 }, monkey: null },
+    };
+    assert.deepEqual(toRecorded(harmless), harmless);
+  });
+
+  it('has no key or token that somebody wrote into a text, and of addresses the origin alone', () => {
+    const [key, token] = [createApiKey(randomFillSync), createAdminToken(randomFillSync)];
+    assert.deepEqual(
+      toRecorded({
+        memo: `for ${key} and ${token}`,
+        [`named ${key}`]: 1,
+        url: 'https://user:pass@hooks.example.com:8443/services/T0/secret?x=1',
+        plain: 'see http://example.com',
+      }),
+      {
+        memo: 'for [key] and [key]',
+        'named [key]': 1,
+        url: 'https://hooks.example.com:8443/…',
+        plain: 'see http://example.com',
+      },
+    );
+  });
+
+  it('is bounded, whatever it is made of, and says where it was cut', () => {
+    const vouchers = Array.from({ length: 500 }, (_, n) => ({ id: `vch_${n}`, value: '5' }));
+    const cut = toRecorded({ batch: 'b', vouchers }) as { vouchers: unknown[] };
+    assert.equal(cut.vouchers.length, 21);
+    assert.equal(cut.vouchers.at(-1), '… 480 more');
+    let deep: object = {};
+    for (let depth = 0; depth < 100; depth++) deep = { deep };
+    const wide = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`member ${n}`, 'x'.repeat(5_000)]));
+    const lists = Array.from({ length: 30 }, () => Array.from({ length: 30 }, () => Array(30).fill('y'.repeat(2_000))));
+    for (const value of [{ deep }, wide, { lists }, { text: 'z'.repeat(1_000_000) }]) {
+      const size = JSON.stringify(toRecorded(value)).length;
+      assert.ok(size < 10_000, String(size));
+      assert.match(JSON.stringify(toRecorded(value)), /…/);
+    }
+  });
+
+  it('can be stored, whatever characters it has', () => {
+    assert.deepEqual(toRecorded({ name: 'a\u0000b\ud800' }), { name: 'ab\ufffd' });
+    assert.equal(toRecorded(null), null);
+  });
+});
