@@ -21,9 +21,9 @@ export const ROLES = {
   'an operator’s token': { admin: ['read', 'change'], account: 403 },
   'an auditor’s token': { admin: ['read'], account: 403 },
   'a revoked token': { admin: 401, account: 401 },
-  'a key of the account': { admin: 403, account: ['member', 'owner'] },
-  'a key of a member': { admin: 403, account: ['member'] },
-  'a key for calls': { admin: 403, account: 403 },
+  'a key of the account': { admin: 401, account: ['member', 'owner'] },
+  'a key of a member': { admin: 401, account: ['member'] },
+  'a key for calls': { admin: 401, account: 403 },
   'a revoked key': { admin: 401, account: 401 },
   'a key of somebody who left': { admin: 401, account: 401 },
   'an operator who signed in': { admin: ['read', 'change'], account: 403 },
@@ -34,7 +34,7 @@ export const ROLES = {
   'a member of another account': { admin: 403, account: ['member'], named: 404 },
   'a session that was ended': { admin: 401, account: 401 },
   'a suspended user': { admin: 401, account: 401 },
-  'a key of another account': { admin: 403, account: ['member', 'owner'], named: 404 },
+  'a key of another account': { admin: 401, account: ['member', 'owner'], named: 404 },
 } as const satisfies Record<string, ExpectedAccess>;
 
 export type RoleName = keyof typeof ROLES;

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isApiKey } from '../../accounting/accounts/key-format.ts';
 import type { ErrorKind } from '../../errors/catalogue.ts';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import type { ClientAddresses } from '../../http/client-address.ts';
@@ -104,9 +105,18 @@ export function createGuard({ tokens, localToken, readers }: AdminAccess, { addr
     throw new GatewayError('invalidApiKey', { message: bearer === null ? HOW_TO_SEND : 'The token or key is wrong.' });
   }
 
-  async function identify(request: FastifyRequest, reply: FastifyReply): Promise<Actor> {
+  /** An API key is no credential here, whatever its scopes, and is not looked up. */
+  async function findOperator(request: FastifyRequest): Promise<Actor> {
+    const { authorization } = request.headers;
+    if (authorization !== undefined && isApiKey(readBearer(request.raw))) {
+      throw new GatewayError('invalidApiKey', { message: NOT_BY_KEY });
+    }
+    return find(request);
+  }
+
+  async function enter(request: FastifyRequest, reply: FastifyReply, find: () => Promise<Actor>): Promise<Actor> {
     try {
-      return await find(request);
+      return await find();
     } catch (error) {
       if (!(error instanceof GatewayError) || !OF_CREDENTIAL.has(error.kind)) throw error;
       const isSlowed = await brake.hold(`admin ${addresses.ofRequest(request.raw)}`, GUESS_COST);
@@ -115,10 +125,12 @@ export function createGuard({ tokens, localToken, readers }: AdminAccess, { addr
     }
   }
 
+  const identify: Guard['identify'] = (request, reply) => enter(request, reply, () => find(request));
+
   return {
     identify,
     async enterAdmin(request, reply, need) {
-      const actor = await identify(request, reply);
+      const actor = await enter(request, reply, () => findOperator(request));
       const refusal = refusalOfAdmin(actor, need);
       if (refusal !== null) throw new GatewayError('roleNotAllowed', { message: ADMIN_REFUSALS[refusal] });
       return actor;
@@ -135,6 +147,7 @@ export function createGuard({ tokens, localToken, readers }: AdminAccess, { addr
 /** Refusals of a credential, which somebody who tries stolen ones gets. */
 const OF_CREDENTIAL: ReadonlySet<ErrorKind> = new Set(['invalidApiKey', 'networkNotAllowed', 'scopeNotAllowed']);
 
+const NOT_BY_KEY = 'An API key does not open this address. Send an admin token, or sign in as an operator.';
 const HOW_TO_SEND = 'Sign in, or send a token as "Authorization: Bearer <token>".';
 
 const ADMIN_REFUSALS: Record<AdminRefusal, string> = {
