@@ -74,6 +74,7 @@ const FULL_ONLY = [
   'test/cli/transfer.test.ts',
   'test/docs/moving.test.ts',
   'test/docs/operations.test.ts',
+  'test/openapi/schemathesis.test.ts',
   'test/settlement/crashes.test.ts',
 ];
 

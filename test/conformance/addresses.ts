@@ -304,7 +304,7 @@ export const answerAnything: Respond = (request, reply) => {
   const work: Work | undefined = Object.values(works).find(
     (each: Work) => each.upstreamPath !== undefined && each.upstreamPath === request.path,
   );
-  const isStream = /"stream":true|name="stream"\r\n\r\ntrue/.test(request.body.toString('latin1'));
+  const isStream = /"stream": ?true|name="stream"\r\n\r\ntrue/.test(request.body.toString('latin1'));
   const respond = isStream ? work?.respondStream : work?.respond;
   return (respond ?? json(404, { error: { message: `Nothing is scripted for ${request.path}.` } }))(request, reply);
 };

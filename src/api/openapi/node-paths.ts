@@ -28,8 +28,8 @@ export function nodeOperations(schemas: SchemaCollection, errors: ErrorAnswers):
     'Read the metrics of this node',
     {
       200: {
-        description: 'In the text format of Prometheus.',
-        content: { 'text/plain': { schema: { type: 'string' } } },
+        description: 'In the text format of OpenMetrics.',
+        content: { 'application/openmetrics-text': { schema: { type: 'string' } } },
       },
       ...errors.of([401, 403], adminEnvelope),
     },

@@ -40,7 +40,7 @@ export function publicOperations(
     const { summary, tag, request, requestType, answer, events } = document;
     const content = {
       'application/json': mediaOf(answer, 'output'),
-      ...(events === null ? {} : { 'text/event-stream': { schema: { type: 'string', description: events } } }),
+      ...(events === null ? {} : { 'text/event-stream': { schema: { description: events } } }),
     };
     return {
       summary: endpoint.context === 'coding' ? `${summary}, on the Coding Plan` : summary,

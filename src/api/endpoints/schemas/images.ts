@@ -24,7 +24,7 @@ export const imageGenerationRequest = z
     style: z.enum(['vivid', 'natural']).nullish(),
     user: z.string().optional(),
   })
-  .meta({ id: 'ImageGenerationRequest', examples: [{ model: 'test-images', prompt: 'A gate' }] });
+  .meta({ id: 'ImageGenerationRequest', examples: [{ model: 'gpt-image-2', prompt: 'A gate' }] });
 
 const file = z.string().meta({ format: 'binary' });
 
