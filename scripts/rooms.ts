@@ -133,6 +133,28 @@ export const ROOMS: readonly Room[] = [
     ],
   },
   {
+    name: 'notices',
+    owns: 'What accounts and operators are told of, and how it gets to them: events, webhooks, mail.',
+    shows: [
+      {
+        files: [
+          'notices/delivery-store.ts',
+          'notices/dispatcher.ts',
+          'notices/endpoint-store.ts',
+          'notices/finder.ts',
+          'notices/link-mailer.ts',
+          'notices/mail-sender.ts',
+          'notices/node-watch.ts',
+          'notices/notice-store.ts',
+          'notices/notice.ts',
+          'notices/target.ts',
+          'notices/webhook-sender.ts',
+          'notices/webhooks.ts',
+        ],
+      },
+    ],
+  },
+  {
     name: 'calls',
     owns: 'A call from its checked request to its last byte: admission, relay, idempotent repeats.',
     shows: [
@@ -413,6 +435,7 @@ export const ROOMS: readonly Room[] = [
     shows: [
       {
         files: [
+          'lib/background-job.ts',
           'lib/batcher.ts',
           'lib/clock.ts',
           'lib/csv.ts',

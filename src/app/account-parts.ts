@@ -4,7 +4,7 @@ import type { People } from './people.ts';
 
 /** Wires what the account API of a gateway reads and changes. */
 export function createAccountParts(parts: AdminParts, people: People): AccountParts {
-  const { accounts, calls } = parts;
+  const { accounts, calls, webhooks } = parts;
   return {
     ...people,
     ...parts,
@@ -12,6 +12,10 @@ export function createAccountParts(parts: AdminParts, people: People): AccountPa
       async key(id) {
         const key = await accounts.findKey(id);
         return key && { accountId: key.accountId, userId: key.userId };
+      },
+      async webhook(id) {
+        const endpoint = await webhooks.find(id);
+        return endpoint?.accountId == null ? null : { accountId: endpoint.accountId, userId: null };
       },
       async call(id) {
         const call = await calls.find(id);

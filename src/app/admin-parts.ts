@@ -21,6 +21,7 @@ export interface AdministeredParts {
   readonly accounting: Pick<Accounting, 'admin' | 'drains' | 'today'>;
   readonly adminTokens: AdminParts['adminTokens'];
   readonly changes: AdminParts['changes'];
+  readonly notices: Pick<AdminParts, 'webhooks' | 'lowBalanceNano'>;
   readonly principals: Principals;
   readonly health: RouteHealth;
   readonly settings: SettingsInForce;
@@ -42,6 +43,8 @@ export function createAdminParts(parts: AdministeredParts): AdminParts {
     ...accounting.admin,
     adminTokens: parts.adminTokens,
     changes: parts.changes,
+    webhooks: parts.notices.webhooks,
+    lowBalanceNano: parts.notices.lowBalanceNano,
     principals,
     health,
     drains: accounting.drains,

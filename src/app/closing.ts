@@ -9,6 +9,7 @@ import type { Accounting } from './accounting.ts';
 import type { AdminTokens } from './admin-tokens.ts';
 import type { Changes } from './changes.ts';
 import type { Maintenance } from './maintenance.ts';
+import type { Notices } from './notices.ts';
 import type { RequestObservers } from './request-observers.ts';
 import type { ServedMetrics } from './served-metrics.ts';
 import type { SettingsInForce } from './settings-in-force.ts';
@@ -22,6 +23,7 @@ export interface ClosedParts {
   readonly database: Database;
   readonly logger: Logger;
   readonly maintenance: Maintenance;
+  readonly notices: Notices;
   readonly observers: RequestObservers;
   readonly principals: Principals;
   readonly requestWorkers: RequestWorkers;
@@ -51,6 +53,7 @@ export async function closeParts(parts: ClosedParts): Promise<void> {
   clearTimeout(cutOff);
   await maintained;
   await parts.observers.close();
+  await parts.notices.stop();
   await accounting.rollups.stop();
   await settlement.drain();
   await storedResponses.drain();

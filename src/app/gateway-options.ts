@@ -12,6 +12,7 @@ import type { FillRandom } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { RandomSource } from '../providers/routing/choose.ts';
 import type { TracesOptions } from '../telemetry/traces.ts';
+import type { NoticeOptions } from './notices.ts';
 
 /** What a gateway is made of, beside what it wires itself. */
 export interface GatewayOptions {
@@ -47,6 +48,8 @@ export interface GatewayOptions {
   readonly stopped?: AbortSignal;
   /** For tests: whether each answer of the admin API and the account API is checked by its schema. */
   readonly checksAnswers?: boolean;
+  /** For tests: how notices are looked for and sent. */
+  readonly notices?: NoticeOptions;
   /** For tests: how often usage is summed. */
   readonly usageIntervalMs?: number;
 }

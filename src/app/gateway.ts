@@ -49,6 +49,7 @@ import type { GatewayOptions } from './gateway-options.ts';
 import { housekeepingTasks } from './housekeeping.ts';
 import { createMaintenance } from './maintenance.ts';
 import { createNodeStanding } from './node-standing.ts';
+import { createNotices, type Notices } from './notices.ts';
 import { createPeople, peopleHousekeeping } from './people.ts';
 import { createQuerySources } from './query-sources.ts';
 import { createRequestObservers } from './request-observers.ts';
@@ -76,6 +77,8 @@ export interface Gateway {
    * Makes `/readyz` respond 503, while calls are served as before, and returns how long load balancers get to notice it.
    */
   announceClose(): { readonly drainDelayMs: number };
+  /** Looks for what is due to be told, and sends it. For tests. */
+  readonly notices: Pick<Notices, 'settle'>;
   /** The configuration file was read: whether what it says is in force. For metrics. */
   configDecided(isInForce: boolean): void;
   /** Refuses new calls, awaits those in flight up to the configured limit, and closes all parts. */
@@ -236,6 +239,18 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     abortLimits: { ...ABORT_LIMITS, ...options.abortLimits },
     logger,
   });
+  const notices = createNotices({
+    database,
+    settings,
+    health,
+    nodeId,
+    clock,
+    databaseClock: accounting.databaseClock,
+    ids,
+    logger,
+    options: options.notices ?? {},
+  });
+  notices.start();
   const people = createPeople({
     database,
     config: () => settings.current.config,
@@ -244,6 +259,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     clock,
     monotonicMs,
     ids,
+    deliverLink: notices.deliverLink,
   });
   const adminTokens = createAdminTokens(database, clock);
   const guard = createGuard(
@@ -269,6 +285,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     accounting,
     adminTokens: adminTokens.store,
     changes: changes.store,
+    notices,
     principals,
     health,
     settings,
@@ -297,6 +314,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     clock,
     database,
     health,
+    notices,
     principals,
     requestWorkers,
     settings,
@@ -321,6 +339,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     get metricsUrl() {
       return metricsUrl;
     },
+    notices,
     callsWaiting: (accountId) => admissionQueue.waiting(accountId),
     reload(next) {
       changes.configurationChanged(settings.current.config, next);
@@ -350,6 +369,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         database,
         logger,
         maintenance,
+        notices,
         observers,
         principals,
         requestWorkers,

@@ -42,6 +42,7 @@ import { createChangesStore } from '../people/changes-store.ts';
 import { createCatalog } from '../providers/catalog/catalog.ts';
 import { createRouteHealth } from '../providers/routing/health.ts';
 import { auditPace } from './audit-pace.ts';
+import { createLocalWebhooks } from './notices.ts';
 import { createPeople } from './people.ts';
 
 export interface LocalAdmin {
@@ -98,6 +99,8 @@ export function createLocalAdmin(
       accounts: createAccountStore(database),
       adminTokens: createAdminTokensStore(database),
       changes,
+      webhooks: createLocalWebhooks(config, database, clock, ids),
+      lowBalanceNano: () => config.notices.lowBalanceYuan ?? null,
       ledger: createLedgerStore(database),
       calls: createCallsStore(database),
       refusals: createRefusalsStore(database),

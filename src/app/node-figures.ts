@@ -12,6 +12,7 @@ import type { RouteHealth } from '../providers/routing/health.ts';
 import type { EventLoopMonitor } from '../telemetry/event-loop.ts';
 import type { NodeFigures, ProviderFigures, RouteFigures } from '../telemetry/node-figures.ts';
 import type { Accounting } from './accounting.ts';
+import type { Notices } from './notices.ts';
 import type { SettingsInForce } from './settings-in-force.ts';
 
 /** The parts of a node that metrics are read from. */
@@ -25,6 +26,7 @@ export interface MeasuredParts {
   readonly database: Database;
   readonly eventLoop: EventLoopMonitor;
   readonly health: RouteHealth;
+  readonly notices: Pick<Notices, 'figures'>;
   readonly principals: Principals;
   readonly requestWorkers: RequestWorkers;
   readonly settings: SettingsInForce;
@@ -71,6 +73,7 @@ export function createNodeFigures(parts: MeasuredParts): () => Promise<NodeFigur
         used: { memoryBytes: bodyBudgets.memoryUsedBytes, diskBytes: bodyBudgets.diskUsedBytes },
         max: bodyBudgets.limits,
       },
+      notices: parts.notices.figures(),
       eventLoop: parts.eventLoop.read(),
     };
   };

@@ -31,6 +31,7 @@ import { statementCommand } from './statement.ts';
 import { tokenCommands } from './token.ts';
 import { usageCommand } from './usage.ts';
 import { userCommands } from './user.ts';
+import { webhookCommands } from './webhook.ts';
 import { type AdminUse, withAdmin } from './with-admin.ts';
 
 /**
@@ -93,6 +94,7 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
   callsCommand(program, kit);
   refusalsCommand(program, kit);
   changesCommand(program, kit);
+  webhookCommands(program, kit);
   usageCommand(program, kit);
   statementCommand(program, kit);
   tokenCommands(program, kit);

@@ -278,7 +278,11 @@ function describe(node: unknown, path: Path, visitor: Visitor): string | null {
 /** A text for a message: not too long, and without anything that may be a credential. */
 export function describeText(text: string, path: Path): string {
   const isSecret =
-    path.includes('apiKey') || path.includes('apiKeys') || path.at(-1) === 'proxy' || path.at(-2) === 'headers';
+    path.includes('apiKey') ||
+    path.at(-1) === 'password' ||
+    path.includes('apiKeys') ||
+    path.at(-1) === 'proxy' ||
+    path.at(-2) === 'headers';
   if (isSecret || text.includes('@') || text.includes('password=') || text.includes('-----BEGIN'))
     return 'a value that is not shown here';
   return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);

@@ -185,6 +185,22 @@ export const secret = z
   .string({ error: 'a credential' })
   .regex(/^[\x21-\x7e]+$/, { error: 'a credential without spaces, line breaks or letters beyond ASCII' });
 
+/** Text that may be secret, of any characters in one line. */
+export const password = z
+  .string({ error: 'a password' })
+  .regex(/^\P{Cc}+$/u, { error: 'a password without line breaks or control characters' });
+
+const MAIL_ADDRESS = /^[^\s@<>",;:]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/;
+
+/** Who mail is from: an address, or a name and an address. */
+export const sender = z.string({ error: 'an e-mail address' }).refine(
+  (text) => {
+    const [, named] = /^[^<>"\p{Cc}]*<([^<>]*)>$/u.exec(text) ?? [];
+    return MAIL_ADDRESS.test(named ?? text);
+  },
+  { error: 'an e-mail address such as gateway@example.com or Gateway <gateway@example.com>' },
+);
+
 /** The value of a header that is sent as it stands. */
 export const headerValue = z
   .string({ error: 'the value of a header, as text' })

@@ -91,6 +91,7 @@ describe('the schema', () => {
       log: { requests: 'all' },
       refusals: { keepDays: 30 },
       people: { sessionIdle: 7 * 86_400_000, sessionMax: 30 * 86_400_000 },
+      notices: { planPercents: [80, 100], routeDownAfter: 60_000, allowNetworks: [], keepDays: 30 },
       changes: { keepDays: 400 },
       database: { url: '', dataDir: './data' },
       limits: { requestsPerMinute: 600, models: { 'acme-large': { tokensPerMinute: 200_000 } } },

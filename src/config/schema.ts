@@ -30,12 +30,14 @@ import {
   named,
   nameOrNone,
   oneOf,
+  password,
   port,
   priceFactor,
   proxyUrl,
   publicUrl,
   ratio,
   section,
+  sender,
   sizeBytes,
   text,
   timezone,
@@ -136,6 +138,34 @@ const people = section({
 const changes = section({
   /** For how many days rows of the change log are kept. */
   keepDays: wholeNumber(1, 36_500).default(400),
+});
+
+/** What accounts and operators are told of, and where it may be sent: `docs/notices.md`. */
+const notices = section({
+  /** Below which balance an account is told of it; absent: those alone that have a threshold of their own. */
+  lowBalanceYuan: amountNano.optional(),
+  /** Shares of a plan's quota in percent. */
+  planPercents: listOf('percents from 1 to 100', wholeNumber(1, 100)).default([80, 100]),
+  /** How long a route has to be down. */
+  routeDownAfter: durationMs.default(60_000),
+  /** Networks that webhooks may go to beside the public internet, by http too. */
+  allowNetworks: listOf('addresses or ranges such as 10.0.0.0/8', addressRange).default([]),
+  /** For how many days notices are kept; longer than they are tried to be delivered. */
+  keepDays: wholeNumber(7, 3650).default(30),
+});
+
+/** The server that mail goes to; absent: none is sent. */
+const mail = section({
+  smtp: section({
+    host: name,
+    port: port.default(587),
+    tls: oneOf(['starttls', 'implicit', 'none']).default('starttls'),
+    user: name.optional(),
+    password: password.optional(),
+    /** The only authorities that the server's certificate may come from, as PEM. */
+    ca: certificates.optional(),
+  }),
+  from: sender,
 });
 
 const routing = section({
@@ -329,6 +359,8 @@ export const configSchema = section({
   refusals: refusals.prefault({}),
   people: people.prefault({}),
   changes: changes.prefault({}),
+  notices: notices.prefault({}),
+  mail: mail.optional(),
   tracing: tracing.optional(),
   providers: named('providers', provider).default({}),
   models: named('models', model).default({}),
@@ -337,6 +369,8 @@ export const configSchema = section({
 });
 
 export type Config = z.infer<typeof configSchema>;
+export type NoticesConfig = Config['notices'];
+export type MailConfig = NonNullable<Config['mail']>;
 export type TracingConfig = NonNullable<Config['tracing']>;
 export type ProviderConfig = Config['providers'][string];
 export type ModelConfig = Config['models'][string];

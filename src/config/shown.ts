@@ -19,6 +19,7 @@ import {
   priceFactor,
   protocolNames,
   proxyUrl,
+  sender,
   sizeBytes,
   text,
   timezone,
@@ -44,7 +45,7 @@ export function showConfig(config: Config): Shown {
 
 // biome-ignore lint/suspicious/noExplicitAny: each function takes the values of its own field
 const FIELDS = new Map<unknown, (value: any) => Shown>([
-  ...[text, anyText, name, nameOrNone, timezone, wireName, baseUrl].map((field) => [field, asItIs] as const),
+  ...[text, anyText, name, nameOrNone, timezone, wireName, baseUrl, sender].map((field) => [field, asItIs] as const),
   ...[corsOrigins, protocolNames].map((field) => [field, asItIs] as const),
   ...[durationMs, durationOrZeroMs].map((field) => [field, showDuration] as const),
   ...[amountNano, priceFactor].map((field) => [field, formatYuan] as const),

@@ -114,6 +114,24 @@ changes:
   # For how many days it is kept who changed what through the admin API, the account API and the command line.
   #keepDays: 400
 
+notices:
+  # Below which balance an account is told of it, unless it has a threshold of its own. Left out: nobody else is.
+  # lowBalanceYuan: "10"
+  # At which shares of the tokens of its period, and of the calls of its week, the holder of a plan is told.
+  #planPercents: [80, 100]
+  # How long a route has to be down until operators are told.
+  #routeDownAfter: 1m
+  # Webhooks go to the public internet, by https. Networks here may be reached too, by http as well: [10.1.0.0/16]
+  #allowNetworks: []
+  # For how many days notices and their deliveries are kept.
+  #keepDays: 30
+
+# A server that takes mail: for notices, invitations and links. Without this section no mail is sent.
+# mail:
+  # smtp: { host: smtp.example.com, port: 587, tls: starttls, user: gateway, password: "\${SMTP_PASSWORD}" }
+  # # tls: starttls, implicit (from the first byte, port 465) or none (a server on this machine).
+  # from: Gateway <gateway@example.com>
+
 # Spans of calls, sent to an OpenTelemetry collector by OTLP over HTTP: docs/tracing.md. Needs packages that are not
 # installed by default; without this section nothing of it is loaded.
 # tracing:                              # restart

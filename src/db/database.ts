@@ -72,7 +72,7 @@ export interface Lane extends Queryable {
 }
 
 /** What statements are for that no call waits for (`lanes.ts`). */
-export type LaneName = 'balances' | 'admin' | 'probes' | 'housekeeping';
+export type LaneName = 'balances' | 'admin' | 'probes' | 'housekeeping' | 'notices';
 
 /** What the connections for one purpose do: those of calls, or a lane. Counts are since the start of the process. */
 export interface ConnectionFigures {

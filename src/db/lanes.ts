@@ -26,6 +26,8 @@ export const LANES: Readonly<Record<LaneName, LaneLimits>> = {
   probes: { connectionsMax: 1, waitingMax: 1, statementMaxMs: 1_000, lockMaxMs: 1_000 },
   /** Partitions, and deletions of what has expired. */
   housekeeping: { connectionsMax: 1, waitingMax: 16, statementMaxMs: 5_000, lockMaxMs: 200 },
+  /** What is due to be told, and its deliveries: more wait than are sent at a time. */
+  notices: { connectionsMax: 1, waitingMax: 128, statementMaxMs: 5_000, lockMaxMs: 1_000 },
 };
 
 /** An audit reads whole tables, in slices: one at a time, and so many may wait. */

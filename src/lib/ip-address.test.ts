@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { AddressRanges, canonicalAddress, clientNetwork, parseAddressRange } from './ip-address.ts';
+import { AddressRanges, canonicalAddress, clientNetwork, isPublicAddress, parseAddressRange } from './ip-address.ts';
 
 describe('addresses', () => {
   const canonical: Record<string, string | null> = {
@@ -68,5 +68,62 @@ describe('ranges of addresses', () => {
     '::ffff:10.0.0.0/8',
   ]) {
     it(`are not "${text}"`, () => assert.equal(parseAddressRange(text), null));
+  }
+});
+
+describe('public addresses', () => {
+  const inside = [
+    '0.0.0.0',
+    '0.1.2.3',
+    '10.0.0.1',
+    '100.64.0.1',
+    '100.100.100.200',
+    '127.0.0.1',
+    '127.255.255.254',
+    '168.63.129.16',
+    '169.254.169.254',
+    '172.16.0.1',
+    '172.31.255.255',
+    '192.0.0.192',
+    '192.168.1.1',
+    '198.18.0.1',
+    '203.0.113.9',
+    '224.0.0.1',
+    '239.255.255.250',
+    '255.255.255.255',
+    '::',
+    '::1',
+    '::127.0.0.1',
+    '::ffff:127.0.0.1',
+    '::ffff:7f00:1',
+    '::ffff:169.254.169.254',
+    '::ffff:0:127.0.0.1',
+    '64:ff9b::7f00:1',
+    '64:ff9b:1::a00:1',
+    '100::1',
+    '2001::1',
+    '2001:db8::1',
+    '2002:7f00:1::',
+    'fc00::1',
+    'fd00:ec2::254',
+    'fe80::1',
+    'fe80::1%eth0',
+    'fec0::1',
+    'ff02::1',
+    'localhost',
+    '',
+  ];
+  for (const address of inside) {
+    it(`are not: ${address || 'nothing'}`, () => assert.equal(isPublicAddress(address), false));
+  }
+  for (const address of [
+    '1.1.1.1',
+    '93.184.215.14',
+    '172.32.0.1',
+    '::ffff:8.8.8.8',
+    '2606:4700::1111',
+    '2a00:1450::1',
+  ]) {
+    it(`are: ${address}`, () => assert.equal(isPublicAddress(address), true));
   }
 });

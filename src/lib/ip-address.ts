@@ -71,3 +71,42 @@ export class AddressRanges {
     return !this.#isEmpty && address !== '' && this.#list.check(address, address.includes(':') ? 'ipv6' : 'ipv4');
   }
 }
+
+/**
+ * What is no address of a host on the public internet: by IANA's registries of special-purpose addresses, and the one public
+ * address at which a cloud serves metadata to its machines.
+ */
+const SPECIAL_IPV4 = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '168.63.129.16',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.31.196.0/24',
+  '192.52.193.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '192.175.48.0/24',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+];
+/** Within 2000::/3. Teredo (in 2001::/23) and 6to4 lead to IPv4 addresses of anybody's choice. */
+const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20'];
+
+const special = new AddressRanges([...SPECIAL_IPV4, ...SPECIAL_IPV6].map((text) => parseAddressRange(text)!));
+/** All that is given to hosts of the internet; loopback, link-local, private and multicast addresses and NAT64 are outside. */
+const globalIpv6 = new AddressRanges([parseAddressRange('2000::/3')!]);
+
+/** Whether an address is one of the public internet. Every spelling counts as what it leads to; no address at all is not public. */
+export function isPublicAddress(text: string): boolean {
+  const address = canonicalAddress(text);
+  if (address === null || special.has(address)) return false;
+  return !address.includes(':') || globalIpv6.has(address);
+}

@@ -9,11 +9,12 @@ import { databaseMetrics } from './database-metrics.ts';
 import { type Distribution, DistributionMetric } from './distribution.ts';
 import type { HistogramRow, MetricRow, ReadMetric } from './metric.ts';
 import type { NodeFigures } from './node-figures.ts';
+import { noticeMetrics } from './notice-metrics.ts';
 import { observedMetrics } from './observed-metrics.ts';
 import { providerMetrics } from './provider-metrics.ts';
 import { servingMetrics } from './serving-metrics.ts';
 
-const nodeMetrics = [...servingMetrics, ...accountingMetrics, ...databaseMetrics, ...providerMetrics];
+const nodeMetrics = [...servingMetrics, ...accountingMetrics, ...databaseMetrics, ...providerMetrics, ...noticeMetrics];
 
 /** Every metric of Faregate itself, in the order in which the documents list them. */
 export const metricRows: readonly (MetricRow & { readonly type: 'counter' | 'gauge' | 'histogram' })[] = [

@@ -32,6 +32,13 @@ export interface NodeFigures {
   readonly routes: readonly RouteFigures[];
   readonly requestWorkers: readonly PoolTasks[];
   readonly bodies: { readonly used: BodySizes; readonly max: BodySizes };
+  /** Of notices: attempts since the start of the process, those under way, and receivers that are due. */
+  readonly notices: {
+    readonly delivered: number;
+    readonly failed: number;
+    readonly inFlight: number;
+    readonly due: number;
+  };
   readonly eventLoop: EventLoopDelays;
 }
 

@@ -22,9 +22,10 @@ export interface Scene {
   readonly lin: Owned;
   readonly mo: Owned;
   readonly other: Owned;
-  /** Of the other account: a member, and an invitation. */
+  /** Of the other account: a member, an invitation, and a webhook endpoint. */
   readonly otherUserId: string;
   readonly otherInvitationId: string;
+  readonly otherWebhookId: string;
   readonly headers: Readonly<Record<RoleName, Record<string, string>>>;
 }
 
@@ -94,6 +95,8 @@ export async function peopleOfWalk(g: TestGateway): Promise<Scene> {
   const otherMember = await personOf('Cy', otherAccount.id, 'member');
   const invitation = await ask(g, 'POST', '/invitations', { email: 'dee@people.example' }, otherOwner.headers);
   assert.equal(invitation.status, 201, JSON.stringify(invitation.body));
+  const webhook = await ask(g, 'POST', '/webhooks', { url: 'https://receiver.example/' }, otherOwner.headers);
+  assert.equal(webhook.status, 201, JSON.stringify(webhook.body));
   const ended = await signIn(g, owner);
   assert.equal((await ask(g, 'DELETE', '/session', undefined, ended)).status, 204);
   const suspended = await personOf('Eve', account.id, 'owner');
@@ -109,6 +112,7 @@ export async function peopleOfWalk(g: TestGateway): Promise<Scene> {
     account,
     otherUserId: otherMember.id,
     otherInvitationId: invitation.body.id,
+    otherWebhookId: webhook.body.id,
     lin: lin.owned,
     mo: mo.owned,
     other: other.owned,

@@ -25,6 +25,11 @@ const OTHERS: Readonly<Record<string, (scene: Scene) => { ofAccount: string; ofM
   // Whoever may change members may change all of the account.
   '/members/:id': ({ otherUserId }) => ({ ofAccount: otherUserId, ofMember: otherUserId }),
   '/invitations/:id': ({ otherInvitationId }) => ({ ofAccount: otherInvitationId, ofMember: otherInvitationId }),
+  // They belong to the account as a whole.
+  '/webhooks/:id': ({ otherWebhookId }) => ({ ofAccount: otherWebhookId, ofMember: otherWebhookId }),
+  '/webhooks/:id/test': ({ otherWebhookId }) => ({ ofAccount: otherWebhookId, ofMember: otherWebhookId }),
+  '/webhooks/:id/deliveries': ({ otherWebhookId }) => ({ ofAccount: otherWebhookId, ofMember: otherWebhookId }),
+  '/webhooks/:id/redeliver': ({ otherWebhookId }) => ({ ofAccount: otherWebhookId, ofMember: otherWebhookId }),
   '/calls/:id': ({ other, mo }) => ({ ofAccount: other.callId, ofMember: mo.callId }),
 };
 

@@ -8,6 +8,7 @@ import type { Disk } from '../../src/accounting/settlement/disk.ts';
 import type { SettlementTiming } from '../../src/accounting/settlement/settlement.ts';
 import type { RequestObserver } from '../../src/api/request-report.ts';
 import { createGateway, type Gateway } from '../../src/app/gateway.ts';
+import type { NoticeOptions } from '../../src/app/notices.ts';
 import type { AbortLimits } from '../../src/calls/relay/client-abort.ts';
 import type { RequestWorkersOptions } from '../../src/calls/request-workers.ts';
 import { parseConfig } from '../../src/config/load.ts';
@@ -110,6 +111,10 @@ export interface TestGatewayOptions {
   readonly providerFields?: string;
   /** YAML of more providers. */
   readonly providers?: string;
+  /** YAML of the whole `notices` and `mail` sections. */
+  readonly noticeSettings?: string;
+  /** By default nothing is looked for, and only what a request queues is sent. */
+  readonly notices?: NoticeOptions;
   /** How often usage is summed; by default never while a test runs. */
   readonly usageIntervalMs?: number;
   /** YAML of the whole `tracing` section; spans are sent without waiting for others. */
@@ -210,6 +215,7 @@ models:
     routes: [{ provider: messy, model: nowhere }]
 ${options.models ?? ''}
 ${options.plans ?? ''}
+${options.noticeSettings ?? ''}
 `;
 }
 
@@ -241,6 +247,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     checksAnswers: true,
     traceTiming: { delayMs: 10 },
     usageIntervalMs: options.usageIntervalMs ?? 3_600_000,
+    notices: { intervalMs: 3_600_000, ...options.notices },
     timing: { patienceMs: PATIENT_MS, questionMs: PATIENT_MS, ...options.timing },
   });
   const url = await gateway.listen();

@@ -83,6 +83,10 @@ describe('an export', { timeout: 120_000 }, () => {
     assert.equal((await g.admin('POST', '/routes/drain', drained)).status, 200);
     assert.equal((await g.admin('POST', '/tokens', { name: 'moved' })).status, 201);
     person = await createPerson(g, { memberships: [{ accountId: account.id, role: 'owner' }] });
+    assert.equal((await g.admin('POST', '/webhooks', { url: 'https://receiver.example/' })).status, 201);
+    await g.admin('PUT', `/accounts/${unused.id}/low-balance`, { thresholdYuan: '10' });
+    await g.admin('POST', `/accounts/${unused.id}/top-ups`, { amountYuan: '1' });
+    await g.gateway.notices.settle();
 
     g.provider.respond = chatAnswer();
     const keyed = await call(`${g.url}/v1/chat/completions`, account.key, BODY, { headers: KEYED });

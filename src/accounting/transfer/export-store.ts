@@ -95,6 +95,21 @@ const sliceChanges: Statement = {
   text: `select row_to_json(t)::text as row, t.id as key_0 from changes t where t.id > $1::text order by t.id limit ${SLICE_ROWS}`,
 };
 
+/** Those of operators, and of accounts up to one. Plan: primary key. */
+const sliceWebhookEndpoints: Statement = {
+  name: 'export.slice-webhook_endpoints',
+  text: `select row_to_json(t)::text as row, t.id as key_0 from webhook_endpoints t
+where (t.account_id is null or t.account_id <= $1::text) and t.id > $2::text order by t.id limit ${SLICE_ROWS}`,
+};
+
+/** Those of accounts up to one. Plan: primary key. */
+const sliceNoticeStates: Statement = {
+  name: 'export.slice-notice_states',
+  text: `select row_to_json(t)::text as row, t.account_id as key_0, t.subject as key_1 from notice_states t
+where t.account_id <= $1::text and (t.account_id, t.subject) > ($2::text, $3::text)
+order by t.account_id, t.subject limit ${SLICE_ROWS}`,
+};
+
 /** Those of accounts up to one. Plan: primary key. */
 const sliceAccountRequests: Statement = {
   name: 'export.slice-account_requests',
@@ -128,6 +143,8 @@ export interface ExportReader {
   /** With their memberships, a list in JSON, in the accounts up to this one. */
   users(lastAccountId: string): AsyncIterable<readonly (ExportedRow & { readonly memberships: string })[]>;
   changes(): AsyncIterable<readonly ExportedRow[]>;
+  webhookEndpoints(lastAccountId: string): AsyncIterable<readonly ExportedRow[]>;
+  noticeStates(lastAccountId: string): AsyncIterable<readonly ExportedRow[]>;
   close(): Promise<void>;
 }
 
@@ -197,6 +214,8 @@ function createReader(reader: SnapshotReader, sizes: ExportSizes): ExportReader 
     adminTokens: () => slices(sliceAdminTokens, ['']),
     users: (lastAccountId) => slices(sliceUsers, [''], [lastAccountId]),
     changes: () => slices(sliceChanges, ['']),
+    webhookEndpoints: (lastAccountId) => slices(sliceWebhookEndpoints, [''], [lastAccountId]),
+    noticeStates: (lastAccountId) => slices(sliceNoticeStates, ['', ''], [lastAccountId]),
     close: () => reader.close(),
   };
 }

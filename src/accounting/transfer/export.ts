@@ -58,6 +58,8 @@ export async function* exportDatabase({ store, schema, clock }: ExportParts): As
       }
     }
     yield* rowsOf('changes', reader.changes(), lines);
+    yield* rowsOf('webhook_endpoints', reader.webhookEndpoints(lastId), lines);
+    yield* rowsOf('notice_states', reader.noticeStates(lastId), lines);
     yield* lines.take();
     lines.control('end', lines.end);
     yield* lines.take();

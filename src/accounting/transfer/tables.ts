@@ -24,6 +24,8 @@ export const EXPORTED_TABLES = [
   'users',
   'memberships',
   'changes',
+  'webhook_endpoints',
+  'notice_states',
 ] as const;
 
 export type ExportedTable = (typeof EXPORTED_TABLES)[number];
@@ -35,6 +37,11 @@ export const TABLES_LEFT_OUT: Readonly<Record<string, string>> = {
   usage_rollups: 'an import sums all call records anew',
   usage_totals: 'an import sums all call records anew',
   nodes: 'processes that run',
+  account_changes: 'an import looks at all accounts anew',
+  notices: 'what was to be told is told by the database in which it happened',
+  notice_deliveries: 'as notices',
+  notice_receivers: 'as notices',
+  key_expiry_progress: 'keys that expire later are found by the new database',
   key_uses: 'the new database learns by itself when keys are used',
   refusals: 'what was refused is kept for some days, and nothing follows from it',
   sessions: 'people sign in again',

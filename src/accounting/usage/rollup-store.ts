@@ -3,7 +3,7 @@ import { measures, REFUND_COLUMN } from './measures.ts';
 import { sqlTimezone } from './sql-timezone.ts';
 
 /**
- * The SQL that sums usage by day: in slices, each one statement in a transaction of its own. A final record is summed once: a
+ * The SQL that sums usage by day, and names the accounts for whoever looks at what has changed: in slices, each one statement in a transaction of its own. A final record is summed once: a
  * record of this version by its row in `usage_queue`, which the same statement deletes, and one of an earlier version by its
  * place in the order of ids, which the same statement moves (`docs/decisions/0033-usage-rollups.md`).
  */
@@ -78,7 +78,11 @@ found as (
   join ledger_entries e on e.account_id = t.account_ids[1] and e.entry_no = t.entry_no
   join calls c on c.account_id = t.account_ids[1] and c.id = t.call_ids[1]
 ),
-${ADD_FOUND}
+${ADD_FOUND},
+changed as (
+  insert into account_changes (account_ids)
+  select array_agg(distinct account_id) from found having count(*) > 0
+)
 select count(*)::int as n from taken`,
 };
 

@@ -4,7 +4,7 @@ import { type ManagementDefinition, type ManagementEndpoint, managementEndpoint 
 import type { AccountEntry } from '../management/guard.ts';
 
 /** What an `:id` of the account API names. The server finds whose it is before the endpoint runs. */
-export type OwnedResource = 'key' | 'call';
+export type OwnedResource = 'key' | 'call' | 'webhook';
 
 /** One address of the account API. It sees and changes nothing outside of the scope of its context. */
 export interface AccountEndpoint extends ManagementEndpoint<AccountNeed, AccountEntry> {

@@ -3,6 +3,7 @@ import { invalidRequest } from '../../errors/gateway-error.ts';
 import { isStorable } from '../../lib/plain-text.ts';
 import type { AccountNeed } from '../../people/access.ts';
 import type { KeyAdminParts } from '../admin/key-keeper.ts';
+import type { WebhookAdminParts } from '../admin/webhooks.ts';
 import { notFound } from '../management/endpoint.ts';
 import type { AccountEntry, Guard } from '../management/guard.ts';
 import { type ManagementWatch, serveManagement } from '../management/serve.ts';
@@ -13,6 +14,7 @@ import { type OwnCallParts, ownCallEndpoints } from './own-calls.ts';
 import { ownKeyEndpoints } from './own-keys.ts';
 import { type OwnMoneyParts, ownMoneyEndpoints } from './own-money.ts';
 import { type OwnPlanParts, ownPlanEndpoints } from './own-plan.ts';
+import { ownWebhookEndpoints } from './own-webhooks.ts';
 
 export const ACCOUNT_PREFIX = '/account/v1';
 
@@ -31,7 +33,8 @@ export type AccountParts = OwnAccountParts &
   MemberParts &
   OwnCallParts &
   OwnMoneyParts &
-  OwnPlanParts & { readonly owners: OwnerFinders };
+  OwnPlanParts &
+  WebhookAdminParts & { readonly owners: OwnerFinders };
 
 /** Every address of the account API. */
 export function accountTable(parts: AccountParts): AccountEndpoint[] {
@@ -42,6 +45,7 @@ export function accountTable(parts: AccountParts): AccountEndpoint[] {
     ...ownMoneyEndpoints(parts),
     ...ownPlanEndpoints(parts),
     ...memberEndpoints(parts),
+    ...ownWebhookEndpoints(parts),
   ];
 }
 

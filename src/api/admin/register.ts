@@ -24,6 +24,7 @@ import { type TokenAdminParts, tokenEndpoints } from './tokens.ts';
 import { type UnpricedAdminParts, unpricedEndpoints } from './unpriced.ts';
 import { type UsageAdminParts, usageEndpoints } from './usage.ts';
 import { type AdminPeopleParts, userEndpoints } from './users.ts';
+import { type WebhookAdminParts, webhookEndpoints } from './webhooks.ts';
 
 export type AdminParts = AccountAdminParts &
   KeyAdminParts &
@@ -44,7 +45,8 @@ export type AdminParts = AccountAdminParts &
   AccountMemberParts &
   ExportAdminParts &
   TokenAdminParts &
-  ChangeAdminParts;
+  ChangeAdminParts &
+  WebhookAdminParts;
 
 export const ADMIN_PREFIX = '/admin/v1';
 
@@ -71,6 +73,7 @@ export function adminTable(parts: AdminParts): AdminEndpoint[] {
     ...userEndpoints(parts),
     ...accountMemberEndpoints(parts),
     ...changeEndpoints(parts),
+    ...webhookEndpoints(parts),
   ];
 }
 

@@ -1,0 +1,198 @@
+import { randomBytes } from 'node:crypto';
+import type { Config } from '../config/schema.ts';
+import type { Database } from '../db/database.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Ids } from '../lib/ids.ts';
+import { AddressRanges } from '../lib/ip-address.ts';
+import type { Logger } from '../lib/logger.ts';
+import { createDeliveryStore } from '../notices/delivery-store.ts';
+import { createDispatcher, type DeliveryFigures } from '../notices/dispatcher.ts';
+import { createEndpointStore } from '../notices/endpoint-store.ts';
+import { createFinder } from '../notices/finder.ts';
+import { createLinkMailer, type LinkForMail } from '../notices/link-mailer.ts';
+import { createMailSender, type MailTerms } from '../notices/mail-sender.ts';
+import { type NodeStanding, NodeWatch } from '../notices/node-watch.ts';
+import { createNoticeStore } from '../notices/notice-store.ts';
+import { type Resolve, resolveByName } from '../notices/target.ts';
+import { createWebhookSender } from '../notices/webhook-sender.ts';
+import { createWebhooks, type Webhooks } from '../notices/webhooks.ts';
+import { allRoutes } from '../providers/catalog/catalog.ts';
+import type { RouteHealth } from '../providers/routing/health.ts';
+import { requestLane } from './lanes.ts';
+import type { SettingsInForce } from './settings-in-force.ts';
+
+/** What a test sets of the notices of a gateway. */
+export interface NoticeOptions {
+  /** How often is looked for notices, and for what is to be sent. */
+  readonly intervalMs?: number;
+  readonly resolve?: Resolve;
+  /** How long an attempt may take. */
+  readonly deadlineMs?: number;
+  readonly graceMs?: number;
+}
+
+export interface NoticesParts {
+  readonly database: Database;
+  readonly settings: SettingsInForce;
+  readonly health: RouteHealth;
+  readonly nodeId: string;
+  readonly clock: Clock;
+  /** The database's clock, as far as this node knows it. */
+  readonly databaseClock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+  readonly options: NoticeOptions;
+}
+
+/** The notices of a node: they are found and sent in the background. */
+export interface Notices {
+  readonly webhooks: Webhooks;
+  readonly lowBalanceNano: () => bigint | null;
+  readonly figures: () => DeliveryFigures;
+  /** Sends a link that works once to its person, where mail is configured and the address is known. */
+  readonly deliverLink: (link: LinkForMail) => void;
+  start(): void;
+  /** Looks for what is due, and sends it. For tests. */
+  settle(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export function createNotices(parts: NoticesParts): Notices {
+  const { database, settings, health, nodeId, clock, databaseClock, ids, logger, options } = parts;
+  const lane = database.lane('notices');
+  const config = (): Config => settings.current.config;
+  const allowed = allowedNetworks(config);
+  const mailTerms = (): MailTerms | null => mailTermsOf(config());
+  const interval = options.intervalMs === undefined ? {} : { intervalMs: options.intervalMs };
+  const dispatcher = createDispatcher({
+    store: createDeliveryStore(lane),
+    sendWebhook: createWebhookSender({
+      allowed,
+      resolve: options.resolve ?? resolveByName,
+      ...(options.deadlineMs !== undefined && { deadlineMs: options.deadlineMs }),
+    }),
+    sendMail() {
+      const terms = mailTerms();
+      return terms === null ? null : createMailSender(terms);
+    },
+    clock: databaseClock,
+    ids,
+    chance: Math.random,
+    logger,
+    ...interval,
+    ...(options.graceMs !== undefined && { graceMs: options.graceMs }),
+  });
+  const linkMailer = createLinkMailer({ terms: mailTerms, logger });
+  const finder = createFinder({
+    store: createNoticeStore(lane),
+    terms() {
+      const { lowBalanceYuan, planPercents, routeDownAfter, keepDays } = config().notices;
+      return {
+        lowBalanceNano: lowBalanceYuan ?? null,
+        planPercents: planPercents.toSorted((one, other) => one - other),
+        plans: new Map(settings.current.plans.map((plan) => [plan.id, plan])),
+        routeDownAfterMs: routeDownAfter,
+        keepDays,
+        hasMail: mailTerms() !== null,
+      };
+    },
+    standing: () => standingOf(settings, health, clock.nowMs()),
+    watch: new NodeWatch(nodeId),
+    clock: databaseClock,
+    ids,
+    logger,
+    onNotices: dispatcher.wake,
+    ...interval,
+  });
+  return {
+    webhooks: createWebhooks({
+      store: createEndpointStore(requestLane(database.lane('admin'))),
+      allowed,
+      clock: databaseClock,
+      ids,
+      randomBytes,
+      onQueued: dispatcher.wake,
+    }),
+    lowBalanceNano: () => config().notices.lowBalanceYuan ?? null,
+    figures: () => dispatcher.figures,
+    deliverLink: linkMailer.send,
+    start() {
+      finder.start();
+      dispatcher.start();
+    },
+    async settle() {
+      await finder.round();
+      await dispatcher.settle();
+    },
+    async stop() {
+      await finder.stop();
+      await dispatcher.stop();
+      await linkMailer.stop();
+    },
+  };
+}
+
+/** Webhook endpoints for a command that opens the database itself: what it queues is sent when a gateway runs. */
+export function createLocalWebhooks(config: Config, database: Database, clock: Clock, ids: Ids): Webhooks {
+  return createWebhooks({
+    store: createEndpointStore(database),
+    allowed: allowedNetworks(() => config),
+    clock,
+    ids,
+    randomBytes,
+    onQueued: () => undefined,
+  });
+}
+
+/** The allowed networks of the configuration in force, made once for each. */
+function allowedNetworks(config: () => Config): () => AddressRanges {
+  let of: Config | null = null;
+  let ranges = new AddressRanges([]);
+  return () => {
+    const current = config();
+    if (current !== of) ranges = new AddressRanges(current.notices.allowNetworks);
+    of = current;
+    return ranges;
+  };
+}
+
+function mailTermsOf({ mail }: Config): MailTerms | null {
+  if (mail === undefined) return null;
+  const { host, port, tls, user, password, ca } = mail.smtp;
+  return {
+    host,
+    port,
+    tls,
+    user: user ?? null,
+    password: password ?? null,
+    from: mail.from,
+    ...(ca !== undefined && { ca }),
+  };
+}
+
+/** A route without weight takes no calls, so nothing is learnt of it. */
+function standingOf({ current }: SettingsInForce, health: RouteHealth, nowMs: number): NodeStanding {
+  const routes = allRoutes(current.catalog).filter(({ route }) => route.weight > 0);
+  const refused = new Map<string, NodeStanding['credentials'][number]>();
+  for (const { route } of routes) {
+    const { credentials } = current.providers.get(route.providerId);
+    for (const { name, state, status } of credentials.standing(route.providerModel, nowMs)) {
+      const isRefused = state === 'refused';
+      refused.set(JSON.stringify([route.providerId, name]), { provider: route.providerId, name, isRefused, status });
+    }
+  }
+  return {
+    routes: routes.map(({ model, route }) => {
+      const { state, lastFailure } = health.standing(route.id);
+      return {
+        id: route.id,
+        model: model.id,
+        provider: route.providerId,
+        providerModel: route.providerModel,
+        isUp: state === 'closed',
+        reason: lastFailure?.reason ?? null,
+      };
+    }),
+    credentials: [...refused.values()],
+  };
+}

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type AccountFacts, type AccountTerms, decideAccount, type NoticeState } from './account-decision.ts';
+
+const YUAN = 1_000_000_000n;
+const DAY_MS = 86_400_000;
+const START_MS = Date.parse('2026-11-01T00:00:00Z');
+
+const terms: AccountTerms = {
+  nowMs: START_MS + DAY_MS,
+  lowBalanceNano: 10n * YUAN,
+  planPercents: [80, 100],
+  plans: new Map([['pro', { name: 'Pro', quotaTokens: 1_000, periodDays: 30, weeklyCalls: 10 }]]),
+};
+
+/** An account whose states are kept as the store does. */
+class Account {
+  readonly states = new Map<string, NoticeState>();
+  entryNo = 0n;
+
+  /** Returns what is said at a change. */
+  look(given: Partial<AccountFacts>, changed: Partial<AccountTerms> = {}): string[] {
+    const facts: AccountFacts = {
+      accountId: 'acct_1',
+      balanceNano: 100n * YUAN,
+      lastEntryNo: ++this.entryNo,
+      lowBalanceNano: null,
+      subscriptions: [],
+      ...given,
+    };
+    const { notices, states, cleared } = decideAccount(facts, this.states, { ...terms, ...changed });
+    for (const state of states) this.states.set(state.subject, state);
+    for (const subject of cleared) this.states.delete(subject);
+    return notices.map(({ dedupeKey }) => dedupeKey);
+  }
+
+  balance(yuan: number, lowBalanceNano: bigint | null = null): string {
+    return this.look({ balanceNano: BigInt(Math.round(yuan * 100)) * (YUAN / 100n), lowBalanceNano }).join();
+  }
+
+  plan(
+    used: { weekCalls?: number; weekNo?: number; periodTokens?: number; periodNo?: number },
+    nowMs = terms.nowMs,
+  ): string[] {
+    const subscription = {
+      id: 'sub_1',
+      planId: 'pro',
+      startsAtMs: START_MS,
+      endsAtMs: START_MS + 60 * DAY_MS,
+      weekNo: 0,
+      weekCalls: 0,
+      periodNo: 0,
+      periodTokens: 0,
+      ...used,
+    };
+    return this.look({ subscriptions: [subscription] }, { nowMs });
+  }
+}
+
+describe('the notice of a low balance', () => {
+  it('comes once when the balance falls below the threshold, and again after it was well above', () => {
+    const account = new Account();
+    assert.deepEqual(
+      [100, 10, 9.99, 9, 10.01, 9, 11, 9.5, 11.01, 9, 2].map((yuan) => account.balance(yuan)),
+      ['', '', 'balance.low acct_1 3', '', '', '', '', '', '', 'balance.low acct_1 10', ''],
+    );
+  });
+
+  it('has the threshold of the account before that of the configuration', () => {
+    const account = new Account();
+    assert.equal(account.balance(30, 50n * YUAN), 'balance.low acct_1 1');
+    assert.equal(account.balance(8, 0n), '');
+    assert.equal(account.balance(-0.01, 0n), 'balance.low acct_1 3');
+  });
+
+  it('does not come where there is no threshold, or nothing was ever on the account', () => {
+    const account = new Account();
+    assert.deepEqual(account.look({ balanceNano: 0n }, { lowBalanceNano: null }), []);
+    assert.deepEqual(account.look({ balanceNano: 0n, lastEntryNo: 0n }), []);
+  });
+
+  it('says what the balance and the threshold are', () => {
+    const facts = {
+      accountId: 'acct_1',
+      balanceNano: 9_500_000_000n,
+      lastEntryNo: 7n,
+      lowBalanceNano: null,
+      subscriptions: [],
+    };
+    const [notice] = decideAccount(facts, new Map(), terms).notices;
+    assert.deepEqual(notice!.data, { accountId: 'acct_1', balanceYuan: '9.5', thresholdYuan: '10' });
+  });
+});
+
+describe('the notice of a plan that is nearly used', () => {
+  it('comes once for each share of a period, the highest that is reached', () => {
+    const account = new Account();
+    const said = [799, 800, 850, 999, 1_000, 1_200].map((periodTokens) => account.plan({ periodTokens }).join());
+    assert.deepEqual(said, [
+      '',
+      'plan.nearly_used tokens sub_1 0 80',
+      '',
+      '',
+      'plan.nearly_used tokens sub_1 0 100',
+      '',
+    ]);
+    assert.deepEqual(new Account().plan({ periodTokens: 1_500 }), ['plan.nearly_used tokens sub_1 0 100']);
+  });
+
+  it('comes anew in the next week, and not for a count of the last one', () => {
+    const account = new Account();
+    const nextWeekMs = START_MS + 8 * DAY_MS;
+    assert.deepEqual(account.plan({ weekCalls: 8 }), ['plan.nearly_used weekly_calls sub_1 0 80']);
+    assert.deepEqual(account.plan({ weekCalls: 10 }, nextWeekMs), []);
+    assert.deepEqual(account.plan({ weekCalls: 9, weekNo: 1 }, nextWeekMs), [
+      'plan.nearly_used weekly_calls sub_1 1 80',
+    ]);
+  });
+
+  it('does not come again where a failed call gave its place back', () => {
+    const account = new Account();
+    assert.deepEqual(
+      [10, 9, 7, 8, 10].map((weekCalls) => account.plan({ weekCalls }).join()),
+      ['plan.nearly_used weekly_calls sub_1 0 100', '', '', '', ''],
+    );
+  });
+
+  it('does not come for a plan that has ended or is not offered any more', () => {
+    const account = new Account();
+    assert.deepEqual(account.plan({ periodTokens: 1_000 }, START_MS + 61 * DAY_MS), []);
+    assert.deepEqual(account.look({ subscriptions: [] }), []);
+  });
+
+  it('says when the period ends, which the plan may do before', () => {
+    const subscription = {
+      ...{ id: 'sub_1', planId: 'pro', startsAtMs: START_MS, endsAtMs: START_MS + 5 * DAY_MS },
+      ...{ weekNo: 0, weekCalls: 9, periodNo: 0, periodTokens: 0 },
+    };
+    const facts = {
+      accountId: 'a',
+      balanceNano: 0n,
+      lastEntryNo: 0n,
+      lowBalanceNano: null,
+      subscriptions: [subscription],
+    };
+    assert.deepEqual(decideAccount(facts, new Map(), terms).notices[0]!.data, {
+      accountId: 'a',
+      subscriptionId: 'sub_1',
+      planId: 'pro',
+      planName: 'Pro',
+      measure: 'weekly_calls',
+      percent: 80,
+      used: 9,
+      limit: 10,
+      resetsAt: '2026-11-06T00:00:00.000Z',
+    });
+  });
+});

@@ -1,0 +1,178 @@
+import { formatYuan } from '../lib/yuan.ts';
+import type { DueNotice } from './notice.ts';
+
+/** What an account has and uses now. */
+export interface AccountFacts {
+  readonly accountId: string;
+  readonly balanceNano: bigint;
+  /** The number of its newest ledger entry. */
+  readonly lastEntryNo: bigint;
+  /** The account's own threshold; `null` where the configuration's applies. */
+  readonly lowBalanceNano: bigint | null;
+  readonly subscriptions: readonly SubscriptionFacts[];
+}
+
+export interface SubscriptionFacts {
+  readonly id: string;
+  readonly planId: string;
+  readonly startsAtMs: number;
+  readonly endsAtMs: number;
+  readonly weekNo: number;
+  readonly weekCalls: number;
+  readonly periodNo: number;
+  readonly periodTokens: number;
+}
+
+/** What was said of a subject and is still so. A subject without a state: nothing was said. */
+export interface NoticeState {
+  readonly accountId: string;
+  readonly subject: string;
+  /** The period that the level is of; empty where there are none. */
+  readonly occurrence: string;
+  readonly level: number;
+}
+
+export interface AccountTerms {
+  readonly nowMs: number;
+  /** `null`: accounts without a threshold of their own have none. */
+  readonly lowBalanceNano: bigint | null;
+  /** Percents of a plan's quota, in rising order. */
+  readonly planPercents: readonly number[];
+  readonly plans: ReadonlyMap<string, NoticedPlan>;
+}
+
+export interface NoticedPlan {
+  readonly name: string;
+  readonly quotaTokens: number;
+  readonly periodDays: number;
+  readonly weeklyCalls: number;
+}
+
+export interface AccountDecision {
+  readonly notices: readonly DueNotice[];
+  /** Replace the states of their subjects. */
+  readonly states: readonly NoticeState[];
+  /** Subjects whose state ends. */
+  readonly cleared: readonly string[];
+}
+
+const DAY_MS = 86_400_000;
+const WEEK_MS = 7 * DAY_MS;
+const BALANCE = 'balance';
+
+/** Which notices of an account are due, given what was said before: each threshold once, until there is reason to say it again. */
+export function decideAccount(
+  facts: AccountFacts,
+  states: ReadonlyMap<string, NoticeState>,
+  terms: AccountTerms,
+): AccountDecision {
+  const decisions = [
+    decideBalance(facts, states.has(BALANCE), facts.lowBalanceNano ?? terms.lowBalanceNano),
+    ...facts.subscriptions.flatMap((subscription) => decidePlan(facts.accountId, subscription, states, terms)),
+  ];
+  return {
+    notices: decisions.flatMap(({ notices }) => notices),
+    states: decisions.flatMap(({ states }) => states),
+    cleared: decisions.flatMap(({ cleared }) => cleared),
+  };
+}
+
+const NOTHING: AccountDecision = { notices: [], states: [], cleared: [] };
+
+/** Low until it is a tenth above the threshold again, so that a balance that hovers there is said once. */
+function decideBalance(
+  { accountId, balanceNano, lastEntryNo }: AccountFacts,
+  isSaid: boolean,
+  thresholdNano: bigint | null,
+): AccountDecision {
+  if (isSaid) {
+    const isOver = thresholdNano === null || balanceNano > thresholdNano + thresholdNano / 10n;
+    return isOver ? { ...NOTHING, cleared: [BALANCE] } : NOTHING;
+  }
+  // An account that was never topped up has nothing that could become low.
+  if (thresholdNano === null || balanceNano >= thresholdNano || lastEntryNo === 0n) return NOTHING;
+  return {
+    cleared: [],
+    states: [{ accountId, subject: BALANCE, occurrence: '', level: 1 }],
+    notices: [
+      {
+        kind: 'balance.low',
+        accountId,
+        subject: accountId,
+        dedupeKey: `balance.low ${accountId} ${lastEntryNo}`,
+        quietMs: 0,
+        data: { accountId, balanceYuan: formatYuan(balanceNano), thresholdYuan: formatYuan(thresholdNano) },
+      },
+    ],
+  };
+}
+
+interface Measure {
+  readonly name: 'tokens' | 'weekly_calls';
+  readonly occurrence: number;
+  readonly used: number;
+  readonly limit: number;
+  readonly resetsAtMs: number;
+}
+
+function decidePlan(
+  accountId: string,
+  subscription: SubscriptionFacts,
+  states: ReadonlyMap<string, NoticeState>,
+  { nowMs, plans, planPercents }: AccountTerms,
+): AccountDecision[] {
+  const { id, planId, startsAtMs, endsAtMs } = subscription;
+  const plan = plans.get(planId);
+  if (plan === undefined || startsAtMs > nowMs || endsAtMs <= nowMs) return [];
+  return measuresOf(subscription, plan, nowMs).map((measure) => {
+    const { name, occurrence, used, limit, resetsAtMs } = measure;
+    const percent = limit === 0 ? 0 : Math.floor((used * 100) / limit);
+    const reached = planPercents.findLast((each) => each <= percent) ?? 0;
+    const subject = `${name} ${id}`;
+    const state = states.get(subject);
+    const said = state?.occurrence === String(occurrence) ? state.level : 0;
+    // A failed call gives its place in the week back: what was said stays said.
+    if (reached <= said) return NOTHING;
+    return {
+      cleared: [],
+      states: [{ accountId, subject, occurrence: String(occurrence), level: reached }],
+      notices: [
+        {
+          kind: 'plan.nearly_used',
+          accountId,
+          subject,
+          dedupeKey: `plan.nearly_used ${subject} ${occurrence} ${reached}`,
+          quietMs: 0,
+          data: {
+            accountId,
+            subscriptionId: id,
+            planId,
+            planName: plan.name,
+            measure: name,
+            percent: reached,
+            used,
+            limit,
+            resetsAt: new Date(Math.min(resetsAtMs, endsAtMs)).toISOString(),
+          },
+        },
+      ],
+    };
+  });
+}
+
+/** Counters are of the period that a call was counted in last; where another one has begun, nothing of it is used. */
+function measuresOf(
+  { startsAtMs, weekNo, weekCalls, periodNo, periodTokens }: SubscriptionFacts,
+  { quotaTokens, periodDays, weeklyCalls }: NoticedPlan,
+  nowMs: number,
+): Measure[] {
+  const measure = (name: Measure['name'], lengthMs: number, countedNo: number, used: number, limit: number) => {
+    const no = Math.max(Math.floor((nowMs - startsAtMs) / lengthMs), countedNo);
+    const resetsAtMs = startsAtMs + (no + 1) * lengthMs;
+    return { name, occurrence: no, used: no === countedNo ? used : 0, limit, resetsAtMs };
+  };
+  return [
+    measure('tokens', periodDays * DAY_MS, periodNo, periodTokens, quotaTokens),
+    measure('weekly_calls', WEEK_MS, weekNo, weekCalls, weeklyCalls),
+  ];
+}

@@ -1,0 +1,255 @@
+import { type Lane, type Queryable, type Statement, toArray } from '../db/database.ts';
+import type { Notice } from './notice.ts';
+
+/**
+ * The SQL of deliveries. A receiver for which something is pending has a row in `notice_receivers`; a node that takes it has a
+ * lease on it, and sends its notices one after the other. Where that node dies, the lease runs out and another one goes on.
+ */
+
+/** Receivers that share what is sent at a time: those of operators, of accounts, and mail. */
+export const CHANNELS = ['operators', 'accounts', 'mail'] as const;
+export type Channel = (typeof CHANNELS)[number];
+
+/** Plan: notice_receivers_due, of each channel. */
+const claim: Statement = {
+  name: 'deliveries.claim',
+  text: `with due as (
+  select r.receiver
+  from unnest($1::text[], $2::bigint[]) as wanted (channel, n) cross join lateral (
+    select receiver from notice_receivers
+    where channel = wanted.channel and next_at <= $3 and (leased_until is null or leased_until <= $3)
+    order by next_at limit wanted.n for update skip locked
+  ) r
+)
+update notice_receivers t set lease_id = $4, leased_until = $5 from due where t.receiver = due.receiver
+returning t.receiver, t.channel`,
+};
+
+/** Plan: notice_deliveries_due, primary keys. */
+const selectNext: Statement = {
+  name: 'deliveries.select-next',
+  text: `select d.notice_id, d.attempts, n.kind, n.account_id, n.subject, n.data, n.at, e.url, e.secret
+from notice_deliveries d join notices n on n.id = d.notice_id left join webhook_endpoints e on e.id = d.receiver
+where d.receiver = $1 and d.status = 'pending' and d.next_attempt_at <= $2
+order by d.next_attempt_at limit 1`,
+};
+
+/** Plan: primary key. Whoever changes what is pending of a receiver holds this lock. */
+const lockReceiver: Statement = {
+  name: 'deliveries.lock-receiver',
+  text: 'select lease_id, failures from notice_receivers where receiver = $1 for update',
+};
+
+/** A lease that has run out may be followed by the result of its attempt, which is true all the same. */
+const recordAttempt: Statement = {
+  name: 'deliveries.record-attempt',
+  text: `update notice_deliveries set attempts = attempts + 1, status = $3, next_attempt_at = coalesce($4, next_attempt_at),
+  last_attempt_at = $5, last_status = $6, last_error = $7
+where notice_id = $1 and receiver = $2 and status = 'pending'`,
+};
+
+const setFailures: Statement = {
+  name: 'deliveries.set-failures',
+  text: 'update notice_receivers set failures = $2, leased_until = $3 where receiver = $1',
+};
+
+/** Plan: primary key; most successes change nothing. */
+const endpointSucceeded: Statement = {
+  name: 'deliveries.endpoint-succeeded',
+  text: 'update webhook_endpoints set failing_since = null where id = $1 and failing_since is not null',
+};
+
+const endpointFailed: Statement = {
+  name: 'deliveries.endpoint-failed',
+  text: `update webhook_endpoints set failing_since = coalesce(failing_since, $2) where id = $1 returning failing_since`,
+};
+
+const disableEndpoint: Statement = {
+  name: 'deliveries.disable-endpoint',
+  text: `update webhook_endpoints set status = 'disabled', status_reason = $2 where id = $1`,
+};
+
+/** Plan: notice_deliveries_due. */
+const selectEarliest: Statement = {
+  name: 'deliveries.select-earliest',
+  text: `select next_attempt_at from notice_deliveries where receiver = $1 and status = 'pending'
+order by next_attempt_at limit 1`,
+};
+
+const endLease: Statement = {
+  name: 'deliveries.end-lease',
+  text: 'update notice_receivers set next_at = $2, lease_id = null, leased_until = null where receiver = $1',
+};
+
+const deleteReceiver: Statement = {
+  name: 'deliveries.delete-receiver',
+  text: 'delete from notice_receivers where receiver = $1',
+};
+
+/** Plan: notice_receivers_due, from its start. */
+const countDue: Statement = {
+  name: 'deliveries.count-due',
+  text: `select count(*)::int as n from (
+  select from notice_receivers where channel = any ($1::text[]) and next_at <= $2 limit 10000
+) due`,
+};
+
+/** A receiver that a node sends to, until the lease ends or runs out. */
+export interface Lease {
+  readonly id: string;
+  readonly receiver: string;
+  readonly channel: Channel;
+}
+
+/** A notice to be sent. */
+export interface PendingDelivery {
+  readonly notice: Notice;
+  readonly attempts: number;
+  /** Of an endpoint; `null` for mail, and where the endpoint was deleted. */
+  readonly endpoint: { readonly url: string; readonly secret: string } | null;
+}
+
+/** What became of an attempt, and what follows. */
+export interface AttemptRecord {
+  readonly noticeId: string;
+  readonly status: 'delivered' | 'failed' | 'pending';
+  /** Of a notice that is pending: when it is tried again. */
+  readonly nextAttemptAtMs: number | null;
+  readonly lastStatus: number | null;
+  readonly lastError: string | null;
+  readonly atMs: number;
+  /** How long the lease goes on. */
+  readonly leasedUntilMs: number;
+  /** The endpoint wants nothing any more; why. */
+  readonly goneReason: string | null;
+  /** Where every attempt of an endpoint has failed since before this instant, it is disabled, for this reason. */
+  readonly failingLimit: { readonly sinceMs: number; readonly reason: string };
+}
+
+export interface DeliveryStore {
+  /** Takes receivers that are due, as many of each channel as are wanted. */
+  claim(
+    wanted: Readonly<Record<Channel, number>>,
+    nowMs: number,
+    leaseId: string,
+    leasedUntilMs: number,
+  ): Promise<Lease[]>;
+  next(lease: Lease, nowMs: number): Promise<PendingDelivery | null>;
+  /** Returns whether the lease is still ours, and the receiver gets more now. */
+  record(lease: Lease, attempt: AttemptRecord): Promise<boolean>;
+  /** Gives a receiver back; `restMs`: how long it gets nothing after so many failures in a row. */
+  release(lease: Lease, nowMs: number, restMs: (failures: number) => number): Promise<void>;
+  /** How many receivers are due, up to 10,000. */
+  countDue(nowMs: number): Promise<number>;
+}
+
+export function createDeliveryStore(database: Lane): DeliveryStore {
+  return {
+    async claim(wanted, nowMs, leaseId, leasedUntilMs) {
+      const rows = await database.query<{ receiver: string; channel: Channel }>(claim, [
+        toArray(CHANNELS),
+        toArray(CHANNELS.map((channel) => wanted[channel])),
+        new Date(nowMs),
+        leaseId,
+        new Date(leasedUntilMs),
+      ]);
+      return rows.map(({ receiver, channel }) => ({ id: leaseId, receiver, channel }));
+    },
+    async next({ receiver }, nowMs) {
+      const [row] = await database.query<PendingRow>(selectNext, [receiver, new Date(nowMs)]);
+      return row === undefined ? null : toPending(row);
+    },
+    record: (lease, attempt) =>
+      database.transaction(async (transaction) => {
+        const { noticeId, status, nextAttemptAtMs, lastStatus, lastError, atMs } = attempt;
+        const held = await lockHeld(transaction, lease);
+        const isSuccess = status === 'delivered';
+        if (held === null && !isSuccess) return false;
+        const at = new Date(atMs);
+        const nextAt = nextAttemptAtMs === null ? null : new Date(nextAttemptAtMs);
+        await transaction.query(recordAttempt, [noticeId, lease.receiver, status, nextAt, at, lastStatus, lastError]);
+        if (held === null) return false;
+        const isDisabled = await recordOfEndpoint(transaction, lease, attempt);
+        if (isDisabled) {
+          await transaction.query(deleteReceiver, [lease.receiver]);
+          return false;
+        }
+        const failures = isSuccess ? 0 : held.failures + 1;
+        await transaction.query(setFailures, [lease.receiver, failures, new Date(attempt.leasedUntilMs)]);
+        return isSuccess;
+      }),
+    release: (lease, nowMs, restMs) =>
+      database.transaction(async (transaction) => {
+        const held = await lockHeld(transaction, lease);
+        if (held === null) return;
+        const [earliest] = await transaction.query<{ next_attempt_at: Date }>(selectEarliest, [lease.receiver]);
+        if (earliest === undefined) {
+          await transaction.query(deleteReceiver, [lease.receiver]);
+          return;
+        }
+        const restedMs = held.failures === 0 ? nowMs : nowMs + restMs(held.failures);
+        const nextMs = Math.max(earliest.next_attempt_at.getTime(), restedMs);
+        await transaction.query(endLease, [lease.receiver, new Date(nextMs)]);
+      }),
+    async countDue(nowMs) {
+      const [row] = await database.query<{ n: number }>(countDue, [toArray(CHANNELS), new Date(nowMs)]);
+      return row!.n;
+    },
+  };
+}
+
+/** The receiver, locked, where the lease on it is still ours. */
+async function lockHeld(
+  transaction: Queryable,
+  { receiver, id }: Lease,
+): Promise<{ readonly failures: number } | null> {
+  const [row] = await transaction.query<{ lease_id: string | null; failures: bigint }>(lockReceiver, [receiver]);
+  return row === undefined || row.lease_id !== id ? null : { failures: Number(row.failures) };
+}
+
+/** Returns whether the endpoint is disabled from now on. What is pending for it waits until it is enabled again. */
+async function recordOfEndpoint(
+  transaction: Queryable,
+  { receiver, channel }: Lease,
+  { status, atMs, goneReason, failingLimit }: AttemptRecord,
+): Promise<boolean> {
+  if (channel === 'mail') return false;
+  if (status === 'delivered') {
+    await transaction.query(endpointSucceeded, [receiver]);
+    return false;
+  }
+  const [row] = await transaction.query<{ failing_since: Date }>(endpointFailed, [receiver, new Date(atMs)]);
+  // It was deleted meanwhile.
+  if (row === undefined) return true;
+  const isFailing = row.failing_since.getTime() <= failingLimit.sinceMs;
+  if (goneReason === null && !isFailing) return false;
+  await transaction.query(disableEndpoint, [receiver, goneReason ?? failingLimit.reason]);
+  return true;
+}
+
+interface PendingRow {
+  notice_id: string;
+  attempts: bigint;
+  kind: Notice['kind'];
+  account_id: string | null;
+  subject: string;
+  data: Notice['data'];
+  at: Date;
+  url: string | null;
+  secret: string | null;
+}
+
+function toPending(row: PendingRow): PendingDelivery {
+  return {
+    notice: {
+      id: row.notice_id,
+      kind: row.kind,
+      accountId: row.account_id,
+      subject: row.subject,
+      data: row.data,
+      atMs: row.at.getTime(),
+    },
+    attempts: Number(row.attempts),
+    endpoint: row.url === null || row.secret === null ? null : { url: row.url, secret: row.secret },
+  };
+}

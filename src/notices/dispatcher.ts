@@ -1,0 +1,211 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { type BackgroundJob, createBackgroundJob } from '../lib/background-job.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Ids } from '../lib/ids.ts';
+import type { Logger } from '../lib/logger.ts';
+import {
+  type AttemptRecord,
+  CHANNELS,
+  type Channel,
+  type DeliveryStore,
+  type Lease,
+  type PendingDelivery,
+} from './delivery-store.ts';
+import type { SendMail } from './mail-sender.ts';
+import { type Notice, payloadOf } from './notice.ts';
+import { FAILING_MAX_MS, nextAttemptMs, receiverRestMs } from './schedule.ts';
+import type { SendResult, SendWebhook } from './webhook-sender.ts';
+
+/** What a node has sent since its start, and what waits. */
+export interface DeliveryFigures {
+  readonly delivered: number;
+  readonly failed: number;
+  readonly inFlight: number;
+  /** Receivers that were due at the last look, on all nodes. */
+  readonly due: number;
+}
+
+export interface Dispatcher {
+  readonly figures: DeliveryFigures;
+  start(): void;
+  wake(): void;
+  /** Takes what is due, and resolves when it was tried. For tests. */
+  settle(): Promise<void>;
+  /** Lets attempts under way end for a short time, then aborts them; they do not count. */
+  stop(): Promise<void>;
+}
+
+export interface DispatcherParts {
+  readonly store: DeliveryStore;
+  readonly sendWebhook: SendWebhook;
+  /** `null` where no mail is configured. */
+  readonly sendMail: () => SendMail | null;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly chance: () => number;
+  readonly logger: Logger;
+  readonly intervalMs?: number;
+  /** For tests: how long attempts under way may go on where the node stops. */
+  readonly graceMs?: number;
+}
+
+/** Receivers of each kind to which a node sends at a time. */
+const IN_FLIGHT_MAX: Readonly<Record<Channel, number>> = { operators: 8, accounts: 24, mail: 4 };
+/** Longer than an attempt with its records can take. */
+const LEASE_MS = 60_000;
+/** Notices that a receiver gets before others come to their turn. */
+const TURN_NOTICES = 16;
+const INTERVAL_MS = 1_000;
+const GRACE_MS = 3_000;
+
+/**
+ * Sends what is due. Each receiver is sent to by one node at a time, one notice after the other, so a slow one delays itself alone;
+ * how many are sent to at a time is limited for each channel.
+ */
+export function createDispatcher(parts: DispatcherParts): Dispatcher {
+  const {
+    store,
+    sendWebhook,
+    sendMail,
+    clock,
+    ids,
+    chance,
+    logger,
+    intervalMs = INTERVAL_MS,
+    graceMs = GRACE_MS,
+  } = parts;
+  const stopping = new AbortController();
+  const serving = new Map<Promise<void>, Channel>();
+  let delivered = 0;
+  let failed = 0;
+  let due = 0;
+  let isStopping = false;
+
+  async function claim(): Promise<void> {
+    const wanted = wantedNow();
+    if (CHANNELS.every((channel) => wanted[channel] === 0)) return;
+    const nowMs = clock.nowMs();
+    const leases = await store.claim(wanted, nowMs, ids.next('lease'), nowMs + LEASE_MS);
+    for (const lease of leases) {
+      const work = serve(lease)
+        .catch((error) => {
+          // The lease runs out, and somebody goes on.
+          if (!isStopping) logger.warn({ err: error }, 'what became of a notice could not be stored; it is sent again');
+        })
+        .finally(() => {
+          serving.delete(work);
+          job.wake();
+        });
+      serving.set(work, lease.channel);
+    }
+    due = leases.length === 0 ? 0 : await store.countDue(nowMs);
+  }
+
+  function wantedNow(): Record<Channel, number> {
+    const busy = [...serving.values()];
+    const room = (channel: Channel): number => {
+      if (isStopping || (channel === 'mail' && sendMail() === null)) return 0;
+      return Math.max(0, IN_FLIGHT_MAX[channel] - busy.filter((each) => each === channel).length);
+    };
+    return { operators: room('operators'), accounts: room('accounts'), mail: room('mail') };
+  }
+
+  async function serve(lease: Lease): Promise<void> {
+    for (let sent = 0; sent < TURN_NOTICES && !isStopping; sent++) {
+      const pending = await store.next(lease, clock.nowMs());
+      if (pending === null) break;
+      const result = await send(lease, pending);
+      if (result === null) break;
+      if (result.outcome === 'delivered') delivered++;
+      else failed++;
+      if (result.outcome === 'failed') {
+        const { status, error: reason } = result;
+        logger.info(
+          { notice: pending.notice.id, receiver: shown(lease), status, reason },
+          'a notice was not delivered',
+        );
+      }
+      if (!(await store.record(lease, recordOf(pending, result)))) break;
+    }
+    await store.release(lease, clock.nowMs(), receiverRestMs);
+  }
+
+  /** `null`: the node stops, and nothing is known of the attempt. */
+  async function send({ receiver, channel }: Lease, { notice, endpoint }: PendingDelivery): Promise<SendResult | null> {
+    try {
+      if (channel === 'mail') {
+        const mail = sendMail();
+        return mail === null ? null : await mail({ notice, to: receiver.slice('mail:'.length) }, stopping.signal);
+      }
+      if (endpoint === null) return NO_ENDPOINT;
+      return await sendWebhook(signedOf(notice, endpoint), stopping.signal);
+    } catch (error) {
+      if (stopping.signal.aborted) return null;
+      throw error;
+    }
+  }
+
+  function signedOf(notice: Notice, endpoint: NonNullable<PendingDelivery['endpoint']>) {
+    return { ...endpoint, noticeId: notice.id, payload: payloadOf(notice), at: new Date(clock.nowMs()) };
+  }
+
+  function recordOf({ notice, attempts }: PendingDelivery, result: SendResult): AttemptRecord {
+    const nowMs = clock.nowMs();
+    const isDelivered = result.outcome === 'delivered';
+    const nextAttemptAtMs = isDelivered || result.isFinal ? null : nextAttemptMs(attempts + 1, nowMs, chance());
+    return {
+      noticeId: notice.id,
+      status: isDelivered ? 'delivered' : nextAttemptAtMs === null ? 'failed' : 'pending',
+      nextAttemptAtMs,
+      lastStatus: result.status,
+      lastError: isDelivered ? null : result.error,
+      atMs: nowMs,
+      leasedUntilMs: nowMs + LEASE_MS,
+      goneReason: !isDelivered && result.isGone ? result.error : null,
+      failingLimit: { sinceMs: nowMs - FAILING_MAX_MS, reason: 'Every attempt has failed for three days.' },
+    };
+  }
+
+  const job: BackgroundJob = createBackgroundJob({
+    intervalMs,
+    run: claim,
+    logger,
+    failing: 'notices cannot be sent; it is tried again, and calls go on',
+    recovered: 'notices are sent again',
+  });
+
+  return {
+    get figures() {
+      return { delivered, failed, inFlight: serving.size, due };
+    },
+    start: job.start,
+    wake: job.wake,
+    async settle() {
+      do {
+        await job.round();
+        await Promise.all(serving.keys());
+      } while (due > 0);
+    },
+    async stop() {
+      isStopping = true;
+      await job.stop();
+      const ended = Promise.all(serving.keys());
+      await Promise.race([ended, wait(graceMs, undefined, { ref: false })]);
+      stopping.abort(new Error('the node stops'));
+      await ended;
+    },
+  };
+}
+
+const NO_ENDPOINT: SendResult = {
+  outcome: 'failed',
+  status: null,
+  error: 'The endpoint was deleted.',
+  isFinal: true,
+  isGone: false,
+};
+
+/** An address of a person does not go into the log. */
+function shown({ receiver, channel }: Lease): string {
+  return channel === 'mail' ? 'mail' : receiver;
+}

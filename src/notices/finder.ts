@@ -1,0 +1,115 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type BackgroundJob, createBackgroundJob } from '../lib/background-job.ts';
+import type { Clock } from '../lib/clock.ts';
+import { firstIdAt, type Ids } from '../lib/ids.ts';
+import type { Logger } from '../lib/logger.ts';
+import { type AccountTerms, decideAccount } from './account-decision.ts';
+import type { NodeStanding, NodeWatch } from './node-watch.ts';
+import type { DueNotice } from './notice.ts';
+import type { ExpiringKey, NewNotices, NoticeStore, SliceResult } from './notice-store.ts';
+
+/** What decides which notices are due; read anew at each round. */
+export interface FinderTerms extends Omit<AccountTerms, 'nowMs'> {
+  readonly routeDownAfterMs: number;
+  readonly keepDays: number;
+  readonly hasMail: boolean;
+}
+
+export interface FinderParts {
+  readonly store: NoticeStore;
+  readonly terms: () => FinderTerms;
+  /** What this node knows of its routes and credentials. */
+  readonly standing: () => NodeStanding;
+  readonly watch: NodeWatch;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+  /** Something was stored that may be sent. */
+  readonly onNotices: () => void;
+  readonly intervalMs?: number;
+}
+
+/** Keys are told of when they have so many days left. */
+export const KEY_DAYS = [7, 1] as const;
+
+const DAY_MS = 86_400_000;
+const INTERVAL_MS = 2_000;
+/** Looking for keys and for what is old is a question to an index. */
+const SELDOM_MS = 60_000;
+
+/**
+ * Finds what accounts and operators are told of: in the background, slice by slice, from what changed since it last looked. No
+ * call waits for it, or tells it anything.
+ */
+export function createFinder(parts: FinderParts): BackgroundJob {
+  const { store, terms, standing, watch, clock, ids, logger, onNotices, intervalMs = INTERVAL_MS } = parts;
+  let seldomAtMs = Number.NEGATIVE_INFINITY;
+
+  const options = (): NewNotices => ({
+    atMs: clock.nowMs(),
+    nextId: () => ids.next('ntc'),
+    hasMail: terms().hasMail,
+  });
+
+  async function all(slice: () => Promise<SliceResult>): Promise<void> {
+    while ((await slice()) === 'more') {
+      onNotices();
+      // The embedded engine works in this thread: calls have their turn between two slices.
+      await nextTurn();
+    }
+  }
+
+  async function lookAtNode(): Promise<void> {
+    const due = watch.look(standing(), { nowMs: clock.nowMs(), routeDownAfterMs: terms().routeDownAfterMs });
+    if (due.length === 0) return;
+    await store.add(due, options());
+    watch.said(due);
+    onNotices();
+  }
+
+  async function lookSeldom(): Promise<void> {
+    const nowMs = clock.nowMs();
+    if (nowMs < seldomAtMs + SELDOM_MS) return;
+    for (const days of KEY_DAYS) {
+      const decide = (key: ExpiringKey) => decideKey(key, days, nowMs);
+      await all(() => store.noticeKeys(days, nowMs + days * DAY_MS, decide, options()));
+    }
+    onNotices();
+    const before = firstIdAt('ntc', nowMs - terms().keepDays * DAY_MS);
+    while ((await store.forgetBefore(before)) > 0) await nextTurn();
+    seldomAtMs = nowMs;
+  }
+
+  return createBackgroundJob({
+    intervalMs,
+    async run() {
+      await lookAtNode();
+      await all(() =>
+        store.noticeChanges(
+          (facts, states) => decideAccount(facts, states, { ...terms(), nowMs: clock.nowMs() }),
+          options(),
+        ),
+      );
+      await lookSeldom();
+    },
+    logger,
+    failing: 'notices could not be looked for; it is tried again, and calls go on',
+    recovered: 'notices are looked for again',
+  });
+}
+
+/** With a day left only the second of the two is said. */
+export function decideKey(key: ExpiringKey, daysLeft: number, nowMs: number): DueNotice | null {
+  const { accountId, id, name, prefix, expiresAtMs } = key;
+  if (expiresAtMs <= nowMs || KEY_DAYS.some((days) => days < daysLeft && expiresAtMs <= nowMs + days * DAY_MS))
+    return null;
+  const expiresAt = new Date(expiresAtMs).toISOString();
+  return {
+    kind: 'key.expiring',
+    accountId,
+    subject: id,
+    dedupeKey: `key.expiring ${id} ${expiresAt} ${daysLeft}`,
+    quietMs: 0,
+    data: { accountId, keyId: id, name, prefix, expiresAt, daysLeft },
+  };
+}

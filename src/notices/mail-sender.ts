@@ -1,0 +1,118 @@
+import { createTransport } from 'nodemailer';
+import { mailText } from './mail-text.ts';
+import type { Notice } from './notice.ts';
+import type { SendResult } from './webhook-sender.ts';
+
+/** How a mail server is reached, and who mail is from. */
+export interface MailTerms {
+  readonly host: string;
+  readonly port: number;
+  /** `implicit`: TLS from the first byte; `starttls`: required before anything is said; `none`: for servers on the same machine. */
+  readonly tls: 'implicit' | 'starttls' | 'none';
+  readonly user: string | null;
+  /** Secret. */
+  readonly password: string | null;
+  readonly from: string;
+  /** For tests: the authority of the server's certificate. */
+  readonly ca?: string;
+}
+
+/** A mail of text, to one person. */
+export interface Mail {
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  /** The same at every attempt, so that a mail that arrives twice is known to be one; `null` where it is sent once. */
+  readonly id: string | null;
+}
+
+export type SendMail = (
+  mail: { readonly notice: Notice; readonly to: string },
+  signal: AbortSignal,
+) => Promise<SendResult>;
+
+/** For each of: connection, greeting, silence. */
+const STAGE_MS = 10_000;
+const DEADLINE_MS = 20_000;
+
+/** Sends a mail and returns what became of it. A connection is made for each, and ends with it. @throws the signal's reason. */
+export async function sendOneMail(
+  { host, port, tls, user, password, from, ca }: MailTerms,
+  { to, subject, text, id }: Mail,
+  signal: AbortSignal,
+  deadlineMs = DEADLINE_MS,
+): Promise<SendResult> {
+  const transport = createTransport({
+    host,
+    port,
+    secure: tls === 'implicit',
+    requireTLS: tls === 'starttls',
+    ignoreTLS: tls === 'none',
+    ...(user !== null && { auth: { user, pass: password ?? '' } }),
+    ...(ca !== undefined && { tls: { ca } }),
+    connectionTimeout: STAGE_MS,
+    greetingTimeout: STAGE_MS,
+    socketTimeout: STAGE_MS,
+    dnsTimeout: STAGE_MS,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  const deadline = AbortSignal.timeout(deadlineMs);
+  const ending = AbortSignal.any([signal, deadline]);
+  const sent = transport.sendMail({
+    from,
+    to: { name: '', address: to },
+    subject,
+    text,
+    headers: { 'auto-submitted': 'auto-generated' },
+    ...(id !== null && { messageId: `<${id}@${domainOf(from)}>` }),
+  });
+  sent.catch(() => undefined);
+  try {
+    await Promise.race([sent, aborted(ending)]);
+    return { outcome: 'delivered', status: null };
+  } catch (error) {
+    signal.throwIfAborted();
+    return toFailure(error, deadline.aborted);
+  } finally {
+    transport.close();
+  }
+}
+
+/** Creates what sends notices by mail. */
+export function createMailSender(terms: MailTerms): SendMail {
+  return ({ notice, to }, signal) => sendOneMail(terms, { to, ...mailText(notice), id: notice.id }, signal);
+}
+
+interface SmtpError {
+  readonly code?: unknown;
+  readonly responseCode?: unknown;
+  readonly command?: unknown;
+}
+
+function toFailure(error: unknown, isLate: boolean): SendResult {
+  const { code, responseCode, command } = error as SmtpError;
+  const status = typeof responseCode === 'number' ? responseCode : null;
+  // The server knows no such person, and will not tomorrow.
+  const isFinal = status !== null && status >= 500 && command === 'RCPT TO';
+  const reason = isLate ? 'ETIMEDOUT' : typeof code === 'string' ? code : 'unknown';
+  const words = status === null ? reason : `${reason}, ${status}`;
+  return {
+    outcome: 'failed',
+    status,
+    error: `The mail server did not take the mail (${words}).`,
+    isFinal,
+    isGone: false,
+  };
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}
+
+function domainOf(from: string): string {
+  return /@([A-Za-z0-9.-]+)>?\s*$/.exec(from)?.[1] ?? 'faregate.invalid';
+}

@@ -1,0 +1,46 @@
+import type { Notice } from './notice.ts';
+
+/** What people read of a notice: subject and text. */
+export function mailText({ kind, data, atMs, id }: Notice): { readonly subject: string; readonly text: string } {
+  const { subject, text } = wordsOf(kind, (name) => oneLine(String(data[name] ?? '')));
+  const fields = Object.entries(data).map(([name, value]) => `${name}: ${oneLine(String(value ?? ''))}`);
+  const foot = [`Notice ${id}, ${new Date(atMs).toISOString()}`];
+  return { subject, text: [text, '', ...fields, '', ...foot, ''].join('\n') };
+}
+
+function wordsOf(kind: Notice['kind'], of: (name: string) => string): { subject: string; text: string } {
+  switch (kind) {
+    case 'balance.low':
+      return {
+        subject: `Balance low: ${of('balanceYuan')} yuan`,
+        text: `The balance of your account is ${of('balanceYuan')} yuan, below ${of('thresholdYuan')} yuan. Calls are refused when nothing is left.`,
+      };
+    case 'plan.nearly_used':
+      return {
+        subject: `${of('planName')}: ${of('percent')} % used`,
+        text: `Of your plan ${of('planName')}, ${of('used')} of ${of('limit')} ${of('measure') === 'tokens' ? 'tokens of the period' : 'calls of the week'} are used. It begins anew at ${of('resetsAt')}.`,
+      };
+    case 'key.expiring':
+      return {
+        subject: `The API key ${of('name')} expires soon`,
+        text: `Your API key ${of('name')} (${of('prefix')}) expires at ${of('expiresAt')}. Calls with it are refused from then on.`,
+      };
+    case 'route.down':
+      return {
+        subject: `Route down: ${of('model')} at ${of('provider')}`,
+        text: `Calls of ${of('model')} at ${of('provider')} keep failing since ${of('since')}.`,
+      };
+    case 'provider.refused_account':
+      return {
+        subject: `${of('provider')} refuses the credential ${of('credential')}`,
+        text: `The provider ${of('provider')} refuses the credential ${of('credential')}, or the account behind it, with status ${of('status')}.`,
+      };
+    case 'webhook.test':
+      return { subject: 'A test', text: 'This is a test.' };
+  }
+}
+
+/** Names may come from customers. */
+function oneLine(text: string): string {
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, 200);
+}

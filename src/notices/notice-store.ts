@@ -1,0 +1,372 @@
+import { type Lane, type Queryable, type Statement, toArray } from '../db/database.ts';
+import type { AccountDecision, AccountFacts, NoticeState, SubscriptionFacts } from './account-decision.ts';
+import type { DueNotice } from './notice.ts';
+
+/**
+ * The SQL that finds and stores notices. What follows from a change of an account is decided in the transaction that takes the
+ * change from its queue, so a crash undoes both; a notice is stored with a delivery for each of its receivers, or not at all.
+ */
+
+/** Rows of the queue in a slice: one has the accounts of some batches of calls. */
+const CHANGES_ROWS = 4;
+/** Keys in a slice. */
+const KEYS_ROWS = 500;
+/** Notices that are deleted in a slice, with their deliveries. */
+const FORGET_ROWS = 500;
+
+/** Arbitrary, but the same for every node. The node that has it works; the others do something else. */
+const FINDER_LOCK = 7_212_202_640;
+
+const tryLock: Statement = {
+  name: 'notices.try-lock',
+  text: `select pg_try_advisory_xact_lock(${FINDER_LOCK}) as is_ours`,
+};
+const waitForLock: Statement = { name: 'notices.lock', text: `select pg_advisory_xact_lock(${FINDER_LOCK})` };
+
+/** Plan: the queue is short and read from its start. */
+const takeChanges: Statement = {
+  name: 'notices.take-changes',
+  text: `delete from account_changes where ctid = any (array(select ctid from account_changes limit ${CHANGES_ROWS}))
+returning account_ids`,
+};
+
+/** Plan: primary keys. */
+const selectAccounts: Statement = {
+  name: 'notices.select-accounts',
+  text: `select b.account_id, b.balance_nano, b.last_entry_no, a.low_balance_nano
+from balances b join accounts a on a.id = b.account_id where b.account_id = any ($1::text[])`,
+};
+
+/** Plan: primary key, the subscriptions of each account. */
+const selectSubscriptions: Statement = {
+  name: 'notices.select-subscriptions',
+  text: `select account_id, id, plan_id, starts_at, ends_at, week_no, week_calls, period_no, period_tokens
+from subscriptions where account_id = any ($1::text[]) and canceled_at is null and starts_at <= $2 and ends_at > $2`,
+};
+
+/** Plan: primary key. */
+const selectStates: Statement = {
+  name: 'notices.select-states',
+  text: 'select account_id, subject, occurrence, level from notice_states where account_id = any ($1::text[])',
+};
+
+const upsertStates: Statement = {
+  name: 'notices.upsert-states',
+  text: `insert into notice_states (account_id, subject, occurrence, level)
+select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[])
+on conflict (account_id, subject) do update set occurrence = excluded.occurrence, level = excluded.level`,
+};
+
+const deleteStates: Statement = {
+  name: 'notices.delete-states',
+  text: `delete from notice_states s using unnest($1::text[], $2::text[]) as v (account_id, subject)
+where s.account_id = v.account_id and s.subject = v.subject`,
+};
+
+/**
+ * Stores notices that are not there yet, with a delivery for each receiver. Receivers that rest after failures go on to do so.
+ *
+ * Plan: notices_by_dedupe_key, notices_by_subject, webhook_endpoints_by_account, memberships_by_account,
+ * users_by_operator_role.
+ */
+const insertNotices: Statement = {
+  name: 'notices.insert',
+  text: `with given as (
+  select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[])
+    as g (id, kind, account_id, subject, dedupe_key, data, quiet_ms)
+),
+added as (
+  insert into notices (id, kind, account_id, subject, dedupe_key, data, at)
+  select id, kind, account_id, subject, dedupe_key, data::jsonb, $8::timestamptz from given g
+  where g.quiet_ms = 0 or not exists (
+    select from notices n
+    where n.kind = g.kind and n.subject = g.subject and n.at > $8::timestamptz - g.quiet_ms * interval '1 millisecond'
+  )
+  on conflict (dedupe_key) do nothing
+  returning id, kind, account_id
+),
+receivers as (
+  select a.id as notice_id, e.id as receiver, 'operators' as channel
+  from added a join webhook_endpoints e on e.account_id is null
+  where e.status = 'active' and (e.events is null or a.kind = any (e.events))
+  union all
+  select a.id, e.id, 'accounts'
+  from added a join webhook_endpoints e on e.account_id = a.account_id
+  where e.status = 'active' and (e.events is null or a.kind = any (e.events))
+  union all
+  select a.id, 'mail:' || u.email, 'mail'
+  from added a join memberships m on m.account_id = a.account_id join users u on u.id = m.user_id
+  where $9::boolean and m.role = 'owner' and u.status = 'active' and u.email is not null
+  union all
+  select a.id, 'mail:' || c.email, 'mail'
+  from added a join accounts c on c.id = a.account_id
+  where $9::boolean and c.email is not null and not exists (
+    select from memberships m join users u on u.id = m.user_id
+    where m.account_id = a.account_id and m.role = 'owner' and u.status = 'active' and u.email is not null
+  )
+  union all
+  select a.id, 'mail:' || u.email, 'mail'
+  from added a join users u on u.operator_role = 'operator'
+  where $9::boolean and a.account_id is null and u.status = 'active' and u.email is not null
+),
+queued as (
+  insert into notice_deliveries (notice_id, receiver, status, next_attempt_at)
+  select notice_id, receiver, 'pending', $8::timestamptz from receivers
+  on conflict (notice_id, receiver) do nothing
+),
+woken as (
+  insert into notice_receivers as r (receiver, channel, next_at)
+  select distinct receiver, channel, $8::timestamptz from receivers order by receiver
+  on conflict (receiver) do update set next_at = case when r.failures = 0 then least(r.next_at, excluded.next_at) else r.next_at end
+)
+select id from added`,
+};
+
+const startKeyProgress: Statement = {
+  name: 'notices.start-key-progress',
+  text: `insert into key_expiry_progress (days_left, expires_at, key_id) values ($1, $2, '')
+on conflict (days_left) do nothing`,
+};
+
+const selectKeyProgress: Statement = {
+  name: 'notices.select-key-progress',
+  text: 'select expires_at, key_id from key_expiry_progress where days_left = $1 for update',
+};
+
+const setKeyProgress: Statement = {
+  name: 'notices.set-key-progress',
+  text: 'update key_expiry_progress set expires_at = $2, key_id = $3 where days_left = $1',
+};
+
+/** Plan: api_keys_by_expiry, behind the last key that was looked at. */
+const selectExpiringKeys: Statement = {
+  name: 'notices.select-expiring-keys',
+  text: `select account_id, id, name, prefix, expires_at from api_keys
+where expires_at is not null and revoked_at is null and (expires_at, id) > ($1, $2) and expires_at <= $3
+order by expires_at, id limit ${KEYS_ROWS}`,
+};
+
+/** Plan: primary keys; ids sort by time. */
+const forgetNotices: Statement = {
+  name: 'notices.forget',
+  text: `with old as (select id from notices where id < $1 order by id limit ${FORGET_ROWS}),
+deliveries as (delete from notice_deliveries d using old where d.notice_id = old.id)
+delete from notices n using old where n.id = old.id returning n.id`,
+};
+
+/** What a slice did: `more` where there may be more to do, `idle` where there is nothing, `elsewhere` where another node works. */
+export type SliceResult = 'more' | 'idle' | 'elsewhere';
+
+/** A key that expires soon. */
+export interface ExpiringKey {
+  readonly accountId: string;
+  readonly id: string;
+  readonly name: string;
+  readonly prefix: string;
+  readonly expiresAtMs: number;
+}
+
+export interface NewNotices {
+  readonly atMs: number;
+  readonly nextId: () => string;
+  /** Whether mail is configured: without it nobody gets any. */
+  readonly hasMail: boolean;
+}
+
+export interface NoticeStore {
+  /** Decides on some accounts that have changed, and stores what is due. */
+  noticeChanges(
+    decide: (facts: AccountFacts, states: ReadonlyMap<string, NoticeState>) => AccountDecision,
+    options: NewNotices,
+  ): Promise<SliceResult>;
+  /** Stores what is due of some keys that expire until an instant and were not looked at yet with so many days left. */
+  noticeKeys(
+    daysLeft: number,
+    untilMs: number,
+    decide: (key: ExpiringKey) => DueNotice | null,
+    options: NewNotices,
+  ): Promise<SliceResult>;
+  /** Stores notices that a node has. Nodes do so one after the other, so none says what another one has said. */
+  add(notices: readonly DueNotice[], options: NewNotices): Promise<void>;
+  /** Deletes some notices that are older than an id; returns how many. */
+  forgetBefore(id: string): Promise<number>;
+}
+
+export function createNoticeStore(database: Lane): NoticeStore {
+  /** Runs work where no other node does the like. */
+  function alone(work: (transaction: Queryable) => Promise<SliceResult>): Promise<SliceResult> {
+    return database.transaction(async (transaction) => {
+      const [lock] = await transaction.query<{ is_ours: boolean }>(tryLock);
+      return lock?.is_ours === true ? work(transaction) : 'elsewhere';
+    });
+  }
+
+  return {
+    noticeChanges: (decide, options) =>
+      alone(async (transaction) => {
+        const taken = await transaction.query<{ account_ids: string[] }>(takeChanges);
+        if (taken.length === 0) return 'idle';
+        const ids = toArray([...new Set(taken.flatMap(({ account_ids }) => account_ids))]);
+        const facts = await readFacts(transaction, ids, options.atMs);
+        const states = Map.groupBy(await readStates(transaction, ids), ({ accountId }) => accountId);
+        const decisions = facts.map((each) => ({
+          accountId: each.accountId,
+          ...decide(each, new Map(states.get(each.accountId)?.map((state) => [state.subject, state]))),
+        }));
+        await writeStates(transaction, decisions);
+        await addNotices(
+          transaction,
+          decisions.flatMap(({ notices }) => notices),
+          options,
+        );
+        return 'more';
+      }),
+    noticeKeys: (daysLeft, untilMs, decide, options) =>
+      alone(async (transaction) => {
+        // Keys that had fewer days left when this began to be watched are not told of.
+        await transaction.query(startKeyProgress, [daysLeft, new Date(options.atMs)]);
+        const [progress] = await transaction.query<{ expires_at: Date; key_id: string }>(selectKeyProgress, [daysLeft]);
+        const { expires_at: behind, key_id: behindId } = progress!;
+        const rows = await transaction.query<KeyRow>(selectExpiringKeys, [behind, behindId, new Date(untilMs)]);
+        const last = rows.at(-1);
+        if (last === undefined) return 'idle';
+        await transaction.query(setKeyProgress, [daysLeft, last.expires_at, last.id]);
+        await addNotices(
+          transaction,
+          rows
+            .map(toKey)
+            .map(decide)
+            .filter((notice) => notice !== null),
+          options,
+        );
+        return rows.length === KEYS_ROWS ? 'more' : 'idle';
+      }),
+    add: (notices, options) =>
+      database.transaction(async (transaction) => {
+        await transaction.query(waitForLock);
+        await addNotices(transaction, notices, options);
+      }),
+    forgetBefore: async (id) => (await database.query(forgetNotices, [id])).length,
+  };
+}
+
+async function addNotices(
+  transaction: Queryable,
+  notices: readonly DueNotice[],
+  { atMs, nextId, hasMail }: NewNotices,
+): Promise<void> {
+  if (notices.length === 0) return;
+  await transaction.query(insertNotices, [
+    toArray(notices.map(nextId)),
+    toArray(notices.map(({ kind }) => kind)),
+    toArray(notices.map(({ accountId }) => accountId)),
+    toArray(notices.map(({ subject }) => subject)),
+    toArray(notices.map(({ dedupeKey }) => dedupeKey)),
+    toArray(notices.map(({ data }) => JSON.stringify(data))),
+    toArray(notices.map(({ quietMs }) => quietMs)),
+    new Date(atMs),
+    hasMail,
+  ]);
+}
+
+async function writeStates(
+  transaction: Queryable,
+  decisions: readonly (AccountDecision & { readonly accountId: string })[],
+): Promise<void> {
+  const states = decisions.flatMap((each) => each.states);
+  if (states.length > 0) {
+    await transaction.query(upsertStates, [
+      toArray(states.map(({ accountId }) => accountId)),
+      toArray(states.map(({ subject }) => subject)),
+      toArray(states.map(({ occurrence }) => occurrence)),
+      toArray(states.map(({ level }) => level)),
+    ]);
+  }
+  const cleared = decisions.flatMap(({ accountId, cleared }) => cleared.map((subject) => ({ accountId, subject })));
+  if (cleared.length > 0) {
+    await transaction.query(deleteStates, [
+      toArray(cleared.map(({ accountId }) => accountId)),
+      toArray(cleared.map(({ subject }) => subject)),
+    ]);
+  }
+}
+
+async function readFacts(transaction: Queryable, ids: string, atMs: number): Promise<AccountFacts[]> {
+  const accounts = await transaction.query<AccountRow>(selectAccounts, [ids]);
+  const rows = await transaction.query<SubscriptionRow>(selectSubscriptions, [ids, new Date(atMs)]);
+  const subscriptions = Map.groupBy(rows, ({ account_id }) => account_id);
+  return accounts.map((row) => ({
+    accountId: row.account_id,
+    balanceNano: row.balance_nano,
+    lastEntryNo: row.last_entry_no,
+    lowBalanceNano: row.low_balance_nano,
+    subscriptions: (subscriptions.get(row.account_id) ?? []).map(toSubscription),
+  }));
+}
+
+async function readStates(transaction: Queryable, ids: string): Promise<NoticeState[]> {
+  const rows = await transaction.query<StateRow>(selectStates, [ids]);
+  return rows.map((row) => ({
+    accountId: row.account_id,
+    subject: row.subject,
+    occurrence: row.occurrence,
+    level: Number(row.level),
+  }));
+}
+
+interface AccountRow {
+  account_id: string;
+  balance_nano: bigint;
+  last_entry_no: bigint;
+  low_balance_nano: bigint | null;
+}
+
+interface SubscriptionRow {
+  account_id: string;
+  id: string;
+  plan_id: string;
+  starts_at: Date;
+  ends_at: Date;
+  week_no: bigint;
+  week_calls: bigint;
+  period_no: bigint;
+  period_tokens: bigint;
+}
+
+interface StateRow {
+  account_id: string;
+  subject: string;
+  occurrence: string;
+  level: bigint;
+}
+
+interface KeyRow {
+  account_id: string;
+  id: string;
+  name: string;
+  prefix: string;
+  expires_at: Date;
+}
+
+function toSubscription(row: SubscriptionRow): SubscriptionFacts {
+  return {
+    id: row.id,
+    planId: row.plan_id,
+    startsAtMs: row.starts_at.getTime(),
+    endsAtMs: row.ends_at.getTime(),
+    weekNo: Number(row.week_no),
+    weekCalls: Number(row.week_calls),
+    periodNo: Number(row.period_no),
+    periodTokens: Number(row.period_tokens),
+  };
+}
+
+function toKey(row: KeyRow): ExpiringKey {
+  return {
+    accountId: row.account_id,
+    id: row.id,
+    name: row.name,
+    prefix: row.prefix,
+    expiresAtMs: row.expires_at.getTime(),
+  };
+}

@@ -1,0 +1,82 @@
+import type { Clock } from '../lib/clock.ts';
+import type { Ids } from '../lib/ids.ts';
+import type { AddressRanges } from '../lib/ip-address.ts';
+import type {
+  Delivery,
+  EndpointChange,
+  EndpointStore,
+  InsertedEndpoint,
+  LowBalance,
+  WebhookEndpoint,
+} from './endpoint-store.ts';
+import type { NoticeKind } from './notice.ts';
+import { parseTarget } from './target.ts';
+
+/** Endpoints of an account, and of the operators. */
+export const ACCOUNT_ENDPOINTS_MAX = 5;
+export const OPERATOR_ENDPOINTS_MAX = 20;
+
+const SECRET_BYTES = 32;
+
+/** Webhook endpoints as the admin API and the account API use them. */
+export interface Webhooks {
+  /** @throws TargetRefusedError */
+  create(asked: {
+    readonly accountId: string | null;
+    readonly url: string;
+    readonly events: readonly NoticeKind[] | null;
+    readonly idempotencyKey: string | null;
+  }): Promise<InsertedEndpoint>;
+  /** @throws TargetRefusedError */
+  update(id: string, change: EndpointChange): Promise<WebhookEndpoint | null>;
+  list(accountId: string | null, beforeId: string | null, limit: number): Promise<WebhookEndpoint[]>;
+  find(id: string): Promise<WebhookEndpoint | null>;
+  delete(id: string): Promise<boolean>;
+  /** Returns the id of the notice. */
+  test(endpoint: WebhookEndpoint): Promise<string>;
+  redeliver(endpoint: WebhookEndpoint, noticeId: string): Promise<boolean>;
+  listDeliveries(endpointId: string, beforeId: string | null, limit: number): Promise<Delivery[]>;
+  findLowBalance(accountId: string): Promise<LowBalance | null>;
+  setLowBalance(accountId: string, lowBalanceNano: bigint | null): Promise<boolean>;
+}
+
+export interface WebhooksParts {
+  readonly store: EndpointStore;
+  readonly allowed: () => AddressRanges;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly randomBytes: (size: number) => Buffer;
+  /** Something is to be sent. */
+  readonly onQueued: () => void;
+}
+
+export function createWebhooks({ store, allowed, clock, ids, randomBytes, onQueued }: WebhooksParts): Webhooks {
+  const now = (): Date => new Date(clock.nowMs());
+  return {
+    ...store,
+    create: ({ accountId, url, events, idempotencyKey }) => {
+      const { href } = parseTarget(url, allowed());
+      const id = ids.next('whk');
+      const secret = `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
+      const countMax = accountId === null ? OPERATOR_ENDPOINTS_MAX : ACCOUNT_ENDPOINTS_MAX;
+      return store.insert({ id, accountId, url: href, events, secret, idempotencyKey, at: now() }, countMax);
+    },
+    async update(id, change) {
+      const url = change.url === undefined ? undefined : parseTarget(change.url, allowed()).href;
+      const endpoint = await store.update(id, { ...change, url }, now());
+      if (change.status === 'active') onQueued();
+      return endpoint;
+    },
+    async test(endpoint) {
+      const noticeId = ids.next('ntc');
+      await store.test(endpoint, noticeId, now());
+      onQueued();
+      return noticeId;
+    },
+    async redeliver(endpoint, noticeId) {
+      const isQueued = await store.redeliver(endpoint, noticeId, now());
+      if (isQueued) onQueued();
+      return isQueued;
+    },
+  };
+}

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { createMailSender, type MailTerms, sendOneMail } from '../../src/notices/mail-sender.ts';
+import type { Notice } from '../../src/notices/notice.ts';
+import { CERTIFICATE } from '../support/certificate.ts';
+import { createTestClock } from '../support/clock.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { type MailServer, startMailServer } from '../support/mail-server.ts';
+import { createPerson } from '../support/people.ts';
+import { startRawReceiver } from '../support/receiver.ts';
+import { until } from '../support/until.ts';
+
+/** Notices and links by mail: to whom, what, and what becomes of a mail that is not taken. */
+
+const notice: Notice = {
+  id: 'ntc_1',
+  kind: 'key.expiring',
+  accountId: 'acct_1',
+  subject: 'key_1',
+  data: { name: 'evil\r\nBcc: other@people.example', prefix: 'sk-fg-Ab12', expiresAt: '2026-11-27T12:00:00.000Z' },
+  atMs: Date.parse('2026-11-20T12:00:00Z'),
+};
+const going = (): AbortSignal => new AbortController().signal;
+
+describe('a mail', { timeout: 60_000 }, () => {
+  let server: MailServer;
+  before(async () => {
+    server = await startMailServer();
+  });
+  after(() => server.close());
+  beforeEach(() => {
+    server.received.length = 0;
+    server.refused.clear();
+  });
+
+  const terms = (given: Partial<MailTerms> = {}): MailTerms => ({
+    host: 'localhost',
+    port: server.port,
+    tls: 'starttls',
+    user: 'gateway',
+    password: 'mail-password',
+    from: 'Gateway <gateway@example.com>',
+    ca: CERTIFICATE,
+    ...given,
+  });
+
+  it('goes over TLS, signed in, with an id that stays the same, and no header that data could add', async () => {
+    const send = createMailSender(terms());
+    for (let i = 0; i < 2; i++) {
+      assert.deepEqual(await send({ notice, to: 'lin@people.example' }, going()), {
+        outcome: 'delivered',
+        status: null,
+      });
+    }
+    for (const mail of server.received) {
+      assert.deepEqual(
+        [mail.from, mail.to, mail.isSecure, mail.user],
+        ['gateway@example.com', ['lin@people.example'], true, 'gateway'],
+      );
+      assert.match(mail.text, /^Message-ID: <ntc_1@example.com>\r$/m);
+      assert.match(mail.text, /^Subject: .*expires soon\r$/m);
+      const head = mail.text.slice(0, mail.text.indexOf('\r\n\r\n'));
+      assert.doesNotMatch(head, /^bcc:/im);
+    }
+  });
+
+  it('is tried again where the server refuses for now, and not where it knows no such address', async () => {
+    const send = createMailSender(terms());
+    const finals: unknown[] = [];
+    for (const code of [450, 550]) {
+      server.refused.set('lin@people.example', code);
+      const result = await send({ notice, to: 'lin@people.example' }, going());
+      finals.push(result.outcome === 'failed' && [result.status, result.isFinal]);
+    }
+    assert.deepEqual(finals, [
+      [450, false],
+      [550, true],
+    ]);
+  });
+
+  const failing: Record<string, Partial<MailTerms>> = {
+    'a wrong password': { password: 'wrong' },
+    'a certificate of nobody known': { ca: '' },
+    'a server that is not there': { port: 1 },
+  };
+  for (const [what, given] of Object.entries(failing)) {
+    it(`fails with ${what}, and says nothing secret`, async () => {
+      const { ca, ...rest } = terms(given);
+      const sender = createMailSender(ca === '' ? rest : { ...rest, ...(ca !== undefined && { ca }) });
+      const result = await sender({ notice, to: 'lin@people.example' }, going());
+      assert.equal(result.outcome, 'failed');
+      assert.doesNotMatch(JSON.stringify(result), /wrong|mail-password|lin@/);
+      assert.equal(server.received.length, 0);
+    });
+  }
+
+  it('ends in time at a server that says nothing, and where the node stops', async () => {
+    const silent = await startRawReceiver(() => undefined);
+    try {
+      const mail = { to: 'lin@people.example', subject: 's', text: 't', id: null };
+      const late = await sendOneMail(terms({ port: silent.port }), mail, going(), 100);
+      assert.match(late.outcome === 'failed' ? late.error : '', /ETIMEDOUT/);
+      const stopping = new AbortController();
+      const sending = sendOneMail(terms({ port: silent.port }), mail, stopping.signal);
+      stopping.abort(new Error('the node stops'));
+      await assert.rejects(sending, /the node stops/);
+    } finally {
+      await silent.close();
+    }
+  });
+});
+
+describe('a gateway with a mail server', { timeout: 60_000 }, () => {
+  const clock = createTestClock('2026-11-20T12:00:00Z');
+  let server: MailServer;
+  let g: TestGateway;
+  before(async () => {
+    server = await startMailServer();
+    g = await startGateway({
+      clock,
+      noticeSettings: `
+notices: { lowBalanceYuan: "1" }
+mail: { smtp: { host: 127.0.0.1, port: ${server.port}, tls: none }, from: gateway@example.com }`,
+    });
+  });
+  after(async () => {
+    await g.stop();
+    await server.close();
+  });
+  beforeEach(() => {
+    server.received.length = 0;
+  });
+
+  async function lower(accountId: string): Promise<void> {
+    const lowered = await g.admin('POST', `/accounts/${accountId}/adjustments`, {
+      amountYuan: '-99.5',
+      memo: 'a test',
+    });
+    assert.equal(lowered.status, 201, JSON.stringify(lowered.body));
+    await g.gateway.notices.settle();
+  }
+
+  it('writes to the account where it has no owner with an address', async () => {
+    const account = await g.createAccount();
+    await g.admin('PATCH', `/accounts/${account.id}`, { email: 'office@people.example' });
+    await lower(account.id);
+    assert.deepEqual(
+      server.received.map(({ to }) => to),
+      [['office@people.example']],
+    );
+    assert.match(server.received[0]!.text, /Balance low: 0\.5 yuan/);
+  });
+
+  it('writes to the owners of the account, each once, and not to its members or other people', async () => {
+    const account = await g.createAccount();
+    const other = await g.createAccount();
+    await g.admin('PATCH', `/accounts/${account.id}`, { email: 'office@people.example' });
+    const belongsTo = (accountId: string, role: 'owner' | 'member') =>
+      createPerson(g, { memberships: [{ accountId, role }] });
+    const owners = [await belongsTo(account.id, 'owner'), await belongsTo(account.id, 'owner')];
+    await belongsTo(account.id, 'member');
+    await belongsTo(other.id, 'owner');
+    await until(() => server.received.length === 4);
+    server.received.length = 0;
+    await lower(account.id);
+    assert.deepEqual(server.received.flatMap(({ to }) => to).toSorted(), owners.map(({ email }) => email).toSorted());
+  });
+
+  it('sends a link to its person', async () => {
+    const made = await g.admin('POST', '/users', { name: 'Lin', email: 'new@people.example' });
+    await until(() => server.received.length === 1);
+    const [mail] = server.received;
+    assert.deepEqual(mail!.to, ['new@people.example']);
+    const token = /token=([^&\s]+)/.exec(made.body.link)![1]!;
+    assert.ok(mail!.text.replaceAll('=\r\n', '').replaceAll('=3D', '=').includes(token));
+  });
+});

@@ -1,0 +1,63 @@
+import type { AddressInfo } from 'node:net';
+import { SMTPServer } from 'smtp-server';
+import { CERTIFICATE, CERTIFICATE_KEY } from './certificate.ts';
+
+export interface ReceivedMail {
+  readonly from: string;
+  readonly to: readonly string[];
+  /** Headers and body, as they came. */
+  readonly text: string;
+  readonly isSecure: boolean;
+  readonly user: string | null;
+}
+
+/** A mail server on loopback. */
+export interface MailServer {
+  readonly port: number;
+  readonly received: ReceivedMail[];
+  /** The code with which it refuses this address; absent: it takes mail for it. */
+  readonly refused: Map<string, number>;
+  close(): Promise<void>;
+}
+
+export async function startMailServer({ user = 'gateway', password = 'mail-password' } = {}): Promise<MailServer> {
+  const received: ReceivedMail[] = [];
+  const refused = new Map<string, number>();
+  const server = new SMTPServer({
+    key: CERTIFICATE_KEY,
+    cert: CERTIFICATE,
+    authOptional: true,
+    onAuth({ username, password: given }, _session, done) {
+      if (username === user && given === password) done(null, { user: username });
+      else done(new Error('wrong'));
+    },
+    onRcptTo({ address }, _session, done) {
+      const code = refused.get(address);
+      if (code === undefined) done();
+      else done(Object.assign(new Error('refused'), { responseCode: code }));
+    },
+    onData(stream, session, done) {
+      const chunks: Buffer[] = [];
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+      stream.on('end', () => {
+        const { mailFrom, rcptTo } = session.envelope;
+        received.push({
+          from: mailFrom === false ? '' : mailFrom.address,
+          to: rcptTo.map(({ address }) => address),
+          text: Buffer.concat(chunks).toString(),
+          isSecure: session.secure,
+          user: session.user ?? null,
+        });
+        done();
+      });
+    },
+  });
+  server.on('error', () => undefined);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    port: (server.server.address() as AddressInfo).port,
+    received,
+    refused,
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+}

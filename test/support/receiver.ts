@@ -1,0 +1,103 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import { Webhook } from 'standardwebhooks';
+import { CERTIFICATE, CERTIFICATE_KEY } from './certificate.ts';
+
+/** What a receiver of webhooks got. */
+export interface ReceivedNotice {
+  readonly id: string;
+  readonly path: string;
+  readonly host: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
+  readonly body: any;
+}
+
+type Reply = (response: ServerResponse, request: IncomingMessage) => void;
+
+/** A receiver of webhooks on loopback, whose responses a test decides. */
+export interface Receiver {
+  readonly url: string;
+  readonly port: number;
+  readonly received: ReceivedNotice[];
+  respond: Reply;
+  close(): Promise<void>;
+}
+
+/** Responds with a status, and nothing else. */
+export function status(code: number, headers: Record<string, string> = {}): Reply {
+  return (response) => void response.writeHead(code, headers).end();
+}
+
+export async function startReceiver({ isTls = false } = {}): Promise<Receiver> {
+  const received: ReceivedNotice[] = [];
+  const listener = (request: IncomingMessage, response: ServerResponse): void => {
+    const chunks: Buffer[] = [];
+    request.on('error', () => undefined);
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const text = Buffer.concat(chunks).toString();
+      const { headers, url = '' } = request;
+      const id = String(headers['webhook-id']);
+      received.push({ id, path: url, host: String(headers.host), headers, text, body: JSON.parse(text) });
+      receiver.respond(response, request);
+    });
+  };
+  const server = isTls
+    ? createTlsServer({ key: CERTIFICATE_KEY, cert: CERTIFICATE }, listener)
+    : createServer(listener);
+  const port = await listen(server);
+  const receiver: Receiver = {
+    url: `${isTls ? 'https' : 'http'}://127.0.0.1:${port}/hook`,
+    port,
+    received,
+    respond: status(204),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+  return receiver;
+}
+
+/** A port whose connections a test answers byte by byte. */
+export async function startRawReceiver(onConnection: (socket: Socket) => void): Promise<{
+  readonly url: string;
+  readonly port: number;
+  /** How many connections there were. */
+  readonly connections: () => number;
+  close(): Promise<void>;
+}> {
+  const sockets = new Set<Socket>();
+  let connections = 0;
+  const server = createTcpServer((socket) => {
+    connections++;
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.on('close', () => sockets.delete(socket));
+    onConnection(socket);
+  });
+  const port = await listen(server);
+  return {
+    url: `http://127.0.0.1:${port}/hook`,
+    port,
+    connections: () => connections,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        for (const socket of sockets) socket.destroy();
+      }),
+  };
+}
+
+/** What the notice says, where its signature is right. @throws where it is not. */
+export function verify(secret: string, { text, headers }: ReceivedNotice): unknown {
+  return new Webhook(secret).verify(text, headers as Record<string, string>);
+}
+
+function listen(server: Server): Promise<number> {
+  return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port)));
+}
