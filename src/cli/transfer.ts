@@ -146,7 +146,10 @@ async function importFrom(
     const onProgress = ({ accounts, of }: { accounts: number; of: number }): void =>
       progress.show(`${accounts} of ${of} accounts`);
     const imported = await importDatabase(readExport(file, process), { store, schema: schemaVersion(), onProgress });
-    await noteImport(database, imported, logger);
+    // It is in the database, whatever becomes of the row.
+    await noteImport(database, imported, logger).catch((error: unknown) => {
+      logger.error({ err: error }, 'the import could not be written to the change log');
+    });
     return imported;
   } finally {
     progress.end();

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -233,6 +234,31 @@ describe('docs/operations', { timeout: 300_000 }, () => {
     writeFileSync(inDirectory('leaked-key.txt'), `${aliceKey}\n`);
     assert.match(await shell(leaked), /alice/);
     assert.equal((await ask(aliceKey)).status, 401);
+  });
+
+  it('says who changed what', async () => {
+    const [list, narrower] = scriptsOf('who-changed-this') as [string, string];
+    const user = userInfo().username;
+    const listed = await shell(list);
+    assert.match(
+      listed,
+      new RegExp(`${user}, command line +\\S+ +accounts\\.change .* status: "active" → "suspended"`),
+    );
+    assert.match(listed, /keys\.delete/);
+    assert.match(await shell(narrower), /keys\.delete[\s\S]*accounts\.change[\s\S]*"localUser"/);
+    assert.ok(!(await shell('npx faregate changes --json --limit 500')).includes(aliceKey));
+  });
+
+  it('gives tokens to machines and auditors, and takes them back', async () => {
+    const [create, revoke] = scriptsOf('tokens') as [string, string];
+    const [grafana, deploy] = [...(await shell(create)).matchAll(/^fg_admin_\w{38}$/gm)].map(([token]) => token);
+    const statusOf = async (path: string, token: string) =>
+      (await fetch(url + path, { headers: { authorization: `Bearer ${token}` } })).status;
+    assert.equal(await statusOf('/metrics', grafana!), 200);
+    const asDeploy = { FAREGATE_ADMIN_TOKEN: deploy! };
+    assert.match(await shell(`npx faregate --gateway ${url} account list`, asDeploy), /alice/);
+    await shell(revoke);
+    assert.equal(await statusOf('/metrics', grafana!), 401);
   });
 
   it('has no page that is not tested', () => {

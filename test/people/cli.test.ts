@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { runCommand } from '../support/command.ts';
+import { placeEmbedded } from '../support/database.ts';
+import { temporaryDirectory } from '../support/process.ts';
+
+/** Tokens and the change log by the command line while no gateway runs; docs/operations has the same beside one that does. */
+describe('the command line without a gateway', { timeout: 60_000 }, () => {
+  const directory = temporaryDirectory();
+  const at = (name: string) => ({ FAREGATE_DATA_DIR: join(directory.path, name) });
+  before(() => placeEmbedded(at('data').FAREGATE_DATA_DIR));
+  after(() => directory.remove());
+
+  // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
+  async function json(given: readonly string[], environment = at('data')): Promise<any> {
+    const { code, stdout, stderr } = await runCommand([...given, '--json'], environment);
+    assert.equal(code, 0, stdout + stderr);
+    return JSON.parse(stdout);
+  }
+
+  it('makes and revokes tokens, and says who did, also of an import', async () => {
+    const { id, token, role } = await json(['token', 'create', 'ci', '--role', 'operator']);
+    assert.equal(role, 'operator');
+    assert.deepEqual(await json(['token', 'revoke', 'ci']), { id, revoked: true });
+    const again = await runCommand(['token', 'revoke', 'ci'], at('data'));
+    assert.deepEqual([again.code, again.stderr.includes('There is no token "ci"')], [1, true]);
+
+    const [revoked, made] = await json(['changes', '--subject', id]);
+    const user = userInfo().username;
+    assert.deepEqual([made.action, made.actor.kind, made.actor.localUser], ['tokens.create', 'command_line', user]);
+    assert.deepEqual([revoked.action, revoked.before.revokedAt], ['tokens.delete', null]);
+    assert.ok(!JSON.stringify([revoked, made]).includes(token));
+
+    const file = join(directory.path, 'export.gz');
+    await json(['db', 'export', file]);
+    placeEmbedded(at('new').FAREGATE_DATA_DIR);
+    await json(['db', 'import', file], at('new'));
+    const moved = await json(['changes'], at('new'));
+    assert.deepEqual(
+      moved.map(({ action }: { action: string }) => action),
+      ['db.import', 'tokens.delete', 'tokens.create'],
+    );
+    assert.equal(moved[0].actor.localUser, user);
+  });
+
+  it('serves with no named token in place of its own', async () => {
+    const { token } = await json(['token', 'create', 'mistaken']);
+    const { code, stderr } = await runCommand(['serve'], { ...at('data'), FAREGATE_ADMIN_TOKEN: token });
+    assert.equal(code, 1);
+    assert.match(stderr, /FAREGATE_ADMIN_TOKEN is a named token/);
+    assert.ok(!stderr.includes(token));
+  });
+});
