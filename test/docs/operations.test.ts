@@ -261,6 +261,17 @@ describe('docs/operations', { timeout: 300_000 }, () => {
     assert.equal(await statusOf('/metrics', grafana!), 401);
   });
 
+  it('lets people sign in to accounts, and no more', async () => {
+    const [create, add, reset, end] = scriptsOf('people') as [string, string, string, string];
+    const link = /^http:\S+#\/welcome\?token=[\w-]{43}$/m;
+    assert.match(await shell(create), link);
+    const shown = await shell(add);
+    assert.match(shown, /^owner +alice \(acct_\w+\)$/m);
+    assert.match(shown, /^usr_\w+ +Lin Wei +lin@people\.example +member +active /m);
+    assert.match(await shell(reset), link);
+    assert.match(await shell(end), /^status +suspended$/m);
+  });
+
   it('has no page that is not tested', () => {
     const pages = readdirSync(PAGES).filter((name) => name !== 'README.md');
     assert.deepEqual([...tested].toSorted(), pages.toSorted());
