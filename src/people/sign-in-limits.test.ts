@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { SIGN_IN_RATES, SignInLimits } from './sign-in-limits.ts';
 
 const NETWORK = '192.0.2.7';
-const { pair, network, person } = SIGN_IN_RATES;
+const { pair, network, person, link } = SIGN_IN_RATES;
 
 describe('attempts to sign in', () => {
   let nowMs = 1_000_000;
@@ -49,6 +49,24 @@ describe('attempts to sign in', () => {
     times(person.burst, (i) => limits.begin('lin', `198.51.100.${i}`));
     assert.equal(limits.begin('lin', '203.0.113.1'), person.everyMs);
     assert.equal(limits.begin('lin', NETWORK), 0);
+  });
+
+  it('to use links are limited for one network where the links do not work', () => {
+    const limits = begin();
+    const useful = times(200, () => {
+      const wait = limits.beginLink(NETWORK);
+      limits.linkWorked(NETWORK);
+      return wait;
+    });
+    assert.ok(useful.every((wait) => wait === 0));
+    assert.deepEqual(
+      times(link.burst + 1, () => limits.beginLink(NETWORK)),
+      [...Array(link.burst).fill(0), link.everyMs],
+    );
+    assert.equal(limits.beginLink('198.51.100.1'), 0);
+    assert.equal(limits.begin('lin', NETWORK), 0);
+    nowMs += link.everyMs;
+    assert.equal(limits.beginLink(NETWORK), 0);
   });
 
   it('that were right are not counted, and forgive the wrong ones', () => {

@@ -15,6 +15,8 @@ export const SIGN_IN_RATES = {
   network: { burst: 100, everyMs: 3_000 },
   /** One person from everywhere. */
   person: { burst: 100, everyMs: 5_000 },
+  /** Links that do not work, from one network: nobody can guess one, but each attempt costs statements. */
+  link: { burst: 20, everyMs: 3_000 },
 } as const;
 
 /** `burst` attempts at once, and one more each time that `everyMs` has passed. */
@@ -32,6 +34,7 @@ export class SignInLimits {
   readonly #pairs = new LRUCache<string, number>({ max: REMEMBERED_MAX });
   readonly #networks = new LRUCache<string, number>({ max: REMEMBERED_MAX });
   readonly #persons = new LRUCache<string, number>({ max: REMEMBERED_MAX });
+  readonly #links = new LRUCache<string, number>({ max: REMEMBERED_MAX });
   readonly #known = new LRUCache<string, true>({ max: REMEMBERED_MAX });
 
   /** `nowMs`: any clock that never goes back. */
@@ -66,6 +69,21 @@ export class SignInLimits {
     }
     this.#pairs.delete(pair);
     this.#known.set(pair, true);
+  }
+
+  /** Counts a look at a link, or its use. Returns 0, or after how many milliseconds the next one is allowed. */
+  beginLink(network: string): number {
+    const nowMs = this.#nowMs();
+    const waitMs = waitOf(this.#links.get(network), SIGN_IN_RATES.link, nowMs);
+    if (waitMs === 0)
+      this.#links.set(network, Math.max(this.#links.get(network) ?? 0, nowMs) + SIGN_IN_RATES.link.everyMs);
+    return waitMs;
+  }
+
+  /** The link was one: it does not count. */
+  linkWorked(network: string): void {
+    const until = this.#links.get(network);
+    if (until !== undefined) this.#links.set(network, until - SIGN_IN_RATES.link.everyMs);
   }
 
   #subjects(person: string, network: string, pair: string): [LRUCache<string, number>, string, Rate][] {

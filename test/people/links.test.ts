@@ -15,9 +15,11 @@ for (const engine of gatewayEngines) {
     let owner: TestPerson;
     const clock = createTestClock('2026-11-20T12:00:00Z');
     let made = 0;
+    /** What attempts are counted by. */
+    let nowMs = 0;
 
     before(async () => {
-      g = await startGateway({ engine, clock });
+      g = await startGateway({ engine, clock, monotonicMs: () => nowMs });
       accountId = (await g.createAccount()).id;
       owner = await createPerson(g, { memberships: [{ accountId, role: 'owner' }] });
     });
@@ -157,6 +159,20 @@ for (const engine of gatewayEngines) {
         const { status } = await look(token);
         assert.equal(status, token.length > 200 ? 400 : 404);
       }
+    });
+
+    it('that are no links are refused after twenty attempts, without a look at the database', async () => {
+      // Those of the tests before are repaid.
+      nowMs += HOUR_MS;
+      const { token } = await newUser();
+      const guess = async () => (await look('a'.repeat(43))).status;
+      for (let i = 0; i < 20; i++) assert.equal(await guess(), 404);
+      const asked = g.observed.statement('user-links.look').asked;
+      assert.equal(await guess(), 429);
+      assert.equal((await use({ token, password: PASSWORD })).status, 429);
+      assert.equal(g.observed.statement('user-links.look').asked, asked);
+      nowMs += 3_000;
+      assert.equal((await use({ token, password: PASSWORD })).status, 201);
     });
   });
 }

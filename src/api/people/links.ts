@@ -16,6 +16,9 @@ export type LinkParts = SessionParts & {
   readonly passwords: Pick<Passwords, 'hash' | 'verify'>;
 };
 
+/** The beginning of their paths; whoever asks there has nothing but a token. */
+export const LINKS = '/links/';
+
 /** In the body, because logs and histories have addresses. */
 const token = z.string({ error: 'Expected the token of a link.' }).max(200);
 
@@ -66,7 +69,11 @@ export function linkEndpoints(parts: LinkParts): PeopleEndpoint[] {
       isChange: false,
       body: lookAt,
       answer: linkViewAnswer,
-      run: async ({ body }) => linkViewToWire((await look(body.token)).view),
+      async run({ body }, visit) {
+        const { view } = await look(body.token);
+        parts.limits.linkWorked(visit.network);
+        return linkViewToWire(view);
+      },
     }),
     peopleEndpoint({
       method: 'POST',
@@ -78,6 +85,7 @@ export function linkEndpoints(parts: LinkParts): PeopleEndpoint[] {
       answer: whoAmIAnswer,
       async run({ body }, visit) {
         const { hash, view } = await look(body.token);
+        parts.limits.linkWorked(visit.network);
         const use = await useFor(body, view, visit);
         const used = await links.use(hash, use, new Date(clock.nowMs()));
         if (typeof used === 'string') throw linkError(used, view);

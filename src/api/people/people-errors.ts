@@ -62,10 +62,10 @@ export function ownPasswordError(refusal: PasswordRefusal): GatewayError {
   });
 }
 
-function tooManyAttempts(waitMs: number): GatewayError {
+export function tooManyAttempts(waitMs: number): GatewayError {
   return new GatewayError('rateLimitExceeded', {
     code: 'too_many_attempts',
-    message: 'Too many attempts to sign in. Try again in a moment.',
+    message: 'Too many attempts. Try again in a moment.',
     headers: { 'retry-after': String(Math.ceil(waitMs / 1000)) },
   });
 }

@@ -3,8 +3,9 @@ import { ACCOUNT_PREFIX } from '../account/register.ts';
 import type { Guard } from '../management/guard.ts';
 import { type ManagementWatch, serveManagement } from '../management/serve.ts';
 import type { PeopleEndpoint, VisitNeed } from './endpoint.ts';
-import { type LinkParts, linkEndpoints } from './links.ts';
+import { LINKS, type LinkParts, linkEndpoints } from './links.ts';
 import { type OwnUserParts, ownUserEndpoints } from './own-user.ts';
+import { tooManyAttempts } from './people-errors.ts';
 import { requireSameSite } from './session-reader.ts';
 import { type SessionParts, sessionEndpoints } from './sessions.ts';
 import { requirePerson, Visit } from './visit.ts';
@@ -24,12 +25,19 @@ export function registerPeople(app: FastifyInstance, parts: PeopleParts, guard: 
       prefix: ACCOUNT_PREFIX,
       kind: 'account',
       endpoints: peopleTable(parts),
-      async enter({ needs }, request, reply) {
+      async enter({ needs, path }, request, reply) {
         requireSameSite(request.raw, parts.publicUrl());
         reply.header('cache-control', 'no-store');
-        const actor =
-          needs === 'anyone' ? ({ kind: 'visitor' } as const) : requirePerson(await guard.identify(request, reply));
-        return new Visit(parts, request, reply, actor);
+        if (needs === 'signed_in') {
+          return new Visit(parts, request, reply, requirePerson(await guard.identify(request, reply)));
+        }
+        const visit = new Visit(parts, request, reply, { kind: 'visitor' });
+        if (path.startsWith(LINKS)) {
+          // Before anything is read or recorded.
+          const waitMs = parts.limits.beginLink(visit.network);
+          if (waitMs > 0) throw tooManyAttempts(waitMs);
+        }
+        return visit;
       },
     },
     watch,
