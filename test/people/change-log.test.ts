@@ -16,6 +16,7 @@ import {
   type TestGateway,
   testConfigText,
 } from '../support/gateway.ts';
+import { ask, createPerson } from '../support/people.ts';
 import { foundInChanges } from '../support/shown-secrets.ts';
 import { until } from '../support/until.ts';
 
@@ -219,6 +220,30 @@ for (const engine of gatewayEngines) {
       );
       const [made] = await changes({ subjectId: token.id });
       assert.deepEqual([made.action, made.subject.kind, made.after.name], ['tokens.create', 'token', 'deploy']);
+    });
+
+    it('names persons with their sessions, also one who has just become one by a link, and keys of the account API', async () => {
+      const lin = await createPerson(g, { name: 'Lin', memberships: [{ accountId: account.id, role: 'owner' }] });
+      const [byLink] = await changes({ action: 'links.use.create' });
+      assert.deepEqual([byLink.actor.kind, byLink.actor.id, byLink.outcome], ['user', lin.id, 'done']);
+
+      const made = await ask(g, 'POST', '/keys', { name: 'of the account', scopes: ['account'] }, lin.headers);
+      assert.equal(made.status, 201, JSON.stringify(made.body));
+      const [byLin] = await changes({ actorId: lin.id });
+      assert.deepEqual([byLin.action, byLin.path, byLin.accountId], ['keys.create', '/account/v1/keys', account.id]);
+      assert.deepEqual([byLin.actor.kind, byLin.actor.name, byLin.subject.id], ['user', 'Lin', made.body.id]);
+      assert.match(byLin.actor.sessionId, /^ses_/);
+
+      const withKey = { authorization: `Bearer ${made.body.key}` };
+      const other = await ask(g, 'POST', '/keys', { name: 'made by a key' }, withKey);
+      assert.equal(other.status, 201, JSON.stringify(other.body));
+      const [byKey] = await changes({ actorId: made.body.id });
+      assert.deepEqual(
+        [byKey.actor.kind, byKey.actor.name, byKey.accountId, byKey.subject.id],
+        ['api_key', made.body.prefix, account.id, other.body.id],
+      );
+      const secrets = [made.body.key, other.body.key, lin.password, lin.headers.cookie.split('=')[1]!];
+      assert.deepEqual(await foundInChanges(g.database, secrets), []);
     });
 
     it('has what was made, ended and paid, each of its account, and no secret of it', async () => {
