@@ -1,13 +1,15 @@
+import { GuessLimit } from '../accounting/vouchers/guess-limit.ts';
 import type { AccountParts } from '../api/account/register.ts';
 import type { AdminParts } from '../api/admin/register.ts';
 import type { People } from './people.ts';
 
 /** Wires what the account API of a gateway reads and changes. */
-export function createAccountParts(parts: AdminParts, people: People): AccountParts {
+export function createAccountParts(parts: AdminParts, people: People, monotonicMs: () => number): AccountParts {
   const { accounts, calls, webhooks } = parts;
   return {
     ...people,
     ...parts,
+    voucherGuesses: new GuessLimit(monotonicMs),
     owners: {
       async key(id) {
         const key = await accounts.findKey(id);

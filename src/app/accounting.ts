@@ -39,6 +39,8 @@ import { createRollupStore } from '../accounting/usage/rollup-store.ts';
 import { createRollups } from '../accounting/usage/rollups.ts';
 import { createStatementStore } from '../accounting/usage/statement-store.ts';
 import { createUsageStore } from '../accounting/usage/usage-store.ts';
+import { createRedemptionStore } from '../accounting/vouchers/redemption-store.ts';
+import { createVoucherStore } from '../accounting/vouchers/vouchers-store.ts';
 import type { Config } from '../config/schema.ts';
 import type { Database } from '../db/database.ts';
 import { isDataError } from '../db/errors.ts';
@@ -179,6 +181,8 @@ export async function createAccounting(parts: AccountingParts) {
       drainStore: createDrainStore(admin),
       usage: createUsageStore(admin),
       statements: createStatementStore(admin),
+      vouchers: createVoucherStore(admin),
+      redemptions: createRedemptionStore(admin),
     },
     drains: createDrains({
       // One read at a time: it never takes the place in which `/readyz` waits.

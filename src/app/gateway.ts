@@ -299,7 +299,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     people,
   });
   registerAdmin(app, adminParts, guard, watch);
-  const accountParts = createAccountParts(adminParts, people);
+  const accountParts = createAccountParts(adminParts, people, monotonicMs);
   registerAccount(app, accountParts, guard, watch);
   registerPeople(app, people, guard, watch);
   serveDocs(app, { publicTable: table, adminParts, accountParts, people });

@@ -21,6 +21,8 @@ import { exportDatabase } from '../accounting/transfer/export.ts';
 import { createExportStore } from '../accounting/transfer/export-store.ts';
 import { createStatementStore } from '../accounting/usage/statement-store.ts';
 import { createUsageStore } from '../accounting/usage/usage-store.ts';
+import { createRedemptionStore } from '../accounting/vouchers/redemption-store.ts';
+import { createVoucherStore } from '../accounting/vouchers/vouchers-store.ts';
 import { type AdminClient, localAdminClient } from '../api/admin/client.ts';
 import { registerAdmin } from '../api/admin/register.ts';
 import { createGuard } from '../api/management/guard.ts';
@@ -135,6 +137,8 @@ export function createLocalAdmin(
       ids,
       usage: createUsageStore(database),
       statements: createStatementStore(database),
+      vouchers: createVoucherStore(database),
+      redemptions: createRedemptionStore(database),
       localTime: () => localTime,
       timezone: () => config.billing.timezone,
       today: () => localTime.day(clock.nowMs()),

@@ -31,6 +31,7 @@ import { statementCommand } from './statement.ts';
 import { tokenCommands } from './token.ts';
 import { usageCommand } from './usage.ts';
 import { userCommands } from './user.ts';
+import { voucherCommands } from './voucher.ts';
 import { webhookCommands } from './webhook.ts';
 import { type AdminUse, withAdmin } from './with-admin.ts';
 
@@ -99,6 +100,7 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
   statementCommand(program, kit);
   tokenCommands(program, kit);
   userCommands(program, kit);
+  voucherCommands(program, kit);
   auditCommand(program, kit);
   databaseCommands(program, kit);
 

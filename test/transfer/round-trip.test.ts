@@ -88,6 +88,12 @@ describe('an export', { timeout: 120_000 }, () => {
     await g.admin('POST', `/accounts/${unused.id}/top-ups`, { amountYuan: '1' });
     await g.gateway.notices.settle();
 
+    for (const given of [{ amountYuan: '3' }, { planId: 'coder' }]) {
+      const vouchers = await g.admin('POST', '/vouchers', { name: 'moved', count: 2, ...given });
+      const redeemed = await g.admin('POST', `/accounts/${account.id}/vouchers`, { code: vouchers.body.codes[0] });
+      assert.equal(redeemed.status, 201, JSON.stringify(redeemed.body));
+    }
+
     g.provider.respond = chatAnswer();
     const keyed = await call(`${g.url}/v1/chat/completions`, account.key, BODY, { headers: KEYED });
     assert.equal(keyed.status, 200);

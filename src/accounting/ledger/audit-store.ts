@@ -65,6 +65,8 @@ const INVARIANTS = {
     'what a limited key spent in a day is part of its week and its month, and these of what it spent in all',
   'coding-charges': 'a coding call has no charge',
   'ended-reservations': 'an ended call has nothing reserved',
+  vouchers:
+    'every redeemed voucher has its ledger entry of its value, or its subscription, and every such entry its voucher',
   'usage-sums': 'sums of usage have the charges and refunds of the ledger',
 } as const;
 
@@ -75,7 +77,8 @@ const inRange = (row: string): string => `${row}.account_id > $1::text and ${row
 
 /**
  * Invariants of what is small in each account: a statement that finds what is broken in a range of accounts, as rows of
- * `(account_id, detail)`. Every table that it joins is limited to the range. Plans: primary keys and ledger_refunds_by_call, along the index.
+ * `(account_id, detail)`. Every table that it joins is limited to the range. Plans: primary keys,
+ * ledger_refunds_by_call, ledger_voucher_entries and voucher_redemptions_by_account, along the index.
  */
 const ofAccounts: { readonly [Id in InvariantId]?: string } = {
   'reserved-sum': `select b.account_id, 'reserved ' || b.reserved_nano || ', reservations ' || coalesce(sum(r.amount_nano), 0) as detail
@@ -90,6 +93,30 @@ from (
   from ledger_entries e where e.kind = 'refund' and ${inRange('e')} group by e.account_id, e.call_id
 ) r
 where r.least_nano <= 0 or r.refunded_nano > r.charge_nano`,
+  // Beside each other by the number of the entry, so that a second entry of a voucher is beside none.
+  vouchers: `select v.account_id, v.detail from (
+  select coalesce(r.account_id, e.account_id) as account_id,
+    coalesce('voucher ' || r.id, 'entry ' || e.entry_no) || ', value ' || coalesce(b.amount_nano::text, 'none') || ', entry ' ||
+    coalesce(e.amount_nano::text, 'none') as detail,
+    r.id is null or e.entry_no is null or e.kind <> 'top_up' or e.amount_nano is distinct from b.amount_nano
+      or e.idempotency_key <> 'voucher ' || encode(r.code_hash, 'hex') as is_broken
+  from (
+    select * from voucher_redemptions r where r.subscription_id is null and ${inRange('r')}
+  ) r
+  full join (
+    select e.account_id, e.entry_no, e.kind, e.amount_nano, e.idempotency_key from ledger_entries e
+    where e.idempotency_key like 'voucher %' and ${inRange('e')}
+  ) e on e.account_id = r.account_id and e.entry_no = r.entry_no
+  left join vouchers v on v.code_hash = r.code_hash
+  left join voucher_batches b on b.id = v.batch_id and b.id = r.batch_id
+) v where v.is_broken
+union all
+select r.account_id, 'voucher ' || r.id || ', subscription ' || r.subscription_id from voucher_redemptions r
+where r.subscription_id is not null and ${inRange('r')} and not exists (
+  select from vouchers v join voucher_batches b on b.id = v.batch_id and b.id = r.batch_id
+  join subscriptions s on s.account_id = r.account_id and s.id = r.subscription_id and s.plan_id = b.plan_id
+  where v.code_hash = r.code_hash
+)`,
   'plan-in-flight': `select s.account_id, s.id || ' counts ' || s.in_flight || ', reservations ' || count(r.call_id) as detail
 from subscriptions s
 left join reservations r on r.account_id = s.account_id and r.subscription_id = s.id and ${inRange('r')}

@@ -59,6 +59,13 @@ where account_id = $1 and id = $2
 returning ${COLUMNS}`,
 };
 
+/** The one that runs at an instant. Plan: primary key, by account. */
+const selectRunning: Statement = {
+  name: 'plans.select-running',
+  text: `select ${COLUMNS} from subscriptions
+where account_id = $1 and canceled_at is null and starts_at <= $2::timestamptz and ends_at > $2::timestamptz`,
+};
+
 /** By the unique index subscriptions_by_id. */
 const selectSubscription: Statement = {
   name: 'plans.select-subscription',
@@ -213,6 +220,34 @@ export function createSubscriptionStore(database: Lane): SubscriptionStore {
     },
     findState: (accountId, now, plans = []) => findState(database, accountId, now, plans),
   };
+}
+
+/** A plan for one period, from now on or from the end of the running subscription of the same plan on. */
+export interface GrantedPeriod extends Pick<NewSubscription, 'accountId' | 'id' | 'planId' | 'at'> {
+  readonly periodMs: number;
+}
+
+/**
+ * Grants a period, or renews by it, in a transaction that holds the account's lock. Nothing is changed where another plan runs, or
+ * another subscription begins within the period.
+ */
+export async function grantPeriod(
+  transaction: Queryable,
+  { accountId, id, planId, at, periodMs }: GrantedPeriod,
+): Promise<Subscription | 'other_plan' | 'overlapping'> {
+  const after = (instant: Date): Date => new Date(instant.getTime() + periodMs);
+  const [running] = await transaction.query<SubscriptionRow>(selectRunning, [accountId, at]);
+  if (running !== undefined && running.plan_id !== planId) return 'other_plan';
+  const [row] =
+    running === undefined
+      ? await transaction.query<SubscriptionRow>(insertSubscription, [accountId, id, planId, at, after(at), at])
+      : await transaction.query<SubscriptionRow>(renewSubscription, [
+          accountId,
+          running.id,
+          running.ends_at,
+          after(running.ends_at),
+        ]);
+  return row === undefined ? 'overlapping' : toSubscription(row);
 }
 
 async function findRepeated(

@@ -78,6 +78,10 @@ const subscriptionRequests = sliced('subscription_requests', {
   key: [TEXT_KEY('idempotency_key')],
   where: isBeforeCut('t'),
 });
+const voucherRedemptions = sliced('voucher_redemptions', {
+  key: [['code_hash', 'bytea', '']],
+  where: isBeforeCut('t'),
+});
 /** Not cut: a key that was read again has a newer row, and more of them do no harm. */
 const continuationKeys = sliced('continuation_keys', { key: [TEXT_KEY('key')], where: '$3::text is not null' });
 
@@ -140,6 +144,7 @@ export interface BatchTables {
   readonly calls: BatchRows<ExportedCall>;
   readonly planSlots: BatchRows<ExportedSlot>;
   readonly subscriptionRequests: BatchRows<ExportedRow>;
+  readonly voucherRedemptions: BatchRows<ExportedRow>;
   readonly continuationKeys: BatchRows<ExportedRow>;
   readonly storedResponses: BatchRows<ExportedRow>;
 }
@@ -156,6 +161,7 @@ export function openBatchTables(query: RunQuery, range: BatchRange, cut: Cut, ro
     calls: open(calls),
     planSlots: open(planSlots),
     subscriptionRequests: open(subscriptionRequests),
+    voucherRedemptions: open(voucherRedemptions),
     continuationKeys: open(continuationKeys),
     storedResponses: open(storedResponses),
   };

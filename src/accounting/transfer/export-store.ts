@@ -110,6 +110,19 @@ where t.account_id <= $1::text and (t.account_id, t.subject) > ($2::text, $3::te
 order by t.account_id, t.subject limit ${SLICE_ROWS}`,
 };
 
+/** Plan: primary key. */
+const sliceVouchers: Statement = {
+  name: 'export.slice-vouchers',
+  text: `select row_to_json(t)::text as row, t.code_hash::text as key_0 from vouchers t
+where t.code_hash > $1::bytea order by t.code_hash limit ${SLICE_ROWS}`,
+};
+
+/** Plan: primary key. */
+const sliceVoucherBatches: Statement = {
+  name: 'export.slice-voucher_batches',
+  text: `select row_to_json(t)::text as row, t.id as key_0 from voucher_batches t where t.id > $1::text order by t.id limit ${SLICE_ROWS}`,
+};
+
 /** Those of accounts up to one. Plan: primary key. */
 const sliceAccountRequests: Statement = {
   name: 'export.slice-account_requests',
@@ -139,6 +152,8 @@ export interface ExportReader {
   accountRequests(lastAccountId: string): AsyncIterable<readonly ExportedRow[]>;
   priceLists(): AsyncIterable<readonly ExportedRow[]>;
   routeDrains(): AsyncIterable<readonly ExportedRow[]>;
+  vouchers(): AsyncIterable<readonly ExportedRow[]>;
+  voucherBatches(): AsyncIterable<readonly ExportedRow[]>;
   adminTokens(): AsyncIterable<readonly ExportedRow[]>;
   /** With their memberships, a list in JSON, in the accounts up to this one. */
   users(lastAccountId: string): AsyncIterable<readonly (ExportedRow & { readonly memberships: string })[]>;
@@ -211,6 +226,8 @@ function createReader(reader: SnapshotReader, sizes: ExportSizes): ExportReader 
     accountRequests: (lastAccountId) => slices(sliceAccountRequests, [''], [lastAccountId]),
     priceLists: () => slices(slicePriceLists, [FIRST_UUID]),
     routeDrains: () => slices(sliceRouteDrains, ['', '', '']),
+    vouchers: () => slices(sliceVouchers, ['']),
+    voucherBatches: () => slices(sliceVoucherBatches, ['']),
     adminTokens: () => slices(sliceAdminTokens, ['']),
     users: (lastAccountId) => slices(sliceUsers, [''], [lastAccountId]),
     changes: () => slices(sliceChanges, ['']),

@@ -60,6 +60,10 @@ export async function* exportDatabase({ store, schema, clock }: ExportParts): As
     yield* rowsOf('changes', reader.changes(), lines);
     yield* rowsOf('webhook_endpoints', reader.webhookEndpoints(lastId), lines);
     yield* rowsOf('notice_states', reader.noticeStates(lastId), lines);
+    // Vouchers are never changed, and were there before they were redeemed: all that the accounts have redeemed come here.
+    yield* rowsOf('vouchers', reader.vouchers(), lines);
+    // Behind them, because each batch was there before its vouchers.
+    yield* rowsOf('voucher_batches', reader.voucherBatches(), lines);
     yield* lines.take();
     lines.control('end', lines.end);
     yield* lines.take();
@@ -110,6 +114,8 @@ async function* linesOf(account: CutAccount, tables: BatchTables, lines: LinesOu
 
   const onRequest = inTable('subscription_requests');
   while (!tables.subscriptionRequests.visit(id, onRequest)) yield* nextSlice(tables.subscriptionRequests, lines);
+  const onRedemption = inTable('voucher_redemptions');
+  while (!tables.voucherRedemptions.visit(id, onRedemption)) yield* nextSlice(tables.voucherRedemptions, lines);
   const onContinuation = inTable('continuation_keys');
   while (!tables.continuationKeys.visit(id, onContinuation)) yield* nextSlice(tables.continuationKeys, lines);
   const onResponse = inTable('stored_responses');

@@ -16,6 +16,7 @@ export const EXPORTED_TABLES = [
   'plan_slots',
   'subscriptions',
   'subscription_requests',
+  'voucher_redemptions',
   'continuation_keys',
   'stored_responses',
   'price_lists',
@@ -26,6 +27,8 @@ export const EXPORTED_TABLES = [
   'changes',
   'webhook_endpoints',
   'notice_states',
+  'voucher_batches',
+  'vouchers',
 ] as const;
 
 export type ExportedTable = (typeof EXPORTED_TABLES)[number];

@@ -14,6 +14,7 @@ import { type OwnCallParts, ownCallEndpoints } from './own-calls.ts';
 import { ownKeyEndpoints } from './own-keys.ts';
 import { type OwnMoneyParts, ownMoneyEndpoints } from './own-money.ts';
 import { type OwnPlanParts, ownPlanEndpoints } from './own-plan.ts';
+import { type OwnVoucherParts, ownVoucherEndpoints } from './own-vouchers.ts';
 import { ownWebhookEndpoints } from './own-webhooks.ts';
 
 export const ACCOUNT_PREFIX = '/account/v1';
@@ -34,6 +35,7 @@ export type AccountParts = OwnAccountParts &
   OwnCallParts &
   OwnMoneyParts &
   OwnPlanParts &
+  OwnVoucherParts &
   WebhookAdminParts & { readonly owners: OwnerFinders };
 
 /** Every address of the account API. */
@@ -44,6 +46,7 @@ export function accountTable(parts: AccountParts): AccountEndpoint[] {
     ...ownCallEndpoints(parts),
     ...ownMoneyEndpoints(parts),
     ...ownPlanEndpoints(parts),
+    ...ownVoucherEndpoints(parts),
     ...memberEndpoints(parts),
     ...ownWebhookEndpoints(parts),
   ];

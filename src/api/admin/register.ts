@@ -24,6 +24,7 @@ import { type TokenAdminParts, tokenEndpoints } from './tokens.ts';
 import { type UnpricedAdminParts, unpricedEndpoints } from './unpriced.ts';
 import { type UsageAdminParts, usageEndpoints } from './usage.ts';
 import { type AdminPeopleParts, userEndpoints } from './users.ts';
+import { type VoucherAdminParts, voucherEndpoints } from './vouchers.ts';
 import { type WebhookAdminParts, webhookEndpoints } from './webhooks.ts';
 
 export type AdminParts = AccountAdminParts &
@@ -46,6 +47,7 @@ export type AdminParts = AccountAdminParts &
   ExportAdminParts &
   TokenAdminParts &
   ChangeAdminParts &
+  VoucherAdminParts &
   WebhookAdminParts;
 
 export const ADMIN_PREFIX = '/admin/v1';
@@ -74,6 +76,7 @@ export function adminTable(parts: AdminParts): AdminEndpoint[] {
     ...accountMemberEndpoints(parts),
     ...changeEndpoints(parts),
     ...webhookEndpoints(parts),
+    ...voucherEndpoints(parts),
   ];
 }
 
