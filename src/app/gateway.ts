@@ -2,15 +2,10 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { createPrincipals } from '../accounting/accounts/principals.ts';
 import { nodeDisk } from '../accounting/settlement/disk.ts';
-import { registerAccount } from '../api/account/register.ts';
-import { registerAdmin } from '../api/admin/register.ts';
 import { createRefusals } from '../api/endpoints/refusals.ts';
 import { endpointTable, publishedOperations } from '../api/endpoints/table.ts';
 import { createUnknownAddresses } from '../api/endpoints/unknown-address.ts';
-import { ADMIN_TOKEN_LENGTH_MIN, createGuard } from '../api/management/guard.ts';
-import { keyReader } from '../api/management/key-reader.ts';
-import type { ManagementWatch } from '../api/management/serve.ts';
-import { registerPeople } from '../api/people/register.ts';
+import { ADMIN_TOKEN_LENGTH_MIN } from '../api/management/guard.ts';
 import { createReports } from '../api/request-report.ts';
 import { createAdmissionQueue } from '../calls/admission-queue.ts';
 import { CALL_HEADER_NAMES } from '../calls/relay/call-headers.ts';
@@ -25,7 +20,7 @@ import { BodyBudgets } from '../http/body-budgets.ts';
 import { createClientAddresses } from '../http/client-address.ts';
 import { registerCors } from '../http/cors.ts';
 import { registerHealth } from '../http/health.ts';
-import { addressOf, ownUrl } from '../http/listening.ts';
+import { addressOf } from '../http/listening.ts';
 import { RefusalBrake } from '../http/refusal-brake.ts';
 import { createHttpServer } from '../http/server.ts';
 import { sweepSpool } from '../http/spool.ts';
@@ -36,24 +31,20 @@ import { createPublicCatalog } from '../providers/catalog/public-catalog.ts';
 import { createRouteHealth } from '../providers/routing/health.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { createTraces } from '../telemetry/traces.ts';
-import { createAccountParts } from './account-parts.ts';
 import { type Accounting, createAccounting } from './accounting.ts';
-import { createAdminParts } from './admin-parts.ts';
-import { createAdminTokens } from './admin-tokens.ts';
 import { setBodyBudgets } from './body-limits.ts';
 import { logBreakers } from './breaker-log.ts';
-import { logChange } from './change-log.ts';
 import { createChanges } from './changes.ts';
 import { closeParts } from './closing.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { housekeepingTasks } from './housekeeping.ts';
 import { createMaintenance } from './maintenance.ts';
+import { serveManagementApis } from './management-apis.ts';
 import { createNodeStanding } from './node-standing.ts';
-import { createNotices, type Notices } from './notices.ts';
-import { createPeople, peopleHousekeeping } from './people.ts';
+import type { Notices } from './notices.ts';
+import { peopleHousekeeping } from './people.ts';
 import { createQuerySources } from './query-sources.ts';
 import { createRequestObservers } from './request-observers.ts';
-import { serveDocs } from './served-docs.ts';
 import { serveEndpoints } from './served-endpoints.ts';
 import { serveMetrics } from './served-metrics.ts';
 import { SettingsInForce } from './settings-in-force.ts';
@@ -239,53 +230,14 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     abortLimits: { ...ABORT_LIMITS, ...options.abortLimits },
     logger,
   });
-  const notices = createNotices({
-    database,
-    settings,
-    health,
-    nodeId,
-    clock,
-    databaseClock: accounting.databaseClock,
-    ids,
-    logger,
-    options: options.notices ?? {},
-  });
-  notices.start();
-  const people = createPeople({
-    database,
-    config: () => settings.current.config,
-    ownUrl: () => ownUrl(app, settings.current.config.server),
-    addresses,
-    clock,
-    monotonicMs,
-    ids,
-    deliverLink: notices.deliverLink,
-  });
-  const adminTokens = createAdminTokens(database, clock);
-  const guard = createGuard(
-    {
-      tokens: options.adminTokens,
-      localToken: options.localToken ?? null,
-      readers: [
-        adminTokens.read,
-        keyReader({ accounts: accounting.admin.accounts, isMember: people.isMember, addresses, clock }),
-        people.sessionReader,
-      ],
-    },
-    { addresses, brake },
-  );
-  const watch: ManagementWatch = {
+  const { adminTokens, guard, notices } = serveManagementApis({
+    app,
+    options,
+    publicTable: table,
+    accounting,
     addresses,
     brake,
-    changes: changes.log,
-    onChange: logChange(logger),
-    checksAnswers: options.checksAnswers ?? false,
-  };
-  const adminParts = createAdminParts({
-    accounting,
-    adminTokens: adminTokens.store,
-    changes: changes.store,
-    notices,
+    changes,
     principals,
     health,
     settings,
@@ -294,15 +246,11 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     database,
     nodeId,
     clock,
+    monotonicMs,
     databaseNowMs,
     ids,
-    people,
+    logger,
   });
-  registerAdmin(app, adminParts, guard, watch);
-  const accountParts = createAccountParts(adminParts, people, monotonicMs);
-  registerAccount(app, accountParts, guard, watch);
-  registerPeople(app, people, guard, watch);
-  serveDocs(app, { publicTable: table, adminParts, accountParts, people });
   registerHealth(app, standing);
   const servedMetrics = serveMetrics({
     metrics,

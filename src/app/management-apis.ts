@@ -1,0 +1,93 @@
+import type { FastifyInstance } from 'fastify';
+import { registerAccount } from '../api/account/register.ts';
+import { registerAdmin } from '../api/admin/register.ts';
+import type { Endpoint } from '../api/endpoints/endpoint.ts';
+import { createGuard, type Guard } from '../api/management/guard.ts';
+import { keyReader } from '../api/management/key-reader.ts';
+import type { ManagementWatch } from '../api/management/serve.ts';
+import { registerPeople } from '../api/people/register.ts';
+import type { ClientAddresses } from '../http/client-address.ts';
+import { ownUrl } from '../http/listening.ts';
+import type { RefusalBrake } from '../http/refusal-brake.ts';
+import type { Logger } from '../lib/logger.ts';
+import { createAccountParts } from './account-parts.ts';
+import type { Accounting } from './accounting.ts';
+import { type AdministeredParts, createAdminParts } from './admin-parts.ts';
+import { type AdminTokens, createAdminTokens } from './admin-tokens.ts';
+import { logChange } from './change-log.ts';
+import type { Changes } from './changes.ts';
+import type { GatewayOptions } from './gateway-options.ts';
+import { createNotices, type Notices } from './notices.ts';
+import { createPeople } from './people.ts';
+import { serveDocs } from './served-docs.ts';
+
+export interface ManagementApiParts
+  extends Omit<AdministeredParts, 'accounting' | 'adminTokens' | 'changes' | 'notices' | 'people'> {
+  readonly app: FastifyInstance;
+  readonly options: Pick<GatewayOptions, 'adminTokens' | 'localToken' | 'notices' | 'checksAnswers'>;
+  /** The public addresses, which are described beside those that are served here. */
+  readonly publicTable: readonly Endpoint[];
+  readonly accounting: Accounting;
+  readonly addresses: ClientAddresses;
+  readonly brake: RefusalBrake;
+  readonly changes: Changes;
+  readonly monotonicMs: () => number;
+  readonly logger: Logger;
+}
+
+export interface ManagementApis {
+  readonly adminTokens: AdminTokens;
+  /** Who may see what is served elsewhere for operators, such as metrics. */
+  readonly guard: Guard;
+  readonly notices: Notices;
+}
+
+/** Wires the admin API, the account API and the addresses of people, and serves them with their description. */
+export function serveManagementApis(parts: ManagementApiParts): ManagementApis {
+  const { app, options, accounting, addresses, brake, changes, database, settings, clock, monotonicMs, ids } = parts;
+  const notices = createNotices({ ...parts, databaseClock: accounting.databaseClock, options: options.notices ?? {} });
+  notices.start();
+  const people = createPeople({
+    database,
+    config: () => settings.current.config,
+    ownUrl: () => ownUrl(app, settings.current.config.server),
+    addresses,
+    clock,
+    monotonicMs,
+    ids,
+    deliverLink: notices.deliverLink,
+  });
+  const adminTokens = createAdminTokens(database, clock);
+  const guard = createGuard(
+    {
+      tokens: options.adminTokens,
+      localToken: options.localToken ?? null,
+      readers: [
+        adminTokens.read,
+        keyReader({ accounts: accounting.admin.accounts, isMember: people.isMember, addresses, clock }),
+        people.sessionReader,
+      ],
+    },
+    { addresses, brake },
+  );
+  const watch: ManagementWatch = {
+    addresses,
+    brake,
+    changes: changes.log,
+    onChange: logChange(parts.logger),
+    checksAnswers: options.checksAnswers ?? false,
+  };
+  const adminParts = createAdminParts({
+    ...parts,
+    adminTokens: adminTokens.store,
+    changes: changes.store,
+    notices,
+    people,
+  });
+  registerAdmin(app, adminParts, guard, watch);
+  const accountParts = createAccountParts(adminParts, people, monotonicMs);
+  registerAccount(app, accountParts, guard, watch);
+  registerPeople(app, people, guard, watch);
+  serveDocs(app, { publicTable: parts.publicTable, adminParts, accountParts, people });
+  return { adminTokens, guard, notices };
+}
