@@ -93,6 +93,7 @@ export function createLocalAdmin(
     clock,
     monotonicMs: () => performance.now(),
     ids,
+    logger,
   });
   registerAdmin(
     app,

@@ -55,6 +55,7 @@ export function serveManagementApis(parts: ManagementApiParts): ManagementApis {
     clock,
     monotonicMs,
     ids,
+    logger: parts.logger,
     deliverLink: notices.deliverLink,
   });
   const adminTokens = createAdminTokens(database, clock);

@@ -8,8 +8,10 @@ import type { Database } from '../db/database.ts';
 import type { ClientAddresses } from '../http/client-address.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
+import type { Logger } from '../lib/logger.ts';
 import { createLinkStore } from '../people/link-store.ts';
 import { createMembershipStore } from '../people/membership-store.ts';
+import { createOidcFlowStore } from '../people/oidc-flow-store.ts';
 import { createOneTimeLinks, type DeliverLink } from '../people/one-time-links.ts';
 import { Passwords } from '../people/passwords.ts';
 import { createSessionStore } from '../people/session-store.ts';
@@ -17,6 +19,7 @@ import { SignInLimits } from '../people/sign-in-limits.ts';
 import { createUserStore } from '../people/user-store.ts';
 import { requestLane } from './lanes.ts';
 import type { HousekeepingTask } from './maintenance.ts';
+import { createOidc } from './oidc.ts';
 
 export interface PeopleOptions {
   readonly database: Pick<Database, 'lane'>;
@@ -28,6 +31,7 @@ export interface PeopleOptions {
   readonly clock: Clock;
   readonly monotonicMs: () => number;
   readonly ids: Ids;
+  readonly logger: Logger;
   /** Sends links to people; absent: whoever makes a link passes it on. */
   readonly deliverLink?: DeliverLink;
 }
@@ -60,6 +64,7 @@ export function createPeople(options: PeopleOptions): People {
       ids,
       fillRandom: randomFillSync,
     }),
+    ...createOidc({ ...options, lane, links, publicUrl }),
     passwords: new Passwords(),
     limits: new SignInLimits(options.monotonicMs),
     sessionTimes,
@@ -75,9 +80,10 @@ export function createPeople(options: PeopleOptions): People {
 export function peopleHousekeeping(database: Pick<Database, 'lane'>, clock: Clock): HousekeepingTask[] {
   const lane = database.lane('housekeeping');
   const times = () => ({ idleMs: 0, maxMs: 0 });
-  const [sessions, links] = [createSessionStore(lane, times), createLinkStore(lane)];
+  const [sessions, links, flows] = [createSessionStore(lane, times), createLinkStore(lane), createOidcFlowStore(lane)];
   return [
     { name: 'sessions that are over', run: (signal) => sessions.deleteExpired(clock.nowMs(), signal) },
     { name: 'links that have expired', run: (signal) => links.deleteExpired(clock.nowMs(), signal) },
+    { name: 'sign-ins that nobody has completed', run: (signal) => flows.deleteExpired(clock.nowMs(), signal) },
   ];
 }

@@ -4,6 +4,7 @@ import { findProtocol, protocolNames } from '../protocols/all.ts';
 import { pricedUnits } from '../protocols/metering/usage-units.ts';
 import { findOperation } from '../protocols/operations/all.ts';
 import type { Path } from './document.ts';
+import { oidcBreaches } from './oidc.ts';
 import { closestName } from './suggest.ts';
 import { parseSizeBytes } from './units.ts';
 
@@ -27,6 +28,7 @@ export function findRuleBreaches(value: unknown): RuleBreach[] {
   return [
     ...protocolNameBreaches(value),
     ...budgetBreaches(field(value, 'server')),
+    ...oidcBreaches(field(value, 'oidc'), field(field(value, 'server'), 'publicUrl')),
     ...['providers', 'models', 'plans'].flatMap((section) => plainNameBreaches(section, entries(value, section))),
     ...providers.flatMap(([id, provider]) => [
       ...keyBreaches(id, provider),

@@ -90,6 +90,7 @@ describe('the schema', () => {
       },
       log: { requests: 'all' },
       refusals: { keepDays: 30 },
+      oidc: {},
       people: { sessionIdle: 7 * 86_400_000, sessionMax: 30 * 86_400_000 },
       notices: { planPercents: [80, 100], routeDownAfter: 60_000, allowNetworks: [], keepDays: 30 },
       changes: { keepDays: 400 },

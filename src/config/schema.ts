@@ -45,6 +45,7 @@ import {
   wholeNumber,
   wireName,
 } from './fields.ts';
+import { oidcProvider } from './oidc.ts';
 import { CREDENTIALS_MAX, providerCredential } from './provider-credentials.ts';
 
 /**
@@ -361,6 +362,8 @@ export const configSchema = section({
   changes: changes.prefault({}),
   notices: notices.prefault({}),
   mail: mail.optional(),
+  /** Where people can sign in besides with a password: `docs/openid-connect.md`. */
+  oidc: named('OpenID providers', oidcProvider).default({}),
   tracing: tracing.optional(),
   providers: named('providers', provider).default({}),
   models: named('models', model).default({}),
@@ -372,6 +375,7 @@ export type Config = z.infer<typeof configSchema>;
 export type NoticesConfig = Config['notices'];
 export type MailConfig = NonNullable<Config['mail']>;
 export type TracingConfig = NonNullable<Config['tracing']>;
+export type OidcProviderConfig = Config['oidc'][string];
 export type ProviderConfig = Config['providers'][string];
 export type ModelConfig = Config['models'][string];
 export type PriceConfig = ModelConfig['price'];

@@ -25,6 +25,7 @@ import {
   timezone,
   wireName,
 } from './fields.ts';
+import { issuerUrl, scope } from './oidc.ts';
 import { type ConfiguredCredential, providerCredential } from './provider-credentials.ts';
 import { type Config, configSchema } from './schema.ts';
 
@@ -46,7 +47,7 @@ export function showConfig(config: Config): Shown {
 // biome-ignore lint/suspicious/noExplicitAny: each function takes the values of its own field
 const FIELDS = new Map<unknown, (value: any) => Shown>([
   ...[text, anyText, name, nameOrNone, timezone, wireName, baseUrl, sender].map((field) => [field, asItIs] as const),
-  ...[corsOrigins, protocolNames].map((field) => [field, asItIs] as const),
+  ...[corsOrigins, issuerUrl, protocolNames, scope].map((field) => [field, asItIs] as const),
   ...[durationMs, durationOrZeroMs].map((field) => [field, showDuration] as const),
   ...[amountNano, priceFactor].map((field) => [field, formatYuan] as const),
   [sizeBytes, showSize],

@@ -114,6 +114,17 @@ changes:
   # For how many days it is kept who changed what through the admin API, the account API and the command line.
   #keepDays: 400
 
+# Where people can sign in besides with a password, by OpenID Connect. This needs server.publicUrl, and the provider has
+# to know <publicUrl>/account/v1/oidc/<name>/callback. Whoever comes needs an invitation: docs/openid-connect.md.
+# oidc:
+#   company:
+#     issuer: https://login.company.example
+#     clientId: faregate
+#     clientSecret: \${OIDC_CLIENT_SECRET}
+#     displayName: Company account
+#     scopes: [openid, email, profile]
+#     timeout: 5s                       # of each request to the provider
+
 notices:
   # Below which balance an account is told of it, unless it has a threshold of its own. Left out: nobody else is.
   # lowBalanceYuan: "10"

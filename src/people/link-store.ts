@@ -1,5 +1,6 @@
 import type { Lane, Queryable, Statement } from '../db/database.ts';
 import type { AccountRole } from './actor.ts';
+import { addIdentity, type IdentityRefusal, type NewIdentity } from './identity-store.ts';
 import { addMembership, type MembershipRefusal } from './membership-store.ts';
 import { orRolledBack } from './rollback-store.ts';
 import { OPEN_INVITATIONS_MAX, type UserRefusal } from './user.ts';
@@ -128,11 +129,12 @@ export interface Invitation {
 }
 
 /** Why a link was not used; it still works then, unless it is `void`: used, expired or unknown. */
-export type LinkRefusal = 'void' | UserRefusal | MembershipRefusal;
+export type LinkRefusal = 'void' | UserRefusal | MembershipRefusal | IdentityRefusal;
 
-/** How somebody uses a link: with a password, as whom it makes or whose it is; or as a user who has signed in. */
+/** How somebody uses a link: with a password or an identity, as whom it makes or whose it is; or as a user who has signed in. */
 export type LinkUse =
   | { readonly newUserId: string; readonly name: string | null; readonly passwordHash: string }
+  | { readonly newUserId: string; readonly name: string; readonly email: string | null; readonly identity: NewIdentity }
   | { readonly userId: string };
 
 export interface LinkStore {
@@ -174,12 +176,17 @@ type ViewRow = LinkRow & { name: string | null; account_name: string | null; exp
 export function createLinkStore(database: Lane): LinkStore {
   async function carryOut(
     transaction: Queryable,
-    { account_id: accountId, role, email }: LinkRow,
+    { kind, account_id: accountId, role, email }: LinkRow,
     user: LockedUser | null,
     use: LinkUse,
     at: Date,
   ): Promise<{ readonly userId: string } | LinkRefusal> {
     if (user !== null) {
+      if ('identity' in use) {
+        // One that replaces a password does no more than that.
+        if (kind !== 'first_sign_in') return 'void';
+        return (await addIdentity(transaction, user.id, use.identity, at)) ?? { userId: user.id };
+      }
       if (!('passwordHash' in use)) return 'void';
       const { passwordHash, name } = use;
       await setPassword(transaction, user.id, passwordHash, { checkedHash: null, exceptSessionId: null });
@@ -194,10 +201,20 @@ export function createLinkStore(database: Lane): LinkStore {
       const refusal = await addMembership(transaction, { userId: use.userId, accountId, role, at });
       return refusal ?? { userId: use.userId };
     }
-    const { newUserId: id, passwordHash, name } = use;
-    const made = { id, email, name: name ?? email ?? '', passwordHash, operatorRole: null, at };
-    const refusal = await insertUserWith(transaction, { ...made, memberships: [{ accountId, role }] });
-    return refusal ?? { userId: id };
+    const { newUserId: id, name } = use;
+    const isByIdentity = 'identity' in use;
+    const ownEmail = email ?? (isByIdentity ? use.email : null);
+    const refusal = await insertUserWith(transaction, {
+      id,
+      email: ownEmail,
+      name: name ?? ownEmail ?? '',
+      passwordHash: isByIdentity ? null : use.passwordHash,
+      operatorRole: null,
+      memberships: [{ accountId, role }],
+      at,
+    });
+    if (refusal !== null) return refusal;
+    return (isByIdentity ? await addIdentity(transaction, id, use.identity, at) : null) ?? { userId: id };
   }
 
   return {

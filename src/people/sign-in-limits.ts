@@ -46,11 +46,10 @@ export class SignInLimits {
    * Counts an attempt before the password is checked, so that many at once are no more than the limit. Returns 0, or after how
    * many milliseconds the next one is allowed: then this one is not counted.
    *
-   * @param person what the attempt names, whether there is such a person or not.
+   * @param person what the attempt names, whether there is such a person or not; `null` where it names nobody.
    */
-  begin(person: string, network: string): number {
-    const pair = pairOf(person, network);
-    const subjects = this.#subjects(person, network, pair);
+  begin(person: string | null, network: string): number {
+    const subjects = this.#subjects(person, network);
     const nowMs = this.#nowMs();
     const waitMs = Math.max(...subjects.map(([counts, name, rate]) => waitOf(counts.get(name), rate, nowMs)));
     if (waitMs > 0) return waitMs;
@@ -61,12 +60,13 @@ export class SignInLimits {
   }
 
   /** The attempt was right: it does not count, nor do the wrong ones before it from there. */
-  succeeded(person: string, network: string): void {
-    const pair = pairOf(person, network);
-    for (const [counts, name, { everyMs }] of this.#subjects(person, network, pair)) {
+  succeeded(person: string | null, network: string): void {
+    for (const [counts, name, { everyMs }] of this.#subjects(person, network)) {
       const until = counts.get(name);
       if (until !== undefined) counts.set(name, until - everyMs);
     }
+    if (person === null) return;
+    const pair = pairOf(person, network);
     this.#pairs.delete(pair);
     this.#known.set(pair, true);
   }
@@ -86,11 +86,11 @@ export class SignInLimits {
     if (until !== undefined) this.#links.set(network, until - SIGN_IN_RATES.link.everyMs);
   }
 
-  #subjects(person: string, network: string, pair: string): [LRUCache<string, number>, string, Rate][] {
-    const subjects: [LRUCache<string, number>, string, Rate][] = [
-      [this.#pairs, pair, SIGN_IN_RATES.pair],
-      [this.#networks, network, SIGN_IN_RATES.network],
-    ];
+  #subjects(person: string | null, network: string): [LRUCache<string, number>, string, Rate][] {
+    const subjects: [LRUCache<string, number>, string, Rate][] = [[this.#networks, network, SIGN_IN_RATES.network]];
+    if (person === null) return subjects;
+    const pair = pairOf(person, network);
+    subjects.push([this.#pairs, pair, SIGN_IN_RATES.pair]);
     if (!this.#known.has(pair)) subjects.push([this.#persons, person, SIGN_IN_RATES.person]);
     return subjects;
   }

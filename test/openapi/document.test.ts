@@ -77,8 +77,15 @@ describe('the document of all addresses', () => {
   it('is valid by every recommended rule of a linter, examples included', async () => {
     const config = await createConfig({ extends: ['recommended'] });
     const problems = await lintFromString({ source: text, absoluteRef: '/openapi.json', config });
+    // Browsers are sent there, and sent on: they have no other answer than a redirect.
+    const redirects = ['start', 'callback'].map((page) => `#/paths/~1account~1v1~1oidc~1{id}~1${page}/get/responses`);
     assert.deepEqual(
-      problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} ${location[0]?.pointer}`),
+      problems
+        .filter(
+          ({ ruleId, location }) =>
+            ruleId !== 'operation-2xx-response' || !redirects.includes(location[0]?.pointer ?? ''),
+        )
+        .map(({ ruleId, message, location }) => `${ruleId}: ${message} ${location[0]?.pointer}`),
       [],
     );
   });

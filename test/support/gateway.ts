@@ -119,6 +119,8 @@ export interface TestGatewayOptions {
   readonly usageIntervalMs?: number;
   /** YAML of the whole `tracing` section; spans are sent without waiting for others. */
   readonly tracing?: string;
+  /** YAML of the whole `oidc` section. */
+  readonly oidc?: string;
   readonly isStrict?: boolean;
 }
 
@@ -216,6 +218,7 @@ models:
 ${options.models ?? ''}
 ${options.plans ?? ''}
 ${options.noticeSettings ?? ''}
+${options.oidc === undefined ? '' : `oidc: ${options.oidc}`}
 `;
 }
 

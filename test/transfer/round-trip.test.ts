@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { createIdentityStore } from '../../src/people/identity-store.ts';
 import { call, startCall } from '../support/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
@@ -87,6 +88,9 @@ describe('an export', { timeout: 120_000 }, () => {
     await g.admin('PUT', `/accounts/${unused.id}/low-balance`, { thresholdYuan: '10' });
     await g.admin('POST', `/accounts/${unused.id}/top-ups`, { amountYuan: '1' });
     await g.gateway.notices.settle();
+    const identities = createIdentityStore(source.database.lane('admin'));
+    const identity = { id: 'idn_1', issuer: 'https://login.example', subject: 'lin' };
+    assert.equal(await identities.add(person.id, identity, new Date()), null);
 
     for (const given of [{ amountYuan: '3' }, { planId: 'coder' }]) {
       const vouchers = await g.admin('POST', '/vouchers', { name: 'moved', count: 2, ...given });

@@ -80,12 +80,13 @@ const sliceAdminTokens: Statement = {
   text: `select row_to_json(t)::text as row, t.id as key_0 from admin_tokens t where t.id > $1::text order by t.id limit ${SLICE_ROWS}`,
 };
 
-/** With their memberships in the accounts up to one, of the same moment. Plan: primary keys. */
+/** With their identities, and their memberships in the accounts up to one, of the same moment. Plans: primary keys, user_identities_by_user. */
 const sliceUsers: Statement = {
   name: 'export.slice-users',
   text: `select row_to_json(t)::text as row, t.id as key_0,
   (select coalesce(json_agg(m order by m.account_id), '[]')::text from memberships m
-   where m.user_id = t.id and m.account_id <= $1::text) as memberships
+   where m.user_id = t.id and m.account_id <= $1::text) as memberships,
+  (select coalesce(json_agg(i order by i.id), '[]')::text from user_identities i where i.user_id = t.id) as identities
 from users t where t.id > $2::text order by t.id limit ${SLICE_ROWS}`,
 };
 
@@ -155,8 +156,8 @@ export interface ExportReader {
   vouchers(): AsyncIterable<readonly ExportedRow[]>;
   voucherBatches(): AsyncIterable<readonly ExportedRow[]>;
   adminTokens(): AsyncIterable<readonly ExportedRow[]>;
-  /** With their memberships, a list in JSON, in the accounts up to this one. */
-  users(lastAccountId: string): AsyncIterable<readonly (ExportedRow & { readonly memberships: string })[]>;
+  /** With their identities, and their memberships in the accounts up to this one, each a list in JSON. */
+  users(lastAccountId: string): AsyncIterable<readonly (ExportedRow & Record<'memberships' | 'identities', string>)[]>;
   changes(): AsyncIterable<readonly ExportedRow[]>;
   webhookEndpoints(lastAccountId: string): AsyncIterable<readonly ExportedRow[]>;
   noticeStates(lastAccountId: string): AsyncIterable<readonly ExportedRow[]>;

@@ -51,10 +51,12 @@ export async function* exportDatabase({ store, schema, clock }: ExportParts): As
     yield* rowsOf('admin_tokens', reader.adminTokens(), lines);
     for await (const slice of reader.users(lastId)) {
       yield* lines.take();
-      for (const { row, memberships } of slice) {
+      for (const { row, memberships, identities } of slice) {
         lines.row('users', row);
         for (const membership of JSON.parse(memberships) as object[])
           lines.row('memberships', JSON.stringify(membership));
+        for (const identity of JSON.parse(identities) as object[])
+          lines.row('user_identities', JSON.stringify(identity));
       }
     }
     yield* rowsOf('changes', reader.changes(), lines);

@@ -108,6 +108,8 @@ function statusesOf(name: DocumentedTable['name'], { method, path, bodySchema }:
     // Whoever guesses is made to wait.
     ...(name === 'People' ? [429] : []),
     ...(bodySchema === null ? [] : [413, 415]),
+    // An OpenID provider is asked.
+    ...(path === '/oidc/:id/flows' ? [502] : []),
   ];
 }
 

@@ -28,12 +28,8 @@ const userChange = z
 export function ownUserEndpoints(parts: OwnUserParts): PeopleEndpoint[] {
   const { users, passwords } = parts;
 
-  async function requirePassword(visit: Visit, given: string): Promise<CheckedPassword> {
-    const { user, network } = visit;
-    const checked = await orBusy(checkOwnPassword(parts, { userId: user.id, password: given, network }));
-    if (checked === 'wrong' || 'waitMs' in checked) throw ownPasswordError(checked);
-    return checked;
-  }
+  const requirePassword = ({ user, network }: Visit, given: string) =>
+    requireOwnPassword(parts, user.id, network, given);
 
   return [
     peopleEndpoint({
@@ -85,4 +81,16 @@ export function ownUserEndpoints(parts: OwnUserParts): PeopleEndpoint[] {
       },
     }),
   ];
+}
+
+/** @throws GatewayError where it is not the password of the person who has signed in. */
+export async function requireOwnPassword(
+  parts: OwnUserParts,
+  userId: string,
+  network: string,
+  password: string,
+): Promise<CheckedPassword> {
+  const checked = await orBusy(checkOwnPassword(parts, { userId, password, network }));
+  if (checked === 'wrong' || 'waitMs' in checked) throw ownPasswordError(checked);
+  return checked;
 }

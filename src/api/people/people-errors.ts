@@ -1,4 +1,5 @@
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
+import { IDENTITIES_MAX } from '../../people/identity-store.ts';
 import type { LinkRefusal } from '../../people/link-store.ts';
 import type { MemberChangeRefusal } from '../../people/membership-store.ts';
 import { passwordFault } from '../../people/password-rules.ts';
@@ -35,6 +36,10 @@ export function peopleError(refusal: Refusal): GatewayError {
       return unprocessable(`A user belongs to at most ${MEMBERSHIPS_MAX} accounts.`);
     case 'already':
       return conflict('The user belongs to the account already.');
+    case 'identity_taken':
+      return conflict('Somebody signs in with this identity already.');
+    case 'identities_full':
+      return unprocessable(`A user has at most ${IDENTITIES_MAX} identities.`);
     case 'void':
       return new GatewayError('pathUnknown', {
         message: 'This link was used, has expired, or never was one. Ask whoever sent it for another one.',

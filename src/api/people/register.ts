@@ -4,17 +4,19 @@ import type { Guard } from '../management/guard.ts';
 import { type ManagementWatch, serveManagement } from '../management/serve.ts';
 import type { PeopleEndpoint, VisitNeed } from './endpoint.ts';
 import { LINKS, type LinkParts, linkEndpoints } from './links.ts';
+import { type OidcParts, oidcEndpoints } from './oidc.ts';
+import { registerOidcPages } from './oidc-pages.ts';
 import { type OwnUserParts, ownUserEndpoints } from './own-user.ts';
 import { tooManyAttempts } from './people-errors.ts';
 import { requireSameSite } from './session-reader.ts';
 import { type SessionParts, sessionEndpoints } from './sessions.ts';
 import { requirePerson, Visit } from './visit.ts';
 
-export type PeopleParts = SessionParts & OwnUserParts & LinkParts;
+export type PeopleParts = SessionParts & OwnUserParts & LinkParts & OidcParts;
 
 /** Every address by which people sign in and look after themselves, below the prefix of the account API. */
 export function peopleTable(parts: PeopleParts): PeopleEndpoint[] {
-  return [...sessionEndpoints(parts), ...ownUserEndpoints(parts), ...linkEndpoints(parts)];
+  return [...sessionEndpoints(parts), ...ownUserEndpoints(parts), ...linkEndpoints(parts), ...oidcEndpoints(parts)];
 }
 
 /** Serves them. No page of another site can sign somebody in, or use a link in somebody's browser. */
@@ -42,4 +44,5 @@ export function registerPeople(app: FastifyInstance, parts: PeopleParts, guard: 
     },
     watch,
   );
+  registerOidcPages(app, parts, watch);
 }

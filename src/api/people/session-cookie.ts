@@ -3,8 +3,8 @@ import type { ClientAddresses } from '../../http/client-address.ts';
 import { isSecretToken } from '../../people/secret-token.ts';
 
 /** Browsers take a cookie of this prefix only over https, for all paths, and from the very host, not from a neighbour of it. */
-const SECURE_NAME = '__Host-faregate_session';
-const PLAIN_NAME = 'faregate_session';
+const SECURE_PREFIX = '__Host-';
+const NAME = 'faregate_session';
 
 /**
  * Whether people reach the gateway by https: as the configuration says, or as a trusted proxy says of the request.
@@ -19,36 +19,47 @@ export function isSecureRequest(
   return isBehindProxy && /^\s*https\s*(,|$)/i.test(String(headers['x-forwarded-proto'] ?? ''));
 }
 
-/**
- * The token of the session cookie; `null` where there is none. Only the name that goes with the connection counts: a plain cookie
- * may have been set by a neighbouring host.
- */
-export function readSessionToken({ headers }: IncomingMessage, isSecure: boolean): string | null {
-  const wanted = `${nameOf(isSecure)}=`;
-  for (const cookie of (headers.cookie ?? '').split(';')) {
-    const trimmed = cookie.trim();
-    if (!trimmed.startsWith(wanted)) continue;
-    const token = trimmed.slice(wanted.length);
-    if (isSecretToken(token)) return token;
-  }
-  return null;
+/** The token of the session cookie; `null` where there is none. */
+export function readSessionToken(request: IncomingMessage, isSecure: boolean): string | null {
+  return readCookie(request, NAME, isSecure, isSecretToken);
 }
 
-/** A `Set-Cookie` that begins a session. Scripts cannot read it, and other sites' pages do not send it with changes. */
+/** A `Set-Cookie` that begins a session. */
 export function beginCookie(token: string, isSecure: boolean, maxMs: number): string {
-  return cookie(token, isSecure, Math.floor(maxMs / 1000));
+  return cookieHeader(NAME, token, isSecure, Math.floor(maxMs / 1000));
 }
 
 /** A `Set-Cookie` that removes it. */
 export function endCookie(isSecure: boolean): string {
-  return cookie('', isSecure, 0);
+  return cookieHeader(NAME, '', isSecure, 0);
 }
 
-function cookie(token: string, isSecure: boolean, maxAgeSeconds: number): string {
+/**
+ * The value of a cookie of ours; `null` where there is none that is possible. Only the name that goes with the connection counts: a
+ * plain cookie may have been set by a neighbouring host.
+ */
+export function readCookie(
+  { headers }: IncomingMessage,
+  name: string,
+  isSecure: boolean,
+  isPossible: (value: string) => boolean,
+): string | null {
+  const wanted = `${nameOf(name, isSecure)}=`;
+  for (const cookie of (headers.cookie ?? '').split(';')) {
+    const trimmed = cookie.trim();
+    if (!trimmed.startsWith(wanted)) continue;
+    const value = trimmed.slice(wanted.length);
+    if (isPossible(value)) return value;
+  }
+  return null;
+}
+
+/** A `Set-Cookie`. Scripts cannot read it, and other sites' pages do not send it with changes. */
+export function cookieHeader(name: string, value: string, isSecure: boolean, maxAgeSeconds: number): string {
   const attributes = `Max-Age=${maxAgeSeconds}; Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
-  return `${nameOf(isSecure)}=${token}; ${attributes}`;
+  return `${nameOf(name, isSecure)}=${value}; ${attributes}`;
 }
 
-function nameOf(isSecure: boolean): string {
-  return isSecure ? SECURE_NAME : PLAIN_NAME;
+function nameOf(name: string, isSecure: boolean): string {
+  return isSecure ? SECURE_PREFIX + name : name;
 }

@@ -1,0 +1,200 @@
+import { z } from 'zod';
+import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { CONSOLE_PATH, isConsolePath } from '../../people/console-path.ts';
+import type { Identity, IdentityStore } from '../../people/identity-store.ts';
+import type { LinkStore } from '../../people/link-store.ts';
+import { OidcError } from '../../people/oidc-client.ts';
+import { type BegunFlow, FLOW_MS, type NamedProvider, type OidcSignIn } from '../../people/oidc-sign-in.ts';
+import { hashSecretToken, isSecretToken } from '../../people/secret-token.ts';
+import { at, listOf } from '../management/answer-fields.ts';
+import { conflict, notFound, unprocessable } from '../management/endpoint.ts';
+import { type PeopleEndpoint, peopleEndpoint } from './endpoint.ts';
+import { password } from './fields.ts';
+import { type OwnUserParts, requireOwnPassword } from './own-user.ts';
+import { peopleError, tooManyAttempts } from './people-errors.ts';
+import type { Visit } from './visit.ts';
+
+/** A provider as people choose it. */
+export interface ShownProvider extends NamedProvider {
+  readonly displayName: string;
+}
+
+export interface OidcParts {
+  readonly oidc: OidcSignIn;
+  /** Those of the configuration in force. */
+  readonly oidcProviders: () => readonly ShownProvider[];
+  readonly identities: IdentityStore;
+  readonly links: Pick<LinkStore, 'look'>;
+  readonly clock: Clock;
+}
+
+/** Where the browser goes after the sign-in. */
+export const returnTo = z
+  .string({ error: 'Expected an address such as /console.' })
+  .refine(isConsolePath, `Expected an address below ${CONSOLE_PATH}.`)
+  .default(CONSOLE_PATH);
+
+const flow = z
+  .strictObject({
+    /** Of an invitation, or of the link of a first sign-in. */
+    token: z.string({ error: 'Expected the token of a link.' }).max(200).optional(),
+    /** Whoever has signed in adds this way to do so. */
+    attach: z.boolean({ error: 'Expected true or false.' }).default(false),
+    /** With `attach`, where the person has a password. */
+    currentPassword: password.optional(),
+    returnTo,
+  })
+  .refine(({ token, attach }) => token === undefined || !attach, { error: 'Send token or attach, not both.' });
+
+const identityAnswer = z
+  .strictObject({
+    id: z.string(),
+    provider: z.string().nullable().describe('Its name in the configuration; null: it is not configured any more.'),
+    issuer: z.string(),
+    subject: z.string().describe('Who the person is at that issuer.'),
+    createdAt: at,
+    lastUsedAt: at.nullable(),
+  })
+  .meta({ id: 'Identity' });
+
+/** Sign-in by OpenID Connect: providers, sign-ins with a body, own identities. */
+export function oidcEndpoints(parts: OidcParts & OwnUserParts): PeopleEndpoint[] {
+  const { oidcProviders, identities, links, users, clock } = parts;
+
+  async function findLink(token: string): Promise<Buffer> {
+    const hash = hashSecretToken(token);
+    const view = isSecretToken(token) ? await links.look(hash, new Date(clock.nowMs())) : null;
+    if (view === null) throw peopleError('void');
+    if (view.kind === 'reset') throw unprocessable('This link sets a password. Use it for that.', 'token');
+    return hash;
+  }
+
+  /** What signs in is added by whoever knows the password, where there is one. */
+  async function findAttaching(visit: Visit, given: string | undefined): Promise<string> {
+    const user = await visit.findUser();
+    if (user === null) throw new GatewayError('invalidApiKey', { message: 'Sign in first.' });
+    const known = await users.credentialOf(user.id);
+    if (known?.passwordHash == null) return user.id;
+    if (given === undefined) {
+      throw invalidRequest('currentPassword: This adds a way to sign in; send your password too.', 'currentPassword');
+    }
+    await requireOwnPassword(parts, user.id, visit.network, given);
+    return user.id;
+  }
+
+  function toWire({ id, issuer, subject, createdAt, lastUsedAt }: Identity): z.infer<typeof identityAnswer> {
+    return {
+      id,
+      provider: oidcProviders().find(({ settings }) => settings.issuer === issuer)?.name ?? null,
+      issuer,
+      subject,
+      createdAt: createdAt.toISOString(),
+      lastUsedAt: lastUsedAt?.toISOString() ?? null,
+    };
+  }
+
+  return [
+    peopleEndpoint({
+      method: 'GET',
+      path: '/oidc',
+      summary: 'List the OpenID providers at which people can sign in',
+      needs: 'anyone',
+      answer: z.strictObject({ data: listOf(z.strictObject({ name: z.string(), displayName: z.string() })) }),
+      run: async () => ({ data: oidcProviders().map(({ name, displayName }) => ({ name, displayName })) }),
+    }),
+    peopleEndpoint({
+      method: 'POST',
+      path: '/oidc/:id/flows',
+      status: 201,
+      summary: 'Begin a sign-in at an OpenID provider that uses a one-time link, or adds this way to sign in',
+      needs: 'anyone',
+      // Nothing has changed before the browser comes back.
+      isChange: false,
+      body: flow,
+      answer: z.strictObject({ url: z.string().describe('Where to send the browser.'), expiresAt: at }),
+      async run({ id, body }, visit) {
+        const { token, attach, currentPassword } = body;
+        const provider = findProvider(parts, id);
+        countAttempt(parts, visit);
+        const linkTokenHash = token === undefined ? null : await findLink(token);
+        const attachToUserId = attach ? await findAttaching(visit, currentPassword) : null;
+        const { url, expiresAt } = await beginFlow(parts, visit, provider, {
+          linkTokenHash,
+          attachToUserId,
+          returnTo: body.returnTo,
+        });
+        return { url, expiresAt: expiresAt.toISOString() };
+      },
+    }),
+    peopleEndpoint({
+      method: 'GET',
+      path: '/identities',
+      summary: 'List the identities at OpenID providers by which the person signs in',
+      needs: 'signed_in',
+      answer: z.strictObject({ data: listOf(identityAnswer) }),
+      run: async (_input, { user }) => ({ data: (await identities.list(user.id)).map(toWire) }),
+    }),
+    peopleEndpoint({
+      method: 'DELETE',
+      path: '/identities/:id',
+      status: 204,
+      summary: 'Remove one of the own identities',
+      needs: 'signed_in',
+      answer: null,
+      async run({ id }, { user }) {
+        const refusal = await identities.remove(user.id, id);
+        if (refusal === 'absent') throw notFound('identity', id);
+        if (refusal === 'last_way') {
+          throw conflict('You could not sign in any more. Add another identity, or a password, first.');
+        }
+        return null;
+      },
+    }),
+  ];
+}
+
+/** @throws GatewayError 404 */
+export function findProvider({ oidcProviders }: Pick<OidcParts, 'oidcProviders'>, name: string): ShownProvider {
+  const provider = oidcProviders().find((one) => one.name === name);
+  if (provider === undefined) throw notFound('OpenID provider', name);
+  return provider;
+}
+
+/**
+ * Counts an attempt by the network that it comes from, before anything is read.
+ *
+ * @throws GatewayError 429
+ */
+export function countAttempt({ limits }: Pick<OwnUserParts, 'limits'>, { network }: Visit): void {
+  const waitMs = limits.begin(null, network);
+  if (waitMs > 0) throw tooManyAttempts(waitMs);
+}
+
+/**
+ * Begins a sign-in at a provider, and gives the browser what it is recognised by.
+ *
+ * @throws GatewayError 502 where the provider is at fault.
+ */
+export async function beginFlow(
+  { oidc }: Pick<OidcParts, 'oidc'>,
+  visit: Visit,
+  provider: NamedProvider,
+  flow: Parameters<OidcSignIn['begin']>[1],
+): Promise<BegunFlow> {
+  try {
+    const begun = await oidc.begin(provider, flow);
+    visit.keepFlow(begun.handle, FLOW_MS);
+    return begun;
+  } catch (error) {
+    if (!(error instanceof OidcError)) throw error;
+    const isAway = error.fault === 'provider_unavailable';
+    throw new GatewayError(isAway ? 'upstreamNotReached' : 'upstreamInvalid', {
+      code: error.fault,
+      message: isAway
+        ? 'The OpenID provider does not respond. Try again in a moment, or sign in with a password.'
+        : 'The OpenID provider has sent an answer that is not valid. Tell the operator of this gateway.',
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,144 @@
+import type { Lane, Queryable, Statement } from '../db/database.ts';
+import { orRolledBack } from './rollback-store.ts';
+
+/** The SQL of who people are at OpenID providers. */
+
+/** Identities of one person. */
+export const IDENTITIES_MAX = 20;
+
+/** By the index of (issuer, subject). */
+const findUser: Statement = {
+  name: 'identities.find-user',
+  text: 'select user_id from user_identities where issuer = $1 and subject = $2',
+};
+
+/** By the index of (issuer, subject). */
+const noteUse: Statement = {
+  name: 'identities.note-use',
+  text: 'update user_identities set last_used_at = $3 where issuer = $1 and subject = $2',
+};
+
+/** Plan: user_identities_by_user; no more rows than a user may have. */
+const listIdentities: Statement = {
+  name: 'identities.list',
+  text: `select id, issuer, subject, created_at, last_used_at from user_identities where user_id = $1 order by id desc`,
+};
+
+/** Two changes of one person's ways to sign in are decided one after the other. By primary key. */
+const lockUser: Statement = {
+  name: 'identities.lock-user',
+  text: `select password_hash is not null as has_password from users where id = $1 and status = 'active' for no key update`,
+};
+
+/** Once the user is locked, so that none is added or removed meanwhile. Plan: user_identities_by_user. */
+const countIdentities: Statement = {
+  name: 'identities.count',
+  text: 'select count(*)::int as identities from user_identities where user_id = $1',
+};
+
+/** An identity that somebody has inserts nothing. */
+const insertIdentity: Statement = {
+  name: 'identities.insert',
+  text: `insert into user_identities (id, issuer, subject, user_id, created_at, last_used_at) values ($1, $2, $3, $4, $5, $5)
+on conflict (issuer, subject) do nothing
+returning id`,
+};
+
+/** By primary key. */
+const deleteIdentity: Statement = {
+  name: 'identities.delete',
+  text: 'delete from user_identities where id = $2 and user_id = $1 returning id',
+};
+
+export interface NewIdentity {
+  readonly id: string;
+  readonly issuer: string;
+  readonly subject: string;
+}
+
+export interface Identity extends NewIdentity {
+  readonly createdAt: Date;
+  readonly lastUsedAt: Date | null;
+}
+
+/** Why an identity is not added. */
+export type IdentityRefusal =
+  /** Somebody signs in with it, maybe the person itself. */
+  | 'identity_taken'
+  | 'identities_full'
+  /** The user is suspended or gone. */
+  | 'no_user';
+
+export interface IdentityStore {
+  /** Whose identity it is; `null`: nobody's. */
+  findUser(issuer: string, subject: string): Promise<string | null>;
+  noteUse(issuer: string, subject: string, at: Date): Promise<void>;
+  list(userId: string): Promise<Identity[]>;
+  add(userId: string, identity: NewIdentity, at: Date): Promise<IdentityRefusal | null>;
+  /** Removes one, unless the person could not sign in any more. */
+  remove(userId: string, id: string): Promise<'absent' | 'last_way' | null>;
+}
+
+/** Adds an identity to a user; what is refused has to be rolled back. */
+export async function addIdentity(
+  transaction: Queryable,
+  userId: string,
+  { id, issuer, subject }: NewIdentity,
+  at: Date,
+): Promise<IdentityRefusal | null> {
+  const user = await lock(transaction, userId);
+  if (user === null) return 'no_user';
+  if (user.identities >= IDENTITIES_MAX) return 'identities_full';
+  const [added] = await transaction.query(insertIdentity, [id, issuer, subject, userId, at]);
+  return added === undefined ? 'identity_taken' : null;
+}
+
+async function lock(
+  transaction: Queryable,
+  userId: string,
+): Promise<{ readonly hasPassword: boolean; readonly identities: number } | null> {
+  const [user] = await transaction.query<{ has_password: boolean }>(lockUser, [userId]);
+  if (user === undefined) return null;
+  const [counted] = await transaction.query<{ identities: number }>(countIdentities, [userId]);
+  return { hasPassword: user.has_password, identities: counted!.identities };
+}
+
+interface IdentityRow {
+  id: string;
+  issuer: string;
+  subject: string;
+  created_at: Date;
+  last_used_at: Date | null;
+}
+
+export function createIdentityStore(database: Lane): IdentityStore {
+  return {
+    async findUser(issuer, subject) {
+      const [row] = await database.query<{ user_id: string }>(findUser, [issuer, subject]);
+      return row?.user_id ?? null;
+    },
+    async noteUse(issuer, subject, at) {
+      await database.query(noteUse, [issuer, subject, at]);
+    },
+    async list(userId) {
+      const rows = await database.query<IdentityRow>(listIdentities, [userId]);
+      return rows.map(({ id, issuer, subject, created_at: createdAt, last_used_at: lastUsedAt }) => ({
+        id,
+        issuer,
+        subject,
+        createdAt,
+        lastUsedAt,
+      }));
+    },
+    add: (userId, identity, at) =>
+      orRolledBack(database, (transaction) => addIdentity(transaction, userId, identity, at)),
+    remove: (userId, id) =>
+      orRolledBack<'absent' | 'last_way'>(database, async (transaction) => {
+        const user = await lock(transaction, userId);
+        if (user === null) return 'absent';
+        const [gone] = await transaction.query(deleteIdentity, [userId, id]);
+        if (gone === undefined) return 'absent';
+        return user.hasPassword || user.identities > 1 ? null : 'last_way';
+      }),
+  };
+}

@@ -1,0 +1,199 @@
+import {
+  AuthorizationResponseError,
+  allowInsecureRequests,
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  ClientSecretBasic,
+  ClientSecretPost,
+  type Configuration,
+  calculatePKCECodeChallenge,
+  clockTolerance,
+  customFetch,
+  discovery,
+  enableNonRepudiationChecks,
+  None,
+} from 'openid-client';
+import { isPlainText, isStorable } from '../lib/plain-text.ts';
+import { type FetchOptions, fetchFromProvider, ProviderUnavailableError } from './oidc-fetch.ts';
+import type { FlowSecrets } from './oidc-secrets.ts';
+
+/** A provider at which people sign in by OpenID Connect, as configured. */
+export interface OidcSettings {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret?: string | undefined;
+  readonly scopes: readonly string[];
+  /** How long each request to the provider may take, in milliseconds. */
+  readonly timeout: number;
+  readonly allowInsecure: boolean;
+}
+
+/** Whom a provider has named. Only issuer and subject say who it is; the rest is what the person may be called. */
+export interface ProvenIdentity {
+  readonly issuer: string;
+  readonly subject: string;
+  /** An e-mail address that the provider says it has verified. */
+  readonly email: string | null;
+  readonly name: string | null;
+}
+
+export type OidcFault =
+  /** The provider was not reached, or did not respond in time. */
+  | 'provider_unavailable'
+  /** The provider has said that the person may not sign in, or has not wanted to. */
+  | 'provider_refused'
+  /** What the provider has sent is not valid, or not meant for this sign-in. */
+  | 'provider_answer_invalid';
+
+/** A sign-in at a provider that has failed. `reason` has nothing that is secret, or of the person. */
+export class OidcError extends Error {
+  readonly fault: OidcFault;
+  readonly reason: string;
+
+  constructor(fault: OidcFault, reason: string) {
+    super(`${fault}: ${reason}`);
+    this.fault = fault;
+    this.reason = reason;
+  }
+}
+
+/** How long what a provider says of itself is taken as it was. */
+const DISCOVERY_KEPT_MS = 3_600_000;
+/** How far the clocks of the provider and of this machine may differ. */
+const CLOCK_TOLERANCE_SECONDS = 30;
+const SUBJECT_LENGTH_MAX = 255;
+const EMAIL = /^[^\s@]+@[^\s@]+$/;
+const TEXT_LENGTH_MAX = 200;
+
+export interface OidcClient {
+  /** Where the browser is sent. @throws OidcError */
+  authorizationUrl(provider: OidcSettings, secrets: FlowSecrets, redirectUri: string): Promise<string>;
+  /**
+   * Whom the provider names, by the address to which it has sent the browser back.
+   *
+   * @throws OidcError
+   */
+  identify(provider: OidcSettings, secrets: FlowSecrets, callback: URL): Promise<ProvenIdentity>;
+}
+
+interface Discovered {
+  readonly untilMs: number;
+  readonly configuration: Promise<Configuration>;
+}
+
+/** `nowMs`: any clock that never goes back. */
+export function createOidcClient(nowMs: () => number): OidcClient {
+  /** By the settings, which are new objects with each configuration; those of former ones are forgotten with them. */
+  const known = new WeakMap<OidcSettings, Discovered>();
+
+  /** Those who come at once wait for one request; a failure is not kept. */
+  function configurationOf(provider: OidcSettings): Promise<Configuration> {
+    const found = known.get(provider);
+    if (found !== undefined && nowMs() < found.untilMs) return found.configuration;
+    const configuration = discover(provider);
+    known.set(provider, { untilMs: nowMs() + DISCOVERY_KEPT_MS, configuration });
+    configuration.catch(() => known.delete(provider));
+    return configuration;
+  }
+
+  return {
+    authorizationUrl: (provider, { state, nonce, codeVerifier }, redirectUri) =>
+      orOidcError(async () => {
+        const configuration = await configurationOf(provider);
+        const url = buildAuthorizationUrl(configuration, {
+          redirect_uri: redirectUri,
+          scope: provider.scopes.join(' '),
+          state,
+          nonce,
+          code_challenge: await calculatePKCECodeChallenge(codeVerifier),
+          code_challenge_method: 'S256',
+        });
+        return url.href;
+      }),
+    identify: (provider, { state, nonce, codeVerifier }, callback) =>
+      orOidcError(async () => {
+        const tokens = await authorizationCodeGrant(await configurationOf(provider), callback, {
+          expectedState: state,
+          expectedNonce: nonce,
+          pkceCodeVerifier: codeVerifier,
+          idTokenExpected: true,
+        });
+        return identityOf(tokens.claims() ?? {});
+      }),
+  };
+}
+
+async function discover({
+  issuer,
+  clientId,
+  clientSecret,
+  timeout,
+  allowInsecure,
+}: OidcSettings): Promise<Configuration> {
+  // Signatures are checked too, although the token comes from the provider itself.
+  const execute = [enableNonRepudiationChecks, ...(allowInsecure ? [allowInsecureRequests] : [])];
+  const configuration = await discovery(
+    new URL(issuer),
+    clientId,
+    { [clockTolerance]: CLOCK_TOLERANCE_SECONDS },
+    (server, client, body, headers) => {
+      if (clientSecret === undefined) return None()(server, client, body, headers);
+      const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
+      const isBasic = methods.includes('client_secret_basic');
+      const authenticate = isBasic ? ClientSecretBasic(clientSecret) : ClientSecretPost(clientSecret);
+      return authenticate(server, client, body, headers);
+    },
+    {
+      execute,
+      timeout: timeout / 1000,
+      [customFetch]: (url, options) => fetchFromProvider(url, options as unknown as FetchOptions),
+    },
+  );
+  return configuration;
+}
+
+/** @throws OidcError */
+function identityOf(claims: Readonly<Record<string, unknown>>): ProvenIdentity {
+  const { iss: issuer, sub: subject, email, email_verified: isVerified, name, preferred_username: userName } = claims;
+  if (typeof issuer !== 'string' || typeof subject !== 'string' || !isSubject(subject)) {
+    throw new OidcError('provider_answer_invalid', 'the subject is no text that can be kept');
+  }
+  const address = shownText(email);
+  return {
+    issuer,
+    subject,
+    email: isVerified === true && address !== null && EMAIL.test(address) ? address : null,
+    name: shownText(name) ?? shownText(userName),
+  };
+}
+
+function isSubject(subject: string): boolean {
+  return subject !== '' && subject.length <= SUBJECT_LENGTH_MAX && isStorable(subject);
+}
+
+function shownText(value: unknown): string | null {
+  const text = typeof value === 'string' ? value.trim() : '';
+  const isShown = text !== '' && text.length <= TEXT_LENGTH_MAX && isPlainText(text) && isStorable(text);
+  return isShown ? text : null;
+}
+
+/** Errors of the library have tokens and claims in their causes, so only their codes go on. */
+async function orOidcError<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof OidcError) throw error;
+    const unavailable = causeOf(error, ProviderUnavailableError);
+    if (unavailable !== null) throw new OidcError('provider_unavailable', unavailable.message);
+    if (error instanceof AuthorizationResponseError) {
+      throw new OidcError('provider_refused', String(error.error).slice(0, 100));
+    }
+    const { code, message } = error as { readonly code?: unknown; readonly message?: unknown };
+    throw new OidcError('provider_answer_invalid', `${String(message)} ${String(code ?? '')}`.trim().slice(0, 200));
+  }
+}
+
+function causeOf<Kind extends Error>(error: unknown, kind: new (message: string) => Kind): Kind | null {
+  for (let at = error; at instanceof Error; at = at.cause) if (at instanceof kind) return at;
+  return null;
+}

@@ -1,0 +1,47 @@
+/** Far above what a provider says of itself, its keys, or a person. */
+const BODY_BYTES_MAX = 256 * 1024;
+
+/** The provider was not reached, did not respond in time, or is out of order. */
+export class ProviderUnavailableError extends Error {}
+
+/** What the client library asks for by `fetch`. */
+export interface FetchOptions {
+  readonly signal?: AbortSignal;
+  readonly [option: string]: unknown;
+}
+
+/**
+ * `fetch` for requests to a provider: it follows no redirect, which could lead a secret elsewhere, and returns when the whole body
+ * is there, which has a limit. The signal of the request is its deadline, to the last byte.
+ *
+ * @throws ProviderUnavailableError
+ */
+export async function fetchFromProvider(url: string, options: FetchOptions): Promise<Response> {
+  const { status, headers, body } = await orUnavailable(fetch(url, { ...options, redirect: 'manual' }));
+  if (status >= 500) {
+    await body?.cancel();
+    throw new ProviderUnavailableError(`the provider responded ${status}`);
+  }
+  const chunks: Uint8Array[] = [];
+  let sizeBytes = 0;
+  const reader = body?.getReader();
+  while (reader !== undefined) {
+    const { done, value } = await orUnavailable(reader.read());
+    if (done) break;
+    sizeBytes += value.byteLength;
+    if (sizeBytes > BODY_BYTES_MAX) {
+      await reader.cancel();
+      throw new Error(`the provider's answer is larger than ${BODY_BYTES_MAX} bytes`);
+    }
+    chunks.push(value);
+  }
+  return new Response(chunks.length === 0 ? null : Buffer.concat(chunks), { status, headers });
+}
+
+async function orUnavailable<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    throw new ProviderUnavailableError('the provider did not answer', { cause: error });
+  }
+}

@@ -1,0 +1,57 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Events, type MutableToken, OAuth2Issuer, OAuth2Service } from 'oauth2-mock-server';
+
+/** What an ID token says of somebody. */
+export type Claims = Readonly<Record<string, unknown>>;
+
+/** A request that the provider treats badly, in place of answering it. */
+export type Mischief = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** A real OpenID provider on loopback, which checks PKCE and signs tokens, and can be told to do wrong. */
+export interface OpenIdProvider {
+  readonly issuer: string;
+  /** Who signs in next, and what else is in the token; it takes the place of what the token would say. */
+  claims: Claims;
+  /** By path, such as `/token`. */
+  readonly mischief: Map<string, Mischief>;
+  /** Whether the signatures of its tokens are wrong. */
+  signsWrong: boolean;
+  /** How many requests there were to each path. */
+  readonly requests: Map<string, number>;
+  stop(): Promise<void>;
+}
+
+export async function startOpenIdProvider(): Promise<OpenIdProvider> {
+  const issuer = new OAuth2Issuer();
+  await issuer.keys.generate('RS256');
+  const service = new OAuth2Service(issuer);
+  const requests = new Map<string, number>();
+  const mischief = new Map<string, Mischief>();
+  const server = createServer((request, response) => {
+    const path = new URL(request.url!, 'http://provider').pathname;
+    requests.set(path, (requests.get(path) ?? 0) + 1);
+    (mischief.get(path) ?? service.requestHandler)(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  issuer.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const provider: OpenIdProvider = {
+    issuer: issuer.url,
+    claims: {},
+    mischief,
+    signsWrong: false,
+    requests,
+    async stop() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  service.on(Events.BeforeTokenSigning, ({ payload }: MutableToken) => Object.assign(payload, provider.claims));
+  service.on(Events.BeforeResponse, (answer: { body: Record<string, unknown> }) => {
+    if (!provider.signsWrong) return;
+    const [head, body, signature] = String(answer.body.id_token).split('.');
+    const first = signature!.startsWith('A') ? 'B' : 'A';
+    answer.body.id_token = `${head}.${body}.${first}${signature!.slice(1)}`;
+  });
+  return provider;
+}
