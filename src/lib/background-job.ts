@@ -14,7 +14,8 @@ export interface BackgroundJob {
 export interface BackgroundJobParts {
   /** How long after a round the next one follows; after failures it is longer. */
   readonly intervalMs: number;
-  readonly run: () => Promise<void>;
+  /** Ends soon, with a part of its work, once `isStopping` says so. */
+  readonly run: (isStopping: () => boolean) => Promise<void>;
   readonly logger: Logger;
   /** What the log says where rounds begin to fail, and where one succeeds again. */
   readonly failing: string;
@@ -40,7 +41,7 @@ export function createBackgroundJob({
 
   async function attempt(): Promise<void> {
     try {
-      await run();
+      await run(() => isStopping);
       if (failures > 0) logger.info({}, recovered);
       failures = 0;
     } catch (error) {
@@ -82,7 +83,7 @@ export function createBackgroundJob({
       begin();
     },
     round() {
-      const round = running.then(run);
+      const round = running.then(() => run(() => isStopping));
       running = round.catch(() => undefined);
       return round;
     },

@@ -122,6 +122,15 @@ const deleteReceiver: Statement = {
   text: 'delete from notice_receivers where receiver = $1',
 };
 
+/**
+ * Before the endpoint is changed, in the order of an attempt that is recorded: it holds its receiver, and then writes to the
+ * endpoint. Plan: primary key.
+ */
+const lockReceiver: Statement = {
+  name: 'webhooks.lock-receiver',
+  text: 'select from notice_receivers where receiver = $1 for update',
+};
+
 /** A receiver that rests after failures is tried at once. */
 const wakeReceiver: Statement = {
   name: 'webhooks.wake-receiver',
@@ -210,6 +219,7 @@ export function createEndpointStore(database: Lane): EndpointStore {
     },
     update: (id, { url, events, status }, at) =>
       database.transaction(async (transaction) => {
+        await transaction.query(lockReceiver, [id]);
         const list = events == null ? null : toArray(events);
         const reason = status === 'disabled' ? 'Disabled by hand.' : null;
         const values = [id, url ?? null, events !== undefined, list, status ?? null, reason];
@@ -222,6 +232,7 @@ export function createEndpointStore(database: Lane): EndpointStore {
       }),
     delete: (id) =>
       database.transaction(async (transaction) => {
+        await transaction.query(lockReceiver, [id]);
         const deleted = await transaction.query(deleteEndpoint, [id]);
         await transaction.query(deleteReceiver, [id]);
         await transaction.query(deleteDeliveries, [id]);

@@ -51,8 +51,9 @@ export function createFinder(parts: FinderParts): BackgroundJob {
     hasMail: terms().hasMail,
   });
 
-  async function all(slice: () => Promise<SliceResult>): Promise<void> {
-    while ((await slice()) === 'more') {
+  /** A node that stops leaves what is left to the next one: it is in the database. */
+  async function all(slice: () => Promise<SliceResult>, isStopping: () => boolean): Promise<void> {
+    while (!isStopping() && (await slice()) === 'more') {
       onNotices();
       // The embedded engine works in this thread: calls have their turn between two slices.
       await nextTurn();
@@ -67,30 +68,32 @@ export function createFinder(parts: FinderParts): BackgroundJob {
     onNotices();
   }
 
-  async function lookSeldom(): Promise<void> {
+  async function lookSeldom(isStopping: () => boolean): Promise<void> {
     const nowMs = clock.nowMs();
     if (nowMs < seldomAtMs + SELDOM_MS) return;
     for (const days of KEY_DAYS) {
       const decide = (key: ExpiringKey) => decideKey(key, days, nowMs);
-      await all(() => store.noticeKeys(days, nowMs + days * DAY_MS, decide, options()));
+      await all(() => store.noticeKeys(days, nowMs + days * DAY_MS, decide, options()), isStopping);
     }
     onNotices();
     const before = firstIdAt('ntc', nowMs - terms().keepDays * DAY_MS);
-    while ((await store.forgetBefore(before)) > 0) await nextTurn();
+    while (!isStopping() && (await store.forgetBefore(before)) > 0) await nextTurn();
     seldomAtMs = nowMs;
   }
 
   return createBackgroundJob({
     intervalMs,
-    async run() {
+    async run(isStopping) {
       await lookAtNode();
-      await all(() =>
-        store.noticeChanges(
-          (facts, states) => decideAccount(facts, states, { ...terms(), nowMs: clock.nowMs() }),
-          options(),
-        ),
+      await all(
+        () =>
+          store.noticeChanges(
+            (facts, states) => decideAccount(facts, states, { ...terms(), nowMs: clock.nowMs() }),
+            options(),
+          ),
+        isStopping,
       );
-      await lookSeldom();
+      await lookSeldom(isStopping);
     },
     logger,
     failing: 'notices could not be looked for; it is tried again, and calls go on',

@@ -7,8 +7,12 @@ import type { DueNotice } from './notice.ts';
  * change from its queue, so a crash undoes both; a notice is stored with a delivery for each of its receivers, or not at all.
  */
 
-/** Rows of the queue in a slice: one has the accounts of some batches of calls. */
-const CHANGES_ROWS = 4;
+/**
+ * Rows of the queue in a slice: one has the accounts of some batches of calls, or a single one. No further row is taken behind so
+ * many accounts. Many small rows at a time, because each slice goes over the dead rows of those before it.
+ */
+const CHANGES_ROWS = 500;
+const CHANGES_ACCOUNTS = 1_000;
 /** Keys in a slice. */
 const KEYS_ROWS = 500;
 /** Notices that are deleted in a slice, with their deliveries. */
@@ -26,7 +30,13 @@ const waitForLock: Statement = { name: 'notices.lock', text: `select pg_advisory
 /** Plan: the queue is short and read from its start. */
 const takeChanges: Statement = {
   name: 'notices.take-changes',
-  text: `delete from account_changes where ctid = any (array(select ctid from account_changes limit ${CHANGES_ROWS}))
+  text: `delete from account_changes where ctid = any (array(
+  select ctid from (
+    select ctid, sum(cardinality(account_ids)) over (rows between unbounded preceding and 1 preceding) as accounts_before
+    from (select ctid, account_ids from account_changes limit ${CHANGES_ROWS}) first_ones
+  ) counted
+  where coalesce(accounts_before, 0) < ${CHANGES_ACCOUNTS}
+))
 returning account_ids`,
 };
 

@@ -14,6 +14,8 @@ import { resolveByName } from '../../src/notices/target.ts';
 import { createWebhookSender } from '../../src/notices/webhook-sender.ts';
 import { createTestClock } from '../support/clock.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { locksAwaited } from '../support/locks.ts';
+import { observeDatabase } from '../support/observed-database.ts';
 import { type Receiver, startReceiver, status, verify } from '../support/receiver.ts';
 import { until } from '../support/until.ts';
 
@@ -286,6 +288,21 @@ for (const engine of engines) {
       assert.equal(countOf(target), 0);
     });
 
+    it('are found of a thousand accounts at a time, whatever the rows are in which they changed', async () => {
+      const queue = (text: string) => stored.database.query({ name: `test.queue-${++count}`, text });
+      await queue(`insert into account_changes select array['acct_' || n] from generate_series(1, 600) n`);
+      await queue(`insert into account_changes
+select array(select 'acct_' || row || '_' || n from generate_series(1, 600) n) from generate_series(1, 3) row`);
+      const left: number[] = [];
+      const store = createNoticeStore(stored.database);
+      const nothing = { notices: [], states: [], cleared: [] };
+      const options = { atMs: clock.nowMs(), nextId: () => ids.next('ntc'), hasMail: false };
+      while ((await store.noticeChanges(() => nothing, options)) === 'more') {
+        left.push((await queue('select from account_changes')).length);
+      }
+      assert.deepEqual(left, [103, 1, 0]);
+    });
+
     it('find nothing to do where nothing is due', async () => {
       const nowMs = clock.nowMs();
       assert.deepEqual(await storeOf(stored.database).claim(ALL, nowMs, 'lease_none', nowMs), []);
@@ -306,6 +323,50 @@ for (const engine of engines) {
           for (const { received } of targets) {
             assert.equal(received.length, 50);
             assert.equal(new Set(received.map(({ id }) => id)).size, 50);
+          }
+        } finally {
+          await another.close();
+        }
+      });
+
+      it('are recorded while their endpoint is disabled, or deleted', async () => {
+        const observed = observeDatabase(stored.database);
+        const another = stored.openAnother();
+        try {
+          const endpoints = createEndpointStore(another.lane('admin'));
+          for (const change of ['disable', 'delete'] as const) {
+            const { id } = await endpointAt('http://127.0.0.1:9/hook');
+            await notify();
+            const store = storeOf(observed.database);
+            const nowMs = clock.nowMs();
+            const [lease] = await store.claim(ALL, nowMs, `lease_${change}`, nowMs + MINUTE_MS);
+            const pending = await store.next(lease!, nowMs);
+            const statement = observed.statement('deliveries.endpoint-failed');
+            statement.hold();
+            const reached = statement.reached(statement.asked + 1);
+            const recording = store.record(lease!, {
+              noticeId: pending!.notice.id,
+              status: 'pending',
+              nextAttemptAtMs: nowMs + HOUR_MS,
+              lastStatus: 500,
+              lastError: null,
+              atMs: nowMs,
+              leasedUntilMs: nowMs + MINUTE_MS,
+              goneReason: null,
+              failingLimit: { sinceMs: 0, reason: '' },
+            });
+            await reached;
+            const changing =
+              change === 'disable' ? endpoints.update(id, { status: 'disabled' }, new Date(nowMs)) : endpoints.delete(id);
+            await locksAwaited(another, 1);
+            statement.release();
+            // They would wait for each other where one of them locked the endpoint first.
+            const results = await Promise.allSettled([recording, changing]);
+            assert.deepEqual(
+              results.map(({ status }) => status),
+              ['fulfilled', 'fulfilled'],
+              change,
+            );
           }
         } finally {
           await another.close();
