@@ -41,6 +41,14 @@ for (const engine of gatewayEngines) {
       assert.equal(wei.body.user.id, named.body.id);
       const { body } = await ask(g, 'GET', '/session', undefined, sessionOf(wei));
       assert.deepEqual(body, wei.body);
+      for (const [path, headers] of [
+        ['/session', sessionOf(wei)],
+        ['/plans', sessionOf(wei)],
+        ['/admin/v1/users', OPERATOR],
+      ] as const) {
+        const kept = await ask(g, 'GET', path, undefined, headers);
+        assert.equal(kept.headers.get('cache-control'), 'no-store', path);
+      }
     });
 
     it('begin for nobody else, who all get the same answer', async () => {
@@ -66,6 +74,13 @@ for (const engine of gatewayEngines) {
           param: null,
         });
         assert.equal(headers.get('set-cookie'), null);
+      }
+    });
+
+    it('begin for no name that the database cannot have', async () => {
+      for (const user of ['a zero\u0000byte', 'half a pair \ud800']) {
+        const { status, body } = await ask(g, 'POST', '/sessions', { user, password: 'whatever it is' });
+        assert.deepEqual([status, body.error.param], [400, 'user']);
       }
     });
 

@@ -70,6 +70,8 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
       url: prefix + endpoint.path,
       config: { envelope: adminEnvelope, kind },
       async handler(request, reply) {
+        // What a person is shown, and secrets that are shown once, stay in no cache.
+        reply.header('cache-control', 'no-store');
         const query = { ...(request.query as Record<string, unknown>) };
         const context = await enter(endpoint, request, reply, query);
         const id = idInPath(request);

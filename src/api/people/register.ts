@@ -29,7 +29,6 @@ export function registerPeople(app: FastifyInstance, parts: PeopleParts, guard: 
       endpoints: peopleTable(parts),
       async enter({ needs, path }, request, reply) {
         requireSameSite(request.raw, parts.publicUrl());
-        reply.header('cache-control', 'no-store');
         if (needs === 'signed_in') {
           return new Visit(parts, request, reply, requirePerson(await guard.identify(request, reply)));
         }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isStorable } from '../../lib/plain-text.ts';
 import { checkSignIn, type PasswordChecks } from '../../people/sign-in.ts';
 import type { UserStore } from '../../people/user-store.ts';
 import { listOf } from '../management/answer-fields.ts';
@@ -13,7 +14,11 @@ export type SessionParts = PasswordChecks & VisitParts & { readonly users: UserS
 
 const signIn = z.strictObject({
   /** The e-mail address, or the name of whoever has none. */
-  user: z.string({ error: 'Expected an e-mail address or a name.' }).min(1, 'Must not be empty.').max(200),
+  user: z
+    .string({ error: 'Expected an e-mail address or a name.' })
+    .min(1, 'Must not be empty.')
+    .max(200)
+    .refine(isStorable, 'Must be well-formed text without zero bytes.'),
   password,
 });
 
