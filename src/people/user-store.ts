@@ -3,7 +3,7 @@ import type { AccountRole, OperatorRole } from './actor.ts';
 import { addMembership } from './membership-store.ts';
 import { orRolledBack } from './rollback-store.ts';
 import { deleteSessionsOf } from './session-store.ts';
-import { foldSignInName, signInNameOf } from './sign-in-name.ts';
+import { foldSignInName, isLikeEmail, signInNameOf } from './sign-in-name.ts';
 import type { UserRefusal, UserStatus } from './user.ts';
 import { createUserList, type UserList } from './user-list-store.ts';
 
@@ -141,7 +141,7 @@ export async function setPassword(
 /** Inserts a user with its memberships; what is refused has to be rolled back. */
 export async function insertUserWith(transaction: Queryable, user: NewUser): Promise<UserRefusal | null> {
   const { id, email, name, passwordHash, operatorRole, memberships, at } = user;
-  if (email === null && name.includes('@')) return 'name_like_email';
+  if (email === null && isLikeEmail(name)) return 'name_like_email';
   const values = [id, email, name, signInNameOf(email, name), passwordHash, operatorRole, at];
   const [inserted] = await transaction.query(insertUser, values);
   if (inserted === undefined) return 'name_taken';
@@ -182,7 +182,7 @@ export function createUserStore(database: Lane): UserStore {
         const role = change.operatorRole === undefined ? user.operator_role : change.operatorRole;
         const status = change.status ?? user.status;
         if (wouldBeLast && (role !== 'operator' || status !== 'active')) return 'last_operator';
-        if (email === null && name.includes('@')) return 'name_like_email';
+        if (email === null && isLikeEmail(name)) return 'name_like_email';
         const signInName = signInNameOf(email, name);
         await transaction.query(updateUser, [id, name, email, signInName, role, status]);
         if (status === 'suspended') {
