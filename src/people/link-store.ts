@@ -12,9 +12,20 @@ export type LinkKind = 'first_sign_in' | 'invitation' | 'reset';
 
 const insertLink: Statement = {
   name: 'user-links.insert',
-  text: `insert into user_links (id, token_hash, kind, user_id, email, account_id, role, created_by, created_at, expires_at)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+  text: `insert into user_links (
+  id, token_hash, kind, user_id, email, account_id, role, created_by, created_at, expires_at, created_by_user_id
+)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 };
+
+/**
+ * SQL: whether an owner has made the link `l`, and is one still: who has lost the role has kept the links. By primary keys; `null`
+ * is for those that nobody's role is behind.
+ */
+const IS_IN_FORCE = `(l.created_by_user_id is null or exists (
+  select from memberships m join users o on o.id = m.user_id
+  where m.user_id = l.created_by_user_id and m.account_id = l.account_id and m.role = 'owner' and o.status = 'active'
+))`;
 
 /** A newer link of a user takes the place of the earlier ones. Plan: user_links_by_user. */
 const deleteUnused: Statement = {
@@ -37,7 +48,8 @@ const lockAccount: Statement = {
 /** Plan: user_links_by_account. */
 const countOpen: Statement = {
   name: 'user-links.count-open',
-  text: `select count(*)::int as n from user_links where account_id = $1 and used_at is null and expires_at > $2::timestamptz`,
+  text: `select count(*)::int as n from user_links l
+where account_id = $1 and used_at is null and expires_at > $2::timestamptz and ${IS_IN_FORCE}`,
 };
 
 /** What a link that still works is for. By user_links_by_token and primary keys. */
@@ -46,7 +58,8 @@ const lookUp: Statement = {
   text: `select l.id, l.kind, l.user_id, coalesce(l.email, u.email) as email, u.name, l.account_id, a.name as account_name,
   l.role, l.expires_at
 from user_links l left join users u on u.id = l.user_id left join accounts a on a.id = l.account_id
-where l.token_hash = $1 and l.used_at is null and l.expires_at > $2::timestamptz and (u.id is null or u.status = 'active')`,
+where l.token_hash = $1 and l.used_at is null and l.expires_at > $2::timestamptz and (u.id is null or u.status = 'active')
+  and ${IS_IN_FORCE}`,
 };
 
 /** Whose it is. By user_links_by_token. */
@@ -59,15 +72,16 @@ const findUserOf: Statement = {
 const takeLink: Statement = {
   name: 'user-links.take',
   text: `update user_links l set used_at = $2
-where token_hash = $1 and used_at is null and expires_at > $2::timestamptz
+where token_hash = $1 and used_at is null and expires_at > $2::timestamptz and ${IS_IN_FORCE}
 returning id, kind, user_id, email, account_id, role`,
 };
 
 /** Plan: user_links_by_account. */
 const listInvitations: Statement = {
   name: 'user-links.list-invitations',
-  text: `select id, email, role, created_by, created_at, expires_at from user_links
-where account_id = $1 and used_at is null and expires_at > $2::timestamptz order by id desc limit ${OPEN_INVITATIONS_MAX}`,
+  text: `select id, email, role, created_by, created_at, expires_at from user_links l
+where account_id = $1 and used_at is null and expires_at > $2::timestamptz and ${IS_IN_FORCE}
+order by id desc limit ${OPEN_INVITATIONS_MAX}`,
 };
 
 /** By primary key. */
@@ -100,6 +114,8 @@ export interface NewLink {
 }
 
 export interface NewInvitation extends NewLink {
+  /** The owner who invites: the invitation works for as long as that person is an owner. */
+  readonly createdByUserId: string;
   readonly email: string | null;
   readonly accountId: string;
   readonly role: AccountRole;
@@ -288,8 +304,8 @@ function valuesOf(
   { id, tokenHash, createdBy, at, expiresAt }: NewLink,
   kind: LinkKind,
   userId: string | null,
-  invitation: Pick<NewInvitation, 'email' | 'accountId' | 'role'> | null,
+  invitation: Pick<NewInvitation, 'email' | 'accountId' | 'role' | 'createdByUserId'> | null,
 ) {
-  const { email = null, accountId = null, role = null } = invitation ?? {};
-  return [id, tokenHash, kind, userId, email, accountId, role, createdBy, at, expiresAt];
+  const { email = null, accountId = null, role = null, createdByUserId = null } = invitation ?? {};
+  return [id, tokenHash, kind, userId, email, accountId, role, createdBy, at, expiresAt, createdByUserId];
 }

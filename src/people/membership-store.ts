@@ -22,7 +22,8 @@ const countBoth: Statement = {
   name: 'memberships.count',
   text: `select (select count(*)::int from memberships where account_id = $1) as members,
   (select count(*)::int from memberships where user_id = $2) as accounts,
-  (select count(*)::int from memberships where account_id = $1 and role = 'owner') as owners,
+  (select count(*)::int from memberships m join users u on u.id = m.user_id
+   where m.account_id = $1 and m.role = 'owner' and m.user_id <> $2 and u.status = 'active') as other_owners,
   (select role from memberships where account_id = $1 and user_id = $2) as role`,
 };
 
@@ -74,7 +75,8 @@ export type MemberChangeRefusal = 'absent' | 'last_owner';
 interface Counts {
   members: number;
   accounts: number;
-  owners: number;
+  /** Those who are not suspended, besides the person itself. */
+  other_owners: number;
   role: AccountRole | null;
 }
 
@@ -139,7 +141,7 @@ export function createMembershipStore(database: Lane): MembershipStore {
     database.transaction(async (transaction) => {
       const counts = await lockAndCount(transaction, accountId, userId);
       if (counts === null || counts.role === null) return 'absent';
-      const isLastOwner = counts.role === 'owner' && counts.owners === 1;
+      const isLastOwner = counts.role === 'owner' && counts.other_owners === 0;
       if (keepsOwner && isLastOwner && role !== 'owner') return 'last_owner';
       await write(transaction);
       return null;

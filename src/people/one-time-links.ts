@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import type { FillRandom, Ids } from '../lib/ids.ts';
-import type { AccountRole } from './actor.ts';
+import type { AccountRole, UserActor } from './actor.ts';
 import type { LinkKind, LinkStore } from './link-store.ts';
 import { createSecretToken, hashSecretToken } from './secret-token.ts';
 
@@ -44,8 +44,11 @@ export interface OneTimeLinks {
   /** A link by which a user sets a password; `null` where there is no such user, or it is suspended. */
   forUser(user: LinkedUser, createdBy: string): Promise<OneTimeLink | null>;
   /** An invitation, with its id; `null` where too many of the account are open. */
-  invite(invitation: AskedInvitation, createdBy: string): Promise<(OneTimeLink & { readonly id: string }) | null>;
+  invite(invitation: AskedInvitation, createdBy: Inviter): Promise<(OneTimeLink & { readonly id: string }) | null>;
 }
+
+/** The owner who invites. */
+export type Inviter = Pick<UserActor, 'id' | 'name'>;
 
 export interface LinkedUser {
   readonly id: string;
@@ -83,9 +86,9 @@ export function createOneTimeLinks(parts: OneTimeLinksParts): OneTimeLinks {
       deliverLink(link);
       return link;
     },
-    async invite({ accountId, accountName, email, role }, createdBy) {
+    async invite({ accountId, accountName, email, role }, { id: createdByUserId, name: createdBy }) {
       const { stored, url } = begin('invitation', createdBy);
-      if (!(await links.insertInvitation({ ...stored, email, accountId, role }))) return null;
+      if (!(await links.insertInvitation({ ...stored, createdByUserId, email, accountId, role }))) return null;
       const { id, expiresAt } = stored;
       const link = { kind: 'invitation', url, expiresAt, email, name: null, accountName, createdBy } as const;
       deliverLink(link);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createIds } from '../../src/lib/ids.ts';
+import { createLinkStore } from '../../src/people/link-store.ts';
 import { createMembershipStore } from '../../src/people/membership-store.ts';
 import { createUserStore } from '../../src/people/user-store.ts';
 import { createTestDatabase, engines, gatewayEngines, type TestDatabase } from '../support/database.ts';
@@ -68,6 +69,61 @@ for (const engine of gatewayEngines) {
       ]);
       assert.deepEqual(answers.map(({ status }) => status >= 400).toSorted(), [false, true]);
       assert.equal(answers.find(({ status }) => status >= 400)!.status, 409);
+    });
+
+    it('keep an owner who can sign in', async () => {
+      const { owner, second } = await createTeam();
+      assert.equal((await g.admin('PATCH', `/users/${second.id}`, { status: 'suspended' })).status, 200);
+      const leave = () => ask(g, 'DELETE', `/members/${owner.id}`, undefined, owner.headers);
+      assert.equal((await leave()).status, 409);
+      const demoted = await ask(g, 'PATCH', `/members/${owner.id}`, { role: 'member' }, owner.headers);
+      assert.equal(demoted.status, 409);
+      assert.equal((await ask(g, 'DELETE', `/members/${second.id}`, undefined, owner.headers)).status, 204);
+      assert.equal((await leave()).status, 409);
+    });
+
+    it('are invited by owners for as long as these are owners', async () => {
+      const { accountId, owner, second } = await createTeam();
+      const stranger = await createPerson(g);
+      const made = await ask(g, 'POST', '/invitations', { role: 'owner' }, second.headers);
+      const token = tokenOf(made.body.link);
+      const seen = async () => [
+        (await ask(g, 'POST', '/links/look', { token })).status,
+        (await ask(g, 'GET', '/invitations', undefined, owner.headers)).body.data.length,
+      ];
+      assert.deepEqual(await seen(), [200, 1]);
+      const change = (body: object) => g.admin('PATCH', `/users/${second.id}`, body);
+      await change({ status: 'suspended' });
+      assert.deepEqual(await seen(), [404, 0]);
+      await change({ status: 'active' });
+      assert.deepEqual(await seen(), [200, 1]);
+      await ask(g, 'PATCH', `/members/${second.id}`, { role: 'member' }, owner.headers);
+      assert.deepEqual(await seen(), [404, 0]);
+      await ask(g, 'DELETE', `/members/${second.id}`, undefined, owner.headers);
+      for (const headers of [stranger.headers, {}]) {
+        const used = await ask(
+          g,
+          'POST',
+          '/links/use',
+          { token, name: 'Back', password: 'a password long enough' },
+          headers,
+        );
+        assert.equal(used.status, 404);
+      }
+      const { body } = await g.admin('GET', `/accounts/${accountId}/members`);
+      assert.ok(!JSON.stringify(body).includes('Back'));
+    });
+
+    it('are not made owners by an invitation of their own once the role is gone', async () => {
+      const { accountId, second } = await createTeam();
+      const links = createLinkStore(g.database.lane('admin'));
+      const tokenHash = Buffer.alloc(32, 9);
+      const at = new Date();
+      const expiresAt = new Date(at.getTime() + 60_000);
+      const link = { id: 'lnk_of_second', tokenHash, createdBy: 'Second', createdByUserId: second.id, at, expiresAt };
+      assert.equal(await links.insertInvitation({ ...link, email: null, accountId, role: 'owner' }), true);
+      await g.admin('DELETE', `/accounts/${accountId}/members?userId=${second.id}`);
+      assert.equal(await links.use(tokenHash, { userId: second.id }, at), 'void');
     });
 
     it('are invited until the invitation is taken back', async () => {
@@ -163,6 +219,12 @@ for (const engine of gatewayEngines) {
       const again = await g.admin('POST', '/users', { name: 'Lin', email: first.email.toUpperCase() });
       assert.equal(again.status, 409);
       assert.equal((await g.admin('POST', '/users', { name: 'lin@people.example' })).status, 400);
+      // An @ of another width is the same one in what people sign in with.
+      for (const name of ['victim\uff20people.example', 'victim\ufe6bpeople.example']) {
+        assert.equal((await g.admin('POST', '/users', { name })).status, 400, name);
+        const named = await g.admin('POST', '/users', { name: `Plain ${name.length}${name.codePointAt(6)}` });
+        assert.equal((await g.admin('PATCH', `/users/${named.body.id}`, { name })).status, 400, name);
+      }
       const second = await createPerson(g);
       const taken = { email: first.email, currentPassword: second.password };
       assert.equal((await ask(g, 'PATCH', '/user', taken, second.headers)).status, 409);
