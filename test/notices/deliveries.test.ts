@@ -357,7 +357,9 @@ select array(select 'acct_' || row || '_' || n from generate_series(1, 600) n) f
             });
             await reached;
             const changing =
-              change === 'disable' ? endpoints.update(id, { status: 'disabled' }, new Date(nowMs)) : endpoints.delete(id);
+              change === 'disable'
+                ? endpoints.update(id, { status: 'disabled' }, new Date(nowMs))
+                : endpoints.delete(id);
             await locksAwaited(another, 1);
             statement.release();
             // They would wait for each other where one of them locked the endpoint first.
