@@ -8,7 +8,7 @@ import { configTemplate } from './template.ts';
 const CANARY = 'canary-7f3a';
 
 const text = `
-server: { port: 0, metrics: '[::1]:9464', sseKeepAlive: 15s, trustedProxies: [127.0.0.1, 10.0.0.0/8], cors: { origins: [https://app.example] } }
+server: { port: 0, publicUrl: 'https://gate.example', metrics: '[::1]:9464', sseKeepAlive: 15s, trustedProxies: [127.0.0.1, 10.0.0.0/8], cors: { origins: [https://app.example] } }
 database: { url: "postgres://user:${CANARY}-1@db.example:5432/name?sslmode=require&password=${CANARY}-2&${CANARY}-3" }
 billing: { dailySpendCapYuan: "0.30" }
 providers:

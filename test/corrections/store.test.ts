@@ -171,12 +171,10 @@ for (const engine of engines) {
         databaseNowMs: async () => atMs,
         localTime: () => createLocalTime('Asia/Shanghai'),
       });
-      const { run } = endpoints.find(({ path }) => path.endsWith('/resolution'))!;
+      const resolve = endpoints.find(({ path }) => path.endsWith('/resolution'))!;
       const body = { action: 'charge', chargeYuan: '0.00000003' };
-      await run(
-        { id: callId, body, query: undefined, idempotencyKey: null, wantsCsv: false },
-        { actor: { kind: 'command_line' } },
-      );
+      const input = resolve.check({ id: callId, body, query: {}, idempotencyKey: null, wantsCsv: false });
+      await resolve.run(input, { actor: { kind: 'command_line' } });
       const [spent] = await database.query<{ spent_on: string; spent_nano: bigint; created_at: Date }>(
         {
           name: 'test.spent',
