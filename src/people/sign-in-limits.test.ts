@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { SIGN_IN_RATES, SignInLimits } from './sign-in-limits.ts';
+import { SIGN_IN_RATES, SignInLimits, subjectOf } from './sign-in-limits.ts';
 
 const NETWORK = '192.0.2.7';
 const { pair, network, person, link } = SIGN_IN_RATES;
@@ -23,6 +23,11 @@ describe('attempts to sign in', () => {
     assert.equal(limits.begin('lin', NETWORK), 0);
     assert.ok(limits.begin('lin', NETWORK) > 0);
     assert.ok(pair.everyMs <= 60_000 && person.everyMs <= 60_000 && network.everyMs <= 60_000);
+  });
+
+  it('are remembered of whoever is named in the same space, whatever the name becomes where it is folded', () => {
+    assert.equal(subjectOf('\ufdfa'.repeat(200).normalize('NFKC')).length, subjectOf('lin').length);
+    assert.notEqual(subjectOf('lin'), subjectOf('wei'));
   });
 
   it('of others from elsewhere do not keep a person out', () => {

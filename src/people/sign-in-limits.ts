@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 
 /**
@@ -91,13 +92,18 @@ export class SignInLimits {
     if (person === null) return subjects;
     const pair = pairOf(person, network);
     subjects.push([this.#pairs, pair, SIGN_IN_RATES.pair]);
-    if (!this.#known.has(pair)) subjects.push([this.#persons, person, SIGN_IN_RATES.person]);
+    if (!this.#known.has(pair)) subjects.push([this.#persons, subjectOf(person), SIGN_IN_RATES.person]);
     return subjects;
   }
 }
 
 function pairOf(person: string, network: string): string {
-  return `${network} ${person}`;
+  return `${network} ${subjectOf(person)}`;
+}
+
+/** What a person is remembered by: always as short, because a name of 200 characters can have thousands where it is folded. */
+export function subjectOf(person: string): string {
+  return createHash('sha256').update(person).digest('base64url');
 }
 
 function waitOf(until: number | undefined, { burst, everyMs }: Rate, nowMs: number): number {
