@@ -19,12 +19,13 @@ values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 };
 
 /**
- * SQL: whether an owner has made the link `l`, and is one still: who has lost the role has kept the links. By primary keys; `null`
- * is for those that nobody's role is behind.
+ * SQL: whether whoever made the link `l` may make it still: who has lost the role has kept the links. By primary keys; `null` is
+ * for those that no person has made.
  */
 const IS_IN_FORCE = `(l.created_by_user_id is null or exists (
-  select from memberships m join users o on o.id = m.user_id
-  where m.user_id = l.created_by_user_id and m.account_id = l.account_id and m.role = 'owner' and o.status = 'active'
+  select from users o left join memberships m on m.user_id = o.id and m.account_id = l.account_id
+  where o.id = l.created_by_user_id and o.status = 'active'
+    and case when l.kind = 'invitation' then m.role = 'owner' else o.operator_role = 'operator' end
 ))`;
 
 /** A newer link of a user takes the place of the earlier ones. Plan: user_links_by_user. */
@@ -109,13 +110,13 @@ export interface NewLink {
   readonly id: string;
   readonly tokenHash: Buffer;
   readonly createdBy: string;
+  /** The person who has made it: it works for as long as that person may make it. `null`: no person has. */
+  readonly createdByUserId: string | null;
   readonly at: Date;
   readonly expiresAt: Date;
 }
 
 export interface NewInvitation extends NewLink {
-  /** The owner who invites: the invitation works for as long as that person is an owner. */
-  readonly createdByUserId: string;
   readonly email: string | null;
   readonly accountId: string;
   readonly role: AccountRole;
@@ -301,11 +302,11 @@ async function lockActive(transaction: Queryable, userId: string): Promise<Locke
 }
 
 function valuesOf(
-  { id, tokenHash, createdBy, at, expiresAt }: NewLink,
+  { id, tokenHash, createdBy, createdByUserId, at, expiresAt }: NewLink,
   kind: LinkKind,
   userId: string | null,
-  invitation: Pick<NewInvitation, 'email' | 'accountId' | 'role' | 'createdByUserId'> | null,
+  invitation: Pick<NewInvitation, 'email' | 'accountId' | 'role'> | null,
 ) {
-  const { email = null, accountId = null, role = null, createdByUserId = null } = invitation ?? {};
+  const { email = null, accountId = null, role = null } = invitation ?? {};
   return [id, tokenHash, kind, userId, email, accountId, role, createdBy, at, expiresAt, createdByUserId];
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import type { FillRandom, Ids } from '../lib/ids.ts';
-import type { AccountRole, UserActor } from './actor.ts';
+import { type AccountRole, type Actor, actorName } from './actor.ts';
 import type { LinkKind, LinkStore } from './link-store.ts';
 import { createSecretToken, hashSecretToken } from './secret-token.ts';
 
@@ -42,13 +42,10 @@ export interface OneTimeLinksParts {
 
 export interface OneTimeLinks {
   /** A link by which a user sets a password; `null` where there is no such user, or it is suspended. */
-  forUser(user: LinkedUser, createdBy: string): Promise<OneTimeLink | null>;
+  forUser(user: LinkedUser, by: Actor): Promise<OneTimeLink | null>;
   /** An invitation, with its id; `null` where too many of the account are open. */
-  invite(invitation: AskedInvitation, createdBy: Inviter): Promise<(OneTimeLink & { readonly id: string }) | null>;
+  invite(invitation: AskedInvitation, by: Actor): Promise<(OneTimeLink & { readonly id: string }) | null>;
 }
-
-/** The owner who invites. */
-export type Inviter = Pick<UserActor, 'id' | 'name'>;
 
 export interface LinkedUser {
   readonly id: string;
@@ -67,29 +64,38 @@ export interface AskedInvitation {
 export function createOneTimeLinks(parts: OneTimeLinksParts): OneTimeLinks {
   const { links, baseUrl, deliverLink, clock, ids, fillRandom } = parts;
 
-  function begin(kind: LinkKind, createdBy: string) {
+  function begin(kind: LinkKind, by: Actor) {
+    const [createdBy, createdByUserId] = [actorName(by), by.kind === 'user' ? by.id : null];
     const token = createSecretToken(fillRandom);
     const atMs = clock.nowMs();
     const expiresAt = new Date(atMs + LIFETIMES_MS[kind]);
     return {
-      stored: { id: ids.next('lnk'), tokenHash: hashSecretToken(token), createdBy, at: new Date(atMs), expiresAt },
+      stored: {
+        id: ids.next('lnk'),
+        tokenHash: hashSecretToken(token),
+        createdBy,
+        createdByUserId,
+        at: new Date(atMs),
+        expiresAt,
+      },
       url: linkUrl(baseUrl(), token),
     };
   }
 
   return {
-    async forUser({ id, email, name, hasPassword }, createdBy) {
+    async forUser({ id, email, name, hasPassword }, by) {
       const kind = hasPassword ? 'reset' : 'first_sign_in';
-      const { stored, url } = begin(kind, createdBy);
+      const { stored, url } = begin(kind, by);
+      const { createdBy } = stored;
       if (!(await links.insertForUser(id, stored, kind))) return null;
       const link = { kind, url, expiresAt: stored.expiresAt, email, name, accountName: null, createdBy } as const;
       deliverLink(link);
       return link;
     },
-    async invite({ accountId, accountName, email, role }, { id: createdByUserId, name: createdBy }) {
-      const { stored, url } = begin('invitation', createdBy);
-      if (!(await links.insertInvitation({ ...stored, createdByUserId, email, accountId, role }))) return null;
-      const { id, expiresAt } = stored;
+    async invite({ accountId, accountName, email, role }, by) {
+      const { stored, url } = begin('invitation', by);
+      if (!(await links.insertInvitation({ ...stored, email, accountId, role }))) return null;
+      const { id, createdBy, expiresAt } = stored;
       const link = { kind: 'invitation', url, expiresAt, email, name: null, accountName, createdBy } as const;
       deliverLink(link);
       return { id, ...link };

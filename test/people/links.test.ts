@@ -110,6 +110,23 @@ for (const engine of gatewayEngines) {
       assert.equal(noLink.status, 409);
     });
 
+    it('made by an operator work for as long as that person is one', async () => {
+      const operator = await createPerson(g, { operatorRole: 'operator' });
+      const change = async (body: object) =>
+        assert.equal((await g.admin('PATCH', `/users/${operator.id}`, body)).status, 200);
+      const of = (await newUser()).id;
+      const made = await ask(g, 'POST', `/admin/v1/users/${of}/links`, undefined, operator.headers);
+      const token = tokenOf(made.body.link);
+      assert.equal((await look(token)).status, 200);
+      await change({ operatorRole: 'auditor' });
+      assert.equal((await look(token)).status, 404);
+      assert.equal((await use({ token, password: PASSWORD })).status, 404);
+      await change({ operatorRole: 'operator' });
+      assert.equal((await look(token)).status, 200);
+      assert.equal((await g.admin('DELETE', `/users/${operator.id}`)).status, 204);
+      assert.equal((await use({ token, password: PASSWORD })).status, 404);
+    });
+
     it('invite a new user to an account', async () => {
       const token = await invite({ email: 'invited@people.example', role: 'member' });
       const { body } = await look(token);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { actorName } from '../../people/actor.ts';
 import type { LinkStore } from '../../people/link-store.ts';
 import type { MembershipStore } from '../../people/membership-store.ts';
 import type { OneTimeLinks } from '../../people/one-time-links.ts';
@@ -105,8 +106,7 @@ export function memberEndpoints(parts: MemberParts): AccountEndpoint[] {
         const account = await accounts.findAccount(accountId);
         if (account === null) throw notFound('account', accountId);
         const asked = { accountId, accountName: account.name, email, role };
-        if (actor.kind !== 'user') throw new Error('the address lets others in than persons');
-        const createdBy = actor.name;
+        const createdBy = actorName(actor);
         const createdAt = new Date(clock.nowMs());
         const link = await oneTimeLinks.invite(asked, actor);
         if (link === null) throw unprocessable(`At most ${OPEN_INVITATIONS_MAX} invitations may be open at a time.`);

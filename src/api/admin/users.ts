@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Clock } from '../../lib/clock.ts';
 import type { Ids } from '../../lib/ids.ts';
 import { LIST_TIMING } from '../../lib/slices.ts';
-import { type Actor, actorName } from '../../people/actor.ts';
+import type { Actor } from '../../people/actor.ts';
 import type { MembershipStore } from '../../people/membership-store.ts';
 import type { OneTimeLinks } from '../../people/one-time-links.ts';
 import type { SessionStore } from '../../people/session-store.ts';
@@ -84,7 +84,7 @@ export function userEndpoints(parts: AdminPeopleParts): AdminEndpoint[] {
   }
 
   async function linkFor(user: User, actor: Actor) {
-    const link = await oneTimeLinks.forUser(user, actorName(actor));
+    const link = await oneTimeLinks.forUser(user, actor);
     if (link === null) throw conflict('The user is suspended; a link would not work.');
     return linkToWire(link, publicUrl());
   }
