@@ -55,6 +55,8 @@ const IN_FLIGHT_MAX: Readonly<Record<Channel, number>> = { operators: 8, account
 const LEASE_MS = 60_000;
 /** Notices that a receiver gets before others come to their turn. */
 const TURN_NOTICES = 16;
+/** How long its turn goes on, and the attempt that is under way then: a slow one would keep its place for minutes. */
+const TURN_MS = 5_000;
 const INTERVAL_MS = 1_000;
 const GRACE_MS = 3_000;
 
@@ -111,7 +113,9 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
   }
 
   async function serve(lease: Lease): Promise<void> {
+    const begunMs = clock.nowMs();
     for (let sent = 0; sent < TURN_NOTICES && !isStopping; sent++) {
+      if (clock.nowMs() - begunMs >= TURN_MS) break;
       const pending = await store.next(lease, clock.nowMs());
       if (pending === null) break;
       const result = await send(lease, pending);

@@ -95,13 +95,13 @@ const selectEndpoint: Statement = {
   text: `select ${COLUMNS} from webhook_endpoints where id = $1`,
 };
 
-/** An endpoint that is active again has not failed yet. */
+/** An endpoint that is active again has not failed yet, and neither has one at another address. */
 const updateEndpoint: Statement = {
   name: 'webhooks.update',
   text: `update webhook_endpoints set
   url = coalesce($2, url), events = case when $3::boolean then $4::text[] else events end,
   status = coalesce($5, status), status_reason = case when $5 is null then status_reason else $6 end,
-  failing_since = case when $5 = 'active' then null else failing_since end
+  failing_since = case when $5 = 'active' or $2 <> url then null else failing_since end
 where id = $1
 returning ${COLUMNS}`,
 };
@@ -138,10 +138,21 @@ const wakeReceiver: Statement = {
 on conflict (receiver) do update set next_at = least(r.next_at, excluded.next_at), failures = 0`,
 };
 
+/** Tests of an endpoint in a minute, more or less: each of them is a request to whatever the endpoint names. */
+export const TESTS_A_MINUTE = 10;
+
+/** Inserts nothing where there were too many. Plan: notices_by_subject. */
 const insertTest: Statement = {
   name: 'webhooks.insert-test',
   text: `insert into notices (id, kind, account_id, subject, dedupe_key, data, at)
-values ($1, '${TEST_KIND}', $2, $3, '${TEST_KIND} ' || $1, jsonb_build_object('endpointId', $3::text), $4)`,
+select $1, '${TEST_KIND}', $2, $3, '${TEST_KIND} ' || $1, jsonb_build_object('endpointId', $3::text), $4::timestamptz
+where (
+  select count(*) from (
+    select from notices
+    where kind = '${TEST_KIND}' and subject = $3::text and at > $4::timestamptz - interval '1 minute' limit ${TESTS_A_MINUTE}
+  ) recent
+) < ${TESTS_A_MINUTE}
+returning id`,
 };
 
 const insertDelivery: Statement = {
@@ -187,8 +198,8 @@ export interface EndpointStore {
   update(id: string, change: EndpointChange, at: Date): Promise<WebhookEndpoint | null>;
   /** Deletes an endpoint, and what was to be sent to it. */
   delete(id: string): Promise<boolean>;
-  /** Queues a notice for the endpoint alone. */
-  test(endpoint: WebhookEndpoint, noticeId: string, at: Date): Promise<void>;
+  /** Queues a notice for the endpoint alone; returns `false` where it has had too many of them. */
+  test(endpoint: WebhookEndpoint, noticeId: string, at: Date): Promise<boolean>;
   /** Queues a notice once more, whatever became of it; returns whether there is such a delivery. */
   redeliver(endpoint: WebhookEndpoint, noticeId: string, at: Date): Promise<boolean>;
   listDeliveries(endpointId: string, beforeId: string | null, limit: number): Promise<Delivery[]>;
@@ -240,9 +251,11 @@ export function createEndpointStore(database: Lane): EndpointStore {
       }),
     test: (endpoint, noticeId, at) =>
       database.transaction(async (transaction) => {
-        await transaction.query(insertTest, [noticeId, endpoint.accountId, endpoint.id, at]);
+        const made = await transaction.query(insertTest, [noticeId, endpoint.accountId, endpoint.id, at]);
+        if (made.length === 0) return false;
         await transaction.query(insertDelivery, [noticeId, endpoint.id, at]);
         await wake(transaction, endpoint, at);
+        return true;
       }),
     redeliver: (endpoint, noticeId, at) =>
       database.transaction(async (transaction) => {

@@ -46,6 +46,8 @@ const DEADLINE_MS = 12_000;
 const HEADERS_BYTES_MAX = 16 * 1024;
 /** What is read of a response's body, so that most connections end in good order. Nothing is done with it. */
 const BODY_BYTES_MAX = 4 * 1024;
+/** How long is waited for it: a body that trickles would keep one of the places at which all receivers are served. */
+const BODY_MS = 1_000;
 const GONE = 410;
 
 /**
@@ -102,12 +104,16 @@ async function post(
     // The status says all, so an end that never comes changes nothing.
     body.on('error', () => undefined);
     let readBytes = 0;
+    const tooLong = setTimeout(() => body.destroy(), BODY_MS);
     try {
       for await (const chunk of body) {
         readBytes += (chunk as Buffer).length;
         if (readBytes > BODY_BYTES_MAX) break;
       }
-    } catch {}
+    } catch {
+    } finally {
+      clearTimeout(tooLong);
+    }
     return statusCode;
   } finally {
     void client.destroy().catch(() => undefined);

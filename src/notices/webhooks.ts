@@ -32,8 +32,8 @@ export interface Webhooks {
   list(accountId: string | null, beforeId: string | null, limit: number): Promise<WebhookEndpoint[]>;
   find(id: string): Promise<WebhookEndpoint | null>;
   delete(id: string): Promise<boolean>;
-  /** Returns the id of the notice. */
-  test(endpoint: WebhookEndpoint): Promise<string>;
+  /** Returns the id of the notice; `null` where the endpoint has had too many tests. */
+  test(endpoint: WebhookEndpoint): Promise<string | null>;
   redeliver(endpoint: WebhookEndpoint, noticeId: string): Promise<boolean>;
   listDeliveries(endpointId: string, beforeId: string | null, limit: number): Promise<Delivery[]>;
   findLowBalance(accountId: string): Promise<LowBalance | null>;
@@ -69,7 +69,7 @@ export function createWebhooks({ store, allowed, clock, ids, randomBytes, onQueu
     },
     async test(endpoint) {
       const noticeId = ids.next('ntc');
-      await store.test(endpoint, noticeId, now());
+      if (!(await store.test(endpoint, noticeId, now()))) return null;
       onQueued();
       return noticeId;
     },

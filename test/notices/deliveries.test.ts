@@ -288,6 +288,28 @@ for (const engine of engines) {
       assert.equal(countOf(target), 0);
     });
 
+    it('leave a slow receiver for others after some seconds, and go on with it later', async () => {
+      const slow = await receiver();
+      slow.respond = (response) => {
+        clock.advance(4_000);
+        status(204)(response, response.req);
+      };
+      await endpointAt(slow.url);
+      await notify(6);
+      const turns: number[] = [];
+      const store = storeOf(stored.database);
+      const counted: DeliveryStore = {
+        ...store,
+        release: (...given) => {
+          turns.push(countOf(slow));
+          return store.release(...given);
+        },
+      };
+      const sending = node(counted);
+      while (countOf(slow) < 6) await sending.settle();
+      assert.deepEqual(turns, [2, 4, 6]);
+    });
+
     it('are found of a thousand accounts at a time, whatever the rows are in which they changed', async () => {
       const queue = (text: string) => stored.database.query({ name: `test.queue-${++count}`, text });
       await queue(`insert into account_changes select array['acct_' || n] from generate_series(1, 600) n`);

@@ -332,11 +332,16 @@ for (const engine of gatewayEngines) {
       );
       assert.equal((await ask('POST', `/webhooks/${made.body.id}/test`)).status, 201);
       await until(() => receiver.received.some(({ body }) => body.data.endpointId === made.body.id));
+      const tests = [];
+      for (let n = 0; n < 10; n++) tests.push((await ask('POST', `/webhooks/${made.body.id}/test`)).status);
+      assert.deepEqual(tests, [...Array(9).fill(201), 429]);
+      clock.advance(61_000);
+      assert.equal((await ask('POST', `/webhooks/${made.body.id}/test`)).status, 201);
       assert.equal((await ask('POST', '/webhooks', { url: receiver.url, events: ['route.down'] })).status, 400);
       assert.equal((await ask('PUT', '/low-balance', { thresholdYuan: '5' })).body.thresholdYuan, '5');
       assert.equal((await ask('GET', '/low-balance')).body.thresholdYuan, '5');
       assert.equal((await ask('PATCH', `/webhooks/${made.body.id}`, { events: ['balance.low'] })).status, 200);
-      assert.equal((await ask('GET', `/webhooks/${made.body.id}/deliveries`)).body.data.length, 1);
+      assert.equal((await ask('GET', `/webhooks/${made.body.id}/deliveries`)).body.data.length, 11);
       assert.equal((await ask('DELETE', `/webhooks/${made.body.id}`)).status, 204);
       await g.admin('DELETE', `/webhooks/${theirs}`);
     });

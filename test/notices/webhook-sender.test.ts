@@ -225,12 +225,13 @@ describe('an attempt at a webhook receiver', { timeout: 60_000 }, () => {
       }
     });
 
-    it('a success whose body trickles counts at the deadline at the latest', async () => {
+    it('a success whose body trickles counts, and is not waited for', { timeout: 20_000 }, async () => {
       const raw = await startRawReceiver((socket) => {
         socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nx'));
       });
       try {
-        assert.deepEqual(await send(raw.url, { deadlineMs: 100 }), { outcome: 'delivered', status: 200 });
+        // The attempt could take much longer than this test.
+        assert.deepEqual(await send(raw.url, { deadlineMs: 600_000 }), { outcome: 'delivered', status: 200 });
       } finally {
         await raw.close();
       }

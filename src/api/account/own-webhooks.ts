@@ -16,7 +16,7 @@ import {
   queuedAnswer,
   redeliver,
   redelivery,
-  requireActive,
+  sendTest,
   webhookAnswer,
   webhookChange,
   webhookToWire,
@@ -119,9 +119,7 @@ export function ownWebhookEndpoints({ webhooks, lowBalanceNano }: WebhookAdminPa
       needs,
       resource,
       answer: queuedAnswer,
-      run: async ({ id }, { scope }) => ({
-        noticeId: await webhooks.test(requireActive(await requireOwn(id, scope.accountId))),
-      }),
+      run: async ({ id }, { scope }) => sendTest(webhooks, await requireOwn(id, scope.accountId)),
     }),
     accountEndpoint({
       method: 'GET',

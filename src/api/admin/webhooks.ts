@@ -17,7 +17,7 @@ import {
   queuedAnswer,
   redeliver,
   redelivery,
-  requireActive,
+  sendTest,
   webhookAnswer,
   webhookChange,
   webhookToWire,
@@ -115,7 +115,7 @@ export function webhookEndpoints({ webhooks, lowBalanceNano }: WebhookAdminParts
       status: 201,
       summary: 'Send a test notice to a webhook endpoint',
       answer: queuedAnswer,
-      run: async ({ id }) => ({ noticeId: await webhooks.test(requireActive(await require(id))) }),
+      run: async ({ id }) => sendTest(webhooks, await require(id)),
     }),
     adminEndpoint({
       method: 'GET',

@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import { formatYuan } from '../../lib/yuan.ts';
-import type { Delivery, InsertedEndpoint, LowBalance, WebhookEndpoint } from '../../notices/endpoint-store.ts';
+import {
+  type Delivery,
+  type InsertedEndpoint,
+  type LowBalance,
+  TESTS_A_MINUTE,
+  type WebhookEndpoint,
+} from '../../notices/endpoint-store.ts';
 import { ACCOUNT_KINDS, NOTICE_KINDS, TEST_KIND } from '../../notices/notice.ts';
 import { TargetRefusedError } from '../../notices/target.ts';
 import { ACCOUNT_ENDPOINTS_MAX, OPERATOR_ENDPOINTS_MAX, type Webhooks } from '../../notices/webhooks.ts';
@@ -131,9 +137,19 @@ export async function withTarget<Result>(work: () => Promise<Result>): Promise<R
 }
 
 /** Queues a test, or a delivery once more. @throws GatewayError where the endpoint gets nothing. */
-export function requireActive(endpoint: WebhookEndpoint): WebhookEndpoint {
+function requireActive(endpoint: WebhookEndpoint): WebhookEndpoint {
   if (endpoint.status === 'active') return endpoint;
   throw new GatewayError('conflict', { message: 'The endpoint is disabled; make it active first.' });
+}
+
+/** @throws GatewayError 429 where the endpoint has had too many tests. */
+export async function sendTest(webhooks: Webhooks, endpoint: WebhookEndpoint): Promise<z.infer<typeof queuedAnswer>> {
+  const noticeId = await webhooks.test(requireActive(endpoint));
+  if (noticeId !== null) return { noticeId };
+  throw new GatewayError('rateLimitExceeded', {
+    message: `An endpoint is sent ${TESTS_A_MINUTE} tests a minute at most. Try again later.`,
+    headers: { 'retry-after': '60' },
+  });
 }
 
 /** @throws GatewayError 404 where there was no such notice for the endpoint. */
