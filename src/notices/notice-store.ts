@@ -234,13 +234,18 @@ export function createNoticeStore(database: Lane): NoticeStore {
     noticeKeys: (daysLeft, untilMs, decide, options) =>
       alone(async (transaction) => {
         // Keys that had fewer days left when this began to be watched are not told of.
-        await transaction.query(startKeyProgress, [daysLeft, new Date(options.atMs)]);
+        const until = new Date(untilMs);
+        await transaction.query(startKeyProgress, [daysLeft, until]);
         const [progress] = await transaction.query<{ expires_at: Date; key_id: string }>(selectKeyProgress, [daysLeft]);
         const { expires_at: behind, key_id: behindId } = progress!;
-        const rows = await transaction.query<KeyRow>(selectExpiringKeys, [behind, behindId, new Date(untilMs)]);
+        const rows = await transaction.query<KeyRow>(selectExpiringKeys, [behind, behindId, until]);
         const last = rows.at(-1);
-        if (last === undefined) return 'idle';
-        await transaction.query(setKeyProgress, [daysLeft, last.expires_at, last.id]);
+        if (last !== undefined && rows.length === KEYS_ROWS) {
+          await transaction.query(setKeyProgress, [daysLeft, last.expires_at, last.id]);
+        } else if (until > behind) {
+          // Past where no key was too, so that one that is made there later is not told of with days that it does not have.
+          await transaction.query(setKeyProgress, [daysLeft, until, '']);
+        }
         await addNotices(
           transaction,
           rows

@@ -120,6 +120,7 @@ for (const engine of gatewayEngines) {
       const at = (days: number): string => new Date(clock.nowMs() + days * DAY_MS).toISOString();
       const make = async (name: string, days: number) =>
         (await g.admin('POST', `/accounts/${account.id}/keys`, { name, expiresAt: at(days) })).body;
+      await make('short', 3);
       const kept = await make('kept', 10);
       const revoked = await make('revoked', 10);
       await g.admin('DELETE', `/keys/${revoked.id}`);
