@@ -127,6 +127,28 @@ for (const engine of gatewayEngines) {
       assert.equal((await use({ token, password: PASSWORD })).status, 404);
     });
 
+    const atOnce = engine === 'embedded' && 'the database does one transaction at a time';
+    it('are in the change log where they were used by somebody who is suspended meanwhile', {
+      skip: atOnce,
+    }, async () => {
+      const { id, token } = await newUser();
+      const begin = g.observed.statement('sessions.note-sign-in');
+      begin.hold();
+      const reached = begin.reached(begin.asked + 1);
+      const using = use({ token, password: PASSWORD });
+      await reached;
+      assert.equal((await g.admin('PATCH', `/users/${id}`, { status: 'suspended' })).status, 200);
+      begin.release();
+      assert.equal((await using).status, 401);
+      assert.equal((await look(token)).status, 404);
+      const { body } = await g.admin('GET', '/changes?action=links.use.create&limit=100');
+      const failed = body.data.filter(({ outcome }: { outcome: string }) => outcome === 'failed');
+      assert.deepEqual(
+        failed.map(({ errorCode }: { errorCode: string }) => errorCode),
+        ['sign_in_failed'],
+      );
+    });
+
     it('invite a new user to an account', async () => {
       const token = await invite({ email: 'invited@people.example', role: 'member' });
       const { body } = await look(token);

@@ -8,6 +8,8 @@ import { type ChangeSubject, LineStream, type ManagementEndpoint, type Managemen
 export interface ChangingContext {
   readonly actor: Actor;
   readonly scope?: { readonly accountId: string };
+  /** Whether something was changed although the request is refused at last. */
+  readonly hasChanged?: boolean;
 }
 
 /** Where a request that changes something comes from. */
@@ -54,7 +56,7 @@ export async function runRecorded<Need, Context extends ChangingContext>(
   try {
     result = await endpoint.run(input, context);
   } catch (error) {
-    if (error instanceof GatewayError && error.status < 500) await open.withdraw();
+    if (error instanceof GatewayError && error.status < 500 && context.hasChanged !== true) await open.withdraw();
     else await open.failed(error instanceof GatewayError ? error.code : 'internal_error');
     throw error;
   }

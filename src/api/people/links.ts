@@ -89,6 +89,7 @@ export function linkEndpoints(parts: LinkParts): PeopleEndpoint[] {
         const use = await useFor(body, view, visit);
         const used = await links.use(hash, use, new Date(clock.nowMs()));
         if (typeof used === 'string') throw linkError(used, view);
+        visit.hasChanged = true;
         const own = 'userId' in use ? await visit.findUser() : null;
         const sessionId = own?.sessionId ?? (await visit.beginSession(used.userId, null));
         const user = await users.find(used.userId);

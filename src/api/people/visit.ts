@@ -28,6 +28,8 @@ const USER_AGENT_LENGTH_MAX = 200;
 export class Visit {
   /** Who it is from; a visitor becomes a person by a link. */
   actor: Actor;
+  /** A link is used up also where its person may not sign in any more. */
+  hasChanged = false;
   readonly #parts: VisitParts;
   readonly #request: FastifyRequest;
   readonly #reply: FastifyReply;
