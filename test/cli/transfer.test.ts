@@ -41,7 +41,7 @@ describe('faregate db export and import', { timeout: 120_000 }, () => {
   it('write a file of its owner alone, and say what is in it', async () => {
     const { code, stdout, stderr } = await onServer('db', 'export', file('plain.jsonl'));
     assert.equal(code, 0, stderr);
-    assert.match(stdout, /^Exported 2 accounts, 7 rows \(0\.0 MB of text\) to \S+plain\.jsonl\.\n/);
+    assert.match(stdout, /^Exported 2 accounts, 10 rows \(0\.0 MB of text\) to \S+plain\.jsonl\.\n/);
     assert.match(stdout, /^Balances ¥12\.75, ledger entries ¥12\.75, charges of calls ¥0\.$/m);
     assert.match(stderr, /^database: PostgreSQL, test_\w+ at \S+\n$/);
     assert.equal(statSync(file('plain.jsonl')).mode & 0o777, 0o600);
@@ -122,7 +122,7 @@ describe('faregate db export and import', { timeout: 120_000 }, () => {
     assert.equal(code, 1);
     assert.match(
       stderr,
-      /^This database is not empty: accounts, balances, api_keys, ledger_entries\. An import fills a new one: name another directory with --data-dir/m,
+      /^This database is not empty: accounts, balances, api_keys, ledger_entries, changes\. An import fills a new one: name another directory with --data-dir/m,
     );
   });
 
