@@ -66,12 +66,16 @@ describe('the logger', () => {
   it('has lines of other forms, too', () => {
     logger.info('only words');
     logger.info({ n: 1 });
+    logger.info(['a', 1], 'a list');
+    logger.info(new URL('http://text.example/'), 'a text');
     logger.warn(new Error('Broken.'));
     logger.child({ part: 'child' }).info({ n: 2 }, 'of a child');
     const lines = newLines().map(({ time, err, ...rest }) => rest);
     assert.deepEqual(lines, [
       { level: 30, msg: 'only words' },
       { level: 30, n: 1 },
+      { level: 30, 0: 'a', 1: 1, msg: 'a list' },
+      { level: 30, msg: 'a text' },
       { level: 40, msg: 'Broken.' },
       { level: 30, part: 'child', n: 2, msg: 'of a child' },
     ]);

@@ -67,7 +67,10 @@ function withNativeJson(logger: PinoLogger): PinoLogger {
     const isUsual = this === logger && typeof message === 'string' && !('err' in details);
     if (!isUsual) return asJson.call(this, details, message, level, time);
     try {
-      const fields = JSON.stringify(details).slice(1, -1);
+      const json = JSON.stringify(details);
+      // A list, or what makes a text of itself, would be no fields of an object.
+      if (!json.startsWith('{')) return asJson.call(this, details, message, level, time);
+      const fields = json.slice(1, -1);
       return `{"level":${level}${time}${fields && ','}${fields},"msg":${JSON.stringify(message)}}\n`;
     } catch {
       return asJson.call(this, details, message, level, time);
