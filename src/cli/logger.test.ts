@@ -40,7 +40,8 @@ describe('the logger', () => {
       fc.date({ noInvalidDate: true }),
       fc.constantFrom(undefined, null, () => 1, circle, new Error('Broken.')),
     );
-    const details = fc.dictionary(fc.stringMatching(/^[a-z"\\é]{0,3}$/), value, { noNullPrototype: true });
+    // Without a backslash: JSON.parse of V8 13.6 takes the name "\"" for "\\" once it has read an object with the latter.
+    const details = fc.dictionary(fc.stringMatching(/^[a-z"é]{0,3}$/), value, { noNullPrototype: true });
     const message = fc.string({ unit: 'binary' });
     fc.assert(
       fc.property(details, message, (details, message) => {
