@@ -8,8 +8,8 @@ import { createRequestLog } from '../src/app/request-log.ts';
 import { LogStream } from '../src/cli/log-stream.ts';
 import { loggerTo } from '../src/cli/logger.ts';
 import type { Logger } from '../src/lib/logger.ts';
-import { noUsage } from '../src/protocols/metering/usage-facts.ts';
 import { createMetrics } from '../src/telemetry/metrics.ts';
+import { sampleOutcome } from './sample-outcome.ts';
 
 /**
  * What the report of a call, its line in the log and its metrics cost, without a gateway: CPU of the whole process, threads that
@@ -30,19 +30,7 @@ const logger = loggerTo(stream, {});
 const { observers: metrics } = createMetrics();
 
 const outcomeOf = (requestId: string): CallOutcome =>
-  ({
-    requestId,
-    model: 'deepseek-v3',
-    provider: 'vendor',
-    providerModel: 'vendor/deepseek-v3-0324',
-    isStream: true,
-    status: 'succeeded',
-    errorCode: null,
-    firstByteMs: 420,
-    failedRoutes: [],
-    usage: { ...noUsage, inputTokens: 812, cachedInputTokens: 300, outputTokens: 96, source: 'observed' },
-    chargeNano: 4_123_456n,
-  }) as unknown as CallOutcome;
+  sampleOutcome({ requestId, model: 'deepseek-v3', providerModel: 'vendor/deepseek-v3-0324' });
 
 const principal = {
   accountId: 'acc_01hzy3v7k2m4n6p8q0r2s4t6v8',

@@ -1,7 +1,6 @@
-import type { CallOutcome } from '../src/accounting/ledger/call-outcome.ts';
 import type { RequestReport } from '../src/api/request-report.ts';
-import { noUsage } from '../src/protocols/metering/usage-facts.ts';
 import { createMetrics } from '../src/telemetry/metrics.ts';
+import { sampleOutcome } from './sample-outcome.ts';
 
 /**
  * What metrics cost a call: its report counted, its admission and its end observed. Microseconds, the median of rounds.
@@ -12,25 +11,12 @@ const ROUNDS = 21;
 const CALLS = 20_000;
 const MODELS = 50;
 
-const outcomeOf = (model: string): CallOutcome =>
-  ({
-    model,
-    provider: 'vendor',
-    isStream: true,
-    status: 'succeeded',
-    errorCode: null,
-    firstByteMs: 420,
-    failedRoutes: [],
-    usage: { ...noUsage, inputTokens: 812, cachedInputTokens: 300, outputTokens: 96, source: 'observed' },
-    chargeNano: 4_123_456n,
-  }) as unknown as CallOutcome;
-
 /** What is read of a report. */
 const reports: readonly RequestReport[] = Array.from({ length: MODELS }, (_, i) => {
   const model = `model-${i}`;
   return {
     ...{ kind: 'call', status: 200, end: 'succeeded', errorCode: null, modelAsked: model, model },
-    ...{ durationMs: 2_500, chunks: 40, outcome: outcomeOf(model) },
+    ...{ durationMs: 2_500, chunks: 40, outcome: sampleOutcome({ model }) },
   } as Partial<RequestReport> as RequestReport;
 });
 

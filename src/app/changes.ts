@@ -1,3 +1,4 @@
+import type { ManagementChange } from '../api/management/serve.ts';
 import type { Config } from '../config/schema.ts';
 import { changedSettings } from '../config/watch.ts';
 import type { Database } from '../db/database.ts';
@@ -48,5 +49,13 @@ export function createChanges({ database, nodeId, ...parts }: ChangesParts): Cha
         });
     },
     stop: () => noted,
+  };
+}
+
+/** Logs a line for each change that is made through the admin API or the account API. */
+export function logChange(logger: Logger): (change: ManagementChange) => void {
+  return ({ by, ...change }) => {
+    const byId = 'id' in by && by.id !== null ? { byId: by.id } : {};
+    logger.info({ by: by.kind, ...byId, ...change }, 'a change by the admin API');
   };
 }

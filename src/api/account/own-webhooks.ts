@@ -1,26 +1,18 @@
 import { z } from 'zod';
-import type { WebhookEndpoint } from '../../notices/endpoint-store.ts';
-import type { WebhookAdminParts } from '../admin/webhooks.ts';
-import { capYuan, page, toPage } from '../admin/wire.ts';
+import { type WebhookAdminParts, webhookKeeper } from '../admin/webhook-keeper.ts';
+import { capYuan, page } from '../admin/wire.ts';
 import { pageOf } from '../management/answer-fields.ts';
-import { notFound } from '../management/endpoint.ts';
 import {
   accountEvents,
-  createdToWire,
   deliveryAnswer,
-  deliveryToWire,
   lowBalanceAnswer,
-  lowBalanceToWire,
   newWebhook,
   newWebhookAnswer,
   queuedAnswer,
-  redeliver,
   redelivery,
-  sendTest,
   webhookAnswer,
   webhookChange,
   webhookToWire,
-  withTarget,
 } from '../management/webhook-wire.ts';
 import { type AccountEndpoint, accountEndpoint } from './endpoint.ts';
 
@@ -29,20 +21,9 @@ const change = z.strictObject({ ...webhookChange, events: accountEvents });
 const threshold = z.strictObject({ thresholdYuan: capYuan.nullable() });
 
 /** Webhook endpoints of the account, which hear of it alone. */
-export function ownWebhookEndpoints({ webhooks, lowBalanceNano }: WebhookAdminParts): AccountEndpoint[] {
-  /** Also where the server has found whose it is. */
-  async function requireOwn(id: string, accountId: string): Promise<WebhookEndpoint> {
-    const endpoint = await webhooks.find(id);
-    if (endpoint === null || endpoint.accountId !== accountId) throw notFound('webhook', id);
-    return endpoint;
-  }
-  const subject = {
-    kind: 'webhook',
-    async read(id: string) {
-      const endpoint = await webhooks.find(id);
-      return endpoint && webhookToWire(endpoint);
-    },
-  };
+export function ownWebhookEndpoints(parts: WebhookAdminParts): AccountEndpoint[] {
+  const keeper = webhookKeeper(parts);
+  const { subject } = keeper;
   const needs = 'owner';
   const resource = 'webhook';
 
@@ -54,8 +35,7 @@ export function ownWebhookEndpoints({ webhooks, lowBalanceNano }: WebhookAdminPa
       needs,
       query: z.strictObject(page),
       answer: pageOf(webhookAnswer),
-      run: async ({ query: { limit, cursor } }, { scope: { accountId } }) =>
-        toPage(await webhooks.list(accountId, cursor ?? null, limit), limit, webhookToWire, ({ id }) => id),
+      run: ({ query }, { scope }) => keeper.list(scope.accountId, query),
     }),
     accountEndpoint({
       method: 'POST',
@@ -66,10 +46,8 @@ export function ownWebhookEndpoints({ webhooks, lowBalanceNano }: WebhookAdminPa
       body: newEndpoint,
       isRepeatable: true,
       answer: newWebhookAnswer,
-      async run({ body: { url, events = null }, idempotencyKey }, { scope: { accountId } }) {
-        const asked = { accountId, url, events, idempotencyKey };
-        return createdToWire(await withTarget(async () => webhooks.create(asked)), accountId);
-      },
+      run: ({ body: { url, events = null }, idempotencyKey }, { scope: { accountId } }) =>
+        keeper.create({ accountId, url, events, idempotencyKey }),
     }),
     accountEndpoint({
       method: 'GET',
@@ -78,7 +56,7 @@ export function ownWebhookEndpoints({ webhooks, lowBalanceNano }: WebhookAdminPa
       needs,
       resource,
       answer: webhookAnswer,
-      run: async ({ id }, { scope }) => webhookToWire(await requireOwn(id, scope.accountId)),
+      run: async ({ id }) => webhookToWire(await keeper.find(id)),
     }),
     accountEndpoint({
       method: 'PATCH',
@@ -89,12 +67,7 @@ export function ownWebhookEndpoints({ webhooks, lowBalanceNano }: WebhookAdminPa
       resource,
       body: change,
       answer: webhookAnswer,
-      async run({ id, body }, { scope }) {
-        await requireOwn(id, scope.accountId);
-        const endpoint = await withTarget(() => webhooks.update(id, body));
-        if (endpoint === null) throw notFound('webhook', id);
-        return webhookToWire(endpoint);
-      },
+      run: ({ id, body }) => keeper.change(id, body),
     }),
     accountEndpoint({
       method: 'DELETE',
@@ -105,11 +78,7 @@ export function ownWebhookEndpoints({ webhooks, lowBalanceNano }: WebhookAdminPa
       summary: 'Delete a webhook endpoint, and what was to be sent to it',
       needs,
       resource,
-      async run({ id }, { scope }) {
-        await requireOwn(id, scope.accountId);
-        await webhooks.delete(id);
-        return null;
-      },
+      run: ({ id }) => keeper.delete(id),
     }),
     accountEndpoint({
       method: 'POST',
@@ -119,7 +88,7 @@ export function ownWebhookEndpoints({ webhooks, lowBalanceNano }: WebhookAdminPa
       needs,
       resource,
       answer: queuedAnswer,
-      run: async ({ id }, { scope }) => sendTest(webhooks, await requireOwn(id, scope.accountId)),
+      run: ({ id }) => keeper.test(id),
     }),
     accountEndpoint({
       method: 'GET',
@@ -129,11 +98,7 @@ export function ownWebhookEndpoints({ webhooks, lowBalanceNano }: WebhookAdminPa
       resource,
       query: z.strictObject(page),
       answer: pageOf(deliveryAnswer),
-      async run({ id, query: { limit, cursor } }, { scope }) {
-        await requireOwn(id, scope.accountId);
-        const deliveries = await webhooks.listDeliveries(id, cursor ?? null, limit);
-        return toPage(deliveries, limit, deliveryToWire, ({ noticeId }) => noticeId);
-      },
+      run: ({ id, query }) => keeper.listDeliveries(id, query),
     }),
     accountEndpoint({
       method: 'POST',
@@ -144,7 +109,7 @@ export function ownWebhookEndpoints({ webhooks, lowBalanceNano }: WebhookAdminPa
       resource,
       body: redelivery,
       answer: queuedAnswer,
-      run: async ({ id, body }, { scope }) => redeliver(webhooks, await requireOwn(id, scope.accountId), body.noticeId),
+      run: ({ id, body }) => keeper.redeliver(id, body.noticeId),
     }),
     accountEndpoint({
       method: 'GET',
@@ -152,11 +117,7 @@ export function ownWebhookEndpoints({ webhooks, lowBalanceNano }: WebhookAdminPa
       summary: 'Read below which balance a notice is sent',
       needs: 'owner',
       answer: lowBalanceAnswer,
-      async run(_input, { scope: { accountId } }) {
-        const found = await webhooks.findLowBalance(accountId);
-        if (found === null) throw notFound('account', accountId);
-        return lowBalanceToWire(accountId, found, lowBalanceNano());
-      },
+      run: (_input, { scope }) => keeper.readLowBalance(scope.accountId),
     }),
     accountEndpoint({
       method: 'PUT',
@@ -165,10 +126,7 @@ export function ownWebhookEndpoints({ webhooks, lowBalanceNano }: WebhookAdminPa
       needs: 'owner',
       body: threshold,
       answer: lowBalanceAnswer,
-      async run({ body }, { scope: { accountId } }) {
-        await webhooks.setLowBalance(accountId, body.thresholdYuan);
-        return lowBalanceToWire(accountId, { lowBalanceNano: body.thresholdYuan }, lowBalanceNano());
-      },
+      run: ({ body }, { scope }) => keeper.setLowBalance(scope.accountId, body.thresholdYuan),
     }),
   ];
 }

@@ -3,7 +3,7 @@ import { invalidRequest } from '../../errors/gateway-error.ts';
 import { isStorable } from '../../lib/plain-text.ts';
 import type { AccountNeed } from '../../people/access.ts';
 import type { KeyAdminParts } from '../admin/key-keeper.ts';
-import type { WebhookAdminParts } from '../admin/webhooks.ts';
+import type { WebhookAdminParts } from '../admin/webhook-keeper.ts';
 import { notFound } from '../management/endpoint.ts';
 import type { AccountEntry, Guard } from '../management/guard.ts';
 import { type ManagementWatch, serveManagement } from '../management/serve.ts';

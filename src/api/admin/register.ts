@@ -25,7 +25,8 @@ import { type UnpricedAdminParts, unpricedEndpoints } from './unpriced.ts';
 import { type UsageAdminParts, usageEndpoints } from './usage.ts';
 import { type AdminPeopleParts, userEndpoints } from './users.ts';
 import { type VoucherAdminParts, voucherEndpoints } from './vouchers.ts';
-import { type WebhookAdminParts, webhookEndpoints } from './webhooks.ts';
+import type { WebhookAdminParts } from './webhook-keeper.ts';
+import { webhookEndpoints } from './webhooks.ts';
 
 export type AdminParts = AccountAdminParts &
   KeyAdminParts &

@@ -1,36 +1,22 @@
 import { z } from 'zod';
 import { invalidRequest } from '../../errors/gateway-error.ts';
-import type { WebhookEndpoint } from '../../notices/endpoint-store.ts';
 import { ACCOUNT_KINDS } from '../../notices/notice.ts';
-import type { Webhooks } from '../../notices/webhooks.ts';
 import { pageOf } from '../management/answer-fields.ts';
-import { notFound } from '../management/endpoint.ts';
 import {
-  createdToWire,
   deliveryAnswer,
-  deliveryToWire,
   lowBalanceAnswer,
-  lowBalanceToWire,
   newWebhook,
   newWebhookAnswer,
   operatorEvents,
   queuedAnswer,
-  redeliver,
   redelivery,
-  sendTest,
   webhookAnswer,
   webhookChange,
   webhookToWire,
-  withTarget,
 } from '../management/webhook-wire.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
-import { capYuan, filterText, page, toPage } from './wire.ts';
-
-export interface WebhookAdminParts {
-  readonly webhooks: Webhooks;
-  /** The configuration's threshold of `balance.low`; `null` where it has none. */
-  readonly lowBalanceNano: () => bigint | null;
-}
+import { type WebhookAdminParts, webhookKeeper } from './webhook-keeper.ts';
+import { capYuan, filterText, page } from './wire.ts';
 
 const newEndpoint = z.strictObject({ ...newWebhook, accountId: filterText.nullish(), events: operatorEvents });
 const change = z.strictObject({ ...webhookChange, events: operatorEvents });
@@ -38,19 +24,9 @@ const list = z.strictObject({ ...page, accountId: filterText.optional() });
 const threshold = z.strictObject({ thresholdYuan: capYuan.nullable() });
 
 /** Webhook endpoints: the operators' own, which hear of everything, and those of accounts. */
-export function webhookEndpoints({ webhooks, lowBalanceNano }: WebhookAdminParts): AdminEndpoint[] {
-  async function require(id: string): Promise<WebhookEndpoint> {
-    const endpoint = await webhooks.find(id);
-    if (endpoint === null) throw notFound('webhook endpoint', id);
-    return endpoint;
-  }
-  const subject = {
-    kind: 'webhook',
-    async read(id: string) {
-      const endpoint = await webhooks.find(id);
-      return endpoint && webhookToWire(endpoint);
-    },
-  };
+export function webhookEndpoints(parts: WebhookAdminParts): AdminEndpoint[] {
+  const keeper = webhookKeeper(parts);
+  const { subject } = keeper;
 
   return [
     adminEndpoint({
@@ -59,8 +35,7 @@ export function webhookEndpoints({ webhooks, lowBalanceNano }: WebhookAdminParts
       summary: 'List webhook endpoints, newest first',
       query: list,
       answer: pageOf(webhookAnswer),
-      run: async ({ query: { limit, cursor, accountId } }) =>
-        toPage(await webhooks.list(accountId ?? null, cursor ?? null, limit), limit, webhookToWire, ({ id }) => id),
+      run: ({ query: { accountId, ...page } }) => keeper.list(accountId ?? null, page),
     }),
     adminEndpoint({
       method: 'POST',
@@ -72,8 +47,7 @@ export function webhookEndpoints({ webhooks, lowBalanceNano }: WebhookAdminParts
       answer: newWebhookAnswer,
       async run({ body: { url, accountId = null, events = null }, idempotencyKey }) {
         requireKinds(accountId, events);
-        const asked = { accountId, url, events, idempotencyKey };
-        return createdToWire(await withTarget(async () => webhooks.create(asked)), accountId);
+        return keeper.create({ accountId, url, events, idempotencyKey });
       },
     }),
     adminEndpoint({
@@ -81,7 +55,7 @@ export function webhookEndpoints({ webhooks, lowBalanceNano }: WebhookAdminParts
       path: '/webhooks/:id',
       summary: 'Read a webhook endpoint',
       answer: webhookAnswer,
-      run: async ({ id }) => webhookToWire(await require(id)),
+      run: async ({ id }) => webhookToWire(await keeper.find(id)),
     }),
     adminEndpoint({
       method: 'PATCH',
@@ -91,10 +65,8 @@ export function webhookEndpoints({ webhooks, lowBalanceNano }: WebhookAdminParts
       body: change,
       answer: webhookAnswer,
       async run({ id, body }) {
-        requireKinds((await require(id)).accountId, body.events ?? null);
-        const endpoint = await withTarget(() => webhooks.update(id, body));
-        if (endpoint === null) throw notFound('webhook endpoint', id);
-        return webhookToWire(endpoint);
+        requireKinds((await keeper.find(id)).accountId, body.events ?? null);
+        return keeper.change(id, body);
       },
     }),
     adminEndpoint({
@@ -104,10 +76,7 @@ export function webhookEndpoints({ webhooks, lowBalanceNano }: WebhookAdminParts
       status: 204,
       answer: null,
       summary: 'Delete a webhook endpoint, and what was to be sent to it',
-      async run({ id }) {
-        if (!(await webhooks.delete(id))) throw notFound('webhook endpoint', id);
-        return null;
-      },
+      run: ({ id }) => keeper.delete(id),
     }),
     adminEndpoint({
       method: 'POST',
@@ -115,7 +84,7 @@ export function webhookEndpoints({ webhooks, lowBalanceNano }: WebhookAdminParts
       status: 201,
       summary: 'Send a test notice to a webhook endpoint',
       answer: queuedAnswer,
-      run: async ({ id }) => sendTest(webhooks, await require(id)),
+      run: ({ id }) => keeper.test(id),
     }),
     adminEndpoint({
       method: 'GET',
@@ -123,11 +92,7 @@ export function webhookEndpoints({ webhooks, lowBalanceNano }: WebhookAdminParts
       summary: 'List what was sent to a webhook endpoint, and what is to be, newest first',
       query: z.strictObject(page),
       answer: pageOf(deliveryAnswer),
-      async run({ id, query: { limit, cursor } }) {
-        await require(id);
-        const deliveries = await webhooks.listDeliveries(id, cursor ?? null, limit);
-        return toPage(deliveries, limit, deliveryToWire, ({ noticeId }) => noticeId);
-      },
+      run: ({ id, query }) => keeper.listDeliveries(id, query),
     }),
     adminEndpoint({
       method: 'POST',
@@ -136,18 +101,14 @@ export function webhookEndpoints({ webhooks, lowBalanceNano }: WebhookAdminParts
       summary: 'Send a notice to a webhook endpoint once more',
       body: redelivery,
       answer: queuedAnswer,
-      run: async ({ id, body }) => redeliver(webhooks, await require(id), body.noticeId),
+      run: ({ id, body }) => keeper.redeliver(id, body.noticeId),
     }),
     adminEndpoint({
       method: 'GET',
       path: '/accounts/:id/low-balance',
       summary: 'Read below which balance an account is told of it',
       answer: lowBalanceAnswer,
-      async run({ id }) {
-        const found = await webhooks.findLowBalance(id);
-        if (found === null) throw notFound('account', id);
-        return lowBalanceToWire(id, found, lowBalanceNano());
-      },
+      run: ({ id }) => keeper.readLowBalance(id),
     }),
     adminEndpoint({
       method: 'PUT',
@@ -155,10 +116,7 @@ export function webhookEndpoints({ webhooks, lowBalanceNano }: WebhookAdminParts
       summary: 'Set below which balance an account is told of it; null: as configured',
       body: threshold,
       answer: lowBalanceAnswer,
-      async run({ id, body }) {
-        if (!(await webhooks.setLowBalance(id, body.thresholdYuan))) throw notFound('account', id);
-        return lowBalanceToWire(id, { lowBalanceNano: body.thresholdYuan }, lowBalanceNano());
-      },
+      run: ({ id, body }) => keeper.setLowBalance(id, body.thresholdYuan),
     }),
   ];
 }

@@ -1,18 +1,8 @@
 import { z } from 'zod';
-import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import { formatYuan } from '../../lib/yuan.ts';
-import {
-  type Delivery,
-  type InsertedEndpoint,
-  type LowBalance,
-  TESTS_A_MINUTE,
-  type WebhookEndpoint,
-} from '../../notices/endpoint-store.ts';
+import type { Delivery, LowBalance, WebhookEndpoint } from '../../notices/endpoint-store.ts';
 import { ACCOUNT_KINDS, NOTICE_KINDS, TEST_KIND } from '../../notices/notice.ts';
-import { TargetRefusedError } from '../../notices/target.ts';
-import { ACCOUNT_ENDPOINTS_MAX, OPERATOR_ENDPOINTS_MAX, type Webhooks } from '../../notices/webhooks.ts';
 import { at, count, yuan } from './answer-fields.ts';
-import { conflict, notFound, unprocessable } from './endpoint.ts';
 
 /** Webhook endpoints on the wire, as the admin API and the account API have them. */
 
@@ -108,56 +98,4 @@ export function lowBalanceToWire(
     thresholdYuan: lowBalanceNano === null ? null : formatYuan(lowBalanceNano),
     defaultThresholdYuan: defaultNano === null ? null : formatYuan(defaultNano),
   };
-}
-
-/** @throws GatewayError where none was made. */
-export function createdToWire(result: InsertedEndpoint, accountId: string | null): z.infer<typeof newWebhookAnswer> {
-  switch (result.outcome) {
-    case 'unknown_account':
-      throw notFound('account', accountId ?? '');
-    case 'key_conflict':
-      throw conflict('The Idempotency-Key was used for another endpoint.');
-    case 'too_many':
-      throw unprocessable(
-        `There are ${accountId === null ? OPERATOR_ENDPOINTS_MAX : ACCOUNT_ENDPOINTS_MAX} endpoints already; delete one.`,
-      );
-    default:
-      return { ...webhookToWire(result.endpoint), secret: result.secret };
-  }
-}
-
-/** Names the field where an address is refused. */
-export async function withTarget<Result>(work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof TargetRefusedError) throw invalidRequest(`url: ${error.message}`, 'url');
-    throw error;
-  }
-}
-
-/** Queues a test, or a delivery once more. @throws GatewayError where the endpoint gets nothing. */
-function requireActive(endpoint: WebhookEndpoint): WebhookEndpoint {
-  if (endpoint.status === 'active') return endpoint;
-  throw new GatewayError('conflict', { message: 'The endpoint is disabled; make it active first.' });
-}
-
-/** @throws GatewayError 429 where the endpoint has had too many tests. */
-export async function sendTest(webhooks: Webhooks, endpoint: WebhookEndpoint): Promise<z.infer<typeof queuedAnswer>> {
-  const noticeId = await webhooks.test(requireActive(endpoint));
-  if (noticeId !== null) return { noticeId };
-  throw new GatewayError('rateLimitExceeded', {
-    message: `An endpoint is sent ${TESTS_A_MINUTE} tests a minute at most. Try again later.`,
-    headers: { 'retry-after': '60' },
-  });
-}
-
-/** @throws GatewayError 404 where there was no such notice for the endpoint. */
-export async function redeliver(
-  webhooks: Webhooks,
-  endpoint: WebhookEndpoint,
-  noticeId: string,
-): Promise<z.infer<typeof queuedAnswer>> {
-  if (!(await webhooks.redeliver(requireActive(endpoint), noticeId))) throw notFound('notice', noticeId);
-  return { noticeId };
 }

@@ -1,0 +1,17 @@
+import type { CallOutcome } from '../src/accounting/ledger/call-outcome.ts';
+import { noUsage } from '../src/protocols/metering/usage-facts.ts';
+
+/** What is observed of the end of an ordinary streamed call. */
+export function sampleOutcome(own: Partial<CallOutcome>): CallOutcome {
+  return {
+    provider: 'vendor',
+    isStream: true,
+    status: 'succeeded',
+    errorCode: null,
+    firstByteMs: 420,
+    failedRoutes: [],
+    usage: { ...noUsage, inputTokens: 812, cachedInputTokens: 300, outputTokens: 96, source: 'observed' },
+    chargeNano: 4_123_456n,
+    ...own,
+  } as unknown as CallOutcome;
+}
