@@ -408,7 +408,7 @@ export const ROOMS: readonly Room[] = [
         files: ['db/errors.ts'],
       },
       {
-        files: ['db/columns.ts', 'db/database.ts', 'db/reads.ts'],
+        files: ['db/columns.ts', 'db/database.ts', 'db/name-search.ts', 'db/reads.ts'],
         only: ['accounting/**/*store.ts', 'people/**/*store.ts', 'notices/**/*store.ts', ...WIRING],
         mend: 'Put the SQL into the store of its domain.',
       },

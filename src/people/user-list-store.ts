@@ -1,5 +1,6 @@
 import type { Lane, Statement } from '../db/database.ts';
-import { type LookedThrough, lookThrough, type SliceTiming } from '../lib/slices.ts';
+import { createNameSearch } from '../db/name-search.ts';
+import type { LookedThrough, SliceTiming } from '../lib/slices.ts';
 import type { OperatorRole } from './actor.ts';
 import { foldSignInName } from './sign-in-name.ts';
 import type { User, UserMembership, UserStatus } from './user.ts';
@@ -38,22 +39,6 @@ const listOperators: Statement = {
 order by id desc limit $2::int`,
 };
 
-/** Plan: primary key, backwards. */
-const sliceUsers: Statement = {
-  name: 'users.slice',
-  text: `with part as materialized (
-  select id, name, email from users where id < coalesce($1::text, 'usr~') order by id desc limit $2::int
-),
-found as (
-  select id from part
-  where $4::text is null or strpos(lower(name), lower($4)) > 0 or strpos(lower(email), lower($4)) > 0 or id = $4
-  order by id desc limit $3::int
-)
-select f.id, last.id as last_id, last.rows_read
-from (select min(id) as id, count(*)::int as rows_read from part) last left join found f on true
-order by f.id desc`,
-};
-
 interface UserRow {
   id: string;
   email: string | null;
@@ -81,6 +66,8 @@ export interface UserList {
 }
 
 export function createUserList(database: Pick<Lane, 'query'>): UserList {
+  const findByName = createNameSearch(database, 'users');
+
   async function listIds(filter: UserFilter, beforeId: string | null, limit: number, timing: SliceTiming) {
     const { search, signInName, isOperator } = filter;
     if (signInName !== undefined || isOperator === true) {
@@ -91,19 +78,7 @@ export function createUserList(database: Pick<Lane, 'query'>): UserList {
       const items = rows.map(({ id }) => id);
       return { items, next: items.length === limit ? items.at(-1)! : null };
     }
-    const isExact = search === undefined;
-    return lookThrough<string>({ start: beforeId, limit, isExact }, timing, async (behind, rows, wanted) => {
-      const found = await database.query<{ id: string | null; last_id: string | null; rows_read: number }>(sliceUsers, [
-        behind,
-        rows,
-        wanted,
-        search ?? null,
-      ]);
-      const items = found.flatMap(({ id }) => (id === null ? [] : [id]));
-      const { last_id: lastId, rows_read: rowsRead } = found[0]!;
-      if (items.length === wanted) return { items, next: items.at(-1)! };
-      return { items, next: rowsRead < rows ? null : lastId };
-    });
+    return findByName(search, beforeId, limit, timing);
   }
 
   return {

@@ -1,0 +1,53 @@
+import { type LookedThrough, lookThrough, type SliceTiming } from '../lib/slices.ts';
+import type { Lane, Statement } from './database.ts';
+
+interface IdRow {
+  readonly id: string | null;
+  readonly last_id: string | null;
+  readonly rows_read: number;
+}
+
+/**
+ * Ids of rows, newest first, because ids sort by time: all of them, or those that have the text in their name or e-mail address, in
+ * any case, or as their id. It looks through the table a slice at a time, for as long as `timing` allows.
+ */
+export type NameSearch = (
+  text: string | undefined,
+  beforeId: string | null,
+  limit: number,
+  timing: SliceTiming,
+) => Promise<LookedThrough<string>>;
+
+/** A search of a table with the columns `id`, `name` and `email`. The table is named by the code, never by a request. */
+export function createNameSearch(database: Pick<Lane, 'query'>, table: string): NameSearch {
+  // Two statements, because no text comes behind every id in every collation.
+  const sliceFirst = sliceOf(table, 'slice-first', '$1::text is null');
+  const sliceNext = sliceOf(table, 'slice-next', 'id < $1::text');
+  return (text, beforeId, limit, timing) =>
+    lookThrough({ start: beforeId, limit, isExact: text === undefined }, timing, async (behind, rows, wanted) => {
+      const statement = behind === null ? sliceFirst : sliceNext;
+      const found = await database.query<IdRow>(statement, [behind, rows, wanted, text ?? null]);
+      const items = found.flatMap(({ id }) => (id === null ? [] : [id]));
+      const { last_id: lastId, rows_read: rowsRead } = found[0]!;
+      if (items.length === wanted) return { items, next: items.at(-1)! };
+      return { items, next: rowsRead < rows ? null : lastId };
+    });
+}
+
+/** Plan: primary key, backwards. */
+function sliceOf(table: string, name: string, isBefore: string): Statement {
+  return {
+    name: `${table}.${name}`,
+    text: `with part as materialized (
+  select id, name, email from ${table} where ${isBefore} order by id desc limit $2::int
+),
+found as (
+  select id from part
+  where $4::text is null or strpos(lower(name), lower($4)) > 0 or strpos(lower(email), lower($4)) > 0 or id = $4
+  order by id desc limit $3::int
+)
+select f.id, last.id as last_id, last.rows_read
+from (select min(id) as id, count(*)::int as rows_read from part) last left join found f on true
+order by f.id desc`,
+  };
+}
