@@ -83,6 +83,7 @@ export const ROOMS: readonly Room[] = [
           'api/admin/register.ts',
           'api/admin/voucher-wire.ts',
           'api/admin/users.ts',
+          'api/console/register.ts',
           'api/endpoints/aliases.ts',
           'api/endpoints/endpoint.ts',
           'api/endpoints/refusals.ts',

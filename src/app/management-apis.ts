@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { registerAccount } from '../api/account/register.ts';
 import { registerAdmin } from '../api/admin/register.ts';
+import { registerConsole } from '../api/console/register.ts';
 import type { Endpoint } from '../api/endpoints/endpoint.ts';
 import { createGuard, type Guard } from '../api/management/guard.ts';
 import { keyReader } from '../api/management/key-reader.ts';
@@ -41,7 +42,7 @@ export interface ManagementApis {
   readonly notices: Notices;
 }
 
-/** Wires the admin API, the account API and the addresses of people, and serves them with their description. */
+/** Wires the admin API, the account API and the addresses of people, and serves them with their description and the console. */
 export function serveManagementApis(parts: ManagementApiParts): ManagementApis {
   const { app, options, accounting, addresses, brake, changes, database, settings, clock, monotonicMs, ids } = parts;
   const notices = createNotices({ ...parts, databaseClock: accounting.databaseClock, options: options.notices ?? {} });
@@ -88,6 +89,7 @@ export function serveManagementApis(parts: ManagementApiParts): ManagementApis {
   const accountParts = createAccountParts(adminParts, people, monotonicMs);
   registerAccount(app, accountParts, guard, watch);
   registerPeople(app, people, guard, watch);
+  registerConsole(app);
   serveDocs(app, { publicTable: parts.publicTable, adminParts, accountParts, people });
   return { adminTokens, guard, notices };
 }

@@ -13,7 +13,7 @@ export type RequestKind =
   | 'admin'
   | 'account'
   | 'health'
-  | 'docs'
+  | 'page'
   | 'preflight'
   | 'unknown'
   | 'connection';

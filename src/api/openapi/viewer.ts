@@ -1,13 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import type { ServedFile } from '../served-file.ts';
 
-/** A file that is served. */
-export interface ServedFile {
-  readonly path: string;
-  readonly contentType: string;
-  readonly headers: Record<string, string>;
-  readonly read: () => Buffer;
-}
+type DocsFile = Omit<ServedFile, 'cacheControl'>;
 
 /**
  * The page may load and ask for what is here, and nothing else: no script in the page, nothing from elsewhere, no frame around it.
@@ -55,7 +50,7 @@ const START = `SwaggerUIBundle({
 `;
 
 /** The page and its files: all that is ever served of the viewer's package. */
-export const docsFiles: readonly ServedFile[] = [
+export const docsFiles: readonly DocsFile[] = [
   text('/docs', 'text/html; charset=utf-8', PAGE, {
     'content-security-policy': POLICY,
     'referrer-policy': 'no-referrer',
@@ -66,11 +61,11 @@ export const docsFiles: readonly ServedFile[] = [
   packaged('favicon-32x32.png', 'image/png'),
 ];
 
-function text(path: string, contentType: string, content: string, headers: Record<string, string> = {}): ServedFile {
+function text(path: string, contentType: string, content: string, headers: Record<string, string> = {}): DocsFile {
   return { path, contentType, headers, read: () => Buffer.from(content) };
 }
 
-function packaged(name: string, contentType: string): ServedFile {
+function packaged(name: string, contentType: string): DocsFile {
   const read = () => readFileSync(fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`)));
   return { path: `/docs/${name}`, contentType, headers: {}, read };
 }

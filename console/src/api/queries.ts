@@ -1,0 +1,123 @@
+import {
+  keepPreviousData,
+  type QueryKey,
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from '@tanstack/react-query';
+import { useRef } from 'react';
+import { useAccountChoice } from '../session/account-choice.ts';
+import { type AnswerOf, type AnyInput, ApiError, ask, type ChangeName, type InputOf, type ReadName } from './client.ts';
+
+/** How often what is live is read again while the page is seen. */
+export const LIVE_MS = 5000;
+
+export interface ReadOptions {
+  /** Read again every five seconds while the page is seen. */
+  readonly isLive?: boolean;
+  /** `false`: not read yet. */
+  readonly isWanted?: boolean;
+}
+
+/** What is read of a one-time link. */
+export const LINK_KEY = 'link';
+
+/** Reads something once, and again when a change was made or, where it is live, every five seconds. */
+export function useRead<Name extends ReadName>(name: Name, input: InputOf<Name>, options: ReadOptions = {}) {
+  const chosen = useChosenAccount()(name, input as AnyInput) as InputOf<Name>;
+  return useQuery({
+    queryKey: [name, chosen] satisfies QueryKey,
+    queryFn: ({ signal }) => ask(name, chosen, { signal }),
+    refetchInterval: options.isLive ? LIVE_MS : false,
+    enabled: options.isWanted ?? true,
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** The names of endpoints whose answer is a page of a list. */
+export type ListName = {
+  [Name in ReadName]: AnswerOf<Name> extends { data: readonly unknown[]; nextCursor: string | null } ? Name : never;
+}[ReadName];
+
+/** An item of a list. */
+export type ItemOf<Name extends ListName> = AnswerOf<Name>['data'][number];
+
+/** Reads a list page by page; a list that is live is read again from its first page on. */
+export function useList<Name extends ListName>(name: Name, input: InputOf<Name>, options: ReadOptions = {}) {
+  const chosen = useChosenAccount()(name, input as AnyInput);
+  const query = useInfiniteQuery({
+    queryKey: [name, 'list', chosen] satisfies QueryKey,
+    queryFn: ({ signal, pageParam }) => {
+      const page = { ...chosen, query: { ...chosen.query, cursor: pageParam } };
+      return ask(name, page as InputOf<Name>, { signal }) as Promise<{
+        data: readonly ItemOf<Name>[];
+        nextCursor: string | null;
+      }>;
+    },
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (last) => last.nextCursor ?? undefined,
+    refetchInterval: options.isLive ? LIVE_MS : false,
+    enabled: options.isWanted ?? true,
+    placeholderData: keepPreviousData,
+  });
+  return {
+    items: query.data?.pages.flatMap(({ data }) => data) ?? [],
+    isLoading: query.isPending,
+    isFetching: query.isFetching,
+    error: query.error,
+    hasMore: query.hasNextPage,
+    loadMore: () => void query.fetchNextPage(),
+    retry: () => void query.refetch(),
+  };
+}
+
+/**
+ * Makes a change. What was read is read again afterwards. The same change is sent with the same idempotency key until it
+ * succeeds or is refused, so that a second try after a lost answer changes nothing twice.
+ */
+export function useChange<Name extends ChangeName>(name: Name) {
+  const queries = useQueryClient();
+  const unanswered = useRef<{ readonly input: string; readonly idempotencyKey: string } | null>(null);
+  const choose = useChosenAccount();
+  return useMutation<AnswerOf<Name>, Error, InputOf<Name>>({
+    mutationFn: async (given) => {
+      const input = choose(name, given as AnyInput) as InputOf<Name>;
+      const text = JSON.stringify(input);
+      if (unanswered.current?.input !== text) unanswered.current = { input: text, idempotencyKey: randomKey() };
+      const { idempotencyKey } = unanswered.current;
+      try {
+        const answer = await ask(name, input, { idempotencyKey });
+        unanswered.current = null;
+        return answer;
+      } catch (error) {
+        if (!isOutcomeUnknown(error)) unanswered.current = null;
+        throw error;
+      }
+    },
+    // A one-time link is looked at once: looking at a used one would count as a guess.
+    onSettled: () => queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== LINK_KEY }),
+  });
+}
+
+/** Whether the change may have been made although no answer said so. */
+function isOutcomeUnknown(error: unknown): boolean {
+  return !(error instanceof ApiError) || error.status === 0 || error.status >= 500;
+}
+
+/** `crypto.randomUUID` exists on https and localhost only. */
+function randomKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** Adds the account that the person looks at to what is asked of the account API. */
+export function useChosenAccount() {
+  const { accountId } = useAccountChoice();
+  return (name: string, input: AnyInput): AnyInput => {
+    if (accountId === null || !/^\w+ \/account\/v1\//.test(name) || NOT_OF_AN_ACCOUNT.test(name)) return input;
+    return { ...input, query: { accountId, ...input.query } };
+  };
+}
+
+/** Addresses of people, which belong to no account. */
+const NOT_OF_AN_ACCOUNT = /\/(?:sessions?|password|user|links|oidc|identities)(?:\/|$)/;

@@ -1,0 +1,72 @@
+import type { AnchorHTMLAttributes, ReactNode } from 'react';
+import { useCallback, useMemo, useSyncExternalStore } from 'react';
+
+/**
+ * Where in the console somebody is: the part of the address behind the `#`, which reaches no server. It has a path and a query,
+ * as in `#/calls?keyId=key_1`, so that each view has an address that can be bookmarked and sent to somebody.
+ */
+export interface Place {
+  readonly path: string;
+  readonly query: { readonly [name: string]: string };
+}
+
+export function usePlace(): Place {
+  const hash = useSyncExternalStore(subscribe, () => window.location.hash);
+  return useMemo(() => placeOf(hash), [hash]);
+}
+
+export function placeOf(hash: string): Place {
+  const [path = '', search = ''] = hash.replace(/^#?\/?/, '').split(/\?(.*)/s);
+  return { path: `/${path.replace(/\/$/, '')}`, query: Object.fromEntries(new URLSearchParams(search)) };
+}
+
+/** The address of a place; parameters without a value are left out. */
+export function hashOf(path: string, query: { readonly [name: string]: string | undefined | null } = {}): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null && value !== '') search.set(name, value);
+  }
+  return search.size === 0 ? `#${path}` : `#${path}?${search}`;
+}
+
+/** Goes to a place; `isReplaced`: "back" does not return to where one was. */
+export function goTo(hash: string, isReplaced = false): void {
+  if (!isReplaced) window.location.hash = hash;
+  else {
+    window.history.replaceState(null, '', hash);
+    window.dispatchEvent(new HashChangeEvent('hashchange'));
+  }
+}
+
+/** The parameters of the place, and a function that changes some of them and stays on the page. */
+export function usePlaceQuery(): [
+  Place['query'],
+  (change: { readonly [name: string]: string | undefined | null }) => void,
+] {
+  const { path, query } = usePlace();
+  const change = useCallback(
+    (changed: { readonly [name: string]: string | undefined | null }) =>
+      goTo(hashOf(path, { ...query, ...changed }), true),
+    [path, query],
+  );
+  return [query, change];
+}
+
+type LinkProps = Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href'> & {
+  readonly to: string;
+  readonly children: ReactNode;
+};
+
+/** A link within the console. `to`: as `hashOf` writes it, or a path. */
+export function PlaceLink({ to, children, ...others }: LinkProps) {
+  return (
+    <a {...others} href={to.startsWith('#') ? to : `#${to}`}>
+      {children}
+    </a>
+  );
+}
+
+function subscribe(onChange: () => void): () => void {
+  window.addEventListener('hashchange', onChange);
+  return () => window.removeEventListener('hashchange', onChange);
+}

@@ -1,0 +1,310 @@
+import {
+  AlertIcon,
+  BookIcon,
+  BroadcastIcon,
+  CheckCircleIcon,
+  CodeIcon,
+  CreditCardIcon,
+  FileDirectoryIcon,
+  GearIcon,
+  GiftIcon,
+  GraphIcon,
+  HistoryIcon,
+  HomeIcon,
+  type Icon,
+  KeyIcon,
+  ListUnorderedIcon,
+  OrganizationIcon,
+  PeopleIcon,
+  PersonIcon,
+  RocketIcon,
+  SearchIcon,
+  ServerIcon,
+  TagIcon,
+  WebhookIcon,
+} from '@primer/octicons-react';
+import { type FunctionComponent, type LazyExoticComponent, lazy } from 'react';
+import type { Language } from '../text/language.tsx';
+
+/** Who is shown a page: everybody in an account, its owners, operators and auditors, everybody. */
+export type PageFor = 'member' | 'owner' | 'operator' | 'anyone';
+
+export interface ConsolePage {
+  /** Behind the `#`; with `:id` where the page shows one thing. */
+  readonly path: string;
+  readonly title: Readonly<Record<Language, string>>;
+  readonly for: PageFor;
+  /** `null`: not in the menu. */
+  readonly icon: Icon | null;
+  readonly Page: LazyExoticComponent<FunctionComponent<PageProps>>;
+}
+
+export interface PageProps {
+  /** What stands in the address at `:id`; empty where the page has none. */
+  readonly id: string;
+}
+
+/** A page that is loaded when it is first wanted: the component of that name in what is loaded. */
+function page<Name extends string>(
+  path: string,
+  pageFor: PageFor,
+  icon: Icon | null,
+  title: Readonly<Record<Language, string>>,
+  name: Name,
+  load: () => Promise<Record<Name, FunctionComponent<PageProps>>>,
+): ConsolePage {
+  const Page = lazy(
+    async (): Promise<{ default: FunctionComponent<PageProps> }> => ({ default: (await load())[name] }),
+  );
+  return { path, title, for: pageFor, icon, Page };
+}
+
+/** All pages, in the order of the menu. */
+export const PAGES: readonly ConsolePage[] = [
+  page(
+    '/',
+    'member',
+    HomeIcon,
+    { en: 'Overview', zh: '概览' },
+    'OverviewPage',
+    () => import('../account/overview/overview-page.tsx'),
+  ),
+  page(
+    '/quickstart',
+    'member',
+    RocketIcon,
+    { en: 'Quickstart', zh: '快速开始' },
+    'QuickstartPage',
+    () => import('../account/quickstart/quickstart-page.tsx'),
+  ),
+  page(
+    '/keys',
+    'member',
+    KeyIcon,
+    { en: 'API keys', zh: 'API 密钥' },
+    'KeysPage',
+    () => import('../account/keys/keys-page.tsx'),
+  ),
+  page(
+    '/usage',
+    'member',
+    GraphIcon,
+    { en: 'Usage', zh: '用量' },
+    'UsagePage',
+    () => import('../account/usage/usage-page.tsx'),
+  ),
+  page(
+    '/calls',
+    'member',
+    ListUnorderedIcon,
+    { en: 'Calls', zh: '调用记录' },
+    'CallsPage',
+    () => import('../account/calls/calls-page.tsx'),
+  ),
+  page(
+    '/calls/:id',
+    'member',
+    null,
+    { en: 'Call', zh: '调用详情' },
+    'CallPage',
+    () => import('../account/calls/call-page.tsx'),
+  ),
+  page(
+    '/ledger',
+    'owner',
+    BookIcon,
+    { en: 'Ledger and statements', zh: '账本与对账单' },
+    'LedgerPage',
+    () => import('../account/ledger/ledger-page.tsx'),
+  ),
+  page(
+    '/plan',
+    'member',
+    CreditCardIcon,
+    { en: 'Coding Plan', zh: '编码套餐' },
+    'PlanPage',
+    () => import('../account/plan/plan-page.tsx'),
+  ),
+  page(
+    '/vouchers',
+    'member',
+    GiftIcon,
+    { en: 'Vouchers', zh: '兑换码' },
+    'RedeemPage',
+    () => import('../account/vouchers/redeem-page.tsx'),
+  ),
+  page(
+    '/models',
+    'member',
+    TagIcon,
+    { en: 'Models and prices', zh: '模型与价格' },
+    'ModelsPage',
+    () => import('../account/models/models-page.tsx'),
+  ),
+  page(
+    '/members',
+    'owner',
+    PeopleIcon,
+    { en: 'Members', zh: '成员' },
+    'MembersPage',
+    () => import('../account/members/members-page.tsx'),
+  ),
+  page(
+    '/webhooks',
+    'owner',
+    WebhookIcon,
+    { en: 'Webhooks', zh: 'Webhook 通知' },
+    'WebhooksPage',
+    () => import('../account/webhooks/webhooks-page.tsx'),
+  ),
+  page(
+    '/settings',
+    'owner',
+    GearIcon,
+    { en: 'Account settings', zh: '账户设置' },
+    'AccountSettingsPage',
+    () => import('../account/settings/settings-page.tsx'),
+  ),
+  page(
+    '/profile',
+    'anyone',
+    null,
+    { en: 'Your profile', zh: '个人资料' },
+    'ProfilePage',
+    () => import('../session/profile-page.tsx'),
+  ),
+
+  page(
+    '/operator',
+    'operator',
+    BroadcastIcon,
+    { en: 'Live', zh: '实时' },
+    'LivePage',
+    () => import('../operator/live/live-page.tsx'),
+  ),
+  page(
+    '/operator/accounts',
+    'operator',
+    OrganizationIcon,
+    { en: 'Accounts', zh: '账户' },
+    'AccountsPage',
+    () => import('../operator/accounts/accounts-page.tsx'),
+  ),
+  page(
+    '/operator/accounts/:id',
+    'operator',
+    null,
+    { en: 'Account', zh: '账户详情' },
+    'AccountPage',
+    () => import('../operator/account/account-page.tsx'),
+  ),
+  page(
+    '/operator/find',
+    'operator',
+    SearchIcon,
+    { en: 'Find a key or request', zh: '查找密钥或请求' },
+    'FindPage',
+    () => import('../operator/find/find-page.tsx'),
+  ),
+  page(
+    '/operator/calls',
+    'operator',
+    ListUnorderedIcon,
+    { en: 'All calls', zh: '全部调用' },
+    'AllCallsPage',
+    () => import('../operator/calls/all-calls-page.tsx'),
+  ),
+  page(
+    '/operator/calls/:id',
+    'operator',
+    null,
+    { en: 'Call', zh: '调用详情' },
+    'OperatorCallPage',
+    () => import('../operator/calls/operator-call-page.tsx'),
+  ),
+  page(
+    '/operator/unresolved',
+    'operator',
+    AlertIcon,
+    { en: 'Unresolved calls', zh: '待核实调用' },
+    'UnresolvedPage',
+    () => import('../operator/unresolved/unresolved-page.tsx'),
+  ),
+  page(
+    '/operator/routes',
+    'operator',
+    ServerIcon,
+    { en: 'Providers and routes', zh: '供应商与路由' },
+    'RoutesPage',
+    () => import('../operator/routes/routes-page.tsx'),
+  ),
+  page(
+    '/operator/usage',
+    'operator',
+    GraphIcon,
+    { en: 'Usage and margin', zh: '用量与毛利' },
+    'OperatorUsagePage',
+    () => import('../operator/usage/operator-usage-page.tsx'),
+  ),
+  page(
+    '/operator/vouchers',
+    'operator',
+    GiftIcon,
+    { en: 'Vouchers', zh: '兑换码批次' },
+    'VoucherBatchesPage',
+    () => import('../operator/vouchers/voucher-batches-page.tsx'),
+  ),
+  page(
+    '/operator/users',
+    'operator',
+    PersonIcon,
+    { en: 'Users and tokens', zh: '用户与令牌' },
+    'UsersPage',
+    () => import('../operator/users/users-page.tsx'),
+  ),
+  page(
+    '/operator/plans',
+    'operator',
+    FileDirectoryIcon,
+    { en: 'Plans', zh: '套餐' },
+    'PlansPage',
+    () => import('../operator/plans/plans-page.tsx'),
+  ),
+  page(
+    '/operator/config',
+    'operator',
+    CodeIcon,
+    { en: 'Configuration', zh: '配置' },
+    'ConfigPage',
+    () => import('../operator/config/config-page.tsx'),
+  ),
+  page(
+    '/operator/audit',
+    'operator',
+    CheckCircleIcon,
+    { en: 'Audit', zh: '审计' },
+    'AuditPage',
+    () => import('../operator/audit/audit-page.tsx'),
+  ),
+  page(
+    '/operator/changes',
+    'operator',
+    HistoryIcon,
+    { en: 'Change log', zh: '变更日志' },
+    'ChangesPage',
+    () => import('../operator/changes/changes-page.tsx'),
+  ),
+];
+
+/** The page at a path, with what stands at its `:id`. */
+export function findPage(path: string): { readonly page: ConsolePage; readonly id: string } | null {
+  for (const candidate of PAGES) {
+    const [before, after] = candidate.path.split('/:id');
+    if (after === undefined && candidate.path === path) return { page: candidate, id: '' };
+    const rest = after === undefined || !path.startsWith(`${before}/`) ? null : path.slice(before!.length + 1);
+    if (rest !== null && rest !== '' && !rest.includes('/') && !PAGES.some((each) => each.path === path)) {
+      return { page: candidate, id: decodeURIComponent(rest) };
+    }
+  }
+  return null;
+}

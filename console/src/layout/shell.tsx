@@ -1,0 +1,180 @@
+import { ActionIcon, AppShell, Burger, Group, Menu, NavLink, ScrollArea, Select, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { PersonIcon } from '@primer/octicons-react';
+import { type ReactNode, useEffect } from 'react';
+import { useAccountChoice } from '../session/account-choice.ts';
+import { useSession } from '../session/session.tsx';
+import { defineTexts, useLanguage, useTexts } from '../text/language.tsx';
+import { goTo, usePlace } from './location.tsx';
+import { type ConsolePage, PAGES } from './pages.ts';
+import { LanguageMenu, Logo, ThemeButton } from './preferences.tsx';
+
+const texts = defineTexts(
+  {
+    skip: 'Skip to the content',
+    menu: 'Menu',
+    account: 'Account',
+    chooseAccount: 'Account that is shown',
+    operator: 'Operator',
+    auditor: 'Auditor',
+    you: 'You',
+    profile: 'Your profile',
+    docs: 'API documentation',
+    signOut: 'Sign out',
+  },
+  {
+    skip: '跳到内容',
+    menu: '菜单',
+    account: '账户',
+    chooseAccount: '当前账户',
+    operator: '管理员',
+    auditor: '审计员',
+    you: '我',
+    profile: '个人资料',
+    docs: 'API 文档',
+    signOut: '退出登录',
+  },
+);
+
+/** The frame of all pages: who and where one is, and the menu. */
+export function Shell({ current, children }: { readonly current: ConsolePage | null; readonly children: ReactNode }) {
+  const text = useTexts(texts);
+  const { path } = usePlace();
+  const [isOpen, { toggle, close }] = useDisclosure(false);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes where one has gone elsewhere
+  useEffect(close, [path, close]);
+  return (
+    <AppShell
+      header={{ height: 56 }}
+      navbar={{ width: 232, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
+      padding={{ base: 'sm', sm: 'lg' }}
+    >
+      <button type="button" className="skip" onClick={() => document.getElementById('content')?.focus()}>
+        {text.skip}
+      </button>
+      <AppShell.Header>
+        <Group h="100%" px="md" justify="space-between" wrap="nowrap">
+          <Group gap="sm" wrap="nowrap">
+            <Burger
+              opened={isOpen}
+              onClick={toggle}
+              hiddenFrom="sm"
+              size="sm"
+              aria-label={text.menu}
+              aria-expanded={isOpen}
+            />
+            <Logo />
+          </Group>
+          <Group gap={4} wrap="nowrap">
+            <LanguageMenu />
+            <ThemeButton />
+            <PersonMenu />
+          </Group>
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar aria-label={text.menu}>
+        <AppShell.Section grow component={ScrollArea} p="xs">
+          <AccountMenu current={current} />
+          <OperatorMenu current={current} />
+        </AppShell.Section>
+      </AppShell.Navbar>
+      <AppShell.Main id="content" tabIndex={-1}>
+        {children}
+      </AppShell.Main>
+    </AppShell>
+  );
+}
+
+function PersonMenu() {
+  const text = useTexts(texts);
+  const { user, signOut } = useSession();
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <ActionIcon variant="subtle" color="gray" size="lg" aria-label={text.you}>
+          <PersonIcon />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>{user.name}</Menu.Label>
+        <Menu.Item onClick={() => goTo('#/profile')}>{text.profile}</Menu.Item>
+        <Menu.Item component="a" href="/docs" target="_blank" rel="noreferrer">
+          {text.docs}
+        </Menu.Item>
+        <Menu.Divider />
+        <Menu.Item onClick={() => void signOut()}>{text.signOut}</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+function AccountMenu({ current }: { readonly current: ConsolePage | null }) {
+  const text = useTexts(texts);
+  const { memberships } = useSession();
+  const { accountId, role, choose } = useAccountChoice();
+  if (accountId === null) return null;
+  const pages = PAGES.filter((page) => page.for === 'member' || (page.for === 'owner' && role === 'owner'));
+  return (
+    <>
+      {memberships.length > 1 ? (
+        <Select
+          aria-label={text.chooseAccount}
+          data={memberships.map((membership) => ({ value: membership.accountId, label: membership.accountName }))}
+          value={accountId}
+          onChange={(chosen) => chosen !== null && choose(chosen)}
+          allowDeselect={false}
+          searchable={memberships.length > 8}
+          mb="xs"
+        />
+      ) : (
+        <MenuHeading>{memberships[0]?.accountName ?? text.account}</MenuHeading>
+      )}
+      <PageLinks pages={pages} current={current} />
+    </>
+  );
+}
+
+function OperatorMenu({ current }: { readonly current: ConsolePage | null }) {
+  const text = useTexts(texts);
+  const { operatorRole } = useSession();
+  if (operatorRole === null) return null;
+  return (
+    <>
+      <MenuHeading>{operatorRole === 'operator' ? text.operator : text.auditor}</MenuHeading>
+      <PageLinks pages={PAGES.filter((page) => page.for === 'operator')} current={current} />
+    </>
+  );
+}
+
+function MenuHeading({ children }: { readonly children: ReactNode }) {
+  return (
+    <Text size="xs" fw={700} c="dimmed" px="sm" pt="sm" pb={4} truncate>
+      {children}
+    </Text>
+  );
+}
+
+function PageLinks({
+  pages,
+  current,
+}: {
+  readonly pages: readonly ConsolePage[];
+  readonly current: ConsolePage | null;
+}) {
+  const { language } = useLanguage();
+  return pages
+    .filter(({ icon }) => icon !== null)
+    .map(({ path, title, icon: Icon }) => {
+      const isCurrent = current !== null && (current.path === path || current.path === `${path}/:id`);
+      return (
+        <NavLink
+          key={path}
+          href={`#${path}`}
+          label={title[language]}
+          leftSection={Icon === null ? null : <Icon />}
+          active={isCurrent}
+          aria-current={isCurrent ? 'page' : undefined}
+        />
+      );
+    });
+}

@@ -1,0 +1,5 @@
+import { Page } from '../../parts/page.tsx';
+
+export function OperatorCallPage() {
+  return <Page title="…">{null}</Page>;
+}

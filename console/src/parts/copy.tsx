@@ -1,0 +1,56 @@
+import { ActionIcon, Alert, Box, Code, CopyButton, Group, Tooltip } from '@mantine/core';
+import { CheckIcon, CopyIcon } from '@primer/octicons-react';
+import { useTexts } from '../text/language.tsx';
+import { commonTexts } from './texts.ts';
+
+/** Copies a text. Without a right to the clipboard, as on plain http, it says so, and the text can be selected. */
+export function CopyIconButton({ value, label }: { readonly value: string; readonly label?: string }) {
+  const text = useTexts(commonTexts);
+  if (navigator.clipboard === undefined) return null;
+  return (
+    <CopyButton value={value}>
+      {({ copied, copy }) => (
+        <Tooltip label={copied ? text.copied : (label ?? text.copy)}>
+          <ActionIcon variant="subtle" color={copied ? 'teal' : 'gray'} onClick={copy} aria-label={label ?? text.copy}>
+            {copied ? <CheckIcon /> : <CopyIcon />}
+          </ActionIcon>
+        </Tooltip>
+      )}
+    </CopyButton>
+  );
+}
+
+/** A short text to copy, such as an id. */
+export function CopyText({ value }: { readonly value: string }) {
+  return (
+    <Group gap={4} wrap="nowrap" display="inline-flex">
+      <Code style={{ overflowWrap: 'anywhere' }}>{value}</Code>
+      <CopyIconButton value={value} />
+    </Group>
+  );
+}
+
+/** Lines to paste elsewhere: commands, settings. */
+export function CodeBlock({ code, label }: { readonly code: string; readonly label: string }) {
+  return (
+    <Box pos="relative">
+      <Code block role="region" aria-label={label} tabIndex={0} style={{ overflowX: 'auto', paddingRight: 48 }}>
+        {code}
+      </Code>
+      <Box pos="absolute" top={6} right={6}>
+        <CopyIconButton value={code} label={label} />
+      </Box>
+    </Box>
+  );
+}
+
+/** A secret that is shown now and never again. */
+export function SecretOnce({ secret, hint }: { readonly secret: string; readonly hint: string }) {
+  const text = useTexts(commonTexts);
+  return (
+    <Alert color="teal" title={hint}>
+      <CopyText value={secret} />
+      {navigator.clipboard === undefined && <div>{text.cannotCopy}</div>}
+    </Alert>
+  );
+}

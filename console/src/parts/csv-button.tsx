@@ -1,0 +1,47 @@
+import { Button } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { DownloadIcon } from '@primer/octicons-react';
+import { useState } from 'react';
+import { type AnyInput, askForCsv, type InputOf, type ReadName } from '../api/client.ts';
+import { useChosenAccount } from '../api/queries.ts';
+import { useTexts } from '../text/language.tsx';
+import { commonTexts } from './texts.ts';
+
+interface CsvButtonProps<Name extends ReadName> {
+  readonly endpoint: Name;
+  readonly input: InputOf<Name>;
+  readonly fileName: string;
+}
+
+/** Saves what a page shows as CSV, as the gateway writes it. */
+export function CsvButton<Name extends ReadName>({ endpoint, input, fileName }: CsvButtonProps<Name>) {
+  const text = useTexts(commonTexts);
+  const choose = useChosenAccount();
+  const [isBusy, setIsBusy] = useState(false);
+  const download = async (): Promise<void> => {
+    setIsBusy(true);
+    try {
+      const csv = await askForCsv(endpoint, choose(endpoint, input as AnyInput) as InputOf<Name>);
+      saveFile(fileName, csv, 'text/csv');
+    } catch (error) {
+      notifications.show({ color: 'red', title: text.failed, message: (error as Error).message });
+    } finally {
+      setIsBusy(false);
+    }
+  };
+  return (
+    <Button variant="default" leftSection={<DownloadIcon />} loading={isBusy} onClick={() => void download()}>
+      {text.download}
+    </Button>
+  );
+}
+
+/** Hands a text to the browser as a file to save. */
+export function saveFile(fileName: string, content: string, type: string): void {
+  const url = URL.createObjectURL(new Blob([content], { type }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = fileName;
+  link.click();
+  URL.revokeObjectURL(url);
+}

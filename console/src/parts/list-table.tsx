@@ -1,0 +1,114 @@
+import { Button, Card, Group, Stack, Table, Text } from '@mantine/core';
+import { useMediaQuery } from '@mantine/hooks';
+import type { ReactNode } from 'react';
+import { useTexts } from '../text/language.tsx';
+import { EmptyState, ErrorNotice, Loading } from './notices.tsx';
+import { commonTexts } from './texts.ts';
+
+export interface Column<Item> {
+  readonly header: string;
+  readonly cell: (item: Item) => ReactNode;
+  /** Figures stand at the right. */
+  readonly isFigure?: boolean;
+}
+
+interface DataTableProps<Item> {
+  /** What the table is about, for screen readers. */
+  readonly label: string;
+  readonly items: readonly Item[];
+  readonly columns: readonly Column<Item>[];
+  readonly idOf: (item: Item) => string;
+}
+
+/** A table; on a phone a card for each item. */
+export function DataTable<Item>({ label, items, columns, idOf }: DataTableProps<Item>) {
+  const isNarrow = useMediaQuery('(max-width: 48em)', undefined, { getInitialValueInEffect: false });
+  if (isNarrow) {
+    return (
+      <Stack gap="xs" role="list" aria-label={label}>
+        {items.map((item) => (
+          <Card key={idOf(item)} withBorder padding="sm" role="listitem">
+            {columns.map(({ header, cell }) => (
+              <Group key={header} justify="space-between" gap="xs" wrap="nowrap" align="flex-start" py={2}>
+                <Text size="sm" c="dimmed" style={{ flexShrink: 0 }}>
+                  {header}
+                </Text>
+                <Text size="sm" component="div" ta="right" style={{ overflowWrap: 'anywhere' }}>
+                  {cell(item)}
+                </Text>
+              </Group>
+            ))}
+          </Card>
+        ))}
+      </Stack>
+    );
+  }
+  return (
+    // What scrolls has to be reached by the keyboard.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls
+    <section style={{ overflowX: 'auto' }} aria-label={label} tabIndex={0}>
+      <Table highlightOnHover verticalSpacing="xs">
+        <Table.Thead>
+          <Table.Tr>
+            {columns.map(({ header, isFigure }) => (
+              <Table.Th key={header} ta={isFigure ? 'right' : 'left'} style={{ whiteSpace: 'nowrap' }}>
+                {header}
+              </Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {items.map((item) => (
+            <Table.Tr key={idOf(item)}>
+              {columns.map(({ header, cell, isFigure }) => (
+                <Table.Td key={header} ta={isFigure ? 'right' : 'left'} className={isFigure ? 'figure' : undefined}>
+                  {cell(item)}
+                </Table.Td>
+              ))}
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </section>
+  );
+}
+
+/** A list as `useList` reads it. */
+export interface ReadList<Item> {
+  readonly items: readonly Item[];
+  readonly isLoading: boolean;
+  readonly isFetching: boolean;
+  readonly error: Error | null;
+  readonly hasMore: boolean;
+  loadMore(): void;
+  retry(): void;
+}
+
+interface ListTableProps<Item> extends Omit<DataTableProps<Item>, 'items'> {
+  readonly list: ReadList<Item>;
+  /** What stands here while there is nothing. */
+  readonly empty?: ReactNode;
+}
+
+/** A list that is read page by page, with its states: being read, empty, not to be read. */
+export function ListTable<Item>({ list, empty, ...table }: ListTableProps<Item>) {
+  const text = useTexts(commonTexts);
+  if (list.isLoading) return <Loading />;
+  return (
+    <Stack gap="sm">
+      <ErrorNotice error={list.error} onRetry={list.retry} />
+      {list.items.length > 0 ? (
+        <DataTable {...table} items={list.items} />
+      ) : (
+        list.error === null && !list.hasMore && (empty ?? <EmptyState />)
+      )}
+      {list.hasMore && (
+        <Group justify="center">
+          <Button variant="default" onClick={list.loadMore} loading={list.isFetching}>
+            {text.loadMore}
+          </Button>
+        </Group>
+      )}
+    </Stack>
+  );
+}

@@ -1,0 +1,68 @@
+import { Alert, Button, Group, Loader, Stack, Text } from '@mantine/core';
+import { AlertIcon } from '@primer/octicons-react';
+import type { ReactNode } from 'react';
+import { ApiError } from '../api/client.ts';
+import { useTexts } from '../text/language.tsx';
+import { commonTexts } from './texts.ts';
+
+interface ErrorNoticeProps {
+  readonly error: Error | null;
+  readonly onRetry?: () => void;
+}
+
+/** Says what went wrong, and by which request id the operator finds it. Nothing where nothing did. */
+export function ErrorNotice({ error, onRetry }: ErrorNoticeProps) {
+  const text = useTexts(commonTexts);
+  if (error === null) return null;
+  const isUnreachable = error instanceof ApiError && error.status === 0;
+  const requestId = error instanceof ApiError ? error.requestId : null;
+  return (
+    <Alert color="red" icon={<AlertIcon />} title={isUnreachable ? undefined : text.failed} role="alert">
+      <Text size="sm">{isUnreachable ? text.unreachable : error.message}</Text>
+      {requestId !== null && (
+        <Text size="xs" c="dimmed">
+          {text.requestId(requestId)}
+        </Text>
+      )}
+      {onRetry !== undefined && (
+        <Button mt="xs" size="xs" variant="light" color="red" onClick={onRetry}>
+          {text.retry}
+        </Button>
+      )}
+    </Alert>
+  );
+}
+
+interface EmptyStateProps {
+  readonly title?: string;
+  /** What to do, so that something is here. */
+  readonly hint?: ReactNode;
+  readonly action?: ReactNode;
+}
+
+export function EmptyState({ title, hint, action }: EmptyStateProps) {
+  const text = useTexts(commonTexts);
+  return (
+    <Stack align="center" gap={4} py="xl" ta="center">
+      <Text fw={600}>{title ?? text.nothing}</Text>
+      {hint !== undefined && (
+        <Text c="dimmed" size="sm" maw={480}>
+          {hint}
+        </Text>
+      )}
+      {action !== undefined && <Group mt="sm">{action}</Group>}
+    </Stack>
+  );
+}
+
+export function Loading() {
+  const text = useTexts(commonTexts);
+  return (
+    <Group justify="center" py="xl" role="status">
+      <Loader size="sm" />
+      <Text c="dimmed" size="sm">
+        {text.loading}
+      </Text>
+    </Group>
+  );
+}

@@ -1,0 +1,70 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { createContext, type ReactNode, useContext, useMemo, useState } from 'react';
+import { ApiError, ask } from '../api/client.ts';
+import type { WhoAmI } from '../api/types.ts';
+import { AccountChoiceContext } from './account-choice.ts';
+
+/** Who has signed in. `useSession` may be used on all pages but those of signing in. */
+export interface SessionState extends WhoAmI {
+  signOut(): Promise<void>;
+}
+
+const Context = createContext<SessionState | null>(null);
+const STORED_AS = 'faregate.account';
+
+export const SESSION_KEY = ['session'] as const;
+
+/** Reads who has signed in: `null` where nobody has. */
+export function useWhoAmI() {
+  return useQuery({
+    queryKey: SESSION_KEY,
+    queryFn: async (): Promise<WhoAmI | null> => {
+      try {
+        return await ask('GET /account/v1/session', {});
+      } catch (error) {
+        if (error instanceof ApiError && error.status === 401) return null;
+        throw error;
+      }
+    },
+    staleTime: 60_000,
+  });
+}
+
+/** Gives the pages below who has signed in, and the account that is looked at. */
+export function SessionProvider({ whoAmI, children }: { readonly whoAmI: WhoAmI; readonly children: ReactNode }) {
+  const queries = useQueryClient();
+  const [wanted, setWanted] = useState(() => localStorage.getItem(STORED_AS));
+  const session = useMemo<SessionState>(
+    () => ({
+      ...whoAmI,
+      async signOut() {
+        await ask('DELETE /account/v1/session', {});
+        // Nothing of what was read may be shown to whoever signs in next.
+        queries.clear();
+      },
+    }),
+    [whoAmI, queries],
+  );
+  const choice = useMemo(() => {
+    const membership = whoAmI.memberships.find(({ accountId }) => accountId === wanted) ?? whoAmI.memberships[0];
+    return {
+      accountId: membership?.accountId ?? null,
+      role: membership?.role ?? null,
+      choose(accountId: string) {
+        localStorage.setItem(STORED_AS, accountId);
+        setWanted(accountId);
+      },
+    };
+  }, [whoAmI, wanted]);
+  return (
+    <Context value={session}>
+      <AccountChoiceContext value={choice}>{children}</AccountChoiceContext>
+    </Context>
+  );
+}
+
+export function useSession(): SessionState {
+  const session = useContext(Context);
+  if (session === null) throw new Error('This page is shown to people who have signed in.');
+  return session;
+}
