@@ -4,7 +4,9 @@ import { closeSync, constants, existsSync, mkdtempSync, openSync, readFileSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import fc from 'fast-check';
 import { until } from '../../test/support/until.ts';
+import { escapeJson } from '../lib/plain-text.ts';
 import { LogStream } from './log-stream.ts';
 import { loggerTo } from './logger.ts';
 
@@ -48,6 +50,19 @@ describe('the log of a gateway', () => {
     logger.error({ err: new Error('Broken.') }, 'a fault');
     const [, json] = readFileSync(path, 'utf8').split('\n');
     assert.equal(JSON.parse(json!).err.message, 'Broken.');
+  });
+
+  it('escapes what a terminal obeys, in lines of any length and alphabet', async () => {
+    const path = newPath();
+    const stream = new LogStream({ destination: path, format: 'json', waitingBytesMax: Number.POSITIVE_INFINITY });
+    const name = fc.oneof(
+      fc.string({ unit: fc.constantFrom('a', 'é', '\u007f', '\u202e', '🙂') }),
+      fc.tuple(fc.constantFrom('a', '\u007f', '\u202e'), fc.nat(70_000)).map(([unit, length]) => unit.repeat(length)),
+    );
+    const lines = fc.sample(fc.record({ name }), 200).map((details) => `${JSON.stringify(details)}\n`);
+    for (const line of lines) stream.write(line);
+    assert.equal(await stream.close(60_000), true);
+    assert.equal(readFileSync(path, 'utf8'), lines.map(escapeJson).join(''));
   });
 
   it('shows the stack of a fault beneath its line', () => {

@@ -1,15 +1,16 @@
-import { openSync, writeSync } from 'node:fs';
-import { pino } from 'pino';
+import { openSync } from 'node:fs';
 import { escapeJson } from '../lib/plain-text.ts';
+import { BackgroundWriter } from './background-writer.ts';
 import { prettyLine } from './pretty-line.ts';
 
 export type LogFormat = 'json' | 'pretty';
 
-/** Lines are written together once they have so many characters, or have waited so long: each write is work for another thread. */
-const WRITTEN_LENGTH_MIN = 32 * 1024;
+/** Lines are written together once they fill a chunk, or have waited so long: each write is work for another thread. */
 const WRITTEN_AFTER_MS = 200;
 /** The most that waits for standard error. Beyond it lines are dropped, and counted. */
 const WAITING_BYTES_MAX = 4 * 1024 * 1024;
+/** How long a process that ends waits for a destination that takes nothing. */
+const LAST_WRITE_MS = 1_000;
 const WARNING = 40;
 
 export interface LogStreamOptions {
@@ -30,18 +31,13 @@ export class LogStream {
   /** The level of the line that comes next; pino sets it. */
   lastLevel = 0;
   format: LogFormat;
-  readonly #fd: number;
-  readonly #destination: ReturnType<typeof pino.destination>;
+  readonly #writer: BackgroundWriter;
   readonly #isSync: boolean;
   readonly #waitingBytesMax: number;
-  /** Lines that the destination was not given yet: with each piece of text it measures again what waits there. */
-  #gathered = '';
-  /** What is gathered, and what the destination has not written. */
-  #waitingBytes = 0;
   #timer: NodeJS.Timeout | null = null;
   #droppedLines = 0;
   #isOpen = true;
-  #isReaderGone = false;
+  #onSettled: (() => void) | null = null;
 
   constructor({ destination, format, isSync = false, waitingBytesMax = WAITING_BYTES_MAX }: LogStreamOptions) {
     // Tells pino to say the level of each line.
@@ -49,22 +45,15 @@ export class LogStream {
     this.format = format;
     this.#isSync = isSync;
     this.#waitingBytesMax = waitingBytesMax;
-    this.#fd = typeof destination === 'string' ? openSync(destination, 'a') : destination;
-    this.#destination = pino.destination({ dest: this.#fd, sync: isSync });
-    this.#destination.once('close', () => {
-      this.#isOpen = false;
-      process.off('exit', this.#writeRest);
+    this.#writer = new BackgroundWriter(typeof destination === 'string' ? openSync(destination, 'a') : destination, {
+      onIdle: () => {
+        this.#sayWhatWasDropped();
+        if (this.#writer.waitingBytes === 0) this.#onSettled?.();
+      },
+      // Nobody is left who could be told. What could not be written is tried again with what comes next.
+      onError: () => this.#onSettled?.(),
     });
-    // Without a listener an error would end the process. What could not be written is tried again with what comes next.
-    this.#destination.on('error', (error: NodeJS.ErrnoException) => {
-      this.#isReaderGone ||= error.code === 'EPIPE';
-    });
-    if (isSync) return;
-    this.#destination.on('write', (bytes: number) => {
-      this.#waitingBytes -= bytes;
-    });
-    this.#destination.on('drain', () => this.#sayWhatWasDropped());
-    process.on('exit', this.#writeRest);
+    if (!isSync) process.on('exit', this.#writeRest);
   }
 
   /** How many lines were dropped that the log does not say yet. */
@@ -74,15 +63,9 @@ export class LogStream {
 
   write(line: string): void {
     if (!this.#isOpen) return;
-    const text = this.#shown(line);
-    if (this.#isSync) {
-      this.#destination.write(text);
-      return;
-    }
-    const bytes = Buffer.byteLength(text);
-    if (this.#waitingBytes + bytes > this.#waitingBytesMax) this.#droppedLines++;
-    else this.#gather(text, bytes);
-    if (this.lastLevel >= WARNING || this.#gathered.length >= WRITTEN_LENGTH_MIN) this.#flush();
+    if (!this.#append(line)) this.#droppedLines++;
+    if (this.#isSync) this.#writeAtOnce();
+    else if (this.lastLevel >= WARNING) this.#flush();
     else this.#timer ??= setTimeout(() => this.#flush(), WRITTEN_AFTER_MS).unref();
   }
 
@@ -91,34 +74,52 @@ export class LogStream {
    * never end, and keeps the process.
    */
   close(withinMs: number): Promise<boolean> {
-    if (!this.#isOpen || this.#isReaderGone) return Promise.resolve(true);
-    this.#flush();
+    if (!this.#isOpen) return Promise.resolve(true);
+    this.#isOpen = false;
     return new Promise((resolve) => {
       const end = (isDone: boolean): void => {
         clearTimeout(timer);
+        process.off('exit', this.#writeRest);
+        this.#onSettled = null;
+        this.#writer.close();
         resolve(isDone);
-        this.#isOpen = false;
-        this.#destination.destroy();
       };
       const timer = setTimeout(() => end(false), withinMs);
-      this.#destination.once('close', () => end(true)).once('error', () => end(true));
-      this.#destination.end();
+      this.#onSettled = () => end(true);
+      this.#flush();
+      if (this.#writer.waitingBytes === 0) end(true);
     });
   }
 
-  #gather(text: string, bytes = Buffer.byteLength(text)): void {
-    this.#gathered += text;
-    this.#waitingBytes += bytes;
+  /** With false the line is dropped. */
+  #append(line: string): boolean {
+    if (this.format === 'json') {
+      if (!this.#fits(line.length)) return false;
+      // Of ASCII, JSON leaves nothing but DEL to escape.
+      if (!line.includes('\u007f') && this.#writer.appendAscii(line)) return true;
+    }
+    const text = this.#shown(line);
+    if (!this.#fits(Buffer.byteLength(text))) return false;
+    this.#writer.append(text);
+    return true;
   }
 
-  /** Gives the destination what is gathered; without any, it tries again to write what failed. */
+  #fits(bytes: number): boolean {
+    return this.#writer.waitingBytes + bytes <= this.#waitingBytesMax;
+  }
+
   #flush(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    if (!this.#isOpen || this.#waitingBytes === 0) return;
-    const text = this.#gathered;
-    this.#gathered = '';
-    this.#destination.write(text);
+    this.#writer.flush();
+  }
+
+  #writeAtOnce(): void {
+    try {
+      this.#writer.writeNow(Number.POSITIVE_INFINITY);
+    } catch {
+      // Nobody is left who could be told.
+    }
   }
 
   #shown(line: string): string {
@@ -129,15 +130,14 @@ export class LogStream {
     if (this.#droppedLines === 0) return;
     const line = { level: WARNING, time: new Date().toISOString(), lines: this.#droppedLines, msg: DROPPED };
     this.#droppedLines = 0;
-    this.#gather(this.#shown(`${JSON.stringify(line)}\n`));
+    this.#writer.append(this.#shown(`${JSON.stringify(line)}\n`));
     this.#flush();
   }
 
   /** The process ends without `close`, as by a fault that nobody caught. */
   readonly #writeRest = (): void => {
     try {
-      this.#destination.flushSync();
-      writeSync(this.#fd, this.#gathered);
+      this.#writer.writeNow(LAST_WRITE_MS);
     } catch {
       // Nobody is left who could be told.
     }
