@@ -1,4 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
+import { withoutBrowser } from '../test/support/browser.ts';
 import { runConformance, runGrouped, runTests } from './run-tests.ts';
 
 /**
@@ -71,6 +72,7 @@ const NOT_COUNTED = [
 /** Tests that a quick run leaves out: long loops over what shorter tests show once, and commands for what has tests of its own. */
 const FULL_ONLY = [
   'test/chaos/**',
+  'test/console/pages/**',
   'test/cli/transfer.test.ts',
   'test/docs/moving.test.ts',
   'test/docs/operations.test.ts',
@@ -102,6 +104,7 @@ async function runQuickly(options: readonly string[]): Promise<number> {
 }
 
 async function runEverything(options: readonly string[]): Promise<number> {
+  if (withoutBrowser !== false) console.log(`The tests of pages are skipped: ${withoutBrowser}\n`);
   const exceptions = matching(NOT_COUNTED);
   const counted = matching(COUNTED).filter((file) => !exceptions.includes(file));
   const notCounted = all.filter((file) => !counted.includes(file));

@@ -1,7 +1,7 @@
 import '@mantine/core/styles.css';
 import '@mantine/notifications/styles.css';
 import './main.css';
-import { createTheme, MantineProvider } from '@mantine/core';
+import { type CSSVariablesResolver, createTheme, MantineProvider } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
@@ -13,11 +13,23 @@ import { LanguageProvider } from './text/language.tsx';
 
 const theme = createTheme({
   primaryColor: 'cyan',
-  primaryShade: { light: 8, dark: 7 },
+  // White on it can be read: 5.6 to 1.
+  primaryShade: 9,
   defaultRadius: 'md',
   respectReducedMotion: true,
   fontFamily:
     'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "PingFang SC", "Microsoft YaHei", "Noto Sans SC", sans-serif',
+});
+
+/** Words that matter less can still be read: 4.5 to 1 at least, on cards and on coloured grounds too. */
+const legibleColors: CSSVariablesResolver = ({ colors }) => ({
+  variables: {},
+  light: {
+    '--mantine-color-dimmed': colors.gray[7],
+    '--mantine-color-placeholder': colors.gray[7],
+    '--mantine-color-error': colors.red[9],
+  },
+  dark: { '--mantine-color-dimmed': colors.dark[1], '--mantine-color-placeholder': colors.dark[2] },
 });
 
 // The policy of the page lets in the styles that have this nonce, and no others.
@@ -44,7 +56,12 @@ const queries = new QueryClient({
 
 createRoot(document.getElementById('root')!).render(
   <StrictMode>
-    <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => styleNonce}>
+    <MantineProvider
+      theme={theme}
+      cssVariablesResolver={legibleColors}
+      defaultColorScheme="auto"
+      getStyleNonce={() => styleNonce}
+    >
       <LanguageProvider>
         <QueryClientProvider client={queries}>
           <Notifications position="top-right" />

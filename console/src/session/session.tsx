@@ -39,8 +39,9 @@ export function SessionProvider({ whoAmI, children }: { readonly whoAmI: WhoAmI;
       ...whoAmI,
       async signOut() {
         await ask('DELETE /account/v1/session', {});
+        queries.setQueryData(SESSION_KEY, null);
         // Nothing of what was read may be shown to whoever signs in next.
-        queries.clear();
+        queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_KEY[0] });
       },
     }),
     [whoAmI, queries],

@@ -1,5 +1,5 @@
 import { Page } from '../../parts/page.tsx';
 
 export function KeysPage() {
-  return <Page title="…">{null}</Page>;
+  return <Page title="API keys">{null}</Page>;
 }

@@ -1,5 +1,5 @@
 import { Page } from '../../parts/page.tsx';
 
 export function OverviewPage() {
-  return <Page title="…">{null}</Page>;
+  return <Page title="Overview">{null}</Page>;
 }

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { openBrowser, openConsole, withoutBrowser } from '../../support/browser.ts';
+import { startGateway, type TestGateway } from '../../support/gateway.ts';
+import { createPerson, type TestPerson } from '../../support/people.ts';
+
+describe('the entrance of the console', { skip: withoutBrowser }, () => {
+  let server: TestGateway;
+  let browser: Browser;
+  let owner: TestPerson;
+  let accountId: string;
+
+  before(async () => {
+    server = await startGateway();
+    browser = await openBrowser();
+    accountId = (await server.createAccount()).id;
+    owner = await createPerson(server, { name: 'Ada', memberships: [{ accountId, role: 'owner' }] });
+  });
+  after(async () => {
+    await browser?.close();
+    await server?.stop();
+  });
+
+  it('signs a person in with a password, and leads to the page that was asked for', async () => {
+    const console = await openConsole(browser, server, { at: '#/keys' });
+    const { page } = console;
+    await page.getByLabel('E-mail address or name').fill(owner.email);
+    await page.getByLabel(/^Password/).fill('not the password');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('alert').waitFor();
+    await console.assertAccessible();
+    await page.getByLabel(/^Password/).fill(owner.password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
+    assert.equal(new URL(page.url()).hash, '#/keys');
+    await console.close();
+  });
+
+  it('signs a person out, and shows nothing that was read before', async () => {
+    const person = await createPerson(server, { memberships: [{ accountId, role: 'owner' }] });
+    const console = await openConsole(browser, server, { person });
+    const { page } = console;
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+    await page.getByRole('button', { name: 'You' }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await page.reload();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await console.close();
+  });
+
+  it('sets a password by a first link, and takes the token out of the address', async () => {
+    const made = await server.admin('POST', '/users', { name: 'Grace', memberships: [{ accountId, role: 'member' }] });
+    const link = new URL(made.body.link);
+    const console = await openConsole(browser, server, { at: link.hash });
+    const { page } = console;
+    await page.getByText('Grace, choose a password').waitFor();
+    assert.equal(new URL(page.url()).hash, '#/welcome');
+    await console.assertAccessible();
+    await page.getByLabel('New password').fill('a password of Grace');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+    await console.close();
+    const again = await openConsole(browser, server, { at: link.hash });
+    await again.page.getByText('This link does not work').waitFor();
+    await again.close();
+  });
+
+  it('a session that was ended elsewhere leads to the sign-in', async () => {
+    const person = await createPerson(server, { memberships: [{ accountId, role: 'owner' }] });
+    const console = await openConsole(browser, server, { person });
+    await console.page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+    await server.admin('DELETE', `/users/${person.id}/sessions`);
+    await console.go('#/keys');
+    await console.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await console.close();
+  });
+
+  it('speaks the language of the browser, or the one that was chosen, and keeps it', async () => {
+    const console = await openConsole(browser, server, { person: owner, language: 'zh', theme: 'dark' });
+    const { page } = console;
+    await page.getByRole('link', { name: '概览' }).waitFor();
+    assert.equal(await page.evaluate('document.documentElement.lang'), 'zh-CN');
+    await page.getByRole('button', { name: '语言' }).click();
+    await page.getByRole('menuitem', { name: 'English' }).click();
+    await page.getByRole('link', { name: 'Overview' }).waitFor();
+    await page.reload();
+    await page.getByRole('link', { name: 'Overview' }).waitFor();
+    await console.close();
+  });
+
+  it('shows a page to those only who may open it', async () => {
+    const member = await createPerson(server, { memberships: [{ accountId, role: 'member' }] });
+    const console = await openConsole(browser, server, { person: member, at: '#/ledger' });
+    await console.page.getByText('There is no such page').waitFor();
+    await console.go('#/operator/accounts');
+    await console.page.getByText('There is no such page').waitFor();
+    assert.equal(await console.page.getByRole('link', { name: 'Ledger and statements' }).count(), 0);
+    await console.close();
+  });
+});

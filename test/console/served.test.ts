@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { request } from 'undici';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+
+/** What the first page needs, compressed, in bytes. */
+const FIRST_LOAD_MAX = 300 * 1024;
+
+describe('the files of the console', () => {
+  let server: TestGateway;
+  let html: string;
+  let policy: string;
+
+  before(async () => {
+    server = await startGateway();
+    const response = await fetch(`${server.url}/console`);
+    html = await response.text();
+    assert.equal(response.status, 200, html);
+    policy = response.headers.get('content-security-policy') ?? '';
+  });
+  after(() => server?.stop());
+
+  const addresses = () => [...html.matchAll(/(?:src|href)="(\/console\/[^"]+)"/g)].map(([, address]) => address!);
+
+  it('the page has no script or style of its own, and a policy that lets nothing in from elsewhere', () => {
+    assert.doesNotMatch(html, /<script(?![^>]*\ssrc="\/console\/)|<style|\sstyle=|\son\w+=|https?:\/\//);
+    assert.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self' 'nonce-[\w+/=]{24}'; /);
+    assert.doesNotMatch(policy, /unsafe|https?:|\*/);
+    assert.match(policy, /frame-ancestors 'none'/);
+  });
+
+  it('each load has its own nonce', async () => {
+    const nonce = /name="style-nonce" content="([^"]+)"/.exec(html)?.[1];
+    assert.ok(nonce !== undefined && policy.includes(`'nonce-${nonce}'`));
+    assert.ok(!(await (await fetch(`${server.url}/console`)).text()).includes(nonce));
+  });
+
+  it('the first load is below 300 KB compressed', async () => {
+    const sizes = await Promise.all(addresses().map(async (address) => (await read(address, 'br')).bytes.length));
+    const total = sizes.reduce((sum, size) => sum + size, html.length);
+    assert.ok(total < FIRST_LOAD_MAX, `${total} bytes`);
+  });
+
+  it('files come in the encoding that the client takes, and say how long they may be kept', async () => {
+    const address = addresses().find((each) => each.endsWith('.js'))!;
+    const [plain, brotli, gzip] = await Promise.all([
+      read(address, 'identity'),
+      read(address, 'gzip, br'),
+      read(address, 'gzip'),
+    ]);
+    assert.equal(plain.headers['content-encoding'], undefined);
+    assert.deepEqual([brotli.headers['content-encoding'], gzip.headers['content-encoding']], ['br', 'gzip']);
+    assert.ok(brotliDecompressSync(brotli.bytes).equals(plain.bytes) && gunzipSync(gzip.bytes).equals(plain.bytes));
+    assert.equal(plain.headers['cache-control'], 'public, max-age=31536000, immutable');
+    assert.equal((await read(address, 'br;q=0')).headers['content-encoding'], undefined);
+    const known = await request(server.url + address, { headers: { 'if-none-match': String(plain.headers.etag) } });
+    assert.equal(known.statusCode, 304);
+    await known.body.dump();
+  });
+
+  it('nothing else of the directory is served', async () => {
+    for (const path of [
+      '/console/index.html',
+      '/console/assets/',
+      '/console/../package.json',
+      '/console/assets/%2e%2e/index.html',
+    ]) {
+      const { statusCode, body } = await request(server.url + path);
+      await body.dump();
+      assert.equal(statusCode, 404, path);
+    }
+  });
+
+  async function read(address: string, encoding: string) {
+    const { statusCode, headers, body } = await request(server.url + address, {
+      headers: { 'accept-encoding': encoding },
+    });
+    assert.equal(statusCode, 200, address);
+    return { headers, bytes: Buffer.from(await body.arrayBuffer()) };
+  }
+});

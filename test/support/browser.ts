@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { delimiter, join } from 'node:path';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { chromium } from 'playwright-core';
+import type { TestGateway } from './gateway.ts';
+import type { PersonHeaders } from './people.ts';
+
+/**
+ * The pages of the console in the system's Chromium. Tests that need it stand in `test/console/pages`, which only full runs have; they
+ * take `skip: withoutBrowser`.
+ */
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** Where the system's Chromium is; `null` where none is installed. */
+export function findChromium(): string | null {
+  const given = process.env.FAREGATE_TEST_CHROMIUM;
+  if (given !== undefined && given !== '') return given;
+  const directories = (process.env.PATH ?? '').split(delimiter);
+  const paths = NAMES.flatMap((name) => directories.map((directory) => join(directory, name)));
+  return paths.find((path) => existsSync(path)) ?? null;
+}
+
+/** Why tests with a browser are left out; `false` where they run. */
+export const withoutBrowser =
+  findChromium() === null ? 'no Chromium here: install one, or name it in FAREGATE_TEST_CHROMIUM' : false;
+
+export async function openBrowser(): Promise<Browser> {
+  requireFreshBuild();
+  const executablePath = findChromium();
+  assert.ok(executablePath !== null);
+  // Chromium has no sandbox as root, which containers often are; it loads pages of this machine only.
+  const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
+  return chromium.launch({ executablePath, args });
+}
+
+/** A test of what was built before the last change would prove nothing. */
+function requireFreshBuild(): void {
+  const built = 'console/dist/index.html';
+  const sources = globSync('console/{index.html,vite.config.ts,public/*,src/**/*}').map((path) => statSync(path));
+  const newestMs = Math.max(...sources.filter((each) => each.isFile()).map(({ mtimeMs }) => mtimeMs));
+  assert.ok(
+    existsSync(built) && statSync(built).mtimeMs >= newestMs,
+    'The console is not built, or has changed. Run: npm run build',
+  );
+}
+
+export interface ConsoleOptions {
+  /** Whose session the browser has; nobody's where it is absent. */
+  readonly person?: { readonly headers: PersonHeaders };
+  /** Where to begin, such as `#/keys`. */
+  readonly at?: string;
+  readonly language?: 'en' | 'zh';
+  readonly theme?: 'light' | 'dark';
+  /** 390: a phone. */
+  readonly widthPx?: number;
+}
+
+/** A page of the console as somebody sees it. */
+export interface OpenConsole {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** Goes to another place of the console, such as `#/keys`. */
+  go(place: string): Promise<void>;
+  /** Fails where axe finds something serious, or the page is wider than the window. */
+  assertAccessible(): Promise<void>;
+  /** Closes the page, and fails where it broke its policy or threw. */
+  close(): Promise<void>;
+}
+
+/** Opens the console as a person, in a browser without a past. */
+export async function openConsole(
+  browser: Browser,
+  { url }: Pick<TestGateway, 'url'>,
+  { person, at = '', language = 'en', theme = 'light', widthPx = 1280 }: ConsoleOptions = {},
+): Promise<OpenConsole> {
+  const context = await browser.newContext({
+    viewport: { width: widthPx, height: 900 },
+    locale: language === 'zh' ? 'zh-CN' : 'en-GB',
+    timezoneId: 'Asia/Shanghai',
+    colorScheme: theme,
+    reducedMotion: 'reduce',
+  });
+  if (person !== undefined) {
+    const [name = '', value = ''] = person.headers.cookie.split(/=(.*)/s);
+    await context.addCookies([{ name, value, url, httpOnly: true, sameSite: 'Lax' }]);
+  }
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  const problems: string[] = [];
+  page.on('pageerror', (error) => problems.push(String(error)));
+  page.on('console', (message) => {
+    // An answer that is an error is written to the console of the browser, too; pages show it themselves.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      problems.push(message.text());
+  });
+  await page.goto(`${url}/console${at}`);
+
+  return {
+    page,
+    context,
+    async go(place) {
+      await page.evaluate(`window.location.hash = ${JSON.stringify(place)}`);
+    },
+    async assertAccessible() {
+      await page.locator('main h1').waitFor();
+      await page.evaluate(AXE);
+      const { violations } = await page.evaluate<AxeResult>('axe.run()');
+      const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+      const found = serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join('\n  ')}`);
+      assert.deepEqual(found, []);
+      const overhangPx = await page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth');
+      assert.ok(overhangPx <= 0, `the page is ${overhangPx} px wider than the window`);
+    },
+    async close() {
+      await context.close();
+      assert.deepEqual(problems, []);
+    },
+  };
+}
+
+interface AxeResult {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly impact: string;
+    readonly nodes: readonly { readonly html: string }[];
+  }[];
+}
