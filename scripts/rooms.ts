@@ -421,6 +421,7 @@ export const ROOMS: readonly Room[] = [
       {
         files: [
           'db/data-dir.ts',
+          'db/demo-mark.ts',
           'db/identity.ts',
           'db/migrate.ts',
           'db/network-file-system.ts',

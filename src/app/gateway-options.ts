@@ -7,6 +7,7 @@ import type { RequestWorkersOptions } from '../calls/request-workers.ts';
 import type { ConfigLoads } from '../config/loads.ts';
 import type { Config } from '../config/schema.ts';
 import type { Database } from '../db/database.ts';
+import type { ServedAs } from '../db/demo-mark.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { FillRandom } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -24,6 +25,8 @@ export interface GatewayOptions {
   readonly adminTokens: readonly string[];
   /** The one of them that the command line of this machine has, and that alone may export the database. */
   readonly localToken?: string;
+  /** Whether it is the demo that serves; by default it is not. */
+  readonly servedAs?: ServedAs;
   readonly clock?: Clock;
   /** For tests: in place of the database's clock, by which limits, claims and the billing day are decided. */
   readonly testDatabaseClock?: Clock | undefined;

@@ -14,6 +14,7 @@ import { createRequestWorkers } from '../calls/request-workers.ts';
 import { UnpricedUses } from '../calls/unpriced-uses.ts';
 import { ConfigLoads } from '../config/loads.ts';
 import type { Config } from '../config/schema.ts';
+import { checkDemoMark, setDemoMark } from '../db/demo-mark.ts';
 import { migrate } from '../db/migrate.ts';
 import { makePrivateDirectory } from '../db/private-directory.ts';
 import { BodyBudgets } from '../http/body-budgets.ts';
@@ -81,6 +82,7 @@ export interface Gateway {
  * earlier processes (`startup.ts`).
  *
  * @throws where an admin token is too short, or the database cannot be migrated or recovered.
+ * @throws DemoMarkError where the database is the demo's and the gateway is not, or the reverse.
  */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, database, logger, clock = systemClock, testDatabaseClock, disk = nodeDisk } = options;
@@ -106,7 +108,11 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 
   // Opening an embedded database has made the directory private.
   if (database.engine !== 'embedded') makePrivateDirectory(config.database.dataDir, logger);
+  const { servedAs = { isDemo: false, demoAccountId: null } } = options;
+  // Before it is changed for this version, and again because another node may have decided meanwhile.
+  await checkDemoMark(database, servedAs);
   await migrate(database, { onWaiting: (message) => logger.warn({}, message), stopped: options.stopped });
+  await setDemoMark(database, servedAs);
   const bodyBudgets = new BodyBudgets({ memoryBytes: 0, diskBytes: 0 });
   const settings = new SettingsInForce(config);
   const updateBodyBudgets = () =>

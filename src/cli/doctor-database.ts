@@ -1,10 +1,12 @@
 import type { Config } from '../config/schema.ts';
 import { DataDirInUseError, NoDatabaseError, readDataDirOwner } from '../db/data-dir.ts';
 import type { Database } from '../db/database.ts';
+import { checkDemoMark, DemoMarkError, type ServedAs } from '../db/demo-mark.ts';
 import { migrationState } from '../db/migrate.ts';
 import { describeDatabase } from '../db/open.ts';
 import { readServerFacts, type ServerFacts } from '../db/server-facts.ts';
 import { silentLogger } from '../lib/logger.ts';
+import { readDemoAccount } from './demo/demo-account.ts';
 import { errorText, type Finding, failed, ok, warning } from './doctor-finding.ts';
 import { openOwnDatabase } from './own-database.ts';
 
@@ -13,7 +15,7 @@ import { openOwnDatabase } from './own-database.ts';
 const SERVER_MAJOR_MIN = 15;
 const CLOCK_DIFFERENCE_MAX_MS = 2_000;
 
-export async function checkDatabase(location: Config['database']): Promise<Finding[]> {
+export async function checkDatabase(location: Config['database'], isDemo: boolean): Promise<Finding[]> {
   const name = await describeDatabase(location);
   const isEmbedded = location.url === '';
   const owner = isEmbedded ? ownerOf(location.dataDir) : null;
@@ -28,7 +30,8 @@ export async function checkDatabase(location: Config['database']): Promise<Findi
     return [failed('database', detail, isInUse ? 'Wait for that process, or stop it.' : UNREACHED)];
   }
   try {
-    return await lookAt(database, name, isEmbedded);
+    const demoAccountId = readDemoAccount(location.dataDir)?.accountId ?? null;
+    return [...(await lookAt(database, name, isEmbedded)), ...(await checkMark(database, { isDemo, demoAccountId }))];
   } catch (error) {
     return [failed('database', `${name}: ${errorText(error)}`, UNREACHED)];
   } finally {
@@ -69,6 +72,17 @@ async function checkSchema(database: Database): Promise<Finding> {
   if (missing === 0) return ok('schema', `all ${states.length} steps are applied`);
   const detail = `${missing} of ${states.length} steps are not applied`;
   return warning('schema', detail, 'The gateway applies them at its start; or run: faregate db migrate');
+}
+
+/** Says nothing where the gateway would serve the database. */
+async function checkMark(database: Database, served: ServedAs): Promise<Finding[]> {
+  try {
+    await checkDemoMark(database, served);
+    return [];
+  } catch (error) {
+    if (!(error instanceof DemoMarkError)) throw error;
+    return [failed('demo', error.reason, error.advice)];
+  }
 }
 
 function checkSafety({ unsafeSettings }: ServerFacts): Finding {

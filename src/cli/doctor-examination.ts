@@ -36,7 +36,7 @@ export async function examine(source: ConfigSource, load: (file: string) => Conf
     ...(files === null ? [] : [files]),
     await checkAddress(server),
     ...(metricsAddress === null ? [] : [metricsAddress]),
-    ...(await checkDatabase(database)),
+    ...(await checkDatabase(database, source.isDemo)),
     // The demo's provider is started with the gateway.
     ...(source.isDemo ? [] : await checkProviders(providers)),
   ];

@@ -3,6 +3,7 @@ import { TransferError } from '../accounting/transfer/format.ts';
 import { AdminClientError } from '../api/admin/client.ts';
 import { ConfigError } from '../config/load.ts';
 import { DataDirInUseError, NoDatabaseError, NoLockError } from '../db/data-dir.ts';
+import { DemoMarkError } from '../db/demo-mark.ts';
 import { StatementError } from '../db/errors.ts';
 import { LocksHeldError, NodesRunningError, SchemaError } from '../db/migrate.ts';
 import { OpenDataDirError } from '../db/private-directory.ts';
@@ -50,7 +51,10 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
       'A metered gateway in front of model providers. Without a configuration file, "faregate serve" runs a demo.',
     )
     .option('-c, --config <file>', 'the configuration (default: $FAREGATE_CONFIG, ./faregate.yaml, or the demo)')
-    .option('--data-dir <directory>', 'where the embedded database lives (default: $FAREGATE_DATA_DIR or ./data)')
+    .option(
+      '--data-dir <directory>',
+      'where the embedded database lives (default: $FAREGATE_DATA_DIR or ./data; ./data/demo for the demo)',
+    )
     .option('--gateway <address>', 'ask the gateway there, with $FAREGATE_ADMIN_TOKEN, instead of the database')
     .option('--json', 'print JSON instead of text, errors too')
     .version(programVersion(), '-V, --version', 'print the version')
@@ -148,6 +152,7 @@ const FORESEEN = [
   NoDatabaseError,
   NoLockError,
   OpenDataDirError,
+  DemoMarkError,
   NodesRunningError,
   LocksHeldError,
   SchemaError,

@@ -10,7 +10,8 @@ import { programVersion } from '../lib/version.ts';
 import { isAdminToken } from '../people/admin-token.ts';
 import { CliError, type CliProcess, type GlobalFlags } from './command.ts';
 import { renderDemoBanner } from './demo/banner.ts';
-import { type DemoAccount, ensureDemoAccount } from './demo/demo-account.ts';
+import { type DemoAccount, ensureDemoAccount, readDemoAccount } from './demo/demo-account.ts';
+import { describeEarlierDemo } from './demo/earlier-demo.ts';
 import { type Simulator, startSimulator } from './demo/start-simulator.ts';
 import { demoEnvironment, findConfigSource, readAdminToken } from './environment.ts';
 import { createServerLog } from './logger.ts';
@@ -52,6 +53,9 @@ export async function serveGateway(
     log.setFormat(config.log.format);
     const configLoads = new ConfigLoads(source.file, source.overrides, systemClock);
     const isEmbedded = config.database.url === '';
+    const isUsualDemo = source.isDemo && isEmbedded && source.overrides.dataDir === undefined;
+    const earlierDemo = isUsualDemo ? describeEarlierDemo(config.database.dataDir) : null;
+    if (earlierDemo !== null) logger.warn({}, earlierDemo);
     const database = await openOrCreateOwnDatabase(
       config.database,
       logger,
@@ -71,6 +75,7 @@ export async function serveGateway(
         adminTokens,
         localToken,
         configLoads,
+        servedAs: { isDemo: source.isDemo, demoAccountId: readDemoAccount(config.database.dataDir)?.accountId ?? null },
         stopped: signals.begun,
       });
     } catch (error) {

@@ -2,6 +2,7 @@ import { type AdminClient, remoteAdminClient } from '../api/admin/client.ts';
 import { ConfigError, type Environment } from '../config/load.ts';
 import { ConfigLoads } from '../config/loads.ts';
 import type { Config } from '../config/schema.ts';
+import { NoDatabaseError } from '../db/data-dir.ts';
 import { describeDatabase } from '../db/open.ts';
 import { systemClock } from '../lib/clock.ts';
 import { escapeText } from '../lib/plain-text.ts';
@@ -42,12 +43,20 @@ export async function withAdmin<Result>(
     if (use === 'reads') writeError(`database: that of the gateway on ${serving.url}\n`);
     return work(askGateway(serving));
   }
+  const { file, isDemo, overrides } = findConfigSource(flags, environment);
+  const isUsualPlace = isDemo && overrides.dataDir === undefined;
   const name = await describeDatabase(config.database);
   const printDatabase = (database: string): void => {
     if (use === 'reads') writeError(`database: ${escapeText(database)}\n`);
   };
   const logger = createLogger({ ...environment, LOG_LEVEL: environment.LOG_LEVEL ?? 'error' });
-  const books = await openBooks(config.database, logger, (message) => writeError(`${escapeText(message)}\n`));
+  const books = await openBooks(config.database, logger, (message) => writeError(`${escapeText(message)}\n`)).catch(
+    (error: unknown) => {
+      throw error instanceof NoDatabaseError && isUsualPlace
+        ? new CliError(`${error.message}\n${NO_CONFIGURATION}`)
+        : error;
+    },
+  );
   if ('gateway' in books) {
     const { url, adminToken } = books.gateway;
     printDatabase(`${name}, through the gateway on ${url}`);
@@ -56,7 +65,6 @@ export async function withAdmin<Result>(
   const { database } = books;
   try {
     const { createLocalAdmin } = await import('../app/local-admin.ts');
-    const { file, overrides } = findConfigSource(flags, environment);
     const loads = new ConfigLoads(file, overrides, systemClock);
     const admin = createLocalAdmin(config, database, logger, loads, localUserName());
     printDatabase(name);
@@ -69,6 +77,9 @@ export async function withAdmin<Result>(
     await database.close();
   }
 }
+
+const NO_CONFIGURATION =
+  'No configuration is named and there is no ./faregate.yaml, so this is where the demo would be: --config names yours.';
 
 export function askGateway({ url, adminToken }: ServingGateway): AdminClient {
   return remoteAdminClient(url, adminToken, localUserName());

@@ -1,6 +1,7 @@
 import type { Database, Query, SnapshotReader, Statement } from '../../db/database.ts';
 import { type BatchRange, type CutAccount, readCut } from './export-cut-store.ts';
 import { type BatchTables, type ExportedRow, openBatchTables, type RunQuery } from './export-slices-store.ts';
+import type { ExportHead } from './format.ts';
 import { EXPORTED_TABLES, type ExportedTable } from './tables.ts';
 
 /**
@@ -31,7 +32,7 @@ const SIZES: Readonly<Record<Database['engine'], ExportSizes>> = {
 /** Rows of tables that do not belong to accounts. */
 const SLICE_ROWS = 250;
 
-const selectIdentity: Statement = { name: 'export.select-identity', text: 'select id from database_identity' };
+const selectIdentity: Statement = { name: 'export.select-identity', text: 'select id, is_demo from database_identity' };
 
 const countAccounts: Statement = { name: 'export.count-accounts', text: 'select count(*)::int as n from accounts' };
 
@@ -143,7 +144,7 @@ export interface ExportStore {
 }
 
 export interface ExportReader {
-  readIdentity(): Promise<string>;
+  readIdentity(): Promise<Pick<ExportHead, 'identity' | 'isDemo'>>;
   readColumns(): Promise<Record<ExportedTable, string[]>>;
   countAccounts(): Promise<number>;
   /** All accounts, in the order of their ids. */
@@ -194,8 +195,8 @@ function createReader(reader: SnapshotReader, sizes: ExportSizes): ExportReader 
 
   return {
     async readIdentity() {
-      const [row] = await query<{ id: string }>(selectIdentity, []);
-      return row!.id;
+      const [row] = await query<{ id: string; is_demo: boolean | null }>(selectIdentity, []);
+      return { identity: row!.id, isDemo: row!.is_demo };
     },
     async readColumns() {
       const rows = await query<{ table_name: string; column_name: string }>(listColumns, []);

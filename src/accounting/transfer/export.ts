@@ -30,7 +30,7 @@ export async function* exportDatabase({ store, schema, clock }: ExportParts): As
     const head: ExportHead = {
       format: FORMAT,
       schema,
-      identity: await reader.readIdentity(),
+      ...(await reader.readIdentity()),
       exportedAt: new Date(clock.nowMs()).toISOString(),
       accounts: await reader.countAccounts(),
       tables: await reader.readColumns(),

@@ -20,6 +20,8 @@ export interface ExportHead {
   readonly schema: number;
   /** Of the database; an import takes it over, so that journals of its nodes still belong to it. */
   readonly identity: string;
+  /** Whether its balances are those of the demo; `null` where no gateway has served it. */
+  readonly isDemo: boolean | null;
   readonly exportedAt: string;
   readonly accounts: number;
   /** The columns of each table that follows. */

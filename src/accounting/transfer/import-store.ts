@@ -60,7 +60,12 @@ const sumUsageAnew: Statement = {
   text: `update usage_backfill set last_call_id = '', is_done = false`,
 };
 
-const setIdentity: Statement = { name: 'import.set-identity', text: 'update database_identity set id = $1::text' };
+const setIdentity: Statement = {
+  name: 'import.set-identity',
+  text: 'update database_identity set id = $1::text, is_demo = $2::boolean',
+};
+
+const selectMark: Statement = { name: 'import.select-mark', text: 'select is_demo from database_identity' };
 
 /** What accounts have now. Plans: primary keys. */
 const sumAccounts: Statement = {
@@ -100,7 +105,9 @@ export interface ImportWriter {
   /** Tables that have rows. */
   filledTables(): Promise<string[]>;
   columnsOf(table: ExportedTable): Promise<string[]>;
-  setIdentity(id: string): Promise<void>;
+  /** Whether the database is the demo's; `null` where no gateway has served it. */
+  isDemo(): Promise<boolean | null>;
+  setIdentity(id: string, isDemo: boolean | null): Promise<void>;
   /** Prepares the partition of call records of a month, `2026-11`. */
   preparePartition(month: string): Promise<void>;
   insert(table: ExportedTable, rows: readonly string[]): Promise<void>;
@@ -128,8 +135,12 @@ function createWriter(transaction: Queryable): ImportWriter {
     runningNodes: async () => (await transaction.query<{ id: string }>(listNodes)).map(({ id }) => id),
     filledTables: async () => (await transaction.query<{ name: string }>(listFilled)).map(({ name }) => name),
     columnsOf,
-    async setIdentity(id) {
-      await transaction.query(setIdentity, [id]);
+    async isDemo() {
+      const [row] = await transaction.query<{ is_demo: boolean | null }>(selectMark);
+      return row!.is_demo;
+    },
+    async setIdentity(id, isDemo) {
+      await transaction.query(setIdentity, [id, isDemo]);
     },
     async preparePartition(month) {
       await transaction.query(createPartition(partitionOf(new Date(`${month}-01T00:00:00Z`))));

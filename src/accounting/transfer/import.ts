@@ -62,7 +62,7 @@ export function importDatabase(
       if (head === null) {
         head = readHead(name, json, schema);
         await requireColumns(writer, head);
-        await writer.setIdentity(head.identity);
+        await writer.setIdentity(head.identity, await markOf(head, writer));
         await writer.sumUsageAnew();
       } else if (name === 'account_end') {
         await sums.add(parseJson(json) as AccountEnd);
@@ -97,6 +97,19 @@ async function requireEmpty(writer: ImportWriter): Promise<void> {
   throw new TransferError(
     `This database is not empty: ${filled.join(', ')}. An import fills a new one: name another directory with --data-dir, ` +
       'or create another database with createdb and name it in DATABASE_URL.',
+  );
+}
+
+/** Whether the database is the demo's from now on: what is in the file stays the demo's, or does not become it. */
+async function markOf({ isDemo }: ExportHead, writer: ImportWriter): Promise<boolean | null> {
+  const isHere = await writer.isDemo();
+  if (isHere === null || isHere === isDemo) return isDemo;
+  if (isDemo === null && !isHere) return isHere;
+  throw new TransferError(
+    isHere
+      ? 'This database is marked as demo, and the file is not of the demo. An import fills a new database: name another one.'
+      : 'The file is an export of the demo, whose balances nobody has paid for, and a gateway that is not the demo has served ' +
+          'this database. An import of it fills a new database: name another one.',
   );
 }
 

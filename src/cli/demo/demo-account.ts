@@ -46,7 +46,8 @@ async function ensurePlan(accountId: string, admin: AdminClient): Promise<void> 
   if (!data.some(({ status }) => status === 'active')) await admin.request('POST', path, { planId: PLAN_ID });
 }
 
-function readDemoAccount(dataDir: string): DemoAccount | null {
+/** What `demo.json` says; `null` where there is none, or none that can be read. */
+export function readDemoAccount(dataDir: string): DemoAccount | null {
   try {
     const demo = JSON.parse(readFileSync(join(dataDir, FILE), 'utf8')) as Partial<DemoAccount>;
     return typeof demo.accountId === 'string' && typeof demo.key === 'string' && isApiKey(demo.key)

@@ -1,0 +1,143 @@
+import type { Database, Queryable, Statement } from './database.ts';
+
+/**
+ * A database is the demo's or it is not, from its first start on: nobody has paid for the balances of the demo, so no other
+ * configuration may serve them, and the demo serves no balances that somebody has paid for.
+ */
+
+/** Which kind of gateway is about to serve a database. */
+export interface ServedAs {
+  readonly isDemo: boolean;
+  /** The account in `demo.json` of the data directory; `null` where there is none. */
+  readonly demoAccountId: string | null;
+}
+
+/** The database is the demo's and the configuration is not, or the reverse; the message says what to do. */
+export class DemoMarkError extends Error {
+  readonly reason: string;
+  readonly advice: string;
+  constructor({ reason, advice }: { readonly reason: string; readonly advice: string }) {
+    super(`${reason} ${advice}`);
+    this.name = 'DemoMarkError';
+    this.reason = reason;
+    this.advice = advice;
+  }
+}
+
+const NAME_ANOTHER =
+  'For this configuration name another data directory (database.dataDir, --data-dir or FAREGATE_DATA_DIR) or another database ' +
+  '(DATABASE_URL).';
+
+const IS_DEMO = {
+  reason: 'This database is marked as demo: nobody has paid for its balances, so only the demo serves it.',
+  advice: `${NAME_ANOTHER} The demo starts where no configuration is named and there is no ./faregate.yaml.`,
+};
+
+const IS_EARLIER_DEMO = {
+  reason:
+    'The demo of an earlier version made this database, and nobody has paid for its balances: demo.json in the data directory ' +
+    'names an account of it, and all calls went to the simulated provider.',
+  advice: `${NAME_ANOTHER} Where its balances are to be spent all the same, remove demo.json and start again.`,
+};
+
+const IS_NOT_DEMO = {
+  reason: 'This database is not of the demo: it has accounts that the demo did not make.',
+  advice:
+    'Name the configuration that it belongs to with --config or FAREGATE_CONFIG. For the demo name another data directory with ' +
+    '--data-dir or FAREGATE_DATA_DIR, and set no DATABASE_URL.',
+};
+
+const IS_SERVED_OTHERWISE = {
+  reason: 'This database is not of the demo: a gateway with a configuration of its own has served it.',
+  advice: IS_NOT_DEMO.advice,
+};
+
+interface Standing {
+  /** `null`: no gateway has marked it. */
+  readonly isDemo: boolean | null;
+  readonly hasAccounts: boolean;
+  /** Whether the demo of an earlier version made it, which marked nothing, and it was not used for more since then. */
+  readonly isEarlierDemo: boolean;
+}
+
+const findTables: Statement = {
+  name: 'demo-mark.find-tables',
+  text: `select to_regclass('accounts') is not null as has_accounts, to_regclass('calls') is not null as has_calls,
+  exists (
+    select from pg_attribute where attrelid = to_regclass('database_identity') and attname = 'is_demo' and not attisdropped
+  ) as has_mark`,
+};
+
+const selectMark: Statement = { name: 'demo-mark.select', text: 'select is_demo from database_identity' };
+
+const lockMark: Statement = {
+  name: 'demo-mark.lock',
+  text: 'select is_demo from database_identity for update',
+};
+
+const findAccounts: Statement = {
+  name: 'demo-mark.find-accounts',
+  text: `select exists (select from accounts) as has_accounts, exists (select from accounts where id = $1::text) as has_demo_account`,
+};
+
+const findOtherProviders: Statement = {
+  name: 'demo-mark.find-other-providers',
+  text: `select exists (select from calls where provider not like 'simulated-%') as has_others`,
+};
+
+const setMark: Statement = {
+  name: 'demo-mark.set',
+  text: 'update database_identity set is_demo = $1::boolean where is_demo is null',
+};
+
+/**
+ * Reads whether a database may be served as that, and changes nothing, also where its schema is an earlier one or it has none.
+ *
+ * @throws DemoMarkError
+ */
+export async function checkDemoMark(database: Queryable, served: ServedAs): Promise<void> {
+  const [tables] = await database.query<{ has_accounts: boolean; has_calls: boolean; has_mark: boolean }>(findTables);
+  if (!tables!.has_accounts) return;
+  const [mark] = tables!.has_mark ? await database.query<{ is_demo: boolean | null }>(selectMark) : [];
+  requireSame(await readStanding(database, mark?.is_demo ?? null, tables!.has_calls, served), served);
+}
+
+/**
+ * Marks a database that has no mark yet. Nodes that start at the same time are decided one after the other.
+ *
+ * @throws DemoMarkError
+ */
+export function setDemoMark(database: Database, served: ServedAs): Promise<void> {
+  return database.transaction(async (transaction) => {
+    const [mark] = await transaction.query<{ is_demo: boolean | null }>(lockMark);
+    const isDemo = mark?.is_demo ?? null;
+    requireSame(await readStanding(transaction, isDemo, true, served), served);
+    if (isDemo === null) await transaction.query(setMark, [served.isDemo]);
+  });
+}
+
+async function readStanding(
+  database: Queryable,
+  isDemo: boolean | null,
+  hasCalls: boolean,
+  { demoAccountId }: ServedAs,
+): Promise<Standing> {
+  if (isDemo !== null) return { isDemo, hasAccounts: true, isEarlierDemo: false };
+  const [found] = await database.query<{ has_accounts: boolean; has_demo_account: boolean }>(findAccounts, [
+    demoAccountId,
+  ]);
+  const { has_accounts: hasAccounts, has_demo_account: hasDemoAccount } = found!;
+  if (!hasDemoAccount || !hasCalls) return { isDemo, hasAccounts, isEarlierDemo: hasDemoAccount };
+  const [calls] = await database.query<{ has_others: boolean }>(findOtherProviders);
+  return { isDemo, hasAccounts, isEarlierDemo: !calls!.has_others };
+}
+
+function requireSame({ isDemo, hasAccounts, isEarlierDemo }: Standing, served: ServedAs): void {
+  if (isDemo !== null) {
+    if (isDemo !== served.isDemo) throw new DemoMarkError(isDemo ? IS_DEMO : IS_SERVED_OTHERWISE);
+    return;
+  }
+  if (served.isDemo) {
+    if (hasAccounts && !isEarlierDemo) throw new DemoMarkError(IS_NOT_DEMO);
+  } else if (isEarlierDemo) throw new DemoMarkError(IS_EARLIER_DEMO);
+}

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { runCommand } from '../support/command.ts';
+import { createTestDatabase, engines, placeEmbedded, type TestDatabase } from '../support/database.ts';
+import { runProgram, startProgram, temporaryDirectory } from '../support/process.ts';
+
+/** A configuration of one's own; what its provider is does not matter here. */
+const OWN_CONFIG = `
+providers:
+  acme: { protocol: chat, baseUrl: 'http://127.0.0.1:9/v1', apiKey: secret }
+models:
+  acme-large:
+    operations: [chat]
+    maxOutputTokens: '8192'
+    price: { input: '4', output: '16' }
+    routes: [{ provider: acme, model: acme-large-1 }]
+`;
+
+for (const engine of engines) {
+  describe(`the demo and configurations of one's own, ${engine}`, () => {
+    const directory = temporaryDirectory();
+    const config = join(directory.path, 'own.yaml');
+    const dataOf = (name: string): string => join(directory.path, name);
+    const servers = new Map<string, TestDatabase>();
+
+    /** The environment of a database of that name. */
+    const environmentOf = (name: string): Record<string, string> => ({
+      PORT: '0',
+      FAREGATE_DATA_DIR: dataOf(name),
+      ...(engine === 'postgresql' && { DATABASE_URL: servers.get(name)!.url }),
+    });
+    async function serve(name: string, flags: readonly string[]): Promise<void> {
+      const program = startProgram(['serve', ...flags], {
+        environment: environmentOf(name),
+        directory: directory.path,
+      });
+      await program.printed(/^listening on /m);
+      program.child.kill('SIGINT');
+      assert.equal((await program.finished).code, 0);
+    }
+    async function refuses(name: string, flags: readonly string[], message: RegExp): Promise<void> {
+      const { code, stderr } = await runProgram(['serve', ...flags], {
+        environment: environmentOf(name),
+        directory: directory.path,
+      });
+      assert.equal(code, 1, stderr);
+      assert.match(stderr, message);
+      assert.doesNotMatch(stderr, /^ +at /m, 'a stack is of no use to the reader');
+    }
+    const cli = (name: string, ...given: string[]) => runCommand(given, environmentOf(name));
+
+    before(async () => {
+      writeFileSync(config, OWN_CONFIG);
+      for (const name of ['demo', 'own', 'empty', 'copy']) {
+        mkdirSync(dataOf(name), { recursive: true });
+        if (engine === 'embedded') placeEmbedded(dataOf(name));
+        else servers.set(name, await createTestDatabase(engine));
+      }
+    });
+    after(async () => {
+      for (const stored of servers.values()) await stored.remove();
+      directory.remove();
+    });
+
+    it('do not share a database that the demo has served', async () => {
+      await serve('demo', []);
+      await refuses(
+        'demo',
+        ['--config', config],
+        /^This database is marked as demo: .* For this configuration name another/m,
+      );
+      const doctor = await runCommand(['--config', config, 'doctor', '--json'], environmentOf('demo'));
+      const found = JSON.parse(doctor.stdout).find(({ check }: { check: string }) => check === 'demo');
+      assert.equal(found?.state, 'failed', doctor.stdout);
+      await serve('demo', []);
+    });
+
+    it('do not share a database that a configuration has served, nor one with accounts', async () => {
+      await serve('empty', ['--config', config]);
+      await refuses(
+        'empty',
+        [],
+        /^This database is not of the demo: a gateway with a configuration of its own has served it/m,
+      );
+      assert.equal((await cli('own', 'account', 'create', 'alice', '--balance', '5')).code, 0);
+      await refuses('own', [], /^This database is not of the demo: it has accounts .* Name the configuration/m);
+      await serve('own', ['--config', config]);
+    });
+
+    it('do not share balances by way of an export', async () => {
+      const file = join(directory.path, 'demo.jsonl');
+      assert.equal((await cli('demo', 'db', 'export', file)).code, 0);
+      const refused = await cli('empty', 'db', 'import', file);
+      assert.equal(refused.code, 1);
+      assert.match(refused.stderr, /^The file is an export of the demo, whose balances nobody has paid for/m);
+      const done = await cli('copy', 'db', 'import', file);
+      assert.equal(done.code, 0, done.stderr);
+      await refuses('copy', ['--config', config], /^This database is marked as demo/m);
+    });
+  });
+}
+
+describe('the demo beside that of an earlier version', () => {
+  it('leaves its files in ./data as they are, and says how to go on with it', async () => {
+    const directory = temporaryDirectory();
+    try {
+      mkdirSync(join(directory.path, 'data'));
+      writeFileSync(join(directory.path, 'data/demo.json'), '{}');
+      placeEmbedded(join(directory.path, 'data/demo'));
+      const demo = startProgram(['serve'], { environment: { PORT: '0' }, directory: directory.path });
+      const printed = await demo.printed(/Ctrl-C/);
+      assert.match(printed, /\.\/data has the demo of an earlier version, .* set FAREGATE_DATA_DIR=\.\/data\./);
+      // Without a configuration, the command line finds the gateway of the demo.
+      const calls = await runProgram(['calls', '--json'], { directory: directory.path });
+      assert.match(calls.stderr, /^database: embedded, in \.\/data\/demo, through the gateway on http/);
+      demo.child.kill('SIGINT');
+      assert.equal((await demo.finished).code, 0);
+    } finally {
+      directory.remove();
+    }
+  });
+
+  it('is not where a command without a configuration finds a database of another one', async () => {
+    const directory = temporaryDirectory();
+    try {
+      const { code, stderr } = await runProgram(['calls'], { directory: directory.path });
+      assert.equal(code, 1);
+      assert.match(
+        stderr,
+        /There is no database in \.\/data\/demo.*\nNo configuration is named.*--config names yours\./,
+      );
+    } finally {
+      directory.remove();
+    }
+  });
+});

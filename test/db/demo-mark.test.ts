@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Database } from '../../src/db/database.ts';
+import { checkDemoMark, DemoMarkError, type ServedAs, setDemoMark } from '../../src/db/demo-mark.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import { createBareDatabase, createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+
+const DEMO: ServedAs = { isDemo: true, demoAccountId: null };
+const OWN: ServedAs = { isDemo: false, demoAccountId: null };
+const ACCOUNT = 'acct_01k0000000000000000000000a';
+/** `demo.json` is beside the database. */
+const withFile = (served: ServedAs): ServedAs => ({ ...served, demoAccountId: ACCOUNT });
+
+async function addAccount(database: Database): Promise<void> {
+  await database.script(`insert into accounts (id, name, verified, status, created_at, updated_at)
+values ('${ACCOUNT}', 'a', true, 'active', now(), now())`);
+}
+
+async function addCall(database: Database, provider: string): Promise<void> {
+  await database.script(`insert into calls (account_id, id, started_at, ended_at, key_id, context, operation, model, provider,
+  provider_model, is_stream, status, request_id, input_tokens, cached_input_tokens, cache_write_tokens, cache_write_1h_tokens,
+  output_tokens, reasoning_tokens, price_rule)
+values ('${ACCOUNT}', 'call_1', now(), now(), 'key_1', 'balance', 'chat', 'm', '${provider}', 'm', false, 'succeeded', 'req_1',
+  0, 0, 0, 0, 0, 0, 'base')`);
+}
+
+for (const engine of engines) {
+  describe(`the demo's mark of a database, ${engine}`, () => {
+    let stored: TestDatabase;
+
+    async function decide(served: ServedAs): Promise<RegExp | null> {
+      const before = await checkDemoMark(stored.database, served).then(
+        () => null,
+        (error: unknown) => error,
+      );
+      const decided = await setDemoMark(stored.database, served).then(
+        () => null,
+        (error: unknown) => error,
+      );
+      assert.equal(String(before), String(decided), 'what is read before a migration and after it differs');
+      if (decided !== null) assert.ok(decided instanceof DemoMarkError, String(decided));
+      return decided === null ? null : new RegExp(decided.reason.replaceAll(/[.()]/g, '\\$&'));
+    }
+    const accepts = async (served: ServedAs): Promise<void> => assert.equal(await decide(served), null);
+    async function refuses(served: ServedAs, reason: RegExp): Promise<void> {
+      assert.match(String(await decide(served)), reason);
+    }
+
+    const inNew = (name: string, test: () => Promise<void>): void => {
+      it(name, async () => {
+        stored = await createTestDatabase(engine);
+        try {
+          await test();
+        } finally {
+          await stored.remove();
+        }
+      });
+    };
+
+    inNew('is set by the demo in a new database, which no other configuration serves from then on', async () => {
+      await accepts(DEMO);
+      await addAccount(stored.database);
+      await accepts(DEMO);
+      await refuses(OWN, /marked as demo: nobody has paid/);
+      await refuses(withFile(OWN), /marked as demo/);
+    });
+
+    inNew('is decided by the first start, also before there are accounts', async () => {
+      await accepts(OWN);
+      await refuses(DEMO, /a gateway with a configuration of its own has served it/);
+      await addAccount(stored.database);
+      await refuses(withFile(DEMO), /a gateway with a configuration of its own has served it/);
+      await accepts(OWN);
+    });
+
+    inNew('is not set where accounts are in a database that no gateway has served', async () => {
+      await addAccount(stored.database);
+      await refuses(DEMO, /accounts that the demo did not make/);
+      await accepts(OWN);
+      await accepts(withFile(OWN));
+    });
+
+    inNew('is set where a demo of an earlier version has made the database', async () => {
+      await addAccount(stored.database);
+      await addCall(stored.database, 'simulated-chat');
+      await refuses(withFile(OWN), /demo of an earlier version made this database/);
+      await accepts(withFile(DEMO));
+      await accepts(DEMO);
+      await refuses(OWN, /marked as demo/);
+    });
+
+    inNew('is not set where such a database has been served by a configuration of its own since', async () => {
+      await addAccount(stored.database);
+      await addCall(stored.database, 'acme');
+      await refuses(withFile(DEMO), /accounts that the demo did not make/);
+      await accepts(withFile(OWN));
+    });
+
+    it('is looked for without changing anything where the schema is an earlier one', async () => {
+      stored = await createBareDatabase(engine);
+      const { database } = stored;
+      try {
+        await checkDemoMark(database, DEMO);
+        await checkDemoMark(database, OWN);
+        await migrate(database);
+        await addAccount(database);
+        await database.script('alter table database_identity drop column is_demo');
+        await checkDemoMark(database, OWN);
+        await assert.rejects(checkDemoMark(database, DEMO), /accounts that the demo did not make/);
+        await checkDemoMark(database, withFile(DEMO));
+        await assert.rejects(checkDemoMark(database, withFile(OWN)), /demo of an earlier version/);
+      } finally {
+        await stored.remove();
+      }
+    });
+  });
+}
+
+describe('the mark of a database that several gateways start on', () => {
+  let stored: TestDatabase;
+  before(async () => {
+    stored = await createTestDatabase('postgresql');
+  });
+  after(() => stored.remove());
+
+  it('is that of one of them, and the other kind is refused', async () => {
+    const others = Array.from({ length: 6 }, () => stored.openAnother());
+    try {
+      const results = await Promise.allSettled(
+        others.map((database, i) => setDemoMark(database, i % 2 === 0 ? DEMO : OWN)),
+      );
+      const done = results.map(({ status }) => status === 'fulfilled');
+      assert.equal(done.filter((isDone) => isDone).length, 3, String(done));
+      assert.ok(
+        done.every((isDone, i) => isDone === done[i % 2]),
+        String(done),
+      );
+    } finally {
+      await Promise.all(others.map((database) => database.close()));
+    }
+  });
+});
