@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
-import { withoutBrowser } from '../test/support/browser.ts';
+import { withoutBrowser } from '../test/support/chromium.ts';
 import { runConformance, runGrouped, runTests } from './run-tests.ts';
 
 /**

@@ -1,33 +1,20 @@
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { delimiter, join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { chromium } from 'playwright-core';
+import { findChromium } from './chromium.ts';
 import type { TestGateway } from './gateway.ts';
 import type { PersonHeaders } from './people.ts';
 
 /**
  * The pages of the console in the system's Chromium. Tests that need it stand in `test/console/pages`, which only full runs have; they
- * take `skip: withoutBrowser`.
+ * take `skip: withoutBrowser` (`chromium.ts`).
  */
 
-const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Where the system's Chromium is; `null` where none is installed. */
-export function findChromium(): string | null {
-  const given = process.env.FAREGATE_TEST_CHROMIUM;
-  if (given !== undefined && given !== '') return given;
-  const directories = (process.env.PATH ?? '').split(delimiter);
-  const paths = NAMES.flatMap((name) => directories.map((directory) => join(directory, name)));
-  return paths.find((path) => existsSync(path)) ?? null;
-}
-
-/** Why tests with a browser are left out; `false` where they run. */
-export const withoutBrowser =
-  findChromium() === null ? 'no Chromium here: install one, or name it in FAREGATE_TEST_CHROMIUM' : false;
-
+/** Starts a browser. @throws where the console is not built as it stands. */
 export async function openBrowser(): Promise<Browser> {
   requireFreshBuild();
   const executablePath = findChromium();

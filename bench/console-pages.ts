@@ -1,0 +1,155 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import type { Page, Request } from 'playwright-core';
+import { openBrowser } from '../test/support/browser.ts';
+import { accountId, keyId } from './fill-database.ts';
+import { ADMIN_TOKEN, startGatewayTarget } from './gateway-target.ts';
+import { quantile } from './quantile.ts';
+
+/**
+ * What the pages of the console take on a large database: an operator who owns the largest account opens each of them in the system's
+ * Chromium. A page is there when it waits for no answer any more and shows that nothing is being read.
+ *
+ *     DATABASE_URL=postgres://… npm run fill -- --calls 10000000 --accounts 1000000
+ *     node bench/console-pages.ts --url postgres://… [--repeats 5]
+ *
+ * The exit code is 1 where the median of a page is above a second.
+ */
+const PAGE_MAX_MS = 1_000;
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+
+const { values: given } = parseArgs({
+  options: { url: { type: 'string' }, repeats: { type: 'string', default: '5' } },
+});
+if (given.url === undefined) throw new Error('Name the filled database: --url postgres://…');
+const repeats = Number(given.repeats);
+const directory = mkdtempSync(join(tmpdir(), 'faregate-console-pages-'));
+const [whale, key] = [accountId(1), keyId(1)];
+const started: ChildProcess[] = [];
+
+/** Where they are, and what of the whole database they show. */
+const PLACES: readonly string[] = [
+  ...['#/', '#/quickstart', '#/keys', '#/usage', '#/calls', `#/calls?keyId=${key}`, '#/calls?status=failed'],
+  ...['#/ledger', '#/plan', '#/vouchers', '#/models', '#/members', '#/webhooks', '#/settings', '#/profile'],
+  ...['#/operator', '#/operator/accounts', '#/operator/accounts?search=nitech%2022', `#/operator/accounts/${whale}`],
+  ...['#/operator/find', '#/operator/calls', '#/operator/calls?status=failed', `#/operator/calls?accountId=${whale}`],
+  ...['#/operator/unresolved', '#/operator/routes', '#/operator/usage', '#/operator/vouchers', '#/operator/users'],
+  ...['#/operator/plans', '#/operator/config', '#/operator/audit', '#/operator/changes'],
+];
+
+interface Answered {
+  readonly address: string;
+  readonly tookMs: number;
+}
+
+async function measure(): Promise<void> {
+  const target = await startGatewayTarget({
+    checkout: ROOT,
+    upstreamUrl: 'http://127.0.0.1:9',
+    databaseUrl: given.url!,
+    directory: join(directory, 'gateway'),
+    spawn: start,
+    flags: [],
+  });
+  const browser = await openBrowser();
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce' });
+  const page = await context.newPage();
+  await signIn(page, target.url);
+
+  console.log('| page | median ms | worst ms | slowest answer | ms |\n|---|---|---|---|---|');
+  const last = await calledIds(target.url);
+  for (const place of [...PLACES, ...last]) {
+    const took: number[] = [];
+    let slowest: Answered = { address: '–', tookMs: 0 };
+    for (let i = 0; i < repeats; i++) {
+      const { tookMs, answers } = await visit(page, target.url, place);
+      took.push(tookMs);
+      for (const answer of answers) if (answer.tookMs > slowest.tookMs) slowest = answer;
+    }
+    const median = quantile(took, 0.5);
+    if (median > PAGE_MAX_MS) process.exitCode = 1;
+    const figures = [
+      place,
+      median.toFixed(0),
+      quantile(took, 1).toFixed(0),
+      slowest.address,
+      slowest.tookMs.toFixed(0),
+    ];
+    console.log(`| ${figures.join(' | ')} |`);
+  }
+  await browser.close();
+}
+
+/** Loads the page anew, so that nothing of it is known, and returns what it took and what it asked for. */
+async function visit(
+  page: Page,
+  url: string,
+  place: string,
+): Promise<{ tookMs: number; answers: readonly Answered[] }> {
+  const answers: Answered[] = [];
+  const onDone = (request: Request): void => {
+    const address = new URL(request.url());
+    if (/^\/(?:account|admin)\//.test(address.pathname)) {
+      answers.push({ address: address.pathname + address.search, tookMs: request.timing().responseEnd });
+    }
+  };
+  await page.goto('about:blank');
+  page.on('requestfinished', onDone);
+  const beganMs = performance.now();
+  await page.goto(`${url}/console${place}`);
+  await page.locator('main h1').first().waitFor();
+  await page.waitForFunction(() => Reflect.get(globalThis, 'document').querySelector('[role=status]') === null);
+  const tookMs = performance.now() - beganMs;
+  await page.waitForLoadState('networkidle');
+  page.off('requestfinished', onDone);
+  return { tookMs, answers };
+}
+
+async function signIn(page: Page, url: string): Promise<void> {
+  const name = `bench ${Date.now()}`;
+  const memberships = [{ accountId: whale, role: 'owner' }];
+  const { link } = await ask(url, 'POST', '/users', { name, operatorRole: 'operator', memberships });
+  await page.goto(`${url}/console${new URL(link).hash}`);
+  await page.getByLabel('New password').fill('a password for the bench');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.locator('nav a').first().waitFor();
+}
+
+/** The pages of a call of the largest account. */
+async function calledIds(url: string): Promise<string[]> {
+  const { data } = await ask(url, 'GET', `/calls?accountId=${whale}&limit=1`);
+  return [`#/calls/${data[0].id}`, `#/operator/calls/${data[0].id}`];
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a bench reads what it expects to be there
+async function ask(url: string, method: string, path: string, body?: object): Promise<any> {
+  const response = await fetch(`${url}/admin/v1${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${ADMIN_TOKEN}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${method} ${path}: ${text}`);
+  return JSON.parse(text);
+}
+
+function start(args: string[], environment: Record<string, string>): ChildProcess {
+  const child = spawn(process.execPath, args, { cwd: ROOT, env: { ...process.env, ...environment } });
+  child.stderr.pipe(process.stderr);
+  started.push(child);
+  return child;
+}
+
+try {
+  await measure();
+} finally {
+  for (const child of started) child.kill();
+  rmSync(directory, { recursive: true, force: true });
+}

@@ -1,0 +1,17 @@
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+
+/** Where the system's Chromium is: as `FAREGATE_TEST_CHROMIUM` says, or on the path; `null` where none is installed. */
+export function findChromium(): string | null {
+  const given = process.env.FAREGATE_TEST_CHROMIUM;
+  if (given !== undefined && given !== '') return given;
+  const directories = (process.env.PATH ?? '').split(delimiter);
+  const paths = NAMES.flatMap((name) => directories.map((directory) => join(directory, name)));
+  return paths.find((path) => existsSync(path)) ?? null;
+}
+
+/** Why tests with a browser are left out; `false` where they run. */
+export const withoutBrowser =
+  findChromium() === null ? 'no Chromium here: install one, or name it in FAREGATE_TEST_CHROMIUM' : false;
