@@ -37,6 +37,7 @@ export const commonTexts = defineTexts(
     unverified: 'not verified',
     balance: 'Balance',
     coding: 'Coding Plan',
+    secretInFilter: 'This looks like an API key. Keys are not sent from here.',
   },
   {
     retry: '重试',
@@ -73,5 +74,6 @@ export const commonTexts = defineTexts(
     unverified: '未核实',
     balance: '余额',
     coding: '编码套餐',
+    secretInFilter: '这似乎是 API 密钥，不会从此处发送。',
   },
 );

@@ -1,0 +1,94 @@
+import { Badge, Group, Text } from '@mantine/core';
+import type { Call, CallInFlight } from '../../api/types.ts';
+import { Instant, Yuan } from '../../parts/figures.tsx';
+import { type Column, DataTable } from '../../parts/list-table.tsx';
+import { StatusBadge } from '../../parts/status-badge.tsx';
+import { useFormat } from '../../text/format.ts';
+import { useTexts } from '../../text/language.tsx';
+import { AccountLink, CallLink } from '../parts/links.tsx';
+import { operatorCallsTexts } from './texts.ts';
+
+type AnyCall = Call | CallInFlight;
+
+/** The columns of lists of calls of all accounts. */
+export function useCallColumns(): Column<AnyCall>[] {
+  const text = useTexts(operatorCallsTexts);
+  const format = useFormat();
+  return [
+    {
+      header: text.when,
+      cell: (call) => <Instant at={call.startedAt} />,
+    },
+    {
+      header: text.account,
+      cell: (call) => (
+        <AccountLink accountId={call.accountId} name={call.status === 'in_flight' ? call.accountName : undefined} />
+      ),
+    },
+    {
+      header: text.model,
+      cell: (call) => (
+        <>
+          <Text size="sm">{call.model}</Text>
+          <Text size="xs" c="dimmed">
+            {[call.route.provider, call.operation].filter(Boolean).join(' · ')}
+          </Text>
+        </>
+      ),
+    },
+    {
+      header: text.status,
+      cell: (call) => (
+        <Group gap={4}>
+          <StatusBadge status={call.status} />
+          {call.context === 'coding' && (
+            <Badge variant="outline" color="gray" size="sm" autoContrast>
+              {text.plan}
+            </Badge>
+          )}
+          {call.status !== 'in_flight' && call.errorCode !== null && <Text size="xs">{call.errorCode}</Text>}
+        </Group>
+      ),
+    },
+    {
+      header: text.tokens,
+      isFigure: true,
+      cell: (call) =>
+        call.status === 'in_flight' || call.usage === null
+          ? '–'
+          : `${format.count(call.usage.inputTokens)} / ${format.count(call.usage.outputTokens)}`,
+    },
+    { header: text.charge, isFigure: true, cell: (call) => <Charge call={call} /> },
+    {
+      header: text.duration,
+      isFigure: true,
+      cell: (call) => (call.status === 'in_flight' ? '–' : format.duration(call.durationMs)),
+    },
+    { header: text.call, cell: ({ id }) => <CallLink callId={id} /> },
+  ];
+}
+
+function Charge({ call }: { readonly call: AnyCall }) {
+  const text = useTexts(operatorCallsTexts);
+  const format = useFormat();
+  if (call.status === 'in_flight' || call.status === 'unresolved') {
+    return call.heldYuan === null ? '–' : <span>{text.held(format.yuan(call.heldYuan, true))}</span>;
+  }
+  const isRefunded = call.refundedYuan !== null && /[1-9]/.test(call.refundedYuan);
+  return (
+    <>
+      <Yuan amount={call.chargeYuan} isShort />
+      {isRefunded && (
+        <Text size="xs" c="dimmed">
+          {text.refunded(format.yuan(call.refundedYuan!, true))}
+        </Text>
+      )}
+    </>
+  );
+}
+
+/** Some calls, all of which have been read. */
+export function CallTable({ calls, label }: { readonly calls: readonly AnyCall[]; readonly label: string }) {
+  const columns = useCallColumns();
+  return <DataTable label={label} items={calls} idOf={({ id }) => id} columns={columns} />;
+}

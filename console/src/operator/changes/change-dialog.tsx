@@ -1,0 +1,117 @@
+import { Code, Modal, Stack, Switch, Table, Text } from '@mantine/core';
+import { useState } from 'react';
+import type { Change } from '../../api/types.ts';
+import { DetailList } from '../../parts/detail-list.tsx';
+import { Instant } from '../../parts/figures.tsx';
+import { commonTexts } from '../../parts/texts.ts';
+import { useTexts } from '../../text/language.tsx';
+import { type FieldChange, fieldsOf, isAltered } from './difference.ts';
+import { changesTexts } from './texts.ts';
+
+interface ChangeDialogProps {
+  readonly change: Change | null;
+  readonly onClose: () => void;
+}
+
+/** All that is recorded of a change: who, from where, and its subject before and after. */
+export function ChangeDialog({ change, onClose }: ChangeDialogProps) {
+  const text = useTexts(changesTexts);
+  const common = useTexts(commonTexts);
+  return (
+    <Modal
+      opened={change !== null}
+      onClose={onClose}
+      title={change === null ? '' : text.detailsOf(change.action)}
+      size="xl"
+      closeButtonProps={{ 'aria-label': common.close }}
+    >
+      {change !== null && (
+        <Stack>
+          <DetailList
+            details={[
+              [text.when, <Instant key="at" at={change.at} />],
+              [text.ended, change.endedAt === null ? '–' : <Instant key="ended" at={change.endedAt} />],
+              [text.who, `${change.actor.name} (${text.kinds[change.actor.kind]})`],
+              [text.actorId, change.actor.id],
+              [text.localUser, change.actor.localUser],
+              [text.session, change.actor.sessionId],
+              [text.fromAddress, change.clientAddress],
+              [text.subject, [change.subject.kind, change.subject.id].filter(Boolean).join(' ')],
+              [text.account, change.accountId],
+              [text.request, change.requestId],
+              [text.errorCode, change.errorCode],
+            ]}
+          />
+          <Difference before={change.before} after={change.after} />
+        </Stack>
+      )}
+    </Modal>
+  );
+}
+
+function Difference({ before, after }: Pick<Change, 'before' | 'after'>) {
+  const text = useTexts(changesTexts);
+  const [isAll, setIsAll] = useState(false);
+  const fields = fieldsOf(before, after);
+  const shown = isAll ? fields : fields.filter(isAltered);
+  if (fields.length === 0) return <Text size="sm">{text.noValues}</Text>;
+  return (
+    <Stack gap="xs">
+      <Switch
+        label={text.allFields}
+        checked={isAll}
+        onChange={({ currentTarget }) => setIsAll(currentTarget.checked)}
+      />
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls */}
+      <section style={{ overflowX: 'auto' }} aria-label={text.what} tabIndex={0}>
+        <Table verticalSpacing={6}>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>{text.field}</Table.Th>
+              <Table.Th>{text.before}</Table.Th>
+              <Table.Th>{text.after}</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {shown.map((field) => (
+              <DifferenceRow key={field.field} field={field} />
+            ))}
+          </Table.Tbody>
+        </Table>
+      </section>
+      {shown.length === 0 && <Text size="sm">{text.nothingDiffers}</Text>}
+    </Stack>
+  );
+}
+
+function DifferenceRow({ field }: { readonly field: FieldChange }) {
+  const altered = isAltered(field);
+  return (
+    <Table.Tr>
+      <Table.Td style={{ overflowWrap: 'anywhere' }} fw={altered ? 600 : 400}>
+        {field.field}
+      </Table.Td>
+      <Table.Td>
+        <Value value={field.before} color={altered ? 'red' : undefined} />
+      </Table.Td>
+      <Table.Td>
+        <Value value={field.after} color={altered ? 'teal' : undefined} />
+      </Table.Td>
+    </Table.Tr>
+  );
+}
+
+function Value({ value, color }: { readonly value: unknown; readonly color: string | undefined }) {
+  if (value === undefined) return <span>–</span>;
+  const style = { overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' } as const;
+  return (
+    <Code style={color === undefined ? style : { ...style, backgroundColor: `var(--mantine-color-${color}-light)` }}>
+      {writeValue(value)}
+    </Code>
+  );
+}
+
+/** A value of a field as a line. */
+export function writeValue(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '–');
+}

@@ -1,0 +1,66 @@
+import { TextInput } from '@mantine/core';
+import { useEffect, useState } from 'react';
+import { useTexts } from '../text/language.tsx';
+import { commonTexts } from './texts.ts';
+
+interface FilterProps {
+  readonly label: string;
+  /** What is filtered by; empty where nothing is. */
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  readonly placeholder?: string;
+}
+
+/** A filter that takes effect where somebody leaves the field or presses Enter, so that a list is not read for each letter. */
+export function FilterText(props: FilterProps) {
+  return <DraftInput {...props} type="search" toDraft={(value) => value} fromDraft={(draft) => draft.trim()} />;
+}
+
+/** An instant, entered in the time zone of the browser. */
+export function FilterInstant(props: FilterProps) {
+  return <DraftInput {...props} type="datetime-local" toDraft={toLocalInput} fromDraft={fromLocalInput} />;
+}
+
+/** What filters a list stands in addresses, where no key belongs. */
+const SECRET = /\bsk-/;
+
+interface DraftInputProps extends FilterProps {
+  readonly type: string;
+  readonly toDraft: (value: string) => string;
+  readonly fromDraft: (draft: string) => string;
+}
+
+function DraftInput({ value, onChange, type, toDraft, fromDraft, ...input }: DraftInputProps) {
+  const text = useTexts(commonTexts);
+  const [draft, setDraft] = useState(() => toDraft(value));
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only a value from elsewhere replaces what is being entered
+  useEffect(() => setDraft(toDraft(value)), [value]);
+  const isSecret = SECRET.test(draft);
+  const commit = (): void => {
+    const entered = fromDraft(draft);
+    if (!isSecret && entered !== fromDraft(toDraft(value))) onChange(entered);
+  };
+  return (
+    <TextInput
+      {...input}
+      type={type}
+      value={draft}
+      error={isSecret ? text.secretInFilter : undefined}
+      onChange={({ currentTarget }) => setDraft(currentTarget.value)}
+      onBlur={commit}
+      onKeyDown={({ key }) => key === 'Enter' && commit()}
+    />
+  );
+}
+
+/** `2026-11-23T08:00` of the browser's time zone, as inputs want it. */
+function toLocalInput(instant: string): string {
+  const at = new Date(instant);
+  if (Number.isNaN(at.getTime())) return '';
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+function fromLocalInput(local: string): string {
+  const at = new Date(local);
+  return local === '' || Number.isNaN(at.getTime()) ? '' : at.toISOString();
+}
