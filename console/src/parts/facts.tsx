@@ -1,0 +1,22 @@
+import { Table } from '@mantine/core';
+import type { ReactNode } from 'react';
+
+/** Named values: a name and what it is, each on a line; those without a value are left out. */
+export function Facts({ facts }: { readonly facts: readonly (readonly [name: string, value: ReactNode])[] }) {
+  return (
+    <Table layout="auto" withRowBorders={false} verticalSpacing={4} horizontalSpacing="xs">
+      <Table.Tbody>
+        {facts
+          .filter(([, value]) => value !== null && value !== undefined && value !== '')
+          .map(([name, value]) => (
+            <Table.Tr key={name}>
+              <Table.Th scope="row" fw={400} c="dimmed" w="36%" style={{ verticalAlign: 'top' }}>
+                {name}
+              </Table.Th>
+              <Table.Td style={{ overflowWrap: 'anywhere' }}>{value}</Table.Td>
+            </Table.Tr>
+          ))}
+      </Table.Tbody>
+    </Table>
+  );
+}
