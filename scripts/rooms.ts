@@ -474,6 +474,7 @@ export const ROOMS: readonly Room[] = [
           'lib/multipart.ts',
           'lib/pace.ts',
           'lib/plain-text.ts',
+          'lib/recent.ts',
           'lib/secret-text.ts',
           'lib/shared-reads.ts',
           'lib/shares.ts',

@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache';
 import type { GatewayError } from '../errors/gateway-error.ts';
+import { rememberRecent } from '../lib/recent.ts';
 
 /** Refusals a second that are sent at once; as many may come in a burst. */
 export const REFUSALS_PER_SECOND = 100;
@@ -23,7 +23,7 @@ const REMEMBERED_MAX = 16;
  */
 export class RefusalBrake {
   readonly #nowMs: () => number;
-  readonly #subjects = new LRUCache<string, Subject>({ max: SUBJECTS_MAX });
+  readonly #subjects = rememberRecent<Subject>(SUBJECTS_MAX);
   #held = 0;
 
   /** `nowMs`: any clock that never goes back. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
+import type { LRUCache } from 'lru-cache';
+import { rememberRecent } from '../lib/recent.ts';
 
 /**
  * How often passwords may be tried. Attempts are counted by who is to be signed in and from which network, so that whoever
@@ -32,11 +33,11 @@ const REMEMBERED_MAX = 20_000;
 export class SignInLimits {
   readonly #nowMs: () => number;
   /** When the debt of each subject is repaid; what lies in the past is no debt. */
-  readonly #pairs = new LRUCache<string, number>({ max: REMEMBERED_MAX });
-  readonly #networks = new LRUCache<string, number>({ max: REMEMBERED_MAX });
-  readonly #persons = new LRUCache<string, number>({ max: REMEMBERED_MAX });
-  readonly #links = new LRUCache<string, number>({ max: REMEMBERED_MAX });
-  readonly #known = new LRUCache<string, true>({ max: REMEMBERED_MAX });
+  readonly #pairs = rememberRecent<number>(REMEMBERED_MAX);
+  readonly #networks = rememberRecent<number>(REMEMBERED_MAX);
+  readonly #persons = rememberRecent<number>(REMEMBERED_MAX);
+  readonly #links = rememberRecent<number>(REMEMBERED_MAX);
+  readonly #known = rememberRecent<true>(REMEMBERED_MAX);
 
   /** `nowMs`: any clock that never goes back. */
   constructor(nowMs: () => number) {

@@ -1,6 +1,6 @@
-import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
+import { rememberRecent } from '../../lib/recent.ts';
 
 /**
  * How much an account's stored responses take. The database sums it up where a node meets an account, and where the room seems
@@ -43,7 +43,7 @@ const READ_FULL_AGAIN_MS = 60_000;
 
 export function createStoredResponseRoom(options: StoredResponseRoomOptions): StoredResponseRoom {
   const { readBytes, bytesMax, clock, logger } = options;
-  const known = new LRUCache<string, AccountBytes>({ max: ACCOUNTS_MAX });
+  const known = rememberRecent<AccountBytes>(ACCOUNTS_MAX);
   const reading = new Map<string, Promise<AccountBytes>>();
 
   /** Once for all bodies that wait for it. */

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { rememberRecent } from '../../lib/recent.ts';
 
 /** Codes that an account may try in a burst without success. */
 const GUESSES_MAX = 10;
@@ -13,7 +13,7 @@ const ACCOUNTS_MAX = 10_000;
  */
 export class GuessLimit {
   readonly #nowMs: () => number;
-  readonly #accounts = new LRUCache<string, { used: number; countedAtMs: number }>({ max: ACCOUNTS_MAX });
+  readonly #accounts = rememberRecent<{ used: number; countedAtMs: number }>(ACCOUNTS_MAX);
 
   /** `nowMs`: any clock that never goes back. */
   constructor(nowMs: () => number) {

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { rememberRecent } from '../../lib/recent.ts';
 import { estimateTokens } from './estimate.ts';
 
 /** A stream that reached its end, as its provider reported it. */
@@ -32,7 +32,7 @@ interface Observed {
  * this process that reached their end, and forgotten with it.
  */
 export class OutputSpeeds {
-  readonly #routes = new LRUCache<string, Observed>({ max: ROUTES_MAX });
+  readonly #routes = rememberRecent<Observed>(ROUTES_MAX);
 
   note(routeId: string, { outputTokens, reasoningTokens, visibleTextBytes, durationMs }: CompletedStream): void {
     const observed = this.#routes.get(routeId) ?? { tokens: 0, seconds: 0, reasonsUnseen: null };
