@@ -13,6 +13,8 @@ after(() => rmSync(directory, { recursive: true }));
 
 let files = 0;
 const newPath = (): string => join(directory, String(files++));
+/** Small, so that many are filled. */
+const CHUNK_BYTES = 1024;
 const silent = { onIdle: () => undefined, onError: () => undefined };
 
 /** A pipe that says when it takes nothing, and which is read here. */
@@ -47,15 +49,17 @@ describe('a writer in the background', () => {
   it('writes texts of any length and alphabet in their order', async () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary' }),
-      fc.string({ unit: 'grapheme-ascii', maxLength: 200 }),
+      fc.string({ unit: 'grapheme-ascii', maxLength: CHUNK_BYTES / 4 }),
       // So that chunks end within some of them, and some are longer than a chunk.
-      fc.tuple(fc.constantFrom('a', 'é', '€', '🙂'), fc.nat(70_000)).map(([unit, length]) => unit.repeat(length)),
+      fc
+        .tuple(fc.constantFrom('a', 'é', '€', '🙂'), fc.nat(2 * CHUNK_BYTES))
+        .map(([unit, length]) => unit.repeat(length)),
     );
     const step = fc.record({ text, isFlushed: fc.boolean() });
     await fc.assert(
       fc.asyncProperty(fc.array(step), async (steps) => {
         const path = newPath();
-        const writer = new BackgroundWriter(openSync(path, 'a'), silent);
+        const writer = new BackgroundWriter(openSync(path, 'a'), silent, CHUNK_BYTES);
         for (const { text, isFlushed } of steps) {
           if (!writer.appendAscii(text)) writer.append(text);
           if (isFlushed) writer.flush();
@@ -90,7 +94,7 @@ describe('a writer in the background', () => {
       writer.append('line\n');
       writer.flush();
     }
-    // A thousand chunks would take 64 MiB.
+    // A thousand chunks would take 128 MiB.
     assert.ok(process.memoryUsage().arrayBuffers - before < 1 << 20);
     read();
     writer.close();
