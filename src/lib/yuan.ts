@@ -3,6 +3,8 @@
  */
 export const NANO_PER_YUAN = 1_000_000_000n;
 
+const FRACTION_DIGITS = 9;
+
 const DECIMAL = /^(-?)(\d{1,15})(?:\.(\d{1,9}))?$/;
 
 /**
@@ -13,15 +15,17 @@ export function parseYuan(text: string): bigint | null {
   const match = DECIMAL.exec(text);
   if (match === null) return null;
   const [, sign, whole, fraction = ''] = match;
-  const nano = BigInt(whole!) * NANO_PER_YUAN + BigInt(fraction.padEnd(9, '0'));
+  const nano = BigInt(whole!) * NANO_PER_YUAN + BigInt(fraction.padEnd(FRACTION_DIGITS, '0'));
   return sign === '-' ? -nano : nano;
 }
 
 /** Writes an amount as a decimal string in yuan, without trailing zeros: `300000000n` is `"0.3"`. */
 export function formatYuan(amountNano: bigint): string {
   const sign = amountNano < 0n ? '-' : '';
-  const absolute = amountNano < 0n ? -amountNano : amountNano;
-  const whole = absolute / NANO_PER_YUAN;
-  const fraction = (absolute % NANO_PER_YUAN).toString().padStart(9, '0').replace(/0+$/, '');
-  return fraction === '' ? `${sign}${whole}` : `${sign}${whole}.${fraction}`;
+  const digits = (amountNano < 0n ? -amountNano : amountNano).toString().padStart(FRACTION_DIGITS + 1, '0');
+  const point = digits.length - FRACTION_DIGITS;
+  let end = digits.length;
+  while (end > point && digits[end - 1] === '0') end--;
+  const whole = sign + digits.slice(0, point);
+  return end === point ? whole : `${whole}.${digits.slice(point, end)}`;
 }
