@@ -24,6 +24,11 @@ export function dayIn(timezone: string | undefined, ms: number): string {
   }).format(ms);
 }
 
+/** The day behind a day: sums of usage end before it. */
+export function dayAfter(day: string): string {
+  return new Date(Date.parse(`${day}T00:00:00Z`) + DAY_MS).toISOString().slice(0, 10);
+}
+
 interface DateRangePickerProps {
   readonly value: DateRange;
   readonly onChange: (range: DateRange) => void;

@@ -28,13 +28,13 @@ export function Instant({ at, isRelative = false }: { readonly at: string | null
   );
 }
 
-/** The time by the clock of the browser, again every half minute. */
-export function useNowMs(): number {
+/** The time by the clock of the browser, again every half minute, or as often as is wanted. */
+export function useNowMs(everyMs = 30_000): number {
   const [nowMs, setNowMs] = useState(() => Date.now());
   useEffect(() => {
-    const timer = setInterval(() => setNowMs(Date.now()), 30_000);
+    const timer = setInterval(() => setNowMs(Date.now()), everyMs);
     return () => clearInterval(timer);
-  }, []);
+  }, [everyMs]);
   return nowMs;
 }
 

@@ -30,7 +30,7 @@ export function useCallColumns(): Column<AnyCall>[] {
       cell: (call) => (
         <>
           <Text size="sm">{call.model}</Text>
-          <Text size="xs" c="dimmed">
+          <Text size="xs" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
             {[call.route.provider, call.operation].filter(Boolean).join(' · ')}
           </Text>
         </>

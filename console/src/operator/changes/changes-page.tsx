@@ -33,10 +33,9 @@ export function ChangesPage() {
             columns={[
               { header: text.when, cell: ({ at }) => <Instant at={at} /> },
               { header: text.who, cell: (change) => <Who change={change} /> },
-              { header: text.action, cell: ({ action }) => <Code>{action}</Code> },
+              { header: text.action, cell: (change) => <Action change={change} /> },
               { header: text.subject, cell: (change) => <Subject change={change} /> },
               { header: text.what, cell: (change) => <Summary change={change} /> },
-              { header: text.outcome, cell: (change) => <Outcome change={change} /> },
               {
                 header: text.details,
                 cell: (change) => (
@@ -64,8 +63,10 @@ function Who({ change: { actor, clientAddress } }: { readonly change: Change }) 
   const by = [text.kinds[actor.kind], clientAddress].filter(Boolean).join(' · ');
   return (
     <>
-      <Text size="sm">{actor.localUser ?? actor.name}</Text>
-      <Text size="xs" c="dimmed">
+      <Text size="sm" maw={200} truncate>
+        {actor.localUser ?? actor.name}
+      </Text>
+      <Text size="xs" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
         {by}
       </Text>
     </>
@@ -76,7 +77,7 @@ function Subject({ change: { subject, accountId } }: { readonly change: Change }
   if (subject.kind === 'account' && subject.id !== null) return <AccountLink accountId={subject.id} />;
   return (
     <>
-      <Group gap={6} wrap="nowrap">
+      <Group gap={6}>
         <span>{subject.kind}</span>
         {subject.kind === 'call' && subject.id !== null ? (
           <CallLink callId={subject.id} />
@@ -119,15 +120,18 @@ function Summary({ change: { before, after } }: { readonly change: Change }) {
 
 const OUTCOME_COLORS = { done: 'teal', failed: 'red', unknown: 'yellow' } as const;
 
-function Outcome({ change: { outcome, errorCode } }: { readonly change: Change }) {
+function Action({ change: { action, outcome, errorCode } }: { readonly change: Change }) {
   const text = useTexts(changesTexts);
   const hint = { done: undefined, failed: text.failedHint, unknown: text.unknownHint }[outcome];
   return (
     <>
-      <Badge variant="light" color={OUTCOME_COLORS[outcome]} autoContrast title={hint}>
-        {text[outcome]}
-      </Badge>
-      {errorCode !== null && <Text size="xs">{errorCode}</Text>}
+      <Code>{action}</Code>
+      <Group gap={6} mt={4}>
+        <Badge variant="light" size="sm" color={OUTCOME_COLORS[outcome]} autoContrast title={hint}>
+          {text[outcome]}
+        </Badge>
+        {errorCode !== null && <Text size="xs">{errorCode}</Text>}
+      </Group>
     </>
   );
 }

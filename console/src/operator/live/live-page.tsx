@@ -1,5 +1,28 @@
+import { useList } from '../../api/queries.ts';
+import type { CallInFlight } from '../../api/types.ts';
 import { Page } from '../../parts/page.tsx';
+import { useTexts } from '../../text/language.tsx';
+import { Attention } from './attention.tsx';
+import { InFlight } from './in-flight.tsx';
+import { liveTexts } from './texts.ts';
+import { TodayTiles } from './today-tiles.tsx';
+
+/** As many calls in flight as are read at a time. */
+const CALLS_MAX = 100;
 
 export function LivePage() {
-  return <Page title="…">{null}</Page>;
+  const text = useTexts(liveTexts);
+  const query = { status: 'in_flight', limit: CALLS_MAX } as const;
+  const list = useList('GET /admin/v1/calls', { query }, { isLive: true });
+  const inFlight = {
+    ...list,
+    items: list.items.filter((call): call is CallInFlight => call.status === 'in_flight'),
+  };
+  return (
+    <Page title={text.title} lead={text.lead}>
+      <TodayTiles inFlight={inFlight} />
+      <Attention />
+      <InFlight list={inFlight} />
+    </Page>
+  );
 }

@@ -21,7 +21,13 @@ export function AccountLink({ accountId, name }: AccountLinkProps) {
 /** The id of a call, which leads to its story; cut, because its end is what differs. */
 export function CallLink({ callId, isWhole = false }: { readonly callId: string; readonly isWhole?: boolean }) {
   return (
-    <Anchor href={hashOf(`/operator/calls/${callId}`)} size="sm" title={callId} ff="monospace">
+    <Anchor
+      href={hashOf(`/operator/calls/${callId}`)}
+      size="sm"
+      title={callId}
+      ff="monospace"
+      style={{ whiteSpace: 'nowrap' }}
+    >
       {isWhole ? callId : `…${callId.slice(-8)}`}
     </Anchor>
   );

@@ -1,5 +1,138 @@
+import { Group, Stack, Text } from '@mantine/core';
+import { useState } from 'react';
+import { useRead } from '../../api/queries.ts';
+import type { Route } from '../../api/types.ts';
+import { type DateRange, DateRangePicker, lastDays } from '../../parts/date-range.tsx';
+import { Instant } from '../../parts/figures.tsx';
+import { type Column, DataTable } from '../../parts/list-table.tsx';
+import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
+import { Section } from '../../parts/section.tsx';
+import { useMayOperate } from '../../session/may-operate.ts';
+import { useTexts } from '../../text/language.tsx';
+import { useBillingTimezone } from '../parts/billing-timezone.ts';
+import { DrainButton, Drains, ResumeButton } from './drains.tsx';
+import { FiguresOfProvider, type ProviderFigures, useProviderFigures } from './provider-figures.tsx';
+import { ProviderTestButton } from './provider-test.tsx';
+import { Credentials, RouteState } from './route-state.tsx';
+import { routesTexts } from './texts.ts';
+import { UnpricedUses } from './unpriced.tsx';
 
 export function RoutesPage() {
-  return <Page title="…">{null}</Page>;
+  const text = useTexts(routesTexts);
+  const timezone = useBillingTimezone();
+  const [chosen, setChosen] = useState<DateRange | null>(null);
+  const range = chosen ?? lastDays(1, timezone, Date.now());
+  const figures = useProviderFigures(range);
+  const { data, error, refetch } = useRead('GET /admin/v1/routes', {}, { isLive: true });
+  const byProvider = Object.entries(Object.groupBy(data?.data ?? [], ({ provider }) => provider));
+  return (
+    <Page title={text.title} lead={text.lead}>
+      <Group gap="sm" role="group" aria-label={text.figures}>
+        <DateRangePicker value={range} onChange={setChosen} timezone={timezone} />
+      </Group>
+      <ErrorNotice error={error} onRetry={() => void refetch()} />
+      {data === undefined && error === null && <Loading />}
+      {data !== undefined && <Drains drains={data.drains} />}
+      {data !== undefined && byProvider.length === 0 && <EmptyState title={text.noRoutes} hint={text.noRoutesHint} />}
+      {byProvider.map(([provider, routes = []]) => (
+        <Provider key={provider} provider={provider} routes={routes} figures={figures.get(provider)} />
+      ))}
+      <UnpricedUses />
+    </Page>
+  );
+}
+
+interface ProviderProps {
+  readonly provider: string;
+  readonly routes: readonly Route[];
+  readonly figures: ProviderFigures | undefined;
+}
+
+function Provider({ provider, routes, figures }: ProviderProps) {
+  const text = useTexts(routesTexts);
+  const mayOperate = useMayOperate();
+  const models = [...new Set(routes.map(({ model }) => model))];
+  const drain = routes.find(({ drained }) => isOfProvider(drained))?.drained;
+  const whole = { provider, model: null, providerModel: null };
+  const actions = mayOperate && (
+    <>
+      <ProviderTestButton provider={provider} models={models} />
+      {drain === undefined || drain === null ? (
+        <DrainButton label={text.drainProvider} targets={[whole]} />
+      ) : (
+        <ResumeButton drain={drain} />
+      )}
+    </>
+  );
+  return (
+    <Section title={provider} actions={actions}>
+      <Stack gap="md">
+        <FiguresOfProvider figures={figures} />
+        <RouteTable provider={provider} routes={routes} />
+      </Stack>
+    </Section>
+  );
+}
+
+const isOfProvider = (drain: Route['drained']): boolean =>
+  drain !== null && drain.model === null && drain.providerModel === null;
+
+function RouteTable({ provider, routes }: Omit<ProviderProps, 'figures'>) {
+  const text = useTexts(routesTexts);
+  const mayOperate = useMayOperate();
+  const columns: Column<Route>[] = [
+    { header: text.model, cell: ({ model }) => model },
+    { header: text.providerModel, cell: ({ providerModel }) => providerModel },
+    { header: text.priority, isFigure: true, cell: ({ priority, weight }) => `${priority} / ${weight}` },
+    { header: text.state, cell: (route) => <RouteState route={route} /> },
+    { header: text.lastError, cell: (route) => <LastError route={route} /> },
+    { header: text.credential, cell: (route) => <Credentials route={route} /> },
+  ];
+  if (mayOperate) columns.push({ header: text.drain, cell: (route) => <RouteDrain route={route} /> });
+  return (
+    <DataTable
+      label={text.routesOf(provider)}
+      items={routes}
+      idOf={({ model, providerModel }) => `${model} ${providerModel}`}
+      columns={columns}
+    />
+  );
+}
+
+function LastError({ route: { lastError, lastErrorAt, triedAgainAt } }: { readonly route: Route }) {
+  const text = useTexts(routesTexts);
+  if (lastError === null) return <span>–</span>;
+  return (
+    <>
+      <Text size="sm" maw={320}>
+        {lastError}
+      </Text>
+      <Text size="xs" c="dimmed" component="div">
+        {lastErrorAt !== null && <Instant at={lastErrorAt} />}
+        {triedAgainAt !== null && (
+          <div>
+            {text.triedAgain}: <Instant at={triedAgainAt} />
+          </div>
+        )}
+      </Text>
+    </>
+  );
+}
+
+function RouteDrain({ route: { provider, model, providerModel, drained } }: { readonly route: Route }) {
+  const text = useTexts(routesTexts);
+  // One of the whole provider is taken back at the provider.
+  if (isOfProvider(drained)) return <span>–</span>;
+  if (drained !== null) return <ResumeButton drain={drained} />;
+  return (
+    <DrainButton
+      label={text.drain}
+      targets={[
+        { provider, model, providerModel },
+        { provider, model, providerModel: null },
+        { provider, model: null, providerModel: null },
+      ]}
+    />
+  );
 }
