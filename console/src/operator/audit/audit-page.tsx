@@ -1,7 +1,7 @@
 import { Alert, Badge, Button, Progress, SimpleGrid, Stack, Text } from '@mantine/core';
 import { AlertIcon, CheckCircleIcon, PlayIcon, SquareIcon } from '@primer/octicons-react';
 import type { Audit } from '../../api/types.ts';
-import { DetailList } from '../../parts/detail-list.tsx';
+import { Facts } from '../../parts/facts.tsx';
 import { Instant, Tile } from '../../parts/figures.tsx';
 import { DataTable } from '../../parts/list-table.tsx';
 import { EmptyState, ErrorNotice } from '../../parts/notices.tsx';
@@ -64,7 +64,7 @@ function Running({ run: { progress, beganAt } }: { readonly run: AuditRun }) {
           <Tile label={text.entries}>{format.count(entries)}</Tile>
           <Tile label={text.calls}>{format.count(calls)}</Tile>
         </SimpleGrid>
-        <DetailList details={[[text.began, beganAt !== null && <Instant key="began" at={beganAt} />]]} />
+        <Facts facts={[[text.began, <Instant key="began" at={beganAt} />]]} />
       </Stack>
     </Section>
   );
@@ -76,8 +76,8 @@ function Result({ result, run }: { readonly result: Audit; readonly run: AuditRu
   const nameOf = useInvariantName();
   const broken = result.invariants.filter(({ breaches }) => breaches.length > 0);
   const details = (
-    <DetailList
-      details={[
+    <Facts
+      facts={[
         [text.began, <Instant key="began" at={run.beganAt} />],
         [text.took, format.duration(Date.parse(run.endedAt!) - Date.parse(run.beganAt!))],
       ]}

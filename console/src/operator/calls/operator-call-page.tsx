@@ -1,5 +1,83 @@
+import { Anchor, Group, Text } from '@mantine/core';
+import { ApiError } from '../../api/client.ts';
+import { useRead } from '../../api/queries.ts';
+import type { Call } from '../../api/types.ts';
+import { hashOf } from '../../layout/location.tsx';
+import type { PageProps } from '../../layout/pages.ts';
+import { CallStory } from '../../parts/call-story.tsx';
+import { Facts } from '../../parts/facts.tsx';
+import { Yuan } from '../../parts/figures.tsx';
+import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
+import { Section } from '../../parts/section.tsx';
+import { useMayOperate } from '../../session/may-operate.ts';
+import { useTexts } from '../../text/language.tsx';
+import { AccountLink } from '../parts/links.tsx';
+import { isRefundable, RefundButton } from './refund-dialog.tsx';
+import { ResolutionButton } from './resolution-dialog.tsx';
+import { operatorCallsTexts } from './texts.ts';
 
-export function OperatorCallPage() {
-  return <Page title="…">{null}</Page>;
+/** One call, with what operators may correct of it. */
+export function OperatorCallPage({ id }: PageProps) {
+  const text = useTexts(operatorCallsTexts);
+  const { data: call, error, refetch } = useRead('GET /admin/v1/calls/{id}', { path: { id } });
+  const isUnknown = error instanceof ApiError && error.status === 404;
+  return (
+    <Page title={text.call} actions={call !== undefined && <Corrections call={call} />}>
+      {isUnknown ? (
+        <EmptyState title={text.noCall} hint={text.noCallHint} />
+      ) : (
+        <ErrorNotice error={error} onRetry={() => void refetch()} />
+      )}
+      {call === undefined && error === null && <Loading />}
+      {call !== undefined && (
+        <>
+          <CallStory
+            call={call}
+            accountShown={<AccountLink accountId={call.accountId} />}
+            keyShown={
+              <Anchor size="sm" href={hashOf('/operator/calls', { keyId: call.keyId })}>
+                {call.keyId}
+              </Anchor>
+            }
+          />
+          <ForOperators call={call} />
+        </>
+      )}
+    </Page>
+  );
+}
+
+function Corrections({ call }: { readonly call: Call }) {
+  const mayOperate = useMayOperate();
+  if (!mayOperate) return null;
+  return (
+    <>
+      {call.status === 'unresolved' && <ResolutionButton call={call} />}
+      {isRefundable(call) && <RefundButton call={call} />}
+    </>
+  );
+}
+
+/** What account holders are not shown: the cost, and who decided on the call. */
+function ForOperators({ call }: { readonly call: Call }) {
+  const text = useTexts(operatorCallsTexts);
+  const { resolution } = call;
+  return (
+    <Section title={text.forOperators}>
+      <Facts
+        facts={[
+          [text.charge, <Yuan key="charge" amount={call.chargeYuan} />],
+          [text.refundedInAll, <Yuan key="refunded" amount={call.refundedYuan} />],
+          [text.cost, call.costYuan === null ? text.costUnknown : <Yuan key="cost" amount={call.costYuan} />],
+          [text.resolvedBy, resolution === null ? null : (resolution.by ?? resolution.via)],
+        ]}
+      />
+      <Group mt="xs">
+        <Text size="sm">
+          <Anchor href={hashOf('/operator/changes', { subjectId: call.id })}>{text.changesOfCall}</Anchor>
+        </Text>
+      </Group>
+    </Section>
+  );
 }

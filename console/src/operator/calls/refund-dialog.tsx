@@ -3,8 +3,8 @@ import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
 import { useChange } from '../../api/queries.ts';
 import type { Call } from '../../api/types.ts';
-import { DetailList } from '../../parts/detail-list.tsx';
 import { FormDialog } from '../../parts/dialogs.tsx';
+import { Facts } from '../../parts/facts.tsx';
 import { Yuan } from '../../parts/figures.tsx';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
@@ -53,8 +53,8 @@ export function RefundButton({ call }: { readonly call: Call }) {
         isBusy={refund.isPending}
         error={refund.error}
       >
-        <DetailList
-          details={[
+        <Facts
+          facts={[
             [text.charged, <Yuan key="charge" amount={call.chargeYuan} />],
             [text.refundedBefore, <Yuan key="refunded" amount={call.refundedYuan} />],
           ]}

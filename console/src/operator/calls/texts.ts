@@ -37,6 +37,14 @@ export const operatorCallsTexts = defineTexts(
     address: 'Request',
     times: (count: number) => `${count} times in that minute`,
     unknownCaller: 'nobody known',
+    noCall: 'There is no record of this call',
+    noCallHint:
+      'A call in flight has its record when it has ended; old records are dropped after the time that the configuration says.',
+    forOperators: 'For operators only',
+    refundedInAll: 'Refunded',
+    costUnknown: 'not known',
+    resolvedBy: 'Resolved by',
+    changesOfCall: 'Refunds and resolutions in the change log',
   },
   {
     title: '全部调用',
@@ -74,5 +82,12 @@ export const operatorCallsTexts = defineTexts(
     address: '请求',
     times: (count: number) => `该分钟内 ${count} 次`,
     unknownCaller: '未知调用方',
+    noCall: '没有此调用的记录',
+    noCallHint: '进行中的调用结束后才有记录；旧记录在配置的期限后删除。',
+    forOperators: '仅管理员可见',
+    refundedInAll: '已退款',
+    costUnknown: '未知',
+    resolvedBy: '核实处理者',
+    changesOfCall: '变更日志中的退款与核实处理',
   },
 );

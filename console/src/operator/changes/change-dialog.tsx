@@ -1,7 +1,7 @@
 import { Code, Modal, Stack, Switch, Table, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { Change } from '../../api/types.ts';
-import { DetailList } from '../../parts/detail-list.tsx';
+import { Facts } from '../../parts/facts.tsx';
 import { Instant } from '../../parts/figures.tsx';
 import { commonTexts } from '../../parts/texts.ts';
 import { useTexts } from '../../text/language.tsx';
@@ -27,8 +27,8 @@ export function ChangeDialog({ change, onClose }: ChangeDialogProps) {
     >
       {change !== null && (
         <Stack>
-          <DetailList
-            details={[
+          <Facts
+            facts={[
               [text.when, <Instant key="at" at={change.at} />],
               [text.ended, change.endedAt === null ? '–' : <Instant key="ended" at={change.endedAt} />],
               [text.who, `${change.actor.name} (${text.kinds[change.actor.kind]})`],

@@ -5,7 +5,7 @@ import { stringify } from 'yaml';
 import { useRead } from '../../api/queries.ts';
 import type { ConfigInForce } from '../../api/types.ts';
 import { CopyIconButton } from '../../parts/copy.tsx';
-import { DetailList } from '../../parts/detail-list.tsx';
+import { Facts } from '../../parts/facts.tsx';
 import { Instant } from '../../parts/figures.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
@@ -55,8 +55,8 @@ function Loaded({ loaded }: { readonly loaded: ConfigInForce }) {
         </Alert>
       )}
       <Section title={text.inForce}>
-        <DetailList
-          details={[
+        <Facts
+          facts={[
             [text.loaded, <Instant key="loaded" at={loaded.loadedAt} />],
             [text.file, loaded.file ?? text.noFile],
             [text.node, loaded.node],

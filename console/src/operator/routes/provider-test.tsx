@@ -2,8 +2,8 @@ import { Badge, Button, NativeSelect, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useChange } from '../../api/queries.ts';
 import type { ProviderTest } from '../../api/types.ts';
-import { DetailList } from '../../parts/detail-list.tsx';
 import { FormDialog } from '../../parts/dialogs.tsx';
+import { Facts } from '../../parts/facts.tsx';
 import { Yuan } from '../../parts/figures.tsx';
 import { DataTable } from '../../parts/list-table.tsx';
 import { useFormat } from '../../text/format.ts';
@@ -59,8 +59,8 @@ function TestResult({ test }: { readonly test: ProviderTest }) {
   const format = useFormat();
   return (
     <Stack gap="xs" role="status">
-      <DetailList
-        details={[
+      <Facts
+        facts={[
           [text.testedWith, test.providerModel],
           [text.operation, test.operation],
         ]}

@@ -1,0 +1,59 @@
+import { Stack, Text } from '@mantine/core';
+import { useCallback } from 'react';
+import type { QueryOf } from '../../api/client.ts';
+import { useRead } from '../../api/queries.ts';
+import type { UsageGroup } from '../../api/types.ts';
+import { ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { daysOf, UsageByDay } from '../../parts/usage-charts.tsx';
+import { useTexts } from '../../text/language.tsx';
+import { operatorUsageTexts } from './texts.ts';
+import type { Grouping, UsagePlace } from './usage-place.ts';
+
+interface UsageChartProps {
+  readonly asked: QueryOf<'GET /admin/v1/usage'>;
+  readonly place: UsagePlace;
+}
+
+/** As many groups as a page of the list has at most. */
+const GROUPS_MAX = 500;
+
+/** The days as bars, made of the groups where one page has all of these. */
+export function UsageChart({ asked, place: { range, by, measure } }: UsageChartProps) {
+  const text = useTexts(operatorUsageTexts);
+  const nameOf = useGroupName(by);
+  const isDivided = by !== 'day';
+  const byDay = useRead('GET /admin/v1/usage', { query: { ...asked, groupBy: 'day', limit: GROUPS_MAX } });
+  const divided = useRead(
+    'GET /admin/v1/usage',
+    { query: { ...asked, groupBy: `day,${by}`, limit: GROUPS_MAX } },
+    { isWanted: isDivided },
+  );
+  const isWhole = isDivided && divided.data?.nextCursor === null;
+  const groups = isWhole ? divided.data?.data : byDay.data?.data;
+  const label = { charge: text.netCharge, calls: text.calls, tokens: text.tokens }[measure];
+  const error = byDay.error ?? divided.error;
+  if (error !== null) return <ErrorNotice error={error} />;
+  if (groups === undefined || (isDivided && divided.data === undefined)) return <Loading />;
+  return (
+    <Stack gap="xs">
+      <UsageByDay
+        groups={groups}
+        days={daysOf(range.from, range.to)}
+        measure={measure}
+        partOf={isWhole ? nameOf : null}
+        label={text.chartOf(label)}
+      />
+      {isDivided && !isWhole && <Text size="sm">{text.undivided}</Text>}
+    </Stack>
+  );
+}
+
+/** The name of a group in charts. */
+export function useGroupName(by: Grouping) {
+  const { none } = useTexts(operatorUsageTexts);
+  return useCallback(
+    (group: Partial<Pick<UsageGroup, 'day' | 'model' | 'provider' | 'status' | 'accountId' | 'accountName'>>): string =>
+      (by === 'account' ? (group.accountName ?? group.accountId) : group[by]) ?? none,
+    [by, none],
+  );
+}

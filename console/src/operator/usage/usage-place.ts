@@ -1,0 +1,45 @@
+import type { Place } from '../../layout/location.tsx';
+import { type DateRange, lastDays } from '../../parts/date-range.tsx';
+import type { UsageMeasure } from '../../parts/usage-charts.tsx';
+
+export const GROUPINGS = ['model', 'provider', 'account', 'day', 'status'] as const;
+export type Grouping = (typeof GROUPINGS)[number];
+export const MEASURES: readonly UsageMeasure[] = ['charge', 'calls', 'tokens'];
+export const FILTERS = ['accountId', 'model', 'provider'] as const;
+
+/** What the page shows, by its address. */
+export interface UsagePlace {
+  readonly range: DateRange;
+  readonly by: Grouping;
+  readonly measure: UsageMeasure;
+  readonly filter: { readonly [Name in (typeof FILTERS)[number]]?: string };
+}
+
+const DAYS_AT_FIRST = 30;
+
+/** Reads what is shown from the address; what it does not say, or says wrongly, is as at first. */
+export function usagePlaceOf(query: Place['query'], timezone: string | undefined, nowMs: number): UsagePlace {
+  const first = lastDays(DAYS_AT_FIRST, timezone, nowMs);
+  return {
+    range: { from: dayOr(query.from, first.from), to: dayOr(query.to, first.to) },
+    by: GROUPINGS.find((name) => name === query.by) ?? 'model',
+    measure: MEASURES.find((name) => name === query.measure) ?? 'charge',
+    filter: Object.fromEntries(FILTERS.filter((name) => query[name] !== undefined).map((name) => [name, query[name]])),
+  };
+}
+
+function dayOr(day: string | undefined, otherwise: string): string {
+  return day !== undefined && /^\d{4}-\d\d-\d\d$/.test(day) ? day : otherwise;
+}
+
+/** Compares amounts as they are written, without a floating point number. */
+export function compareYuan(a: string, b: string): number {
+  const difference = nanoOf(a) - nanoOf(b);
+  return difference === 0n ? 0 : difference > 0n ? 1 : -1;
+}
+
+function nanoOf(amount: string): bigint {
+  const [whole = '0', decimals = ''] = amount.replace('-', '').split('.');
+  const nano = BigInt(whole + decimals.padEnd(9, '0'));
+  return amount.startsWith('-') ? -nano : nano;
+}
