@@ -269,7 +269,7 @@ describe('the command line on a database that no gateway serves', () => {
   });
 
   it('proves the ledger and shows the schema', async () => {
-    const audit = await program('audit');
+    const audit = await cli('audit');
     assert.equal(audit.code, 0);
     assert.match(audit.stdout, /^(ok {6}.*\n)+$/);
     assert.match((await cli('db', 'status')).stdout, /^ +1 {2}accounts +\d{4}-/m);
@@ -282,7 +282,7 @@ describe('the command line on a database that no gateway serves', () => {
     for (const command of ['serve', 'init', 'check', 'account', 'key', 'calls', 'audit', 'db']) {
       assert.match(help.stdout, new RegExp(`^ {2}${command}\\b`, 'm'));
     }
-    const unknown = await program('frobnicate');
+    const unknown = await cli('frobnicate');
     assert.equal(unknown.code, 2);
     assert.match(unknown.stderr, /unknown command 'frobnicate'/);
   });
