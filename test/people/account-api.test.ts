@@ -11,6 +11,15 @@ import { until } from '../support/until.ts';
 /** What owners and members of an account see and change of it. */
 
 const hello = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }] };
+const MODELS = `
+  by-hour:
+    operations: [chat]
+    price:
+      input: "4"
+      output: "16"
+      timeOfDay: { id: night, timezone: Asia/Shanghai, peak: { hours: ["22:00-01:30"], input: "8", output: "32" }, offPeak: { input: "2", output: "8" } }
+    routes: [{ provider: chatty, model: upstream }]
+`;
 const PLANS = `
 plans:
   lite: { name: Lite, fiveHourCalls: 10, weeklyCalls: 20, concurrency: 2, quotaTokens: 1000, periodDays: 30, models: [test-chat], inputByteLimit: 1MiB, outputTokenLimit: 100 }
@@ -27,7 +36,7 @@ for (const engine of gatewayEngines) {
     let lin: { key: string; id: string; userId: string };
     let mo: { key: string; id: string; userId: string };
     before(async () => {
-      g = await startGateway({ engine, clock, plans: PLANS, usageIntervalMs: 10 });
+      g = await startGateway({ engine, clock, plans: PLANS, models: MODELS, usageIntervalMs: 10 });
       account = await g.createAccount();
       owner = (await makeKey('owner')).key;
       lin = await makeKey('Lin', true);
@@ -213,6 +222,14 @@ for (const engine of gatewayEngines) {
         const models = await read(key, '/models');
         const chatModel = models.data.find(({ id }: { id: string }) => id === 'test-chat');
         assert.deepEqual([chatModel.price.inputYuanPerMillion, chatModel.isInPlan], ['3', true]);
+        assert.equal(chatModel.timeOfDay, null);
+        const byHour = models.data.find(({ id }: { id: string }) => id === 'by-hour');
+        assert.deepEqual(byHour.timeOfDay, {
+          timezone: 'Asia/Shanghai',
+          peakHours: [{ fromMinute: 22 * 60, toMinute: 90 }],
+          peak: { ...byHour.timeOfDay.peak, rule: 'peak', inputYuanPerMillion: '8' },
+          offPeak: { ...byHour.timeOfDay.offPeak, rule: 'off_peak', inputYuanPerMillion: '2' },
+        });
         assert.equal(models.priceFactorBasisPoints, 8000);
         assert.deepEqual(await read(key, '/limits'), {
           requestsPerMinute: 700,

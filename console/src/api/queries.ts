@@ -72,6 +72,34 @@ export function useList<Name extends ListName>(name: Name, input: InputOf<Name>,
   };
 }
 
+/** The most pages of a list that are read at once, for a chart. */
+const WHOLE_PAGES_MAX = 10;
+
+/** Reads a list whole, for a chart, as far as it has so many pages of 500; `isCut` where it has more. */
+export function useWholeList<Name extends ListName>(name: Name, input: InputOf<Name>, options: ReadOptions = {}) {
+  const chosen = useChosenAccount()(name, input as AnyInput);
+  return useQuery({
+    queryKey: [name, 'whole', chosen] satisfies QueryKey,
+    queryFn: async ({ signal }) => {
+      const items: ItemOf<Name>[] = [];
+      let answer: AnswerOf<Name>;
+      let cursor: string | null = null;
+      let pages = 0;
+      do {
+        const page: AnyInput = { ...chosen, query: { ...chosen.query, limit: 500, cursor: cursor ?? undefined } };
+        answer = await ask(name, page as InputOf<Name>, { signal });
+        items.push(...(answer.data as readonly ItemOf<Name>[]));
+        cursor = answer.nextCursor;
+        pages++;
+      } while (cursor !== null && pages < WHOLE_PAGES_MAX);
+      return { items, isCut: cursor !== null, last: answer };
+    },
+    refetchInterval: options.isLive ? LIVE_MS : false,
+    enabled: options.isWanted ?? true,
+    placeholderData: keepPreviousData,
+  });
+}
+
 /**
  * Makes a change. What was read is read again afterwards. The same change is sent with the same idempotency key until it
  * succeeds or is refused, so that a second try after a lost answer changes nothing twice.

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
 import type { LedgerStore } from '../../accounting/ledger/ledger-store.ts';
-import { priceInForce } from '../../accounting/pricing/price.ts';
+import { priceInForce, type TimeOfDayPrice } from '../../accounting/pricing/price.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../../accounting/pricing/price-factor.ts';
 import { recordedPrices } from '../../accounting/pricing/priced-by.ts';
 import type { Config } from '../../config/schema.ts';
@@ -56,6 +56,16 @@ const ownSubscription = subscriptionAnswer
   })
   .meta({ id: 'OwnSubscription' });
 
+/** A part of the day in minutes since midnight; one that ends before it begins crosses midnight. */
+const dayRange = z.strictObject({ fromMinute: count, toMinute: count });
+
+const timeOfDay = z.strictObject({
+  timezone: z.string(),
+  peakHours: listOf(dayRange).describe('In minutes since midnight of the time zone; a range may cross midnight.'),
+  peak: price,
+  offPeak: price,
+});
+
 const ownModel = z
   .strictObject({
     id: z.string(),
@@ -65,6 +75,7 @@ const ownModel = z
     contextTokens: count.nullable(),
     outputTokens: count.nullable(),
     price: price.describe('The list price now, with the names that records of calls have.'),
+    timeOfDay: timeOfDay.nullable().describe('The list prices by the time of day; null: the same at all times.'),
     isInPlan: z.boolean().describe('Whether the Coding Plan of the account has it.'),
   })
   .meta({ id: 'OwnModel' });
@@ -137,6 +148,7 @@ export function ownPlanEndpoints(parts: OwnPlanParts): AccountEndpoint[] {
               contextTokens: model.contextTokensMax,
               outputTokens: model.outputTokensMax,
               price: priceToWire(rule, recordedPrices(prices)),
+              timeOfDay: model.price.timeOfDay === null ? null : timeOfDayToWire(model.price.timeOfDay),
               isInPlan: planModels.has(model.id),
             };
           }),
@@ -145,4 +157,13 @@ export function ownPlanEndpoints(parts: OwnPlanParts): AccountEndpoint[] {
       },
     }),
   ];
+}
+
+function timeOfDayToWire({ timezone, peakHours, peak, offPeak }: TimeOfDayPrice): z.infer<typeof timeOfDay> {
+  return {
+    timezone,
+    peakHours: peakHours.map(({ fromMinute, toMinute }) => ({ fromMinute, toMinute })),
+    peak: priceToWire('peak', recordedPrices(peak)),
+    offPeak: priceToWire('off_peak', recordedPrices(offPeak)),
+  };
 }

@@ -1,5 +1,25 @@
+import { Anchor } from '@mantine/core';
+import { useRead } from '../../api/queries.ts';
+import type { PageProps } from '../../layout/pages.ts';
+import { CallStory } from '../../parts/call-story.tsx';
+import { ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
+import { useTexts } from '../../text/language.tsx';
+import { useKeyNames } from '../key-names.ts';
+import { callsTexts } from './texts.ts';
 
-export function CallPage() {
-  return <Page title="…">{null}</Page>;
+/** One call, from its admission to its charge. */
+export function CallPage({ id }: PageProps) {
+  const text = useTexts(callsTexts);
+  const keyNames = useKeyNames();
+  const call = useRead('GET /account/v1/calls/{id}', { path: { id } });
+  return (
+    <Page title={call.data?.model ?? id} lead={<Anchor href="#/calls">{text.back}</Anchor>}>
+      <ErrorNotice error={call.error} onRetry={() => void call.refetch()} />
+      {call.isPending && <Loading />}
+      {call.data !== undefined && (
+        <CallStory call={call.data} keyShown={keyNames.get(call.data.keyId) ?? call.data.keyId} />
+      )}
+    </Page>
+  );
 }

@@ -1,5 +1,210 @@
+import { Anchor, Group, Select, Tabs, TextInput } from '@mantine/core';
+import { type FormEvent, useState } from 'react';
+import { useList, useRead } from '../../api/queries.ts';
+import type { OwnCall, OwnCallInFlight, OwnRefusal } from '../../api/types.ts';
+import { hashOf, usePlaceQuery } from '../../layout/location.tsx';
+import { Instant, Yuan } from '../../parts/figures.tsx';
+import { type Column, DataTable, ListTable } from '../../parts/list-table.tsx';
+import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
+import { CALL_STATUSES, type CallStatus, StatusBadge, useStatusTexts } from '../../parts/status-badge.tsx';
+import { useFormat } from '../../text/format.ts';
+import { useTexts } from '../../text/language.tsx';
+import { useKeyNames } from '../key-names.ts';
+import { callsTexts } from './texts.ts';
 
+/** All calls of the account, or of the keys of a member, and what was refused. */
 export function CallsPage() {
-  return <Page title="…">{null}</Page>;
+  const text = useTexts(callsTexts);
+  const [query, change] = usePlaceQuery();
+  return (
+    <Page title={text.title} lead={text.lead}>
+      <Tabs value={query.tab ?? 'calls'} onChange={(tab) => change({ tab })} keepMounted={false}>
+        <Tabs.List>
+          <Tabs.Tab value="calls">{text.served}</Tabs.Tab>
+          <Tabs.Tab value="refusals">{text.refused}</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="calls" pt="md">
+          <Filters />
+          {query.requestId === undefined ? <Calls /> : <CallsOfRequest requestId={query.requestId} />}
+        </Tabs.Panel>
+        <Tabs.Panel value="refusals" pt="md">
+          <Refusals />
+        </Tabs.Panel>
+      </Tabs>
+    </Page>
+  );
+}
+
+function Filters() {
+  const text = useTexts(callsTexts);
+  const statuses = useStatusTexts();
+  const [query, change] = usePlaceQuery();
+  const keyNames = useKeyNames();
+  const models = useRead('GET /account/v1/models', {}).data?.data ?? [];
+  const [requestId, setRequestId] = useState(query.requestId ?? '');
+  const find = (event: FormEvent): void => {
+    event.preventDefault();
+    change({ requestId: requestId.trim() });
+  };
+  return (
+    <Group align="flex-end" gap="sm" mb="md">
+      <Select
+        label={text.key}
+        placeholder={text.anyKey}
+        data={[...keyNames].map(([value, label]) => ({ value, label }))}
+        value={query.keyId ?? null}
+        onChange={(keyId) => change({ keyId })}
+        clearable
+        searchable
+        w={180}
+      />
+      <Select
+        label={text.model}
+        placeholder={text.anyModel}
+        data={models.map(({ id }) => id)}
+        value={query.model ?? null}
+        onChange={(model) => change({ model })}
+        clearable
+        searchable
+        w={180}
+      />
+      <Select
+        label={text.status}
+        placeholder={text.anyStatus}
+        data={CALL_STATUSES.map((status) => ({ value: status, label: statuses[status] }))}
+        value={query.status ?? null}
+        onChange={(status) => change({ status })}
+        clearable
+        w={150}
+      />
+      <form onSubmit={find}>
+        <TextInput
+          label={text.requestId}
+          placeholder={text.requestIdHint}
+          value={requestId}
+          onChange={({ currentTarget }) => setRequestId(currentTarget.value)}
+          onBlur={() => change({ requestId: requestId.trim() })}
+          w={220}
+        />
+      </form>
+    </Group>
+  );
+}
+
+function Calls() {
+  const text = useTexts(callsTexts);
+  const [query] = usePlaceQuery();
+  const status = CALL_STATUSES.find((each) => each === query.status);
+  const list = useList(
+    'GET /account/v1/calls',
+    { query: { keyId: query.keyId, model: query.model, status } },
+    { isLive: true },
+  );
+  return (
+    <ListTable<OwnCall | OwnCallInFlight>
+      label={text.served}
+      list={list}
+      idOf={({ id }) => id}
+      columns={useCallColumns()}
+      empty={<EmptyState title={text.nothing} hint={text.nothingHint} />}
+    />
+  );
+}
+
+/** Looked for by an id, a request is found whether it was served or refused. */
+function CallsOfRequest({ requestId }: { readonly requestId: string }) {
+  const text = useTexts(callsTexts);
+  const found = useRead('GET /account/v1/calls', { query: { requestId } });
+  const columns = useCallColumns();
+  const refusalColumns = useRefusalColumns();
+  if (found.isPending) return <Loading />;
+  if (found.data === undefined) return <ErrorNotice error={found.error} onRetry={() => void found.refetch()} />;
+  const refusals = 'refusals' in found.data ? found.data.refusals : [];
+  if (found.data.data.length === 0 && refusals.length === 0) return <EmptyState title={text.nothing} />;
+  return (
+    <>
+      {found.data.data.length > 0 && (
+        <DataTable<OwnCall | OwnCallInFlight>
+          label={text.served}
+          items={found.data.data}
+          idOf={({ id }) => id}
+          columns={columns}
+        />
+      )}
+      {refusals.length > 0 && (
+        <DataTable label={text.refusalsOfRequest} items={refusals} idOf={({ id }) => id} columns={refusalColumns} />
+      )}
+    </>
+  );
+}
+
+function Refusals() {
+  const text = useTexts(callsTexts);
+  const list = useList('GET /account/v1/refusals', {}, { isLive: true });
+  return (
+    <ListTable
+      label={text.refused}
+      list={list}
+      idOf={({ id }) => id}
+      columns={useRefusalColumns()}
+      empty={<EmptyState title={text.noRefusals} hint={text.noRefusalsHint} />}
+    />
+  );
+}
+
+function useCallColumns(): Column<OwnCall | OwnCallInFlight>[] {
+  const text = useTexts(callsTexts);
+  const format = useFormat();
+  const keyNames = useKeyNames();
+  const tokens = (call: OwnCall | OwnCallInFlight, count: (usage: NonNullable<OwnCall['usage']>) => number): string =>
+    'usage' in call && call.usage !== null ? format.count(count(call.usage)) : '–';
+  return [
+    {
+      header: text.when,
+      cell: (call) => {
+        const at = <Instant at={call.startedAt ?? ('reservedAt' in call ? call.reservedAt : null)} />;
+        return call.status === 'in_flight' ? at : <Anchor href={hashOf(`/calls/${call.id}`)}>{at}</Anchor>;
+      },
+    },
+    { header: text.model, cell: ({ model }) => model },
+    { header: text.key, cell: ({ keyId }) => keyNames.get(keyId) ?? keyId },
+    { header: text.status, cell: ({ status }) => <StatusBadge status={status as CallStatus} /> },
+    {
+      header: text.input,
+      cell: (call) =>
+        tokens(
+          call,
+          (usage) => usage.inputTokens + usage.cachedInputTokens + usage.cacheWriteTokens + usage.cacheWrite1hTokens,
+        ),
+      isFigure: true,
+    },
+    { header: text.output, cell: (call) => tokens(call, ({ outputTokens }) => outputTokens), isFigure: true },
+    {
+      header: text.charge,
+      cell: (call) => <Yuan amount={'chargeYuan' in call ? call.chargeYuan : null} isShort />,
+      isFigure: true,
+    },
+    {
+      header: text.duration,
+      cell: (call) => ('durationMs' in call ? format.duration(call.durationMs) : '–'),
+      isFigure: true,
+    },
+  ];
+}
+
+function useRefusalColumns(): Column<OwnRefusal>[] {
+  const text = useTexts(callsTexts);
+  const format = useFormat();
+  const keyNames = useKeyNames();
+  return [
+    { header: text.when, cell: ({ at }) => <Instant at={at} /> },
+    { header: text.status, cell: ({ status }) => status ?? '–', isFigure: true },
+    { header: text.code, cell: ({ code }) => code },
+    { header: text.message, cell: ({ message }) => message ?? '–' },
+    { header: text.address, cell: ({ method, path }) => (path === null ? '–' : `${method} ${path}`) },
+    { header: text.model, cell: ({ model }) => model ?? '–' },
+    { header: text.key, cell: ({ keyId }) => (keyId === null ? '–' : (keyNames.get(keyId) ?? keyId)) },
+    { header: text.times, cell: ({ count }) => format.count(count), isFigure: true },
+  ];
 }

@@ -1,5 +1,164 @@
+import { Badge, Card, Group, SimpleGrid, Stack, Table, Text, TextInput, Title } from '@mantine/core';
+import { useState } from 'react';
+import { useRead } from '../../api/queries.ts';
+import type { OwnModel } from '../../api/types.ts';
+import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
+import { useFormat } from '../../text/format.ts';
+import { useTexts } from '../../text/language.tsx';
+import { PeakHours } from './peak-hours.tsx';
+import { isTerm, priceLines } from './price-lines.ts';
+import { modelsTexts } from './texts.ts';
 
+const LIST_PRICE_BASIS_POINTS = 10_000;
+
+/** The models that may be called, with what they cost and when. */
 export function ModelsPage() {
-  return <Page title="…">{null}</Page>;
+  const text = useTexts(modelsTexts);
+  const format = useFormat();
+  const [search, setSearch] = useState('');
+  const models = useRead('GET /account/v1/models', {});
+  const share = models.data?.priceFactorBasisPoints ?? LIST_PRICE_BASIS_POINTS;
+  const found = (models.data?.data ?? []).filter((model) => fits(model, search.trim().toLowerCase()));
+  return (
+    <Page title={text.title} lead={text.lead}>
+      <Group align="flex-end">
+        <TextInput
+          label={text.search}
+          placeholder={text.searchHint}
+          value={search}
+          onChange={({ currentTarget }) => setSearch(currentTarget.value)}
+          w={280}
+        />
+        {share !== LIST_PRICE_BASIS_POINTS && (
+          <Text>{text.factor(format.percent(share / LIST_PRICE_BASIS_POINTS))}</Text>
+        )}
+      </Group>
+      <ErrorNotice error={models.error} onRetry={() => void models.refetch()} />
+      {models.isPending && <Loading />}
+      {models.data !== undefined && found.length === 0 && <EmptyState title={text.nothing} />}
+      <SimpleGrid cols={{ base: 1, lg: 2 }}>
+        {found.map((model) => (
+          <ModelCard key={model.id} model={model} />
+        ))}
+      </SimpleGrid>
+    </Page>
+  );
+}
+
+function fits({ id, displayName, aliases, operations }: OwnModel, wanted: string): boolean {
+  return [id, displayName, ...aliases, ...operations].some((each) => each.toLowerCase().includes(wanted));
+}
+
+function ModelCard({ model }: { readonly model: OwnModel }) {
+  const text = useTexts(modelsTexts);
+  const format = useFormat();
+  const { id, displayName, aliases, operations, contextTokens, outputTokens, timeOfDay, price, isInPlan } = model;
+  return (
+    <Card withBorder component="section" aria-label={displayName}>
+      <Stack gap="sm">
+        <Group justify="space-between" align="flex-start">
+          <div>
+            <Title order={2} size="h4">
+              {displayName}
+            </Title>
+            <Text size="sm" c="dimmed">
+              {id}
+              {aliases.length > 0 && ` · ${text.aliases(aliases.join(', '))}`}
+            </Text>
+          </div>
+          <Group gap="xs">
+            {isInPlan && (
+              <Badge variant="light" color="teal">
+                {text.inPlan}
+              </Badge>
+            )}
+            {timeOfDay !== null && (
+              <Badge variant="light" color={price.rule === 'peak' ? 'orange' : 'cyan'}>
+                {text.now[price.rule]}
+              </Badge>
+            )}
+          </Group>
+        </Group>
+        <Group gap="lg">
+          <Named name={text.operations}>{operations.join(', ')}</Named>
+          {contextTokens !== null && <Named name={text.context}>{text.tokens(format.count(contextTokens))}</Named>}
+          {outputTokens !== null && <Named name={text.output}>{text.tokens(format.count(outputTokens))}</Named>}
+        </Group>
+        {timeOfDay !== null && <PeakHours timeOfDay={timeOfDay} />}
+        <PriceTable
+          lists={
+            timeOfDay === null
+              ? [{ name: text.base, price }]
+              : [
+                  { name: text.peak, price: timeOfDay.peak },
+                  { name: text.offPeak, price: timeOfDay.offPeak },
+                ]
+          }
+        />
+      </Stack>
+    </Card>
+  );
+}
+
+function Named({ name, children }: { readonly name: string; readonly children: string }) {
+  return (
+    <div>
+      <Text size="xs" c="dimmed">
+        {name}
+      </Text>
+      <Text size="sm">{children}</Text>
+    </div>
+  );
+}
+
+/** Price lists side by side, a line for each thing that any of them prices. */
+function PriceTable({ lists }: { readonly lists: readonly { name: string; price: OwnModel['price'] }[] }) {
+  const text = useTexts(modelsTexts);
+  const format = useFormat();
+  const columns = lists.map(({ name, price }) => ({
+    name,
+    values: new Map(priceLines(price).map(({ path, value }) => [path.join('\n'), value])),
+  }));
+  const paths = [...new Set(columns.flatMap(({ values }) => [...values.keys()]))];
+  return (
+    <Table verticalSpacing={4}>
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>{text.price}</Table.Th>
+          {columns.map(({ name }) => (
+            <Table.Th key={name} ta="right">
+              {name}
+            </Table.Th>
+          ))}
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {paths.map((path) => (
+          <Table.Tr key={path}>
+            <Table.Td>{nameOf(path.split('\n'), text)}</Table.Td>
+            {columns.map(({ name, values }) => (
+              <Table.Td key={name} ta="right" className="figure">
+                {writeValue(values.get(path), isTerm(path.split('\n')[0]))}
+              </Table.Td>
+            ))}
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
+  );
+
+  function writeValue(value: string | undefined, isFactor: boolean): string {
+    if (value === undefined) return '–';
+    return isFactor ? text.times(value) : format.yuan(value);
+  }
+}
+
+/** The words for a price by its path: `above`, `128k`, `inputYuanPerMillion`. */
+function nameOf(path: readonly string[], text: ReturnType<typeof useTexts<(typeof modelsTexts)['en']>>): string {
+  const words = text.prices as Readonly<Record<string, string>>;
+  const [first = '', ...rest] = path;
+  if (first === 'above') return `${text.above(rest[0] ?? '')} · ${words[rest[1] ?? ''] ?? rest[1] ?? ''}`;
+  if (isTerm(first)) return `${text.terms[first]} ${rest.join(' ')}`;
+  return [words[first] ?? first, ...rest].join(' · ');
 }

@@ -1,5 +1,147 @@
+import { Alert, Group, SegmentedControl, Select, SimpleGrid, Stack, Text } from '@mantine/core';
+import { useCallback, useMemo } from 'react';
+import { useWholeList } from '../../api/queries.ts';
+import { PlaceLink, usePlaceQuery } from '../../layout/location.tsx';
+import { CsvButton } from '../../parts/csv-button.tsx';
+import { DateRangePicker, lastDays } from '../../parts/date-range.tsx';
+import { Yuan } from '../../parts/figures.tsx';
+import { DataTable } from '../../parts/list-table.tsx';
+import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
+import { Section } from '../../parts/section.tsx';
+import { type CallStatus, useStatusTexts } from '../../parts/status-badge.tsx';
+import { commonTexts } from '../../parts/texts.ts';
+import { daysOf, UsageByDay, type UsageGroup, type UsageMeasure, UsageShares } from '../../parts/usage-charts.tsx';
+import { sumGroups } from '../../parts/usage-sums.ts';
+import { useFormat } from '../../text/format.ts';
+import { useTexts } from '../../text/language.tsx';
+import { usageTexts } from './texts.ts';
 
+const DIMENSIONS = ['model', 'key', 'status', 'context'] as const;
+type Dimension = (typeof DIMENSIONS)[number];
+const MEASURES: readonly UsageMeasure[] = ['charge', 'calls', 'tokens'];
+
+/** What was used: charts by day and by what the person chooses, and the figures as a table and as CSV. */
 export function UsagePage() {
-  return <Page title="…">{null}</Page>;
+  const text = useTexts(usageTexts);
+  const format = useFormat();
+  const [query, change] = usePlaceQuery();
+  const usual = useMemo(() => lastDays(30, undefined, Date.now()), []);
+  const range = { from: query.from ?? usual.from, to: query.to ?? usual.to };
+  const dimension = DIMENSIONS.find((each) => each === query.by) ?? 'model';
+  const measure = MEASURES.find((each) => each === query.show) ?? 'charge';
+  const usage = useWholeList('GET /account/v1/usage', { query: { ...range, groupBy: `day,${dimension}` } });
+  const groups = useMemo(() => usage.data?.items ?? [], [usage.data]);
+  const nameOf = useGroupName(dimension);
+  const last = usage.data?.last;
+
+  return (
+    <Page
+      title={text.title}
+      lead={text.lead}
+      actions={
+        <CsvButton
+          endpoint="GET /account/v1/usage"
+          input={{ query: { ...range, groupBy: `day,${dimension}` } }}
+          fileName={`usage-${range.from}-${range.to}.csv`}
+        />
+      }
+    >
+      <Group align="flex-end" gap="md">
+        <DateRangePicker value={range} onChange={(chosen) => change({ ...chosen })} timezone={last?.timezone} />
+        <Select
+          label={text.by}
+          data={DIMENSIONS.map((each) => ({ value: each, label: text[each] }))}
+          value={dimension}
+          onChange={(by) => change({ by })}
+          allowDeselect={false}
+          w={160}
+        />
+        <SegmentedControl
+          aria-label={text.measure}
+          data={MEASURES.map((each) => ({ value: each, label: text[each] }))}
+          value={measure}
+          onChange={(show) => change({ show })}
+        />
+      </Group>
+      <ErrorNotice error={usage.error} onRetry={() => void usage.refetch()} />
+      {usage.isPending && <Loading />}
+      {usage.data !== undefined && groups.length === 0 && (
+        <EmptyState title={text.nothing} hint={<PlaceLink to="/quickstart">{text.nothingHint}</PlaceLink>} />
+      )}
+      {groups.length > 0 && (
+        <Stack>
+          <Section title={text.perDay}>
+            <UsageByDay
+              groups={groups}
+              days={daysOf(range.from, range.to)}
+              measure={measure}
+              partOf={nameOf}
+              label={text.perDayLabel}
+            />
+          </Section>
+          <SimpleGrid cols={{ base: 1, lg: 2 }}>
+            <Section title={text.shares}>
+              <UsageShares groups={groups} measure={measure} partOf={nameOf} label={text.sharesLabel} />
+            </Section>
+            <Section title={text.figures}>
+              <Figures groups={groups} nameOf={nameOf} />
+            </Section>
+          </SimpleGrid>
+          {usage.data?.isCut && <Alert color="yellow">{text.cut}</Alert>}
+          {last?.completeUntil != null && (
+            <Text size="sm" c="dimmed">
+              {text.completeUntil(format.instant(last.completeUntil))}
+            </Text>
+          )}
+        </Stack>
+      )}
+    </Page>
+  );
+}
+
+function Figures({ groups, nameOf }: { groups: readonly UsageGroup[]; nameOf: (group: UsageGroup) => string }) {
+  const text = useTexts(usageTexts);
+  const format = useFormat();
+  const sums = useMemo(() => sumGroups(groups, nameOf, text.total), [groups, nameOf, text.total]);
+  return (
+    <DataTable
+      label={text.figures}
+      items={sums}
+      idOf={({ name }) => name}
+      columns={[
+        { header: text.group, cell: ({ name }) => name },
+        { header: text.calls, cell: ({ calls }) => format.count(calls), isFigure: true },
+        { header: text.inputTokens, cell: ({ inputTokens }) => format.shortCount(inputTokens), isFigure: true },
+        { header: text.outputTokens, cell: ({ outputTokens }) => format.shortCount(outputTokens), isFigure: true },
+        {
+          header: text.netCharge,
+          cell: ({ netChargeYuan }) => <Yuan amount={netChargeYuan} isShort />,
+          isFigure: true,
+        },
+      ]}
+    />
+  );
+}
+
+/** The name of a group, in words where it is one of a few. */
+function useGroupName(dimension: Dimension): (group: UsageGroup) => string {
+  const text = useTexts(usageTexts);
+  const common = useTexts(commonTexts);
+  const statuses = useStatusTexts();
+  return useCallback(
+    (group) => {
+      switch (dimension) {
+        case 'model':
+          return group.model ?? '–';
+        case 'key':
+          return group.keyName ?? group.keyId ?? text.unknownKey;
+        case 'status':
+          return statuses[group.status as CallStatus] ?? group.status ?? '–';
+        case 'context':
+          return group.context === 'coding' ? common.coding : common.balance;
+      }
+    },
+    [dimension, text, common, statuses],
+  );
 }

@@ -1,0 +1,97 @@
+import { Alert, Button, Group, SimpleGrid, Stack, Text, TextInput, Title } from '@mantine/core';
+import { useState } from 'react';
+import { useRead } from '../../api/queries.ts';
+import { CsvButton } from '../../parts/csv-button.tsx';
+import { dayIn } from '../../parts/date-range.tsx';
+import { Tile, Yuan } from '../../parts/figures.tsx';
+import { DataTable } from '../../parts/list-table.tsx';
+import { ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { Section } from '../../parts/section.tsx';
+import { useFormat } from '../../text/format.ts';
+import { useTexts } from '../../text/language.tsx';
+import { ledgerTexts } from './texts.ts';
+
+const MONTH = /^\d{4}-\d{2}$/;
+
+/** What a month comes to, to print or to save. */
+export function Statement() {
+  const text = useTexts(ledgerTexts);
+  const format = useFormat();
+  const [month, setMonth] = useState(() => dayIn(undefined, Date.now()).slice(0, 7));
+  const statement = useRead('GET /account/v1/statement', { query: { month } });
+  const { data } = statement;
+  return (
+    <Stack>
+      <Group align="flex-end" className="no-print">
+        <TextInput
+          type="month"
+          label={text.month}
+          value={month}
+          onChange={({ currentTarget }) => MONTH.test(currentTarget.value) && setMonth(currentTarget.value)}
+        />
+        <Button variant="default" onClick={() => window.print()}>
+          {text.print}
+        </Button>
+        <CsvButton
+          endpoint="GET /account/v1/statement"
+          input={{ query: { month } }}
+          fileName={`statement-${month}.csv`}
+        />
+      </Group>
+      <ErrorNotice error={statement.error} onRetry={() => void statement.refetch()} />
+      {statement.isPending && <Loading />}
+      {data !== undefined && (
+        <>
+          <Title order={2} size="h3">
+            {text.statementOf(data.month)}
+          </Title>
+          <Text c="dimmed" size="sm">
+            {format.day(data.from)} – {format.day(new Date(Date.parse(data.to) - 1).toISOString())} ·{' '}
+            {text.timezone(data.timezone)}
+          </Text>
+          {!data.isOver && (
+            <Alert color="blue" className="no-print">
+              {text.notOver}
+            </Alert>
+          )}
+          <SimpleGrid cols={{ base: 2, md: 3 }}>
+            <Tile label={text.opening}>
+              <Yuan amount={data.openingYuan} isShort />
+            </Tile>
+            {data.kinds.map(({ kind, entries, amountYuan }) => (
+              <Tile key={kind} label={text.kinds[kind]} detail={`${text.entries}: ${format.count(entries)}`}>
+                <Yuan amount={amountYuan} isShort />
+              </Tile>
+            ))}
+            <Tile label={text.closing}>
+              <Yuan amount={data.closingYuan} isShort />
+            </Tile>
+          </SimpleGrid>
+          {data.models.length > 0 && (
+            <Section title={text.models}>
+              <DataTable
+                label={text.models}
+                items={data.models}
+                idOf={({ model, context }) => `${model} ${context}`}
+                columns={[
+                  { header: text.model, cell: ({ model }) => model ?? '–' },
+                  { header: text.calls, cell: ({ calls }) => format.count(calls), isFigure: true },
+                  {
+                    header: text.charge,
+                    cell: ({ netChargeYuan }) => <Yuan amount={netChargeYuan} />,
+                    isFigure: true,
+                  },
+                ]}
+              />
+            </Section>
+          )}
+          {data.areEntriesCut && (
+            <Text size="sm" c="dimmed" className="no-print">
+              {text.cut}
+            </Text>
+          )}
+        </>
+      )}
+    </Stack>
+  );
+}
