@@ -6,7 +6,7 @@ import { migrationState } from '../db/migrate.ts';
 import { describeDatabase } from '../db/open.ts';
 import { readServerFacts, type ServerFacts } from '../db/server-facts.ts';
 import { silentLogger } from '../lib/logger.ts';
-import { readDemoAccount } from './demo/demo-account.ts';
+import { readDemoAccountId } from './demo/demo-account.ts';
 import { errorText, type Finding, failed, ok, warning } from './doctor-finding.ts';
 import { openOwnDatabase } from './own-database.ts';
 
@@ -30,7 +30,7 @@ export async function checkDatabase(location: Config['database'], isDemo: boolea
     return [failed('database', detail, isInUse ? 'Wait for that process, or stop it.' : UNREACHED)];
   }
   try {
-    const demoAccountId = readDemoAccount(location.dataDir)?.accountId ?? null;
+    const demoAccountId = readDemoAccountId(location.dataDir);
     return [...(await lookAt(database, name, isEmbedded)), ...(await checkMark(database, { isDemo, demoAccountId }))];
   } catch (error) {
     return [failed('database', `${name}: ${errorText(error)}`, UNREACHED)];

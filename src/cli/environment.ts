@@ -97,6 +97,17 @@ export function readAdminToken(environment: Environment): string | null {
   return token;
 }
 
+/**
+ * Whether a new demo has the data of a month.
+ *
+ * @throws UsageError
+ */
+export function hasDemoMonth(environment: Environment): boolean {
+  const text = nonEmpty(environment.FAREGATE_DEMO_DATA) ?? 'month';
+  if (text === 'month' || text === 'none') return text === 'month';
+  throw new UsageError('FAREGATE_DEMO_DATA: Expected "month" or "none".');
+}
+
 function readPort(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const port = Number(text);

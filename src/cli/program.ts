@@ -236,6 +236,7 @@ Backups, and the way to PostgreSQL:
 Environment:
   FAREGATE_CONFIG       the configuration file
   FAREGATE_DATA_DIR     where the embedded database lives
+  FAREGATE_DEMO_DATA    none: a new demo has no calls of the past month (default: month)
   FAREGATE_ADMIN_TOKEN  the credential of the admin API, 16 characters at least; with --gateway also a named token
   DATABASE_URL          postgres://… instead of the embedded database
   HOST, PORT            where to listen; port 0 picks a free one

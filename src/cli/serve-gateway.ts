@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { writeHistory } from '../accounting/history/history-store.ts';
 import { localAdminClient } from '../api/admin/client.ts';
 import { createGateway, type Gateway } from '../app/gateway.ts';
 import { type Environment, loadConfig } from '../config/load.ts';
@@ -8,12 +9,13 @@ import { announceGateway } from '../db/data-dir.ts';
 import { systemClock } from '../lib/clock.ts';
 import { programVersion } from '../lib/version.ts';
 import { isAdminToken } from '../people/admin-token.ts';
+import { createUserStore } from '../people/user-store.ts';
 import { CliError, type CliProcess, type GlobalFlags } from './command.ts';
 import { renderDemoBanner } from './demo/banner.ts';
-import { type DemoAccount, ensureDemoAccount, readDemoAccount } from './demo/demo-account.ts';
+import { type DemoAccount, ensureDemoAccount, readDemoAccountId } from './demo/demo-account.ts';
 import { describeEarlierDemo } from './demo/earlier-demo.ts';
 import { type Simulator, startSimulator } from './demo/start-simulator.ts';
-import { demoEnvironment, findConfigSource, readAdminToken } from './environment.ts';
+import { demoEnvironment, findConfigSource, hasDemoMonth, readAdminToken } from './environment.ts';
 import { createServerLog } from './logger.ts';
 import { openOrCreateOwnDatabase } from './own-database.ts';
 import { StoppedError, type StopSignal, StopSignals } from './stop-signals.ts';
@@ -35,6 +37,7 @@ export async function serveGateway(
         '"openssl rand -hex 24" makes a good one.',
     );
   }
+  const hasMonth = source.isDemo && hasDemoMonth(environment);
   const log = createServerLog(environment, isErrorTerminal === true);
   const { logger } = log;
   const signals = new StopSignals(process);
@@ -75,7 +78,7 @@ export async function serveGateway(
         adminTokens,
         localToken,
         configLoads,
-        servedAs: { isDemo: source.isDemo, demoAccountId: readDemoAccount(config.database.dataDir)?.accountId ?? null },
+        servedAs: { isDemo: source.isDemo, demoAccountId: readDemoAccountId(config.database.dataDir) },
         stopped: signals.begun,
       });
     } catch (error) {
@@ -88,7 +91,15 @@ export async function serveGateway(
     let demoAccount: DemoAccount | null = null;
     if (source.isDemo) {
       await gateway.app.ready();
-      demoAccount = await ensureDemoAccount(config.database.dataDir, localAdminClient(gateway.app, localToken));
+      demoAccount = await ensureDemoAccount({
+        dataDir: config.database.dataDir,
+        users: createUserStore(database.lane('admin')),
+        writeHistory: (history) => writeHistory(database, history),
+        admin: localAdminClient(gateway.app, localToken),
+        config,
+        hasMonth,
+        clock: systemClock,
+      });
     }
     const url = await gateway.listen();
     if (isEmbedded) announceGateway(config.database.dataDir, url, localToken);
@@ -114,7 +125,7 @@ export async function serveGateway(
     logger.info({ version: programVersion(), url, database: engine, process: process.pid }, 'the gateway serves');
     hasServed = true;
     writeOut(`listening on ${url}\n`);
-    if (demoAccount !== null) writeOut(renderDemoBanner(url, demoAccount.key, localToken));
+    if (demoAccount !== null) writeOut(renderDemoBanner(url, demoAccount, localToken));
     else if (operatorToken === null) {
       logger.info(
         {},

@@ -5,6 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { runCommand } from '../support/command.ts';
 import { createTestDatabase, engines, placeEmbedded, type TestDatabase } from '../support/database.ts';
 import { runProgram, startProgram, temporaryDirectory } from '../support/process.ts';
+import { inFullRunsOnly } from '../support/scope.ts';
 
 /** A configuration of one's own; what its provider is does not matter here. */
 const OWN_CONFIG = `
@@ -19,7 +20,9 @@ models:
 `;
 
 for (const engine of engines) {
-  describe(`the demo and configurations of one's own, ${engine}`, () => {
+  // It starts seven gateways. What decides is tested on both engines in every run (`test/db/demo-mark.test.ts`).
+  const skip = engine === 'embedded' && inFullRunsOnly;
+  describe(`the demo and configurations of one's own, ${engine}`, { skip }, () => {
     const directory = temporaryDirectory();
     const config = join(directory.path, 'own.yaml');
     const dataOf = (name: string): string => join(directory.path, name);
@@ -28,6 +31,7 @@ for (const engine of engines) {
     /** The environment of a database of that name. */
     const environmentOf = (name: string): Record<string, string> => ({
       PORT: '0',
+      FAREGATE_DEMO_DATA: 'none',
       FAREGATE_DATA_DIR: dataOf(name),
       ...(engine === 'postgresql' && { DATABASE_URL: servers.get(name)!.url }),
     });
@@ -109,7 +113,10 @@ describe('the demo beside that of an earlier version', () => {
       mkdirSync(join(directory.path, 'data'));
       writeFileSync(join(directory.path, 'data/demo.json'), '{}');
       placeEmbedded(join(directory.path, 'data/demo'));
-      const demo = startProgram(['serve'], { environment: { PORT: '0' }, directory: directory.path });
+      const demo = startProgram(['serve'], {
+        environment: { PORT: '0', FAREGATE_DEMO_DATA: 'none' },
+        directory: directory.path,
+      });
       const printed = await demo.printed(/Ctrl-C/);
       assert.match(printed, /\.\/data has the demo of an earlier version, .* set FAREGATE_DATA_DIR=\.\/data\./);
       // Without a configuration, the command line finds the gateway of the demo.

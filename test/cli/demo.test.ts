@@ -17,6 +17,7 @@ describe('the demo', () => {
   if (isQuickRun) placeEmbedded(environment.FAREGATE_DATA_DIR);
   let demo = startProgram(['serve'], { environment, directory: directory.path });
   let printed = '';
+  const startedAtMs = Date.now();
 
   before(async () => {
     printed = await demo.printed(/Ctrl-C/);
@@ -50,7 +51,11 @@ describe('the demo', () => {
   it('charges the calls to the demo account, and the command line of another terminal shows them', async () => {
     const account = JSON.parse((await cli('account', 'show', 'demo')).stdout);
     assert.ok(Number(account.balanceYuan) < 100);
-    const calls = JSON.parse((await cli('calls')).stdout);
+    const all = JSON.parse((await cli('calls', '--account', 'demo', '--limit', '100')).stdout);
+    // Before them is the month that the demo begins with.
+    const calls = all.filter((call: { startedAt: string }) => Date.parse(call.startedAt) >= startedAtMs);
+    assert.equal(calls.length, 2);
+    assert.ok(all.length > calls.length);
     assert.deepEqual(
       new Set(calls.map((call: { model: string }) => call.model)),
       new Set(['demo-chat', 'demo-messages']),
@@ -60,6 +65,34 @@ describe('the demo', () => {
     const audit = await cli('audit');
     assert.equal(audit.code, 0);
     assert.equal(JSON.parse(audit.stdout).isSound, true);
+  });
+
+  it('prints a sign-in for its operator, who also owns its account', async () => {
+    const url = /^listening on (.*)$/m.exec(printed)![1]!;
+    assert.ok(printed.includes(`console                  ${url}/console\n`), printed);
+    const [, name, password] = /user and password +(\S+) +(\S+)/.exec(printed)!;
+    const signIn = await fetch(`${url}/account/v1/sessions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' },
+      body: JSON.stringify({ user: name, password }),
+    });
+    assert.equal(signIn.status, 201, await signIn.text());
+    const cookie = signIn.headers.get('set-cookie')!.split(';')[0]!;
+    const ask = async (path: string): Promise<{ readonly name: string; readonly data: unknown[] }> => {
+      const response = await fetch(url + path, { headers: { cookie, 'sec-fetch-site': 'same-origin' } });
+      assert.equal(response.status, 200);
+      return (await response.json()) as { name: string; data: unknown[] };
+    };
+    assert.equal((await ask('/admin/v1/accounts')).data.length, 5);
+    assert.equal((await ask('/account/v1/account')).name, 'demo');
+  });
+
+  it('shows a month of life, made once', async () => {
+    const usage = JSON.parse((await cli('usage', '--group-by', 'model')).stdout);
+    assert.ok(JSON.stringify(usage).includes('demo-images'), JSON.stringify(usage));
+    const names = JSON.parse((await cli('account', 'list')).stdout).map((account: { name: string }) => account.name);
+    assert.equal(names.length, 5);
+    assert.equal((await cli('audit')).code, 0);
   });
 
   it('lets a second gateway on the same data directory wait, and says for whom', async () => {

@@ -45,7 +45,7 @@ describe('a gateway whose log nobody reads', { skip: process.platform === 'win32
   it('serves, and ends when it is told to', async () => {
     const child = spawn(process.execPath, [MAIN, 'serve', '--port', '0'], {
       cwd: directory.path,
-      env: { PATH, NODE_COMPILE_CACHE, FAREGATE_DATA_DIR: dataDir },
+      env: { PATH, NODE_COMPILE_CACHE, FAREGATE_DATA_DIR: dataDir, FAREGATE_DEMO_DATA: 'none' },
       stdio: ['ignore', 'pipe', blocking],
     });
     after(() => child.kill('SIGKILL'));

@@ -17,7 +17,7 @@ const SERVER_URL = 'postgres://faregate@db.example/faregate';
 
 describe('docs/moving.md', { timeout: 240_000 }, () => {
   const directory = temporaryDirectory();
-  const environment = { PORT: '0', FAREGATE_DATA_DIR: join(directory.path, 'data') };
+  const environment = { PORT: '0', FAREGATE_DATA_DIR: join(directory.path, 'data'), FAREGATE_DEMO_DATA: 'none' };
   placeEmbedded(environment.FAREGATE_DATA_DIR);
   placeEmbedded(join(directory.path, 'restored'));
   const demo = startProgram(['serve'], { environment, directory: directory.path });

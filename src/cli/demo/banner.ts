@@ -1,5 +1,8 @@
-/** The text that the demo prints: its addresses, the API key, the admin token, and three commands to try. */
-export function renderDemoBanner(url: string, key: string, adminToken: string): string {
+import { CONSOLE_PATH } from '../../people/console-path.ts';
+import type { DemoAccount } from './demo-account.ts';
+
+/** The text that the demo prints: its addresses, the API key, the console's sign-in, the admin token, and three commands to try. */
+export function renderDemoBanner(url: string, { key, userName, password }: DemoAccount, adminToken: string): string {
   const authorization = `-H "Authorization: Bearer ${key}"`;
   const json = `-H "Content-Type: application/json"`;
   return `
@@ -9,6 +12,9 @@ Faregate demo: a simulated provider, an embedded database, an account with a bal
   messages-style base URL  ${url}
   on the Coding Plan       ${url}/v1/coding and ${url}/altproto
   API key                  ${key}
+
+  console                  ${url}${CONSOLE_PATH}
+  user and password        ${userName}   ${password ?? '(the one that you have set)'}
   admin token              ${adminToken}
 
 Stream a chat completion:

@@ -1,43 +1,125 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isApiKey } from '../../accounting/accounts/key-format.ts';
+import type { History } from '../../accounting/history/history-store.ts';
 import type { AdminClient } from '../../api/admin/client.ts';
+import type { Config } from '../../config/schema.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { replaceFile } from '../../lib/durable-files.ts';
+import { createIds } from '../../lib/ids.ts';
+import { Passwords } from '../../people/passwords.ts';
+import type { UserStore } from '../../people/user-store.ts';
+import { makeBareDemo, makeMonth, monthStartMs } from './month/month.ts';
+import { createNewDemo, createPassword, type NewDemo } from './new-demo.ts';
 
 /**
- * The demo's account and key. A file beside the database, readable by its owner only, stores them, so that the printed
- * key still works after a restart. Outside the demo the text of a key is never stored.
+ * The demo's account and key, and its operator. A file beside the database, readable by its owner only, stores their secrets, so
+ * that what is printed still works after a restart. Outside the demo the text of a key is never stored.
  */
 export interface DemoAccount {
   readonly accountId: string;
   readonly key: string;
+  /** Of the user who is the operator, and the owner of the account. */
+  readonly userName: string;
+  /** `null` where the user has another one than the demo has made. */
+  readonly password: string | null;
+}
+
+/** What `demo.json` has: all but the account and the key is absent where an earlier version wrote it. */
+interface StoredDemo extends Partial<NewDemo> {
+  readonly accountId: string;
+  readonly key: string;
+}
+
+export interface DemoParts {
+  readonly dataDir: string;
+  readonly users: Pick<UserStore, 'findCredential' | 'insert' | 'changePassword'>;
+  /** Writes into a database without accounts, all or nothing; returns false where there are accounts. */
+  readonly writeHistory: (history: History) => Promise<boolean>;
+  readonly admin: AdminClient;
+  readonly config: Config;
+  /** Whether a new demo has a month of life. */
+  readonly hasMonth: boolean;
+  readonly clock: Clock;
 }
 
 const FILE = 'demo.json';
-const BALANCE_YUAN = '100';
 const PLAN_ID = 'demo-coding';
 
 /**
- * Returns the account of an earlier start where the database still has it, else a new account with ¥100 and a key. Grants
- * its plan again where the subscription has ended.
+ * Returns the account of an earlier start where the database still has it, else a new one. A new demo is made in one
+ * transaction, and its secrets are on the disk before: whatever ends the process, the next start finds all of it or begins anew
+ * with the same secrets. Grants its plan again where the subscription has ended.
  */
-export async function ensureDemoAccount(dataDir: string, admin: AdminClient): Promise<DemoAccount> {
-  const known = readDemoAccount(dataDir);
-  const demo = known !== null && (await isStored(known, admin)) ? known : await createDemoAccount(dataDir, admin);
+export async function ensureDemoAccount(parts: DemoParts): Promise<DemoAccount> {
+  const { dataDir, admin } = parts;
+  const stored = readStoredDemo(dataDir);
+  const demo = (await makeFirst(stored, parts)) ?? (await mendDemo(stored, parts));
   await ensurePlan(demo.accountId, admin);
   return demo;
 }
 
-async function createDemoAccount(dataDir: string, admin: AdminClient): Promise<DemoAccount> {
-  const account = await admin.request<{ id: string }>('POST', '/accounts', {
-    name: 'demo',
-    verified: true,
-    balanceYuan: BALANCE_YUAN,
-  });
-  const { key } = await admin.request<{ key: string }>('POST', `/accounts/${account.id}/keys`, { name: 'demo' });
-  const demo = { accountId: account.id, key };
-  await replaceFile(join(dataDir, FILE), JSON.stringify(demo), 0o600);
-  return demo;
+/** Makes the demo where the database has no accounts; else returns `null`. */
+async function makeFirst(stored: StoredDemo | null, parts: DemoParts): Promise<DemoAccount | null> {
+  const { dataDir, admin, config, hasMonth, clock } = parts;
+  const { data: accounts } = await admin.request<{ data: unknown[] }>('GET', '/accounts?limit=1');
+  if (accounts.length > 0) return null;
+  const nowMs = clock.nowMs();
+  const demo = isComplete(stored) ? stored : createNewDemo(clock, hasMonth ? monthStartMs(nowMs) : nowMs);
+  await store(dataDir, demo);
+  const passwordHash = await new Passwords().hash(demo.password);
+  const history = hasMonth
+    ? makeMonth({ config, demo, passwordHash, planId: PLAN_ID, nowMs })
+    : makeBareDemo(demo, passwordHash, nowMs, config);
+  if (!(await parts.writeHistory(history))) return null;
+  return { accountId: demo.accountId, key: demo.key, userName: demo.name, password: demo.password };
+}
+
+/** Adds what is missing to a demo that is there: one of an earlier version, or whose file is gone or of another machine. */
+async function mendDemo(stored: StoredDemo | null, parts: DemoParts): Promise<DemoAccount> {
+  const { dataDir, users, admin, clock } = parts;
+  const name = stored?.name ?? 'demo';
+  const isKeyKnown = stored !== null && (await isKeyStored(stored, admin));
+  const account = isKeyKnown ? { id: stored.accountId } : await accountNamed(name, admin);
+  const key = isKeyKnown ? { keyId: stored.keyId ?? '', key: stored.key } : await newKey(account.id, name, admin);
+
+  const passwords = new Passwords();
+  const user = await users.findCredential(name);
+  const isUserKnown = user !== null && user.userId === stored?.userId && stored.password !== undefined;
+  if (isKeyKnown && isUserKnown) {
+    const isUnchanged = await passwords.verify(stored.password, user.passwordHash);
+    return { accountId: account.id, key: key.key, userName: name, password: isUnchanged ? stored.password : null };
+  }
+  const password = createPassword();
+  const userId = user?.userId ?? createIds(clock).next('usr');
+  await store(dataDir, { name, accountId: account.id, ...key, userId, password });
+  const passwordHash = await passwords.hash(password);
+  if (user === null) {
+    await users.insert({
+      id: userId,
+      email: null,
+      name,
+      passwordHash,
+      operatorRole: 'operator',
+      memberships: [{ accountId: account.id, role: 'owner' }],
+      at: new Date(clock.nowMs()),
+    });
+    return { accountId: account.id, key: key.key, userName: name, password };
+  }
+  const isChanged = await users.changePassword(userId, passwordHash, user.passwordHash ?? '', '');
+  return { accountId: account.id, key: key.key, userName: name, password: isChanged ? password : null };
+}
+
+async function accountNamed(name: string, admin: AdminClient): Promise<{ readonly id: string }> {
+  const { data } = await admin.request<{ data: { id: string }[] }>('GET', `/accounts?name=${name}`);
+  const [found] = data;
+  if (found !== undefined) return found;
+  return admin.request('POST', '/accounts', { name, verified: true, balanceYuan: '100' });
+}
+
+async function newKey(accountId: string, name: string, admin: AdminClient): Promise<{ keyId: string; key: string }> {
+  const made = await admin.request<{ id: string; key: string }>('POST', `/accounts/${accountId}/keys`, { name });
+  return { keyId: made.id, key: made.key };
 }
 
 async function ensurePlan(accountId: string, admin: AdminClient): Promise<void> {
@@ -46,16 +128,31 @@ async function ensurePlan(accountId: string, admin: AdminClient): Promise<void> 
   if (!data.some(({ status }) => status === 'active')) await admin.request('POST', path, { planId: PLAN_ID });
 }
 
-/** What `demo.json` says; `null` where there is none, or none that can be read. */
-export function readDemoAccount(dataDir: string): DemoAccount | null {
+/** The account that `demo.json` names; `null` where there is none, or none that can be read. */
+export function readDemoAccountId(dataDir: string): string | null {
+  return readStoredDemo(dataDir)?.accountId ?? null;
+}
+
+function readStoredDemo(dataDir: string): StoredDemo | null {
   try {
-    const demo = JSON.parse(readFileSync(join(dataDir, FILE), 'utf8')) as Partial<DemoAccount>;
-    return typeof demo.accountId === 'string' && typeof demo.key === 'string' && isApiKey(demo.key)
-      ? { accountId: demo.accountId, key: demo.key }
+    const demo = JSON.parse(readFileSync(join(dataDir, FILE), 'utf8')) as Partial<StoredDemo>;
+    const { accountId, key } = demo;
+    return typeof accountId === 'string' && typeof key === 'string' && isApiKey(key)
+      ? { ...demo, accountId, key }
       : null;
   } catch {
     return null;
   }
+}
+
+function isComplete(stored: StoredDemo | null): stored is NewDemo & StoredDemo {
+  return [stored?.name, stored?.keyId, stored?.userId, stored?.password].every(
+    (text) => typeof text === 'string' && text !== '',
+  );
+}
+
+async function store(dataDir: string, demo: NewDemo): Promise<void> {
+  await replaceFile(join(dataDir, FILE), JSON.stringify(demo), 0o600);
 }
 
 interface ListedKey {
@@ -63,7 +160,7 @@ interface ListedKey {
   readonly revokedAt: string | null;
 }
 
-async function isStored(demo: DemoAccount, admin: AdminClient): Promise<boolean> {
+async function isKeyStored(demo: StoredDemo, admin: AdminClient): Promise<boolean> {
   const keys = await admin.find<{ data: ListedKey[] }>(`/accounts/${demo.accountId}/keys`);
   return (
     keys?.data.some(({ prefix, revokedAt }) => revokedAt === null && demo.key.startsWith(prefix.slice(0, -1))) ?? false

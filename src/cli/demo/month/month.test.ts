@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { History, HistoryRow } from '../../../accounting/history/history-store.ts';
+import { compilePlans } from '../../../accounting/plans/plan.ts';
+import { loadConfig } from '../../../config/load.ts';
+import { createNewDemo, type NewDemo } from '../new-demo.ts';
+import { createChance } from './chance.ts';
+import { makeMonth, monthStartMs } from './month.ts';
+
+const FILE = fileURLToPath(new URL('../faregate.demo.yaml', import.meta.url));
+const config = loadConfig(FILE, { FAREGATE_DEMO_PROVIDER: 'http://127.0.0.1:9' }, {});
+const PLAN = compilePlans(config).find(({ id }) => id === 'demo-coding')!;
+const DAY_MS = 86_400_000;
+const FIVE_HOURS_MS = 5 * 3_600_000;
+
+function monthUntil(now: string): { readonly history: History; readonly demo: NewDemo; readonly nowMs: number } {
+  const nowMs = Date.parse(now);
+  const { fill } = createChance(7);
+  const demo = createNewDemo({ nowMs: () => nowMs }, monthStartMs(nowMs), fill);
+  return {
+    history: makeMonth({ config, demo, passwordHash: 'hash', planId: PLAN.id, nowMs, fillRandom: fill }),
+    demo,
+    nowMs,
+  };
+}
+
+const rowsOf = ({ rows }: History, table: keyof History['rows']): readonly HistoryRow[] => rows[table] ?? [];
+const atMs = (value: HistoryRow[string] | undefined): number => Date.parse(String(value));
+
+/** By day and by night, at the turn of a day, a week, a month and a year in the billing time zone, and on a leap day. */
+const INSTANTS = [
+  '2026-11-23T03:00:00Z',
+  '2026-11-22T16:00:00Z',
+  '2026-11-22T19:30:00.123Z',
+  '2026-12-31T16:00:00Z',
+  '2027-03-01T00:00:00Z',
+  '2028-02-29T12:34:56.789Z',
+  '2026-07-05T15:59:59.999Z',
+];
+
+for (const now of INSTANTS) {
+  describe(`the demo's month until ${now}`, () => {
+    const { history, demo, nowMs } = monthUntil(now);
+
+    it('has some thousand calls of each kind in 30 days, all of which are over', () => {
+      const { outcomes } = history;
+      assert.ok(outcomes.length > 3_000 && outcomes.length < 6_000, String(outcomes.length));
+      const statuses = new Set(outcomes.map(({ status }) => status));
+      assert.deepEqual(statuses, new Set(['succeeded', 'failed', 'aborted']));
+      assert.deepEqual(new Set(outcomes.map(({ model }) => model)), new Set(Object.keys(config.models)));
+      const days = new Set(outcomes.map(({ startedAtMs }) => new Date(startedAtMs).toISOString().slice(0, 10)));
+      assert.ok(days.size >= 30, String(days.size));
+      for (const { startedAtMs, endedAtMs } of outcomes) {
+        assert.ok(startedAtMs >= monthStartMs(nowMs) && startedAtMs <= endedAtMs && endedAtMs < nowMs);
+      }
+      assert.equal(new Set(outcomes.map(({ callId }) => callId)).size, outcomes.length);
+      assert.equal(rowsOf(history, 'calls').length, 2, 'unresolved calls');
+    });
+
+    it('leaves the demo its balance of ¥100, and every ledger without a gap', () => {
+      const balances = rowsOf(history, 'balances');
+      assert.equal(balances.find((row) => row.account_id === demo.accountId)?.balance_nano, '100000000000');
+      for (const balance of balances) {
+        const entries = rowsOf(history, 'ledger_entries').filter((row) => row.account_id === balance.account_id);
+        let sum = 0n;
+        for (const [i, entry] of entries.entries()) {
+          sum += BigInt(String(entry.amount_nano));
+          assert.equal(entry.entry_no, i + 1);
+          assert.equal(entry.balance_after_nano, String(sum));
+          assert.ok(atMs(entry.created_at) < nowMs);
+          if (i > 0) assert.ok(atMs(entry.created_at) >= atMs(entries[i - 1]!.created_at), 'entries go back in time');
+        }
+        assert.equal(balance.balance_nano, String(sum));
+        // An account may overdraw by one call.
+        assert.ok(sum > -2_000_000_000n, String(sum));
+      }
+    });
+
+    it('uses keys only while they are there', () => {
+      const keys = new Map(rowsOf(history, 'api_keys').map((row) => [row.id, row]));
+      for (const { keyId, startedAtMs, accountId } of history.outcomes) {
+        const key = keys.get(keyId);
+        assert.equal(key?.account_id, accountId);
+        assert.ok(startedAtMs >= atMs(key.created_at), `${key.name} was used before it was made`);
+        if (key.revoked_at !== null)
+          assert.ok(startedAtMs <= atMs(key.revoked_at), `${key.name} was used after its end`);
+      }
+    });
+
+    it('has the plan of the demo in use in every window, within its limits', () => {
+      const [subscription] = rowsOf(history, 'subscriptions');
+      assert.ok(subscription !== undefined);
+      assert.ok(atMs(subscription.ends_at) > nowMs && atMs(subscription.starts_at) < nowMs);
+      const slots = rowsOf(history, 'plan_slots');
+      assert.equal(subscription.slots, slots.length);
+      assert.ok(slots.length > 5, String(slots.length));
+      assert.ok(
+        Number(subscription.week_calls) >= slots.length - 1 && Number(subscription.week_calls) < PLAN.weeklyCalls,
+      );
+      assert.ok(Number(subscription.period_tokens) < PLAN.quotaTokens);
+      const times = history.outcomes
+        .filter(({ context }) => context === 'coding')
+        .map(({ startedAtMs }) => startedAtMs)
+        .sort((left, right) => left - right);
+      for (const [i, time] of times.entries()) {
+        assert.ok(time >= atMs(subscription.starts_at));
+        const window = times.slice(0, i + 1).filter((other) => other > time - FIVE_HOURS_MS);
+        assert.ok(window.length <= PLAN.fiveHourCalls, `${window.length} calls in five hours`);
+        const weekNo = Math.floor((time - atMs(subscription.starts_at)) / (7 * DAY_MS));
+        assert.ok(weekNo <= Number(subscription.week_no));
+      }
+    });
+
+    it('has somebody to look after: a suspended account, an unverified one, one without money, and refusals', () => {
+      const accounts = rowsOf(history, 'accounts');
+      assert.equal(accounts.length, 5);
+      assert.equal(accounts.filter(({ status }) => status === 'suspended').length, 1);
+      assert.equal(accounts.filter(({ verified }) => verified === false).length, 1);
+      const codes = new Set(rowsOf(history, 'refusals').map(({ code }) => code));
+      assert.ok(codes.has('invalid_api_key'));
+      for (const { at } of rowsOf(history, 'refusals')) assert.ok(atMs(at) < nowMs);
+      assert.equal(rowsOf(history, 'voucher_redemptions').length, 2);
+    });
+  });
+}
+
+describe("the demo's month", () => {
+  it('is the same each time, but for secrets', () => {
+    const [first, second] = [monthUntil(INSTANTS[0]!), monthUntil(INSTANTS[0]!)];
+    assert.deepEqual(first.history, second.history);
+  });
+});

@@ -1,0 +1,41 @@
+import { randomFillSync } from 'node:crypto';
+import { createApiKey } from '../../accounting/accounts/key-format.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { createIds, type FillRandom } from '../../lib/ids.ts';
+
+/** The secrets of the demo, and what they belong to. They are on the disk before the database has their hashes. */
+export interface NewDemo {
+  /** Of the account, of its key and of its owner, who is the operator too. */
+  readonly name: string;
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly key: string;
+  readonly userId: string;
+  readonly password: string;
+}
+
+/** Without characters that are mistaken for others. */
+const ALPHABET = 'abcdefghjkmnpqrstvwxyz0123456789';
+const GROUPS = 4;
+const GROUP_CHARS = 4;
+
+/** @param accountAtMs when the account is to have been made: ids sort by time. */
+export function createNewDemo(clock: Clock, accountAtMs: number, fillRandom: FillRandom = randomFillSync): NewDemo {
+  const ids = createIds({ nowMs: () => accountAtMs }, fillRandom);
+  return {
+    name: 'demo',
+    accountId: ids.next('acct'),
+    keyId: ids.next('key'),
+    key: createApiKey(fillRandom),
+    userId: createIds(clock, fillRandom).next('usr'),
+    password: createPassword(fillRandom),
+  };
+}
+
+/** 80 bits, in groups that can be typed from a screen. */
+export function createPassword(fillRandom: FillRandom = randomFillSync): string {
+  const bytes = new Uint8Array(GROUPS * GROUP_CHARS);
+  fillRandom(bytes);
+  const text = Array.from(bytes, (byte) => ALPHABET[byte & 31]).join('');
+  return text.match(new RegExp(`.{${GROUP_CHARS}}`, 'g'))!.join('-');
+}

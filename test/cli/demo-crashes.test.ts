@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { seeded } from '../support/chaos-calls.ts';
+import { runCommand } from '../support/command.ts';
+import { createTestDatabase, engines, placeEmbedded, type TestDatabase } from '../support/database.ts';
+import { startProgram, temporaryDirectory } from '../support/process.ts';
+import { inFullRunsOnly, isQuickRun } from '../support/scope.ts';
+import { until } from '../support/until.ts';
+
+/** How often the first start of the demo is killed, each time at another moment behind the writing of its secrets. */
+const KILLS = isQuickRun ? 2 : 12;
+/** Until the demo serves, about: a moment behind that is as good as any. */
+const MAKING_MS = 3_000;
+const SEED = Number(process.env.CRASH_SEED ?? 1);
+
+for (const engine of engines) {
+  // A start on the embedded engine takes some seconds.
+  const skip = engine === 'embedded' && inFullRunsOnly;
+  describe(`a demo that is killed while it is made, ${engine}`, { timeout: 240_000, skip }, () => {
+    it('is made once, with the secrets that were on the disk first', async (context) => {
+      const directory = temporaryDirectory();
+      const server: TestDatabase | null = engine === 'postgresql' ? await createTestDatabase(engine) : null;
+      const chance = seeded(SEED);
+      context.diagnostic(`CRASH_SEED=${SEED}`);
+      try {
+        const dataDir = join(directory.path, 'data');
+        const file = join(dataDir, 'demo.json');
+        const environment = {
+          PORT: '0',
+          FAREGATE_DATA_DIR: dataDir,
+          ...(server !== null && { DATABASE_URL: server.url }),
+        };
+        if (server === null) placeEmbedded(dataDir);
+        const start = () => startProgram(['serve'], { environment, directory: directory.path });
+        let secrets = '';
+        for (let kill = 0; kill < KILLS; kill++) {
+          const demo = start();
+          await until(() => existsSync(file));
+          await sleep(chance() * MAKING_MS);
+          demo.child.kill('SIGKILL');
+          await demo.finished;
+          secrets ||= readFileSync(file, 'utf8');
+          assert.equal(readFileSync(file, 'utf8'), secrets);
+        }
+        const demo = start();
+        const printed = await demo.printed(/Ctrl-C/);
+        assert.equal(/API key +(\S+)/.exec(printed)?.[1], JSON.parse(secrets).key);
+        assert.equal(/user and password +demo +(\S+)/.exec(printed)?.[1], JSON.parse(secrets).password);
+        demo.child.kill('SIGINT');
+        assert.equal((await demo.finished).code, 0);
+
+        const cli = async (...given: string[]) => {
+          const { code, stdout, stderr } = await runCommand([...given, '--json'], environment);
+          assert.equal(code, 0, stderr);
+          return JSON.parse(stdout);
+        };
+        const accounts = await cli('account', 'list');
+        const names = accounts.map(({ name }: { name: string }) => name).sort();
+        assert.deepEqual(names, ['Blue Harbor Design', 'Fern Studio', 'Northwind Research', 'Tidewater Labs', 'demo']);
+        assert.equal((await cli('account', 'show', 'demo')).balanceYuan, '100');
+        assert.equal((await cli('plan', 'show', 'demo')).data?.length ?? 1, 1);
+        assert.equal((await cli('user', 'list')).length, 4);
+        assert.equal((await cli('audit')).isSound, true);
+      } finally {
+        await server?.remove();
+        directory.remove();
+      }
+    });
+  });
+}
