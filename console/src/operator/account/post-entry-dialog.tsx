@@ -1,0 +1,67 @@
+import { Text, TextInput } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useState } from 'react';
+import type { Account } from '../../api/types.ts';
+import { ChangeDialog } from '../../parts/change-dialog.tsx';
+import { AmountInput } from '../../parts/form-fields.tsx';
+import { nanoOf, sumYuan } from '../../text/amount.ts';
+import { useFormat } from '../../text/format.ts';
+import { useTexts } from '../../text/language.tsx';
+import { BalanceChange } from './balance-change.tsx';
+import { moneyTexts } from './money-texts.ts';
+
+interface PostEntryDialogProps {
+  readonly kind: 'top_up' | 'adjustment';
+  readonly account: Account;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+const EMPTY = { amount: '', memo: '' };
+
+/** Adds money, or corrects the balance: it says what the balance will be before anything is sent. */
+export function PostEntryDialog({ kind, account, isOpen, onClose }: PostEntryDialogProps) {
+  const text = useTexts(moneyTexts);
+  const format = useFormat();
+  const [{ amount, memo }, setDraft] = useState(EMPTY);
+  const isTopUp = kind === 'top_up';
+  const isAmount = nanoOf(amount) !== null;
+  const [title, titleWith] = isTopUp ? [text.topUp, text.topUpOf] : [text.adjust, text.adjustBy];
+  return (
+    <ChangeDialog
+      endpoint={isTopUp ? 'POST /admin/v1/accounts/{id}/top-ups' : 'POST /admin/v1/accounts/{id}/adjustments'}
+      title={title}
+      submitLabel={isAmount ? titleWith(format.yuan(amount.trim())) : title}
+      isOpen={isOpen}
+      onClose={onClose}
+      input={() => ({
+        path: { id: account.id },
+        body: { amountYuan: amount.trim(), memo: memo.trim() === '' ? null : memo.trim() },
+      })}
+      onDone={({ balanceYuan }) => {
+        setDraft(EMPTY);
+        notifications.show({ color: 'teal', title, message: text.done(format.yuan(balanceYuan)) });
+      }}
+    >
+      {!isTopUp && <Text size="sm">{text.adjustHint}</Text>}
+      <AmountInput
+        label={text.amount}
+        {...(isTopUp ? {} : { description: text.amountHint })}
+        isSigned={!isTopUp}
+        required
+        data-autofocus
+        value={amount}
+        onChange={(entered) => setDraft({ memo, amount: entered })}
+      />
+      <TextInput
+        label={text.memo}
+        description={isTopUp ? `${text.optional} ${text.memoHint}` : text.memoHint}
+        required={!isTopUp}
+        maxLength={200}
+        value={memo}
+        onChange={({ currentTarget }) => setDraft({ amount, memo: currentTarget.value })}
+      />
+      <BalanceChange now={account.balanceYuan} then={sumYuan(account.balanceYuan, amount)} />
+    </ChangeDialog>
+  );
+}

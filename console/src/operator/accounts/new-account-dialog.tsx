@@ -1,0 +1,72 @@
+import { Checkbox, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { goTo, hashOf } from '../../layout/location.tsx';
+import { ChangeDialog } from '../../parts/change-dialog.tsx';
+import { AmountInput, amountOrNull } from '../../parts/form-fields.tsx';
+import { useTexts } from '../../text/language.tsx';
+import { accountsTexts } from './texts.ts';
+
+const EMPTY = { name: '', email: '', isVerified: true, balance: '', cap: '' };
+
+interface NewAccountDialogProps {
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+/** Creates an account, and leads to its page. */
+export function NewAccountDialog({ isOpen, onClose }: NewAccountDialogProps) {
+  const text = useTexts(accountsTexts);
+  const [draft, setDraft] = useState(EMPTY);
+  const set = (change: Partial<typeof EMPTY>): void => setDraft({ ...draft, ...change });
+  return (
+    <ChangeDialog
+      endpoint="POST /admin/v1/accounts"
+      title={text.create}
+      submitLabel={text.create}
+      isOpen={isOpen}
+      onClose={onClose}
+      input={() => ({
+        body: {
+          name: draft.name,
+          email: draft.email.trim() === '' ? null : draft.email.trim(),
+          verified: draft.isVerified,
+          balanceYuan: amountOrNull(draft.balance),
+          dailySpendCapYuan: amountOrNull(draft.cap),
+        },
+      })}
+      onDone={({ id }) => {
+        setDraft(EMPTY);
+        goTo(hashOf(`/operator/accounts/${id}`));
+      }}
+    >
+      <TextInput
+        label={text.name}
+        required
+        data-autofocus
+        maxLength={200}
+        value={draft.name}
+        onChange={({ currentTarget }) => set({ name: currentTarget.value })}
+      />
+      <TextInput
+        label={text.email}
+        type="email"
+        description={text.optional}
+        value={draft.email}
+        onChange={({ currentTarget }) => set({ email: currentTarget.value })}
+      />
+      <Checkbox
+        label={text.verified}
+        description={text.verifiedHint}
+        checked={draft.isVerified}
+        onChange={({ currentTarget }) => set({ isVerified: currentTarget.checked })}
+      />
+      <AmountInput
+        label={text.balanceNow}
+        description={text.optional}
+        value={draft.balance}
+        onChange={(balance) => set({ balance })}
+      />
+      <AmountInput label={text.cap} description={text.capHint} value={draft.cap} onChange={(cap) => set({ cap })} />
+    </ChangeDialog>
+  );
+}

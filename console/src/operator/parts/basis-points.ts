@@ -1,0 +1,12 @@
+/** Basis points as people enter them: in percent, exact. */
+export function percentOf(basisPoints: number): string {
+  const rest = basisPoints % 100;
+  const whole = String((basisPoints - rest) / 100);
+  return rest === 0 ? whole : `${whole}.${String(rest).padStart(2, '0').replace(/0$/, '')}`;
+}
+
+/** The basis points of a text that `[0-9]{1,4}([.][0-9]{1,2})?` matches. */
+export function basisPointsOf(percent: string): number {
+  const [whole = '0', decimals = ''] = percent.trim().split('.');
+  return Number(whole) * 100 + Number(decimals.padEnd(2, '0'));
+}

@@ -1,0 +1,39 @@
+import { Button, Stack, Text } from '@mantine/core';
+import type { OneTimeLink } from '../../api/types.ts';
+import { SecretOnce } from '../../parts/copy.tsx';
+import { Instant } from '../../parts/figures.tsx';
+import { defineTexts, useTexts } from '../../text/language.tsx';
+
+const texts = defineTexts(
+  {
+    hint: 'Send this link yourself. It works once, and is never shown again.',
+    until: 'Works until',
+    close: 'Done',
+  },
+  { hint: '请自行发送此链接。仅可使用一次，之后不再显示。', until: '有效期至', close: '完成' },
+);
+
+export type ShownLink = Pick<OneTimeLink, 'link' | 'linkExpiresAt' | 'linkHint'>;
+
+interface OneTimeLinkNoticeProps {
+  readonly link: ShownLink | null;
+  readonly onClose: () => void;
+}
+
+/** A link that was just made, until somebody has copied it. */
+export function OneTimeLinkNotice({ link, onClose }: OneTimeLinkNoticeProps) {
+  const text = useTexts(texts);
+  if (link === null) return null;
+  return (
+    <Stack gap="xs" align="flex-start" mb="md" role="status">
+      <SecretOnce secret={link.link} hint={text.hint} />
+      <Text size="sm">
+        {text.until} <Instant at={link.linkExpiresAt} />
+      </Text>
+      {link.linkHint !== null && <Text size="sm">{link.linkHint}</Text>}
+      <Button size="compact-sm" variant="default" onClick={onClose}>
+        {text.close}
+      </Button>
+    </Stack>
+  );
+}
