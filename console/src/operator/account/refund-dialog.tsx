@@ -3,7 +3,7 @@ import { notifications } from '@mantine/notifications';
 import { useEffect, useState } from 'react';
 import { useRead } from '../../api/queries.ts';
 import { ChangeDialog } from '../../parts/change-dialog.tsx';
-import { DetailList } from '../../parts/detail-list.tsx';
+import { Facts } from '../../parts/facts.tsx';
 import { Yuan } from '../../parts/figures.tsx';
 import { AmountInput, amountOrNull } from '../../parts/form-fields.tsx';
 import { ErrorNotice } from '../../parts/notices.tsx';
@@ -52,8 +52,8 @@ export function RefundDialog({ callId, onClose }: RefundDialogProps) {
     >
       <ErrorNotice error={read.error} />
       {call !== null && (
-        <DetailList
-          details={[
+        <Facts
+          facts={[
             [text.call, <CallLink key="call" callId={call.id} isWhole />],
             [text.charged, <Yuan key="charged" amount={charge} />],
             [text.refunded, <Yuan key="refunded" amount={refunded} />],

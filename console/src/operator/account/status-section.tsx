@@ -4,8 +4,8 @@ import { useState } from 'react';
 import { useChange } from '../../api/queries.ts';
 import type { Account } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/change-dialog.tsx';
-import { DetailList } from '../../parts/detail-list.tsx';
 import { ConfirmButton } from '../../parts/dialogs.tsx';
+import { Facts } from '../../parts/facts.tsx';
 import { Instant } from '../../parts/figures.tsx';
 import { Section } from '../../parts/section.tsx';
 import { commonTexts } from '../../parts/texts.ts';
@@ -23,8 +23,8 @@ export function StatusSection({ account }: { readonly account: Account }) {
   const isActive = account.status === 'active';
   return (
     <Section title={text.status}>
-      <DetailList
-        details={[
+      <Facts
+        facts={[
           [text.status, common[account.status]],
           [text.reason, account.statusReason],
           [text.since, account.statusChangedAt && <Instant at={account.statusChangedAt} />],

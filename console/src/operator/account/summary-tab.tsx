@@ -4,7 +4,7 @@ import type { FunctionComponent } from 'react';
 import { useRead } from '../../api/queries.ts';
 import type { Account } from '../../api/types.ts';
 import { CopyText } from '../../parts/copy.tsx';
-import { DetailList } from '../../parts/detail-list.tsx';
+import { Facts } from '../../parts/facts.tsx';
 import { Instant, Tile, Yuan } from '../../parts/figures.tsx';
 import { Section } from '../../parts/section.tsx';
 import { commonTexts } from '../../parts/texts.ts';
@@ -57,8 +57,8 @@ function DetailsSection({ account }: SummaryProps) {
       title={text.details}
       actions={<EditButton label={text.editDetails} account={account} Dialog={DetailsDialog} />}
     >
-      <DetailList
-        details={[
+      <Facts
+        facts={[
           [text.name, account.name],
           [text.email, account.email ?? common.none],
           [text.id, <CopyText key="id" value={account.id} />],
@@ -87,8 +87,8 @@ function PricesSection({ account }: SummaryProps) {
         </>
       }
     >
-      <DetailList
-        details={[
+      <Facts
+        facts={[
           [text.cap, cap === null ? text.configured : format.yuan(cap)],
           [text.ownCap, ownCap === null ? common.none : `${format.yuan(ownCap)} (${text.ownCapHint})`],
           [text.priceFactor, format.percent(priceFactorBasisPoints / 10_000)],
@@ -115,8 +115,8 @@ function RatesSection({ account }: SummaryProps) {
       .join(' · ') || common.noLimit;
   return (
     <Section title={text.rates} actions={<EditButton label={text.editRates} account={account} Dialog={RatesDialog} />}>
-      <DetailList
-        details={[
+      <Facts
+        facts={[
           [text.allModels, limitText(account.requestsPerMinute, account.tokensPerMinute)],
           ...Object.entries(account.modelLimits).map(
             ([model, own]) => [model, limitText(own.requestsPerMinute, own.tokensPerMinute)] as const,
