@@ -1,7 +1,7 @@
 import '@mantine/core/styles.css';
 import '@mantine/notifications/styles.css';
 import './main.css';
-import { type CSSVariablesResolver, createTheme, MantineProvider } from '@mantine/core';
+import { Anchor, Badge, type CSSVariablesResolver, createTheme, MantineProvider } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
@@ -17,6 +17,10 @@ const theme = createTheme({
   primaryShade: 9,
   defaultRadius: 'md',
   respectReducedMotion: true,
+  components: {
+    Anchor: Anchor.extend({ defaultProps: { inherit: true } }),
+    Badge: Badge.extend({ defaultProps: { tt: 'none' } }),
+  },
   fontFamily:
     'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "PingFang SC", "Microsoft YaHei", "Noto Sans SC", sans-serif',
 });

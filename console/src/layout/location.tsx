@@ -1,4 +1,5 @@
-import type { AnchorHTMLAttributes, ReactNode } from 'react';
+import { Anchor } from '@mantine/core';
+import type { ReactNode } from 'react';
 import { useCallback, useMemo, useSyncExternalStore } from 'react';
 
 /**
@@ -52,18 +53,15 @@ export function usePlaceQuery(): [
   return [query, change];
 }
 
-type LinkProps = Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href'> & {
+interface PlaceLinkProps {
+  /** As `hashOf` writes it, or a path. */
   readonly to: string;
   readonly children: ReactNode;
-};
+}
 
-/** A link within the console. `to`: as `hashOf` writes it, or a path. */
-export function PlaceLink({ to, children, ...others }: LinkProps) {
-  return (
-    <a {...others} href={to.startsWith('#') ? to : `#${to}`}>
-      {children}
-    </a>
-  );
+/** A link within the console. */
+export function PlaceLink({ to, children }: PlaceLinkProps) {
+  return <Anchor href={to.startsWith('#') ? to : `#${to}`}>{children}</Anchor>;
 }
 
 function subscribe(onChange: () => void): () => void {

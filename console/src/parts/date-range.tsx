@@ -29,6 +29,11 @@ export function dayAfter(day: string): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + DAY_MS).toISOString().slice(0, 10);
 }
 
+/** The range as the sums of usage take it: their `to` is the first day behind it. */
+export function usageRange({ from, to }: DateRange): { readonly from: string; readonly to: string } {
+  return { from, to: new Date(Date.parse(to) + DAY_MS).toISOString().slice(0, 10) };
+}
+
 interface DateRangePickerProps {
   readonly value: DateRange;
   readonly onChange: (range: DateRange) => void;

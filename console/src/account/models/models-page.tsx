@@ -125,7 +125,7 @@ function PriceTable({ lists }: { readonly lists: readonly { name: string; price:
     <Table verticalSpacing={4}>
       <Table.Thead>
         <Table.Tr>
-          <Table.Th>{text.price}</Table.Th>
+          <Table.Th fw={400}>{text.priced}</Table.Th>
           {columns.map(({ name }) => (
             <Table.Th key={name} ta="right">
               {name}

@@ -17,13 +17,34 @@ export function isTerm(name: string | undefined): name is Term {
   return TERMS.some((term) => term === name);
 }
 
-/** The lines of a price list, nested ones by their path. */
-export function priceLines(price: Price, path: readonly string[] = []): PriceLine[] {
+/** The lines of a price list that say something: not those that are as another one, nor of tokens where calls or images are priced. */
+export function priceLines(price: OwnModel['price']): PriceLine[] {
+  const all = linesOf(price, []);
+  const isPriced = (name: string): boolean => all.some(({ path }) => path[0] === name);
+  const byOther = ['perCallYuan', 'perSearchUnitYuan', 'perImageYuan'].some(isPriced);
+  return all.filter(({ path, value }) => {
+    const name = path.at(-1)!;
+    if (!name.endsWith('YuanPerMillion')) return true;
+    if (byOther) return false;
+    const standIn = STAND_INS.find(([side]) => name.toLowerCase().startsWith(side) || name.includes(capital(side)));
+    if (standIn === undefined || standIn[1] === name) return name === 'inputYuanPerMillion' || value !== '0';
+    return value !== all.find((each) => each.path.join() === [...path.slice(0, -1), standIn[1]].join())?.value;
+  });
+}
+
+/** What is charged in place of a price that the list lacks: caches and all that comes in as input, all that goes out as output. */
+const STAND_INS = [
+  ['output', 'outputYuanPerMillion'],
+  ['input', 'inputYuanPerMillion'],
+  ['cache', 'inputYuanPerMillion'],
+] as const;
+
+const capital = (word: string): string => word[0]!.toUpperCase() + word.slice(1);
+
+function linesOf(price: Price, path: readonly string[]): PriceLine[] {
   return Object.entries(price).flatMap(([name, value]) => {
     if (name === 'rule') return [];
-    return typeof value === 'string'
-      ? [{ path: [...path, name], value }]
-      : priceLines(value as Prices, [...path, name]);
+    return typeof value === 'string' ? [{ path: [...path, name], value }] : linesOf(value as Prices, [...path, name]);
   });
 }
 

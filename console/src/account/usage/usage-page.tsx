@@ -3,7 +3,7 @@ import { useCallback, useMemo } from 'react';
 import { useWholeList } from '../../api/queries.ts';
 import { PlaceLink, usePlaceQuery } from '../../layout/location.tsx';
 import { CsvButton } from '../../parts/csv-button.tsx';
-import { DateRangePicker, lastDays } from '../../parts/date-range.tsx';
+import { DateRangePicker, lastDays, usageRange } from '../../parts/date-range.tsx';
 import { Yuan } from '../../parts/figures.tsx';
 import { DataTable } from '../../parts/list-table.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
@@ -30,7 +30,7 @@ export function UsagePage() {
   const range = { from: query.from ?? usual.from, to: query.to ?? usual.to };
   const dimension = DIMENSIONS.find((each) => each === query.by) ?? 'model';
   const measure = MEASURES.find((each) => each === query.show) ?? 'charge';
-  const usage = useWholeList('GET /account/v1/usage', { query: { ...range, groupBy: `day,${dimension}` } });
+  const usage = useWholeList('GET /account/v1/usage', { query: { ...usageRange(range), groupBy: `day,${dimension}` } });
   const groups = useMemo(() => usage.data?.items ?? [], [usage.data]);
   const nameOf = useGroupName(dimension);
   const last = usage.data?.last;
@@ -42,7 +42,7 @@ export function UsagePage() {
       actions={
         <CsvButton
           endpoint="GET /account/v1/usage"
-          input={{ query: { ...range, groupBy: `day,${dimension}` } }}
+          input={{ query: { ...usageRange(range), groupBy: `day,${dimension}` } }}
           fileName={`usage-${range.from}-${range.to}.csv`}
         />
       }
