@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { runCommand } from '../support/command.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { startProgram, temporaryDirectory } from '../support/process.ts';
+
+interface Printed {
+  readonly key: string;
+  readonly password: string;
+}
+
+describe('a demo that is started again', () => {
+  const directory = temporaryDirectory();
+  const dataDir = join(directory.path, 'data');
+  const file = join(dataDir, 'demo.json');
+  let stored: TestDatabase;
+  let first: Printed;
+  const environment = () => ({
+    PORT: '0',
+    FAREGATE_DATA_DIR: dataDir,
+    FAREGATE_DEMO_DATA: 'none',
+    DATABASE_URL: stored.url,
+  });
+
+  /** Starts it, tries what it prints, and stops it. */
+  async function start(): Promise<Printed> {
+    const demo = startProgram(['serve'], { environment: environment(), directory: directory.path });
+    const text = await demo.printed(/Ctrl-C/);
+    const url = /^listening on (.*)$/m.exec(text)![1]!;
+    const key = /API key +(\S+)/.exec(text)![1]!;
+    const password = /user and password +demo +(.+)$/m.exec(text)![1]!;
+    const balance = await fetch(`${url}/v1/user/balance`, { headers: { authorization: `Bearer ${key}` } });
+    assert.equal(((await balance.json()) as { balance: number }).balance, 100);
+    if (!password.startsWith('(')) {
+      const session = await fetch(`${url}/account/v1/sessions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' },
+        body: JSON.stringify({ user: 'demo', password }),
+      });
+      assert.equal(session.status, 201, await session.text());
+    }
+    demo.child.kill('SIGINT');
+    assert.equal((await demo.finished).code, 0);
+    return { key, password };
+  }
+
+  async function count(command: string): Promise<number> {
+    const { stdout } = await runCommand([command, 'list', '--json'], environment());
+    return JSON.parse(stdout).length;
+  }
+
+  before(async () => {
+    stored = await createTestDatabase('postgresql');
+    first = await start();
+  });
+  after(async () => {
+    await stored.remove();
+    directory.remove();
+  });
+
+  it('has the key and the password of before', async () => {
+    const again = await start();
+    assert.deepEqual([again.key, again.password], [first.key, first.password]);
+  });
+
+  it('gets another key and another password where its file is lost, for the same account and user', async () => {
+    rmSync(file);
+    const again = await start();
+    assert.notEqual(again.key, first.key);
+    assert.notEqual(again.password, first.password);
+    assert.deepEqual([await count('account'), await count('user')], [1, 1]);
+    assert.deepEqual(await start(), again, 'the next start finds them');
+  });
+
+  it('prints no password where its user has set another one', async () => {
+    await stored.database.query({ name: 'test.other', text: `update users set password_hash = null` });
+    assert.match((await start()).password, /^\(the one that you have set\)$/);
+  });
+
+  it('goes on with the account and the key of a demo of an earlier version, and makes their user', async () => {
+    const { accountId, key } = JSON.parse(readFileSync(file, 'utf8'));
+    writeFileSync(file, JSON.stringify({ accountId, key }));
+    await stored.database.script('delete from users; update database_identity set is_demo = null');
+    const again = await start();
+    assert.equal(again.key, key);
+    assert.deepEqual([await count('account'), await count('user')], [1, 1]);
+  });
+});
