@@ -1,0 +1,142 @@
+import { Alert, Box, Button, Group, Stack, Text, Textarea } from '@mantine/core';
+import { type FormEvent, useRef, useState } from 'react';
+import { useRead } from '../../api/queries.ts';
+import { hashOf, PlaceLink } from '../../layout/location.tsx';
+import { ErrorNotice } from '../../parts/notices.tsx';
+import { useFormat } from '../../text/format.ts';
+import { useTexts } from '../../text/language.tsx';
+import { chatBase, messagesBase, type Wanted } from './settings.ts';
+import { streamedText } from './streamed-text.ts';
+import { quickstartTexts } from './texts.ts';
+
+const OUTPUT_TOKENS_MAX = 512;
+
+interface TryItProps {
+  readonly wanted: Wanted;
+  /** `null`: there is no key to call with yet. */
+  readonly apiKey: string | null;
+  readonly operation: 'chat' | 'messages';
+}
+
+/** Makes a call as a program would, shows the answer as it comes, and then what it cost. */
+export function TryIt({ wanted, apiKey, operation }: TryItProps) {
+  const text = useTexts(quickstartTexts);
+  const [prompt, setPrompt] = useState(text.promptExample);
+  const [answer, setAnswer] = useState('');
+  const [requestId, setRequestId] = useState<string | null>(null);
+  const [error, setError] = useState<Error | null>(null);
+  const [isStopped, setIsStopped] = useState(false);
+  const [isBusy, setIsBusy] = useState(false);
+  const abort = useRef<AbortController | null>(null);
+
+  async function send(event: FormEvent): Promise<void> {
+    event.preventDefault();
+    if (apiKey === null) return;
+    const controller = new AbortController();
+    abort.current = controller;
+    setAnswer('');
+    setError(null);
+    setRequestId(null);
+    setIsStopped(false);
+    setIsBusy(true);
+    try {
+      const response = await call(operation, { ...wanted, key: apiKey }, prompt, controller.signal);
+      setRequestId(response.headers.get('x-request-id'));
+      if (!response.ok || response.body === null) throw new Error(await messageOf(response));
+      for await (const part of streamedText(response.body)) setAnswer((before) => before + part);
+    } catch (thrown) {
+      if (controller.signal.aborted) setIsStopped(true);
+      else setError(thrown as Error);
+    } finally {
+      setIsBusy(false);
+    }
+  }
+
+  return (
+    <Stack>
+      <form onSubmit={(event) => void send(event)}>
+        <Stack gap="sm">
+          <Textarea
+            label={text.prompt}
+            value={prompt}
+            onChange={({ currentTarget }) => setPrompt(currentTarget.value)}
+            autosize
+            minRows={2}
+            maxRows={8}
+            required
+          />
+          <Group>
+            <Button type="submit" loading={isBusy} disabled={apiKey === null}>
+              {text.send}
+            </Button>
+            {isBusy && (
+              <Button variant="default" onClick={() => abort.current?.abort()}>
+                {text.stop}
+              </Button>
+            )}
+            {apiKey === null && <Text c="dimmed">{text.needsKey}</Text>}
+          </Group>
+        </Stack>
+      </form>
+      {answer !== '' && (
+        <Box
+          component="section"
+          aria-label={text.answer}
+          aria-live="polite"
+          p="sm"
+          bg="var(--mantine-color-default-hover)"
+          style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere', borderRadius: 8 }}
+        >
+          {answer}
+        </Box>
+      )}
+      {isStopped && <Alert color="yellow">{text.stopped}</Alert>}
+      <ErrorNotice error={error} />
+      {requestId !== null && !isBusy && error === null && <Cost requestId={requestId} />}
+    </Stack>
+  );
+}
+
+/** What a call cost, as soon as it has ended. */
+function Cost({ requestId }: { readonly requestId: string }) {
+  const text = useTexts(quickstartTexts);
+  const format = useFormat();
+  const found = useRead('GET /account/v1/calls', { query: { requestId } }, { isLive: true }).data?.data[0];
+  if (found === undefined || !('usage' in found) || found.usage === null)
+    return <Text c="dimmed">{text.counting}</Text>;
+  const { inputTokens, cachedInputTokens, outputTokens } = found.usage;
+  const [input, output] = [format.count(inputTokens + cachedInputTokens), format.count(outputTokens)];
+  return (
+    <Alert color="teal" title={text.cost}>
+      <Text className="figure">
+        {found.chargeYuan === null || found.context === 'coding'
+          ? text.onPlan(input, output)
+          : text.costLine(input, output, format.yuan(found.chargeYuan))}
+      </Text>
+      <PlaceLink to={hashOf(`/calls/${found.id}`)}>{text.toCall}</PlaceLink>
+    </Alert>
+  );
+}
+
+function call(operation: 'chat' | 'messages', wanted: Wanted, prompt: string, signal: AbortSignal): Promise<Response> {
+  const isChat = operation === 'chat';
+  const body = {
+    model: wanted.model,
+    stream: true,
+    max_tokens: OUTPUT_TOKENS_MAX,
+    messages: [{ role: 'user', content: prompt }],
+  };
+  return fetch(isChat ? `${chatBase(wanted)}/chat/completions` : `${messagesBase(wanted)}/v1/messages`, {
+    method: 'POST',
+    // The session must not come along: what pays is the key.
+    credentials: 'omit',
+    headers: { authorization: `Bearer ${wanted.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    signal,
+  });
+}
+
+async function messageOf(response: Response): Promise<string> {
+  const body = (await response.json().catch(() => null)) as { error?: { message?: string } } | null;
+  return body?.error?.message ?? `The gateway answered with status ${response.status}.`;
+}

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import fc from 'fast-check';
+import { CLIENTS, type Wanted } from '../../console/src/account/quickstart/settings.ts';
+import { streamedText } from '../../console/src/account/quickstart/streamed-text.ts';
+import { answerAnything } from '../conformance/addresses.ts';
+import { plansText, subscribe } from '../conformance/plans.ts';
+import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { propertyRuns } from '../support/scope.ts';
+
+const CHAT = [
+  'data: {"choices":[{"delta":{"role":"assistant","content":""}}]}\r\n\r\n',
+  ': a comment\n\ndata: {"choices":[{"delta":{"content":"你好, "}}]}\n\n',
+  'data: {"choices":[{"delta":\ndata: {"content":"world"}}]}\n\ndata: {"choices":[],"usage":{}}\n\ndata: [DONE]\n\n',
+].join('');
+const MESSAGES = [
+  'event: message_start\ndata: {"type":"message_start","message":{}}\n\n',
+  'event: content_block_delta\ndata: {"type":"content_block_delta","delta":{"type":"thinking_delta","thinking":"?"}}\n\n',
+  'event: content_block_delta\ndata: {"type":"content_block_delta","delta":{"type":"text_delta","text":"你好, world"}}\n\n',
+  'event: message_stop\ndata: {"type":"message_stop"}\n\n',
+].join('');
+
+describe('the quickstart', () => {
+  it('reads the text of both protocols, however the bytes are cut', async () => {
+    const cuts = fc.array(fc.nat({ max: 300 }), { maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(cuts, fc.constantFrom(CHAT, MESSAGES), async (places, stream) => {
+        let text = '';
+        for await (const part of streamedText(cutBytes(new TextEncoder().encode(stream), places))) text += part;
+        assert.equal(text, '你好, world');
+      }),
+      { numRuns: propertyRuns(300) },
+    );
+  });
+
+  it('an error in the stream ends it with the words of the gateway', async () => {
+    const stream = 'data: {"error":{"message":"the provider went away"}}\n\n';
+    await assert.rejects(async () => {
+      for await (const _ of streamedText(cutBytes(new TextEncoder().encode(stream), [])))
+        assert.fail('no text was sent');
+    }, /the provider went away/);
+  });
+
+  describe('settings', () => {
+    let server: TestGateway;
+    let account: TestAccount;
+    let directory: string;
+    before(async () => {
+      server = await startGateway({ plans: plansText({ starter: {} }) });
+      server.provider.respond = answerAnything;
+      account = await server.createAccount();
+      await subscribe(server, account, 'starter');
+      // Within the project, so that its packages are found.
+      directory = mkdtempSync(join('node_modules', '.quickstart-'));
+    });
+    after(async () => {
+      await server?.stop();
+      rmSync(directory, { recursive: true, force: true });
+    });
+
+    for (const context of ['balance', 'coding'] as const) {
+      for (const { name, settings, operation } of CLIENTS.filter(({ name: each }) => /curl|JavaScript/.test(each))) {
+        it(`of ${name} make a call on the ${context === 'coding' ? 'Coding Plan' : 'balance'}`, async () => {
+          const wanted: Wanted = {
+            origin: server.url,
+            context,
+            model: operation === 'messages' ? 'test-messages' : 'test-chat',
+            key: account.key,
+            messagesName: 'altproto',
+            contextTokens: null,
+            outputTokens: null,
+          };
+          const { file, code } = settings(wanted).at(-1)!;
+          const path = join(directory, file ?? 'run.sh');
+          writeFileSync(path, code);
+          const { stdout } = await run(file === null ? 'sh' : process.execPath, [path]);
+          assert.notEqual(stdout, '');
+          const call = await account.lastCall();
+          assert.deepEqual([call.context, call.status], [context, 'succeeded']);
+        });
+      }
+    }
+  });
+});
+
+const run = promisify(execFile);
+
+/** A stream of the bytes, cut at these places. */
+function cutBytes(bytes: Uint8Array, places: readonly number[]): ReadableStream<Uint8Array> {
+  const cuts = [0, ...places.filter((place) => place < bytes.length).sort((a, b) => a - b), bytes.length];
+  return new ReadableStream({
+    start(controller) {
+      for (let i = 1; i < cuts.length; i++) controller.enqueue(bytes.slice(cuts[i - 1], cuts[i]));
+      controller.close();
+    },
+  });
+}
