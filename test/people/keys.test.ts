@@ -4,6 +4,7 @@ import { call } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
 import { gatewayEngines } from '../support/database.ts';
 import { type AdminAnswer, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { ask, createPerson } from '../support/people.ts';
 
 /** What keys may be used for, whose they are, and keys that are replaced. */
 
@@ -84,6 +85,36 @@ for (const engine of gatewayEngines) {
       assert.equal((await readAccount(steady.key)).status, 200);
       await g.admin('PATCH', `/accounts/${own.id}`, { status: 'suspended' });
       assert.deepEqual(await said(steady.key), [401, 'The account of this API key is suspended.']);
+    });
+
+    it('a list has the keys of one status, and of one person, where that is asked for', async () => {
+      const { id } = (await g.admin('POST', '/accounts', { name: 'with many keys' })).body;
+      const expiresAt = new Date(clock.nowMs() + 60_000).toISOString();
+      const active = (await create({}, id)).body.id;
+      // Ids are in the order of time.
+      clock.advance(1);
+      const expired = (await create({ expiresAt }, id)).body.id;
+      clock.advance(1);
+      const revoked = (await create({ expiresAt }, id)).body.id;
+      await g.admin('DELETE', `/keys/${revoked}`);
+      const listed = async (query: string) => {
+        const { status, body } = await g.admin('GET', `/accounts/${id}/keys${query}`);
+        assert.equal(status, 200, query);
+        return body.data.map((key: { id: string }) => key.id);
+      };
+      assert.deepEqual(await listed('?status=active'), [expired, active]);
+      clock.advance(60_000);
+      assert.deepEqual(await listed('?status=active'), [active]);
+      assert.deepEqual(await listed('?status=expired'), [expired]);
+      assert.deepEqual(await listed('?status=revoked'), [revoked]);
+      assert.deepEqual(await listed(''), [revoked, expired, active]);
+      const lin = await createPerson(g, { memberships: [{ accountId: id, role: 'member' }] });
+      const own = (await create({ userId: lin.id }, id)).body.id;
+      assert.deepEqual(await listed(`?userId=${lin.id}&status=active`), [own]);
+      assert.deepEqual(await listed(`?userId=${lin.id}&status=revoked`), []);
+      const asMember = await ask(g, 'GET', '/keys?userId=somebody', undefined, lin.headers);
+      assert.deepEqual([asMember.status, asMember.body.data], [200, []]);
+      assert.equal((await g.admin('GET', `/accounts/${id}/keys?status=lost`)).status, 400);
     });
 
     it('a replacement may do what the old key may, and goes on with what is used of its limits', async () => {

@@ -28,7 +28,7 @@ for (const engine of gatewayEngines) {
         password: person.password,
       });
       assert.equal(answer.status, 201);
-      assert.deepEqual(answer.body.user, { id: person.id, email: person.email, name: 'Lin' });
+      assert.deepEqual(answer.body.user, { id: person.id, email: person.email, name: 'Lin', hasPassword: true });
       assert.equal(answer.headers.get('cache-control'), 'no-store');
       assert.match(
         answer.headers.get('set-cookie')!,
@@ -171,6 +171,10 @@ for (const engine of gatewayEngines) {
       assert.equal(body.data[0].clientAddress, '127.0.0.1');
       await ask(g, 'DELETE', `/sessions/${body.data[1].id}`, undefined, third);
       assert.equal((await who(person.headers)).status, 401);
+      const elsewhere = await signIn(g, person);
+      assert.equal((await ask(g, 'DELETE', '/sessions?keepThis=true', undefined, third)).status, 204);
+      assert.equal((await who(elsewhere)).status, 401);
+      assert.equal((await who(third)).body.user.hasPassword, true);
       const fourth = await signIn(g, person);
       assert.equal((await ask(g, 'DELETE', '/sessions', undefined, third)).status, 204);
       assert.equal((await who(third)).status, 401);

@@ -108,7 +108,7 @@ export type WebhookDelivery = { readonly noticeId: string; readonly event: 'bala
 
 export type WebhookEndpoint = { readonly id: string; readonly accountId: string | null; readonly url: string; readonly events: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant };
 
-export type WhoAmI = { readonly sessionId: string; readonly user: { readonly id: string; readonly email: string | null; readonly name: string }; readonly operatorRole: 'operator' | 'auditor' | null; readonly memberships: readonly ({ readonly accountId: string; readonly accountName: string; readonly role: 'owner' | 'member' })[] };
+export type WhoAmI = { readonly sessionId: string; readonly user: { readonly id: string; readonly email: string | null; readonly name: string; readonly hasPassword: boolean }; readonly operatorRole: 'operator' | 'auditor' | null; readonly memberships: readonly ({ readonly accountId: string; readonly accountName: string; readonly role: 'owner' | 'member' })[] };
 
 export type Yuan = string;
 
@@ -137,7 +137,7 @@ export interface Endpoints {
   /** List the keys of the account; for members their own. */
   'GET /account/v1/keys': {
     path: Record<never, never>;
-    query: { readonly accountId?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined };
+    query: { readonly accountId?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly status?: 'active' | 'revoked' | 'expired' | undefined; readonly userId?: string | undefined };
     body: null;
     answer: { readonly data: readonly OwnKey[]; readonly nextCursor: string | null };
   };
@@ -372,10 +372,10 @@ export interface Endpoints {
     body: null;
     answer: { readonly data: readonly Session[] };
   };
-  /** Sign out everywhere. */
+  /** Sign out everywhere, or everywhere else. */
   'DELETE /account/v1/sessions': {
     path: Record<never, never>;
-    query: Record<never, never>;
+    query: { readonly keepThis?: 'true' | 'false' | undefined };
     body: null;
     answer: null;
   };
@@ -494,7 +494,7 @@ export interface Endpoints {
   /** List the keys of an account. */
   'GET /admin/v1/accounts/{id}/keys': {
     path: { readonly id: string };
-    query: { readonly limit?: number | undefined; readonly cursor?: string | undefined };
+    query: { readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly status?: 'active' | 'revoked' | 'expired' | undefined; readonly userId?: string | undefined };
     body: null;
     answer: { readonly data: readonly Key[]; readonly nextCursor: string | null };
   };

@@ -51,17 +51,24 @@ values ($1, $2, $3, $4, $5, $6, $7, $8::text[], $9::text[], $10::text[], $11)
 returning ${API_KEY_COLUMNS}`,
 };
 
+/** SQL: the status of a key. A key that was revoked stays revoked when it would have expired. */
+const STATUS_AT = (at: string) => `case when revoked_at is not null then 'revoked'
+  when expires_at <= ${at}::timestamptz then 'expired' else 'active' end`;
+
 const listKeys: Statement = {
   name: 'accounts.list-keys',
   text: `select ${API_KEY_COLUMNS} from api_keys
-where account_id = $1 and ($2::text is null or id < $2) order by id desc limit $3::int`,
+where account_id = $1 and ($2::text is null or id < $2) and ($4::text is null or ${STATUS_AT('$5')} = $4)
+order by id desc limit $3::int`,
 };
 
 /** Those of a person. Plan: api_keys_by_user. */
 const listOwnKeys: Statement = {
   name: 'accounts.list-own-keys',
   text: `select ${API_KEY_COLUMNS} from api_keys
-where account_id = $1 and ($2::text is null or id < $2) and user_id = $4 order by id desc limit $3::int`,
+where account_id = $1 and ($2::text is null or id < $2) and ($4::text is null or ${STATUS_AT('$5')} = $4)
+  and user_id = $6
+order by id desc limit $3::int`,
 };
 
 /** By the unique index api_keys_by_id. */
@@ -108,6 +115,18 @@ export interface NewKey {
   readonly at: Date;
 }
 
+/** Which keys of an account a list has; what is absent or `null` filters nothing. */
+export interface KeyFilter {
+  /** The person whose keys they are. */
+  readonly userId?: string | null;
+  /** The status at `at`. */
+  readonly status?: KeyStatus | null;
+  readonly at?: Date | null;
+}
+
+export const KEY_STATUSES = ['active', 'revoked', 'expired'] as const;
+export type KeyStatus = (typeof KEY_STATUSES)[number];
+
 export interface ApiKeyStore {
   /**
    * With its limits, or not at all.
@@ -117,8 +136,8 @@ export interface ApiKeyStore {
   insertKey(
     key: NewKey,
   ): Promise<{ readonly key: ApiKey; readonly limits: KeyLimits; readonly rateLimits: RateLimits }>;
-  /** Newest first: those of an account, or of a person in it. */
-  listKeys(accountId: string, beforeId: string | null, limit: number, userId?: string | null): Promise<ApiKey[]>;
+  /** Newest first. */
+  listKeys(accountId: string, beforeId: string | null, limit: number, filter?: KeyFilter): Promise<ApiKey[]>;
   /** The ids of the keys of a person, the newest first, revoked ones too. */
   findOwnKeyIds(accountId: string, userId: string): Promise<string[]>;
   /** Sets the lists that the change names; `null` where there is no such key. Every node drops the account's cached keys. */
@@ -166,8 +185,8 @@ export function createApiKeyStore(database: Lane): ApiKeyStore {
         const rates = rateLimits === undefined ? NO_RATE_LIMITS : await setRateLimits(transaction, owner, rateLimits);
         return { key: toApiKey(row!), limits: given, rateLimits: rates };
       }),
-    async listKeys(accountId, beforeId, limit, userId = null) {
-      const of = [accountId, beforeId, limit];
+    async listKeys(accountId, beforeId, limit, { userId = null, status = null, at = null } = {}) {
+      const of = [accountId, beforeId, limit, status, at];
       const rows = await (userId === null
         ? database.query<KeyRow>(listKeys, of)
         : database.query<KeyRow>(listOwnKeys, [...of, userId]));

@@ -1,11 +1,10 @@
-import { z } from 'zod';
 import type { ApiKey } from '../../accounting/accounts/api-key-store.ts';
 import type { OwnKeysLimit } from '../../accounting/accounts/key-owner-store.ts';
 import { invalidRequest } from '../../errors/gateway-error.ts';
 import type { AccountScope } from '../../people/access.ts';
-import { keyChange, newKey, replacement } from '../admin/key-body.ts';
+import { keyChange, keyList, newKey, replacement } from '../admin/key-body.ts';
 import { createdKey, type KeyAdminParts, keyKeeper, replacementKey } from '../admin/key-keeper.ts';
-import { keyAnswer, page } from '../admin/wire.ts';
+import { keyAnswer } from '../admin/wire.ts';
 import { pageOf } from '../management/answer-fields.ts';
 import { notFound } from '../management/endpoint.ts';
 import { type AccountEndpoint, accountEndpoint } from './endpoint.ts';
@@ -55,9 +54,14 @@ export function ownKeyEndpoints(parts: KeyAdminParts): AccountEndpoint[] {
       path: '/keys',
       summary: 'List the keys of the account; for members their own',
       needs: 'member',
-      query: z.strictObject(page),
+      query: keyList,
       answer: pageOf(ownKey),
-      run: async ({ query }, { scope }) => shownPage(ownKey, await keys.list(scope.accountId, query, scope.ownUserId)),
+      async run({ query }, { scope: { accountId, ownUserId } }) {
+        const userId = ownUserId ?? query.userId;
+        // Whose keys those of others are is nothing that a member learns: there are none.
+        if (query.userId !== undefined && query.userId !== userId) return { data: [], nextCursor: null };
+        return shownPage(ownKey, await keys.list(accountId, { ...query, userId }));
+      },
     }),
     accountEndpoint({
       method: 'POST',

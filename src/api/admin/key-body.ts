@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { KEY_STATUSES } from '../../accounting/accounts/api-key-store.ts';
 import type { KeyLimitChange } from '../../accounting/accounts/key-limit-store.ts';
 import { KEY_SCOPES } from '../../accounting/accounts/key-scopes.ts';
 import { allowListFields } from './allow-lists.ts';
 import { rateLimitFields } from './rate-limits.ts';
-import { capYuan, filterText, instant, shortText } from './wire.ts';
+import { capYuan, filterText, instant, page, shortText } from './wire.ts';
 
-/** The bodies of requests about keys, in the admin API and the account API. */
+/** The bodies and filters of requests about keys, in the admin API and the account API. */
 
 const COUNT_MAX = 1_000_000_000;
 const EXPECTED_COUNT = { error: `Expected a whole number from 0 to ${COUNT_MAX}, or null for no limit.` };
@@ -28,6 +29,14 @@ const scopes = z
   .min(1, 'Name at least one scope.')
   .max(KEY_SCOPES.length, 'Name each scope once.')
   .refine((names) => new Set(names).size === names.length, 'Name each scope once.');
+
+/** What a list of keys is filtered by. */
+export const keyList = z.strictObject({
+  ...page,
+  status: z.enum(KEY_STATUSES).optional(),
+  /** The person whose keys they are. */
+  userId: filterText.optional(),
+});
 
 /** The body of a request for a key; an import checks its rows by it. */
 export const newKey = z.strictObject({
@@ -61,6 +70,7 @@ export const replacement = z.strictObject({
   expiresAt: instant.nullish(),
 });
 
+export type KeyListQuery = z.infer<typeof keyList>;
 export type NewKeyBody = z.infer<typeof newKey>;
 export type KeyChangeBody = z.infer<typeof keyChange>;
 export type ReplacementBody = z.infer<typeof replacement>;

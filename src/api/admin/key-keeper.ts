@@ -17,7 +17,13 @@ import type { Catalog } from '../../providers/catalog/catalog.ts';
 import { at } from '../management/answer-fields.ts';
 import { conflict, notFound } from '../management/endpoint.ts';
 import { toAllowListChange } from './allow-lists.ts';
-import { type KeyChangeBody, type NewKeyBody, type ReplacementBody, toLimitChange } from './key-body.ts';
+import {
+  type KeyChangeBody,
+  type KeyListQuery,
+  type NewKeyBody,
+  type ReplacementBody,
+  toLimitChange,
+} from './key-body.ts';
 import { tooManyModels, toRateChange } from './rate-limits.ts';
 import { keyMembers, keyToWire, toPage } from './wire.ts';
 
@@ -128,13 +134,9 @@ export function keyKeeper(parts: KeyAdminParts) {
       return { ...keyToWire(stored.key, stored.limits, stored.rateLimits, null), key };
     },
 
-    /** `userId`: only the keys of that person. */
-    async list(
-      accountId: string,
-      { cursor, limit }: { cursor?: string | undefined; limit: number },
-      userId: string | null,
-    ) {
-      const keys = await accounts.listKeys(accountId, cursor ?? null, limit, userId);
+    async list(accountId: string, { cursor, limit, status, userId }: KeyListQuery) {
+      const filter = { userId: userId ?? null, status: status ?? null, at: new Date(clock.nowMs()) };
+      const keys = await accounts.listKeys(accountId, cursor ?? null, limit, filter);
       const wires = await withLimits(accountId, keys);
       return toPage(
         wires,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ApiKey } from '../../accounting/accounts/api-key-store.ts';
+import { type ApiKey, KEY_STATUSES } from '../../accounting/accounts/api-key-store.ts';
 import { hashApiKey, isApiKey, KEY_PREFIX } from '../../accounting/accounts/key-format.ts';
 import type { FoundKey, KeySearchStore } from '../../accounting/accounts/key-search-store.ts';
 import { NO_RATE_LIMITS, type RateLimitStore } from '../../accounting/accounts/rate-limit-store.ts';
@@ -39,7 +39,7 @@ const search = z
 const foundKey = z
   .strictObject({
     ...keyMembers,
-    status: z.enum(['active', 'revoked', 'expired']),
+    status: z.enum(KEY_STATUSES),
     account: z.strictObject({
       id: z.string(),
       name: z.string(),

@@ -1,12 +1,9 @@
-import { z } from 'zod';
 import { pageOf } from '../management/answer-fields.ts';
 import { notFound } from '../management/endpoint.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
-import { keyChange, newKey, replacement } from './key-body.ts';
+import { keyChange, keyList, newKey, replacement } from './key-body.ts';
 import { createdKey, type KeyAdminParts, keyKeeper, replacementKey } from './key-keeper.ts';
-import { keyAnswer, page } from './wire.ts';
-
-const keyList = z.strictObject(page);
+import { keyAnswer } from './wire.ts';
 
 /** API keys: create (shown once), list, limit, replace, revoke (refused at once). */
 export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
@@ -39,7 +36,7 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
       answer: pageOf(keyAnswer),
       async run({ id, query }) {
         await requireAccount(id);
-        return keys.list(id, query, null);
+        return keys.list(id, query);
       },
     }),
     adminEndpoint({

@@ -109,15 +109,20 @@ export function invitationToWire(invitation: Invitation): z.infer<typeof invitat
 export const whoAmIAnswer = z
   .strictObject({
     sessionId: z.string(),
-    user: z.strictObject({ id: z.string(), email: z.string().nullable(), name: z.string() }),
+    user: z.strictObject({
+      id: z.string(),
+      email: z.string().nullable(),
+      name: z.string(),
+      hasPassword: z.boolean().describe('Whether the person can sign in with a password.'),
+    }),
     operatorRole: operatorRole.nullable().describe('What the person may do in the admin API; null: nothing.'),
     memberships: listOf(membership),
   })
   .meta({ id: 'WhoAmI' });
 
 export function whoAmIToWire(user: User, sessionId: string): z.infer<typeof whoAmIAnswer> {
-  const { id, email, name, operatorRole, memberships } = userToWire(user);
-  return { sessionId, user: { id, email, name }, operatorRole, memberships };
+  const { id, email, name, hasPassword, operatorRole, memberships } = userToWire(user);
+  return { sessionId, user: { id, email, name, hasPassword }, operatorRole, memberships };
 }
 
 export const sessionAnswer = z

@@ -102,12 +102,16 @@ export function sessionEndpoints(parts: SessionParts): PeopleEndpoint[] {
       method: 'DELETE',
       path: '/sessions',
       status: 204,
-      summary: 'Sign out everywhere',
+      summary: 'Sign out everywhere, or everywhere else',
       needs: 'signed_in',
+      query: z.strictObject({
+        keepThis: z.enum(['true', 'false']).optional().describe('true: the session of the request goes on.'),
+      }),
       answer: null,
-      async run(_input, visit) {
-        await sessions.endAll(visit.user.id, null);
-        visit.forgetSession();
+      async run({ query }, visit) {
+        const isKept = query.keepThis === 'true';
+        await sessions.endAll(visit.user.id, isKept ? visit.user.sessionId : null);
+        if (!isKept) visit.forgetSession();
         return null;
       },
     }),

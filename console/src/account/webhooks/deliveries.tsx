@@ -1,0 +1,96 @@
+import { Badge, Button, Stack, Text } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useChange, useList } from '../../api/queries.ts';
+import type { WebhookDelivery, WebhookEndpoint } from '../../api/types.ts';
+import { Instant } from '../../parts/figures.tsx';
+import { ListTable } from '../../parts/list-table.tsx';
+import { EmptyState, ErrorNotice } from '../../parts/notices.tsx';
+import { Section } from '../../parts/section.tsx';
+import { commonTexts } from '../../parts/texts.ts';
+import { useFormat } from '../../text/format.ts';
+import { useTexts } from '../../text/language.tsx';
+import { webhooksTexts } from './texts.ts';
+
+const COLORS = { pending: 'blue', delivered: 'teal', failed: 'red' } as const;
+
+interface DeliveriesProps {
+  readonly endpoint: WebhookEndpoint;
+  readonly onClose: () => void;
+}
+
+/** What was sent to an endpoint and what is to be; each notice can be sent once more. */
+export function Deliveries({ endpoint, onClose }: DeliveriesProps) {
+  const text = useTexts(webhooksTexts);
+  const common = useTexts(commonTexts);
+  const format = useFormat();
+  const path = { id: endpoint.id };
+  const list = useList('GET /account/v1/webhooks/{id}/deliveries', { path }, { isLive: true });
+  const redeliver = useChange('POST /account/v1/webhooks/{id}/redeliver');
+  const sendAgain = (noticeId: string): void =>
+    redeliver.mutate(
+      { path, body: { noticeId } },
+      { onSuccess: () => notifications.show({ color: 'teal', message: text.redelivered }) },
+    );
+  return (
+    <Section
+      title={text.deliveries}
+      lead={endpoint.url}
+      actions={
+        <Button size="compact-sm" variant="default" onClick={onClose}>
+          {text.hideDeliveries}
+        </Button>
+      }
+    >
+      <Stack gap="sm">
+        <ErrorNotice error={redeliver.error} />
+        <ListTable<WebhookDelivery>
+          label={text.deliveries}
+          list={list}
+          idOf={({ noticeId }) => noticeId}
+          empty={<EmptyState title={text.noDeliveries} hint={text.noDeliveriesHint} />}
+          columns={[
+            { header: text.at, cell: ({ at }) => <Instant at={at} /> },
+            { header: text.event, cell: ({ event }) => text.eventNames[event] },
+            {
+              header: text.state,
+              cell: ({ status }) => (
+                <Badge variant="light" color={COLORS[status]} autoContrast>
+                  {text.deliveryStates[status]}
+                </Badge>
+              ),
+            },
+            { header: text.attempts, isFigure: true, cell: ({ attempts }) => format.count(attempts) },
+            { header: text.response, cell: (delivery) => <LastResponse delivery={delivery} /> },
+            {
+              header: text.next,
+              cell: ({ nextAttemptAt: at }) => (at === null ? '–' : <Instant at={at} isRelative />),
+            },
+            {
+              header: common.actions,
+              cell: ({ noticeId, status }) =>
+                status !== 'pending' && (
+                  <Button
+                    size="compact-sm"
+                    variant="default"
+                    loading={redeliver.isPending && redeliver.variables.body.noticeId === noticeId}
+                    onClick={() => sendAgain(noticeId)}
+                  >
+                    {text.redeliver}
+                  </Button>
+                ),
+            },
+          ]}
+        />
+      </Stack>
+    </Section>
+  );
+}
+
+function LastResponse({ delivery: { lastStatus, lastError } }: { readonly delivery: WebhookDelivery }) {
+  if (lastStatus === null && lastError === null) return '–';
+  return (
+    <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+      {[lastStatus, lastError].filter((each) => each !== null).join(' · ')}
+    </Text>
+  );
+}

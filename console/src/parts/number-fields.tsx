@@ -1,0 +1,45 @@
+import { TextInput, type TextInputProps } from '@mantine/core';
+import { defineTexts, useTexts } from '../text/language.tsx';
+import { isCount, isYuan } from './number-text.ts';
+
+const texts = defineTexts(
+  { yuan: 'An amount such as 100 or 0.5', count: (min: string) => `A whole number from ${min} on` },
+  { yuan: '请输入金额，如 100 或 0.5', count: (min: string) => `请输入不小于 ${min} 的整数` },
+);
+
+interface NumberFieldProps extends Omit<TextInputProps, 'value' | 'onChange' | 'error'> {
+  /** What was entered; empty: nothing. */
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+/** An amount of yuan. It stays text, so that nothing is rounded. */
+export function YuanField({ value, onChange, ...input }: NumberFieldProps) {
+  const text = useTexts(texts);
+  return (
+    <TextInput
+      {...input}
+      inputMode="decimal"
+      autoComplete="off"
+      leftSection="¥"
+      value={value}
+      error={value !== '' && !isYuan(value) && text.yuan}
+      onChange={({ currentTarget }) => onChange(currentTarget.value.trim())}
+    />
+  );
+}
+
+/** A whole number, from `min` on. */
+export function CountField({ value, onChange, min = 0, ...input }: NumberFieldProps & { readonly min?: number }) {
+  const text = useTexts(texts);
+  return (
+    <TextInput
+      {...input}
+      inputMode="numeric"
+      autoComplete="off"
+      value={value}
+      error={value !== '' && !isCount(value, min) && text.count(String(min))}
+      onChange={({ currentTarget }) => onChange(currentTarget.value.trim())}
+    />
+  );
+}
