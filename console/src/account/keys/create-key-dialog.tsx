@@ -32,20 +32,23 @@ export function CreateKeyButton({ people }: { readonly people: People | null }) 
   const create = useChange('POST /account/v1/keys');
   const [isOpen, setIsOpen] = useState(false);
   const [isLong, setIsLong] = useState(false);
+  const [isIncomplete, setIsIncomplete] = useState(false);
   const [draft, setDraft] = useState(EMPTY);
   const [key, setKey] = useState<string | null>(null);
   const open = (): void => {
     create.reset();
     setDraft(EMPTY);
     setIsLong(false);
+    setIsIncomplete(false);
     setIsOpen(true);
   };
   const submit = (): void => {
     const expiresAt = expiresAtOf(draft.expiry, Date.now());
     if (expiresAt === undefined || draft.scopes.length === 0 || !isComplete(draft.limits)) {
-      setIsLong(true);
+      setIsIncomplete(true);
       return;
     }
+    setIsIncomplete(false);
     const body: NewKey = {
       name: draft.name.trim() || text.defaultName,
       expiresAt,
@@ -73,7 +76,7 @@ export function CreateKeyButton({ people }: { readonly people: People | null }) 
         submitLabel={text.create}
         onSubmit={submit}
         isBusy={create.isPending}
-        error={create.error}
+        error={isIncomplete ? new Error(text.incomplete) : create.error}
         size="lg"
       >
         <TextInput

@@ -24,7 +24,9 @@ export function LimitsDialog({ apiKey, onClose }: KeyDialogProps) {
   const change = useChange('PATCH /account/v1/keys/{id}');
   const [before] = useState(() => draftOf(apiKey));
   const [draft, setDraft] = useState(before);
+  const [isIncomplete, setIsIncomplete] = useState(false);
   const submit = (): void => {
+    setIsIncomplete(!isComplete(draft));
     if (!isComplete(draft)) return;
     const body = changeOf(before, draft);
     if (Object.keys(body).length === 0) {
@@ -49,7 +51,7 @@ export function LimitsDialog({ apiKey, onClose }: KeyDialogProps) {
       submitLabel={text.changeLimits}
       onSubmit={submit}
       isBusy={change.isPending}
-      error={change.error}
+      error={isIncomplete ? new Error(text.incomplete) : change.error}
       size="lg"
     >
       <Text size="sm">{text.limitsHint}</Text>

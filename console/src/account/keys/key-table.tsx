@@ -42,17 +42,17 @@ export function useKeyColumns(people: People | null, actions: KeyActions): reado
     {
       header: text.name,
       cell: (key) => (
-        <Stack gap={0} align="flex-start">
+        <div>
           <Text size="sm" fw={600} style={{ overflowWrap: 'anywhere' }}>
             {key.name ?? text.unnamed}
           </Text>
           <Code style={{ whiteSpace: 'nowrap' }}>{key.prefix}</Code>
-        </Stack>
+        </div>
       ),
     },
     { header: text.state, cell: (key) => <StateBadge state={stateOf(key, nowMs)} /> },
     ...owners,
-    { header: text.scopes, cell: ({ scopes }) => scopes.map((scope) => text.scopeNames[scope]).join(', ') },
+    { header: text.scopes, cell: ({ scopes }) => scopes.map((scope) => text.scopeNames[scope]).join(text.between) },
     { header: text.limitColumn, cell: (key) => <LimitsInShort limits={key} /> },
     {
       header: text.expires,

@@ -5,7 +5,7 @@ import type { BodyOf } from '../../api/client.ts';
 import { useChange, useRead } from '../../api/queries.ts';
 import type { AccountOfOwner } from '../../api/types.ts';
 import { CopyText } from '../../parts/copy.tsx';
-import { DetailList } from '../../parts/detail-list.tsx';
+import { Facts } from '../../parts/facts.tsx';
 import { Instant, Yuan } from '../../parts/figures.tsx';
 import { ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { YuanField } from '../../parts/number-fields.tsx';
@@ -52,8 +52,8 @@ function About({ account }: { readonly account: AccountOfOwner }) {
   return (
     <Section title={text.account}>
       <Stack>
-        <DetailList
-          details={[
+        <Facts
+          facts={[
             [text.id, <CopyText key="id" value={account.id} />],
             [text.standing, `${common[account.status]}, ${account.verified ? common.verified : common.unverified}`],
             [text.since, <Instant key="since" at={account.createdAt} />],
@@ -96,8 +96,8 @@ function DailyCap({ account }: { readonly account: AccountOfOwner }) {
   return (
     <Section title={text.cap} lead={text.capLead}>
       <Stack>
-        <DetailList
-          details={[
+        <Facts
+          facts={[
             [text.inForce, capOf(account.dailySpendCapInForceYuan)],
             [text.operatorCap, account.dailySpendCapYuan === null ? null : capOf(account.dailySpendCapYuan)],
             [text.spentToday, <Yuan key="spent" amount={account.spentTodayYuan} />],

@@ -1,0 +1,277 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { openBrowser, openConsole } from '../../support/browser.ts';
+import { withoutBrowser } from '../../support/chromium.ts';
+import { call } from '../../support/client.ts';
+import { startGateway, type TestGateway } from '../../support/gateway.ts';
+import { ask, createPerson, signIn, type TestPerson } from '../../support/people.ts';
+import { startReceiver } from '../../support/receiver.ts';
+
+/** The pages by which people look after keys, the account and themselves. */
+
+const hello = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }] };
+
+describe('what people look after in the console', { skip: withoutBrowser }, () => {
+  let server: TestGateway;
+  let browser: Browser;
+  before(async () => {
+    server = await startGateway({ noticeSettings: 'notices: { allowNetworks: [127.0.0.0/8] }' });
+    browser = await openBrowser();
+  });
+  after(async () => {
+    await browser?.close();
+    await server?.stop();
+  });
+
+  /** An account with an owner, and a member. */
+  async function people(): Promise<{ accountId: string; owner: TestPerson; member: TestPerson }> {
+    const { id: accountId } = await server.createAccount();
+    const owner = await createPerson(server, { name: 'Ada', memberships: [{ accountId, role: 'owner' }] });
+    const member = await createPerson(server, { name: 'Mo', memberships: [{ accountId, role: 'member' }] });
+    return { accountId, owner, member };
+  }
+
+  const chat = async (key: string) => (await call(`${server.url}/v1/chat/completions`, key, hello)).status;
+
+  /** The secret of the dialog that is open, which is then closed. */
+  async function takeSecret(page: Page): Promise<string> {
+    const secret = await page.getByRole('dialog').locator('code').innerText();
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    return secret;
+  }
+
+  async function choose(page: Page, subject: string, action: string): Promise<void> {
+    await page.getByRole('button', { name: `Actions for ${subject}` }).click();
+    await page.getByRole('menuitem', { name: action, exact: true }).click();
+  }
+
+  it('a key needs a name alone, is shown once, and works at once', async () => {
+    const { owner } = await people();
+    const console = await openConsole(browser, server, { person: owner, at: '#/keys' });
+    const { page } = console;
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await page.getByLabel('Name').fill('laptop');
+    await page.getByLabel('Expires').selectOption('90');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create a key' }).click();
+    await page.getByText('It is never shown again').waitFor();
+    await console.assertAccessible();
+    const key = await takeSecret(page);
+    assert.equal(await chat(key), 200);
+    await page.getByText('laptop').waitFor();
+    assert.equal(await page.getByText(key).count(), 0);
+    const stored = await page.evaluate<string>(
+      'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, location.href])',
+    );
+    assert.ok(!stored.includes(key));
+    await console.close();
+  });
+
+  it('limits of a key are sent as they were entered, and what is no amount is not sent', async () => {
+    const { owner } = await people();
+    const console = await openConsole(browser, server, { person: owner, at: '#/keys' });
+    const { page } = console;
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await page.getByLabel('Name').fill('ci');
+    await page.getByRole('button', { name: 'More', exact: false }).click();
+    await page.getByLabel('A day', { exact: true }).fill('1e3');
+    await page.getByLabel('In all').fill('12345678.123456789');
+    await page.getByLabel('Networks').fill('127.0.0.0/8');
+    const create = page.getByRole('dialog').getByRole('button', { name: 'Create a key' });
+    await create.click();
+    await page.getByText('An amount such as').waitFor();
+    await page.getByRole('alert').waitFor();
+    assert.equal((await ask(server, 'GET', '/keys', undefined, owner.headers)).body.data.length, 1);
+    await page.getByLabel('A day', { exact: true }).fill('0.5');
+    await create.click();
+    await takeSecret(page);
+    const read = async () => {
+      const { body } = await ask(server, 'GET', '/keys', undefined, owner.headers);
+      return body.data.find(({ name }: { name: string }) => name === 'ci');
+    };
+    const made = await read();
+    assert.deepEqual(
+      [made.dailySpendCapYuan, made.totalSpendCapYuan, made.allowedNetworks],
+      ['0.5', '12345678.123456789', ['127.0.0.0/8']],
+    );
+    await choose(page, 'ci', 'Change limits');
+    await page.getByLabel('A day', { exact: true }).fill('');
+    await page.getByLabel('Calls a day').fill('200');
+    await page.getByRole('dialog').getByRole('button', { name: 'Change limits' }).click();
+    await page.getByText('The limits are changed.').waitFor();
+    const changed = await read();
+    assert.deepEqual(
+      [changed.dailySpendCapYuan, changed.totalSpendCapYuan, changed.dailyCalls],
+      [null, '12345678.123456789', 200],
+    );
+    await console.close();
+  });
+
+  it('a replaced key goes on for the time that was chosen, a revoked one is refused and filtered', async () => {
+    const { accountId, owner } = await people();
+    const old = (await server.admin('POST', `/accounts/${accountId}/keys`, { name: 'server' })).body;
+    const console = await openConsole(browser, server, { person: owner, at: '#/keys' });
+    const { page } = console;
+    await choose(page, 'server', 'Replace');
+    await page.getByLabel('The old key goes on for').selectOption('3600');
+    await page.getByRole('dialog').getByRole('button', { name: 'Replace' }).click();
+    await page.getByText('The old key is valid until').waitFor();
+    const key = await takeSecret(page);
+    assert.deepEqual([await chat(old.key), await chat(key)], [200, 200]);
+    await server.admin('DELETE', `/keys/${old.id}`);
+    await page.reload();
+    await choose(page, 'server', 'Revoke');
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await page.getByText('The key is revoked.').waitFor();
+    assert.equal(await chat(key), 401);
+    await page.getByText('server', { exact: true }).waitFor({ state: 'detached' });
+    await page.getByText('revoked', { exact: true }).click();
+    await page.getByText(old.prefix).waitFor();
+    assert.equal(new URL(page.url()).hash, '#/keys?state=revoked');
+    await console.close();
+  });
+
+  it('a member sees and makes own keys alone, and changes no limits', async () => {
+    const { accountId, member } = await people();
+    await server.admin('POST', `/accounts/${accountId}/keys`, { name: 'of the account' });
+    await server.admin('POST', `/accounts/${accountId}/keys`, { name: 'of Mo', userId: member.id });
+    const console = await openConsole(browser, server, { person: member, at: '#/keys' });
+    const { page } = console;
+    await page.getByText('of Mo').waitFor();
+    assert.equal(await page.getByText('of the account').count(), 0);
+    await page.getByRole('button', { name: 'Actions for of Mo' }).click();
+    await page.getByRole('menuitem', { name: 'Replace' }).waitFor();
+    assert.equal(await page.getByRole('menuitem', { name: 'Change limits' }).count(), 0);
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await page.getByRole('button', { name: 'More', exact: false }).click();
+    assert.equal(await page.getByLabel('Whose').count(), 0);
+    await console.close();
+  });
+
+  it('an invitation is a link that is shown once; who is removed keeps keys, to which the page leads', async () => {
+    const { accountId, owner, member } = await people();
+    await server.admin('POST', `/accounts/${accountId}/keys`, { name: 'of Mo', userId: member.id });
+    const console = await openConsole(browser, server, { person: owner, at: '#/members' });
+    const { page } = console;
+    await page.getByRole('button', { name: 'Invite somebody' }).click();
+    await page.getByRole('dialog').getByLabel('E-mail address').fill('grace@people.example');
+    await page.getByRole('dialog').getByRole('button', { name: 'Invite somebody' }).click();
+    await page.getByText('It is never shown again').waitFor();
+    assert.match(await takeSecret(page), /#\/welcome\?token=/);
+    await page.getByText('grace@people.example').waitFor();
+    await page.getByRole('button', { name: 'Take back' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Take back' }).click();
+    await page.getByText('No open invitations').waitFor();
+    await choose(page, 'Mo', 'Remove');
+    await page.getByText('calls with them go on').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+    await page.getByText('The person is removed.').waitFor();
+    await console.go(`#/keys?userId=${member.id}`);
+    await page.getByText('of Mo').waitFor();
+    await page.getByRole('cell', { name: 'somebody who left' }).waitFor();
+    await console.close();
+  });
+
+  it('the cap of a day and the threshold of the low balance are set to the last digit', async () => {
+    const { owner } = await people();
+    const console = await openConsole(browser, server, { person: owner, at: '#/settings' });
+    const { page } = console;
+    const form = (label: string) => page.locator('form').filter({ has: page.getByLabel(label) });
+    for (const [label, amount] of [
+      ['Your cap', '99.123456789'],
+      ['Threshold', '10.000000001'],
+    ] as const) {
+      await page.getByLabel(label).fill(amount);
+      await form(label).getByRole('button', { name: 'Save' }).click();
+      await form(label).getByRole('button', { name: 'Save', disabled: true }).waitFor();
+    }
+    await page.getByText('¥99.123456789').waitFor();
+    const { body } = await ask(server, 'GET', '/low-balance', undefined, owner.headers);
+    assert.equal(body.thresholdYuan, '10.000000001');
+    await console.close();
+  });
+
+  it('a webhook gets a test, and the page shows that it was delivered', async (test) => {
+    const receiver = await startReceiver();
+    test.after(() => receiver.close());
+    const { owner } = await people();
+    const console = await openConsole(browser, server, { person: owner, at: '#/webhooks' });
+    const { page } = console;
+    await page.getByRole('button', { name: 'Add an endpoint' }).click();
+    await page.getByLabel('Address').fill(receiver.url);
+    await page.getByRole('dialog').getByRole('button', { name: 'Add an endpoint' }).click();
+    await page.getByText('Copy the signing secret now').waitFor();
+    assert.match(await takeSecret(page), /^whsec_/);
+    await choose(page, receiver.url, 'Send a test');
+    await page.getByText('delivered').waitFor();
+    assert.equal(receiver.received[0]!.body.type, 'webhook.test');
+    await page.getByRole('button', { name: 'Send again' }).click();
+    await page.getByText('The notice is sent once more.').waitFor();
+    await console.assertAccessible();
+    await choose(page, receiver.url, 'Disable');
+    await page.getByText('disabled', { exact: true }).waitFor();
+    await choose(page, receiver.url, 'Delete');
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('No endpoints yet').waitFor();
+    await console.close();
+  });
+
+  it('a voucher says what it gave, and a mistyped one what is wrong with it', async () => {
+    const { member } = await people();
+    const batch = { name: 'spring', count: 1, amountYuan: '5.5' };
+    const [code] = (await server.admin('POST', '/vouchers', batch, { 'idempotency-key': 'spring' })).body.codes;
+    const console = await openConsole(browser, server, { person: member, at: '#/vouchers' });
+    const { page } = console;
+    await page.getByLabel('Voucher code').fill(`${code.slice(0, -1)}${code.endsWith('A') ? 'B' : 'A'}`);
+    await page.getByRole('button', { name: 'Redeem' }).click();
+    await page.getByText('there is a typing mistake').waitFor();
+    await page.getByLabel('Voucher code').fill(code.toLowerCase());
+    await page.getByRole('button', { name: 'Redeem' }).click();
+    await page.getByText('¥5.50 are added to the balance.').waitFor();
+    await console.assertAccessible();
+    await console.close();
+  });
+
+  it('a person changes the name and the password, and ends all other sessions', async () => {
+    const { owner } = await people();
+    const elsewhere = await signIn(server, owner);
+    const console = await openConsole(browser, server, { person: owner, at: '#/profile' });
+    const { page } = console;
+    await page.getByLabel('Name').fill('Ada L.');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved.').waitFor();
+    await page.getByRole('button', { name: 'End all others' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'End all others' }).click();
+    await page.getByText('All other sessions have ended.').waitFor();
+    assert.equal((await ask(server, 'GET', '/session', undefined, elsewhere)).status, 401);
+    await page.getByLabel('Current password').fill('not the password');
+    await page.getByLabel('New password *').fill('another long password');
+    await page.getByLabel('New password, once more').fill('another long password');
+    await page.getByRole('button', { name: 'Change the password' }).click();
+    await page.getByRole('alert').filter({ hasText: 'This did not work' }).waitFor();
+    await page.getByLabel('Current password').fill(owner.password);
+    await page.getByRole('button', { name: 'Change the password' }).click();
+    await page.getByText('The password is changed.').waitFor();
+    await signIn(server, { ...owner, password: 'another long password' });
+    assert.equal((await ask(server, 'GET', '/session', undefined, owner.headers)).body.user.name, 'Ada L.');
+    await console.close();
+  });
+
+  it('all of these pages can be used in both themes and on a phone', async () => {
+    const { accountId, owner } = await people();
+    const limits = { dailySpendCapYuan: '5', dailyCalls: 200, allowedNetworks: ['127.0.0.0/8'] };
+    await server.admin('POST', `/accounts/${accountId}/keys`, { name: 'ci', ...limits });
+    for (const look of [{}, { theme: 'dark', language: 'zh' }, { widthPx: 390 }] as const) {
+      const console = await openConsole(browser, server, { person: owner, ...look });
+      for (const place of ['keys', 'members', 'settings', 'webhooks', 'vouchers', 'profile']) {
+        await console.go(`#/${place}`);
+        await console.page.locator(`main h1`).waitFor();
+        await console.page.getByRole('status').waitFor({ state: 'detached' });
+        await console.assertAccessible();
+      }
+      await console.close();
+    }
+  });
+});
