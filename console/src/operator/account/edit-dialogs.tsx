@@ -4,12 +4,12 @@ import { ChangeDialog } from '../../parts/change-dialog.tsx';
 import { AmountInput, amountOrNull } from '../../parts/form-fields.tsx';
 import { RateLimitFields, rateLimitDraftOf, rateLimitsOf } from '../../parts/rate-limit-fields.tsx';
 import { commonTexts } from '../../parts/texts.ts';
+import { useDraft } from '../../parts/use-draft.ts';
 import { useTexts } from '../../text/language.tsx';
 import { basisPointsOf, percentOf } from '../parts/basis-points.ts';
 import { useModelNames } from '../parts/model-names.ts';
 import type { EditDialogProps } from './summary-tab.tsx';
 import { accountTexts } from './texts.ts';
-import { useDraft } from './use-draft.ts';
 
 export function DetailsDialog({ account, isOpen, onClose }: EditDialogProps) {
   const text = useTexts(accountTexts);

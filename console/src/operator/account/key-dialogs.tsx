@@ -4,12 +4,12 @@ import type { Key } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/change-dialog.tsx';
 import { InstantInput, instantOrNull } from '../../parts/form-fields.tsx';
 import { commonTexts } from '../../parts/texts.ts';
+import { useDraft } from '../../parts/use-draft.ts';
 import { useTexts } from '../../text/language.tsx';
 import { useModelNames } from '../parts/model-names.ts';
 import { type KeyLimitDraft, keyLimitDraftOf, keyLimitsOf } from './key-draft.ts';
 import { KeyLimitFields } from './key-limit-fields.tsx';
 import { keysTexts } from './keys-texts.ts';
-import { useDraft } from './use-draft.ts';
 
 interface DialogProps {
   readonly isOpen: boolean;

@@ -4,10 +4,10 @@ import { useState } from 'react';
 import { useList } from '../../api/queries.ts';
 import { ChangeDialog } from '../../parts/change-dialog.tsx';
 import { commonTexts } from '../../parts/texts.ts';
+import { useDraft } from '../../parts/use-draft.ts';
 import { useTexts } from '../../text/language.tsx';
 import type { ShownLink } from '../parts/one-time-link.tsx';
 import { peopleTexts } from './people-texts.ts';
-import { useDraft } from './use-draft.ts';
 
 interface DialogProps {
   readonly accountId: string;

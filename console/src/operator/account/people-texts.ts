@@ -28,9 +28,6 @@ export const peopleTexts = defineTexts(
     remove: 'Remove',
     removeQuestion: (name: string) =>
       `${name} leaves the account at once. Keys that the person knows go on; revoke them under “API keys”.`,
-    link: 'Send this link. It works once, and is never shown again.',
-    until: 'Works until',
-    close: 'Done',
   },
   {
     title: '成员',
@@ -58,8 +55,5 @@ export const peopleTexts = defineTexts(
     newLinkQuestion: (name: string) => `生成供 ${name} 设置密码的链接，之前的链接随即失效。`,
     remove: '移除',
     removeQuestion: (name: string) => `${name} 将立即离开此账户。其知晓的密钥仍然有效，请在“API 密钥”中吊销。`,
-    link: '请发送此链接。仅可使用一次，之后不再显示。',
-    until: '有效期至',
-    close: '完成',
   },
 );

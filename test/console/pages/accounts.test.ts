@@ -1,0 +1,260 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { openBrowser, openConsole } from '../../support/browser.ts';
+import { withoutBrowser } from '../../support/chromium.ts';
+import { startGateway, type TestGateway } from '../../support/gateway.ts';
+import { createPerson, type TestPerson } from '../../support/people.ts';
+
+const PLANS = `
+plans:
+  coder: { name: Coder, fiveHourCalls: 100, weeklyCalls: 500, concurrency: 2, quotaTokens: 1000000, periodDays: 30,
+    models: [test-chat], inputByteLimit: 4MiB, outputTokenLimit: 8000 }
+`;
+
+describe('the pages of accounts, for operators', { skip: withoutBrowser }, () => {
+  let server: TestGateway;
+  let browser: Browser;
+  let operator: TestPerson;
+  let auditor: TestPerson;
+
+  before(async () => {
+    server = await startGateway({ plans: PLANS });
+    browser = await openBrowser();
+    operator = await createPerson(server, { name: 'Olga', operatorRole: 'operator' });
+    auditor = await createPerson(server, { name: 'Aude', operatorRole: 'auditor' });
+  });
+  after(async () => {
+    await browser?.close();
+    await server?.stop();
+  });
+
+  const balanceOf = async (id: string) => (await server.admin('GET', `/accounts/${id}`)).body.balanceYuan;
+
+  it('creates an account that is found by its name', async () => {
+    const console = await openConsole(browser, server, { person: operator, at: '#/operator/accounts' });
+    const { page } = console;
+    await page.getByRole('button', { name: 'New account' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel(/^Name/).fill('Orchard');
+    await dialog.getByLabel('First top-up').fill('12.5');
+    await dialog.getByRole('button', { name: 'New account' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Orchard' }).waitFor();
+    await console.assertAccessible();
+    await console.go('#/operator/accounts?search=orch');
+    await page.getByRole('link', { name: 'Orchard' }).waitFor();
+    const { body } = await server.admin('GET', '/accounts?search=orch');
+    assert.deepEqual(
+      body.data.map((each: { name: string; balanceYuan: string }) => [each.name, each.balanceYuan]),
+      [['Orchard', '12.5']],
+    );
+    await console.assertAccessible();
+    await console.close();
+  });
+
+  it('says what the balance will be before it tops up, and adds exactly that', async () => {
+    const { id } = await server.createAccount({ balanceYuan: '0.1' });
+    const console = await openConsole(browser, server, { person: operator, at: `#/operator/accounts/${id}?tab=money` });
+    const { page } = console;
+    await page.getByRole('button', { name: 'Top up' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel(/^Amount/).fill('0.200000001');
+    await dialog.getByText('¥0.300000001').waitFor();
+    await console.assertAccessible();
+    await dialog.getByRole('button', { name: 'Top up ¥0.200000001' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('cell', { name: '¥0.300000001' }).waitFor();
+    assert.equal(await balanceOf(id), '0.300000001');
+    await page.getByRole('button', { name: 'Adjust' }).click();
+    await dialog.getByLabel(/^Amount/).fill('-0.1');
+    await dialog.getByLabel(/^Memo/).fill('typed twice');
+    await dialog.getByRole('button', { name: 'Adjust by −¥0.10' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('cell', { name: 'typed twice' }).waitFor();
+    assert.equal(await balanceOf(id), '0.200000001');
+    await console.close();
+  });
+
+  it('suspends with a reason, and reactivates', async () => {
+    const { id } = await server.createAccount();
+    const console = await openConsole(browser, server, { person: operator, at: `#/operator/accounts/${id}` });
+    const { page } = console;
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Suspend' }).click();
+    await dialog.getByLabel(/^Reason/).fill('chargeback');
+    await dialog.getByRole('button', { name: 'Suspend' }).click();
+    await page.getByText('chargeback').waitFor();
+    assert.equal((await server.admin('GET', `/accounts/${id}`)).body.status, 'suspended');
+    await page.getByRole('button', { name: 'Reactivate' }).click();
+    await dialog.getByRole('button', { name: 'Reactivate' }).click();
+    await page.getByRole('button', { name: 'Suspend' }).waitFor();
+    assert.equal((await server.admin('GET', `/accounts/${id}`)).body.status, 'active');
+    await console.close();
+  });
+
+  it('shows a new key once, and revokes it', async () => {
+    const { id } = await server.createAccount();
+    const console = await openConsole(browser, server, { person: operator, at: `#/operator/accounts/${id}?tab=keys` });
+    const { page } = console;
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'New key' }).click();
+    await dialog.getByLabel(/^Name/).fill('ci');
+    await dialog.getByLabel('Budget a day').fill('3');
+    await console.assertAccessible();
+    await dialog.getByRole('button', { name: 'New key' }).click();
+    const key = await page.getByText(/^sk-fg-\w{20,}$/).textContent();
+    assert.equal((await listModels(key!)).status, 200);
+    const stored = (await server.admin('GET', `/accounts/${id}/keys`)).body.data;
+    assert.equal(stored.find((each: { name: string }) => each.name === 'ci').dailySpendCapYuan, '3');
+    await page.reload();
+    const row = page.getByRole('row', { name: /ci/ });
+    await row.getByRole('button', { name: 'Revoke' }).click();
+    assert.equal(await page.getByText(key!).count(), 0);
+    await dialog.getByRole('button', { name: 'Revoke' }).click();
+    await row.getByText('revoked').waitFor();
+    assert.equal((await listModels(key!)).status, 401);
+    await console.close();
+  });
+
+  it('grants a plan and cancels it', async () => {
+    const { id } = await server.createAccount();
+    const console = await openConsole(browser, server, { person: operator, at: `#/operator/accounts/${id}?tab=plan` });
+    const { page } = console;
+    const dialog = page.getByRole('dialog');
+    await page.getByText('No plan is active').waitFor();
+    await page.getByRole('button', { name: 'Grant a plan' }).click();
+    await dialog.getByLabel(/^Plan/).selectOption('coder');
+    await dialog.getByRole('button', { name: 'Grant a plan' }).click();
+    await page.getByRole('heading', { name: 'Coder · usable' }).waitFor();
+    await console.assertAccessible();
+    await page.getByRole('button', { name: 'Cancel the plan' }).click();
+    await dialog.getByRole('button', { name: 'Cancel the plan' }).click();
+    await page.getByText('No plan is active').waitFor();
+    await console.close();
+  });
+
+  it('invites somebody by a link that is shown once', async () => {
+    const { id } = await server.createAccount();
+    const at = `#/operator/accounts/${id}?tab=people`;
+    const console = await openConsole(browser, server, { person: operator, at });
+    const { page } = console;
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Invite somebody new' }).click();
+    await dialog.getByLabel(/^Name/).fill('Grace');
+    await dialog.getByRole('button', { name: 'Invite somebody new' }).click();
+    await page.getByText(/#\/welcome\?token=/).waitFor();
+    await page.getByRole('cell', { name: /Grace/ }).waitFor();
+    const members = (await server.admin('GET', `/accounts/${id}/members`)).body.data;
+    assert.deepEqual(
+      members.map((each: { name: string; role: string }) => [each.name, each.role]),
+      [['Grace', 'owner']],
+    );
+    await console.assertAccessible();
+    await console.close();
+  });
+
+  it('makes vouchers whose codes are shown once, and cancels them', async () => {
+    const console = await openConsole(browser, server, { person: operator, at: '#/operator/vouchers' });
+    const { page } = console;
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'New batch' }).click();
+    await dialog.getByLabel(/^Name/).fill('fair');
+    await dialog.getByLabel(/^Amount/).fill('5.5');
+    await dialog.getByLabel(/^Number of codes/).fill('2');
+    await dialog.getByText('¥11.00').waitFor();
+    await dialog.getByRole('button', { name: 'New batch' }).click();
+    const download = page.waitForEvent('download');
+    await dialog.getByRole('button', { name: 'Save as CSV' }).click();
+    const csv = await readDownload(await download);
+    assert.match(
+      csv,
+      /^code,amountYuan,planId,expiresAt\r\n([\dA-Z]{5}-){3}[\dA-Z]{5},5\.5,,\r\n([\dA-Z-]{23}),5\.5,,\r\n$/,
+    );
+    const { id } = await server.createAccount({ balanceYuan: '0' });
+    const code = csv.split('\r\n')[1]!.split(',')[0];
+    assert.equal((await server.admin('POST', `/accounts/${id}/vouchers`, { code })).status, 201);
+    await dialog.getByRole('button', { name: 'I have saved them' }).click();
+    await page.reload();
+    await page.getByText('1 of 2').waitFor();
+    await console.assertAccessible();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.getByRole('button', { name: 'Cancel' }).last().click();
+    await page.getByText('canceled').waitFor();
+    await console.close();
+  });
+
+  it('makes an admin token, shown once, and revokes it', async () => {
+    const console = await openConsole(browser, server, { person: operator, at: '#/operator/users?tab=tokens' });
+    const { page } = console;
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'New token' }).click();
+    await dialog.getByLabel(/^Name/).fill('exporter');
+    await dialog.getByRole('button', { name: 'New token' }).click();
+    const token = (await page.locator('code').first().textContent())!;
+    const ask = () => fetch(`${server.url}/admin/v1/plans`, { headers: { authorization: `Bearer ${token}` } });
+    assert.equal((await ask()).status, 200);
+    await console.assertAccessible();
+    await page
+      .getByRole('row', { name: /exporter/ })
+      .getByRole('button', { name: 'Revoke' })
+      .click();
+    await dialog.getByRole('button', { name: 'Revoke' }).click();
+    await page.getByText('revoked').waitFor();
+    assert.equal((await ask()).status, 401);
+    await console.close();
+  });
+
+  it('shows an auditor every page, without a button that changes something', async () => {
+    const { id } = await server.createAccount();
+    await server.admin('POST', `/accounts/${id}/subscriptions`, { planId: 'coder' });
+    const tabs = ['summary', 'money', 'keys', 'plan', 'people', 'statement'];
+    const places = [
+      '#/operator/accounts',
+      ...tabs.map((tab) => `#/operator/accounts/${id}?tab=${tab}`),
+      '#/operator/vouchers',
+      '#/operator/users',
+      '#/operator/users?tab=tokens',
+      '#/operator/plans',
+    ];
+    for (const at of places) {
+      const console = await openConsole(browser, server, { person: auditor, at });
+      await console.page.locator('main h1').waitFor();
+      await console.page.getByText('Loading…').waitFor({ state: 'detached' });
+      assert.deepEqual(await changingButtons(console.page), [], at);
+      await console.close();
+    }
+  });
+
+  it('stays within a phone, in Chinese and dark, and is accessible there', async () => {
+    const { id } = await server.createAccount();
+    for (const at of [
+      '',
+      `/${id}`,
+      ...['money', 'keys', 'plan', 'people', 'statement'].map((tab) => `/${id}?tab=${tab}`),
+    ]) {
+      const look = { language: 'zh', theme: 'dark', widthPx: 390 } as const;
+      const console = await openConsole(browser, server, { person: operator, at: `#/operator/accounts${at}`, ...look });
+      await console.page.locator('main h1').waitFor();
+      await console.page.getByText('加载中…').waitFor({ state: 'detached' });
+      await console.assertAccessible();
+      await console.close();
+    }
+  });
+
+  const listModels = (key: string) =>
+    fetch(`${server.url}/v1/user/balance`, { headers: { authorization: `Bearer ${key}` } });
+});
+
+/** The buttons of the content, without those that only show or save something. */
+async function changingButtons(page: Page): Promise<string[]> {
+  const names = await page.locator('main button:not([role=tab])').allInnerTexts();
+  return names.filter(
+    (name) => !['', 'CSV', 'Print', 'Redemptions', 'Show more', 'All accounts'].includes(name.trim()),
+  );
+}
+
+async function readDownload(download: { createReadStream(): Promise<NodeJS.ReadableStream> }): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of await download.createReadStream()) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks).toString();
+}
