@@ -219,7 +219,7 @@ describe('the pages of accounts, for operators', { skip: withoutBrowser }, () =>
     for (const at of places) {
       const console = await openConsole(browser, server, { person: auditor, at });
       await console.page.locator('main h1').waitFor();
-      await console.page.getByText('Loading…').waitFor({ state: 'detached' });
+      await console.page.getByText('Loading…').first().waitFor({ state: 'detached' });
       assert.deepEqual(await changingButtons(console.page), [], at);
       await console.close();
     }
@@ -235,7 +235,7 @@ describe('the pages of accounts, for operators', { skip: withoutBrowser }, () =>
       const look = { language: 'zh', theme: 'dark', widthPx: 390 } as const;
       const console = await openConsole(browser, server, { person: operator, at: `#/operator/accounts${at}`, ...look });
       await console.page.locator('main h1').waitFor();
-      await console.page.getByText('加载中…').waitFor({ state: 'detached' });
+      await console.page.getByText('加载中…').first().waitFor({ state: 'detached' });
       await console.assertAccessible();
       await console.close();
     }
