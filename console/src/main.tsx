@@ -32,6 +32,13 @@ const legibleColors: CSSVariablesResolver = ({ colors }) => ({
     '--mantine-color-dimmed': colors.gray[7],
     '--mantine-color-placeholder': colors.gray[7],
     '--mantine-color-error': colors.red[9],
+    // On grounds of the same colour, as in badges and alerts.
+    '--mantine-color-teal-light-color': '#065f46',
+    '--mantine-color-red-light-color': '#9b1c1c',
+    '--mantine-color-blue-light-color': '#0f4c81',
+    '--mantine-color-gray-light-color': colors.gray[9],
+    '--mantine-color-yellow-light-color': '#7a4d00',
+    '--mantine-color-orange-light-color': '#8a4200',
   },
   dark: { '--mantine-color-dimmed': colors.dark[1], '--mantine-color-placeholder': colors.dark[2] },
 });
