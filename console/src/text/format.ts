@@ -31,7 +31,7 @@ const DAY_MS = 24 * HOUR_MS;
 export function formatOf(language: Language): Format {
   const locale = LOCALES[language];
   const number = new Intl.NumberFormat(locale);
-  const compact = new Intl.NumberFormat(locale, { notation: 'compact', maximumFractionDigits: 1 });
+  const compact = new Intl.NumberFormat(locale, { notation: 'compact', maximumSignificantDigits: 3 });
   const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 });
   const instant = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' });
   const day = new Intl.DateTimeFormat(locale, { dateStyle: 'medium' });

@@ -24,20 +24,12 @@ export function RefundButton({ call }: { readonly call: Call }) {
     setMemo('');
     setIsOpen(true);
   };
-  const submit = (): void => {
+  // The button is gone when all is refunded, so what follows is not left to it.
+  const submit = async (): Promise<void> => {
     const body = { amountYuan: amount.trim() || undefined, memo: memo.trim() || undefined };
-    refund.mutate(
-      { path: { id: call.id }, body },
-      {
-        onSuccess: ({ amountYuan, balanceYuan }) => {
-          setIsOpen(false);
-          notifications.show({
-            color: 'teal',
-            message: text.refundDone(format.yuan(amountYuan), format.yuan(balanceYuan)),
-          });
-        },
-      },
-    );
+    const { amountYuan, balanceYuan } = await refund.mutateAsync({ path: { id: call.id }, body });
+    setIsOpen(false);
+    notifications.show({ color: 'teal', message: text.refundDone(format.yuan(amountYuan), format.yuan(balanceYuan)) });
   };
   return (
     <>
@@ -49,7 +41,7 @@ export function RefundButton({ call }: { readonly call: Call }) {
         isOpen={isOpen}
         onClose={() => setIsOpen(false)}
         submitLabel={text.refund}
-        onSubmit={submit}
+        onSubmit={() => void submit().catch(() => undefined)}
         isBusy={refund.isPending}
         error={refund.error}
       >

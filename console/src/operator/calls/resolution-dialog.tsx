@@ -30,17 +30,12 @@ export function ResolutionButton({ call, isSmall = false }: ResolutionButtonProp
     setMemo('');
     setIsOpen(true);
   };
-  const submit = (): void => {
+  // The button is gone when the call is resolved, so what follows is not left to it.
+  const submit = async (): Promise<void> => {
     const body = { ...sizeOf(action, size.trim()), memo: memo.trim() || undefined };
-    resolve.mutate(
-      { path: { id: call.id }, body },
-      {
-        onSuccess: () => {
-          setIsOpen(false);
-          notifications.show({ color: 'teal', message: text.resolved });
-        },
-      },
-    );
+    await resolve.mutateAsync({ path: { id: call.id }, body });
+    setIsOpen(false);
+    notifications.show({ color: 'teal', message: text.resolved });
   };
   return (
     <>
@@ -52,7 +47,7 @@ export function ResolutionButton({ call, isSmall = false }: ResolutionButtonProp
         isOpen={isOpen}
         onClose={() => setIsOpen(false)}
         submitLabel={text.resolve}
-        onSubmit={submit}
+        onSubmit={() => void submit().catch(() => undefined)}
         isBusy={resolve.isPending}
         error={resolve.error}
         size="lg"

@@ -126,12 +126,12 @@ function Action({ change: { action, outcome, errorCode } }: { readonly change: C
   return (
     <>
       <Code>{action}</Code>
-      <Group gap={6} mt={4}>
+      <div>
         <Badge variant="light" size="sm" color={OUTCOME_COLORS[outcome]} autoContrast title={hint}>
           {text[outcome]}
         </Badge>
         {errorCode !== null && <Text size="xs">{errorCode}</Text>}
-      </Group>
+      </div>
     </>
   );
 }

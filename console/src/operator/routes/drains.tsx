@@ -89,28 +89,20 @@ export function DrainButton({ label, targets }: DrainButtonProps) {
     setReason('');
     setIsOpen(true);
   };
-  const submit = (): void =>
-    drain.mutate(
-      { body: { ...targets[chosen]!, reason: reason.trim() || undefined } },
-      {
-        onSuccess: ({ modelsWithoutRoutes }) => {
-          setIsOpen(false);
-          notifications.show(
-            modelsWithoutRoutes.length === 0
-              ? { color: 'teal', message: text.drainDone }
-              : {
-                  color: 'red',
-                  title: text.withoutRoutes,
-                  message: text.withoutRoutesHint(modelsWithoutRoutes.join(', ')),
-                  autoClose: false,
-                },
-          );
-        },
-      },
-    );
+  // The button is gone when the drain is in force, so what follows is not left to it.
+  const submit = async (): Promise<void> => {
+    const body = { ...targets[chosen]!, reason: reason.trim() || undefined };
+    const { modelsWithoutRoutes } = await drain.mutateAsync({ body });
+    setIsOpen(false);
+    if (modelsWithoutRoutes.length === 0) notifications.show({ color: 'teal', message: text.drainDone });
+    else {
+      const message = text.withoutRoutesHint(modelsWithoutRoutes.join(', '));
+      notifications.show({ color: 'red', title: text.withoutRoutes, message, autoClose: false });
+    }
+  };
   return (
     <>
-      <Button size="compact-sm" variant="default" onClick={open} aria-label={text.drainOf(nameOf(targets[0]!))}>
+      <Button size="compact-sm" variant="default" onClick={open} aria-label={`${label}: ${nameOf(targets[0]!)}`}>
         {label}
       </Button>
       <FormDialog
@@ -118,7 +110,7 @@ export function DrainButton({ label, targets }: DrainButtonProps) {
         isOpen={isOpen}
         onClose={() => setIsOpen(false)}
         submitLabel={text.drain}
-        onSubmit={submit}
+        onSubmit={() => void submit().catch(() => undefined)}
         isBusy={drain.isPending}
         error={drain.error}
         isDangerous

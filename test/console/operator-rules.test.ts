@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { randomFillSync } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { fieldsOf, isAltered } from '../../console/src/operator/changes/difference.ts';
+import { matchingLines } from '../../console/src/operator/config/matching-lines.ts';
+import { whatWasEntered } from '../../console/src/operator/find/what-was-entered.ts';
+import { createApiKey } from '../../src/accounting/accounts/key-format.ts';
+
+/** Rules of operators' pages that need no browser. */
+
+describe('what was entered to be found', () => {
+  const key = createApiKey(randomFillSync);
+
+  it('is a key where it has one, whatever is around it', () => {
+    for (const text of [key, ` ${key}\n`, `Authorization: Bearer ${key}`, `"${key}"`]) {
+      assert.deepEqual(whatWasEntered(text), { kind: 'key', key });
+    }
+  });
+
+  it('is the beginning alone where a key is cut or too long, so that the rest is sent nowhere', () => {
+    for (const text of [key.slice(0, -1), `${key}x`, `${key.slice(0, 10)}…`]) {
+      assert.deepEqual(whatWasEntered(text), { kind: 'prefix', prefix: key.slice(0, 10) });
+    }
+  });
+
+  it('is never an id where it looks like a secret of something else', () => {
+    assert.deepEqual(whatWasEntered('sk-proj-abcdef'), { kind: 'foreign_secret' });
+    assert.deepEqual(whatWasEntered('x-api-key: sk-ant-abc'), { kind: 'foreign_secret' });
+  });
+
+  it('is a call, an account or a request by its form', () => {
+    assert.deepEqual(whatWasEntered(' call_01abc '), { kind: 'call', id: 'call_01abc' });
+    assert.deepEqual(whatWasEntered('acct_01abc'), { kind: 'account', id: 'acct_01abc' });
+    assert.deepEqual(whatWasEntered('`req_01abc`'), { kind: 'request', id: 'req_01abc' });
+    assert.deepEqual(whatWasEntered('  '), { kind: 'nothing' });
+  });
+});
+
+describe('the difference of a change', () => {
+  it('has the members of members by their paths, and tells what was altered from what stayed', () => {
+    const fields = fieldsOf(
+      { name: 'alice', limits: { chat: { tokens: 5 } }, tags: ['a'], empty: {} },
+      { name: 'alice', limits: { chat: { tokens: 6 }, other: null }, tags: ['a', 'b'], empty: {} },
+    );
+    assert.deepEqual(
+      fields.map((field) => [field.field, isAltered(field)]),
+      [
+        ['name', false],
+        ['limits.chat.tokens', true],
+        ['tags', true],
+        ['empty', false],
+        ['limits.other', true],
+      ],
+    );
+  });
+
+  it('is all of a subject that was made or taken away', () => {
+    assert.deepEqual(fieldsOf(null, { id: 'key_1' }), [{ field: 'id', before: undefined, after: 'key_1' }]);
+    assert.deepEqual(fieldsOf({ id: 'key_1' }, null), [{ field: 'id', before: 'key_1', after: undefined }]);
+    assert.deepEqual(fieldsOf(null, null), []);
+  });
+});
+
+describe('a search in the configuration', () => {
+  const yaml = [
+    'server:',
+    '  port: 8080',
+    'providers:',
+    '  acme:',
+    '    timeouts:',
+    '      idle: 5m',
+    '  other:',
+    '    timeouts:',
+    '      idle: 9m',
+    'models:',
+    '  - name: large',
+    '    price: "4"',
+    '',
+  ].join('\n');
+  const found = (word: string) =>
+    matchingLines(yaml, word).map(({ text, isMatch }) => `${isMatch ? '> ' : '  '}${text.trim()}`);
+
+  it('shows each line that has the word below the sections in which it stands', () => {
+    assert.deepEqual(found('9M'), ['  providers:', '  other:', '  timeouts:', '> idle: 9m']);
+    assert.deepEqual(found('price'), ['  models:', '> price: "4"']);
+  });
+
+  it('shows all lines where nothing is searched for, and none where nothing is found', () => {
+    assert.equal(found(' ').length, 12);
+    assert.deepEqual(found('nowhere'), []);
+  });
+});

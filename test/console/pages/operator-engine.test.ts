@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { createSettlementStore } from '../../../src/accounting/settlement/store.ts';
+import { type ConsoleOptions, openBrowser, openConsole } from '../../support/browser.ts';
+import { withoutBrowser } from '../../support/chromium.ts';
+import { call, startCall } from '../../support/client.ts';
+import { startGateway, type TestAccount, type TestGateway } from '../../support/gateway.ts';
+import { createPerson, type TestPerson } from '../../support/people.ts';
+import { chatStream, liveAnswer } from '../../support/provider.ts';
+
+/** The pages by which operators look at the gateway itself, and what they decide there. */
+
+const hello = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }] };
+
+describe('the pages of operators about calls, routes and the books', { skip: withoutBrowser, timeout: 240_000 }, () => {
+  let server: TestGateway;
+  let browser: Browser;
+  let operator: TestPerson;
+  let auditor: TestPerson;
+  let account: TestAccount;
+
+  before(async () => {
+    server = await startGateway({ usageIntervalMs: 100 });
+    browser = await openBrowser();
+    operator = await createPerson(server, { name: 'Ada', operatorRole: 'operator' });
+    auditor = await createPerson(server, { name: 'Audrey', operatorRole: 'auditor' });
+    account = await server.createAccount();
+  });
+  after(async () => {
+    await browser?.close();
+    await server?.stop();
+  });
+
+  const open = (options: ConsoleOptions) => openConsole(browser, server, { person: operator, ...options });
+  const chat = (of: TestAccount) => call(`${server.url}/v1/chat/completions`, of.key, hello);
+
+  /** A call that another node takes for dead while it runs here: unresolved, until `end` lets it end after all. */
+  async function unresolvedCall() {
+    const own = await server.createAccount();
+    const live = liveAnswer();
+    const { respond } = server.provider;
+    server.provider.respond = live.respond;
+    const running = startCall(`${server.url}/v1/chat/completions`, own.key, { ...hello, stream: true });
+    await live.opened;
+    server.provider.respond = respond;
+    const { body } = await server.admin('GET', `/calls?status=in_flight&accountId=${own.id}`);
+    const callId: string = body.data[0].id;
+    const time = { nowMs: null, dayAt: () => new Date().toISOString().slice(0, 10) };
+    await createSettlementStore(server.database).resolve([{ accountId: own.id, callId }], time);
+    return {
+      callId,
+      async end(): Promise<void> {
+        await live.write(chatStream(['Hello']).join(''));
+        live.end();
+        await (await running.answer).ended();
+        await server.observed.callsEnded(own.id, 1);
+      },
+    };
+  }
+
+  it('find whose a pasted key is, without the key in an address or in storage', async () => {
+    const console = await open({ at: '#/operator/find' });
+    const { page } = console;
+    const addresses: string[] = [];
+    page.on('request', (request) => addresses.push(request.url()));
+    await page.getByLabel(/^API key, its beginning/).fill(`Authorization: Bearer ${account.key}`);
+    await page.getByRole('button', { name: 'Find', exact: true }).click();
+    await page.getByRole('heading', { name: 'Keys found' }).waitFor();
+    await page.getByRole('link', { name: 'Calls of this key' }).waitFor();
+    await console.assertAccessible();
+    const stored = await page.evaluate<string>('JSON.stringify([localStorage, sessionStorage, document.cookie])');
+    const kept = [page.url(), stored, ...addresses].filter((text) => text.includes(account.key.slice(0, 12)));
+    assert.deepEqual(kept, []);
+    await console.close();
+  });
+
+  it('find what became of a request by its id, a refused one too', async () => {
+    const refused = await call(`${server.url}/v1/chat/completions`, account.key, { ...hello, model: 'no-such-model' });
+    const requestId = String(refused.headers['x-request-id']);
+    const console = await open({ at: '#/operator/find' });
+    const { page } = console;
+    await page.getByLabel(/^API key, its beginning/).fill(requestId);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Refusals of this request' }).waitFor();
+    await page.getByText('404 model_not_found').waitFor();
+    assert.ok(page.url().includes(requestId), 'the address can be sent to somebody');
+    await console.close();
+  });
+
+  it('refund a part of a charge, and the change log says who did', async () => {
+    const own = await server.createAccount();
+    await chat(own);
+    await server.observed.callsEnded(own.id, 1);
+    const { body } = await server.admin('GET', `/calls?accountId=${own.id}`);
+    const callId: string = body.data[0].id;
+    const console = await open({ at: `#/operator/calls/${callId}` });
+    const { page } = console;
+    await page.getByRole('button', { name: 'Refund' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Amount in yuan').fill('1000');
+    await dialog.getByRole('button', { name: 'Refund' }).click();
+    await dialog.getByRole('alert').waitFor();
+    await dialog.getByLabel('Amount in yuan').fill('0.00001');
+    await dialog.getByLabel('Memo').fill('half of it was missing');
+    await dialog.getByRole('button', { name: 'Refund' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    assert.equal((await server.admin('GET', `/calls/${callId}`)).body.refundedYuan, '0.00001');
+    await console.go(`#/operator/changes?subjectId=${callId}`);
+    await page.getByRole('button', { name: 'Details of calls.refunds.create' }).click();
+    await page.getByRole('dialog').getByText('refundedYuan').waitFor();
+    await page.getByRole('dialog').getByText('Ada (Person)').waitFor();
+    await console.close();
+  });
+
+  it('resolve an unresolved call with a charge that is no more than it had reserved', async () => {
+    const { callId, end } = await unresolvedCall();
+    const console = await open({ at: '#/operator/unresolved' });
+    const { page } = console;
+    await page.getByRole('button', { name: 'Resolve' }).click();
+    await console.assertAccessible();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Charge an amount').check();
+    await dialog.getByLabel('Amount in yuan').fill('1000');
+    await dialog.getByRole('button', { name: 'Resolve' }).click();
+    await dialog.getByText(/at most that/).waitFor();
+    await dialog.getByLabel('Amount in yuan').fill('0.00002');
+    await dialog.getByRole('button', { name: 'Resolve' }).click();
+    await page.getByText('No call waits for a decision').waitFor();
+    const resolved = (await server.admin('GET', `/calls/${callId}`)).body;
+    assert.deepEqual([resolved.status, resolved.chargeYuan], ['resolved', '0.00002']);
+    await console.close();
+    await end();
+  });
+
+  it('drain a route, whose model then answers 503, and resume it', async () => {
+    const { body } = await server.admin('GET', '/routes');
+    const { provider, providerModel } = body.data.find(({ model }: { model: string }) => model === 'test-chat');
+    const console = await open({ at: '#/operator/routes' });
+    const { page } = console;
+    await page.getByRole('button', { name: `Drain: ${provider} for test-chat as ${providerModel}` }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Reason').fill('maintenance');
+    await dialog.getByRole('button', { name: 'Drain' }).click();
+    await page.getByText('Models without another route').waitFor();
+    assert.equal((await chat(account)).status, 503);
+    await console.go('#/operator');
+    await page.getByText(/is drained/).waitFor();
+    await console.go('#/operator/routes');
+    await page.getByRole('region', { name: 'Drains in force' }).getByRole('button', { name: 'Resume' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click();
+    await page.getByRole('region', { name: 'Drains in force' }).waitFor({ state: 'detached' });
+    assert.equal((await chat(account)).status, 200);
+    await console.close();
+  });
+
+  it('test a provider, and show what it answered', async () => {
+    const console = await open({ at: '#/operator/routes' });
+    const { page } = console;
+    await page
+      .getByRole('button', { name: /^Test / })
+      .first()
+      .click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Call it' }).click();
+    await page.getByRole('dialog').getByText('Model at the provider').waitFor();
+    await console.assertAccessible();
+    await console.close();
+  });
+
+  it('run the audit, and keep its result while other pages are looked at', async () => {
+    const console = await open({ at: '#/operator/audit' });
+    const { page } = console;
+    await page.getByRole('button', { name: 'Run the audit' }).click();
+    await page.getByText('The books are sound').waitFor();
+    await console.go('#/operator');
+    await page.getByText('The books were sound').waitFor();
+    await console.go('#/operator/audit');
+    await page.getByText('The books are sound').waitFor();
+    await console.close();
+  });
+
+  it('show a filter’s effect in the address, and never send a key as a filter', async () => {
+    const console = await open({ at: '#/operator/calls' });
+    const { page } = console;
+    const addresses: string[] = [];
+    page.on('request', (request) => addresses.push(request.url()));
+    await page.getByLabel('Request id').fill(account.key);
+    await page.keyboard.press('Enter');
+    await page.getByText('This looks like an API key').waitFor();
+    await page.getByLabel('Status').selectOption('failed');
+    await page.getByText('No call fits').waitFor();
+    assert.equal(new URL(page.url()).hash, '#/operator/calls?status=failed');
+    assert.deepEqual(
+      addresses.filter((address) => address.includes('sk-')),
+      [],
+    );
+    await console.close();
+  });
+
+  it('show an auditor everything, and no button that changes something', async () => {
+    const { callId, end } = await unresolvedCall();
+    const console = await open({ person: auditor, at: `#/operator/calls/${callId}` });
+    const { page } = console;
+    await page.getByRole('heading', { name: 'For operators only' }).waitFor();
+    assert.equal(await page.getByRole('button', { name: /Refund|Resolve/ }).count(), 0);
+    await console.go('#/operator/unresolved');
+    await page.getByRole('link', { name: callId.slice(-8) }).waitFor();
+    assert.equal(await page.getByRole('button', { name: /Resolve/ }).count(), 0);
+    await console.go('#/operator/routes');
+    await page.getByRole('columnheader', { name: 'Credentials' }).first().waitFor();
+    assert.equal(await page.getByRole('button', { name: /Drain|Resume|Test/ }).count(), 0);
+    await console.close();
+    await end();
+  });
+
+  for (const [language, theme, widthPx] of [
+    ['en', 'light', 1280],
+    ['zh', 'dark', 390],
+  ] as const) {
+    it(`are usable with a screen reader in ${language}, ${theme}, at ${widthPx} px`, async () => {
+      const console = await open({ language, theme, widthPx, at: '#/operator' });
+      for (const name of ['', '/find', '/calls', '/unresolved', '/routes', '/usage', '/config', '/audit', '/changes']) {
+        await console.go(`#/operator${name}`);
+        await console.page.waitForLoadState('networkidle');
+        await console.assertAccessible();
+      }
+      await console.close();
+    });
+  }
+});
