@@ -4,12 +4,13 @@ import './main.css';
 import { Anchor, Badge, type CSSVariablesResolver, createTheme, MantineProvider } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { StrictMode } from 'react';
+import { type ReactNode, StrictMode, useMemo } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ApiError } from './api/client.ts';
 import { App } from './app.tsx';
+import { commonTexts } from './parts/texts.ts';
 import { SESSION_KEY } from './session/session.tsx';
-import { LanguageProvider } from './text/language.tsx';
+import { LanguageProvider, useTexts } from './text/language.tsx';
 
 const theme = createTheme({
   primaryColor: 'cyan',
@@ -75,20 +76,34 @@ const queries = new QueryClient({
   },
 });
 
-createRoot(document.getElementById('root')!).render(
-  <StrictMode>
+/** The theme, with the word that the library needs for the button of notifications. */
+function Themed({ children }: { readonly children: ReactNode }) {
+  const { close } = useTexts(commonTexts);
+  const worded = useMemo(() => {
+    const Notification = { defaultProps: { closeButtonProps: { 'aria-label': close } } };
+    return { ...theme, components: { ...theme.components, Notification } };
+  }, [close]);
+  return (
     <MantineProvider
-      theme={theme}
+      theme={worded}
       cssVariablesResolver={legibleColors}
       defaultColorScheme="auto"
       getStyleNonce={() => styleNonce}
     >
-      <LanguageProvider>
+      {children}
+    </MantineProvider>
+  );
+}
+
+createRoot(document.getElementById('root')!).render(
+  <StrictMode>
+    <LanguageProvider>
+      <Themed>
         <QueryClientProvider client={queries}>
           <Notifications position="top-right" />
           <App />
         </QueryClientProvider>
-      </LanguageProvider>
-    </MantineProvider>
+      </Themed>
+    </LanguageProvider>
   </StrictMode>,
 );
