@@ -36,8 +36,9 @@ export function ChargeTable({ call }: { readonly call: OwnCall | Call }) {
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {lines.map(({ model, unit, count, priceYuan, per, above, amountYuan }) => (
-            <Table.Tr key={`${model} ${unit} ${above} ${priceYuan}`}>
+          {lines.map(({ model, unit, count, priceYuan, per, above, amountYuan }, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: the lines of a call never change
+            <Table.Tr key={index}>
               <Table.Td>
                 {units[unit] ?? unit}
                 {model !== null && ` · ${model}`}

@@ -31,7 +31,7 @@ export function dayAfter(day: string): string {
 
 /** The range as the sums of usage take it: their `to` is the first day behind it. */
 export function usageRange({ from, to }: DateRange): { readonly from: string; readonly to: string } {
-  return { from, to: new Date(Date.parse(to) + DAY_MS).toISOString().slice(0, 10) };
+  return { from, to: dayAfter(to) };
 }
 
 interface DateRangePickerProps {

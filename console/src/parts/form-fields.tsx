@@ -1,6 +1,6 @@
 import { TextInput, type TextInputProps } from '@mantine/core';
-import { nanoOf } from '../text/amount.ts';
 import { defineTexts, useTexts } from '../text/language.tsx';
+import { enteredNano } from '../text/yuan.ts';
 
 const texts = defineTexts(
   {
@@ -27,7 +27,7 @@ export function AmountInput({ value, onChange, isSigned = false, ...input }: Fie
       pattern={`\\s*${isSigned ? '-?' : ''}[0-9]{1,9}([.][0-9]{1,9})?\\s*`}
       title={text.amount}
       {...input}
-      error={value.trim() !== '' && nanoOf(value) === null ? text.amount : undefined}
+      error={value.trim() !== '' && enteredNano(value) === null ? text.amount : undefined}
       value={value}
       onChange={({ currentTarget }) => onChange(currentTarget.value)}
     />

@@ -96,7 +96,7 @@ export function UsageByDay({ groups, days, measure, partOf, label, heightPx = 26
         legendProps={{ verticalAlign: 'bottom' }}
         valueFormatter={(value) => writeMeasure(value, measure, format)}
         xAxisProps={{ tickFormatter: (day: string) => day.slice(5), minTickGap: 16 }}
-        yAxisProps={{ width: 64, tickFormatter: (value: number) => format.shortCount(value) }}
+        yAxisProps={{ width: 72, tickFormatter: (value: number) => writeTick(value, measure, format) }}
         maxBarWidth={36}
         barProps={{ isAnimationActive: false }}
       />
@@ -164,6 +164,11 @@ function greatest(
     .sort(([, a], [, b]) => b - a)
     .slice(0, COLORS.length)
     .map(([name]) => name);
+}
+
+/** Ticks are round numbers; those of amounts below a yuan have all of their decimals. */
+function writeTick(value: number, measure: UsageMeasure, format: ReturnType<typeof useFormat>): string {
+  return measure === 'charge' && value < 1000 ? writeMeasure(value, measure, format) : format.shortCount(value);
 }
 
 function writeMeasure(value: number, measure: UsageMeasure, format: ReturnType<typeof useFormat>): string {

@@ -1,4 +1,4 @@
-import { addYuan } from '../text/yuan.ts';
+import { addYuan, compareYuan } from '../text/yuan.ts';
 import type { UsageGroup } from './usage-charts.tsx';
 
 /** The sum of groups of the same name. */
@@ -23,9 +23,7 @@ export function sumGroups<Group extends UsageGroup>(
     sums.set(name, added(sums.get(name) ?? emptySum(name), group));
     total = added(total, group);
   }
-  const sorted = [...sums.values()].sort(
-    (a, b) => Number(b.netChargeYuan) - Number(a.netChargeYuan) || b.calls - a.calls,
-  );
+  const sorted = [...sums.values()].sort((a, b) => compareYuan(b.netChargeYuan, a.netChargeYuan) || b.calls - a.calls);
   return sorted.length > 1 ? [...sorted, total] : sorted;
 }
 
@@ -34,13 +32,25 @@ function emptySum(name: string): UsageSum {
 }
 
 function added(sum: UsageSum, { calls, usage, netChargeYuan }: UsageGroup): UsageSum {
-  const count = (kind: RegExp): number =>
-    Object.entries(usage).reduce((all, [unit, each]) => (kind.test(unit) ? all + each : all), 0);
   return {
     name: sum.name,
     calls: sum.calls + calls,
-    inputTokens: sum.inputTokens + count(/^(?:input|cachedInput|cacheWrite\w*|imageInput|audioInput)Tokens$/),
-    outputTokens: sum.outputTokens + count(/^(?:output|imageOutput|audioOutput)Tokens$/),
+    inputTokens: sum.inputTokens + inputTokensOf(usage),
+    outputTokens: sum.outputTokens + outputTokensOf(usage),
     netChargeYuan: addYuan(sum.netChargeYuan, netChargeYuan),
   };
+}
+
+/** All tokens that came in: text, pictures, sound, and what caches read and wrote. */
+export function inputTokensOf(usage: object): number {
+  return sumOf(usage, /^(?:input|cachedInput|cacheWrite\w*|imageInput|audioInput)Tokens$/);
+}
+
+/** All tokens that went out; reasoning is among the output. */
+export function outputTokensOf(usage: object): number {
+  return sumOf(usage, /^(?:output|imageOutput|audioOutput)Tokens$/);
+}
+
+function sumOf(usage: object, kind: RegExp): number {
+  return Object.entries(usage).reduce((sum, [unit, count]) => (kind.test(unit) ? sum + Number(count) : sum), 0);
 }

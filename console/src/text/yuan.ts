@@ -5,9 +5,6 @@
 
 const DECIMALS = 9;
 
-/** What an amount has to look like to be sent: zero or more, with at most nine decimals. */
-export const YUAN_PATTERN = /^\d{1,15}(?:\.\d{1,9})?$/;
-
 export function toNano(amountYuan: string): bigint {
   const [, sign = '', whole = '0', decimals = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(amountYuan) ?? [];
   const nano = BigInt(whole + decimals.padEnd(DECIMALS, '0').slice(0, DECIMALS));
@@ -22,4 +19,15 @@ export function fromNano(nano: bigint): string {
 
 export function addYuan(a: string, b: string): string {
   return fromNano(toNano(a) + toNano(b));
+}
+
+/** Below, at or above zero, as a list is sorted by. */
+export function compareYuan(a: string, b: string): number {
+  const difference = toNano(a) - toNano(b);
+  return difference === 0n ? 0 : difference > 0n ? 1 : -1;
+}
+
+/** The amount that somebody has entered, such as `12.50` or `-3`, in nano-yuan; `null` where it is none that the gateway would take. */
+export function enteredNano(text: string): bigint | null {
+  return /^-?\d{1,9}(?:\.\d{1,9})?$/.test(text.trim()) ? toNano(text.trim()) : null;
 }

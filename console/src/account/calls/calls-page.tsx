@@ -3,11 +3,14 @@ import { type FormEvent, useState } from 'react';
 import { useList, useRead } from '../../api/queries.ts';
 import type { OwnCall, OwnCallInFlight, OwnRefusal } from '../../api/types.ts';
 import { hashOf, usePlaceQuery } from '../../layout/location.tsx';
+import { dayAfter } from '../../parts/date-range.tsx';
 import { Instant, Yuan } from '../../parts/figures.tsx';
 import { type Column, DataTable, ListTable } from '../../parts/list-table.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { CALL_STATUSES, type CallStatus, StatusBadge, useStatusTexts } from '../../parts/status-badge.tsx';
+import { commonTexts } from '../../parts/texts.ts';
+import { inputTokensOf, outputTokensOf } from '../../parts/usage-sums.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { useKeyNames } from '../key-names.ts';
@@ -38,6 +41,7 @@ export function CallsPage() {
 
 function Filters() {
   const text = useTexts(callsTexts);
+  const common = useTexts(commonTexts);
   const statuses = useStatusTexts();
   const [query, change] = usePlaceQuery();
   const keyNames = useKeyNames();
@@ -45,8 +49,14 @@ function Filters() {
   const [requestId, setRequestId] = useState(query.requestId ?? '');
   const find = (event: FormEvent): void => {
     event.preventDefault();
-    change({ requestId: requestId.trim() });
+    findRequest();
   };
+  /** A request id is looked for by itself. */
+  function findRequest(): void {
+    const wanted = requestId.trim();
+    const others = { keyId: null, model: null, status: null, from: null, to: null };
+    change(wanted === '' ? { requestId: null } : { ...others, requestId: wanted });
+  }
   return (
     <Group align="flex-end" gap="sm" mb="md">
       <Select
@@ -54,7 +64,7 @@ function Filters() {
         placeholder={text.anyKey}
         data={[...keyNames].map(([value, label]) => ({ value, label }))}
         value={query.keyId ?? null}
-        onChange={(keyId) => change({ keyId })}
+        onChange={(keyId) => change({ keyId, requestId: null })}
         clearable
         searchable
         w={180}
@@ -64,7 +74,7 @@ function Filters() {
         placeholder={text.anyModel}
         data={models.map(({ id }) => id)}
         value={query.model ?? null}
-        onChange={(model) => change({ model })}
+        onChange={(model) => change({ model, requestId: null })}
         clearable
         searchable
         w={180}
@@ -74,9 +84,21 @@ function Filters() {
         placeholder={text.anyStatus}
         data={CALL_STATUSES.map((status) => ({ value: status, label: statuses[status] }))}
         value={query.status ?? null}
-        onChange={(status) => change({ status })}
+        onChange={(status) => change({ status, requestId: null })}
         clearable
         w={150}
+      />
+      <TextInput
+        type="date"
+        label={common.from}
+        value={query.from ?? ''}
+        onChange={({ currentTarget }) => change({ from: currentTarget.value, requestId: null })}
+      />
+      <TextInput
+        type="date"
+        label={common.to}
+        value={query.to ?? ''}
+        onChange={({ currentTarget }) => change({ to: currentTarget.value, requestId: null })}
       />
       <form onSubmit={find}>
         <TextInput
@@ -84,7 +106,7 @@ function Filters() {
           placeholder={text.requestIdHint}
           value={requestId}
           onChange={({ currentTarget }) => setRequestId(currentTarget.value)}
-          onBlur={() => change({ requestId: requestId.trim() })}
+          onBlur={findRequest}
           w={220}
         />
       </form>
@@ -98,7 +120,7 @@ function Calls() {
   const status = CALL_STATUSES.find((each) => each === query.status);
   const list = useList(
     'GET /account/v1/calls',
-    { query: { keyId: query.keyId, model: query.model, status } },
+    { query: { keyId: query.keyId, model: query.model, status, ...instantsOf(query) } },
     { isLive: true },
   );
   return (
@@ -110,6 +132,15 @@ function Calls() {
       empty={<EmptyState title={text.nothing} hint={text.nothingHint} />}
     />
   );
+}
+
+/** Days of the browser, whole ones, as the instants between which calls ended; days that cannot be are left out. */
+function instantsOf({ from = '', to = '' }: { readonly from?: string; readonly to?: string }) {
+  const isDay = (day: string): boolean => /^\d{4}-\d\d-\d\d$/.test(day);
+  return {
+    from: isDay(from) ? new Date(`${from}T00:00`).toISOString() : undefined,
+    to: isDay(to) ? new Date(`${dayAfter(to)}T00:00`).toISOString() : undefined,
+  };
 }
 
 /** Looked for by an id, a request is found whether it was served or refused. */
@@ -172,14 +203,10 @@ function useCallColumns(): Column<OwnCall | OwnCallInFlight>[] {
     { header: text.status, cell: ({ status }) => <StatusBadge status={status as CallStatus} /> },
     {
       header: text.input,
-      cell: (call) =>
-        tokens(
-          call,
-          (usage) => usage.inputTokens + usage.cachedInputTokens + usage.cacheWriteTokens + usage.cacheWrite1hTokens,
-        ),
+      cell: (call) => tokens(call, inputTokensOf),
       isFigure: true,
     },
-    { header: text.output, cell: (call) => tokens(call, ({ outputTokens }) => outputTokens), isFigure: true },
+    { header: text.output, cell: (call) => tokens(call, outputTokensOf), isFigure: true },
     {
       header: text.charge,
       cell: (call) => <Yuan amount={'chargeYuan' in call ? call.chargeYuan : null} isShort />,

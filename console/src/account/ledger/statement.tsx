@@ -1,12 +1,13 @@
 import { Alert, Button, Group, SimpleGrid, Stack, Text, TextInput, Title } from '@mantine/core';
-import { useState } from 'react';
 import { useRead } from '../../api/queries.ts';
+import { usePlaceQuery } from '../../layout/location.tsx';
 import { CsvButton } from '../../parts/csv-button.tsx';
 import { dayIn } from '../../parts/date-range.tsx';
 import { Tile, Yuan } from '../../parts/figures.tsx';
 import { DataTable } from '../../parts/list-table.tsx';
 import { ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
+import { commonTexts } from '../../parts/texts.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { ledgerTexts } from './texts.ts';
@@ -16,8 +17,11 @@ const MONTH = /^\d{4}-\d{2}$/;
 /** What a month comes to, to print or to save. */
 export function Statement() {
   const text = useTexts(ledgerTexts);
+  const common = useTexts(commonTexts);
   const format = useFormat();
-  const [month, setMonth] = useState(() => dayIn(undefined, Date.now()).slice(0, 7));
+  const [query, change] = usePlaceQuery();
+  const month =
+    query.month !== undefined && MONTH.test(query.month) ? query.month : dayIn(undefined, Date.now()).slice(0, 7);
   const statement = useRead('GET /account/v1/statement', { query: { month } });
   const { data } = statement;
   return (
@@ -27,7 +31,7 @@ export function Statement() {
           type="month"
           label={text.month}
           value={month}
-          onChange={({ currentTarget }) => MONTH.test(currentTarget.value) && setMonth(currentTarget.value)}
+          onChange={({ currentTarget }) => MONTH.test(currentTarget.value) && change({ month: currentTarget.value })}
         />
         <Button variant="default" onClick={() => window.print()}>
           {text.print}
@@ -75,6 +79,10 @@ export function Statement() {
                 idOf={({ model, context }) => `${model} ${context}`}
                 columns={[
                   { header: text.model, cell: ({ model }) => model ?? '–' },
+                  {
+                    header: text.paidBy,
+                    cell: ({ context }) => (context === 'coding' ? common.coding : common.balance),
+                  },
                   { header: text.calls, cell: ({ calls }) => format.count(calls), isFigure: true },
                   {
                     header: text.charge,

@@ -1,4 +1,4 @@
-import { Alert, Group, SegmentedControl, Select, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Alert, Group, SegmentedControl, Select, Stack, Text } from '@mantine/core';
 import { useCallback, useMemo } from 'react';
 import { useWholeList } from '../../api/queries.ts';
 import { PlaceLink, usePlaceQuery } from '../../layout/location.tsx';
@@ -80,14 +80,12 @@ export function UsagePage() {
               label={text.perDayLabel}
             />
           </Section>
-          <SimpleGrid cols={{ base: 1, lg: 2 }}>
-            <Section title={text.shares}>
-              <UsageShares groups={groups} measure={measure} partOf={nameOf} label={text.sharesLabel} />
-            </Section>
-            <Section title={text.figures}>
-              <Figures groups={groups} nameOf={nameOf} />
-            </Section>
-          </SimpleGrid>
+          <Section title={text.shares}>
+            <UsageShares groups={groups} measure={measure} partOf={nameOf} label={text.sharesLabel} />
+          </Section>
+          <Section title={text.figures}>
+            <Figures groups={groups} nameOf={nameOf} />
+          </Section>
           {usage.data?.isCut && <Alert color="yellow">{text.cut}</Alert>}
           {last?.completeUntil != null && (
             <Text size="sm" c="dimmed">

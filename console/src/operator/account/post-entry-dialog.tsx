@@ -4,9 +4,9 @@ import { useState } from 'react';
 import type { Account } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/change-dialog.tsx';
 import { AmountInput } from '../../parts/form-fields.tsx';
-import { nanoOf, sumYuan } from '../../text/amount.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
+import { enteredNano, fromNano, toNano } from '../../text/yuan.ts';
 import { BalanceChange } from './balance-change.tsx';
 import { moneyTexts } from './money-texts.ts';
 
@@ -25,7 +25,8 @@ export function PostEntryDialog({ kind, account, isOpen, onClose }: PostEntryDia
   const format = useFormat();
   const [{ amount, memo }, setDraft] = useState(EMPTY);
   const isTopUp = kind === 'top_up';
-  const isAmount = nanoOf(amount) !== null;
+  const entered = enteredNano(amount);
+  const isAmount = entered !== null;
   const [title, titleWith] = isTopUp ? [text.topUp, text.topUpOf] : [text.adjust, text.adjustBy];
   return (
     <ChangeDialog
@@ -61,7 +62,10 @@ export function PostEntryDialog({ kind, account, isOpen, onClose }: PostEntryDia
         value={memo}
         onChange={({ currentTarget }) => setDraft({ amount, memo: currentTarget.value })}
       />
-      <BalanceChange now={account.balanceYuan} then={sumYuan(account.balanceYuan, amount)} />
+      <BalanceChange
+        now={account.balanceYuan}
+        then={entered === null ? null : fromNano(toNano(account.balanceYuan) + entered)}
+      />
     </ChangeDialog>
   );
 }

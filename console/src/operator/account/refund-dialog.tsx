@@ -7,9 +7,9 @@ import { Facts } from '../../parts/facts.tsx';
 import { Yuan } from '../../parts/figures.tsx';
 import { AmountInput, amountOrNull } from '../../parts/form-fields.tsx';
 import { ErrorNotice } from '../../parts/notices.tsx';
-import { nanoOf, yuanOf } from '../../text/amount.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
+import { enteredNano, fromNano, toNano } from '../../text/yuan.ts';
 import { CallLink } from '../parts/links.tsx';
 import { moneyTexts } from './money-texts.ts';
 
@@ -33,8 +33,8 @@ export function RefundDialog({ callId, onClose }: RefundDialogProps) {
   const call = read.data?.id === callId ? read.data : null;
   const charge = call?.chargeYuan ?? '0';
   const refunded = call?.refundedYuan ?? '0';
-  const left = yuanOf(nanoOf(charge)! - nanoOf(refunded)!);
-  const isAmount = nanoOf(amount) !== null;
+  const left = fromNano(toNano(charge) - toNano(refunded));
+  const isAmount = enteredNano(amount) !== null;
   return (
     <ChangeDialog
       endpoint="POST /admin/v1/calls/{id}/refunds"

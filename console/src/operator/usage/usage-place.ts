@@ -31,15 +31,3 @@ export function usagePlaceOf(query: Place['query'], timezone: string | undefined
 function dayOr(day: string | undefined, otherwise: string): string {
   return day !== undefined && /^\d{4}-\d\d-\d\d$/.test(day) ? day : otherwise;
 }
-
-/** Compares amounts as they are written, without a floating point number. */
-export function compareYuan(a: string, b: string): number {
-  const difference = nanoOf(a) - nanoOf(b);
-  return difference === 0n ? 0 : difference > 0n ? 1 : -1;
-}
-
-function nanoOf(amount: string): bigint {
-  const [whole = '0', decimals = ''] = amount.replace('-', '').split('.');
-  const nano = BigInt(whole + decimals.padEnd(9, '0'));
-  return amount.startsWith('-') ? -nano : nano;
-}

@@ -9,10 +9,11 @@ import { type CallStatus, useStatusTexts } from '../../parts/status-badge.tsx';
 import { tokensOf } from '../../parts/usage-charts.tsx';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
+import { compareYuan } from '../../text/yuan.ts';
 import { AccountLink } from '../parts/links.tsx';
 import { operatorUsageTexts } from './texts.ts';
 import { useGroupName } from './usage-chart.tsx';
-import { compareYuan, type Grouping } from './usage-place.ts';
+import type { Grouping } from './usage-place.ts';
 
 interface UsageTableProps {
   readonly asked: QueryOf<'GET /admin/v1/usage'>;

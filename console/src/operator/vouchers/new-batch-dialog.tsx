@@ -4,9 +4,9 @@ import { useRead } from '../../api/queries.ts';
 import type { NewVoucherBatch } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/change-dialog.tsx';
 import { AmountInput, CountInput, InstantInput, instantOrNull } from '../../parts/form-fields.tsx';
-import { nanoOf, yuanOf } from '../../text/amount.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
+import { enteredNano, fromNano } from '../../text/yuan.ts';
 import { vouchersTexts } from './texts.ts';
 
 interface NewBatchDialogProps {
@@ -24,7 +24,7 @@ export function NewBatchDialog({ isOpen, onClose, onCreated }: NewBatchDialogPro
   const [draft, setDraft] = useState(EMPTY);
   const set = (change: Partial<typeof EMPTY>): void => setDraft({ ...draft, ...change });
   const isValue = draft.kind === 'value';
-  const each = nanoOf(draft.amount);
+  const each = enteredNano(draft.amount);
   return (
     <ChangeDialog
       endpoint="POST /admin/v1/vouchers"
@@ -84,7 +84,7 @@ export function NewBatchDialog({ isOpen, onClose, onCreated }: NewBatchDialogPro
       />
       {isValue && each !== null && /^\d{1,5}$/.test(draft.count) && (
         <Text size="sm" role="status">
-          {text.total(format.yuan(yuanOf(each * BigInt(draft.count))))}
+          {text.total(format.yuan(fromNano(each * BigInt(draft.count))))}
         </Text>
       )}
       <InstantInput

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import OpenAI from 'openai';
+import type { Browser } from 'playwright-core';
+import { answerAnything } from '../../conformance/addresses.ts';
+import { plansText, subscribe } from '../../conformance/plans.ts';
+import { openBrowser, openConsole } from '../../support/browser.ts';
+import { withoutBrowser } from '../../support/chromium.ts';
+import { startGateway, type TestAccount, type TestGateway } from '../../support/gateway.ts';
+import { createPerson, type TestPerson } from '../../support/people.ts';
+
+/** What somebody does who has just got an account. */
+
+describe('an account holder', { skip: withoutBrowser }, () => {
+  let server: TestGateway;
+  let browser: Browser;
+  let account: TestAccount;
+  let owner: TestPerson;
+  before(async () => {
+    server = await startGateway({ plans: plansText({ starter: {} }), usageIntervalMs: 10 });
+    server.provider.respond = answerAnything;
+    browser = await openBrowser();
+    account = await server.createAccount();
+    await subscribe(server, account, 'starter');
+    owner = await createPerson(server, { name: 'Ada', memberships: [{ accountId: account.id, role: 'owner' }] });
+  });
+  after(async () => {
+    await browser?.close();
+    await server?.stop();
+  });
+
+  it('signs in, makes a key, calls with an SDK, sees the charge, revokes the key, and is refused', async () => {
+    const console = await openConsole(browser, server, { at: '#/keys' });
+    const { page } = console;
+    await page.getByLabel('E-mail address or name').fill(owner.email);
+    await page.getByLabel(/^Password/).fill(owner.password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await page.getByLabel('Name').fill('laptop');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create a key' }).click();
+    const apiKey = await page.getByRole('dialog').locator('code').innerText();
+    await page.getByRole('button', { name: 'Done' }).click();
+
+    const client = new OpenAI({ baseURL: `${server.url}/v1`, apiKey, maxRetries: 0 });
+    const ask = () =>
+      client.chat.completions.create({
+        model: 'test-chat',
+        messages: [{ role: 'user', content: 'Hello!' }],
+        stream: true,
+      });
+    let text = '';
+    for await (const chunk of await ask()) text += chunk.choices[0]?.delta?.content ?? '';
+    assert.notEqual(text, '');
+
+    const charged = await account.endedCall();
+    await console.go('#/calls');
+    await page.getByRole('row').filter({ hasText: 'laptop' }).getByText('succeeded').waitFor();
+    await page.getByRole('row').filter({ hasText: 'laptop' }).getByRole('link').click();
+    await page
+      .getByRole('row', { name: /^Charge/ })
+      .getByText(`¥${charged.chargeYuan}`)
+      .waitFor();
+    await console.assertAccessible();
+
+    await console.go('#/keys');
+    await page.getByRole('button', { name: 'Actions for laptop' }).click();
+    await page.getByRole('menuitem', { name: 'Revoke', exact: true }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await assert.rejects(ask(), (error: { status?: number }) => error.status === 401);
+    await console.close();
+  });
+
+  it('tries a call in the quickstart, and sees what it cost', async () => {
+    const console = await openConsole(browser, server, { person: owner, at: '#/quickstart' });
+    const { page } = console;
+    await page.getByRole('button', { name: 'Make a key for trying' }).click();
+    await page.getByText('A key for trying is in use').waitFor();
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByText('What it cost').waitFor();
+    const { chargeYuan } = await account.endedCall(2);
+    await page.getByText(`: ¥${chargeYuan}`).waitFor();
+    const { body } = await server.admin('GET', `/accounts/${account.id}/keys`);
+    const made = body.data.find(({ name }: { name: string }) => name === 'Trying it in the console');
+    assert.deepEqual([made.totalSpendCapYuan, made.scopes], ['1', ['calls']]);
+    const stored = await page.evaluate<string>('JSON.stringify([{ ...localStorage }, { ...sessionStorage }])');
+    assert.ok(!stored.includes('sk-'));
+    await console.assertAccessible();
+    await console.close();
+  });
+
+  it('finds a refused request by its id, with the reason', async () => {
+    const response = await fetch(`${server.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${account.key}`,
+        'content-type': 'application/json',
+        'x-request-id': 'my-own-id',
+      },
+      body: JSON.stringify({ model: 'no-such-model', messages: [] }),
+    });
+    assert.equal(response.status, 404);
+    const console = await openConsole(browser, server, { person: owner, at: '#/calls' });
+    const { page } = console;
+    await page.getByLabel('Request id').fill(response.headers.get('x-request-id')!);
+    await page.keyboard.press('Enter');
+    await page.getByText('no-such-model').first().waitFor();
+    await console.close();
+  });
+
+  it('reads a statement of the month that comes to the balance', async () => {
+    const console = await openConsole(browser, server, { person: owner, at: '#/ledger?tab=statement' });
+    const { balanceNano } = await account.money();
+    const balance = `¥${balanceNano / 1_000_000_000n}.${String((balanceNano / 10_000_000n) % 100n).padStart(2, '0')}`;
+    await console.page.getByText('Closing balance').waitFor();
+    await console.page.getByText(balance).first().waitFor();
+    await console.assertAccessible();
+    await console.close();
+  });
+});
