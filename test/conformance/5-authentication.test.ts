@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createTestClock } from '../support/clock.ts';
 import { ADMIN_TOKEN, assertSpent, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { ask, createPerson } from '../support/people.ts';
 import {
   type Address,
   addresses,
@@ -302,7 +303,19 @@ describe('5 Authentication', () => {
     assert.ok(!JSON.stringify(body).includes(created.body.key));
   });
 
-  notTestable('5 keys are created in the console', 'There is no console yet: keys are created by the admin API.');
+  it('5 keys are created in the console', async () => {
+    const person = await createPerson(gateway, { memberships: [{ accountId: account.id, role: 'owner' }] });
+    const page = await fetch(`${gateway.url}/console`);
+    assert.match(page.headers.get('content-type') ?? '', /^text\/html/);
+    // The page asks for nothing else: test/console/pages shows it in a browser.
+    const created = await ask(gateway, 'POST', '/keys', { name: 'console' }, person.headers);
+    assert.equal(created.status, 201);
+    const answer = await askFor(gateway.url, '/v1/user/balance', {
+      headers: { authorization: `Bearer ${created.body.key}` },
+    });
+    assert.equal(answer.status, 200);
+  });
+
   notTestable(
     '5 keys must not be written to public repositories or chat logs',
     'This is what their owners have to do, not the gateway.',

@@ -1,0 +1,90 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { Browser } from 'playwright-core';
+import { openBrowser } from '../test/support/browser.ts';
+
+/**
+ * Takes the pictures of the console that the documents show: the four main pages of the demo in both languages, one in the dark theme.
+ *
+ *   npm run console:screenshots [-- DIRECTORY]
+ *
+ * It needs the system's Chromium, and fonts with Chinese characters.
+ */
+const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+const OUT = process.argv[2] ?? fileURLToPath(new URL('../docs/console', import.meta.url));
+
+const SHOTS = [
+  { name: 'overview', place: '#/', theme: 'light' },
+  { name: 'usage', place: '#/usage', theme: 'dark' },
+  { name: 'models', place: '#/models', theme: 'light' },
+  { name: 'live', place: '#/operator', theme: 'light' },
+] as const;
+const LANGUAGES = { en: 'en-GB', zh: 'zh-CN' } as const;
+
+const directory = mkdtempSync(join(tmpdir(), 'faregate-screenshots-'));
+const gateway = spawn(process.execPath, [MAIN, 'serve'], {
+  env: { ...process.env, FAREGATE_DATA_DIR: directory, PORT: '0' },
+  stdio: ['ignore', 'pipe', 'inherit'],
+});
+mkdirSync(OUT, { recursive: true });
+try {
+  const demo = await readBanner();
+  const browser = await openBrowser();
+  for (const language of Object.keys(LANGUAGES) as (keyof typeof LANGUAGES)[]) await take(browser, demo, language);
+  await browser.close();
+} finally {
+  gateway.kill();
+  await once(gateway, 'exit');
+  rmSync(directory, { recursive: true, force: true });
+}
+
+interface Demo {
+  readonly url: string;
+  readonly user: string;
+  readonly password: string;
+}
+
+/** What the demo prints: where it listens, and how to sign in. */
+async function readBanner(): Promise<Demo> {
+  let url = '';
+  let text = '';
+  for await (const line of createInterface({ input: gateway.stdout! })) {
+    url ||= /^listening on (\S+)/.exec(line)?.[1] ?? '';
+    text += `${line}\n`;
+    const [, user, password] = /user and password\s+(\S+)\s+(\S+)/.exec(text) ?? [];
+    if (url !== '' && user !== undefined && password !== undefined) return { url, user, password };
+  }
+  throw new Error('The demo ended before it said how to sign in.');
+}
+
+async function take(browser: Browser, { url, user, password }: Demo, language: keyof typeof LANGUAGES): Promise<void> {
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 860 },
+    deviceScaleFactor: 1.5,
+    locale: LANGUAGES[language],
+    timezoneId: 'Asia/Shanghai',
+    reducedMotion: 'reduce',
+  });
+  const signedIn = await context.request.post(`${url}/account/v1/sessions`, {
+    data: { user, password },
+    headers: { 'sec-fetch-site': 'same-origin' },
+  });
+  if (!signedIn.ok()) throw new Error(`The sign-in was refused: ${await signedIn.text()}`);
+  for (const { name, place, theme } of SHOTS) {
+    const page = await context.newPage();
+    await page.emulateMedia({ colorScheme: theme });
+    await page.goto(`${url}/console${place}`);
+    await page.locator('main h1').first().waitFor();
+    await page.waitForLoadState('networkidle');
+    const path = join(OUT, `${name}-${language}.png`);
+    await page.screenshot({ path });
+    console.log(`${path}: ${Math.round(readFileSync(path).length / 1024)} KB`);
+    await page.close();
+  }
+  await context.close();
+}
