@@ -102,7 +102,9 @@ async function visit(
   const beganMs = performance.now();
   await page.goto(`${url}/console${place}`);
   await page.locator('main h1').first().waitFor();
-  await page.waitForFunction(() => Reflect.get(globalThis, 'document').querySelector('[role=status]') === null);
+  await page.waitForFunction(
+    () => Reflect.get(globalThis, 'document').querySelector('main .mantine-Loader-root') === null,
+  );
   const tookMs = performance.now() - beganMs;
   await page.waitForLoadState('networkidle');
   page.off('requestfinished', onDone);

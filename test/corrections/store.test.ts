@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
+import { createAccountStore } from '../../src/accounting/accounts/store.ts';
 import { auditLedger } from '../../src/accounting/ledger/audit-store.ts';
 import { createCallsStore } from '../../src/accounting/ledger/calls-store.ts';
 import { createLedgerStore } from '../../src/accounting/ledger/ledger-store.ts';
@@ -167,6 +168,7 @@ for (const engine of engines) {
       const atMs = Date.UTC(2026, 11, 31, 15, 59, 59, 999);
       const endpoints = callCorrectionEndpoints({
         ...stores,
+        accounts: createAccountStore(database),
         clock: { nowMs: () => Date.UTC(2036, 0, 1) },
         databaseNowMs: async () => atMs,
         localTime: () => createLocalTime('Asia/Shanghai'),

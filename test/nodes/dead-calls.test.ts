@@ -199,7 +199,7 @@ for (const engine of gatewayEngines) {
         reservedNano: 30n,
         notes: null,
       });
-      const { price, chargeYuan, heldYuan, usage } = callToWire(record!);
+      const { price, chargeYuan, heldYuan, usage } = callToWire(record!, { accountName: 'any' });
       assert.deepEqual([price, chargeYuan, heldYuan, usage], [{ rule: 'off_peak' }, null, '0.00000003', null]);
       assert.deepEqual(await readBalance(database, id), { balanceNano: 100n, reservedNano: 0n, spentNano: 0n });
     });

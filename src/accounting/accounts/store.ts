@@ -58,6 +58,12 @@ returning ${ACCOUNT_COLUMNS}`,
 };
 
 /** By primary key. */
+const selectNames: Statement = {
+  name: 'accounts.names',
+  text: 'select id, name from accounts where id = any($1::text[])',
+};
+
+/** By primary key. */
 const selectAccount: Statement = {
   name: 'accounts.select',
   text: `select ${ACCOUNT_COLUMNS} from accounts where id = $1`,
@@ -100,6 +106,8 @@ export interface AccountStore extends ApiKeyStore {
   /** Returns the changed account, or `null` where there is none. Every node drops its cached keys. */
   updateAccount(id: string, change: AccountChange, at: Date): Promise<Account | null>;
   findAccount(id: string): Promise<Account | null>;
+  /** The names of accounts by their ids; those that are not there are left out. */
+  findNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /**
    * Accounts that a filter lets through, newest first. Where the time is over before there are enough, it returns what it has
    * found and where to look on. Without a `timing` it looks at everything.
@@ -143,6 +151,11 @@ export function createAccountStore(database: Lane): AccountStore {
         await announceChange(transaction, id);
         return toAccount(row);
       }),
+    async findNames(ids) {
+      if (ids.length === 0) return new Map();
+      const rows = await database.query<{ id: string; name: string }>(selectNames, [toArray([...new Set(ids)])]);
+      return new Map(rows.map(({ id, name }) => [id, name]));
+    },
     async findAccount(id) {
       const [row] = await database.query<AccountRow>(selectAccount, [id]);
       return row === undefined ? null : toAccount(row);

@@ -15,7 +15,7 @@ import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 import { operatorOf } from './operator.ts';
 import { capYuan, ledgerEntryId, positiveAmountYuan, shortText } from './wire.ts';
 
-export interface CallCorrectionParts extends Pick<CallAdminParts, 'calls'> {
+export interface CallCorrectionParts extends Pick<CallAdminParts, 'accounts' | 'calls'> {
   readonly refunds: RefundStore;
   readonly resolutions: ResolutionStore;
   readonly clock: Clock;

@@ -72,6 +72,7 @@ export const callAnswer = z
   .strictObject({
     id: z.string(),
     accountId: z.string(),
+    accountName: z.string(),
     keyId: z.string(),
     context: z.string().describe('`balance` or `coding`.'),
     operation: z.string(),
@@ -108,10 +109,14 @@ export const callAnswer = z
   .meta({ id: 'Call' });
 
 /** `refundedNano`: the sum of the refunds of the call. */
-export function callToWire(call: CallRecord, refundedNano = 0n): z.infer<typeof callAnswer> {
+export function callToWire(
+  call: CallRecord,
+  { accountName, refundedNano = 0n }: { readonly accountName: string; readonly refundedNano?: bigint | undefined },
+): z.infer<typeof callAnswer> {
   return {
     id: call.id,
     accountId: call.accountId,
+    accountName,
     keyId: call.keyId,
     context: call.context,
     operation: call.operation,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type CallsStore, EVERYBODY, type OwnedBy } from '../../accounting/ledger/calls-store.ts';
+import type { AccountStore } from '../../accounting/accounts/store.ts';
+import { type CallRecord, type CallsStore, EVERYBODY, type OwnedBy } from '../../accounting/ledger/calls-store.ts';
 import type { RefundStore } from '../../accounting/ledger/refund-store.ts';
 import type { RefusalsStore } from '../../accounting/refusals/refusals-store.ts';
 import type { InFlightStore } from '../../accounting/reservations/in-flight-store.ts';
@@ -13,6 +14,7 @@ import { refusalAnswer, refusalToWire } from './refusals.ts';
 import { filterText, instant, page, toPage } from './wire.ts';
 
 export interface CallAdminParts {
+  readonly accounts: Pick<AccountStore, 'findNames'>;
   readonly calls: CallsStore;
   readonly refunds: Pick<RefundStore, 'refundedOf'>;
   readonly inFlight: InFlightStore;
@@ -41,16 +43,17 @@ const callPage = z.union([
 export type CallQuery = Partial<z.infer<typeof callList>> & { readonly limit: number };
 
 /** Lists calls as both APIs do. `of`: whose, whatever the query names. */
-export function callReader({ calls, refunds, inFlight, refusals }: CallAdminParts) {
+export function callReader(parts: CallAdminParts) {
+  const { calls, inFlight, refusals } = parts;
+
   /** Calls and refusals alike: whoever complains knows an id, not what became of the request. */
   async function findRequest(requestId: string, limit: number, of: OwnedBy) {
     const [found, refused] = await Promise.all([
       calls.findByRequest(requestId, limit, of),
       refusals.find(requestId, limit, of),
     ]);
-    const refunded = await refunds.refundedOf(found);
     return {
-      data: found.map((call) => callToWire(call, refunded.get(call.id))),
+      data: await showCalls(parts, found),
       refusals: refused.map(refusalToWire),
       nextCursor: null,
     };
@@ -76,8 +79,7 @@ export function callReader({ calls, refunds, inFlight, refusals }: CallAdminPart
       return toPage(open, limit, inFlightToWire, (call) => call.id);
     }
     const { items, next } = await calls.list({ ...filter, status: status ?? null }, cursor ?? null, limit, LIST_TIMING);
-    const refunded = await refunds.refundedOf(items);
-    return { data: items.map((call) => callToWire(call, refunded.get(call.id))), nextCursor: next };
+    return { data: await showCalls(parts, items), nextCursor: next };
   };
 }
 
@@ -104,9 +106,27 @@ export function callEndpoints(parts: CallAdminParts): AdminEndpoint[] {
   ];
 }
 
-/** A call as the admin API shows it, with what was refunded of it. */
-export async function readCall({ calls, refunds }: Pick<CallAdminParts, 'calls' | 'refunds'>, id: string) {
-  const call = await calls.find(id);
+type ShownWith = Pick<CallAdminParts, 'accounts' | 'refunds'>;
+
+/** Calls as the admin API shows them, with the names of their accounts and what was refunded of each. */
+async function showCalls({ accounts, refunds }: ShownWith, calls: readonly CallRecord[]) {
+  const [names, refunded] = await Promise.all([
+    accounts.findNames(calls.map(({ accountId }) => accountId)),
+    refunds.refundedOf(calls),
+  ]);
+  return calls.map((call) =>
+    callToWire(call, {
+      // No account is ever removed.
+      accountName: names.get(call.accountId) ?? call.accountId,
+      refundedNano: refunded.get(call.id),
+    }),
+  );
+}
+
+/** A call as the admin API shows it. @throws GatewayError `pathUnknown` where there is none. */
+export async function readCall(parts: ShownWith & Pick<CallAdminParts, 'calls'>, id: string) {
+  const call = await parts.calls.find(id);
   if (call === null) throw notFound('call', id);
-  return callToWire(call, (await refunds.refundedOf([call])).get(id));
+  const [shown] = await showCalls(parts, [call]);
+  return shown!;
 }

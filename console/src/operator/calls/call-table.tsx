@@ -21,9 +21,7 @@ export function useCallColumns(): Column<AnyCall>[] {
     },
     {
       header: text.account,
-      cell: (call) => (
-        <AccountLink accountId={call.accountId} name={call.status === 'in_flight' ? call.accountName : undefined} />
-      ),
+      cell: (call) => <AccountLink accountId={call.accountId} name={call.accountName} />,
     },
     {
       header: text.model,

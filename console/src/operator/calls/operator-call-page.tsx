@@ -34,7 +34,7 @@ export function OperatorCallPage({ id }: PageProps) {
         <>
           <CallStory
             call={call}
-            accountShown={<AccountLink accountId={call.accountId} />}
+            accountShown={<AccountLink accountId={call.accountId} name={call.accountName} />}
             keyShown={
               <Anchor size="sm" href={hashOf('/operator/calls', { keyId: call.keyId })}>
                 {call.keyId}

@@ -21,7 +21,10 @@ export function UnresolvedPage() {
   const list = useList('GET /admin/v1/calls', { query: { status: 'unresolved' } }, { isLive: true });
   const columns: Column<Call>[] = [
     { header: text.when, cell: ({ startedAt }) => <Instant at={startedAt} /> },
-    { header: text.account, cell: ({ accountId }) => <AccountLink accountId={accountId} /> },
+    {
+      header: text.account,
+      cell: ({ accountId, accountName }) => <AccountLink accountId={accountId} name={accountName} />,
+    },
     {
       header: text.model,
       cell: ({ model, operation, isStream }) => (
