@@ -51,9 +51,14 @@ const otherCall = fc.oneof(
   fc
     .record({ images: fc.integer({ min: 1, max: 9 }), price: amount, dearer: amount, isListed: fc.boolean() })
     .map(({ images, price, dearer, isListed }) =>
-      record('images.generate', { perImageYuan: { default: price, high: dearer } }, { images }, {
-        ...(isListed ? { images: [{ count: images, priceYuan: dearer }] } : {}),
-      }),
+      record(
+        'images.generate',
+        { perImageYuan: { default: price, high: dearer } },
+        { images },
+        {
+          ...(isListed ? { images: [{ count: images, priceYuan: dearer }] } : {}),
+        },
+      ),
     ),
 );
 
@@ -84,7 +89,12 @@ describe('the lines of a charge', () => {
 
   it('of models named inside the request stand apart from those of the called one', () => {
     const call = {
-      ...record('messages', { inputYuanPerMillion: '2', outputYuanPerMillion: '8' }, { inputTokens: 100, outputTokens: 30 }, null),
+      ...record(
+        'messages',
+        { inputYuanPerMillion: '2', outputYuanPerMillion: '8' },
+        { inputTokens: 100, outputTokens: 30 },
+        null,
+      ),
       model: 'called',
       innerModels: [
         {
@@ -96,7 +106,12 @@ describe('the lines of a charge', () => {
       ],
     };
     assert.deepEqual(
-      chargeLines(call as unknown as Call).map(({ model, unit, count: each, amountYuan }) => [model, unit, each, amountYuan]),
+      chargeLines(call as unknown as Call).map(({ model, unit, count: each, amountYuan }) => [
+        model,
+        unit,
+        each,
+        amountYuan,
+      ]),
       [
         ['called', 'inputTokens', 60, '0.00012'],
         ['called', 'outputTokens', 20, '0.00016'],
@@ -128,7 +143,8 @@ describe('amounts in the console', () => {
   });
 
   it('are not taken where they are none', () => {
-    for (const text of ['', '1e3', '1,5', '.5', '5.', '1.1234567890', 'NaN', '--1', '１']) assert.equal(enteredNano(text), null, text);
+    for (const text of ['', '1e3', '1,5', '.5', '5.', '1.1234567890', 'NaN', '--1', '１'])
+      assert.equal(enteredNano(text), null, text);
     assert.equal(enteredNano(' -12.50 '), -12_500_000_000n);
   });
 });

@@ -16,8 +16,10 @@ export function ErrorNotice({ error, onRetry }: ErrorNoticeProps) {
   if (error === null) return null;
   const isUnreachable = error instanceof ApiError && error.status === 0;
   const requestId = error instanceof ApiError ? error.requestId : null;
+  const reasons = text.reasons as Readonly<Record<string, string>>;
+  const reason = error instanceof ApiError ? reasons[error.code] : undefined;
   return (
-    <Alert color="red" icon={<AlertIcon />} title={isUnreachable ? undefined : text.failed} role="alert">
+    <Alert color="red" icon={<AlertIcon />} title={isUnreachable ? undefined : (reason ?? text.failed)} role="alert">
       <Text size="sm">{isUnreachable ? text.unreachable : error.message}</Text>
       {requestId !== null && (
         <Text size="xs" c="dimmed">

@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useMemo, useState } from 'react';
 import { ApiError, ask } from '../api/client.ts';
 import type { WhoAmI } from '../api/types.ts';
@@ -30,6 +30,12 @@ export function useWhoAmI() {
   });
 }
 
+/** Says who has signed in now, `null`: nobody. Nothing of what somebody else has read may be shown to that person. */
+export function changeSession(queries: QueryClient, whoAmI: WhoAmI | null): void {
+  queries.setQueryData(SESSION_KEY, whoAmI);
+  queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_KEY[0] });
+}
+
 /** Gives the pages below who has signed in, and the account that is looked at. */
 export function SessionProvider({ whoAmI, children }: { readonly whoAmI: WhoAmI; readonly children: ReactNode }) {
   const queries = useQueryClient();
@@ -39,9 +45,7 @@ export function SessionProvider({ whoAmI, children }: { readonly whoAmI: WhoAmI;
       ...whoAmI,
       async signOut() {
         await ask('DELETE /account/v1/session', {});
-        queries.setQueryData(SESSION_KEY, null);
-        // Nothing of what was read may be shown to whoever signs in next.
-        queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_KEY[0] });
+        changeSession(queries, null);
       },
     }),
     [whoAmI, queries],

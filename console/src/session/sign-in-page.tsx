@@ -6,7 +6,7 @@ import { usePlace } from '../layout/location.tsx';
 import { ErrorNotice } from '../parts/notices.tsx';
 import { useTexts } from '../text/language.tsx';
 import { Entrance } from './entrance.tsx';
-import { SESSION_KEY } from './session.tsx';
+import { changeSession } from './session.tsx';
 import { sessionTexts } from './texts.ts';
 
 /** Shown wherever somebody is who has not signed in; afterwards the page is there that was asked for. */
@@ -23,7 +23,7 @@ export function SignInPage() {
   async function submit(event: FormEvent): Promise<void> {
     event.preventDefault();
     const whoAmI = await signIn.mutateAsync({ body: { user, password } }).catch(() => null);
-    if (whoAmI !== null) queries.setQueryData(SESSION_KEY, whoAmI);
+    if (whoAmI !== null) changeSession(queries, whoAmI);
   }
 
   return (

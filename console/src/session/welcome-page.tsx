@@ -8,7 +8,7 @@ import { goTo, usePlace } from '../layout/location.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../parts/notices.tsx';
 import { useTexts } from '../text/language.tsx';
 import { Entrance } from './entrance.tsx';
-import { SESSION_KEY, useWhoAmI } from './session.tsx';
+import { changeSession, useWhoAmI } from './session.tsx';
 import { sessionTexts } from './texts.ts';
 
 /** Where a one-time link leads: to a first password, a new one, or into an account. */
@@ -60,7 +60,7 @@ function LinkForm({ token, link }: { readonly token: string; readonly link: Link
   async function openLink(body: { token: string; name?: string; password?: string }): Promise<void> {
     const answer = await use.mutateAsync({ body }).catch(() => null);
     if (answer === null) return;
-    queries.setQueryData(SESSION_KEY, answer);
+    changeSession(queries, answer);
     goTo('#/', true);
   }
 

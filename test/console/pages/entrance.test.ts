@@ -4,7 +4,7 @@ import type { Browser } from 'playwright-core';
 import { openBrowser, openConsole } from '../../support/browser.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
-import { createPerson, type TestPerson } from '../../support/people.ts';
+import { createPerson, signIn, type TestPerson } from '../../support/people.ts';
 
 describe('the entrance of the console', { skip: withoutBrowser }, () => {
   let server: TestGateway;
@@ -75,6 +75,26 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
     await server.admin('DELETE', `/users/${person.id}/sessions`);
     await console.go('#/keys');
     await console.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await console.close();
+  });
+
+  it('shows nothing that somebody else has read before, even where that session had just ended', async () => {
+    const memberships = [{ accountId, role: 'member' }] as const;
+    const [first, second] = [owner, await createPerson(server, { memberships })];
+    const console = await openConsole(browser, server, { person: { headers: await signIn(server, first) } });
+    const { page } = console;
+    await page.getByText('Spent today').waitFor();
+    await server.admin('DELETE', `/users/${first.id}/sessions`);
+    await console.go('#/keys');
+    await page.getByLabel('E-mail address or name').fill(second.email);
+    await page.getByLabel(/^Password/).fill(second.password);
+    // From here on the page shows what it has: no answer comes any more but that of the sign-in.
+    await page.route(/\/account\/v1\/(?!sessions?$)/, (route) => route.abort());
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
+    await console.go('#/');
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+    assert.equal(await page.getByText('Spent today').count(), 0);
     await console.close();
   });
 
