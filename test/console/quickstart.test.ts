@@ -24,6 +24,9 @@ const MESSAGES = [
   'event: message_stop\ndata: {"type":"message_stop"}\n\n',
 ].join('');
 
+/** What the scripted provider says, whole, or in parts of a stream. */
+const ANSWERED = /Hello|Hi|你好|\bpong\b/;
+
 describe('the quickstart', () => {
   it('reads the text of both protocols, however the bytes are cut', async () => {
     const cuts = fc.array(fc.nat({ max: 300 }), { maxLength: 12 });
@@ -78,7 +81,7 @@ describe('the quickstart', () => {
           const path = join(directory, file ?? 'run.sh');
           writeFileSync(path, code);
           const { stdout } = await run(file === null ? 'sh' : process.execPath, [path]);
-          assert.notEqual(stdout, '');
+          assert.match(stdout, ANSWERED);
           const call = await account.lastCall();
           assert.deepEqual([call.context, call.status], [context, 'succeeded']);
         });

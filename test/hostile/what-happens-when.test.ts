@@ -543,6 +543,7 @@ describe('what happens when a node is killed: connection reset, reservation rele
     assert.deepEqual(record, {
       id: record.id,
       accountId: id,
+      accountName: kind.name,
       keyId,
       context: kind.isCoding ? 'coding' : 'balance',
       operation: kind.family.name,

@@ -52,7 +52,7 @@ for (const engine of gatewayEngines) {
         expiresAt: new Date(clock.nowMs() + 7 * 24 * HOUR_MS).toISOString(),
       });
       const used = await use({ token, name: 'Renamed', password: PASSWORD });
-      assert.deepEqual([used.status, used.body.user], [201, { id, email, name: 'Renamed' }]);
+      assert.deepEqual([used.status, used.body.user], [201, { id, email, name: 'Renamed', hasPassword: true }]);
       assert.equal((await ask(g, 'GET', '/session', undefined, sessionOf(used))).status, 200);
       assert.equal((await look(token)).status, 404);
       assert.equal((await use({ token, password: PASSWORD })).status, 404);

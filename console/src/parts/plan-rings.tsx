@@ -20,18 +20,19 @@ function Ring({ name, used, limit, figures, recovery }: RingProps) {
   const text = useTexts(planTexts);
   const format = useFormat();
   const share = limit === 0 ? 1 : Math.min(1, used / limit);
+  const left = format.percent(Math.floor((1 - share) * 100) / 100);
   const color = share >= 1 ? 'red.7' : share >= 0.8 ? 'orange.6' : 'cyan.7';
   return (
     <Group wrap="nowrap" gap="sm">
       <RingProgress
         size={88}
         thickness={9}
-        roundCaps={share > 0}
-        sections={[{ value: share * 100, color }]}
+        roundCaps={share > 0 && share < 1}
+        sections={[{ value: (1 - share) * 100, color }]}
         aria-hidden
         label={
           <Text ta="center" size="sm" fw={700} className="figure">
-            {format.percent(Math.floor((1 - share) * 100) / 100)}
+            {left}
           </Text>
         }
       />
@@ -41,7 +42,8 @@ function Ring({ name, used, limit, figures, recovery }: RingProps) {
           {figures}
         </Text>
         <Text size="sm" c="dimmed">
-          {recovery ?? text.left(format.percent(Math.floor((1 - share) * 100) / 100))}
+          {text.left(left)}
+          {recovery !== null && <> · {recovery}</>}
         </Text>
       </Stack>
     </Group>

@@ -1,5 +1,5 @@
 import { addYuan, compareYuan } from '../text/yuan.ts';
-import type { UsageGroup } from './usage-charts.tsx';
+import type { UsageGroup } from './usage-group.ts';
 
 /** The sum of groups of the same name. */
 export interface UsageSum {

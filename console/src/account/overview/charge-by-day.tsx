@@ -2,7 +2,8 @@ import { useMemo } from 'react';
 import { useWholeList } from '../../api/queries.ts';
 import { lastDays, usageRange } from '../../parts/date-range.tsx';
 import { ErrorNotice, Loading } from '../../parts/notices.tsx';
-import { daysOf, UsageByDay, type UsageGroup } from '../../parts/usage-charts.tsx';
+import { daysOf, UsageByDay } from '../../parts/usage-charts.tsx';
+import type { UsageGroup } from '../../parts/usage-group.ts';
 import { useTexts } from '../../text/language.tsx';
 import { overviewTexts } from './texts.ts';
 

@@ -9,8 +9,8 @@ import { overviewTexts } from './texts.ts';
 /** What has to be done before calls can be made. Nothing where nothing has. */
 export function Hints({ account }: { readonly account: AccountOfOwner | AccountOfMember }) {
   const text = useTexts(overviewTexts);
-  const keys = useRead('GET /account/v1/keys', { query: { limit: 500 } }).data?.data;
-  const hasKey = keys === undefined || keys.some(({ revokedAt }) => revokedAt === null);
+  const keys = useRead('GET /account/v1/keys', { query: { limit: 1, status: 'active' } }).data?.data;
+  const hasKey = keys === undefined || keys.length > 0;
   const isEmpty = account.role === 'owner' && toNano(account.balanceYuan) <= 0n;
   return (
     <>

@@ -1,4 +1,4 @@
-import { Progress, SimpleGrid, Text } from '@mantine/core';
+import { Alert, Progress, SimpleGrid, Text } from '@mantine/core';
 import { lazy, Suspense } from 'react';
 import { useRead } from '../../api/queries.ts';
 import type { AccountOfOwner } from '../../api/types.ts';
@@ -34,11 +34,17 @@ export function OverviewPage() {
       <SimpleGrid cols={{ base: 1, xs: 2, lg: data?.role === 'owner' ? 3 : 1 }}>
         {data?.role === 'owner' && <Money account={data} />}
         <Tile label={text.inFlight} detail={text.now}>
-          {inFlight === undefined ? '–' : format.count(inFlight.data.length)}
+          {inFlight === undefined
+            ? '–'
+            : `${format.count(inFlight.data.length)}${inFlight.nextCursor === null ? '' : '+'}`}
         </Tile>
       </SimpleGrid>
       {plan !== undefined && plan.planId !== null && (
-        <Section title={`${text.plan} · ${plan.planName}`} actions={<PlaceLink to="/plan">{text.plan}</PlaceLink>}>
+        <Section
+          title={`${text.plan} · ${plan.planName ?? plan.planId}`}
+          actions={<PlaceLink to="/plan">{text.plan}</PlaceLink>}
+        >
+          {plan.isUsable ? null : <Alert color="orange">{plan.message ?? text.planNotUsable}</Alert>}
           <PlanRings plan={plan} />
         </Section>
       )}

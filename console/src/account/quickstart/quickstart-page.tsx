@@ -28,7 +28,7 @@ export function QuickstartPage() {
     <Page title={text.title} lead={text.lead}>
       <ErrorNotice error={models.error} onRetry={() => void models.refetch()} />
       {models.isPending && <Loading />}
-      {models.data !== undefined && <Quickstart models={models.data.data} hasPlan={plan?.planId != null} />}
+      {models.data !== undefined && <Quickstart models={models.data.data} hasPlan={plan?.isUsable === true} />}
     </Page>
   );
 }
@@ -78,7 +78,7 @@ function Quickstart({ models, hasPlan }: { readonly models: readonly OwnModel[];
           allowDeselect={false}
           w={220}
         />
-        <KeyField context={context} value={key} onChange={setKey} />
+        <KeyField value={key} onChange={setKey} />
       </Group>
       {model !== undefined && (
         <Section title={text.settings}>
@@ -95,13 +95,12 @@ function Quickstart({ models, hasPlan }: { readonly models: readonly OwnModel[];
 }
 
 interface KeyFieldProps {
-  readonly context: Wanted['context'];
   readonly value: string;
   readonly onChange: (key: string) => void;
 }
 
 /** A key that is pasted, or one that is made for an hour. */
-function KeyField({ context, value, onChange }: KeyFieldProps) {
+function KeyField({ value, onChange }: KeyFieldProps) {
   const text = useTexts(quickstartTexts);
   const format = useFormat();
   const nowMs = useNowMs();
@@ -111,7 +110,8 @@ function KeyField({ context, value, onChange }: KeyFieldProps) {
       name: text.keyName,
       scopes: ['calls'] as const,
       expiresAt: new Date(nowMs + HOUR_MS).toISOString(),
-      ...(context === 'balance' ? { totalSpendCapYuan: TRY_BUDGET_YUAN } : {}),
+      // Of the balance, should it be used there.
+      totalSpendCapYuan: TRY_BUDGET_YUAN,
     };
     const made = await create.mutateAsync({ body }).catch(() => null);
     if (made !== null) onChange(made.key);

@@ -106,7 +106,7 @@ const message = await client.messages.create({
   max_tokens: ${DEFAULT_OUTPUT_TOKENS},
   messages: [{ role: 'user', content: 'Hello!' }],
 });
-console.log(message.content[0].text);`,
+for (const block of message.content) if (block.type === 'text') console.log(block.text);`,
       },
     ],
   },
@@ -125,7 +125,9 @@ message = client.messages.create(
     max_tokens=${DEFAULT_OUTPUT_TOKENS},
     messages=[{"role": "user", "content": "Hello!"}],
 )
-print(message.content[0].text)`,
+for block in message.content:
+    if block.type == "text":
+        print(block.text)`,
       },
     ],
   },

@@ -1,8 +1,9 @@
 import { Alert, Box, Button, Group, Stack, Text, Textarea } from '@mantine/core';
-import { type FormEvent, useRef, useState } from 'react';
+import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { useRead } from '../../api/queries.ts';
 import { hashOf, PlaceLink } from '../../layout/location.tsx';
 import { ErrorNotice } from '../../parts/notices.tsx';
+import { inputTokensOf, outputTokensOf } from '../../parts/usage-sums.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { chatBase, messagesBase, type Wanted } from './settings.ts';
@@ -28,6 +29,8 @@ export function TryIt({ wanted, apiKey, operation }: TryItProps) {
   const [isStopped, setIsStopped] = useState(false);
   const [isBusy, setIsBusy] = useState(false);
   const abort = useRef<AbortController | null>(null);
+  // Nobody reads on who has left the page.
+  useEffect(() => () => abort.current?.abort(), []);
 
   async function send(event: FormEvent): Promise<void> {
     event.preventDefault();
@@ -92,7 +95,7 @@ export function TryIt({ wanted, apiKey, operation }: TryItProps) {
       )}
       {isStopped && <Alert color="yellow">{text.stopped}</Alert>}
       <ErrorNotice error={error} />
-      {requestId !== null && !isBusy && error === null && <Cost requestId={requestId} />}
+      {requestId !== null && !isBusy && (answer !== '' || error === null) && <Cost requestId={requestId} />}
     </Stack>
   );
 }
@@ -101,19 +104,21 @@ export function TryIt({ wanted, apiKey, operation }: TryItProps) {
 function Cost({ requestId }: { readonly requestId: string }) {
   const text = useTexts(quickstartTexts);
   const format = useFormat();
-  const found = useRead('GET /account/v1/calls', { query: { requestId } }, { isLive: true }).data?.data[0];
-  if (found === undefined || !('usage' in found) || found.usage === null)
-    return <Text c="dimmed">{text.counting}</Text>;
-  const { inputTokens, cachedInputTokens, outputTokens } = found.usage;
-  const [input, output] = [format.count(inputTokens + cachedInputTokens), format.count(outputTokens)];
+  const [isEnded, setIsEnded] = useState(false);
+  const found = useRead('GET /account/v1/calls', { query: { requestId } }, { isLive: !isEnded }).data?.data[0];
+  const ended = found !== undefined && 'usage' in found ? found : null;
+  useEffect(() => setIsEnded(ended !== null), [ended]);
+  if (ended === null) return <Text c="dimmed">{text.counting}</Text>;
+  const { usage, chargeYuan, context } = ended;
+  const [input, output] = [format.count(inputTokensOf(usage ?? {})), format.count(outputTokensOf(usage ?? {}))];
   return (
     <Alert color="teal" title={text.cost}>
       <Text className="figure">
-        {found.chargeYuan === null || found.context === 'coding'
+        {context === 'coding'
           ? text.onPlan(input, output)
-          : text.costLine(input, output, format.yuan(found.chargeYuan))}
+          : text.costLine(input, output, format.yuan(chargeYuan ?? '0'))}
       </Text>
-      <PlaceLink to={hashOf(`/calls/${found.id}`)}>{text.toCall}</PlaceLink>
+      <PlaceLink to={hashOf(`/calls/${ended.id}`)}>{text.toCall}</PlaceLink>
     </Alert>
   );
 }
