@@ -899,6 +899,7 @@ for (const engine of wireEngines) {
       assert.deepEqual(body, {
         id: expected.id,
         accountId: account!.id,
+        accountName: 'tester',
         keyId: account!.keyId,
         context: 'balance',
         operation: 'chat',
