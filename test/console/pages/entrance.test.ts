@@ -4,7 +4,7 @@ import type { Browser } from 'playwright-core';
 import { openBrowser, openConsole } from '../../support/browser.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
-import { createPerson, signIn, type TestPerson } from '../../support/people.ts';
+import { createPerson, type TestPerson } from '../../support/people.ts';
 
 describe('the entrance of the console', { skip: withoutBrowser }, () => {
   let server: TestGateway;
@@ -79,9 +79,10 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
   });
 
   it('shows nothing that somebody else has read before, even where that session had just ended', async () => {
-    const memberships = [{ accountId, role: 'member' }] as const;
-    const [first, second] = [owner, await createPerson(server, { memberships })];
-    const console = await openConsole(browser, server, { person: { headers: await signIn(server, first) } });
+    const memberships = [{ accountId, role: 'owner' }] as const;
+    const first = await createPerson(server, { memberships });
+    const second = await createPerson(server, { memberships });
+    const console = await openConsole(browser, server, { person: first });
     const { page } = console;
     await page.getByText('Spent today').waitFor();
     await server.admin('DELETE', `/users/${first.id}/sessions`);
