@@ -112,22 +112,6 @@ describe('the pages of accounts, for operators', { skip: withoutBrowser }, () =>
       await console.close();
     }
   });
-
-  it('stays within a phone, in Chinese and dark, and is accessible there', async () => {
-    const { id } = await server.createAccount();
-    for (const at of [
-      '',
-      `/${id}`,
-      ...['money', 'keys', 'plan', 'people', 'statement'].map((tab) => `/${id}?tab=${tab}`),
-    ]) {
-      const look = { language: 'zh', theme: 'dark', widthPx: 390 } as const;
-      const console = await openConsole(browser, server, { person: operator, at: `#/operator/accounts${at}`, ...look });
-      await console.page.locator('main h1').waitFor();
-      await console.page.getByText('加载中…').first().waitFor({ state: 'detached' });
-      await console.assertAccessible();
-      await console.close();
-    }
-  });
 });
 
 /** The buttons of the content, without those that only show or save something. */

@@ -62,11 +62,14 @@ describe('every page of the console', { skip: withoutBrowser }, () => {
     await call(`${server.url}/v1/chat/completions`, account.key, hello);
     await call(`${server.url}/v1/chat/completions`, account.key, { ...hello, model: 'none' });
     const { id } = await account.endedCall();
-    person = await createPerson(server, {
-      operatorRole: 'operator',
-      memberships: [{ accountId: account.id, role: 'owner' }],
-    });
-    places = [...PLACES, `/calls/${id}`, `/operator/calls/${id}`, `/operator/accounts/${account.id}`];
+    const limits = { dailySpendCapYuan: '5', dailyCalls: 200, allowedNetworks: ['127.0.0.0/8'] };
+    await server.admin('POST', `/accounts/${account.id}/keys`, { name: 'ci', ...limits });
+    const memberships = [{ accountId: account.id, role: 'owner' }] as const;
+    await createPerson(server, { name: 'Grace', memberships });
+    person = await createPerson(server, { operatorRole: 'operator', memberships });
+    const tabs = ['summary', 'money', 'keys', 'plan', 'people', 'statement'];
+    const ofAccount = tabs.map((tab) => `/operator/accounts/${account.id}?tab=${tab}`);
+    places = [...PLACES, `/calls/${id}`, `/operator/calls/${id}`, ...ofAccount];
   });
   after(async () => {
     await browser?.close();
@@ -77,15 +80,17 @@ describe('every page of the console', { skip: withoutBrowser }, () => {
     it(`can be used by everybody: ${look.language}, ${look.theme}, ${look.widthPx} px`, {
       timeout: 240_000,
     }, async () => {
+      const console = await openConsole(browser, server, { ...look, person });
       for (const place of places) {
-        const console = await openConsole(browser, server, { ...look, person, at: `#${place}` });
+        await console.go(`#${place}`);
+        await console.page.reload();
         await console.page.locator('main h1').first().waitFor();
         await console.page.waitForLoadState('networkidle');
         await console.assertAccessible().catch((error: Error) => {
           throw new Error(`${place}: ${error.message}`);
         });
-        await console.close();
       }
+      await console.close();
     });
   }
 });

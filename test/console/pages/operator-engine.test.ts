@@ -212,19 +212,4 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await console.close();
     await end();
   });
-
-  for (const [language, theme, widthPx] of [
-    ['en', 'light', 1280],
-    ['zh', 'dark', 390],
-  ] as const) {
-    it(`are usable with a screen reader in ${language}, ${theme}, at ${widthPx} px`, async () => {
-      const console = await open({ language, theme, widthPx, at: '#/operator' });
-      for (const name of ['', '/find', '/calls', '/unresolved', '/routes', '/usage', '/config', '/audit', '/changes']) {
-        await console.go(`#/operator${name}`);
-        await console.page.waitForLoadState('networkidle');
-        await console.assertAccessible();
-      }
-      await console.close();
-    });
-  }
 });
