@@ -39,7 +39,9 @@ export async function startProxy(target: string): Promise<TestProxy> {
   let isSwallowing = false;
   let refusal = Promise.withResolvers<void>();
 
+  // Nothing of it keeps the process from ending: a hook that fails before `close` shall fail, and not hang.
   const server: Server = createServer((client) => {
+    client.unref();
     client.on('error', () => undefined);
     if (isRefusing) {
       client.resetAndDestroy();
@@ -54,7 +56,7 @@ export async function startProxy(target: string): Promise<TestProxy> {
       client.resume();
       return;
     }
-    const upstream = connect(Number(port), hostname);
+    const upstream = connect(Number(port), hostname).unref();
     upstream.on('error', () => client.destroy());
     if (isNextSwallowed) swallowed.add(client);
     isNextSwallowed = false;
@@ -75,6 +77,7 @@ export async function startProxy(target: string): Promise<TestProxy> {
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
+  server.unref();
 
   const url = new URL(target);
   url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
