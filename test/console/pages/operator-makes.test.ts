@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { openBrowser, openConsole } from '../../support/browser.ts';
+import { withoutBrowser } from '../../support/chromium.ts';
+import { startGateway, type TestGateway } from '../../support/gateway.ts';
+import { createPerson, type TestPerson } from '../../support/people.ts';
+
+const PLANS = `
+plans:
+  coder: { name: Coder, fiveHourCalls: 100, weeklyCalls: 500, concurrency: 2, quotaTokens: 1000000, periodDays: 30,
+    models: [test-chat], inputByteLimit: 4MiB, outputTokenLimit: 8000 }
+`;
+
+describe('what operators make, and is shown once', { skip: withoutBrowser }, () => {
+  let server: TestGateway;
+  let browser: Browser;
+  let operator: TestPerson;
+
+  before(async () => {
+    server = await startGateway({ plans: PLANS });
+    browser = await openBrowser();
+    operator = await createPerson(server, { name: 'Olga', operatorRole: 'operator' });
+  });
+  after(async () => {
+    await browser?.close();
+    await server?.stop();
+  });
+
+  it('shows a new key once, and revokes it', async () => {
+    const { id } = await server.createAccount();
+    const console = await openConsole(browser, server, { person: operator, at: `#/operator/accounts/${id}?tab=keys` });
+    const { page } = console;
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'New key' }).click();
+    await dialog.getByLabel(/^Name/).fill('ci');
+    await dialog.getByLabel('Budget a day').fill('3');
+    await console.assertAccessible();
+    await dialog.getByRole('button', { name: 'New key' }).click();
+    const key = await page.getByText(/^sk-fg-\w{20,}$/).textContent();
+    assert.equal((await listModels(key!)).status, 200);
+    const stored = (await server.admin('GET', `/accounts/${id}/keys`)).body.data;
+    assert.equal(stored.find((each: { name: string }) => each.name === 'ci').dailySpendCapYuan, '3');
+    await page.reload();
+    const row = page.getByRole('row', { name: /ci/ });
+    await row.getByRole('button', { name: 'Revoke' }).click();
+    assert.equal(await page.getByText(key!).count(), 0);
+    await dialog.getByRole('button', { name: 'Revoke' }).click();
+    await row.getByText('revoked').waitFor();
+    assert.equal((await listModels(key!)).status, 401);
+    await console.close();
+  });
+
+  it('grants a plan and cancels it', async () => {
+    const { id } = await server.createAccount();
+    const console = await openConsole(browser, server, { person: operator, at: `#/operator/accounts/${id}?tab=plan` });
+    const { page } = console;
+    const dialog = page.getByRole('dialog');
+    await page.getByText('No plan is active').waitFor();
+    await page.getByRole('button', { name: 'Grant a plan' }).click();
+    await dialog.getByLabel(/^Plan/).selectOption('coder');
+    await dialog.getByRole('button', { name: 'Grant a plan' }).click();
+    await page.getByRole('heading', { name: 'Coder · usable' }).waitFor();
+    await console.assertAccessible();
+    await page.getByRole('button', { name: 'Cancel the plan' }).click();
+    await dialog.getByRole('button', { name: 'Cancel the plan' }).click();
+    await page.getByText('No plan is active').waitFor();
+    await console.close();
+  });
+
+  it('invites somebody by a link that is shown once', async () => {
+    const { id } = await server.createAccount();
+    const at = `#/operator/accounts/${id}?tab=people`;
+    const console = await openConsole(browser, server, { person: operator, at });
+    const { page } = console;
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Invite somebody new' }).click();
+    await dialog.getByLabel(/^Name/).fill('Grace');
+    await dialog.getByRole('button', { name: 'Invite somebody new' }).click();
+    await page.getByText(/#\/welcome\?token=/).waitFor();
+    await page.getByRole('cell', { name: /Grace/ }).waitFor();
+    const members = (await server.admin('GET', `/accounts/${id}/members`)).body.data;
+    assert.deepEqual(
+      members.map((each: { name: string; role: string }) => [each.name, each.role]),
+      [['Grace', 'owner']],
+    );
+    await console.assertAccessible();
+    await console.close();
+  });
+
+  it('makes vouchers whose codes are shown once, and cancels them', async () => {
+    const console = await openConsole(browser, server, { person: operator, at: '#/operator/vouchers' });
+    const { page } = console;
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'New batch' }).click();
+    await dialog.getByLabel(/^Name/).fill('fair');
+    await dialog.getByLabel(/^Amount/).fill('5.5');
+    await dialog.getByLabel(/^Number of codes/).fill('2');
+    await dialog.getByText('¥11.00').waitFor();
+    await dialog.getByRole('button', { name: 'New batch' }).click();
+    const download = page.waitForEvent('download');
+    await dialog.getByRole('button', { name: 'Save as CSV' }).click();
+    const csv = await readDownload(await download);
+    assert.match(
+      csv,
+      /^code,amountYuan,planId,expiresAt\r\n([\dA-Z]{5}-){3}[\dA-Z]{5},5\.5,,\r\n([\dA-Z-]{23}),5\.5,,\r\n$/,
+    );
+    const { id } = await server.createAccount({ balanceYuan: '0' });
+    const code = csv.split('\r\n')[1]!.split(',')[0];
+    assert.equal((await server.admin('POST', `/accounts/${id}/vouchers`, { code })).status, 201);
+    await dialog.getByRole('button', { name: 'I have saved them' }).click();
+    await page.reload();
+    await page.getByText('1 of 2').waitFor();
+    await console.assertAccessible();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.getByRole('button', { name: 'Cancel' }).last().click();
+    await page.getByText('canceled').waitFor();
+    await console.close();
+  });
+
+  it('makes an admin token, shown once, and revokes it', async () => {
+    const console = await openConsole(browser, server, { person: operator, at: '#/operator/users?tab=tokens' });
+    const { page } = console;
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'New token' }).click();
+    await dialog.getByLabel(/^Name/).fill('exporter');
+    await dialog.getByRole('button', { name: 'New token' }).click();
+    const token = (await page.locator('code').first().textContent())!;
+    const ask = () => fetch(`${server.url}/admin/v1/plans`, { headers: { authorization: `Bearer ${token}` } });
+    assert.equal((await ask()).status, 200);
+    await console.assertAccessible();
+    await page
+      .getByRole('row', { name: /exporter/ })
+      .getByRole('button', { name: 'Revoke' })
+      .click();
+    await dialog.getByRole('button', { name: 'Revoke' }).click();
+    await page.getByText('revoked').waitFor();
+    assert.equal((await ask()).status, 401);
+    await console.close();
+  });
+
+  const listModels = (key: string) =>
+    fetch(`${server.url}/v1/user/balance`, { headers: { authorization: `Bearer ${key}` } });
+});
+
+async function readDownload(download: { createReadStream(): Promise<NodeJS.ReadableStream> }): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of await download.createReadStream()) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks).toString();
+}
