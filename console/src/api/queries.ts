@@ -43,13 +43,16 @@ export type ListName = {
 /** An item of a list. */
 export type ItemOf<Name extends ListName> = AnswerOf<Name>['data'][number];
 
+/** The items of a page of a list, unless more are asked for: two screens of rows, which are drawn at once. */
+const PAGE_ITEMS = 50;
+
 /** Reads a list page by page; a list that is live is read again from its first page on. */
 export function useList<Name extends ListName>(name: Name, input: InputOf<Name>, options: ReadOptions = {}) {
   const chosen = useChosenAccount()(name, input as AnyInput);
   const query = useInfiniteQuery({
     queryKey: [name, 'list', chosen] satisfies QueryKey,
     queryFn: ({ signal, pageParam }) => {
-      const page = { ...chosen, query: { ...chosen.query, cursor: pageParam } };
+      const page = { ...chosen, query: { limit: PAGE_ITEMS, ...chosen.query, cursor: pageParam } };
       return ask(name, page as InputOf<Name>, { signal }) as Promise<{
         data: readonly ItemOf<Name>[];
         nextCursor: string | null;

@@ -62,11 +62,11 @@ export function OperatorUsagePage() {
         </SimpleGrid>
       </Stack>
       <ErrorNotice error={sums.error} onRetry={() => void sums.refetch()} />
-      {sums.data === undefined ? (
-        sums.error === null && <Loading />
+      {timezone === undefined ? (
+        <Loading />
       ) : (
         <>
-          <SumTiles sums={sums.data.data[0]} />
+          {sums.data === undefined ? sums.error === null && <Loading /> : <SumTiles sums={sums.data.data[0]} />}
           <Section
             title={text.chart}
             actions={
@@ -86,15 +86,17 @@ export function OperatorUsagePage() {
             <UsageChart asked={asked} place={place} />
           </Section>
           <UsageTable asked={asked} by={place.by} />
-          <Text size="sm" c="dimmed">
-            {sums.data.completeUntil === null ? (
-              text.summing
-            ) : (
-              <>
-                {text.completeUntil} <Instant at={sums.data.completeUntil} />
-              </>
-            )}
-          </Text>
+          {sums.data !== undefined && (
+            <Text size="sm" c="dimmed">
+              {sums.data.completeUntil === null ? (
+                text.summing
+              ) : (
+                <>
+                  {text.completeUntil} <Instant at={sums.data.completeUntil} />
+                </>
+              )}
+            </Text>
+          )}
         </>
       )}
     </Page>
