@@ -83,7 +83,8 @@ for (const engine of gatewayEngines) {
       const whole = await read(owner, '/account');
       assert.deepEqual([whole.id, whole.role, whole.balanceYuan], [account.id, 'owner', '100']);
       const part = await read(lin.key, '/account');
-      assert.deepEqual(Object.keys(part).sort(), ['createdAt', 'id', 'name', 'role', 'status', 'verified']);
+      const seen = ['createdAt', 'id', 'name', 'role', 'status', 'timezone', 'today', 'verified'];
+      assert.deepEqual(Object.keys(part).sort(), seen);
       for (const path of ['/ledger', '/statement?month=2026-11']) {
         assert.equal((await ask(lin.key, 'GET', path)).status, 403, path);
       }
@@ -243,6 +244,19 @@ for (const engine of gatewayEngines) {
         (await read(key, '/models')).data.map(({ id }: { id: string }) => id),
         ['test-rerank'],
       );
+    });
+
+    it('says which day it is where days are counted, whatever day it is elsewhere', async () => {
+      for (const [instant, today] of [
+        ['2026-11-20T15:59:59.999Z', '2026-11-20'],
+        ['2026-11-20T16:00:00Z', '2026-11-21'],
+      ] as const) {
+        clock.set(instant);
+        for (const key of [owner, lin.key]) {
+          const read = (await ask(key, 'GET', '/account')).body;
+          assert.deepEqual([read.timezone, read.today], ['Asia/Shanghai', today]);
+        }
+      }
     });
 
     it('shows nothing of providers, costs, nodes and memos', async () => {

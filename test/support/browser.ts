@@ -44,6 +44,8 @@ export interface ConsoleOptions {
   readonly at?: string;
   readonly language?: 'en' | 'zh';
   readonly theme?: 'light' | 'dark';
+  /** Of the browser. */
+  readonly timezone?: string;
   /** 390: a phone. */
   readonly widthPx?: number;
 }
@@ -64,12 +66,12 @@ export interface OpenConsole {
 export async function openConsole(
   browser: Browser,
   { url }: Pick<TestGateway, 'url'>,
-  { person, at = '', language = 'en', theme = 'light', widthPx = 1280 }: ConsoleOptions = {},
+  { person, at = '', language = 'en', theme = 'light', timezone = 'Asia/Shanghai', widthPx = 1280 }: ConsoleOptions = {},
 ): Promise<OpenConsole> {
   const context = await browser.newContext({
     viewport: { width: widthPx, height: 900 },
     locale: language === 'zh' ? 'zh-CN' : 'en-GB',
-    timezoneId: 'Asia/Shanghai',
+    timezoneId: timezone,
     colorScheme: theme,
     reducedMotion: 'reduce',
   });

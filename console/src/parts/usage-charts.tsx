@@ -158,12 +158,3 @@ function writeTick(value: number, measure: UsageMeasure, format: ReturnType<type
 function writeMeasure(value: number, measure: UsageMeasure, format: ReturnType<typeof useFormat>): string {
   return measure === 'charge' ? format.yuan(value.toFixed(6).replace(/\.?0+$/, ''), true) : format.count(value);
 }
-
-/** The days of a range, first to last, as `2026-11-23`. */
-export function daysOf(from: string, to: string): string[] {
-  const days: string[] = [];
-  for (let ms = Date.parse(from); ms <= Date.parse(to) && days.length < 1000; ms += 86_400_000) {
-    days.push(new Date(ms).toISOString().slice(0, 10));
-  }
-  return days;
-}

@@ -11,7 +11,8 @@ export interface Format {
   percent(ratio: number): string;
   /** Date and time to the second, in the time zone of the browser. */
   instant(at: string): string;
-  day(at: string): string;
+  /** The date of an instant in a time zone; in that of the browser where none is given. */
+  day(at: string, timezone?: string): string;
   time(at: string): string;
   /** `in 3 hours`, `2 minutes ago`. */
   relative(at: string, nowMs: number): string;
@@ -52,7 +53,10 @@ export function formatOf(language: Language): Format {
     shortCount: (value) => compact.format(value),
     percent: (ratio) => percent.format(ratio),
     instant: (at) => instant.format(new Date(at)),
-    day: (at) => day.format(new Date(at)),
+    day: (at, timezone) =>
+      (timezone === undefined ? day : new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: timezone })).format(
+        new Date(at),
+      ),
     time: (at) => time.format(new Date(at)),
     relative(at, nowMs) {
       const ms = Date.parse(at) - nowMs;

@@ -15,10 +15,16 @@ export type OwnAccountParts = Pick<
 
 const everybodySees = { id: true, name: true, verified: true, status: true, createdAt: true } as const;
 
+/** By which days and months are counted: whoever asks is often in another time zone, and has another clock. */
+const billingCalendar = {
+  timezone: z.string().describe('The billing time zone.'),
+  today: z.iso.date().describe('The day that it is there, as caps of a day and sums of usage count.'),
+};
+
 /** What a member sees of the account: no money. */
 const memberAccount = accountAnswer
   .pick(everybodySees)
-  .extend({ role: z.literal('member') })
+  .extend({ ...billingCalendar, role: z.literal('member') })
   .meta({ id: 'AccountOfMember' });
 
 const ownerAccount = accountAnswer
@@ -33,6 +39,7 @@ const ownerAccount = accountAnswer
     priceFactorBasisPoints: true,
   })
   .extend({
+    ...billingCalendar,
     role: z.literal('owner'),
     dailySpendCapInForceYuan: yuan.nullable().describe('The lowest of the caps that apply; null: none does.'),
   })
@@ -52,6 +59,8 @@ export function ownAccountEndpoints(parts: OwnAccountParts): AccountEndpoint[] {
   const { accounts, ledger, rateLimits: rateStore, principals, today, config, clock } = parts;
   const { read } = accountReader(parts);
 
+  const calendar = () => ({ timezone: config().billing.timezone, today: today() });
+
   async function readOwn(accountId: string) {
     const balance = (await ledger.findBalances([accountId], today())).get(accountId);
     const capNano = lowestCap(
@@ -59,7 +68,7 @@ export function ownAccountEndpoints(parts: OwnAccountParts): AccountEndpoint[] {
       balance?.ownDailyCapNano ?? null,
     );
     const account = { ...(await read(accountId)), dailySpendCapInForceYuan: yuanOrNull(capNano) };
-    return shown(ownerAccount, { ...account, role: 'owner' });
+    return shown(ownerAccount, { ...account, ...calendar(), role: 'owner' });
   }
 
   /** Its own limits by the minute, and those of the configuration where it has none. */
@@ -82,7 +91,7 @@ export function ownAccountEndpoints(parts: OwnAccountParts): AccountEndpoint[] {
       answer: z.union([ownerAccount, memberAccount]),
       async run(_input, { scope }) {
         if (scope.role === 'owner') return readOwn(scope.accountId);
-        return shown(memberAccount, { ...(await read(scope.accountId)), role: 'member' });
+        return shown(memberAccount, { ...(await read(scope.accountId)), ...calendar(), role: 'member' });
       },
     }),
     accountEndpoint({

@@ -1,9 +1,9 @@
-import { Anchor, Group, Select, Tabs, TextInput } from '@mantine/core';
+import { Anchor, Group, Select, Tabs, Text, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { useList, useRead } from '../../api/queries.ts';
 import type { OwnCall, OwnCallInFlight, OwnRefusal } from '../../api/types.ts';
 import { hashOf, usePlaceQuery } from '../../layout/location.tsx';
-import { dayAfter } from '../../parts/date-range.tsx';
+import { dayAfter, dayStart, isDay } from '../../parts/days.ts';
 import { Instant, Yuan } from '../../parts/figures.tsx';
 import { type Column, DataTable, ListTable } from '../../parts/list-table.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
@@ -117,29 +117,43 @@ function Filters() {
 function Calls() {
   const text = useTexts(callsTexts);
   const [query] = usePlaceQuery();
+  const columns = useCallColumns();
   const status = CALL_STATUSES.find((each) => each === query.status);
+  const account = useRead('GET /account/v1/account', {});
+  const timezone = account.data?.timezone;
+  const isOfDays = isDay(query.from) || isDay(query.to);
   const list = useList(
     'GET /account/v1/calls',
-    { query: { keyId: query.keyId, model: query.model, status, ...instantsOf(query) } },
-    { isLive: true },
+    { query: { keyId: query.keyId, model: query.model, status, ...instantsOf(query, timezone) } },
+    { isLive: true, isWanted: !isOfDays || timezone !== undefined },
   );
+  if (isOfDays && timezone === undefined && account.error !== null) {
+    return <ErrorNotice error={account.error} onRetry={() => void account.refetch()} />;
+  }
   return (
-    <ListTable<OwnCall | OwnCallInFlight>
-      label={text.served}
-      list={list}
-      idOf={({ id }) => id}
-      columns={useCallColumns()}
-      empty={<EmptyState title={text.nothing} hint={text.nothingHint} />}
-    />
+    <>
+      {isOfDays && timezone !== undefined && (
+        <Text size="sm" c="dimmed" mb="xs">
+          {text.daysOf(timezone)}
+        </Text>
+      )}
+      <ListTable<OwnCall | OwnCallInFlight>
+        label={text.served}
+        list={list}
+        idOf={({ id }) => id}
+        columns={columns}
+        empty={<EmptyState title={text.nothing} hint={text.nothingHint} />}
+      />
+    </>
   );
 }
 
-/** Days of the browser, whole ones, as the instants between which calls ended; days that cannot be are left out. */
-function instantsOf({ from = '', to = '' }: { readonly from?: string; readonly to?: string }) {
-  const isDay = (day: string): boolean => /^\d{4}-\d\d-\d\d$/.test(day);
+/** Whole days of a time zone as the instants between which calls began; days that cannot be are left out. */
+function instantsOf({ from, to }: { readonly from?: string; readonly to?: string }, timezone: string | undefined) {
+  if (timezone === undefined) return {};
   return {
-    from: isDay(from) ? new Date(`${from}T00:00`).toISOString() : undefined,
-    to: isDay(to) ? new Date(`${dayAfter(to)}T00:00`).toISOString() : undefined,
+    from: isDay(from) ? dayStart(from, timezone) : undefined,
+    to: isDay(to) ? dayStart(dayAfter(to), timezone) : undefined,
   };
 }
 

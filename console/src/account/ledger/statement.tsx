@@ -2,7 +2,6 @@ import { Alert, Button, Group, SimpleGrid, Stack, Text, TextInput, Title } from 
 import { useRead } from '../../api/queries.ts';
 import { usePlaceQuery } from '../../layout/location.tsx';
 import { CsvButton } from '../../parts/csv-button.tsx';
-import { dayIn } from '../../parts/date-range.tsx';
 import { Tile, Yuan } from '../../parts/figures.tsx';
 import { DataTable } from '../../parts/list-table.tsx';
 import { ErrorNotice, Loading } from '../../parts/notices.tsx';
@@ -14,14 +13,29 @@ import { ledgerTexts } from './texts.ts';
 
 const MONTH = /^\d{4}-\d{2}$/;
 
-/** What a month comes to, to print or to save. */
+/** What a month comes to, to print or to save; at first the one that it is in the billing time zone. */
 export function Statement() {
+  const [query, change] = usePlaceQuery();
+  const account = useRead('GET /account/v1/account', {});
+  const chosen = query.month !== undefined && MONTH.test(query.month) ? query.month : null;
+  const month = chosen ?? account.data?.today.slice(0, 7);
+  if (month !== undefined) return <StatementOf month={month} onChange={(next) => change({ month: next })} />;
+  return account.isPending ? (
+    <Loading />
+  ) : (
+    <ErrorNotice error={account.error} onRetry={() => void account.refetch()} />
+  );
+}
+
+interface StatementOfProps {
+  readonly month: string;
+  readonly onChange: (month: string) => void;
+}
+
+function StatementOf({ month, onChange }: StatementOfProps) {
   const text = useTexts(ledgerTexts);
   const common = useTexts(commonTexts);
   const format = useFormat();
-  const [query, change] = usePlaceQuery();
-  const month =
-    query.month !== undefined && MONTH.test(query.month) ? query.month : dayIn(undefined, Date.now()).slice(0, 7);
   const statement = useRead('GET /account/v1/statement', { query: { month } });
   const { data } = statement;
   return (
@@ -31,7 +45,7 @@ export function Statement() {
           type="month"
           label={text.month}
           value={month}
-          onChange={({ currentTarget }) => MONTH.test(currentTarget.value) && change({ month: currentTarget.value })}
+          onChange={({ currentTarget }) => MONTH.test(currentTarget.value) && onChange(currentTarget.value)}
         />
         <Button variant="default" onClick={() => window.print()}>
           {text.print}
@@ -50,7 +64,8 @@ export function Statement() {
             {text.statementOf(data.month)}
           </Title>
           <Text c="dimmed" size="sm">
-            {format.day(data.from)} – {format.day(new Date(Date.parse(data.to) - 1).toISOString())} ·{' '}
+            {format.day(data.from, data.timezone)} –{' '}
+            {format.day(new Date(Date.parse(data.to) - 1).toISOString(), data.timezone)} ·{' '}
             {text.timezone(data.timezone)}
           </Text>
           {!data.isOver && (

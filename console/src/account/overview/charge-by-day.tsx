@@ -1,25 +1,25 @@
 import { useMemo } from 'react';
 import { useWholeList } from '../../api/queries.ts';
-import { lastDays, usageRange } from '../../parts/date-range.tsx';
+import { daysOf, lastDays, usageRange } from '../../parts/days.ts';
 import { ErrorNotice, Loading } from '../../parts/notices.tsx';
-import { daysOf, UsageByDay } from '../../parts/usage-charts.tsx';
+import { UsageByDay } from '../../parts/usage-charts.tsx';
 import type { UsageGroup } from '../../parts/usage-group.ts';
 import { useTexts } from '../../text/language.tsx';
 import { overviewTexts } from './texts.ts';
 
 const DAYS = 14;
 
-/** The charge of the last two weeks, by model. */
-export function ChargeByDay() {
+/** The charge of the last two weeks up to today, by model. */
+export function ChargeByDay({ today }: { readonly today: string }) {
   const text = useTexts(overviewTexts);
-  const range = useMemo(() => lastDays(DAYS, undefined, Date.now()), []);
+  const range = useMemo(() => lastDays(DAYS, today), [today]);
   const usage = useWholeList('GET /account/v1/usage', { query: { ...usageRange(range), groupBy: 'day,model' } });
   if (usage.isPending) return <Loading />;
   if (usage.data === undefined) return <ErrorNotice error={usage.error} onRetry={() => void usage.refetch()} />;
   return (
     <UsageByDay
       groups={usage.data.items}
-      days={daysOf(range.from, range.to)}
+      days={daysOf(range)}
       measure="charge"
       partOf={modelOf}
       label={text.chartLabel}

@@ -51,7 +51,7 @@ export function OverviewPage() {
       <SimpleGrid cols={{ base: 1, lg: 2 }}>
         <Section title={text.chart} lead={text.last14Days} actions={<PlaceLink to="/usage">{text.more}</PlaceLink>}>
           <Suspense fallback={<Loading />}>
-            <ChargeByDay />
+            {data === undefined ? account.isPending && <Loading /> : <ChargeByDay today={data.today} />}
           </Suspense>
         </Section>
         <Section title={text.newest} actions={<PlaceLink to="/calls">{text.allCalls}</PlaceLink>}>

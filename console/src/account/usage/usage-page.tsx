@@ -1,9 +1,10 @@
 import { Alert, Group, SegmentedControl, Select, Stack, Text } from '@mantine/core';
 import { useCallback, useMemo } from 'react';
-import { useWholeList } from '../../api/queries.ts';
+import { useRead, useWholeList } from '../../api/queries.ts';
 import { PlaceLink, usePlaceQuery } from '../../layout/location.tsx';
 import { CsvButton } from '../../parts/csv-button.tsx';
-import { DateRangePicker, lastDays, usageRange } from '../../parts/date-range.tsx';
+import { DateRangePicker } from '../../parts/date-range.tsx';
+import { daysOf, isDay, lastDays, usageRange } from '../../parts/days.ts';
 import { Yuan } from '../../parts/figures.tsx';
 import { DataTable } from '../../parts/list-table.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
@@ -11,7 +12,7 @@ import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
 import { type CallStatus, useStatusTexts } from '../../parts/status-badge.tsx';
 import { commonTexts } from '../../parts/texts.ts';
-import { daysOf, UsageByDay, type UsageMeasure, UsageShares } from '../../parts/usage-charts.tsx';
+import { UsageByDay, type UsageMeasure, UsageShares } from '../../parts/usage-charts.tsx';
 import type { UsageGroup } from '../../parts/usage-group.ts';
 import { sumGroups } from '../../parts/usage-sums.ts';
 import { useFormat } from '../../text/format.ts';
@@ -20,15 +21,29 @@ import { usageTexts } from './texts.ts';
 
 const DIMENSIONS = ['model', 'key', 'status', 'context'] as const;
 type Dimension = (typeof DIMENSIONS)[number];
+const DAYS_AT_FIRST = 30;
 const MEASURES: readonly UsageMeasure[] = ['charge', 'calls', 'tokens'];
 
 /** What was used: charts by day and by what the person chooses, and the figures as a table and as CSV. */
 export function UsagePage() {
   const text = useTexts(usageTexts);
+  const account = useRead('GET /account/v1/account', {});
+  if (account.data !== undefined) return <Usage today={account.data.today} />;
+  return (
+    <Page title={text.title} lead={text.lead}>
+      <ErrorNotice error={account.error} onRetry={() => void account.refetch()} />
+      {account.isPending && <Loading />}
+    </Page>
+  );
+}
+
+/** `today`: in the billing time zone. */
+function Usage({ today }: { readonly today: string }) {
+  const text = useTexts(usageTexts);
   const format = useFormat();
   const [query, change] = usePlaceQuery();
-  const usual = useMemo(() => lastDays(30, undefined, Date.now()), []);
-  const range = { from: query.from ?? usual.from, to: query.to ?? usual.to };
+  const usual = lastDays(DAYS_AT_FIRST, today);
+  const range = { from: isDay(query.from) ? query.from : usual.from, to: isDay(query.to) ? query.to : usual.to };
   const dimension = DIMENSIONS.find((each) => each === query.by) ?? 'model';
   const measure = MEASURES.find((each) => each === query.show) ?? 'charge';
   const usage = useWholeList('GET /account/v1/usage', { query: { ...usageRange(range), groupBy: `day,${dimension}` } });
@@ -49,7 +64,7 @@ export function UsagePage() {
       }
     >
       <Group align="flex-end" gap="md">
-        <DateRangePicker value={range} onChange={(chosen) => change({ ...chosen })} timezone={last?.timezone} />
+        <DateRangePicker value={range} onChange={(chosen) => change({ ...chosen })} today={today} />
         <Select
           label={text.by}
           data={DIMENSIONS.map((each) => ({ value: each, label: text[each] }))}
@@ -75,7 +90,7 @@ export function UsagePage() {
           <Section title={text.perDay}>
             <UsageByDay
               groups={groups}
-              days={daysOf(range.from, range.to)}
+              days={daysOf(range)}
               measure={measure}
               partOf={nameOf}
               label={text.perDayLabel}

@@ -3,13 +3,14 @@ import { useRead } from '../../api/queries.ts';
 import type { Account } from '../../api/types.ts';
 import { usePlaceQuery } from '../../layout/location.tsx';
 import { CsvButton } from '../../parts/csv-button.tsx';
-import { dayIn } from '../../parts/date-range.tsx';
+import { dayIn } from '../../parts/days.ts';
 import { Tile, Yuan } from '../../parts/figures.tsx';
 import { DataTable } from '../../parts/list-table.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
+import { useBillingTimezone } from '../parts/billing-timezone.ts';
 import { moneyTexts } from './money-texts.ts';
 import { statementTexts } from './statement-texts.ts';
 
@@ -19,9 +20,11 @@ export function StatementTab({ account }: { readonly account: Account }) {
   const { kinds } = useTexts(moneyTexts);
   const format = useFormat();
   const [query, setQuery] = usePlaceQuery();
-  const month = query.month ?? dayIn(undefined, Date.now()).slice(0, 7);
+  const timezone = useBillingTimezone();
+  const month = query.month ?? dayIn(timezone, Date.now()).slice(0, 7);
   const input = { path: { id: account.id }, query: { month } };
-  const { data, error, refetch } = useRead('GET /admin/v1/accounts/{id}/statement', input);
+  const isWanted = query.month !== undefined || timezone !== undefined;
+  const { data, error, refetch } = useRead('GET /admin/v1/accounts/{id}/statement', input, { isWanted });
   return (
     <Stack>
       <Group align="flex-end" className="no-print">

@@ -1,7 +1,7 @@
 import { Anchor, SimpleGrid } from '@mantine/core';
 import { useList, useRead } from '../../api/queries.ts';
 import { hashOf } from '../../layout/location.tsx';
-import { dayAfter, dayIn } from '../../parts/date-range.tsx';
+import { dayAfter, dayIn } from '../../parts/days.ts';
 import { Tile, useNowMs, Yuan } from '../../parts/figures.tsx';
 import { ErrorNotice } from '../../parts/notices.tsx';
 import { useFormat } from '../../text/format.ts';

@@ -2,7 +2,7 @@ import { Group, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useRead } from '../../api/queries.ts';
 import type { UsageGroup } from '../../api/types.ts';
-import { type DateRange, dayAfter } from '../../parts/date-range.tsx';
+import { type DateRange, dayAfter } from '../../parts/days.ts';
 import { Yuan } from '../../parts/figures.tsx';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';

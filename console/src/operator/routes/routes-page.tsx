@@ -2,7 +2,8 @@ import { Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useRead } from '../../api/queries.ts';
 import type { Route } from '../../api/types.ts';
-import { type DateRange, DateRangePicker, lastDays } from '../../parts/date-range.tsx';
+import { DateRangePicker } from '../../parts/date-range.tsx';
+import { type DateRange, dayIn, lastDays } from '../../parts/days.ts';
 import { Instant } from '../../parts/figures.tsx';
 import { type Column, DataTable } from '../../parts/list-table.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
@@ -22,14 +23,15 @@ export function RoutesPage() {
   const text = useTexts(routesTexts);
   const timezone = useBillingTimezone();
   const [chosen, setChosen] = useState<DateRange | null>(null);
-  const range = chosen ?? lastDays(1, timezone, Date.now());
+  const today = dayIn(timezone, Date.now());
+  const range = chosen ?? lastDays(1, today);
   const figures = useProviderFigures(range);
   const { data, error, refetch } = useRead('GET /admin/v1/routes', {}, { isLive: true });
   const byProvider = Object.entries(Object.groupBy(data?.data ?? [], ({ provider }) => provider));
   return (
     <Page title={text.title} lead={text.lead}>
       <Group gap="sm" role="group" aria-label={text.figures}>
-        <DateRangePicker value={range} onChange={setChosen} timezone={timezone} />
+        <DateRangePicker value={range} onChange={setChosen} today={today} />
       </Group>
       <ErrorNotice error={error} onRetry={() => void refetch()} />
       {data === undefined && error === null && <Loading />}

@@ -2,7 +2,8 @@ import { NativeSelect, SegmentedControl, SimpleGrid, Stack, Text } from '@mantin
 import { useRead } from '../../api/queries.ts';
 import { usePlaceQuery } from '../../layout/location.tsx';
 import { CsvButton } from '../../parts/csv-button.tsx';
-import { DateRangePicker, dayAfter } from '../../parts/date-range.tsx';
+import { DateRangePicker } from '../../parts/date-range.tsx';
+import { dayAfter, dayIn } from '../../parts/days.ts';
 import { Instant } from '../../parts/figures.tsx';
 import { FilterText } from '../../parts/filters.tsx';
 import { ErrorNotice, Loading } from '../../parts/notices.tsx';
@@ -21,7 +22,8 @@ export function OperatorUsagePage() {
   const text = useTexts(operatorUsageTexts);
   const timezone = useBillingTimezone();
   const [query, setQuery] = usePlaceQuery();
-  const place = usagePlaceOf(query, timezone, Date.now());
+  const today = dayIn(timezone, Date.now());
+  const place = usagePlaceOf(query, today);
   const asked = { from: place.range.from, to: dayAfter(place.range.to), ...place.filter };
   const sums = useRead('GET /admin/v1/usage', { query: asked }, { isWanted: timezone !== undefined });
   const grouped = place.by === 'day' ? 'day' : `day,${place.by}`;
@@ -39,7 +41,7 @@ export function OperatorUsagePage() {
       }
     >
       <Stack gap="sm">
-        <DateRangePicker value={place.range} onChange={({ from, to }) => setQuery({ from, to })} timezone={timezone} />
+        <DateRangePicker value={place.range} onChange={({ from, to }) => setQuery({ from, to })} today={today} />
         <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="sm">
           <NativeSelect
             label={text.by}

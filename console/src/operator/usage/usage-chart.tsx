@@ -3,8 +3,9 @@ import { useCallback } from 'react';
 import type { QueryOf } from '../../api/client.ts';
 import { useRead } from '../../api/queries.ts';
 import type { UsageGroup } from '../../api/types.ts';
+import { daysOf } from '../../parts/days.ts';
 import { ErrorNotice, Loading } from '../../parts/notices.tsx';
-import { daysOf, UsageByDay } from '../../parts/usage-charts.tsx';
+import { UsageByDay } from '../../parts/usage-charts.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { operatorUsageTexts } from './texts.ts';
 import type { Grouping, UsagePlace } from './usage-place.ts';
@@ -38,7 +39,7 @@ export function UsageChart({ asked, place: { range, by, measure } }: UsageChartP
     <Stack gap="xs">
       <UsageByDay
         groups={groups}
-        days={daysOf(range.from, range.to)}
+        days={daysOf(range)}
         measure={measure}
         partOf={isWhole ? nameOf : null}
         label={text.chartOf(label)}

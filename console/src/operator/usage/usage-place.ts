@@ -1,5 +1,5 @@
 import type { Place } from '../../layout/location.tsx';
-import { type DateRange, lastDays } from '../../parts/date-range.tsx';
+import { type DateRange, isDay, lastDays } from '../../parts/days.ts';
 import type { UsageMeasure } from '../../parts/usage-charts.tsx';
 
 export const GROUPINGS = ['model', 'provider', 'account', 'day', 'status'] as const;
@@ -18,16 +18,12 @@ export interface UsagePlace {
 const DAYS_AT_FIRST = 30;
 
 /** Reads what is shown from the address; what it does not say, or says wrongly, is as at first. */
-export function usagePlaceOf(query: Place['query'], timezone: string | undefined, nowMs: number): UsagePlace {
-  const first = lastDays(DAYS_AT_FIRST, timezone, nowMs);
+export function usagePlaceOf(query: Place['query'], today: string): UsagePlace {
+  const first = lastDays(DAYS_AT_FIRST, today);
   return {
-    range: { from: dayOr(query.from, first.from), to: dayOr(query.to, first.to) },
+    range: { from: isDay(query.from) ? query.from : first.from, to: isDay(query.to) ? query.to : first.to },
     by: GROUPINGS.find((name) => name === query.by) ?? 'model',
     measure: MEASURES.find((name) => name === query.measure) ?? 'charge',
     filter: Object.fromEntries(FILTERS.filter((name) => query[name] !== undefined).map((name) => [name, query[name]])),
   };
-}
-
-function dayOr(day: string | undefined, otherwise: string): string {
-  return day !== undefined && /^\d{4}-\d\d-\d\d$/.test(day) ? day : otherwise;
 }

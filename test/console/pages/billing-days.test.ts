@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { openBrowser, openConsole } from '../../support/browser.ts';
+import { withoutBrowser } from '../../support/chromium.ts';
+import { call } from '../../support/client.ts';
+import { createTestClock } from '../../support/clock.ts';
+import { startGateway, type TestAccount, type TestGateway } from '../../support/gateway.ts';
+import { createPerson, type TestPerson } from '../../support/people.ts';
+
+/** Days and months are those that the gateway counts, wherever the browser is and whatever its clock says. */
+
+const hello = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }] };
+
+describe('days in the pages of account holders', { skip: withoutBrowser }, () => {
+  // In Shanghai, where days are counted, it is 1 December, half past midnight; in New York 30 November, half past eleven.
+  const clock = createTestClock('2026-11-30T16:30:00Z');
+  const elsewhere = { timezone: 'America/New_York' } as const;
+  let server: TestGateway;
+  let browser: Browser;
+  let account: TestAccount;
+  let owner: TestPerson;
+  before(async () => {
+    server = await startGateway({ clock, usageIntervalMs: 10 });
+    browser = await openBrowser();
+    account = await server.createAccount();
+    owner = await createPerson(server, { memberships: [{ accountId: account.id, role: 'owner' }] });
+    assert.equal((await call(`${server.url}/v1/chat/completions`, account.key, hello)).status, 200);
+    await account.endedCall();
+  });
+  after(async () => {
+    await browser?.close();
+    await server?.stop();
+  });
+
+  it('usage ends today, by the billing time zone', async () => {
+    const console = await openConsole(browser, server, { person: owner, at: '#/usage', ...elsewhere });
+    const { page } = console;
+    await page.getByRole('cell', { name: 'test-chat' }).waitFor();
+    assert.equal(await page.getByLabel('To', { exact: true }).inputValue(), '2026-12-01');
+    assert.equal(await page.getByLabel('From', { exact: true }).inputValue(), '2026-11-02');
+    await page.getByText('Today', { exact: true }).click();
+    await page.getByRole('cell', { name: 'test-chat' }).waitFor();
+    assert.match(page.url(), /from=2026-12-01&to=2026-12-01/);
+    await console.close();
+  });
+
+  it('calls are found by the day on which they began there', async () => {
+    const console = await openConsole(browser, server, { person: owner, ...elsewhere });
+    const { page } = console;
+    await console.go('#/calls?from=2026-12-01&to=2026-12-01');
+    await page.getByRole('cell', { name: 'test-chat' }).waitFor();
+    await page.getByText('days of Asia/Shanghai').waitFor();
+    await console.go('#/calls?from=2026-11-30&to=2026-11-30');
+    await page.getByText('No such calls').waitFor();
+    // No day of any calendar: it filters nothing.
+    await console.go('#/calls?from=2026-13-45');
+    await page.getByRole('cell', { name: 'test-chat' }).waitFor();
+    await console.close();
+  });
+
+  it('the statement is at first that of the month there, and of its first to its last day', async () => {
+    const console = await openConsole(browser, server, {
+      person: owner,
+      at: '#/ledger?tab=statement',
+      ...elsewhere,
+    });
+    const { page } = console;
+    await page.getByRole('heading', { name: 'Statement of 2026-12' }).waitFor();
+    await page.getByText('1 Dec 2026 – 31 Dec 2026').waitFor();
+    await console.close();
+  });
+});
