@@ -3,7 +3,6 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { Call } from '../../console/src/api/types.ts';
 import { chargeLines, factorsOf, times } from '../../console/src/parts/charge-lines.ts';
-import { inputTokensOf, outputTokensOf, sumGroups } from '../../console/src/parts/usage-sums.ts';
 import { addYuan, compareYuan, enteredNano, fromNano, toNano } from '../../console/src/text/yuan.ts';
 import { type ChargedRecord, recomputedCharge } from '../support/recomputed-charge.ts';
 import { propertyRuns } from '../support/scope.ts';
@@ -147,22 +146,4 @@ describe('amounts in the console', () => {
       assert.equal(enteredNano(text), null, text);
     assert.equal(enteredNano(' -12.50 '), -12_500_000_000n);
   });
-});
-
-it('sums of usage add what came in and went out by name, the dearest first, and all of it at the end', () => {
-  const group = (model: string, netChargeYuan: string, counts: Record<string, number>) => ({
-    ...{ model, netChargeYuan, calls: 1, usage: counts },
-  });
-  const groups = [
-    group('a', '0.1', { inputTokens: 1, cachedInputTokens: 2, outputTokens: 3, reasoningTokens: 3, images: 4 }),
-    group('b', '0.2', { audioInputTokens: 5 }),
-    group('a', '0.2', { cacheWrite1hTokens: 7, audioOutputTokens: 1 }),
-  ];
-  const sums = sumGroups(groups, ({ model }) => model ?? '', 'all');
-  assert.deepEqual(sums, [
-    { name: 'a', calls: 2, inputTokens: 10, outputTokens: 4, netChargeYuan: '0.3' },
-    { name: 'b', calls: 1, inputTokens: 5, outputTokens: 0, netChargeYuan: '0.2' },
-    { name: 'all', calls: 3, inputTokens: 15, outputTokens: 4, netChargeYuan: '0.5' },
-  ]);
-  assert.deepEqual([inputTokensOf({}), outputTokensOf({})], [0, 0]);
 });

@@ -146,10 +146,11 @@ for (const engine of gatewayEngines) {
         october.map(({ day }) => day),
         ['2026-10-31'],
       );
+      const keys = await get(`/accounts/${alice.id}/keys`);
       const ofKey = await usage(`groupBy=key&keyId=${alice.keyId}&to=2026-11-01`);
       assert.deepEqual(
-        ofKey.map(({ accountId, keyId, calls }) => [accountId, keyId, calls]),
-        [[alice.id, alice.keyId, 2]],
+        ofKey.map(({ accountId, keyId, keyName, keyPrefix, calls }) => [accountId, keyId, keyName, keyPrefix, calls]),
+        [[alice.id, alice.keyId, 'test', keys.data[0].prefix, 2]],
       );
       assert.deepEqual(await usage('groupBy=model&keyId=key_nobody'), []);
       const [all] = await usage('');

@@ -5,32 +5,21 @@ import { useMemo } from 'react';
 import { useFormat } from '../text/format.ts';
 import { defineTexts, useTexts } from '../text/language.tsx';
 import type { UsageGroup } from './usage-group.ts';
-
-/** What a chart shows of each group. */
-export type UsageMeasure = 'charge' | 'calls' | 'tokens';
+import { barsOf, type PartOf, sharesOf, type UsageMeasure } from './usage-parts.ts';
 
 const texts = defineTexts({ others: 'Others', total: 'Total' }, { others: '其他', total: '合计' });
-const COLORS = ['cyan.7', 'orange.6', 'teal.6', 'grape.6', 'blue.6', 'lime.7', 'pink.6', 'yellow.7'] as const;
+/** As many as `PARTS_MAX`. */
+const COLORS: readonly string[] = [
+  'cyan.7',
+  'orange.6',
+  'teal.6',
+  'grape.6',
+  'blue.6',
+  'lime.7',
+  'pink.6',
+  'yellow.7',
+];
 const OTHERS_COLOR = 'gray.5';
-
-/** The figure of a group. Money becomes a number here, to be drawn; nothing is counted with it. */
-export function measureOf(group: UsageGroup, measure: UsageMeasure): number {
-  switch (measure) {
-    case 'charge':
-      return Number(group.netChargeYuan);
-    case 'calls':
-      return group.calls;
-    case 'tokens':
-      return tokensOf(group);
-  }
-}
-
-/** All tokens in and out; reasoning tokens are among the output. */
-export function tokensOf({ usage }: Pick<UsageGroup, 'usage'>): number {
-  return Object.entries(usage)
-    .filter(([unit]) => unit.endsWith('Tokens') && unit !== 'reasoningTokens')
-    .reduce((sum, [, count]) => sum + count, 0);
-}
 
 interface UsageByDayProps {
   /** Grouped by day, and by what the bars are made of. */
@@ -38,8 +27,8 @@ interface UsageByDayProps {
   /** The days of the range, so that those without a call are seen too. */
   readonly days: readonly string[];
   readonly measure: UsageMeasure;
-  /** The name of the part of a bar; `null`: bars have one part. */
-  readonly partOf: ((group: UsageGroup) => string) | null;
+  /** What a bar is made of; `null`: bars have one part. */
+  readonly partOf: PartOf | null;
   /** What the chart shows, for screen readers; a table beside it has the figures. */
   readonly label: string;
   readonly heightPx?: number;
@@ -50,23 +39,14 @@ export function UsageByDay({ groups, days, measure, partOf, label, heightPx = 26
   const text = useTexts(texts);
   const format = useFormat();
   const { data, series } = useMemo(() => {
-    const nameOf = partOf ?? (() => text.total);
-    const names = greatest(groups, nameOf, measure);
-    const rows = new Map<string, Record<string, number | string>>(days.map((day) => [day, { day }]));
-    for (const group of groups) {
-      const row = rows.get(group.day ?? '');
-      if (row === undefined) continue;
-      const name = names.includes(nameOf(group)) ? nameOf(group) : text.others;
-      row[name] = Number(row[name] ?? 0) + measureOf(group, measure);
-    }
-    const hasOthers = [...rows.values()].some((row) => text.others in row);
-    return {
-      data: [...rows.values()],
-      series: [
-        ...names.map((name, index) => ({ name, color: COLORS[index]! })),
-        ...(hasOthers && !names.includes(text.others) ? [{ name: text.others, color: OTHERS_COLOR }] : []),
-      ],
-    };
+    const whole = { id: '', name: text.total };
+    const { bars, parts } = barsOf(groups, days, measure, partOf ?? (() => whole));
+    const series = parts.map((part, place) => ({
+      name: `part${place}`,
+      label: part?.name ?? text.others,
+      color: COLORS[place] ?? OTHERS_COLOR,
+    }));
+    return { data: [...bars], series };
   }, [groups, days, measure, partOf, text]);
   return (
     <Box role="img" aria-label={label}>
@@ -91,7 +71,7 @@ export function UsageByDay({ groups, days, measure, partOf, label, heightPx = 26
 interface UsageSharesProps {
   readonly groups: readonly UsageGroup[];
   readonly measure: UsageMeasure;
-  readonly partOf: (group: UsageGroup) => string;
+  readonly partOf: PartOf;
   readonly label: string;
 }
 
@@ -99,18 +79,13 @@ interface UsageSharesProps {
 export function UsageShares({ groups, measure, partOf, label }: UsageSharesProps) {
   const text = useTexts(texts);
   const format = useFormat();
-  const data = useMemo(() => {
-    const names = greatest(groups, partOf, measure);
-    const sums = new Map<string, number>();
-    for (const group of groups) {
-      const name = names.includes(partOf(group)) ? partOf(group) : text.others;
-      sums.set(name, (sums.get(name) ?? 0) + measureOf(group, measure));
-    }
-    return [...names, text.others].flatMap((name, index) => {
-      const value = sums.get(name) ?? 0;
-      return value === 0 ? [] : [{ name, value, color: index < names.length ? COLORS[index]! : OTHERS_COLOR }];
-    });
-  }, [groups, measure, partOf, text]);
+  const data = useMemo(
+    () =>
+      sharesOf(groups, measure, partOf).flatMap(({ part, value }, place) =>
+        value === 0 ? [] : [{ name: part?.name ?? text.others, value, color: COLORS[place] ?? OTHERS_COLOR }],
+      ),
+    [groups, measure, partOf, text],
+  );
   const total = data.reduce((sum, { value }) => sum + value, 0);
   return (
     <Group gap="xl" align="center">
@@ -119,7 +94,7 @@ export function UsageShares({ groups, measure, partOf, label }: UsageSharesProps
       </Box>
       <Stack gap={4} flex={1} miw={200}>
         {data.map(({ name, value, color }) => (
-          <Group key={name} justify="space-between" wrap="nowrap" gap="sm">
+          <Group key={color} justify="space-between" wrap="nowrap" gap="sm">
             <Group gap={8} wrap="nowrap" miw={0}>
               <Box w={10} h={10} bg={color} style={{ borderRadius: 2, flexShrink: 0 }} />
               <Text size="sm" truncate>
@@ -134,20 +109,6 @@ export function UsageShares({ groups, measure, partOf, label }: UsageSharesProps
       </Stack>
     </Group>
   );
-}
-
-/** The names with the greatest sums, as many as there are colours. */
-function greatest(
-  groups: readonly UsageGroup[],
-  nameOf: (group: UsageGroup) => string,
-  measure: UsageMeasure,
-): string[] {
-  const sums = new Map<string, number>();
-  for (const group of groups) sums.set(nameOf(group), (sums.get(nameOf(group)) ?? 0) + measureOf(group, measure));
-  return [...sums]
-    .sort(([, a], [, b]) => b - a)
-    .slice(0, COLORS.length)
-    .map(([name]) => name);
 }
 
 /** Ticks are round numbers; those of amounts below a yuan have all of their decimals. */

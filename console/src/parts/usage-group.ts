@@ -8,6 +8,7 @@ export interface UsageGroup {
   readonly accountName?: string | null | undefined;
   readonly keyId?: string | null | undefined;
   readonly keyName?: string | null | undefined;
+  readonly keyPrefix?: string | null | undefined;
   readonly status?: string | null | undefined;
   readonly context?: string | null | undefined;
   readonly calls: number;

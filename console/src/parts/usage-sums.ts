@@ -1,8 +1,10 @@
 import { addYuan, compareYuan } from '../text/yuan.ts';
 import type { UsageGroup } from './usage-group.ts';
+import type { PartOf } from './usage-parts.ts';
 
-/** The sum of groups of the same name. */
+/** The sum of groups of the same part; of all of them where `id` is `null`. */
 export interface UsageSum {
+  readonly id: string | null;
   readonly name: string;
   readonly calls: number;
   readonly inputTokens: number;
@@ -10,30 +12,30 @@ export interface UsageSum {
   readonly netChargeYuan: string;
 }
 
-/** Sums up groups by name, the dearest first, and all of them at the end, as `totalName`. Amounts are added exactly. */
+/** Sums up groups by what they are of, the dearest first, and all of them at the end, as `totalName`. Amounts are added exactly. */
 export function sumGroups<Group extends UsageGroup>(
   groups: readonly Group[],
-  nameOf: (group: Group) => string,
+  partOf: PartOf<Group>,
   totalName: string,
 ): UsageSum[] {
   const sums = new Map<string, UsageSum>();
-  let total: UsageSum = emptySum(totalName);
+  let total: UsageSum = emptySum(null, totalName);
   for (const group of groups) {
-    const name = nameOf(group);
-    sums.set(name, added(sums.get(name) ?? emptySum(name), group));
+    const { id, name } = partOf(group);
+    sums.set(id, added(sums.get(id) ?? emptySum(id, name), group));
     total = added(total, group);
   }
   const sorted = [...sums.values()].sort((a, b) => compareYuan(b.netChargeYuan, a.netChargeYuan) || b.calls - a.calls);
   return sorted.length > 1 ? [...sorted, total] : sorted;
 }
 
-function emptySum(name: string): UsageSum {
-  return { name, calls: 0, inputTokens: 0, outputTokens: 0, netChargeYuan: '0' };
+function emptySum(id: string | null, name: string): UsageSum {
+  return { id, name, calls: 0, inputTokens: 0, outputTokens: 0, netChargeYuan: '0' };
 }
 
 function added(sum: UsageSum, { calls, usage, netChargeYuan }: UsageGroup): UsageSum {
   return {
-    name: sum.name,
+    ...sum,
     calls: sum.calls + calls,
     inputTokens: sum.inputTokens + inputTokensOf(usage),
     outputTokens: sum.outputTokens + outputTokensOf(usage),

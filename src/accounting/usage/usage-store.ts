@@ -62,9 +62,10 @@ export interface UsageQuery {
 export interface UsageRow {
   /** The values of `groupBy`, in its order. */
   readonly group: readonly string[];
-  /** The names of its account and key where it has one. */
+  /** The names of its account and key where it has one, and by what else lists show that key. */
   readonly accountName: string | null;
   readonly keyName: string | null;
+  readonly keyPrefix: string | null;
   readonly calls: number;
   readonly chargeNano: bigint;
   readonly refundNano: bigint;
@@ -168,9 +169,8 @@ function namesOf(groupBy: readonly Dimension[]): string[] {
   if (account < 0) return [];
   const names = [`(select a.name from accounts a where a.id = g.group_${account}) as account_name`];
   if (key >= 0) {
-    names.push(
-      `(select k.name from api_keys k where k.account_id = g.group_${account} and k.id = g.group_${key}) as key_name`,
-    );
+    const ofKey = `from api_keys k where k.account_id = g.group_${account} and k.id = g.group_${key}`;
+    names.push(`(select k.name ${ofKey}) as key_name`, `(select k.prefix ${ofKey}) as key_prefix`);
   }
   return names;
 }
@@ -213,6 +213,7 @@ from usage_backfill b`,
 type SumRow = { readonly [name: string]: bigint } & { readonly [key: `group_${number}`]: string } & {
   readonly account_name?: string | null;
   readonly key_name?: string | null;
+  readonly key_prefix?: string | null;
 };
 
 export function createUsageStore(database: Lane): UsageStore {
@@ -255,6 +256,7 @@ function toUsageRow(row: SumRow, groupBy: readonly Dimension[]): UsageRow {
     group: groupBy.map((_, i) => row[`group_${i}`]!),
     accountName: row.account_name ?? null,
     keyName: row.key_name ?? null,
+    keyPrefix: row.key_prefix ?? null,
     calls: Number(row.calls),
     chargeNano: row.charge_nano!,
     refundNano: row[REFUND_COLUMN]!,

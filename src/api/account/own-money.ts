@@ -27,6 +27,7 @@ const ownUsageRow = usageRowAnswer
     accountName: true,
     keyId: true,
     keyName: true,
+    keyPrefix: true,
     month: true,
     day: true,
     model: true,

@@ -23,7 +23,7 @@ const MEMBERS = {
   context: 'context',
 } as const satisfies Readonly<Record<Dimension, string>>;
 
-const dimensionMembers = [...Object.values(MEMBERS), 'accountName', 'keyName'] as const;
+const dimensionMembers = [...Object.values(MEMBERS), 'accountName', 'keyName', 'keyPrefix'] as const;
 
 export const usageRowAnswer = z
   .strictObject({
@@ -59,7 +59,7 @@ export function usageRowToWire(row: UsageRow, groupBy: readonly Dimension[]): z.
   for (const [i, name] of groupBy.entries()) {
     group[MEMBERS[name]] = row.group[i]!;
     if (name === 'account') group.accountName = row.accountName;
-    if (name === 'key') group.keyName = row.keyName;
+    if (name === 'key') Object.assign(group, { keyName: row.keyName, keyPrefix: row.keyPrefix });
   }
   return {
     ...group,

@@ -4,6 +4,7 @@ import { daysOf, lastDays, usageRange } from '../../parts/days.ts';
 import { ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { UsageByDay } from '../../parts/usage-charts.tsx';
 import type { UsageGroup } from '../../parts/usage-group.ts';
+import type { UsagePart } from '../../parts/usage-parts.ts';
 import { useTexts } from '../../text/language.tsx';
 import { overviewTexts } from './texts.ts';
 
@@ -28,4 +29,4 @@ export function ChargeByDay({ today }: { readonly today: string }) {
   );
 }
 
-const modelOf = ({ model }: UsageGroup): string => model ?? '–';
+const modelOf = ({ model }: UsageGroup): UsagePart => ({ id: model ?? '', name: model ?? '–' });

@@ -12,8 +12,9 @@ import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
 import { type CallStatus, useStatusTexts } from '../../parts/status-badge.tsx';
 import { commonTexts } from '../../parts/texts.ts';
-import { UsageByDay, type UsageMeasure, UsageShares } from '../../parts/usage-charts.tsx';
+import { UsageByDay, UsageShares } from '../../parts/usage-charts.tsx';
 import type { UsageGroup } from '../../parts/usage-group.ts';
+import { keyPart, type PartOf, type UsageMeasure } from '../../parts/usage-parts.ts';
 import { sumGroups } from '../../parts/usage-sums.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
@@ -48,7 +49,7 @@ function Usage({ today }: { readonly today: string }) {
   const measure = MEASURES.find((each) => each === query.show) ?? 'charge';
   const usage = useWholeList('GET /account/v1/usage', { query: { ...usageRange(range), groupBy: `day,${dimension}` } });
   const groups = useMemo(() => usage.data?.items ?? [], [usage.data]);
-  const nameOf = useGroupName(dimension);
+  const partOf = usePartOf(dimension);
   const last = usage.data?.last;
 
   return (
@@ -92,15 +93,15 @@ function Usage({ today }: { readonly today: string }) {
               groups={groups}
               days={daysOf(range)}
               measure={measure}
-              partOf={nameOf}
+              partOf={partOf}
               label={text.perDayLabel}
             />
           </Section>
           <Section title={text.shares}>
-            <UsageShares groups={groups} measure={measure} partOf={nameOf} label={text.sharesLabel} />
+            <UsageShares groups={groups} measure={measure} partOf={partOf} label={text.sharesLabel} />
           </Section>
           <Section title={text.figures}>
-            <Figures groups={groups} nameOf={nameOf} />
+            <Figures groups={groups} partOf={partOf} />
           </Section>
           {usage.data?.isCut && <Alert color="yellow">{text.cut}</Alert>}
           {last?.completeUntil != null && (
@@ -114,15 +115,15 @@ function Usage({ today }: { readonly today: string }) {
   );
 }
 
-function Figures({ groups, nameOf }: { groups: readonly UsageGroup[]; nameOf: (group: UsageGroup) => string }) {
+function Figures({ groups, partOf }: { readonly groups: readonly UsageGroup[]; readonly partOf: PartOf }) {
   const text = useTexts(usageTexts);
   const format = useFormat();
-  const sums = useMemo(() => sumGroups(groups, nameOf, text.total), [groups, nameOf, text.total]);
+  const sums = useMemo(() => sumGroups(groups, partOf, text.total), [groups, partOf, text.total]);
   return (
     <DataTable
       label={text.figures}
       items={sums}
-      idOf={({ name }) => name}
+      idOf={({ id }) => (id === null ? 'total' : `part ${id}`)}
       columns={[
         { header: text.group, cell: ({ name }) => name },
         { header: text.calls, cell: ({ calls }) => format.count(calls), isFigure: true },
@@ -138,8 +139,8 @@ function Figures({ groups, nameOf }: { groups: readonly UsageGroup[]; nameOf: (g
   );
 }
 
-/** The name of a group, in words where it is one of a few. */
-function useGroupName(dimension: Dimension): (group: UsageGroup) => string {
+/** What a group is of, in words where it is one of a few. */
+function usePartOf(dimension: Dimension): PartOf {
   const text = useTexts(usageTexts);
   const common = useTexts(commonTexts);
   const statuses = useStatusTexts();
@@ -147,13 +148,13 @@ function useGroupName(dimension: Dimension): (group: UsageGroup) => string {
     (group) => {
       switch (dimension) {
         case 'model':
-          return group.model ?? '–';
+          return { id: group.model ?? '', name: group.model ?? '–' };
         case 'key':
-          return group.keyName ?? group.keyId ?? text.unknownKey;
+          return keyPart(group, text.unknownKey);
         case 'status':
-          return statuses[group.status as CallStatus] ?? group.status ?? '–';
+          return { id: group.status ?? '', name: statuses[group.status as CallStatus] ?? group.status ?? '–' };
         case 'context':
-          return group.context === 'coding' ? common.coding : common.balance;
+          return { id: group.context ?? '', name: group.context === 'coding' ? common.coding : common.balance };
       }
     },
     [dimension, text, common, statuses],

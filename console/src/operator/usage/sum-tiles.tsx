@@ -1,7 +1,7 @@
 import { SimpleGrid } from '@mantine/core';
 import type { UsageGroup } from '../../api/types.ts';
 import { Tile, Yuan } from '../../parts/figures.tsx';
-import { tokensOf } from '../../parts/usage-charts.tsx';
+import { tokensOf } from '../../parts/usage-parts.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { operatorUsageTexts } from './texts.ts';

@@ -22,6 +22,10 @@ const GROUPS_MAX = 500;
 export function UsageChart({ asked, place: { range, by, measure } }: UsageChartProps) {
   const text = useTexts(operatorUsageTexts);
   const nameOf = useGroupName(by);
+  const partOf = useCallback(
+    (group: NamedGroup) => ({ id: (by === 'account' ? group.accountId : group[by]) ?? '', name: nameOf(group) }),
+    [by, nameOf],
+  );
   const isDivided = by !== 'day';
   const byDay = useRead('GET /admin/v1/usage', { query: { ...asked, groupBy: 'day', limit: GROUPS_MAX } });
   const divided = useRead(
@@ -41,7 +45,7 @@ export function UsageChart({ asked, place: { range, by, measure } }: UsageChartP
         groups={groups}
         days={daysOf(range)}
         measure={measure}
-        partOf={isWhole ? nameOf : null}
+        partOf={isWhole ? partOf : null}
         label={text.chartOf(label)}
       />
       {isDivided && !isWhole && <Text size="sm">{text.undivided}</Text>}
@@ -49,12 +53,13 @@ export function UsageChart({ asked, place: { range, by, measure } }: UsageChartP
   );
 }
 
+type NamedGroup = Partial<Pick<UsageGroup, 'day' | 'model' | 'provider' | 'status' | 'accountId' | 'accountName'>>;
+
 /** The name of a group in charts. */
 export function useGroupName(by: Grouping) {
   const { none } = useTexts(operatorUsageTexts);
   return useCallback(
-    (group: Partial<Pick<UsageGroup, 'day' | 'model' | 'provider' | 'status' | 'accountId' | 'accountName'>>): string =>
-      (by === 'account' ? (group.accountName ?? group.accountId) : group[by]) ?? none,
+    (group: NamedGroup): string => (by === 'account' ? (group.accountName ?? group.accountId) : group[by]) ?? none,
     [by, none],
   );
 }

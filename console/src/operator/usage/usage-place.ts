@@ -1,6 +1,6 @@
 import type { Place } from '../../layout/location.tsx';
 import { type DateRange, isDay, lastDays } from '../../parts/days.ts';
-import type { UsageMeasure } from '../../parts/usage-charts.tsx';
+import type { UsageMeasure } from '../../parts/usage-parts.ts';
 
 export const GROUPINGS = ['model', 'provider', 'account', 'day', 'status'] as const;
 export type Grouping = (typeof GROUPINGS)[number];

@@ -6,7 +6,7 @@ import { ListTable } from '../../parts/list-table.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
 import { type CallStatus, useStatusTexts } from '../../parts/status-badge.tsx';
-import { tokensOf } from '../../parts/usage-charts.tsx';
+import { tokensOf } from '../../parts/usage-parts.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { compareYuan } from '../../text/yuan.ts';
