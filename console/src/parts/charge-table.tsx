@@ -3,11 +3,10 @@ import type { Call, OwnCall } from '../api/types.ts';
 import { useFormat } from '../text/format.ts';
 import { useTexts } from '../text/language.tsx';
 import { storyTexts } from './call-story-texts.ts';
+import { LIST_PRICE_BASIS_POINTS, percentOf } from './basis-points.ts';
 import { chargeLines, factorsOf } from './charge-lines.ts';
 import { Yuan } from './figures.tsx';
 import { unitTexts } from './unit-texts.ts';
-
-const LIST_PRICE_BASIS_POINTS = 10_000;
 
 /** How the charge of a call comes about: counts times prices, line by line, and what is done to their sum. */
 export function ChargeTable({ call }: { readonly call: OwnCall | Call }) {
@@ -64,7 +63,7 @@ export function ChargeTable({ call }: { readonly call: OwnCall | Call }) {
           ))}
           {share !== LIST_PRICE_BASIS_POINTS && (
             <Table.Tr>
-              <Table.Td colSpan={4}>{text.priceFactor(format.percent(share / LIST_PRICE_BASIS_POINTS))}</Table.Td>
+              <Table.Td colSpan={4}>{text.priceFactor(`${percentOf(share)}%`)}</Table.Td>
             </Table.Tr>
           )}
           <Total label={text.charge} amount={call.chargeYuan} isStrong />

@@ -1,7 +1,8 @@
 import { Badge, Card, Group, SimpleGrid, Stack, Table, Text, TextInput, Title } from '@mantine/core';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useRead } from '../../api/queries.ts';
 import type { OwnModel } from '../../api/types.ts';
+import { atPriceFactor, LIST_PRICE_BASIS_POINTS, percentOf } from '../../parts/basis-points.ts';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { useFormat } from '../../text/format.ts';
@@ -10,15 +11,12 @@ import { PeakHours } from './peak-hours.tsx';
 import { isTerm, priceLines } from './price-lines.ts';
 import { modelsTexts } from './texts.ts';
 
-const LIST_PRICE_BASIS_POINTS = 10_000;
-
 /** The models that may be called, with what they cost and when. */
 export function ModelsPage() {
   const text = useTexts(modelsTexts);
-  const format = useFormat();
   const [search, setSearch] = useState('');
   const models = useRead('GET /account/v1/models', {});
-  const share = models.data?.priceFactorBasisPoints ?? LIST_PRICE_BASIS_POINTS;
+  const priceFactor = models.data?.priceFactorBasisPoints ?? LIST_PRICE_BASIS_POINTS;
   const found = (models.data?.data ?? []).filter((model) => fits(model, search.trim().toLowerCase()));
   return (
     <Page title={text.title} lead={text.lead}>
@@ -30,16 +28,14 @@ export function ModelsPage() {
           onChange={({ currentTarget }) => setSearch(currentTarget.value)}
           w={280}
         />
-        {share !== LIST_PRICE_BASIS_POINTS && (
-          <Text>{text.factor(format.percent(share / LIST_PRICE_BASIS_POINTS))}</Text>
-        )}
+        {priceFactor !== LIST_PRICE_BASIS_POINTS && <Text>{text.factor(`${percentOf(priceFactor)}%`)}</Text>}
       </Group>
       <ErrorNotice error={models.error} onRetry={() => void models.refetch()} />
       {models.isPending && <Loading />}
       {models.data !== undefined && found.length === 0 && <EmptyState title={text.nothing} />}
       <SimpleGrid cols={{ base: 1, lg: 2 }}>
         {found.map((model) => (
-          <ModelCard key={model.id} model={model} />
+          <ModelCard key={model.id} model={model} priceFactor={priceFactor} />
         ))}
       </SimpleGrid>
     </Page>
@@ -50,7 +46,13 @@ function fits({ id, displayName, aliases, operations }: OwnModel, wanted: string
   return [id, displayName, ...aliases, ...operations].some((each) => each.toLowerCase().includes(wanted));
 }
 
-function ModelCard({ model }: { readonly model: OwnModel }) {
+interface ModelCardProps {
+  readonly model: OwnModel;
+  /** What the account pays of the list prices, in basis points. */
+  readonly priceFactor: number;
+}
+
+function ModelCard({ model, priceFactor }: ModelCardProps) {
   const text = useTexts(modelsTexts);
   const format = useFormat();
   const { id, displayName, aliases, operations, contextTokens, outputTokens, timeOfDay, price, isInPlan } = model;
@@ -87,6 +89,7 @@ function ModelCard({ model }: { readonly model: OwnModel }) {
         </Group>
         {timeOfDay !== null && <PeakHours timeOfDay={timeOfDay} />}
         <PriceTable
+          priceFactor={priceFactor}
           lists={
             timeOfDay === null
               ? [{ name: text.base, price }]
@@ -112,10 +115,14 @@ function Named({ name, children }: { readonly name: string; readonly children: s
   );
 }
 
+interface PriceTableProps {
+  readonly lists: readonly { readonly name: string; readonly price: OwnModel['price'] }[];
+  readonly priceFactor: number;
+}
+
 /** Price lists side by side, a line for each thing that any of them prices. */
-function PriceTable({ lists }: { readonly lists: readonly { name: string; price: OwnModel['price'] }[] }) {
+function PriceTable({ lists, priceFactor }: PriceTableProps) {
   const text = useTexts(modelsTexts);
-  const format = useFormat();
   const columns = lists.map(({ name, price }) => ({
     name,
     values: new Map(priceLines(price).map(({ path, value }) => [path.join('\n'), value])),
@@ -139,7 +146,7 @@ function PriceTable({ lists }: { readonly lists: readonly { name: string; price:
             <Table.Td>{nameOf(path.split('\n'), text)}</Table.Td>
             {columns.map(({ name, values }) => (
               <Table.Td key={name} ta="right" className="figure">
-                {writeValue(values.get(path), isTerm(path.split('\n')[0]))}
+                {shownValue(values.get(path), isTerm(path.split('\n')[0]))}
               </Table.Td>
             ))}
           </Table.Tr>
@@ -148,10 +155,27 @@ function PriceTable({ lists }: { readonly lists: readonly { name: string; price:
     </Table>
   );
 
-  function writeValue(value: string | undefined, isFactor: boolean): string {
+  function shownValue(value: string | undefined, isFactor: boolean): ReactNode {
     if (value === undefined) return '–';
-    return isFactor ? text.times(value) : format.yuan(value);
+    return isFactor ? text.times(value) : <Price list={value} priceFactor={priceFactor} />;
   }
+}
+
+/** What the account pays, and the list price where that is another one. */
+function Price({ list, priceFactor }: { readonly list: string; readonly priceFactor: number }) {
+  const text = useTexts(modelsTexts);
+  const format = useFormat();
+  const own = atPriceFactor(list, priceFactor);
+  return (
+    <>
+      {format.yuan(own)}
+      {own !== list && (
+        <Text size="xs" c="dimmed">
+          {text.listPrice(format.yuan(list))}
+        </Text>
+      )}
+    </>
+  );
 }
 
 /** The words for a price by its path: `above`, `128k`, `inputYuanPerMillion`. */

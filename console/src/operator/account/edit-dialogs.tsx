@@ -6,7 +6,7 @@ import { RateLimitFields, rateLimitDraftOf, rateLimitsOf } from '../../parts/rat
 import { commonTexts } from '../../parts/texts.ts';
 import { useDraft } from '../../parts/use-draft.ts';
 import { useTexts } from '../../text/language.tsx';
-import { basisPointsOf, percentOf } from '../parts/basis-points.ts';
+import { basisPointsOf, percentOf } from '../../parts/basis-points.ts';
 import { useModelNames } from '../parts/model-names.ts';
 import type { EditDialogProps } from './summary-tab.tsx';
 import { accountTexts } from './texts.ts';

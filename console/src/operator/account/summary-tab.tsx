@@ -3,6 +3,7 @@ import { useDisclosure } from '@mantine/hooks';
 import type { FunctionComponent } from 'react';
 import { useRead } from '../../api/queries.ts';
 import type { Account } from '../../api/types.ts';
+import { percentOf } from '../../parts/basis-points.ts';
 import { CopyText } from '../../parts/copy.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { Instant, Tile, Yuan } from '../../parts/figures.tsx';
@@ -36,7 +37,7 @@ export function SummaryTab({ account }: SummaryProps) {
           <Yuan amount={spentTodayYuan} isShort />
         </Tile>
         <Tile label={text.priceFactor} detail={priceFactorBasisPoints === 10_000 ? text.listPrice : text.ofListPrice}>
-          {format.percent(priceFactorBasisPoints / 10_000)}
+          {percentOf(priceFactorBasisPoints)}%
         </Tile>
       </SimpleGrid>
       <SimpleGrid cols={{ base: 1, md: 2 }}>
@@ -91,7 +92,7 @@ function PricesSection({ account }: SummaryProps) {
         facts={[
           [text.cap, cap === null ? text.configured : format.yuan(cap)],
           [text.ownCap, ownCap === null ? common.none : `${format.yuan(ownCap)} (${text.ownCapHint})`],
-          [text.priceFactor, format.percent(priceFactorBasisPoints / 10_000)],
+          [text.priceFactor, `${percentOf(priceFactorBasisPoints)}%`],
           [
             text.lowBalance,
             low === undefined ? '…' : low.thresholdYuan === null ? `${lowText} (${text.configured})` : lowText,

@@ -1,3 +1,13 @@
+import { times } from './charge-lines.ts';
+
+/** What an account pays of the list price where nothing else is agreed. */
+export const LIST_PRICE_BASIS_POINTS = 10_000;
+
+/** A list price times a price factor. Prices are not rounded: only the charge of a call is, once. */
+export function atPriceFactor(priceYuan: string, priceFactorBasisPoints: number): string {
+  return times(priceYuan, priceFactorBasisPoints, 4);
+}
+
 /** Basis points as people enter them: in percent, exact. */
 export function percentOf(basisPoints: number): string {
   const rest = basisPoints % 100;
