@@ -124,7 +124,15 @@ for (const engine of gatewayEngines) {
 
       const record = (await g.admin('GET', `/calls/${id}`)).body;
       assert.deepEqual([record.chargeYuan, record.refundedYuan], [formatYuan(CALL_NANO), formatYuan(CALL_NANO)]);
-      assert.equal((await account.lastCall()).refundedYuan, formatYuan(CALL_NANO));
+      assert.deepEqual(
+        // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
+        record.refunds.map(({ entryId, amountYuan, memo }: any) => [entryId, amountYuan, memo]),
+        [
+          [first.body.entryId, '0.00002', 'late'],
+          [record.refunds[1].entryId, formatYuan(CALL_NANO - 20_000n), null],
+        ],
+      );
+      assert.deepEqual((await account.lastCall()).refunds, record.refunds);
       const { data } = (await g.admin('GET', `/accounts/${account.id}/ledger`)).body;
       assert.deepEqual(
         // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there

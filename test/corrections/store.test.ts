@@ -317,8 +317,15 @@ join ledger_entries e using (account_id) where b.account_id = $1 and e.kind = 'c
       // What was spent today stays: a refund makes no room under a daily cap.
       assert.deepEqual(await readBalance(database, accountId), { balanceNano: 100n, reservedNano: 0n, spentNano: 30n });
       const call = { accountId, id: callId };
-      assert.deepEqual(await stores.refunds.refundedOf([call]), new Map([[callId, 30n]]));
-      assert.deepEqual(await stores.refunds.refundedOf([]), new Map());
+      const refunds = (await stores.refunds.refundsOf([call, { accountId, id: 'call_other' }])).get(callId)!;
+      assert.deepEqual(
+        refunds.map(({ entryNo, amountNano, memo }) => [entryNo, amountNano, memo]),
+        [
+          [3n, 10n, 'half of it'],
+          [4n, 20n, null],
+        ],
+      );
+      assert.deepEqual(await stores.refunds.refundsOf([]), new Map());
     });
 
     it('refund no free call', async () => {
@@ -338,7 +345,8 @@ join ledger_entries e using (account_id) where b.account_id = $1 and e.kind = 'c
         const copy = storesOn(other.database);
         const record = (await copy.calls.find(callId))!;
         assert.equal(record.status, 'resolved');
-        assert.equal((await copy.refunds.refundedOf([record])).get(callId), 10n);
+        const [refunded] = (await copy.refunds.refundsOf([record])).get(callId)!;
+        assert.equal(refunded!.amountNano, 10n);
       } finally {
         await other.remove();
       }

@@ -949,6 +949,7 @@ for (const engine of wireEngines) {
         },
         chargeYuan: formatYuan(callCost),
         refundedYuan: '0',
+        refunds: [],
         costYuan: null,
         priceFactorBasisPoints: 10_000,
         heldYuan: null,

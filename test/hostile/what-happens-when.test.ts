@@ -564,6 +564,7 @@ describe('what happens when a node is killed: connection reset, reservation rele
       priceFactorBasisPoints: null,
       chargeYuan: null,
       refundedYuan: null,
+      refunds: [],
       costYuan: null,
       resolution: null,
       firstByteMs: null,

@@ -264,6 +264,9 @@ for (const engine of gatewayEngines) {
       await g.admin('POST', `/accounts/${account.id}/adjustments`, { amountYuan: '1', memo });
       await g.admin('PATCH', `/accounts/${account.id}`, { status: 'active', statusReason: memo });
       const { id } = (await read(owner, '/calls')).data[0];
+      assert.equal((await g.admin('POST', `/calls/${id}/refunds`, { amountYuan: '0.00001', memo })).status, 201);
+      const { refunds, refundedYuan } = await read(owner, `/calls/${id}`);
+      assert.deepEqual([refunds.length, refunds[0].amountYuan, refundedYuan], [1, '0.00001', '0.00001']);
       const shown = [];
       for (const path of [
         '/account',

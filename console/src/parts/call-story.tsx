@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import type { Call, OwnCall } from '../api/types.ts';
 import { useFormat } from '../text/format.ts';
 import { useTexts } from '../text/language.tsx';
+import { type Correction, correctionsOf } from './corrections.ts';
 import { storyTexts } from './call-story-texts.ts';
 import { ChargeTable } from './charge-table.tsx';
 import { CopyText } from './copy.tsx';
@@ -78,24 +79,17 @@ export function CallStory({ call, keyShown, accountShown }: CallStoryProps) {
       <Section title={text.price}>
         <ChargeTable call={call} />
       </Section>
-      {call.resolution !== null && (
-        <Section title={text.resolution}>
-          <Text>
-            {text.resolutions[call.resolution.action]}, <Instant at={call.resolution.at} />
-          </Text>
-          {'memo' in call.resolution && call.resolution.memo !== null && <Text c="dimmed">{call.resolution.memo}</Text>}
-        </Section>
-      )}
     </Stack>
   );
 }
 
-/** What happened, in order. */
+/** What happened, in order, from the admission to what an operator did about it. */
 function Course({ call }: { readonly call: OwnCall | Call }) {
   const text = useTexts(storyTexts);
   const format = useFormat();
+  const corrections = correctionsOf(call);
   return (
-    <Timeline bulletSize={14} lineWidth={2} active={3}>
+    <Timeline bulletSize={14} lineWidth={2} active={3 + corrections.length}>
       <Timeline.Item title={text.admitted}>
         <Text size="sm" c="dimmed" component="div">
           <Instant at={call.startedAt} />
@@ -114,8 +108,31 @@ function Course({ call }: { readonly call: OwnCall | Call }) {
           <Instant at={call.endedAt} />
         </Text>
       </Timeline.Item>
+      {corrections.map((correction, place) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: corrections stay, in their order
+        <Timeline.Item key={place} title={<CorrectionTitle correction={correction} />}>
+          <Text size="sm" c="dimmed" component="div">
+            <Instant at={correction.at} />
+            {correction.note !== null && <div>{correction.note}</div>}
+          </Text>
+        </Timeline.Item>
+      ))}
     </Timeline>
   );
+}
+
+function CorrectionTitle({ correction }: { readonly correction: Correction }) {
+  const text = useTexts(storyTexts);
+  const format = useFormat();
+  if (correction.kind === 'refunded') return text.refundOf(format.yuan(correction.amountYuan));
+  switch (correction.action) {
+    case 'charge':
+      return text.resolvedCharge(format.yuan(correction.amountYuan ?? '0'));
+    case 'count':
+      return text.resolvedCount(format.count(correction.tokens ?? 0));
+    case 'release':
+      return text.resolvedRelease;
+  }
 }
 
 function Used({ call }: { readonly call: OwnCall | Call }) {

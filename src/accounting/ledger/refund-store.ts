@@ -33,14 +33,22 @@ const sumUpToEntry: Statement = {
 where account_id = $1 and call_id = $2 and kind = 'refund' and entry_no <= $3::bigint`,
 };
 
-/** Of the calls of a list, those that were refunded. Plan: ledger_refunds_by_call. */
-const sumRefunds: Statement = {
-  name: 'refunds.sum',
-  text: `select e.call_id, sum(e.amount_nano)::bigint as refunded_nano
+/** The refunds of the calls of a list, in their order. Plan: ledger_refunds_by_call. */
+const selectRefunds: Statement = {
+  name: 'refunds.select',
+  text: `select e.call_id, e.entry_no, e.amount_nano, e.memo, e.created_at
 from unnest($1::text[], $2::text[]) as v (account_id, call_id)
 join ledger_entries e on e.account_id = v.account_id and e.call_id = v.call_id and e.kind = 'refund'
-group by e.call_id`,
+order by e.entry_no`,
 };
+
+/** A refund of a call, which is an entry of the ledger of its account. */
+export interface CallRefund {
+  readonly entryNo: bigint;
+  readonly amountNano: bigint;
+  readonly memo: string | null;
+  readonly at: Date;
+}
 
 export interface RefundRequest {
   readonly callId: string;
@@ -70,8 +78,8 @@ interface ListedCall {
 export interface RefundStore {
   /** Refunds a call, never more than its charge in all. */
   refund(request: RefundRequest): Promise<RefundResult>;
-  /** What calls were refunded, by their ids; those that were not are left out. */
-  refundedOf(calls: readonly ListedCall[]): Promise<ReadonlyMap<string, bigint>>;
+  /** The refunds of calls, by their ids; calls without one are left out. */
+  refundsOf(calls: readonly ListedCall[]): Promise<ReadonlyMap<string, readonly CallRefund[]>>;
 }
 
 export function createRefundStore(database: Lane): RefundStore {
@@ -86,17 +94,29 @@ export function createRefundStore(database: Lane): RefundStore {
         throw error;
       }
     },
-    async refundedOf(calls) {
+    async refundsOf(calls) {
       if (calls.length === 0) return new Map();
       const names = columnsOf(
         calls,
         (call) => call.accountId,
         (call) => call.id,
       );
-      const rows = await database.query<{ call_id: string; refunded_nano: bigint }>(sumRefunds, names);
-      return new Map(rows.map((row) => [row.call_id, row.refunded_nano]));
+      const rows = await database.query<RefundRow>(selectRefunds, names);
+      return new Map([...Map.groupBy(rows, (row) => row.call_id)].map(([id, found]) => [id, found.map(toRefund)]));
     },
   };
+}
+
+interface RefundRow {
+  call_id: string;
+  entry_no: bigint;
+  amount_nano: bigint;
+  memo: string | null;
+  created_at: Date;
+}
+
+function toRefund(row: RefundRow): CallRefund {
+  return { entryNo: row.entry_no, amountNano: row.amount_nano, memo: row.memo, at: row.created_at };
 }
 
 interface FoundRow {

@@ -55,8 +55,11 @@ const innerModel = callAnswer.shape.innerModels.unwrap().element.pick({
 /** Without who resolved the call, and what that person noted. */
 const resolution = callAnswer.shape.resolution.unwrap().pick({ action: true, tokens: true, at: true });
 
+/** Without the memo, which operators write for themselves. */
+const refund = callAnswer.shape.refunds.unwrap().element.pick({ entryId: true, amountYuan: true, at: true });
+
 const ownCall = ownCallMembers
-  .extend({ innerModels: listOf(innerModel), resolution: resolution.nullable() })
+  .extend({ innerModels: listOf(innerModel), refunds: listOf(refund), resolution: resolution.nullable() })
   .meta({ id: 'OwnCall' });
 
 const ownInFlight = inFlightAnswer
@@ -157,6 +160,7 @@ function showCall(call: z.infer<typeof callAnswer>): z.infer<typeof ownCall> {
   return {
     ...shown(ownCallMembers, call),
     innerModels: call.innerModels.map((inner) => shown(innerModel, inner)),
+    refunds: call.refunds.map((each) => shown(refund, each)),
     resolution: call.resolution && shown(resolution, call.resolution),
   };
 }

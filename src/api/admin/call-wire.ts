@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import type { InnerModelNote, PricedBy, RecordedPrices } from '../../accounting/ledger/call-outcome.ts';
 import type { CallRecord } from '../../accounting/ledger/calls-store.ts';
+import type { CallRefund } from '../../accounting/ledger/refund-store.ts';
 import type { PriceRule } from '../../accounting/pricing/price.ts';
 import type { InFlightCall } from '../../accounting/reservations/in-flight-store.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import { type TermName, termNames } from '../../protocols/metering/service-terms.ts';
 import { shownUnits, type UnitName, unitNames, usageUnits } from '../../protocols/metering/usage-units.ts';
 import { at, count, listOf, yuan } from '../management/answer-fields.ts';
-import { instantToWire, yuanOrNull } from './wire.ts';
+import { instantToWire, ledgerEntryId, yuanOrNull } from './wire.ts';
 
 /** Calls on the wire of the admin API: those that have ended, and those in flight. */
 
@@ -68,6 +69,8 @@ const resolution = z.strictObject({
   at,
 });
 
+const refund = z.strictObject({ entryId: z.string(), amountYuan: yuan, memo: z.string().nullable(), at });
+
 export const callAnswer = z
   .strictObject({
     id: z.string(),
@@ -96,7 +99,8 @@ export const callAnswer = z
     price,
     priceFactorBasisPoints: count.nullable(),
     chargeYuan: yuan.nullable(),
-    refundedYuan: yuan.nullable(),
+    refundedYuan: yuan.nullable().describe('The sum of the refunds.'),
+    refunds: listOf(refund).describe('What was given back of the charge, in the order of the ledger.'),
     costYuan: yuan.nullable(),
     heldYuan: yuan.nullable(),
     heldTokens: count.nullable(),
@@ -108,11 +112,16 @@ export const callAnswer = z
   })
   .meta({ id: 'Call' });
 
-/** `refundedNano`: the sum of the refunds of the call. */
+interface ShownWith {
+  readonly accountName: string;
+  readonly refunds?: readonly CallRefund[] | undefined;
+}
+
 export function callToWire(
   call: CallRecord,
-  { accountName, refundedNano = 0n }: { readonly accountName: string; readonly refundedNano?: bigint | undefined },
+  { accountName, refunds = [] }: ShownWith,
 ): z.infer<typeof callAnswer> {
+  const refundedNano = refunds.reduce((sum, { amountNano }) => sum + amountNano, 0n);
   return {
     id: call.id,
     accountId: call.accountId,
@@ -138,6 +147,12 @@ export function callToWire(
     priceFactorBasisPoints: call.priceFactorBasisPoints,
     chargeYuan: yuanOrNull(call.chargeNano),
     refundedYuan: call.chargeNano === null ? null : formatYuan(refundedNano),
+    refunds: refunds.map(({ entryNo, amountNano, memo, at }) => ({
+      entryId: ledgerEntryId(call.accountId, entryNo),
+      amountYuan: formatYuan(amountNano),
+      memo,
+      at: at.toISOString(),
+    })),
     costYuan: yuanOrNull(call.costNano),
     heldYuan: yuanOrNull(call.reservedNano),
     heldTokens: call.notes?.reservedTokens?.tokens ?? null,

@@ -16,7 +16,7 @@ import { filterText, instant, page, toPage } from './wire.ts';
 export interface CallAdminParts {
   readonly accounts: Pick<AccountStore, 'findNames'>;
   readonly calls: CallsStore;
-  readonly refunds: Pick<RefundStore, 'refundedOf'>;
+  readonly refunds: Pick<RefundStore, 'refundsOf'>;
   readonly inFlight: InFlightStore;
   readonly refusals: Pick<RefusalsStore, 'find'>;
 }
@@ -108,17 +108,17 @@ export function callEndpoints(parts: CallAdminParts): AdminEndpoint[] {
 
 type ShownWith = Pick<CallAdminParts, 'accounts' | 'refunds'>;
 
-/** Calls as the admin API shows them, with the names of their accounts and what was refunded of each. */
+/** Calls as the admin API shows them, with the names of their accounts and the refunds of each. */
 async function showCalls({ accounts, refunds }: ShownWith, calls: readonly CallRecord[]) {
-  const [names, refunded] = await Promise.all([
+  const [names, refundsOf] = await Promise.all([
     accounts.findNames(calls.map(({ accountId }) => accountId)),
-    refunds.refundedOf(calls),
+    refunds.refundsOf(calls),
   ]);
   return calls.map((call) =>
     callToWire(call, {
       // No account is ever removed.
       accountName: names.get(call.accountId) ?? call.accountId,
-      refundedNano: refunded.get(call.id),
+      refunds: refundsOf.get(call.id),
     }),
   );
 }
