@@ -23,12 +23,16 @@ export function OverviewPage() {
   const text = useTexts(overviewTexts);
   const format = useFormat();
   const account = useRead('GET /account/v1/account', {}, { isLive: true });
-  const plan = useRead('GET /account/v1/plan', {}, { isLive: true }).data;
-  const inFlight = useRead('GET /account/v1/calls', { query: { status: 'in_flight' } }, { isLive: true }).data;
+  const planRead = useRead('GET /account/v1/plan', {}, { isLive: true });
+  const inFlightRead = useRead('GET /account/v1/calls', { query: { status: 'in_flight' } }, { isLive: true });
   const { data } = account;
+  const { data: plan } = planRead;
+  const { data: inFlight } = inFlightRead;
+  // What fails fails together, mostly: one notice is enough.
+  const failed = [account, planRead, inFlightRead].find(({ error }) => error !== null);
   return (
     <Page title={text.title} lead={data?.role === 'member' ? text.member : data?.name}>
-      <ErrorNotice error={account.error} onRetry={() => void account.refetch()} />
+      <ErrorNotice error={failed?.error ?? null} onRetry={() => void failed?.refetch()} />
       {account.isPending && <Loading />}
       {data !== undefined && <Hints account={data} />}
       <SimpleGrid cols={{ base: 1, xs: 2, lg: data?.role === 'owner' ? 3 : 1 }}>

@@ -18,10 +18,11 @@ export function PlanPage() {
   const text = useTexts(planTexts);
   const format = useFormat();
   const plan = useRead('GET /account/v1/plan', {}, { isLive: true });
-  const offered = useRead('GET /account/v1/plans', {}).data?.data ?? [];
+  const offered = useRead('GET /account/v1/plans', {});
   const { data } = plan;
-  const own = offered.find(({ id }) => id === data?.planId);
-  const others = offered.filter(({ id }) => id !== data?.planId);
+  const plans = offered.data?.data ?? [];
+  const own = plans.find(({ id }) => id === data?.planId);
+  const others = plans.filter(({ id }) => id !== data?.planId);
   return (
     <Page title={text.title} lead={text.lead}>
       <ErrorNotice error={plan.error} onRetry={() => void plan.refetch()} />
@@ -54,6 +55,7 @@ export function PlanPage() {
           <Terms plan={own} />
         </Section>
       )}
+      <ErrorNotice error={offered.error} onRetry={() => void offered.refetch()} />
       <Section title={text.history}>
         <Subscriptions />
       </Section>
