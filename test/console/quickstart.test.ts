@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { CLIENTS, type Wanted } from '../../console/src/account/quickstart/settings.ts';
-import { streamedText } from '../../console/src/account/quickstart/streamed-text.ts';
+import { EndedEarly, streamedText } from '../../console/src/account/quickstart/streamed-text.ts';
 import { answerAnything } from '../conformance/addresses.ts';
 import { plansText, subscribe } from '../conformance/plans.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
@@ -46,6 +46,49 @@ describe('the quickstart', () => {
       for await (const _ of streamedText(cutBytes(new TextEncoder().encode(stream), [])))
         assert.fail('no text was sent');
     }, /the provider went away/);
+  });
+
+  const cutAfter = (stream: string, length: number) => async () => {
+    const bytes = new TextEncoder().encode(stream).slice(0, length);
+    for await (const part of streamedText(cutBytes(bytes, []))) assert.notEqual(part, '');
+  };
+
+  it('an answer whose stream is cut anywhere before its last event is whole has ended early', async () => {
+    for (const [stream, end] of [
+      [CHAT, '[DONE]'],
+      [MESSAGES, '{"type":"message_stop"}'],
+    ] as const) {
+      const whole = new TextEncoder().encode(stream.slice(0, stream.indexOf(end) + end.length)).length;
+      for (let length = 0; length < whole; length++) {
+        await assert.rejects(cutAfter(stream, length), EndedEarly, `${end}: cut after ${length} of ${whole} bytes`);
+      }
+      await cutAfter(stream, whole)();
+    }
+  });
+
+  it('an answer of a provider that ends a stream behind the reason of its end is whole', async () => {
+    const text = 'data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":""}]}\n\n';
+    const finish = 'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\n';
+    await cutAfter(text + finish, Number.POSITIVE_INFINITY)();
+    await assert.rejects(cutAfter(text, Number.POSITIVE_INFINITY), EndedEarly);
+  });
+
+  it('an answer whose connection is lost has ended early, after the text that came', async () => {
+    const [first = ''] = MESSAGES.split('event: message_stop');
+    let isSent = false;
+    const lost = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        if (isSent) controller.error(new TypeError('network error'));
+        else controller.enqueue(new TextEncoder().encode(first));
+        isSent = true;
+      },
+    });
+    let text = '';
+    const read = async () => {
+      for await (const part of streamedText(lost)) text += part;
+    };
+    await assert.rejects(read, EndedEarly);
+    assert.equal(text, '你好, world');
   });
 
   describe('settings', () => {

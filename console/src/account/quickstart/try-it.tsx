@@ -7,7 +7,7 @@ import { inputTokensOf, outputTokensOf } from '../../parts/usage-sums.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { chatBase, messagesBase, type Wanted } from './settings.ts';
-import { streamedText } from './streamed-text.ts';
+import { EndedEarly, streamedText } from './streamed-text.ts';
 import { quickstartTexts } from './texts.ts';
 
 const OUTPUT_TOKENS_MAX = 512;
@@ -26,7 +26,7 @@ export function TryIt({ wanted, apiKey, operation }: TryItProps) {
   const [answer, setAnswer] = useState('');
   const [requestId, setRequestId] = useState<string | null>(null);
   const [error, setError] = useState<Error | null>(null);
-  const [isStopped, setIsStopped] = useState(false);
+  const [cut, setCut] = useState<'stopped' | 'endedEarly' | null>(null);
   const [isBusy, setIsBusy] = useState(false);
   const abort = useRef<AbortController | null>(null);
   // Nobody reads on who has left the page.
@@ -40,7 +40,7 @@ export function TryIt({ wanted, apiKey, operation }: TryItProps) {
     setAnswer('');
     setError(null);
     setRequestId(null);
-    setIsStopped(false);
+    setCut(null);
     setIsBusy(true);
     try {
       const response = await call(operation, { ...wanted, key: apiKey }, prompt, controller.signal);
@@ -48,7 +48,8 @@ export function TryIt({ wanted, apiKey, operation }: TryItProps) {
       if (!response.ok || response.body === null) throw new Error(await messageOf(response));
       for await (const part of streamedText(response.body)) setAnswer((before) => before + part);
     } catch (thrown) {
-      if (controller.signal.aborted) setIsStopped(true);
+      if (controller.signal.aborted) setCut('stopped');
+      else if (thrown instanceof EndedEarly) setCut('endedEarly');
       else setError(thrown as Error);
     } finally {
       setIsBusy(false);
@@ -93,7 +94,11 @@ export function TryIt({ wanted, apiKey, operation }: TryItProps) {
           {answer}
         </Box>
       )}
-      {isStopped && <Alert color="yellow">{text.stopped}</Alert>}
+      {cut !== null && (
+        <Alert color="yellow" role="alert">
+          {text[cut]}
+        </Alert>
+      )}
       <ErrorNotice error={error} />
       {requestId !== null && !isBusy && (answer !== '' || error === null) && <Cost requestId={requestId} />}
     </Stack>
