@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { thresholdAbove } from '../../console/src/account/overview/low-balance.ts';
+
+const low = (thresholdYuan: string | null, defaultThresholdYuan: string | null = null) => ({
+  thresholdYuan,
+  defaultThresholdYuan,
+});
+
+describe('a balance', () => {
+  it('is low below its threshold, to the nano-yuan, as it is for the notice', () => {
+    assert.equal(thresholdAbove('9.999999999', low('10')), '10');
+    assert.equal(thresholdAbove('10', low('10')), null);
+    // As numbers these two are the same.
+    assert.equal(thresholdAbove('90071992.547409921', low('90071992.547409922')), '90071992.547409922');
+  });
+
+  it('has the threshold of the account before that of the gateway', () => {
+    assert.equal(thresholdAbove('5', low('4', '10')), null);
+    assert.equal(thresholdAbove('5', low(null, '10')), '10');
+    assert.equal(thresholdAbove('5', low(null)), null);
+  });
+
+  it('is not low but used up where nothing is left', () => {
+    assert.equal(thresholdAbove('0', low('10')), null);
+    assert.equal(thresholdAbove('-1', low('10')), null);
+  });
+});
