@@ -10,7 +10,8 @@ import { EndedEarly, streamedText } from '../../console/src/account/quickstart/s
 import { answerAnything } from '../conformance/addresses.ts';
 import { plansText, subscribe } from '../conformance/plans.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { propertyRuns } from '../support/scope.ts';
+import { pythonEnvironment } from '../support/python.ts';
+import { inFullRunsOnly, propertyRuns } from '../support/scope.ts';
 
 const CHAT = [
   'data: {"choices":[{"delta":{"role":"assistant","content":""}}]}\r\n\r\n',
@@ -26,6 +27,13 @@ const MESSAGES = [
 
 /** What the scripted provider says, whole, or in parts of a stream. */
 const ANSWERED = /Hello|Hi|你好|\bpong\b/;
+
+/** What is run here; agents are by `npm run agents`. */
+const RUN = /curl|JavaScript|Python/;
+/** The vendors' SDKs, of which a quick run installs none. */
+const python = inFullRunsOnly
+  ? null
+  : pythonEnvironment('python-sdks-1', ['openai==3.51.0', 'anthropic==2.10.0']);
 
 describe('the quickstart', () => {
   it('reads the text of both protocols, however the bytes are cut', async () => {
@@ -109,8 +117,9 @@ describe('the quickstart', () => {
     });
 
     for (const context of ['balance', 'coding'] as const) {
-      for (const { name, settings, operation } of CLIENTS.filter(({ name: each }) => /curl|JavaScript/.test(each))) {
-        it(`of ${name} make a call on the ${context === 'coding' ? 'Coding Plan' : 'balance'}`, async () => {
+      for (const { name, settings, operation } of CLIENTS.filter(({ name: each }) => RUN.test(each))) {
+        const skip = name.includes('Python') && (inFullRunsOnly || (python?.missing ?? false));
+        it(`of ${name} make a call on the ${context === 'coding' ? 'Coding Plan' : 'balance'}`, { skip }, async () => {
           const wanted: Wanted = {
             origin: server.url,
             context,
@@ -123,7 +132,7 @@ describe('the quickstart', () => {
           const { file, code } = settings(wanted).at(-1)!;
           const path = join(directory, file ?? 'run.sh');
           writeFileSync(path, code);
-          const { stdout } = await run(file === null ? 'sh' : process.execPath, [path]);
+          const { stdout } = await run(programFor(file), [path]);
           assert.match(stdout, ANSWERED);
           const call = await account.lastCall();
           assert.deepEqual([call.context, call.status], [context, 'succeeded']);
@@ -134,6 +143,12 @@ describe('the quickstart', () => {
 });
 
 const run = promisify(execFile);
+
+/** What runs a file of settings; `null`: it is a command of a shell. */
+function programFor(file: string | null): string {
+  if (file === null) return 'sh';
+  return file.endsWith('.py') ? python!.program('python') : process.execPath;
+}
 
 /** A stream of the bytes, cut at these places. */
 function cutBytes(bytes: Uint8Array, places: readonly number[]): ReadableStream<Uint8Array> {

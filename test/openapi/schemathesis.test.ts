@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
-import { execFile, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { answerAnything } from '../conformance/addresses.ts';
 import { plansText, subscribe } from '../conformance/plans.ts';
 import { ADMIN_TOKEN, startGateway, type TestGateway } from '../support/gateway.ts';
+import { pythonEnvironment } from '../support/python.ts';
 
 /**
  * Asks a real gateway for everything that its `/openapi.json` describes, with values that fit the description and values that do
@@ -24,20 +25,7 @@ const CHECKS = [
   'response_schema_conformance',
 ].join(',');
 
-const home = join(homedir(), '.cache', 'faregate', `schemathesis-${VERSION}`);
-const program = join(home, 'bin', 'schemathesis');
-
-/** Why schemathesis cannot run here; `null` where it is there, or could be installed. */
-function missing(): string | null {
-  if (existsSync(program)) return null;
-  const made = spawnSync('python3', ['-m', 'venv', home], { encoding: 'utf8' });
-  if (made.status !== 0) return `there is no Python with venv: ${made.error?.message ?? made.stderr.trim()}`;
-  const pip = join(home, 'bin', 'pip');
-  const installed = spawnSync(pip, ['install', '--quiet', `schemathesis==${VERSION}`], { encoding: 'utf8' });
-  if (installed.status === 0) return null;
-  rmSync(home, { recursive: true, force: true });
-  return `schemathesis ${VERSION} could not be installed: ${installed.stderr.trim().split('\n').at(-1)}`;
-}
+const python = pythonEnvironment(`schemathesis-${VERSION}`, [`schemathesis==${VERSION}`]);
 
 const PARTS = {
   public: '^/(v1|v2|altproto|compat|user|healthz|readyz|openapi.json|$)',
@@ -45,9 +33,7 @@ const PARTS = {
   admin: '^/(admin/|metrics)',
 } as const;
 
-const reason = missing();
-
-describe('everything that is described', { skip: reason ?? false }, () => {
+describe('everything that is described', { skip: python.missing ?? false }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'faregate-schemathesis-'));
   const config = join(folder, 'schemathesis.toml');
   let gateway: TestGateway;
@@ -99,7 +85,7 @@ describe('everything that is described', { skip: reason ?? false }, () => {
       const asked = ['--include-path-regex', paths, '--checks', CHECKS, '--phases', 'examples,coverage,fuzzing'];
       const bounds = ['--max-examples', MAX_EXAMPLES, '--seed', SEED, '--no-shrink', '--continue-on-failure'];
       const output = ['--warnings', 'off', '--suppress-health-check', 'all'];
-      const run = promisify(execFile)(program, [...given, ...asked, ...bounds, ...output], {
+      const run = promisify(execFile)(python.program('schemathesis'), [...given, ...asked, ...bounds, ...output], {
         cwd: folder,
         maxBuffer: 64 * 1024 * 1024,
       });

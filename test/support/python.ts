@@ -1,0 +1,37 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+/** Python with packages of its own. */
+export interface PythonEnvironment {
+  /** The path of a program in it: `python`, or one that its packages bring. */
+  program(name: string): string;
+  /** Why it cannot be used here; `null` where it is there. */
+  readonly missing: string | null;
+}
+
+/**
+ * A virtual environment with these packages, each with its version, such as `openai==3.2.1`. It is kept for later runs; the first
+ * one needs a package registry.
+ */
+export function pythonEnvironment(name: string, packages: readonly string[]): PythonEnvironment {
+  const home = join(homedir(), '.cache', 'faregate', name);
+  return { program: (program) => join(home, 'bin', program), missing: install(home, packages) };
+}
+
+function install(home: string, packages: readonly string[]): string | null {
+  // Written at the end: a run that was interrupted leaves no half of it behind.
+  const isInstalled = join(home, 'installed');
+  if (existsSync(isInstalled)) return null;
+  rmSync(home, { recursive: true, force: true });
+  const made = spawnSync('python3', ['-m', 'venv', home], { encoding: 'utf8' });
+  if (made.status !== 0) return `there is no Python with venv: ${made.error?.message ?? made.stderr.trim()}`;
+  const installed = spawnSync(join(home, 'bin', 'pip'), ['install', '--quiet', ...packages], { encoding: 'utf8' });
+  if (installed.status !== 0) {
+    rmSync(home, { recursive: true, force: true });
+    return `${packages.join(' ')} could not be installed: ${installed.stderr.trim().split('\n').at(-1)}`;
+  }
+  writeFileSync(isInstalled, packages.join('\n'));
+  return null;
+}
