@@ -90,6 +90,36 @@ describe('an account holder', { skip: withoutBrowser }, () => {
     await console.close();
   });
 
+  it('is told that an answer ended early whose connection was cut, and what it cost all the same', async () => {
+    const console = await openConsole(browser, server, { person: owner, at: '#/quickstart' });
+    const { page } = console;
+    await page.route(/\/v1\/chat\/completions$/, async (route) => {
+      const response = await route.fetch();
+      const body = await response.body();
+      await route.fulfill({ response, body: body.subarray(0, body.indexOf('"finish_reason":"stop"')) });
+    });
+    await page.getByRole('button', { name: 'Make a key for trying' }).click();
+    await page.getByText('A key for trying is in use').waitFor();
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByText('The answer ended early').waitFor();
+    await page.getByText('What it cost').waitFor();
+    await console.close();
+  });
+
+  it('is told that the plans could not be read, and reads them once more', async () => {
+    const console = await openConsole(browser, server, { person: owner });
+    const { page } = console;
+    await page.route(/\/account\/v1\/plans/, (route) => route.abort());
+    await console.go('#/plan');
+    await page.getByRole('alert').getByRole('button').waitFor();
+    assert.equal(await page.getByRole('heading', { name: 'What the plan gives' }).count(), 0);
+    await page.unroute(/\/account\/v1\/plans/);
+    await page.getByRole('alert').getByRole('button').click();
+    await page.getByRole('heading', { name: 'What the plan gives' }).waitFor();
+    assert.equal(await page.getByRole('alert').count(), 0);
+    await console.close();
+  });
+
   it('finds a refused request by its id, with the reason', async () => {
     const response = await fetch(`${server.url}/v1/chat/completions`, {
       method: 'POST',

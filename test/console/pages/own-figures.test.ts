@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { openBrowser, openConsole } from '../../support/browser.ts';
+import { withoutBrowser } from '../../support/chromium.ts';
+import { call } from '../../support/client.ts';
+import { startGateway, type TestAccount, type TestGateway } from '../../support/gateway.ts';
+import { createPerson, type TestPerson } from '../../support/people.ts';
+import { until } from '../../support/until.ts';
+
+/** Figures of an account's own: its prices, its keys, its balance, and what was given back to it. */
+
+const hello = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }] };
+
+describe('the figures of an account', { skip: withoutBrowser }, () => {
+  let server: TestGateway;
+  let browser: Browser;
+  let account: TestAccount;
+  let owner: TestPerson;
+  before(async () => {
+    server = await startGateway({ usageIntervalMs: 10 });
+    browser = await openBrowser();
+    account = await server.createAccount();
+    owner = await createPerson(server, { memberships: [{ accountId: account.id, role: 'owner' }] });
+  });
+  after(async () => {
+    await browser?.close();
+    await server?.stop();
+  });
+
+  const chat = async (key: string) => {
+    assert.equal((await call(`${server.url}/v1/chat/completions`, key, hello)).status, 200);
+  };
+
+  it('are its own prices, with the list prices beside them where they differ', async () => {
+    const console = await openConsole(browser, server, { person: owner, at: '#/models' });
+    const { page } = console;
+    const input = page.getByRole('region', { name: 'test-chat', exact: true }).getByRole('row', { name: /^Input/ });
+    await input.getByText('¥3.00', { exact: true }).waitFor();
+    assert.equal(await page.getByText('list ¥').count(), 0);
+    await server.admin('PATCH', `/accounts/${account.id}`, { priceFactorBasisPoints: 8888 });
+    await page.reload();
+    await input.getByText('¥2.6664', { exact: true }).waitFor();
+    await input.getByText('list ¥3.00', { exact: true }).waitFor();
+    await page.getByText('pays 88.88% of the list prices').waitFor();
+    await console.assertAccessible();
+    await console.close();
+    await server.admin('PATCH', `/accounts/${account.id}`, { priceFactorBasisPoints: 10_000 });
+  });
+
+  it('are of two keys, where two keys have one name', async () => {
+    const twins = [];
+    for (let i = 0; i < 2; i++) {
+      const { body } = await server.admin('POST', `/accounts/${account.id}/keys`, { name: 'twin' });
+      twins.push(body);
+      await chat(body.key);
+    }
+    await account.endedCall(2);
+    await until(async () => (await server.admin('GET', `/usage?accountId=${account.id}`)).body.data[0]?.calls === 2);
+    const console = await openConsole(browser, server, { person: owner, at: '#/usage?by=key' });
+    const table = console.page.getByRole('region', { name: 'Figures' });
+    for (const { prefix } of twins) {
+      const row = table.getByRole('row', { name: `twin · ${prefix}` });
+      await row.getByRole('cell', { name: '1', exact: true }).waitFor();
+    }
+    await console.close();
+  });
+
+  it('are refunds, which the story of a call tells with amount and time', async () => {
+    await chat(account.key);
+    const { id } = await account.endedCall(3);
+    for (const [amountYuan, memo] of [
+      ['0.00001', 'said to nobody'],
+      ['0.000002', null],
+    ]) {
+      const { status } = await server.admin('POST', `/calls/${id}/refunds`, { amountYuan, memo });
+      assert.equal(status, 201);
+    }
+    const console = await openConsole(browser, server, { person: owner, at: `#/calls/${id}` });
+    const { page } = console;
+    await page.getByText('Refunded ¥0.00001', { exact: true }).waitFor();
+    await page.getByText('Refunded ¥0.000002', { exact: true }).waitFor();
+    await page
+      .getByRole('row', { name: /^Refunded/ })
+      .getByText('¥0.000012')
+      .waitFor();
+    assert.equal(await page.getByText('said to nobody').count(), 0);
+    await console.assertAccessible();
+    await console.close();
+  });
+
+  it('are a balance that is said to be low below the threshold of the settings', async () => {
+    const console = await openConsole(browser, server, { person: owner });
+    const { page } = console;
+    await page.getByText('Spent today').waitFor();
+    assert.equal(await page.getByText('The balance is low').count(), 0);
+    await console.go('#/settings');
+    await page.getByLabel('Threshold').fill('100');
+    const form = page.locator('form').filter({ has: page.getByLabel('Threshold') });
+    await form.getByRole('button', { name: 'Save' }).click();
+    await form.getByRole('button', { name: 'Save', disabled: true }).waitFor();
+    await console.go('#/');
+    await page.getByText('It is below ¥100.00').waitFor();
+    await console.assertAccessible();
+    await console.close();
+  });
+});
