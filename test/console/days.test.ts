@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { dayAfter, dayIn, daysOf, dayStart, isDay, lastDays, usageRange } from '../../console/src/parts/days.ts';
-import { formatOf } from '../../console/src/text/format.ts';
+import { dayAfter, dayIn, dayStart, daysOf, isDay, lastDays, usageRange } from '../../console/src/parts/days.ts';
 import { createLocalTime } from '../../src/accounting/pricing/local-time.ts';
 import { propertyRuns } from '../support/scope.ts';
 
@@ -43,11 +42,5 @@ describe('days in the console', () => {
     for (const text of [undefined, '', '2026-13-01', '2026-02-30', '2026-1-1', '12026-01-01', '0000-01-01', 'today']) {
       assert.ok(!isDay(text), text);
     }
-  });
-
-  it('of a statement are written in its time zone, whatever that of the browser is', () => {
-    const at = '2026-10-31T16:00:00.000Z';
-    assert.equal(formatOf('en').day(at, 'Asia/Shanghai'), '1 Nov 2026');
-    assert.equal(formatOf('en').day(at, 'America/New_York'), '31 Oct 2026');
   });
 });

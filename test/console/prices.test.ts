@@ -36,10 +36,15 @@ describe('the price that an account pays', () => {
   });
 
   it('is so many percent of the list price as the factor has basis points, none of them lost', () => {
-    assert.deepEqual(
-      [0, 1, 50, 8000, 8888, 10_000, 12_345].map(percentOf),
-      ['0', '0.01', '0.5', '80', '88.88', '100', '123.45'],
-    );
+    assert.deepEqual([0, 1, 50, 8000, 8888, 10_000, 12_345].map(percentOf), [
+      '0',
+      '0.01',
+      '0.5',
+      '80',
+      '88.88',
+      '100',
+      '123.45',
+    ]);
     fc.assert(
       fc.property(factors, (factor) => assert.equal(basisPointsOf(percentOf(factor)), factor)),
       { numRuns: propertyRuns(200) },

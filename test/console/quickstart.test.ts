@@ -31,9 +31,7 @@ const ANSWERED = /Hello|Hi|你好|\bpong\b/;
 /** What is run here; agents are by `npm run agents`. */
 const RUN = /curl|JavaScript|Python/;
 /** The vendors' SDKs, of which a quick run installs none. */
-const python = inFullRunsOnly
-  ? null
-  : pythonEnvironment('python-sdks-1', ['openai==3.51.0', 'anthropic==2.10.0']);
+const python = inFullRunsOnly ? null : pythonEnvironment('python-sdks-1', ['openai==3.51.0', 'anthropic==2.10.0']);
 
 describe('the quickstart', () => {
   it('reads the text of both protocols, however the bytes are cut', async () => {

@@ -66,7 +66,14 @@ export interface OpenConsole {
 export async function openConsole(
   browser: Browser,
   { url }: Pick<TestGateway, 'url'>,
-  { person, at = '', language = 'en', theme = 'light', timezone = 'Asia/Shanghai', widthPx = 1280 }: ConsoleOptions = {},
+  {
+    person,
+    at = '',
+    language = 'en',
+    theme = 'light',
+    timezone = 'Asia/Shanghai',
+    widthPx = 1280,
+  }: ConsoleOptions = {},
 ): Promise<OpenConsole> {
   const context = await browser.newContext({
     viewport: { width: widthPx, height: 900 },

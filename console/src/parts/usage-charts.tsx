@@ -9,16 +9,7 @@ import { barsOf, type PartOf, sharesOf, type UsageMeasure } from './usage-parts.
 
 const texts = defineTexts({ others: 'Others', total: 'Total' }, { others: '其他', total: '合计' });
 /** As many as `PARTS_MAX`. */
-const COLORS: readonly string[] = [
-  'cyan.7',
-  'orange.6',
-  'teal.6',
-  'grape.6',
-  'blue.6',
-  'lime.7',
-  'pink.6',
-  'yellow.7',
-];
+const COLORS: readonly string[] = ['cyan.7', 'orange.6', 'teal.6', 'grape.6', 'blue.6', 'lime.7', 'pink.6', 'yellow.7'];
 const OTHERS_COLOR = 'gray.5';
 
 interface UsageByDayProps {

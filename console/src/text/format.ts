@@ -29,7 +29,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-export function formatOf(language: Language): Format {
+function formatOf(language: Language): Format {
   const locale = LOCALES[language];
   const number = new Intl.NumberFormat(locale);
   const compact = new Intl.NumberFormat(locale, { notation: 'compact', maximumSignificantDigits: 3 });
@@ -54,9 +54,10 @@ export function formatOf(language: Language): Format {
     percent: (ratio) => percent.format(ratio),
     instant: (at) => instant.format(new Date(at)),
     day: (at, timezone) =>
-      (timezone === undefined ? day : new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: timezone })).format(
-        new Date(at),
-      ),
+      (timezone === undefined
+        ? day
+        : new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: timezone })
+      ).format(new Date(at)),
     time: (at) => time.format(new Date(at)),
     relative(at, nowMs) {
       const ms = Date.parse(at) - nowMs;

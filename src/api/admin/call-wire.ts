@@ -117,10 +117,7 @@ interface ShownWith {
   readonly refunds?: readonly CallRefund[] | undefined;
 }
 
-export function callToWire(
-  call: CallRecord,
-  { accountName, refunds = [] }: ShownWith,
-): z.infer<typeof callAnswer> {
+export function callToWire(call: CallRecord, { accountName, refunds = [] }: ShownWith): z.infer<typeof callAnswer> {
   const refundedNano = refunds.reduce((sum, { amountNano }) => sum + amountNano, 0n);
   return {
     id: call.id,

@@ -20,11 +20,7 @@ export function Statement() {
   const chosen = query.month !== undefined && MONTH.test(query.month) ? query.month : null;
   const month = chosen ?? account.data?.today.slice(0, 7);
   if (month !== undefined) return <StatementOf month={month} onChange={(next) => change({ month: next })} />;
-  return account.isPending ? (
-    <Loading />
-  ) : (
-    <ErrorNotice error={account.error} onRetry={() => void account.refetch()} />
-  );
+  return account.isPending ? <Loading /> : <ErrorNotice error={account.error} onRetry={() => void account.refetch()} />;
 }
 
 interface StatementOfProps {

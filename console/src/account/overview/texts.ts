@@ -36,7 +36,8 @@ export const overviewTexts = defineTexts(
     emptyHint: 'Calls on the balance are refused until there is a top-up. Vouchers can be redeemed here.',
     toVouchers: 'Redeem a voucher',
     low: 'The balance is low',
-    lowHint: (threshold: string) => `It is below ${threshold}, the threshold in the settings. At zero, calls on the balance are refused.`,
+    lowHint: (threshold: string) =>
+      `It is below ${threshold}, the threshold in the settings. At zero, calls on the balance are refused.`,
     toSettings: 'Settings',
     noCalls: 'No calls yet',
     noCallsHint: 'The quickstart shows how to make one.',

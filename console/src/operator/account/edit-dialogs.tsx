@@ -1,12 +1,12 @@
 import { TextInput } from '@mantine/core';
 import { useRead } from '../../api/queries.ts';
+import { basisPointsOf, percentOf } from '../../parts/basis-points.ts';
 import { ChangeDialog } from '../../parts/change-dialog.tsx';
 import { AmountInput, amountOrNull } from '../../parts/form-fields.tsx';
 import { RateLimitFields, rateLimitDraftOf, rateLimitsOf } from '../../parts/rate-limit-fields.tsx';
 import { commonTexts } from '../../parts/texts.ts';
 import { useDraft } from '../../parts/use-draft.ts';
 import { useTexts } from '../../text/language.tsx';
-import { basisPointsOf, percentOf } from '../../parts/basis-points.ts';
 import { useModelNames } from '../parts/model-names.ts';
 import type { EditDialogProps } from './summary-tab.tsx';
 import { accountTexts } from './texts.ts';
