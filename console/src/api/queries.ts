@@ -43,8 +43,8 @@ export type ListName = {
 /** An item of a list. */
 export type ItemOf<Name extends ListName> = AnswerOf<Name>['data'][number];
 
-/** The items of a page of a list, unless more are asked for: two screens of rows, which are drawn at once. */
-const PAGE_ITEMS = 50;
+/** The items of a page of a list, unless more are asked for: a screen of rows. Drawing a row takes longer than reading it. */
+const PAGE_ITEMS = 25;
 
 /** Reads a list page by page; a list that is live is read again from its first page on. */
 export function useList<Name extends ListName>(name: Name, input: InputOf<Name>, options: ReadOptions = {}) {
