@@ -13,16 +13,16 @@ export function secretsIn(value: unknown, isSecret = false): string[] {
   return Object.entries(value).flatMap(([name, member]) => secretsIn(member, NAMES.has(name)));
 }
 
-/** Those of the texts that stand anywhere in the change log. */
+/**
+ * Those of the texts that stand anywhere in the change log. The log is read once: a test with hundreds of accounts has as many
+ * secrets, and searching every row for each of them took seconds.
+ */
 export async function foundInChanges(database: Database, secrets: readonly string[]): Promise<string[]> {
   if (secrets.length === 0) return [];
-  const found = await database.query<{ secret: string }>(
-    {
-      name: 'test.search-changes',
-      text: `select secret from jsonb_array_elements_text($1::jsonb) as v (secret)
-where exists (select from changes c where position(secret in c::text) > 0 or position(secret in c.after::text) > 0)`,
-    },
-    [JSON.stringify(secrets)],
-  );
-  return found.map(({ secret }) => secret);
+  const changes = await database.query<{ row: string; after: string }>({
+    name: 'test.read-changes',
+    text: "select c::text as row, coalesce(c.after::text, '') as after from changes c",
+  });
+  const text = changes.map(({ row, after }) => `${row}\n${after}`).join('\n');
+  return secrets.filter((secret) => text.includes(secret));
 }
