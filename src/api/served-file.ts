@@ -4,8 +4,6 @@ import { adminEnvelope } from '../errors/envelopes.ts';
 
 /** A file that browsers load. */
 export interface ServedFile {
-  /** Its address. */
-  readonly path: string;
   readonly contentType: string;
   readonly headers: Readonly<Record<string, string>>;
   /** How long browsers use what they have without asking. */
@@ -27,36 +25,45 @@ interface Tagged {
   readonly etag: string;
 }
 
-export const METHODS = ['GET', 'HEAD'];
+/** Answers a request for a file. */
+export type FileHandler = (request: FastifyRequest, reply: FastifyReply) => FastifyReply;
 
-/** Serves a file to everybody, in the best encoding that the client takes. Its bytes stay in memory once they were asked for. */
-export function serveFile(app: FastifyInstance, file: ServedFile): void {
-  const { path, contentType, headers, cacheControl, encoded = [] } = file;
-  const made = new Map<string, Tagged>();
-  const bytesAs = (encoding: string, read: () => Buffer): Tagged => {
-    const tagged = made.get(encoding) ?? tag(read());
-    made.set(encoding, tagged);
-    return tagged;
-  };
-  app.route({
-    method: METHODS,
-    url: path,
-    config: { envelope: adminEnvelope, kind: 'page' },
-    async handler(request, reply) {
-      const accepted = encoded.find(({ encoding }) => accepts(request, encoding));
-      reply
-        .headers({ ...headers, 'cache-control': cacheControl, 'x-content-type-options': 'nosniff' })
-        .type(contentType);
-      if (encoded.length > 0) reply.header('vary', 'Accept-Encoding');
-      if (accepted === undefined) return answer(request, reply, bytesAs('identity', file.read));
-      reply.header('content-encoding', accepted.encoding);
-      return answer(request, reply, bytesAs(accepted.encoding, accepted.read));
-    },
-  });
+const METHODS = ['GET', 'HEAD'];
+
+/** Serves a file at an address to everybody. */
+export function serveFile(app: FastifyInstance, path: string, file: ServedFile): void {
+  servePage(app, path, fileHandler(file));
+}
+
+/** Serves what browsers load at an address, which may end with `*`. */
+export function servePage(
+  app: FastifyInstance,
+  path: string,
+  handler: (request: FastifyRequest, reply: FastifyReply) => FastifyReply | Promise<FastifyReply>,
+): void {
+  app.route({ method: METHODS, url: path, config: { envelope: adminEnvelope, kind: 'page' }, handler });
   app.servedAddresses.add({ path, methods: METHODS, envelope: adminEnvelope });
 }
 
-/** Whether `Accept-Encoding` names the encoding without `q=0` (RFC 9110, section 12.5.3). */
+/** Answers with a file, in the best encoding that the client takes. Its bytes stay in memory once they were asked for. */
+export function fileHandler({ contentType, headers, cacheControl, read, encoded = [] }: ServedFile): FileHandler {
+  const made = new Map<string, Tagged>();
+  return (request, reply) => {
+    const accepted = encoded.find(({ encoding }) => accepts(request, encoding));
+    const { encoding, read: readBytes } = accepted ?? { encoding: 'identity', read };
+    // Read before any header is set: where that fails, the error must not be kept as if it were the file.
+    const tagged = made.get(encoding) ?? tag(readBytes());
+    made.set(encoding, tagged);
+    reply
+      .headers({ ...headers, 'cache-control': cacheControl, 'x-content-type-options': 'nosniff', etag: tagged.etag })
+      .type(contentType);
+    if (encoded.length > 0) reply.header('vary', 'Accept-Encoding');
+    if (accepted !== undefined) reply.header('content-encoding', encoding);
+    return isKnown(request, tagged.etag) ? reply.code(304).send() : reply.send(tagged.bytes);
+  };
+}
+
+/** Whether `Accept-Encoding` names the encoding without a weight of 0 (RFC 9110, section 12.5.3). */
 function accepts(request: FastifyRequest, encoding: string): boolean {
   const named = request.headers['accept-encoding']?.split(',').map((each) =>
     each
@@ -65,16 +72,15 @@ function accepts(request: FastifyRequest, encoding: string): boolean {
       .split(/\s*;\s*/),
   );
   const found = named?.find(([name]) => name === encoding);
-  return found !== undefined && !/^q=0(?:\.0*)?$/.test(found[1] ?? '');
+  return found !== undefined && !found.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter));
 }
 
 function tag(bytes: Buffer): Tagged {
   return { bytes, etag: `"${hash('sha256', bytes, 'base64url').slice(0, 27)}"` };
 }
 
-function answer(request: FastifyRequest, reply: FastifyReply, { bytes, etag }: Tagged): FastifyReply {
-  reply.header('etag', etag);
+/** Whether the client has the file with this tag (RFC 9110, section 13.1.2). */
+function isKnown(request: FastifyRequest, etag: string): boolean {
   const known = request.headers['if-none-match']?.split(',').map((each) => each.trim().replace(/^W\//, ''));
-  if (known?.some((each) => each === etag || each === '*')) return reply.code(304).send();
-  return reply.send(bytes);
+  return known?.some((each) => each === etag || each === '*') ?? false;
 }

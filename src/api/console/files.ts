@@ -1,10 +1,17 @@
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { EncodedFile, ServedFile } from '../served-file.ts';
+import { type FileHandler, fileHandler } from '../served-file.ts';
 
 /** Where `npm run build` writes the console. */
 export const BUILT_CONSOLE = fileURLToPath(new URL('../../../console/dist/', import.meta.url));
+
+/** A built console, as it was when it was read. */
+export interface Console {
+  readonly page: string;
+  /** The scripts, styles and pictures that the page loads, by their path below `/console/`. */
+  readonly files: ReadonlyMap<string, FileHandler>;
+}
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
@@ -21,26 +28,35 @@ const ENCODINGS = [
   { encoding: 'gzip', suffix: '.gz' },
 ] as const;
 
-/** The page of the console; `null` where the console is not built. */
-export function readConsolePage(directory: string): string | null {
-  const path = join(directory, 'index.html');
-  return existsSync(path) ? readFileSync(path, 'utf8') : null;
+/**
+ * Reads a built console, 3 MB with all encodings; `null` where the directory has none. It is read whole, so that a page always gets the
+ * files that it was built with, also after another version was built or installed in their place.
+ */
+export async function readConsole(directory: string): Promise<Console | null> {
+  const names = (await readdir(directory, { recursive: true }).catch(absent)) ?? [];
+  const read = await Promise.all(
+    names.map(async (name) => [name, await readFile(join(directory, name)).catch(absent)]),
+  );
+  const contents = new Map(read as [string, Buffer | null][]);
+  const page = contents.get('index.html');
+  if (!page) return null;
+  const files = new Map<string, FileHandler>();
+  for (const [name, bytes] of contents) {
+    const contentType = CONTENT_TYPES[extname(name)];
+    if (!bytes || contentType === undefined) continue;
+    const path = name.replaceAll('\\', '/');
+    const encoded = ENCODINGS.flatMap(({ encoding, suffix }) => {
+      const same = contents.get(name + suffix);
+      return same ? [{ encoding, read: () => same }] : [];
+    });
+    const cacheControl = path.startsWith('assets/') ? UNCHANGING : CHANGING;
+    files.set(path, fileHandler({ contentType, headers: {}, cacheControl, read: () => bytes, encoded }));
+  }
+  return { page: page.toString(), files };
 }
 
-/** The scripts, styles and pictures of the console, below `/console/`. They are read when they are first asked for. */
-export function consoleFiles(directory: string): ServedFile[] {
-  const names = globSync('**/*.{css,js,svg}', { cwd: directory }).map((name) => name.replaceAll('\\', '/'));
-  return names.map((name) => {
-    const path = join(directory, name);
-    return {
-      path: `/console/${name}`,
-      contentType: CONTENT_TYPES[extname(name)]!,
-      headers: {},
-      cacheControl: name.startsWith('assets/') ? UNCHANGING : CHANGING,
-      read: () => readFileSync(path),
-      encoded: ENCODINGS.filter(({ suffix }) => existsSync(path + suffix)).map(
-        ({ encoding, suffix }): EncodedFile => ({ encoding, read: () => readFileSync(path + suffix) }),
-      ),
-    };
-  });
+/** For what is not there, or is a directory. @throws the error, where it is another one */
+function absent(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ENOENT' || error.code === 'EISDIR') return null;
+  throw error;
 }

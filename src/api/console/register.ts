@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import { adminEnvelope } from '../../errors/envelopes.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import { CONSOLE_PATH } from '../../people/console-path.ts';
-import { METHODS, serveFile } from '../served-file.ts';
-import { BUILT_CONSOLE, consoleFiles, readConsolePage } from './files.ts';
+import { servePage } from '../served-file.ts';
+import { BUILT_CONSOLE, type Console, readConsole } from './files.ts';
 
 /** What the built page has where its nonce belongs. */
 const NONCE_PLACE = 'STYLE_NONCE';
@@ -20,28 +20,41 @@ const NOT_BUILT = `<!doctype html>
  * admin API, as the person who has signed in.
  */
 export function registerConsole(app: FastifyInstance, directory: string = BUILT_CONSOLE): void {
-  const page = readConsolePage(directory);
-  app.route({
-    method: METHODS,
-    url: CONSOLE_PATH,
-    config: { envelope: adminEnvelope, kind: 'page' },
-    async handler(_request, reply) {
-      const nonce = randomBytes(18).toString('base64');
-      return reply
-        .code(page === null ? 404 : 200)
-        .headers({
-          'content-security-policy': policyOf(nonce),
-          'referrer-policy': 'no-referrer',
-          'x-content-type-options': 'nosniff',
-          // The nonce is for one load.
-          'cache-control': 'no-store',
-        })
-        .type('text/html; charset=utf-8')
-        .send(page === null ? NOT_BUILT : page.replaceAll(NONCE_PLACE, nonce));
-    },
+  let reading: Promise<Console | null> | null = null;
+  /** The console as it was when somebody first wanted it; looked for again while there is none. */
+  const read = async (): Promise<Console | null> => {
+    reading ??= readConsole(directory);
+    const found = await reading.catch((error: unknown) => {
+      reading = null;
+      throw error;
+    });
+    if (found === null) reading = null;
+    return found;
+  };
+
+  servePage(app, CONSOLE_PATH, async (_request, reply) => {
+    const nonce = randomBytes(18).toString('base64');
+    const page = (await read())?.page;
+    return reply
+      .code(page === undefined ? 404 : 200)
+      .headers({
+        'content-security-policy': policyOf(nonce),
+        'referrer-policy': 'no-referrer',
+        'x-content-type-options': 'nosniff',
+        // The nonce is for one load.
+        'cache-control': 'no-store',
+      })
+      .type('text/html; charset=utf-8')
+      .send(page === undefined ? NOT_BUILT : page.replaceAll(NONCE_PLACE, nonce));
   });
-  app.servedAddresses.add({ path: CONSOLE_PATH, methods: METHODS, envelope: adminEnvelope });
-  for (const file of consoleFiles(directory)) serveFile(app, file);
+
+  servePage(app, `${CONSOLE_PATH}/*`, async (request, reply) => {
+    const { '*': path } = request.params as { '*': string };
+    const file = (await read())?.files.get(path);
+    // A page of another version asks for files that are not of this one.
+    if (file === undefined) throw new GatewayError('pathUnknown', { headers: { 'cache-control': 'no-store' } });
+    return file(request, reply);
+  });
 }
 
 /**

@@ -13,12 +13,11 @@ const CACHE_CONTROL = 'public, max-age=300';
  * `addresses`: asked for once, when somebody first wants the document.
  */
 export function registerOpenApi(app: FastifyInstance, addresses: () => DocumentedAddresses): void {
-  serveFile(app, {
-    path: '/openapi.json',
+  serveFile(app, '/openapi.json', {
     contentType: 'application/json',
     headers: {},
     cacheControl: CACHE_CONTROL,
     read: () => Buffer.from(JSON.stringify(describeApi(addresses()))),
   });
-  for (const file of docsFiles) serveFile(app, { ...file, cacheControl: CACHE_CONTROL });
+  for (const { path, ...file } of docsFiles) serveFile(app, path, { ...file, cacheControl: CACHE_CONTROL });
 }

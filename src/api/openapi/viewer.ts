@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { ServedFile } from '../served-file.ts';
 
-type DocsFile = Omit<ServedFile, 'cacheControl'>;
+type DocsFile = Omit<ServedFile, 'cacheControl'> & { readonly path: string };
 
 /**
  * The page may load and ask for what is here, and nothing else: no script in the page, nothing from elsewhere, no frame around it.
