@@ -1,6 +1,5 @@
 import { NativeSelect, Select, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
-import { useState } from 'react';
 import { useList } from '../../api/queries.ts';
 import { ChangeDialog } from '../../parts/change-dialog.tsx';
 import { commonTexts } from '../../parts/texts.ts';
@@ -67,7 +66,7 @@ export function InviteDialog({
         value={email}
         onChange={({ currentTarget }) => set({ email: currentTarget.value })}
       />
-      <RoleSelect role={role} onChange={(chosen) => set({ role: chosen })} />
+      <RoleSelect role={role} onChange={(entered) => set({ role: entered })} />
     </ChangeDialog>
   );
 }
@@ -75,16 +74,30 @@ export function InviteDialog({
 /** How long after the last letter a search is sent. */
 const SEARCH_DELAY_MS = 300;
 
+interface MemberDraft {
+  readonly chosen: { readonly value: string; readonly label: string } | null;
+  /** What stands in the field. */
+  readonly typed: string;
+  readonly role: Role;
+}
+
+const nobodyYet = (): MemberDraft => ({ chosen: null, typed: '', role: 'member' });
+
 export function AddMemberDialog({ accountId, isOpen, onClose }: DialogProps) {
   const text = useTexts(peopleTexts);
-  const [{ userId, role }, set] = useDraft(isOpen, () => ({ userId: null as string | null, role: 'member' as Role }));
-  const [typed, setTyped] = useState('');
-  const [search] = useDebouncedValue(typed, SEARCH_DELAY_MS);
+  const [{ chosen, typed, role }, set] = useDraft(isOpen, nobodyYet);
+  // The name of who was chosen stands in the field, and is no search.
+  const [search] = useDebouncedValue(typed === chosen?.label ? '' : typed, SEARCH_DELAY_MS);
   const found = useList(
     'GET /admin/v1/users',
     { query: search === '' ? { limit: 20 } : { search, limit: 20 } },
     { isWanted: isOpen },
   );
+  const matches = found.items.map(({ id, name, email }) => ({
+    value: id,
+    label: email === null ? name : `${name} (${email})`,
+  }));
+  const others = matches.filter(({ value }) => value !== chosen?.value);
   return (
     <ChangeDialog
       endpoint="POST /admin/v1/accounts/{id}/members"
@@ -92,7 +105,7 @@ export function AddMemberDialog({ accountId, isOpen, onClose }: DialogProps) {
       submitLabel={text.add}
       isOpen={isOpen}
       onClose={onClose}
-      input={() => ({ path: { id: accountId }, body: { userId: userId ?? '', role } })}
+      input={() => ({ path: { id: accountId }, body: { userId: chosen?.value ?? '', role } })}
     >
       <Text size="sm">{text.addHint}</Text>
       <Select
@@ -104,16 +117,13 @@ export function AddMemberDialog({ accountId, isOpen, onClose }: DialogProps) {
         // The gateway has searched already.
         filter={({ options }) => options}
         searchValue={typed}
-        onSearchChange={setTyped}
-        value={userId}
-        onChange={(chosen) => set({ userId: chosen })}
+        onSearchChange={(entered) => set({ typed: entered })}
+        value={chosen?.value ?? null}
+        onChange={(_, option) => set({ chosen: option, typed: option?.label ?? '' })}
         nothingFoundMessage={text.noUser}
-        data={found.items.map(({ id, name, email }) => ({
-          value: id,
-          label: email === null ? name : `${name} (${email})`,
-        }))}
+        data={chosen === null ? others : [chosen, ...others]}
       />
-      <RoleSelect role={role} onChange={(chosen) => set({ role: chosen })} />
+      <RoleSelect role={role} onChange={(entered) => set({ role: entered })} />
     </ChangeDialog>
   );
 }

@@ -101,7 +101,7 @@ function MemberActions({ accountId, member: { userId, name, role }, onLink }: Me
       <ConfirmButton
         label={text.newLink}
         question={text.newLinkQuestion(name)}
-        onConfirm={async () => onLink(await makeLink({ path: { id: userId } }))}
+        onConfirm={async () => onLink({ ...(await makeLink({ path: { id: userId } })), name })}
       />
       <ConfirmButton
         label={text.remove}

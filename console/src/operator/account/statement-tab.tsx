@@ -1,4 +1,4 @@
-import { Button, Group, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Group, SimpleGrid, Stack, Text, TextInput, Title } from '@mantine/core';
 import { useRead } from '../../api/queries.ts';
 import type { Account } from '../../api/types.ts';
 import { usePlaceQuery } from '../../layout/location.tsx';
@@ -47,6 +47,9 @@ export function StatementTab({ account }: { readonly account: Account }) {
       {data === undefined && error === null && <Loading />}
       {data !== undefined && (
         <>
+          <Title order={2} size="h3">
+            {text.of(account.name, data.month)}
+          </Title>
           <Text size="sm" c="dimmed">
             {text.timezone(data.timezone)} {!data.isOver && text.notOver}
           </Text>

@@ -3,6 +3,7 @@ import { defineTexts } from '../../text/language.tsx';
 export const statementTexts = defineTexts(
   {
     title: 'Monthly statement',
+    of: (name: string, month: string) => `${name}: statement of ${month}`,
     month: 'Month',
     timezone: (zone: string) => `Months of the time zone ${zone}.`,
     notOver: 'This month is not over: the figures still grow.',
@@ -22,6 +23,7 @@ export const statementTexts = defineTexts(
   },
   {
     title: '月度对账单',
+    of: (name: string, month: string) => `${name}：${month} 对账单`,
     month: '月份',
     timezone: (zone: string) => `按时区 ${zone} 划分月份。`,
     notOver: '本月尚未结束，数字仍会变化。',

@@ -6,14 +6,21 @@ import { defineTexts, useTexts } from '../../text/language.tsx';
 
 const texts = defineTexts(
   {
-    hint: 'Send this link yourself. It works once, and is never shown again.',
+    hint: (name: string) => `Send this link to ${name} yourself. It works once, and is never shown again.`,
     until: 'Works until',
     close: 'Done',
   },
-  { hint: '请自行发送此链接。仅可使用一次，之后不再显示。', until: '有效期至', close: '完成' },
+  {
+    hint: (name: string) => `请自行将此链接发送给 ${name}。仅可使用一次，之后不再显示。`,
+    until: '有效期至',
+    close: '完成',
+  },
 );
 
-export type ShownLink = Pick<OneTimeLink, 'link' | 'linkExpiresAt' | 'linkHint'>;
+export interface ShownLink extends Pick<OneTimeLink, 'link' | 'linkExpiresAt' | 'linkHint'> {
+  /** Whose it is. */
+  readonly name: string;
+}
 
 interface OneTimeLinkNoticeProps {
   readonly link: ShownLink | null;
@@ -26,7 +33,7 @@ export function OneTimeLinkNotice({ link, onClose }: OneTimeLinkNoticeProps) {
   if (link === null) return null;
   return (
     <Stack gap="xs" align="flex-start" mb="md" role="status">
-      <SecretOnce secret={link.link} hint={text.hint} />
+      <SecretOnce secret={link.link} hint={text.hint(link.name)} />
       <Text size="sm">
         {text.until} <Instant at={link.linkExpiresAt} />
       </Text>

@@ -33,7 +33,7 @@ export function UserActions({ user, onLink }: UserActionsProps) {
         <ConfirmButton
           label={text.link}
           question={text.linkQuestion(user.name)}
-          onConfirm={async () => onLink(await makeLink({ path }))}
+          onConfirm={async () => onLink({ ...(await makeLink({ path })), name: user.name })}
         />
       )}
       <ConfirmButton
