@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { changeOf, isComplete, limitsOf, NO_LIMITS } from '../../console/src/account/keys/key-draft.ts';
+import {
+  changeOf,
+  draftOf,
+  isComplete,
+  limitsOf,
+  NO_LIMITS,
+  type RatesDraft,
+} from '../../console/src/parts/limits/limit-draft.ts';
 import { isYuan } from '../../console/src/parts/number-text.ts';
 
 describe('the limits of a key in the form of the console', () => {
@@ -14,7 +21,7 @@ describe('the limits of a key in the form of the console', () => {
     const before = {
       ...NO_LIMITS,
       amounts: { ...NO_LIMITS.amounts, dailySpendCapYuan: '5', totalSpendCapYuan: '0.123456789' },
-      modelLimits: [oneModel, { ...oneModel, model: 'b' }],
+      rates: { ...NO_LIMITS.rates, modelLimits: [oneModel, { ...oneModel, model: 'b' }, { ...oneModel, model: 'c' }] },
       allowedModels: ['a'],
       allowedNetworks: ['10.0.0.0/8'],
     };
@@ -23,28 +30,57 @@ describe('the limits of a key in the form of the console', () => {
       ...before,
       amounts: { ...before.amounts, dailySpendCapYuan: '' },
       counts: { ...before.counts, dailyCalls: '0' },
-      modelLimits: [{ ...oneModel, tokensPerMinute: '1000' }],
+      rates: {
+        ...before.rates,
+        tokensPerMinute: '5',
+        modelLimits: [
+          { ...oneModel, model: 'c' },
+          { ...oneModel, tokensPerMinute: '1000' },
+        ],
+      },
       allowedModels: [],
       allowedNetworks: ['10.0.0.0/8', '::1'],
     };
     assert.deepEqual(changeOf(before, after), {
       dailySpendCapYuan: null,
       dailyCalls: 0,
+      tokensPerMinute: 5,
       modelLimits: { a: { requestsPerMinute: 60, tokensPerMinute: 1000 }, b: null },
       allowedModels: null,
       allowedNetworks: ['10.0.0.0/8', '::1'],
     });
   });
 
+  it('are as they were stored until something is entered', () => {
+    const stored = {
+      dailySpendCapYuan: '0.5',
+      weeklySpendCapYuan: null,
+      monthlySpendCapYuan: '3',
+      totalSpendCapYuan: null,
+      dailyCalls: 0,
+      concurrency: null,
+      requestsPerMinute: 60,
+      tokensPerMinute: null,
+      modelLimits: { a: { requestsPerMinute: null, tokensPerMinute: 1 } },
+      allowedModels: ['a'],
+      allowedNetworks: null,
+    };
+    assert.deepEqual(changeOf(draftOf(stored), draftOf(stored)), {});
+    const { allowedNetworks, weeklySpendCapYuan, totalSpendCapYuan, concurrency, tokensPerMinute, ...limits } = stored;
+    const modelLimits = { a: { requestsPerMinute: null, tokensPerMinute: 1 } };
+    assert.deepEqual(changeOf(NO_LIMITS, draftOf(stored)), { ...limits, modelLimits });
+  });
+
   it('are complete where every field is empty or a number, and every model is named once', () => {
     const counts = (name: string, text: string) => ({ ...NO_LIMITS, counts: { ...NO_LIMITS.counts, [name]: text } });
+    const rates = (changed: Partial<RatesDraft>) => ({ ...NO_LIMITS, rates: { ...NO_LIMITS.rates, ...changed } });
     assert.ok(isComplete(NO_LIMITS));
     assert.ok(isComplete(counts('dailyCalls', '0')));
-    assert.ok(!isComplete(counts('requestsPerMinute', '0')));
+    assert.ok(!isComplete(rates({ requestsPerMinute: '0' })));
     assert.ok(!isComplete(counts('concurrency', '1.5')));
-    assert.ok(isComplete({ ...NO_LIMITS, modelLimits: [oneModel] }));
-    assert.ok(!isComplete({ ...NO_LIMITS, modelLimits: [oneModel, oneModel] }));
-    assert.ok(!isComplete({ ...NO_LIMITS, modelLimits: [{ ...oneModel, model: '' }] }));
+    assert.ok(isComplete(rates({ modelLimits: [oneModel] })));
+    assert.ok(!isComplete(rates({ modelLimits: [oneModel, oneModel] })));
+    assert.ok(!isComplete(rates({ modelLimits: [{ ...oneModel, model: '' }] })));
   });
 
   it('are amounts of plain decimals alone', () => {

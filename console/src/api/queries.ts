@@ -103,26 +103,39 @@ export function useWholeList<Name extends ListName>(name: Name, input: InputOf<N
   });
 }
 
+/** Within this time after a lost answer the same change is a second try. */
+const SECOND_TRY_MS = 300_000;
+
+interface Try {
+  readonly idempotencyKey: string;
+  /** Until when the same input is the same change. */
+  readonly untilMs: number;
+}
+
 /**
- * Makes a change. What was read is read again afterwards. The same change is sent with the same idempotency key until it
- * succeeds or is refused, so that a second try after a lost answer changes nothing twice.
+ * Makes a change. What was read is read again afterwards. A second try after a lost answer has the idempotency key of the first, so
+ * that the endpoints that take one (of money, grants, vouchers) change nothing twice; of others, such as new keys, it may make two.
  */
 export function useChange<Name extends ChangeName>(name: Name) {
   const queries = useQueryClient();
-  const unanswered = useRef<{ readonly input: string; readonly idempotencyKey: string } | null>(null);
+  /** By what was sent. Requests at the same time have keys of their own unless they are the same one. */
+  const tries = useRef(new Map<string, Try>());
   const choose = useChosenAccount();
   return useMutation<AnswerOf<Name>, Error, InputOf<Name>>({
     mutationFn: async (given) => {
       const input = choose(name, given as AnyInput) as InputOf<Name>;
       const text = JSON.stringify(input);
-      if (unanswered.current?.input !== text) unanswered.current = { input: text, idempotencyKey: randomKey() };
-      const { idempotencyKey } = unanswered.current;
+      const now = Date.now();
+      const before = tries.current.get(text);
+      const idempotencyKey = before !== undefined && now < before.untilMs ? before.idempotencyKey : randomKey();
+      tries.current.set(text, { idempotencyKey, untilMs: Number.POSITIVE_INFINITY });
       try {
         const answer = await ask(name, input, { idempotencyKey });
-        unanswered.current = null;
+        tries.current.delete(text);
         return answer;
       } catch (error) {
-        if (!isOutcomeUnknown(error)) unanswered.current = null;
+        if (isOutcomeUnknown(error)) tries.current.set(text, { idempotencyKey, untilMs: Date.now() + SECOND_TRY_MS });
+        else tries.current.delete(text);
         throw error;
       }
     },

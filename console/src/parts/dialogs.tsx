@@ -14,12 +14,18 @@ interface FormDialogProps {
   readonly error: Error | null;
   readonly isDangerous?: boolean;
   readonly size?: string;
+  /** What was entered is checked by the form itself, and not by the browser. */
+  readonly noValidate?: boolean;
   readonly children: ReactNode;
 }
 
-/** A form over the page. It stays open, with the reason, where the gateway refuses what was entered. */
+/**
+ * A form over the page. It stays open, with the reason, where the gateway refuses what was entered. It cannot be closed before the
+ * answer is there: that may have a secret that is shown once.
+ */
 export function FormDialog(props: FormDialogProps) {
   const { title, isOpen, onClose, submitLabel, onSubmit, isBusy, error, isDangerous = false, size, children } = props;
+  const { noValidate = false } = props;
   const text = useTexts(commonTexts);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -33,14 +39,16 @@ export function FormDialog(props: FormDialogProps) {
       onClose={onClose}
       title={title}
       size={size ?? 'md'}
-      closeButtonProps={{ 'aria-label': text.close }}
+      closeOnClickOutside={!isBusy}
+      closeOnEscape={!isBusy}
+      closeButtonProps={{ 'aria-label': text.close, disabled: isBusy }}
     >
-      <form onSubmit={submit}>
+      <form onSubmit={submit} noValidate={noValidate}>
         <Stack>
           {children}
-          <ErrorNotice error={error} />
+          <ErrorNotice error={error} isOfChange />
           <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
+            <Button variant="default" onClick={onClose} disabled={isBusy}>
               {text.cancel}
             </Button>
             <Button type="submit" loading={isBusy} {...(isDangerous ? { color: 'red' } : {})}>

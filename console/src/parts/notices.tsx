@@ -8,19 +8,25 @@ import { commonTexts } from './texts.ts';
 interface ErrorNoticeProps {
   readonly error: Error | null;
   readonly onRetry?: () => void;
+  /** Something was to be changed: without an answer nobody knows whether it was. */
+  readonly isOfChange?: boolean;
 }
 
 /** Says what went wrong, and by which request id the operator finds it. Nothing where nothing did. */
-export function ErrorNotice({ error, onRetry }: ErrorNoticeProps) {
+export function ErrorNotice({ error, onRetry, isOfChange = false }: ErrorNoticeProps) {
   const text = useTexts(commonTexts);
   if (error === null) return null;
   const isUnreachable = error instanceof ApiError && error.status === 0;
   const requestId = error instanceof ApiError ? error.requestId : null;
+  const messageOf = (): string => {
+    if (isOfChange && isUnanswered(error)) return text.unanswered;
+    return isUnreachable ? text.unreachable : error.message;
+  };
   const reasons = text.reasons as Readonly<Record<string, string>>;
   const reason = error instanceof ApiError ? reasons[error.code] : undefined;
   return (
     <Alert color="red" icon={<AlertIcon />} title={isUnreachable ? undefined : (reason ?? text.failed)} role="alert">
-      <Text size="sm">{isUnreachable ? text.unreachable : error.message}</Text>
+      <Text size="sm">{messageOf()}</Text>
       {requestId !== null && (
         <Text size="xs" c="dimmed">
           {text.requestId(requestId)}
@@ -33,6 +39,11 @@ export function ErrorNotice({ error, onRetry }: ErrorNoticeProps) {
       )}
     </Alert>
   );
+}
+
+/** Whether no answer of the gateway came: none at all, or that of a proxy before it which had none either. */
+function isUnanswered(error: Error): boolean {
+  return error instanceof ApiError && [0, 502, 504].includes(error.status);
 }
 
 interface EmptyStateProps {

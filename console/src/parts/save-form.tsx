@@ -25,7 +25,7 @@ export function SaveForm({ label, isChanged, isBusy, error, onSubmit, children }
     <form onSubmit={submit}>
       <Stack>
         {children}
-        <ErrorNotice error={error} />
+        <ErrorNotice error={error} isOfChange />
         <Group>
           <Button type="submit" disabled={!isChanged} loading={isBusy}>
             {label ?? common.save}

@@ -34,7 +34,7 @@ describe('what operators make, and is shown once', { skip: withoutBrowser }, () 
     const dialog = page.getByRole('dialog');
     await page.getByRole('button', { name: 'New key' }).click();
     await dialog.getByLabel(/^Name/).fill('ci');
-    await dialog.getByLabel('Budget a day').fill('3');
+    await dialog.getByLabel('A day', { exact: true }).fill('3');
     await console.assertAccessible();
     await dialog.getByRole('button', { name: 'New key' }).click();
     const key = await page.getByText(/^sk-fg-\w{20,}$/).textContent();

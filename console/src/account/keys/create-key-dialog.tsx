@@ -3,11 +3,13 @@ import { useState } from 'react';
 import type { BodyOf } from '../../api/client.ts';
 import { useChange } from '../../api/queries.ts';
 import { FormDialog } from '../../parts/dialogs.tsx';
+import { isComplete, type LimitsDraft, limitsOf, NO_LIMITS } from '../../parts/limits/limit-draft.ts';
+import { LimitFields } from '../../parts/limits/limit-fields.tsx';
+import { limitsTexts } from '../../parts/limits/texts.ts';
 import { SecretDialog } from '../../parts/secret-dialog.tsx';
 import { useTexts } from '../../text/language.tsx';
-import { isComplete, type LimitsDraft, limitsOf, NO_LIMITS } from './key-draft.ts';
 import { type Expiry, ExpiryField, expiresAtOf, NO_EXPIRY } from './key-expiry.tsx';
-import { LimitFields } from './limit-fields.tsx';
+import { useOwnModelNames } from './own-model-names.ts';
 import type { People } from './people.ts';
 import { keysTexts } from './texts.ts';
 
@@ -29,6 +31,8 @@ const SCOPES: readonly Scope[] = ['calls', 'account'];
 /** Creates a key: a name and an expiry are enough, and all else stands behind a button. */
 export function CreateKeyButton({ people }: { readonly people: People | null }) {
   const text = useTexts(keysTexts);
+  const limitsText = useTexts(limitsTexts);
+  const models = useOwnModelNames();
   const create = useChange('POST /account/v1/keys');
   const [isOpen, setIsOpen] = useState(false);
   const [isLong, setIsLong] = useState(false);
@@ -76,8 +80,9 @@ export function CreateKeyButton({ people }: { readonly people: People | null }) 
         submitLabel={text.create}
         onSubmit={submit}
         isBusy={create.isPending}
-        error={isIncomplete ? new Error(text.incomplete) : create.error}
+        error={isIncomplete ? new Error(limitsText.incomplete) : create.error}
         size="lg"
+        noValidate
       >
         <TextInput
           label={text.name}
@@ -124,7 +129,7 @@ export function CreateKeyButton({ people }: { readonly people: People | null }) 
                 ]}
               />
             )}
-            <LimitFields draft={draft.limits} onChange={(limits) => setDraft({ ...draft, limits })} />
+            <LimitFields draft={draft.limits} onChange={(limits) => setDraft({ ...draft, limits })} models={models} />
           </Stack>
         </Collapse>
       </FormDialog>

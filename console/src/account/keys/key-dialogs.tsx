@@ -4,13 +4,15 @@ import { useState } from 'react';
 import { useChange } from '../../api/queries.ts';
 import type { OwnKey, OwnReplacementKey } from '../../api/types.ts';
 import { FormDialog } from '../../parts/dialogs.tsx';
+import { changeOf, draftOf, isComplete } from '../../parts/limits/limit-draft.ts';
+import { LimitFields } from '../../parts/limits/limit-fields.tsx';
+import { limitsTexts } from '../../parts/limits/texts.ts';
 import { SecretDialog } from '../../parts/secret-dialog.tsx';
 import { useAccountChoice } from '../../session/account-choice.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
-import { changeOf, draftOf, isComplete } from './key-draft.ts';
 import { ExpiryField, expiresAtOf, NO_EXPIRY } from './key-expiry.tsx';
-import { LimitFields } from './limit-fields.tsx';
+import { useOwnModelNames } from './own-model-names.ts';
 import { keysTexts } from './texts.ts';
 
 interface KeyDialogProps {
@@ -21,6 +23,8 @@ interface KeyDialogProps {
 /** Changes the limits and allow-lists of a key. Only what was changed is sent. */
 export function LimitsDialog({ apiKey, onClose }: KeyDialogProps) {
   const text = useTexts(keysTexts);
+  const limitsText = useTexts(limitsTexts);
+  const models = useOwnModelNames();
   const change = useChange('PATCH /account/v1/keys/{id}');
   const [before] = useState(() => draftOf(apiKey));
   const [draft, setDraft] = useState(before);
@@ -51,11 +55,12 @@ export function LimitsDialog({ apiKey, onClose }: KeyDialogProps) {
       submitLabel={text.changeLimits}
       onSubmit={submit}
       isBusy={change.isPending}
-      error={isIncomplete ? new Error(text.incomplete) : change.error}
+      error={isIncomplete ? new Error(limitsText.incomplete) : change.error}
       size="lg"
+      noValidate
     >
-      <Text size="sm">{text.limitsHint}</Text>
-      <LimitFields draft={draft} onChange={setDraft} />
+      <Text size="sm">{limitsText.limitsHint}</Text>
+      <LimitFields draft={draft} onChange={setDraft} models={models} />
     </FormDialog>
   );
 }

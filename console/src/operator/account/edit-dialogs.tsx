@@ -1,9 +1,15 @@
 import { TextInput } from '@mantine/core';
+import type { BodyOf } from '../../api/client.ts';
 import { useRead } from '../../api/queries.ts';
+import type { Account } from '../../api/types.ts';
 import { basisPointsOf, percentOf } from '../../parts/basis-points.ts';
 import { ChangeDialog } from '../../parts/change-dialog.tsx';
-import { AmountInput, amountOrNull } from '../../parts/form-fields.tsx';
-import { RateLimitFields, rateLimitDraftOf, rateLimitsOf } from '../../parts/rate-limit-fields.tsx';
+import { changedMembers } from '../../parts/changed-members.ts';
+import { areRatesComplete, changeOfRates, ratesDraftOf } from '../../parts/limits/limit-draft.ts';
+import { RateFields } from '../../parts/limits/rate-fields.tsx';
+import { limitsTexts } from '../../parts/limits/texts.ts';
+import { YuanField } from '../../parts/number-fields.tsx';
+import { textOrNull } from '../../parts/number-text.ts';
 import { commonTexts } from '../../parts/texts.ts';
 import { useDraft } from '../../parts/use-draft.ts';
 import { useTexts } from '../../text/language.tsx';
@@ -11,10 +17,15 @@ import { useModelNames } from '../parts/model-names.ts';
 import type { EditDialogProps } from './summary-tab.tsx';
 import { accountTexts } from './texts.ts';
 
+/** What is sent where something has changed since the form was opened; `null`: nothing has. */
+function changeOf(account: Account, body: BodyOf<'PATCH /admin/v1/accounts/{id}'>) {
+  return Object.keys(body).length === 0 ? null : { path: { id: account.id }, body };
+}
+
 export function DetailsDialog({ account, isOpen, onClose }: EditDialogProps) {
   const text = useTexts(accountTexts);
   const common = useTexts(commonTexts);
-  const [draft, set] = useDraft(isOpen, () => ({ name: account.name, email: account.email ?? '' }));
+  const [draft, set, opened] = useDraft(isOpen, () => ({ name: account.name, email: account.email ?? '' }));
   return (
     <ChangeDialog
       endpoint="PATCH /admin/v1/accounts/{id}"
@@ -22,10 +33,7 @@ export function DetailsDialog({ account, isOpen, onClose }: EditDialogProps) {
       submitLabel={common.save}
       isOpen={isOpen}
       onClose={onClose}
-      input={() => ({
-        path: { id: account.id },
-        body: { name: draft.name, ...(draft.email === '' ? {} : { email: draft.email }) },
-      })}
+      input={() => changeOf(account, changedMembers(opened, draft))}
     >
       <TextInput
         label={text.name}
@@ -49,10 +57,14 @@ export function DetailsDialog({ account, isOpen, onClose }: EditDialogProps) {
 export function PricesDialog({ account, isOpen, onClose }: EditDialogProps) {
   const text = useTexts(accountTexts);
   const common = useTexts(commonTexts);
-  const [draft, set] = useDraft(isOpen, () => ({
+  const [draft, set, opened] = useDraft(isOpen, () => ({
     cap: account.dailySpendCapYuan ?? '',
     percent: percentOf(account.priceFactorBasisPoints),
   }));
+  const bodyOf = ({ cap, percent }: typeof draft) => ({
+    dailySpendCapYuan: textOrNull(cap),
+    priceFactorBasisPoints: basisPointsOf(percent),
+  });
   return (
     <ChangeDialog
       endpoint="PATCH /admin/v1/accounts/{id}"
@@ -60,12 +72,9 @@ export function PricesDialog({ account, isOpen, onClose }: EditDialogProps) {
       submitLabel={common.save}
       isOpen={isOpen}
       onClose={onClose}
-      input={() => ({
-        path: { id: account.id },
-        body: { dailySpendCapYuan: amountOrNull(draft.cap), priceFactorBasisPoints: basisPointsOf(draft.percent) },
-      })}
+      input={() => changeOf(account, changedMembers(bodyOf(opened), bodyOf(draft)))}
     >
-      <AmountInput
+      <YuanField
         label={text.cap}
         description={text.capHint}
         data-autofocus
@@ -100,9 +109,9 @@ export function LowBalanceDialog({ account, isOpen, onClose }: EditDialogProps) 
       submitLabel={common.save}
       isOpen={isOpen}
       onClose={onClose}
-      input={() => ({ path, body: { thresholdYuan: amountOrNull(draft.threshold) } })}
+      input={() => ({ path, body: { thresholdYuan: textOrNull(draft.threshold) } })}
     >
-      <AmountInput
+      <YuanField
         label={text.lowBalance}
         description={text.lowBalanceHint}
         data-autofocus
@@ -117,7 +126,8 @@ export function RatesDialog({ account, isOpen, onClose }: EditDialogProps) {
   const text = useTexts(accountTexts);
   const common = useTexts(commonTexts);
   const models = useModelNames(isOpen);
-  const [draft, set] = useDraft(isOpen, () => rateLimitDraftOf(account));
+  const { incomplete } = useTexts(limitsTexts);
+  const [draft, set, opened] = useDraft(isOpen, () => ratesDraftOf(account));
   return (
     <ChangeDialog
       endpoint="PATCH /admin/v1/accounts/{id}"
@@ -126,9 +136,10 @@ export function RatesDialog({ account, isOpen, onClose }: EditDialogProps) {
       size="lg"
       isOpen={isOpen}
       onClose={onClose}
-      input={() => ({ path: { id: account.id }, body: rateLimitsOf(draft, account) })}
+      input={() => changeOf(account, changeOfRates(opened, draft))}
+      problem={() => (areRatesComplete(draft) ? null : incomplete)}
     >
-      <RateLimitFields draft={draft} onChange={set} models={models} />
+      <RateFields draft={draft} onChange={set} models={models} />
     </ChangeDialog>
   );
 }

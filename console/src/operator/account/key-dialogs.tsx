@@ -2,13 +2,21 @@ import { Checkbox, Group, NativeSelect, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { Key } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/change-dialog.tsx';
-import { InstantInput, instantOrNull } from '../../parts/form-fields.tsx';
+import { InstantInput, instantOrNull } from '../../parts/instant-input.tsx';
+import {
+  changeOf,
+  draftOf,
+  isComplete,
+  type LimitsDraft,
+  limitsOf,
+  NO_LIMITS,
+} from '../../parts/limits/limit-draft.ts';
+import { LimitFields } from '../../parts/limits/limit-fields.tsx';
+import { limitsTexts } from '../../parts/limits/texts.ts';
 import { commonTexts } from '../../parts/texts.ts';
 import { useDraft } from '../../parts/use-draft.ts';
 import { useTexts } from '../../text/language.tsx';
 import { useModelNames } from '../parts/model-names.ts';
-import { type KeyLimitDraft, keyLimitDraftOf, keyLimitsOf } from './key-draft.ts';
-import { KeyLimitFields } from './key-limit-fields.tsx';
 import { keysTexts } from './keys-texts.ts';
 
 interface DialogProps {
@@ -23,19 +31,21 @@ interface NewKeyDialogProps extends DialogProps {
 
 const SCOPES = ['calls', 'account'] as const;
 
-interface NewKeyDraft extends KeyLimitDraft {
+interface NewKeyDraft {
   readonly name: string;
   readonly expires: string;
   readonly scopes: readonly (typeof SCOPES)[number][];
+  readonly limits: LimitsDraft;
 }
 
-const emptyDraft = (): NewKeyDraft => ({ ...keyLimitDraftOf(null), name: '', expires: '', scopes: ['calls'] });
+const emptyDraft = (): NewKeyDraft => ({ name: '', expires: '', scopes: ['calls'], limits: NO_LIMITS });
 
 export function NewKeyDialog({ accountId, isOpen, onClose, onCreated }: NewKeyDialogProps) {
   const text = useTexts(keysTexts);
   const models = useModelNames(isOpen);
   const [draft, set] = useDraft(isOpen, emptyDraft);
-  const { name, expires, scopes } = draft;
+  const { incomplete } = useTexts(limitsTexts);
+  const { name, expires, scopes, limits } = draft;
   const toggle = (scope: (typeof SCOPES)[number]): void =>
     set({ scopes: SCOPES.filter((each) => (each === scope) !== scopes.includes(each)) });
   return (
@@ -48,8 +58,9 @@ export function NewKeyDialog({ accountId, isOpen, onClose, onCreated }: NewKeyDi
       onClose={onClose}
       input={() => ({
         path: { id: accountId },
-        body: { name, scopes, expiresAt: instantOrNull(expires), ...keyLimitsOf(draft, null) },
+        body: { name, scopes, expiresAt: instantOrNull(expires), ...limitsOf(limits) },
       })}
+      problem={() => (isComplete(limits) ? null : incomplete)}
       onDone={({ key }) => onCreated(key)}
     >
       <TextInput
@@ -79,7 +90,7 @@ export function NewKeyDialog({ accountId, isOpen, onClose, onCreated }: NewKeyDi
           ))}
         </Group>
       </Checkbox.Group>
-      <KeyLimitFields draft={draft} onChange={set} models={models} />
+      <LimitFields draft={limits} onChange={(entered) => set({ limits: entered })} models={models} />
     </ChangeDialog>
   );
 }
@@ -95,7 +106,12 @@ export function KeyLimitsDialog({ apiKey, onClose }: KeyDialogProps) {
   const common = useTexts(commonTexts);
   const isOpen = apiKey !== null;
   const models = useModelNames(isOpen);
-  const [draft, set] = useDraft(isOpen, () => keyLimitDraftOf(apiKey));
+  const { incomplete, limitsHint } = useTexts(limitsTexts);
+  const [draft, set, opened] = useDraft(isOpen, () => (apiKey === null ? NO_LIMITS : draftOf(apiKey)));
+  const input = () => {
+    const body = changeOf(opened, draft);
+    return Object.keys(body).length === 0 ? null : { path: { id: apiKey?.id ?? '' }, body };
+  };
   return (
     <ChangeDialog
       endpoint="PATCH /admin/v1/keys/{id}"
@@ -104,9 +120,11 @@ export function KeyLimitsDialog({ apiKey, onClose }: KeyDialogProps) {
       size="lg"
       isOpen={isOpen}
       onClose={onClose}
-      input={() => ({ path: { id: apiKey?.id ?? '' }, body: keyLimitsOf(draft, apiKey) })}
+      input={input}
+      problem={() => (isComplete(draft) ? null : incomplete)}
     >
-      <KeyLimitFields draft={draft} onChange={set} models={models} />
+      <Text size="sm">{limitsHint}</Text>
+      <LimitFields draft={draft} onChange={set} models={models} />
     </ChangeDialog>
   );
 }

@@ -13,7 +13,7 @@ import { commonTexts } from '../../parts/texts.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
 import { KeyLimitsDialog, NewKeyDialog, nameOf, ReplaceKeyDialog } from './key-dialogs.tsx';
-import { keyStatusOf } from './key-draft.ts';
+import { keyStatusOf } from './key-status.ts';
 import { keysTexts } from './keys-texts.ts';
 
 const STATUS_COLORS = { active: 'teal', revoked: 'red', expired: 'yellow' } as const;

@@ -11,9 +11,9 @@ import { commonTexts } from '../../parts/texts.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
 import { CallLink } from '../parts/links.tsx';
+import { RefundDialog } from '../parts/refund-dialog.tsx';
 import { moneyTexts } from './money-texts.ts';
 import { PostEntryDialog } from './post-entry-dialog.tsx';
-import { RefundDialog } from './refund-dialog.tsx';
 
 /** Money in and out of an account, and its ledger. */
 export function MoneyTab({ account }: { readonly account: Account }) {

@@ -6,7 +6,7 @@ import type { Subscription } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/change-dialog.tsx';
 import { ConfirmButton } from '../../parts/dialogs.tsx';
 import { Instant } from '../../parts/figures.tsx';
-import { InstantInput, instantOrNull } from '../../parts/form-fields.tsx';
+import { InstantInput, instantOrNull } from '../../parts/instant-input.tsx';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';

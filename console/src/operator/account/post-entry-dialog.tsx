@@ -3,7 +3,8 @@ import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
 import type { Account } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/change-dialog.tsx';
-import { AmountInput } from '../../parts/form-fields.tsx';
+import { YuanField } from '../../parts/number-fields.tsx';
+import { textOrNull } from '../../parts/number-text.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { enteredNano, fromNano, toNano } from '../../text/yuan.ts';
@@ -32,12 +33,12 @@ export function PostEntryDialog({ kind, account, isOpen, onClose }: PostEntryDia
     <ChangeDialog
       endpoint={isTopUp ? 'POST /admin/v1/accounts/{id}/top-ups' : 'POST /admin/v1/accounts/{id}/adjustments'}
       title={title}
-      submitLabel={isAmount ? titleWith(format.yuan(amount.trim())) : title}
+      submitLabel={isAmount ? titleWith(format.yuan(amount)) : title}
       isOpen={isOpen}
       onClose={onClose}
       input={() => ({
         path: { id: account.id },
-        body: { amountYuan: amount.trim(), memo: memo.trim() === '' ? null : memo.trim() },
+        body: { amountYuan: amount, memo: textOrNull(memo) },
       })}
       onDone={({ balanceYuan }) => {
         setDraft(EMPTY);
@@ -45,7 +46,7 @@ export function PostEntryDialog({ kind, account, isOpen, onClose }: PostEntryDia
       }}
     >
       {!isTopUp && <Text size="sm">{text.adjustHint}</Text>}
-      <AmountInput
+      <YuanField
         label={text.amount}
         {...(isTopUp ? {} : { description: text.amountHint })}
         isSigned={!isTopUp}

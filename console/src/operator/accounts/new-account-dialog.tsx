@@ -2,7 +2,8 @@ import { Checkbox, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { goTo, hashOf } from '../../layout/location.tsx';
 import { ChangeDialog } from '../../parts/change-dialog.tsx';
-import { AmountInput, amountOrNull } from '../../parts/form-fields.tsx';
+import { YuanField } from '../../parts/number-fields.tsx';
+import { textOrNull } from '../../parts/number-text.ts';
 import { useTexts } from '../../text/language.tsx';
 import { accountsTexts } from './texts.ts';
 
@@ -28,10 +29,10 @@ export function NewAccountDialog({ isOpen, onClose }: NewAccountDialogProps) {
       input={() => ({
         body: {
           name: draft.name,
-          email: draft.email.trim() === '' ? null : draft.email.trim(),
+          email: textOrNull(draft.email),
           verified: draft.isVerified,
-          balanceYuan: amountOrNull(draft.balance),
-          dailySpendCapYuan: amountOrNull(draft.cap),
+          balanceYuan: textOrNull(draft.balance),
+          dailySpendCapYuan: textOrNull(draft.cap),
         },
       })}
       onDone={({ id }) => {
@@ -60,13 +61,13 @@ export function NewAccountDialog({ isOpen, onClose }: NewAccountDialogProps) {
         checked={draft.isVerified}
         onChange={({ currentTarget }) => set({ isVerified: currentTarget.checked })}
       />
-      <AmountInput
+      <YuanField
         label={text.balanceNow}
         description={text.optional}
         value={draft.balance}
         onChange={(balance) => set({ balance })}
       />
-      <AmountInput label={text.cap} description={text.capHint} value={draft.cap} onChange={(cap) => set({ cap })} />
+      <YuanField label={text.cap} description={text.capHint} value={draft.cap} onChange={(cap) => set({ cap })} />
     </ChangeDialog>
   );
 }

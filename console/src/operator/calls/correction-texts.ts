@@ -2,15 +2,9 @@ import { defineTexts } from '../../text/language.tsx';
 
 export const correctionTexts = defineTexts(
   {
-    refund: 'Refund',
-    refundTitle: 'Refund the charge of this call',
-    charged: 'Charged',
-    refundedBefore: 'Refunded before',
     amount: 'Amount in yuan',
-    amountHint: 'Empty: all of the charge that is not refunded yet.',
     memo: 'Memo',
     memoHint: 'Why, and the ticket where there is one. The ledger and the change log keep it.',
-    refundDone: (amount: string, balance: string) => `${amount} refunded. The balance of the account is ${balance}.`,
     resolve: 'Resolve',
     resolveTitle: 'Resolve this call',
     resolveHint:
@@ -26,15 +20,9 @@ export const correctionTexts = defineTexts(
     resolved: 'The call is resolved.',
   },
   {
-    refund: '退款',
-    refundTitle: '退还此调用的扣费',
-    charged: '已扣费',
-    refundedBefore: '此前已退',
     amount: '金额（元）',
-    amountHint: '留空：退还尚未退还的全部扣费。',
     memo: '备注',
     memoHint: '说明原因及工单号，将记入账本和变更日志。',
-    refundDone: (amount: string, balance: string) => `已退还 ${amount}，账户余额为 ${balance}。`,
     resolve: '核实处理',
     resolveTitle: '核实处理此调用',
     resolveHint:

@@ -1,4 +1,5 @@
-import { Anchor, Group, Text } from '@mantine/core';
+import { Anchor, Button, Group, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
 import { ApiError } from '../../api/client.ts';
 import { useRead } from '../../api/queries.ts';
 import type { Call } from '../../api/types.ts';
@@ -13,7 +14,8 @@ import { Section } from '../../parts/section.tsx';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
 import { AccountLink } from '../parts/links.tsx';
-import { isRefundable, RefundButton } from './refund-dialog.tsx';
+import { isRefundable, RefundDialog } from '../parts/refund-dialog.tsx';
+import { refundTexts } from '../parts/refund-texts.ts';
 import { ResolutionButton } from './resolution-dialog.tsx';
 import { operatorCallsTexts } from './texts.ts';
 
@@ -49,12 +51,19 @@ export function OperatorCallPage({ id }: PageProps) {
 }
 
 function Corrections({ call }: { readonly call: Call }) {
+  const text = useTexts(refundTexts);
   const mayOperate = useMayOperate();
+  const [isRefunding, refund] = useDisclosure(false);
   if (!mayOperate) return null;
   return (
     <>
       {call.status === 'unresolved' && <ResolutionButton call={call} />}
-      {isRefundable(call) && <RefundButton call={call} />}
+      {isRefundable(call) && (
+        <Button variant="default" onClick={refund.open}>
+          {text.refund}
+        </Button>
+      )}
+      <RefundDialog callId={isRefunding ? call.id : null} onClose={refund.close} />
     </>
   );
 }

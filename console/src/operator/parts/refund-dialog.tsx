@@ -1,17 +1,19 @@
 import { Text, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { useEffect, useState } from 'react';
 import { useRead } from '../../api/queries.ts';
+import type { Call } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/change-dialog.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { Yuan } from '../../parts/figures.tsx';
-import { AmountInput, amountOrNull } from '../../parts/form-fields.tsx';
 import { ErrorNotice } from '../../parts/notices.tsx';
+import { YuanField } from '../../parts/number-fields.tsx';
+import { isYuan, textOrNull } from '../../parts/number-text.ts';
+import { useDraft } from '../../parts/use-draft.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
-import { enteredNano, fromNano, toNano } from '../../text/yuan.ts';
-import { CallLink } from '../parts/links.tsx';
-import { moneyTexts } from './money-texts.ts';
+import { fromNano, toNano } from '../../text/yuan.ts';
+import { CallLink } from './links.tsx';
+import { refundTexts } from './refund-texts.ts';
 
 interface RefundDialogProps {
   /** `null`: closed. */
@@ -19,38 +21,32 @@ interface RefundDialogProps {
   readonly onClose: () => void;
 }
 
-const EMPTY = { amount: '', memo: '' };
-
 /** Gives the charge of a call back, or a part of it. */
 export function RefundDialog({ callId, onClose }: RefundDialogProps) {
-  const text = useTexts(moneyTexts);
+  const text = useTexts(refundTexts);
   const format = useFormat();
-  const [{ amount, memo }, setDraft] = useState(EMPTY);
-  useEffect(() => {
-    if (callId !== null) setDraft(EMPTY);
-  }, [callId]);
+  const [{ amount, memo }, set] = useDraft(callId !== null, () => ({ amount: '', memo: '' }));
   const read = useRead('GET /admin/v1/calls/{id}', { path: { id: callId ?? '' } }, { isWanted: callId !== null });
   const call = read.data?.id === callId ? read.data : null;
   const charge = call?.chargeYuan ?? '0';
   const refunded = call?.refundedYuan ?? '0';
   const left = fromNano(toNano(charge) - toNano(refunded));
-  const isAmount = enteredNano(amount) !== null;
   return (
     <ChangeDialog
       endpoint="POST /admin/v1/calls/{id}/refunds"
-      title={text.refundTitle}
-      submitLabel={isAmount ? text.refundOf(format.yuan(amount.trim())) : text.refundAll}
+      title={text.title}
+      submitLabel={isYuan(amount) ? text.refundOf(format.yuan(amount)) : text.refundAll}
       isOpen={callId !== null}
       onClose={onClose}
       input={() => ({
         path: { id: callId ?? '' },
-        body: { amountYuan: amountOrNull(amount), memo: memo.trim() === '' ? null : memo.trim() },
+        body: { amountYuan: textOrNull(amount), memo: textOrNull(memo) },
       })}
-      onDone={({ balanceYuan }) =>
-        notifications.show({ color: 'teal', title: text.refundTitle, message: text.done(format.yuan(balanceYuan)) })
+      onDone={({ amountYuan, balanceYuan }) =>
+        notifications.show({ color: 'teal', message: text.done(format.yuan(amountYuan), format.yuan(balanceYuan)) })
       }
     >
-      <ErrorNotice error={read.error} />
+      <ErrorNotice error={read.error} onRetry={() => void read.refetch()} />
       {call !== null && (
         <Facts
           facts={[
@@ -62,20 +58,25 @@ export function RefundDialog({ callId, onClose }: RefundDialogProps) {
         />
       )}
       {call !== null && left === '0' && <Text size="sm">{text.nothingLeft}</Text>}
-      <AmountInput
+      <YuanField
         label={text.amount}
-        description={text.refundAmountHint}
+        description={text.amountHint}
         data-autofocus
         value={amount}
-        onChange={(entered) => setDraft({ memo, amount: entered })}
+        onChange={(entered) => set({ amount: entered })}
       />
       <TextInput
         label={text.memo}
-        description={`${text.optional} ${text.memoHint}`}
+        description={text.memoHint}
         maxLength={200}
         value={memo}
-        onChange={({ currentTarget }) => setDraft({ amount, memo: currentTarget.value })}
+        onChange={({ currentTarget }) => set({ memo: currentTarget.value })}
       />
     </ChangeDialog>
   );
+}
+
+/** Whether something of the charge is left to give back. */
+export function isRefundable({ chargeYuan, refundedYuan }: Pick<Call, 'chargeYuan' | 'refundedYuan'>): boolean {
+  return chargeYuan !== null && /[1-9]/.test(chargeYuan) && chargeYuan !== refundedYuan;
 }

@@ -7,7 +7,7 @@ import { ChangeDialog } from '../../parts/change-dialog.tsx';
 import { SecretOnce } from '../../parts/copy.tsx';
 import { ConfirmButton } from '../../parts/dialogs.tsx';
 import { Instant, useNowMs } from '../../parts/figures.tsx';
-import { InstantInput, instantOrNull } from '../../parts/form-fields.tsx';
+import { InstantInput, instantOrNull } from '../../parts/instant-input.tsx';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';

@@ -1,6 +1,8 @@
 import { NativeSelect, Text, TextInput } from '@mantine/core';
 import type { User } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/change-dialog.tsx';
+import { changedMembers } from '../../parts/changed-members.ts';
+import { textOrNull } from '../../parts/number-text.ts';
 import { commonTexts } from '../../parts/texts.ts';
 import { useDraft } from '../../parts/use-draft.ts';
 import { useTexts } from '../../text/language.tsx';
@@ -28,16 +30,11 @@ interface UserDialogProps {
 export function UserDialog({ user, isOpen, onClose, onLink }: UserDialogProps) {
   const text = useTexts(usersTexts);
   const common = useTexts(commonTexts);
-  const [draft, set] = useDraft<UserDraft>(isOpen, () => ({
+  const [draft, set, opened] = useDraft<UserDraft>(isOpen, () => ({
     name: user?.name ?? '',
     email: user?.email ?? '',
     role: user?.operatorRole ?? 'none',
   }));
-  const bodyOf = () => ({
-    name: draft.name,
-    email: draft.email === '' ? null : draft.email,
-    operatorRole: draft.role === 'none' ? null : draft.role,
-  });
   const fields = <UserFields draft={draft} onChange={set} />;
   if (user === null) {
     return (
@@ -47,7 +44,7 @@ export function UserDialog({ user, isOpen, onClose, onLink }: UserDialogProps) {
         submitLabel={text.create}
         isOpen={isOpen}
         onClose={onClose}
-        input={() => ({ body: bodyOf() })}
+        input={() => ({ body: bodyOf(draft) })}
         onDone={onLink}
       >
         <Text size="sm">{text.createHint}</Text>
@@ -55,6 +52,10 @@ export function UserDialog({ user, isOpen, onClose, onLink }: UserDialogProps) {
       </ChangeDialog>
     );
   }
+  const change = () => {
+    const body = changedMembers(bodyOf(opened), bodyOf(draft));
+    return Object.keys(body).length === 0 ? null : { path: { id: user.id }, body };
+  };
   return (
     <ChangeDialog
       endpoint="PATCH /admin/v1/users/{id}"
@@ -62,11 +63,15 @@ export function UserDialog({ user, isOpen, onClose, onLink }: UserDialogProps) {
       submitLabel={common.save}
       isOpen={isOpen}
       onClose={onClose}
-      input={() => ({ path: { id: user.id }, body: bodyOf() })}
+      input={change}
     >
       {fields}
     </ChangeDialog>
   );
+}
+
+function bodyOf({ name, email, role }: UserDraft) {
+  return { name, email: textOrNull(email), operatorRole: role === 'none' ? null : role };
 }
 
 interface UserFieldsProps {

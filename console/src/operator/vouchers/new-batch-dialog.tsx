@@ -3,7 +3,9 @@ import { useState } from 'react';
 import { useRead } from '../../api/queries.ts';
 import type { NewVoucherBatch } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/change-dialog.tsx';
-import { AmountInput, CountInput, InstantInput, instantOrNull } from '../../parts/form-fields.tsx';
+import { InstantInput, instantOrNull } from '../../parts/instant-input.tsx';
+import { ErrorNotice } from '../../parts/notices.tsx';
+import { CountField, YuanField } from '../../parts/number-fields.tsx';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { enteredNano, fromNano } from '../../text/yuan.ts';
@@ -20,7 +22,7 @@ const EMPTY = { name: '', kind: 'value', amount: '', planId: '', count: '', expi
 export function NewBatchDialog({ isOpen, onClose, onCreated }: NewBatchDialogProps) {
   const text = useTexts(vouchersTexts);
   const format = useFormat();
-  const plans = useRead('GET /admin/v1/plans', {}, { isWanted: isOpen }).data?.data ?? [];
+  const plans = useRead('GET /admin/v1/plans', {}, { isWanted: isOpen });
   const [draft, setDraft] = useState(EMPTY);
   const set = (change: Partial<typeof EMPTY>): void => setDraft({ ...draft, ...change });
   const isValue = draft.kind === 'value';
@@ -37,7 +39,7 @@ export function NewBatchDialog({ isOpen, onClose, onCreated }: NewBatchDialogPro
           name: draft.name,
           count: Number(draft.count),
           expiresAt: instantOrNull(draft.expires),
-          ...(isValue ? { amountYuan: draft.amount.trim() } : { planId: draft.planId }),
+          ...(isValue ? { amountYuan: draft.amount } : { planId: draft.planId }),
         },
       })}
       onDone={(batch) => {
@@ -65,20 +67,27 @@ export function NewBatchDialog({ isOpen, onClose, onCreated }: NewBatchDialogPro
         ]}
       />
       {isValue ? (
-        <AmountInput label={text.amount} required value={draft.amount} onChange={(amount) => set({ amount })} />
+        <YuanField label={text.amount} required value={draft.amount} onChange={(amount) => set({ amount })} />
       ) : (
-        <NativeSelect
-          label={text.plan}
-          required
-          value={draft.planId}
-          onChange={({ currentTarget }) => set({ planId: currentTarget.value })}
-          data={[{ value: '', label: text.choose }, ...plans.map(({ id, name }) => ({ value: id, label: name }))]}
-        />
+        <>
+          <ErrorNotice error={plans.error} onRetry={() => void plans.refetch()} />
+          <NativeSelect
+            label={text.plan}
+            required
+            value={draft.planId}
+            onChange={({ currentTarget }) => set({ planId: currentTarget.value })}
+            data={[
+              { value: '', label: text.choose },
+              ...(plans.data?.data ?? []).map(({ id, name }) => ({ value: id, label: name })),
+            ]}
+          />
+        </>
       )}
-      <CountInput
+      <CountField
         label={text.count}
         description={text.countHint}
         required
+        min={1}
         value={draft.count}
         onChange={(count) => set({ count })}
       />

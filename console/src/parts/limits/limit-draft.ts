@@ -1,14 +1,13 @@
 import type { BodyOf } from '../../api/client.ts';
 import type { OwnKey } from '../../api/types.ts';
-import { isCount, isYuan } from '../../parts/number-text.ts';
+import { changedMembers } from '../changed-members.ts';
+import { countOrNull, isCount, isYuan, textOrNull } from '../number-text.ts';
 
-/** The limits of a key, as they stand in the fields of a form: text, which is empty where there is no limit. */
-export interface LimitsDraft {
-  readonly amounts: { readonly [name in AmountName]: string };
-  readonly counts: { readonly [name in CountName]: string };
+/** Limits by the minute, as they stand in the fields of a form: text, which is empty where there is no limit. */
+export interface RatesDraft {
+  readonly requestsPerMinute: string;
+  readonly tokensPerMinute: string;
   readonly modelLimits: readonly ModelLimitDraft[];
-  readonly allowedModels: readonly string[];
-  readonly allowedNetworks: readonly string[];
 }
 
 export interface ModelLimitDraft {
@@ -17,53 +16,76 @@ export interface ModelLimitDraft {
   readonly tokensPerMinute: string;
 }
 
+/** The limits of a key, likewise. */
+export interface LimitsDraft {
+  readonly amounts: { readonly [name in AmountName]: string };
+  readonly counts: { readonly [name in CountName]: string };
+  readonly rates: RatesDraft;
+  readonly allowedModels: readonly string[];
+  readonly allowedNetworks: readonly string[];
+}
+
 export const AMOUNTS = ['dailySpendCapYuan', 'weeklySpendCapYuan', 'monthlySpendCapYuan', 'totalSpendCapYuan'] as const;
-export const COUNTS = ['dailyCalls', 'concurrency', 'requestsPerMinute', 'tokensPerMinute'] as const;
-export type AmountName = (typeof AMOUNTS)[number];
-export type CountName = (typeof COUNTS)[number];
+export const COUNTS = ['dailyCalls', 'concurrency'] as const;
+export const RATES = ['requestsPerMinute', 'tokensPerMinute'] as const;
+type AmountName = (typeof AMOUNTS)[number];
+type CountName = (typeof COUNTS)[number];
+
+type Rates = Pick<OwnKey, (typeof RATES)[number] | 'modelLimits'>;
+type Limits = Pick<OwnKey, AmountName | CountName | 'allowedModels' | 'allowedNetworks'> & Rates;
 
 /** The limits that a key can be made with, and changed by. */
 export type LimitsBody = BodyOf<'PATCH /account/v1/keys/{id}'>;
+export type RatesBody = Pick<LimitsBody, (typeof RATES)[number] | 'modelLimits'>;
 
 export const NO_LIMITS: LimitsDraft = {
   amounts: { dailySpendCapYuan: '', weeklySpendCapYuan: '', monthlySpendCapYuan: '', totalSpendCapYuan: '' },
-  counts: { dailyCalls: '', concurrency: '', requestsPerMinute: '', tokensPerMinute: '' },
-  modelLimits: [],
+  counts: { dailyCalls: '', concurrency: '' },
+  rates: { requestsPerMinute: '', tokensPerMinute: '', modelLimits: [] },
   allowedModels: [],
   allowedNetworks: [],
 };
 
-/** Limits by the minute are 1 at least; of the others 0 stands for "none at all". */
-export function leastOf(name: CountName): number {
-  return name === 'requestsPerMinute' || name === 'tokensPerMinute' ? 1 : 0;
-}
-
-export function draftOf(key: OwnKey): LimitsDraft {
+export function draftOf(key: Limits): LimitsDraft {
   const amounts = Object.fromEntries(AMOUNTS.map((name) => [name, key[name] ?? '']));
   const counts = Object.fromEntries(COUNTS.map((name) => [name, String(key[name] ?? '')]));
   return {
     amounts: amounts as LimitsDraft['amounts'],
     counts: counts as LimitsDraft['counts'],
-    modelLimits: Object.entries(key.modelLimits).map(([model, { requestsPerMinute, tokensPerMinute }]) => ({
-      model,
-      requestsPerMinute: String(requestsPerMinute ?? ''),
-      tokensPerMinute: String(tokensPerMinute ?? ''),
-    })),
+    rates: ratesDraftOf(key),
     allowedModels: key.allowedModels ?? [],
     allowedNetworks: key.allowedNetworks ?? [],
   };
 }
 
+/** Of a key, or of an account. */
+export function ratesDraftOf({ requestsPerMinute, tokensPerMinute, modelLimits }: Rates): RatesDraft {
+  return {
+    requestsPerMinute: String(requestsPerMinute ?? ''),
+    tokensPerMinute: String(tokensPerMinute ?? ''),
+    modelLimits: Object.entries(modelLimits).map(([model, own]) => ({
+      model,
+      requestsPerMinute: String(own.requestsPerMinute ?? ''),
+      tokensPerMinute: String(own.tokensPerMinute ?? ''),
+    })),
+  };
+}
+
 /** Whether all fields can be sent: each is empty or a number, and each model that has limits is named once. */
-export function isComplete({ amounts, counts, modelLimits }: LimitsDraft): boolean {
-  const models = modelLimits.map(({ model }) => model);
+export function isComplete({ amounts, counts, rates }: LimitsDraft): boolean {
   return (
     AMOUNTS.every((name) => amounts[name] === '' || isYuan(amounts[name])) &&
-    COUNTS.every((name) => isCountOrEmpty(counts[name], leastOf(name))) &&
-    modelLimits.every(
-      ({ model, requestsPerMinute, tokensPerMinute }) =>
-        model !== '' && isCountOrEmpty(requestsPerMinute, 1) && isCountOrEmpty(tokensPerMinute, 1),
-    ) &&
+    // 0 stands for "none at all".
+    COUNTS.every((name) => isCountOrEmpty(counts[name], 0)) &&
+    areRatesComplete(rates)
+  );
+}
+
+export function areRatesComplete({ modelLimits, ...ofAll }: RatesDraft): boolean {
+  const models = modelLimits.map(({ model }) => model.trim());
+  return (
+    [ofAll, ...modelLimits].every((limits) => RATES.every((name) => isCountOrEmpty(limits[name], 1))) &&
+    models.every((model) => model !== '') &&
     new Set(models).size === models.length
   );
 }
@@ -75,41 +97,42 @@ export function limitsOf(draft: LimitsDraft): LimitsBody {
 
 /** What differs between two drafts, as the gateway takes a change: `null` takes a limit away, what stays is left out. */
 export function changeOf(before: LimitsDraft, after: LimitsDraft): LimitsBody {
-  const changed: { [name: string]: string | number | readonly string[] | object | null } = {};
-  for (const name of AMOUNTS) {
-    if (before.amounts[name] !== after.amounts[name]) changed[name] = after.amounts[name] || null;
-  }
-  for (const name of COUNTS) {
-    if (before.counts[name] !== after.counts[name]) changed[name] = countOrNull(after.counts[name]);
-  }
-  const modelLimits = changedModels(before.modelLimits, after.modelLimits);
-  if (Object.keys(modelLimits).length > 0) changed.modelLimits = modelLimits;
-  for (const name of ['allowedModels', 'allowedNetworks'] as const) {
-    if (before[name].join('\n') !== after[name].join('\n')) changed[name] = after[name].length > 0 ? after[name] : null;
-  }
-  return changed;
+  return { ...changedMembers(bodyOf(before), bodyOf(after)), ...changeOfRates(before.rates, after.rates) };
 }
 
-function changedModels(before: readonly ModelLimitDraft[], after: readonly ModelLimitDraft[]) {
-  const changed: { [model: string]: { requestsPerMinute: number | null; tokensPerMinute: number | null } | null } = {};
-  for (const { model } of before) {
-    if (!after.some((each) => each.model === model)) changed[model] = null;
-  }
-  for (const { model, requestsPerMinute, tokensPerMinute } of after) {
-    const old = before.find((each) => each.model === model);
-    if (old?.requestsPerMinute === requestsPerMinute && old.tokensPerMinute === tokensPerMinute) continue;
-    changed[model] = {
-      requestsPerMinute: countOrNull(requestsPerMinute),
-      tokensPerMinute: countOrNull(tokensPerMinute),
-    };
-  }
-  return changed;
+function bodyOf({ amounts, counts, allowedModels, allowedNetworks }: LimitsDraft): LimitsBody {
+  return {
+    ...Object.fromEntries(AMOUNTS.map((name) => [name, textOrNull(amounts[name])])),
+    ...Object.fromEntries(COUNTS.map((name) => [name, countOrNull(counts[name])])),
+    allowedModels: allowedModels.length === 0 ? null : allowedModels,
+    allowedNetworks: allowedNetworks.length === 0 ? null : allowedNetworks,
+  };
+}
+
+/** As `changeOf`. A model that has lost its limits is `null`; of the others those are named whose limits differ. */
+export function changeOfRates(before: RatesDraft, after: RatesDraft): RatesBody {
+  const stored = limitsByModel(before);
+  const removed = Object.fromEntries(Object.keys(stored).map((model) => [model, null]));
+  const modelLimits = changedMembers(stored, { ...removed, ...limitsByModel(after) }) as ModelLimits;
+  return {
+    ...changedMembers(limitsOfAll(before), limitsOfAll(after)),
+    ...(Object.keys(modelLimits).length === 0 ? {} : { modelLimits }),
+  };
+}
+
+type ModelLimits = NonNullable<LimitsBody['modelLimits']>;
+
+function limitsOfAll(draft: Omit<ModelLimitDraft, 'model'>) {
+  return {
+    requestsPerMinute: countOrNull(draft.requestsPerMinute),
+    tokensPerMinute: countOrNull(draft.tokensPerMinute),
+  };
+}
+
+function limitsByModel({ modelLimits }: RatesDraft): ModelLimits {
+  return Object.fromEntries(modelLimits.map((own) => [own.model.trim(), limitsOfAll(own)]));
 }
 
 function isCountOrEmpty(text: string, min: number): boolean {
   return text === '' || isCount(text, min);
-}
-
-function countOrNull(text: string): number | null {
-  return text === '' ? null : Number(text);
 }

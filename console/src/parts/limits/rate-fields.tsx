@@ -1,0 +1,89 @@
+import { ActionIcon, Button, Group, Select, SimpleGrid, Stack } from '@mantine/core';
+import { TrashIcon } from '@primer/octicons-react';
+import { useTexts } from '../../text/language.tsx';
+import { CountField } from '../number-fields.tsx';
+import { commonTexts } from '../texts.ts';
+import { type ModelLimitDraft, RATES, type RatesDraft } from './limit-draft.ts';
+import { limitsTexts } from './texts.ts';
+
+interface RateFieldsProps {
+  readonly draft: RatesDraft;
+  readonly onChange: (draft: RatesDraft) => void;
+  /** Models to choose from. */
+  readonly models: readonly string[];
+}
+
+/** Limits by the minute: of all calls together, and of single models. */
+export function RateFields({ draft, onChange, models }: RateFieldsProps) {
+  const text = useTexts(limitsTexts);
+  const { modelLimits } = draft;
+  const setModels = (changed: readonly ModelLimitDraft[]): void => onChange({ ...draft, modelLimits: changed });
+  const change = (index: number, changed: Partial<ModelLimitDraft>): void =>
+    setModels(modelLimits.map((limit, at) => (at === index ? { ...limit, ...changed } : limit)));
+  return (
+    <Stack gap="sm">
+      <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
+        <RatePair limits={draft} onChange={(changed) => onChange({ ...draft, ...changed })} />
+      </SimpleGrid>
+      {modelLimits.map((limit, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a row has no name before a model is chosen
+        <Group key={index} gap="sm" align="flex-end" wrap="nowrap">
+          <SimpleGrid cols={{ base: 1, xs: 3 }} spacing="xs" flex={1}>
+            <Select
+              label={text.model}
+              required
+              searchable
+              data={[...new Set([...models, ...(limit.model === '' ? [] : [limit.model])])].filter(
+                (id) => id === limit.model || modelLimits.every(({ model }) => model !== id),
+              )}
+              value={limit.model === '' ? null : limit.model}
+              onChange={(chosen) => change(index, { model: chosen ?? '' })}
+            />
+            <RatePair limits={limit} onChange={(changed) => change(index, changed)} />
+          </SimpleGrid>
+          <ActionIcon
+            variant="subtle"
+            color="red"
+            size="lg"
+            aria-label={text.removeModelLimit(limit.model)}
+            onClick={() => setModels(modelLimits.filter((_, at) => at !== index))}
+          >
+            <TrashIcon />
+          </ActionIcon>
+        </Group>
+      ))}
+      <Group>
+        <Button
+          size="compact-sm"
+          variant="default"
+          onClick={() => setModels([...modelLimits, { model: '', requestsPerMinute: '', tokensPerMinute: '' }])}
+        >
+          {text.addModelLimit}
+        </Button>
+      </Group>
+    </Stack>
+  );
+}
+
+type Pair = Omit<ModelLimitDraft, 'model'>;
+
+function RatePair({
+  limits,
+  onChange,
+}: {
+  readonly limits: Pair;
+  readonly onChange: (changed: Partial<Pair>) => void;
+}) {
+  const text = useTexts(limitsTexts);
+  const { noLimit } = useTexts(commonTexts);
+  return RATES.map((name) => (
+    <CountField
+      key={name}
+      label={text.limits[name]}
+      placeholder={noLimit}
+      min={1}
+      value={limits[name]}
+      onChange={(value) => onChange({ [name]: value })}
+    />
+  ));
+}

@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Browser, Page, Route } from 'playwright-core';
+import { type ConsoleOptions, openBrowser, openConsole } from '../../support/browser.ts';
+import { withoutBrowser } from '../../support/chromium.ts';
+import { call } from '../../support/client.ts';
+import { startGateway, type TestGateway } from '../../support/gateway.ts';
+import { createPerson, type TestPerson } from '../../support/people.ts';
+
+/** What operators change while others do, and where an answer comes late or not at all. */
+describe('changes of operators', { skip: withoutBrowser }, () => {
+  let server: TestGateway;
+  let browser: Browser;
+  let operator: TestPerson;
+
+  before(async () => {
+    server = await startGateway();
+    browser = await openBrowser();
+    operator = await createPerson(server, { name: 'Olga', operatorRole: 'operator' });
+  });
+  after(async () => {
+    await browser?.close();
+    await server?.stop();
+  });
+
+  const open = (options: ConsoleOptions) => openConsole(browser, server, { person: operator, ...options });
+  const read = async (path: string) => (await server.admin('GET', path)).body;
+  const press = (page: Page, name: string) => page.getByRole('dialog').getByRole('button', { name }).click();
+
+  it('of an account leave what somebody else has changed since the form was opened', async () => {
+    const { id } = await server.createAccount();
+    const console = await open({ at: `#/operator/accounts/${id}` });
+    const { page } = console;
+    const dialog = page.getByRole('dialog');
+
+    await page.getByRole('button', { name: 'Edit caps and price' }).click();
+    await dialog.getByLabel(/^Daily cap/).fill('5');
+    await server.admin('PATCH', `/accounts/${id}`, { priceFactorBasisPoints: 8000 });
+    await press(page, 'Save');
+    await dialog.waitFor({ state: 'detached' });
+
+    await page.getByRole('button', { name: 'Edit limits by the minute' }).click();
+    await dialog.getByLabel('Requests a minute').first().fill('60');
+    await server.admin('PATCH', `/accounts/${id}`, {
+      tokensPerMinute: 9000,
+      modelLimits: { 'test-chat': { requestsPerMinute: 3, tokensPerMinute: null } },
+    });
+    await press(page, 'Save');
+    await dialog.waitFor({ state: 'detached' });
+
+    const account = await read(`/accounts/${id}`);
+    assert.deepEqual(
+      [account.dailySpendCapYuan, account.priceFactorBasisPoints, account.requestsPerMinute, account.tokensPerMinute],
+      ['5', 8000, 60, 9000],
+    );
+    assert.deepEqual(account.modelLimits, { 'test-chat': { requestsPerMinute: 3, tokensPerMinute: null } });
+    await console.close();
+  });
+
+  it('of a key likewise, and nothing is sent where nothing was entered', async () => {
+    const { id, keyId } = await server.createAccount();
+    const console = await open({ at: `#/operator/accounts/${id}?tab=keys` });
+    const { page } = console;
+    const dialog = page.getByRole('dialog');
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.method()));
+    await page.getByRole('button', { name: 'Limits' }).click();
+    await dialog.getByLabel('A day', { exact: true }).fill('2.5');
+    await console.assertAccessible();
+    await dialog.getByRole('combobox', { name: 'Models' }).fill('test-ch');
+    await page.getByRole('option', { name: 'test-chat' }).click();
+    await server.admin('PATCH', `/keys/${keyId}`, { concurrency: 3 });
+    await press(page, 'Save');
+    await dialog.waitFor({ state: 'detached' });
+    const [key] = (await read(`/accounts/${id}/keys`)).data;
+    assert.deepEqual([key.dailySpendCapYuan, key.concurrency, key.allowedModels], ['2.5', 3, ['test-chat']]);
+
+    await page.getByRole('button', { name: 'Limits' }).click();
+    await press(page, 'Save');
+    await dialog.waitFor({ state: 'detached' });
+    assert.equal(asked.filter((method) => method === 'PATCH').length, 1);
+    await console.close();
+  });
+
+  it('of a user do not give back a role that was taken away', async () => {
+    const auditor = await createPerson(server, { name: 'Aude', operatorRole: 'auditor' });
+    const console = await open({ at: '#/operator/users?search=Aude' });
+    const { page } = console;
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await page.getByRole('dialog').getByLabel(/^Name/).fill('Aude Martin');
+    await server.admin('PATCH', `/users/${auditor.id}`, { operatorRole: null });
+    await press(page, 'Save');
+    await page.getByText('Aude Martin').waitFor();
+    const user = await read(`/users/${auditor.id}`);
+    assert.deepEqual([user.name, user.operatorRole], ['Aude Martin', null]);
+    await console.close();
+  });
+
+  it('whose answer is lost may have been made, says the form, and a second try adds nothing', async () => {
+    const { id } = await server.createAccount({ balanceYuan: '1' });
+    const console = await open({ at: `#/operator/accounts/${id}?tab=money` });
+    const { page } = console;
+    const losesAnswer = async (route: Route): Promise<void> => {
+      await route.fetch();
+      await route.abort('connectionreset');
+    };
+    await page.route('**/top-ups', losesAnswer, { times: 1 });
+    await page.getByRole('button', { name: 'Top up' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel(/^Amount/).fill('5');
+    await press(page, 'Top up');
+    await dialog.getByText('may have been done or not').waitFor();
+    assert.equal((await read(`/accounts/${id}`)).balanceYuan, '6');
+    await press(page, 'Top up');
+    await dialog.waitFor({ state: 'detached' });
+    assert.equal((await read(`/accounts/${id}`)).balanceYuan, '6');
+
+    // What was answered is over: the same once more is another one.
+    await page.getByRole('button', { name: 'Top up' }).click();
+    await dialog.getByLabel(/^Amount/).fill('5');
+    await press(page, 'Top up');
+    await dialog.waitFor({ state: 'detached' });
+    assert.equal((await read(`/accounts/${id}`)).balanceYuan, '11');
+    await console.close();
+  });
+
+  it('keep their form open until the answer is there, so that a key that is shown once is seen', async () => {
+    const { id } = await server.createAccount();
+    const console = await open({ at: `#/operator/accounts/${id}?tab=keys` });
+    const { page } = console;
+    const dialog = page.getByRole('dialog');
+    const held = Promise.withResolvers<void>();
+    const sent = Promise.withResolvers<void>();
+    await page.route('**/keys', async (route) => {
+      if (route.request().method() !== 'POST') return route.continue();
+      sent.resolve();
+      await held.promise;
+      return route.continue();
+    });
+    await page.getByRole('button', { name: 'New key' }).click();
+    await dialog.getByLabel(/^Name/).fill('slow');
+    await press(page, 'New key');
+    await sent.promise;
+    await page.keyboard.press('Escape');
+    assert.ok(await dialog.getByRole('button', { name: 'Cancel' }).isDisabled());
+    assert.ok(await dialog.getByRole('button', { name: 'Close' }).isDisabled());
+    held.resolve();
+    await page.getByText(/^sk-fg-\w{20,}$/).waitFor();
+    await console.close();
+  });
+
+  it('refund a charge from the ledger, all that is left of it', async () => {
+    const account = await server.createAccount();
+    await call(`${server.url}/v1/chat/completions`, account.key, {
+      model: 'test-chat',
+      messages: [{ role: 'user', content: 'Hello' }],
+    });
+    const { id: callId, chargeYuan } = await account.endedCall();
+    const console = await open({ at: `#/operator/accounts/${account.id}?tab=money` });
+    const { page } = console;
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Refund' }).click();
+    await dialog.getByText('Left to refund').waitFor();
+    await dialog.getByLabel('Amount in yuan').fill('0.000001');
+    await press(page, 'Refund ¥0.000001');
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Refund' }).click();
+    await dialog.getByText('¥0.000001').waitFor();
+    await press(page, 'Refund all that is left');
+    await dialog.waitFor({ state: 'detached' });
+    assert.equal((await read(`/calls/${callId}`)).refundedYuan, chargeYuan);
+    assert.equal((await read(`/accounts/${account.id}`)).balanceYuan, '100');
+    await page.getByRole('button', { name: 'Refund' }).click();
+    await dialog.getByText('All of this charge is refunded already').waitFor();
+    await press(page, 'Refund all that is left');
+    await dialog.getByRole('alert').waitFor();
+    await console.close();
+  });
+
+  it('make a user whose link is for that person, works once, and is void after another one', async () => {
+    const console = await open({ at: '#/operator/users' });
+    const { page } = console;
+    await page.getByRole('button', { name: 'New user' }).click();
+    await page.getByRole('dialog').getByLabel(/^Name/).fill('Grace');
+    await press(page, 'New user');
+    await page.getByText('Send this link to Grace yourself').waitFor();
+    const first = await linkIn(page);
+    await page.getByRole('row', { name: /Grace/ }).getByRole('button', { name: 'New link' }).click();
+    await press(page, 'New link');
+    await page.getByText(first).waitFor({ state: 'detached' });
+    const second = await linkIn(page);
+    await console.assertAccessible();
+
+    const ofFirst = await openConsole(browser, server, { at: new URL(first).hash });
+    await ofFirst.page.getByText('This link does not work').waitFor();
+    await ofFirst.close();
+    const ofSecond = await openConsole(browser, server, { at: new URL(second).hash });
+    await ofSecond.page.getByText('Grace').first().waitFor();
+    await ofSecond.page.getByLabel('New password').fill('a password of Grace');
+    await ofSecond.page.getByRole('button', { name: 'Sign in' }).click();
+    await ofSecond.page.getByText('You belong to no account').waitFor();
+    await ofSecond.close();
+    await console.close();
+  });
+
+  it('add a user who exists to an account, found by a part of the name', async () => {
+    const { id } = await server.createAccount();
+    await createPerson(server, { name: 'Henrietta' });
+    const console = await open({ at: `#/operator/accounts/${id}?tab=people` });
+    const { page } = console;
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Add a user' }).click();
+    await dialog.getByRole('combobox', { name: 'User' }).fill('henri');
+    await page.getByRole('option', { name: /Henrietta/ }).click();
+    await dialog.getByLabel('Role').selectOption('owner');
+    assert.match(await dialog.getByRole('combobox', { name: 'User' }).inputValue(), /^Henrietta/);
+    await press(page, 'Add a user');
+    await dialog.waitFor({ state: 'detached' });
+    const { data } = await read(`/accounts/${id}/members`);
+    assert.deepEqual(
+      data.map((each: { name: string; role: string }) => [each.name, each.role]),
+      [['Henrietta', 'owner']],
+    );
+    await console.close();
+  });
+
+  async function linkIn(page: Page): Promise<string> {
+    return (await page.getByText(/#\/welcome\?token=/).textContent())!;
+  }
+});
