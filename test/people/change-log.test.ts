@@ -267,6 +267,8 @@ for (const engine of gatewayEngines) {
           ['routes.resume', 'drain', 'chatty', null],
         ],
       );
+      const { body: named } = await g.admin('GET', `/accounts/${account.id}`);
+      assert.ok(found.every(({ accountId, accountName }) => accountName === (accountId === null ? null : named.name)));
       const [made, limited, replaced, ended, paid, drained, resumed] = found;
       assert.deepEqual([made.before, made.after.name], [null, 'short-lived']);
       assert.deepEqual([limited.before.dailyCalls, limited.after.dailyCalls], [null, 5]);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { AccountStore } from '../../accounting/accounts/store.ts';
 import { LIST_TIMING } from '../../lib/slices.ts';
 import type { Change } from '../../people/change.ts';
 import type { ChangesStore } from '../../people/changes-store.ts';
@@ -7,6 +8,7 @@ import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 import { filterText, instant, instantToWire, page } from './wire.ts';
 
 export interface ChangeAdminParts {
+  readonly accounts: Pick<AccountStore, 'findNames'>;
   readonly changes: Pick<ChangesStore, 'list'>;
 }
 
@@ -46,6 +48,7 @@ const changeAnswer = z
     action: z.string(),
     subject: z.strictObject({ kind: z.string(), id: z.string().nullable() }),
     accountId: z.string().nullable(),
+    accountName: z.string().nullable(),
     before: shown,
     after: shown,
     clientAddress: z.string().nullable(),
@@ -55,7 +58,7 @@ const changeAnswer = z
   .meta({ id: 'Change' });
 
 /** The change log. No address changes it. */
-export function changeEndpoints({ changes }: ChangeAdminParts): AdminEndpoint[] {
+export function changeEndpoints({ changes, accounts }: ChangeAdminParts): AdminEndpoint[] {
   return [
     adminEndpoint({
       method: 'GET',
@@ -75,13 +78,14 @@ export function changeEndpoints({ changes }: ChangeAdminParts): AdminEndpoint[] 
           to: asked.to ?? null,
         };
         const { items, next } = await changes.list(filter, cursor ?? null, limit, LIST_TIMING);
-        return { data: items.map(changeToWire), nextCursor: next };
+        const names = await accounts.findNames(items.flatMap(({ accountId }) => accountId ?? []));
+        return { data: items.map((change) => changeToWire(change, names)), nextCursor: next };
       },
     }),
   ];
 }
 
-function changeToWire(change: Change): z.infer<typeof changeAnswer> {
+function changeToWire(change: Change, names: ReadonlyMap<string, string>): z.infer<typeof changeAnswer> {
   return {
     id: change.id,
     at: new Date(change.begunAtMs).toISOString(),
@@ -93,6 +97,7 @@ function changeToWire(change: Change): z.infer<typeof changeAnswer> {
     action: change.action,
     subject: { kind: change.subjectKind, id: change.subjectId },
     accountId: change.accountId,
+    accountName: change.accountId === null ? null : (names.get(change.accountId) ?? null),
     before: change.before as z.infer<typeof shown>,
     after: change.after as z.infer<typeof shown>,
     clientAddress: change.clientAddress,

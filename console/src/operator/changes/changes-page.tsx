@@ -73,8 +73,11 @@ function Who({ change: { actor, clientAddress } }: { readonly change: Change }) 
   );
 }
 
-function Subject({ change: { subject, accountId } }: { readonly change: Change }) {
-  if (subject.kind === 'account' && subject.id !== null) return <AccountLink accountId={subject.id} />;
+function Subject({ change: { subject, accountId, accountName } }: { readonly change: Change }) {
+  if (subject.kind === 'account' && subject.id !== null) {
+    const name = subject.id === accountId ? (accountName ?? undefined) : undefined;
+    return <AccountLink accountId={subject.id} name={name} />;
+  }
   return (
     <>
       <Group gap={6}>
@@ -85,7 +88,7 @@ function Subject({ change: { subject, accountId } }: { readonly change: Change }
           subject.id !== null && <Code title={subject.id}>{shortId(subject.id)}</Code>
         )}
       </Group>
-      {accountId !== null && <AccountLink accountId={accountId} />}
+      {accountId !== null && <AccountLink accountId={accountId} name={accountName ?? accountId} />}
     </>
   );
 }
