@@ -476,6 +476,7 @@ export const ROOMS: readonly Room[] = [
           'lib/json-scan.ts',
           'lib/json.ts',
           'lib/logger.ts',
+          'lib/module-file.ts',
           'lib/multipart.ts',
           'lib/pace.ts',
           'lib/plain-text.ts',

@@ -77,6 +77,7 @@ const FULL_ONLY = [
   'test/docs/moving.test.ts',
   'test/docs/operations.test.ts',
   'test/openapi/schemathesis.test.ts',
+  'test/scripts/package.test.ts',
   'test/settlement/crashes.test.ts',
 ];
 

@@ -1,7 +1,6 @@
 import { availableParallelism } from 'node:os';
-import { extname } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { GatewayError } from '../errors/gateway-error.ts';
+import { moduleFile } from '../lib/module-file.ts';
 import type { ShareHolder } from '../lib/shares.ts';
 import { copyToMove, createWorkerPool, takeToMove, type WorkerPool, WorkerPoolBusyError } from '../lib/worker-pool.ts';
 import { jsonOperationOf } from '../protocols/operations/all.ts';
@@ -83,7 +82,7 @@ const IDLE_MS = 300_000;
 /** Waiting tasks take seconds at most. */
 const RETRY_AFTER_SECONDS = '2';
 
-const WORKER_FILE = fileURLToPath(new URL(`./request-worker${extname(import.meta.url)}`, import.meta.url));
+const WORKER_FILE = moduleFile('./request-worker', import.meta.url);
 
 function tasksOf(pool: PoolTasks['pool'], { running, waiting }: WorkerPool): PoolTasks {
   return { pool, running, waiting };

@@ -2,11 +2,11 @@ import { execFile } from 'node:child_process';
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { PGlite } from '@electric-sql/pglite';
 import { syncDirectoriesAbove, syncDirectory, syncTree } from '../lib/durable-files.ts';
 import type { Logger } from '../lib/logger.ts';
+import { moduleFile } from '../lib/module-file.ts';
 import { type AcquireOptions, acquireDataDir, NoDatabaseError } from './data-dir.ts';
 import {
   type ConnectionFigures,
@@ -220,7 +220,7 @@ interface Sequence {
   figures(): ConnectionFigures;
 }
 
-const INITIALISE = fileURLToPath(new URL('./initialise-embedded.ts', import.meta.url));
+const INITIALISE = moduleFile('./initialise-embedded', import.meta.url);
 
 /** Functions of the engine are not compiled a second time to be faster, which takes longer than all that they do here. */
 const COMPILE_ONCE = '--liftoff-only';

@@ -27,6 +27,8 @@ export interface RunningProgram {
 export interface ProgramOptions {
   readonly environment?: Record<string, string>;
   readonly directory?: string;
+  /** The file that is run; the source where it is absent. */
+  readonly main?: string;
 }
 
 /** An empty directory that is removed by `remove`. */
@@ -44,7 +46,7 @@ after(() => {
 
 /** Starts the program. Of the environment it gets only what is given, what the system needs, and modules compiled earlier. */
 export function startProgram(given: readonly string[], options: ProgramOptions = {}): RunningProgram {
-  const child = spawn(process.execPath, [MAIN, ...given], {
+  const child = spawn(process.execPath, [options.main ?? MAIN, ...given], {
     cwd: options.directory ?? tmpdir(),
     env: { PATH, HOME, ...(NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }), ...options.environment },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,12 +1,12 @@
 import { fork } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import { moduleFile } from '../../lib/module-file.ts';
 
 export interface Simulator {
   readonly url: string;
   stop(): void;
 }
 
-const SIMULATOR = fileURLToPath(new URL('./simulator.ts', import.meta.url));
+const SIMULATOR = moduleFile('./simulator', import.meta.url);
 
 /** Starts the simulated provider in a process of its own, so that it uses no memory and CPU time of the gateway. */
 export function startSimulator(): Promise<Simulator> {
