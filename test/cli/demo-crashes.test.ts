@@ -11,7 +11,7 @@ import { inFullRunsOnly, isQuickRun } from '../support/scope.ts';
 import { until } from '../support/until.ts';
 
 /** How often the first start of the demo is killed, each time at another moment behind the writing of its secrets. */
-const KILLS = isQuickRun ? 2 : 12;
+const KILLS = isQuickRun ? 2 : 6;
 /** Until the demo serves, about: a moment behind that is as good as any. */
 const MAKING_MS = 3_000;
 const SEED = Number(process.env.CRASH_SEED ?? 1);
