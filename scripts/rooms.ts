@@ -486,6 +486,7 @@ export const ROOMS: readonly Room[] = [
           'lib/shares.ts',
           'lib/slices.ts',
           'lib/sse.ts',
+          'lib/time-shares.ts',
           'lib/timers.ts',
           'lib/trace-context.ts',
           'lib/two-phase.ts',

@@ -154,6 +154,7 @@ export function createLocalAdmin(
       changes: createChangeLog({ store: changes, clock, ids, logger }),
       onChange: () => undefined,
       checksAnswers: false,
+      shares: null,
     },
   );
   return { client: localAdminClient(app, token, localUser), close: () => app.close() };

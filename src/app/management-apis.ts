@@ -11,6 +11,7 @@ import type { ClientAddresses } from '../http/client-address.ts';
 import { ownUrl } from '../http/listening.ts';
 import type { RefusalBrake } from '../http/refusal-brake.ts';
 import type { Logger } from '../lib/logger.ts';
+import { TimeShares } from '../lib/time-shares.ts';
 import { createAccountParts } from './account-parts.ts';
 import type { Accounting } from './accounting.ts';
 import { type AdministeredParts, createAdminParts } from './admin-parts.ts';
@@ -20,6 +21,17 @@ import type { GatewayOptions } from './gateway-options.ts';
 import { createNotices, type Notices } from './notices.ts';
 import { createPeople } from './people.ts';
 import { serveDocs } from './served-docs.ts';
+
+/**
+ * What each account holder may use of the time for what it reads and changes. A page of the console asks for ten things at most, which
+ * take a part of the burst; whoever asks without a pause leaves calls most of the time. The embedded database works in the thread
+ * that serves calls. Of a server's work most is waiting here; one connection of the lane that these requests have in common is left to
+ * others.
+ */
+const HOLDER_SHARE = {
+  embedded: { atOnceMax: 2, waitingMax: 50, burstMs: 500, share: 0.25 },
+  postgresql: { atOnceMax: 2, waitingMax: 50, burstMs: 5_000, share: 0.5 },
+};
 
 export interface ManagementApiParts
   extends Omit<AdministeredParts, 'accounting' | 'adminTokens' | 'changes' | 'notices' | 'people'> {
@@ -77,6 +89,7 @@ export function serveManagementApis(parts: ManagementApiParts): ManagementApis {
     changes: changes.log,
     onChange: logChange(parts.logger),
     checksAnswers: options.checksAnswers ?? false,
+    shares: new TimeShares(HOLDER_SHARE[database.engine]),
   };
   const adminParts = createAdminParts({
     ...parts,

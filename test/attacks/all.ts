@@ -23,6 +23,7 @@ import { equalReferences } from './stop/equal-references.ts';
 import { halfSentBodies } from './stop/half-sent-bodies.ts';
 import { halfSentEdits } from './stop/half-sent-edits.ts';
 import { largeEstimates } from './stop/large-estimates.ts';
+import { ownLists } from './stop/own-lists.ts';
 import { providerErrors } from './stop/provider-errors.ts';
 import { refusals } from './stop/refusals.ts';
 import { silentSockets } from './stop/silent-sockets.ts';
@@ -47,6 +48,7 @@ export const ROUNDS: readonly (readonly Attack[])[] = [
   [providerErrors],
   [refusals],
   [adminGuesses],
+  [ownLists],
   [leaving, leavingEarly, leavingAPlan, usageTricks, planWindow],
   overdrafts.slice(0, 4),
   overdrafts.slice(4, 7),

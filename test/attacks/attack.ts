@@ -6,6 +6,8 @@ export interface CallerTerms {
   readonly balanceYuan?: string;
   /** The Coding Plan that it is subscribed to. */
   readonly plan?: string;
+  /** What its keys may be used for; by default calls alone. */
+  readonly scopes?: readonly ('calls' | 'account')[];
   /** So many accounts with one key each; by default one. */
   readonly accounts?: number;
 }

@@ -65,6 +65,7 @@ export function registerAccount(app: FastifyInstance, parts: AccountParts, guard
         if (resource !== null) await requireOwn(resource, request, entry, parts.owners);
         return entry;
       },
+      holderOf: ({ scope }) => scope.accountId,
     },
     watch,
   );

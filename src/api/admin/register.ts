@@ -91,6 +91,7 @@ export function registerAdmin(app: FastifyInstance, parts: AdminParts, guard: Gu
       kind: 'admin',
       endpoints,
       enter: async ({ needs }, request, reply) => ({ actor: await guard.enterAdmin(request, reply, needs) }),
+      holderOf: () => null,
     },
     watch,
   );

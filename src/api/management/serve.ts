@@ -9,6 +9,7 @@ import { groupMethods } from '../../http/served-addresses.ts';
 import { parseJson } from '../../lib/json.ts';
 import { findRepeatedMember } from '../../lib/json-repeats.ts';
 import { isStorable } from '../../lib/plain-text.ts';
+import { ShareBusyError, type TimeShares } from '../../lib/time-shares.ts';
 import type { Actor } from '../../people/actor.ts';
 import type { ChangeLog } from '../../people/change-log.ts';
 import { LineStream, type ManagementEndpoint } from './endpoint.ts';
@@ -17,6 +18,8 @@ import { localUserOf } from './local-user.ts';
 import { type ChangingContext, idOf, runRecorded } from './recorded-change.ts';
 
 const BODY_LIMITS = { sizeBytesMax: 1024 * 1024, idleTimeoutMs: 30_000 };
+/** What a request of a holder with too many at a time costs of the rate of refusals: 20 a second are refused without delay. */
+const BUSY_COST = 5;
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,200}$/;
 
 /** A change that was made through the admin API or the account API. */
@@ -37,6 +40,8 @@ export interface ManagementWatch extends GuessLimits {
   readonly onChange: (change: ManagementChange) => void;
   /** Whether each answer is checked by its schema, and one that differs fails the request: for tests. */
   readonly checksAnswers: boolean;
+  /** What the requests of each holder may use of the time, so that none keeps calls waiting; `null`: as much as they like. */
+  readonly shares: TimeShares | null;
 }
 
 export interface ManagementTable<Need, Context extends ChangingContext, Endpoint> {
@@ -56,14 +61,61 @@ export interface ManagementTable<Need, Context extends ChangingContext, Endpoint
     reply: FastifyReply,
     query: Record<string, unknown>,
   ): Promise<Context>;
+  /** Whose share of the time the request uses; `null`: nobody's, because operators are trusted, or it is limited otherwise. */
+  holderOf(context: Context): string | null;
 }
 
 /** Serves a table of addresses. */
 export function serveManagement<Need, Context extends ChangingContext, Endpoint>(
   app: FastifyInstance,
-  { prefix, kind, endpoints, enter }: ManagementTable<Need, Context, Endpoint>,
-  { addresses, brake, changes, onChange, checksAnswers }: ManagementWatch,
+  { prefix, kind, endpoints, enter, holderOf }: ManagementTable<Need, Context, Endpoint>,
+  { addresses, brake, changes, onChange, checksAnswers, shares }: ManagementWatch,
 ): void {
+  /** Does the work at the turn of its holder. @throws GatewayError 429, slowly, where too much of it waits already. */
+  async function inShare<Result>(holder: string | null, work: () => Promise<Result>): Promise<Result> {
+    if (holder === null || shares === null) return work();
+    try {
+      return await shares.run(holder, work);
+    } catch (error) {
+      if (!(error instanceof ShareBusyError)) throw error;
+      await brake.hold(`busy ${holder}`, BUSY_COST);
+      throw new GatewayError('rateLimitExceeded', {
+        code: 'too_many_requests',
+        message: 'Too many requests of yours wait already. Send fewer at a time.',
+        headers: { 'retry-after': String(Math.max(1, Math.ceil(error.pauseMs / 1_000))) },
+      });
+    }
+  }
+
+  /** Does what the request asks for. Returns the lines of the answer, or its text; `null` where it has none. */
+  async function carryOut(
+    endpoint: ManagementEndpoint<Need, Context>,
+    input: Parameters<typeof endpoint.run>[0],
+    context: Context,
+    request: FastifyRequest,
+  ): Promise<LineStream | string | null> {
+    let result: object | null;
+    if (endpoint.isChange) {
+      const clientAddress = addresses.exactOf(request.raw);
+      const source = { prefix, clientAddress, requestId: request.id, localUser: localUserOf(request.headers) };
+      result = await runRecorded(endpoint, input, context, source, changes);
+      // The change may have removed the reason of remembered refusals.
+      brake.forgetAll();
+      onChange({
+        by: context.actor,
+        action: endpoint.summary,
+        id: idOf(result) ?? input.id,
+        requestId: request.id,
+        clientAddress,
+      });
+    } else {
+      result = await endpoint.run(input, context);
+    }
+    if (result instanceof LineStream) return result;
+    if (checksAnswers) checkAnswer(endpoint, result);
+    return result === null ? null : JSON.stringify(result);
+  }
+
   for (const endpoint of endpoints) {
     app.route({
       method: endpoint.method,
@@ -87,30 +139,13 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
           idempotencyKey: readIdempotencyKey(request),
           wantsCsv: /(^|,)\s*text\/csv\b/i.test(request.headers.accept ?? ''),
         });
-        let result: object | null;
-        if (endpoint.isChange) {
-          const clientAddress = addresses.exactOf(request.raw);
-          const source = { prefix, clientAddress, requestId: request.id, localUser: localUserOf(request.headers) };
-          result = await runRecorded(endpoint, input, context, source, changes);
-          // The change may have removed the reason of remembered refusals.
-          brake.forgetAll();
-          onChange({
-            by: context.actor,
-            action: endpoint.summary,
-            id: idOf(result) ?? id,
-            requestId: request.id,
-            clientAddress,
-          });
-        } else {
-          result = await endpoint.run(input, context);
-        }
-        if (checksAnswers && !(result instanceof LineStream)) checkAnswer(endpoint, result);
+        const answer = await inShare(holderOf(context), () => carryOut(endpoint, input, context, request));
         reply.code(endpoint.status);
-        if (result instanceof LineStream) {
-          return reply.type(result.contentType).send(Readable.from(result.chunks, { objectMode: false }));
+        if (answer instanceof LineStream) {
+          return reply.type(answer.contentType).send(Readable.from(answer.chunks, { objectMode: false }));
         }
-        if (result === null) await reply.send();
-        else await reply.type('application/json').send(JSON.stringify(result));
+        if (answer === null) await reply.send();
+        else await reply.type('application/json').send(answer);
         return reply;
       },
     });

@@ -40,6 +40,7 @@ export function registerPeople(app: FastifyInstance, parts: PeopleParts, guard: 
         }
         return visit;
       },
+      holderOf: ({ actor }) => (actor.kind === 'user' ? actor.id : null),
     },
     watch,
   );

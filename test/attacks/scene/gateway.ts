@@ -52,11 +52,11 @@ export async function startGateway(folder: string, options: Omit<ConfigOptions, 
   const url = (await program.printed(/^listening on (.*)$/m))[1]!;
   const admin = adminClient(url, ADMIN_TOKEN);
 
-  async function createAccount(name: string, { balanceYuan, plan }: CallerTerms): Promise<Account> {
+  async function createAccount(name: string, { balanceYuan, plan, scopes = ['calls'] }: CallerTerms): Promise<Account> {
     const { id } = await admin<{ id: string }>('POST', '/accounts', { name, verified: true });
     if (balanceYuan !== undefined) await admin('POST', `/accounts/${id}/top-ups`, { amountYuan: balanceYuan });
     if (plan !== undefined) await admin('POST', `/accounts/${id}/subscriptions`, { planId: plan });
-    const { key } = await admin<{ key: string }>('POST', `/accounts/${id}/keys`, { name });
+    const { key } = await admin<{ key: string }>('POST', `/accounts/${id}/keys`, { name, scopes });
     return { id, key };
   }
 

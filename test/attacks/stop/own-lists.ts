@@ -1,0 +1,26 @@
+import type { Attack } from '../attack.ts';
+
+const CALLS = 300;
+const CALLS_AT_A_TIME = 20;
+const AT_A_TIME = 40;
+
+export const ownLists: Attack = {
+  name: 'own-lists',
+  sends: `questions for all of ${CALLS} calls and for usage by everything, ${AT_A_TIME} at a time, with a key of the account API`,
+  seconds: 4,
+  callers: { reader: { balanceYuan: '100', scopes: ['calls', 'account'] } },
+  async run(scene) {
+    const key = scene.key('reader');
+    const call = {
+      path: '/v1/chat/completions',
+      key,
+      body: Buffer.from('{"model":"shop-chat","messages":[{"role":"user","content":"x"}]}'),
+    };
+    for (let made = 0; made < CALLS; made += CALLS_AT_A_TIME) {
+      await Promise.all(Array.from({ length: CALLS_AT_A_TIME }, () => scene.send(call)));
+    }
+    const paths = ['/account/v1/calls?limit=500', '/account/v1/usage?groupBy=key,day,model,status,context&limit=500'];
+    await scene.repeat(AT_A_TIME, (round) => scene.send({ method: 'GET', path: paths[round % paths.length]!, key }));
+    scene.expectStatuses(200, 429);
+  },
+};

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { until } from '../support/until.ts';
+
+/** As on a PostgreSQL: so many requests of an account at a time, and so many that wait. */
+const AT_ONCE = 2;
+const WAITING = 50;
+const TOO_MANY = 6;
+
+describe('requests of account holders', { timeout: 120_000 }, () => {
+  let g: TestGateway;
+  let account: TestAccount;
+  let key: string;
+  let other: string;
+  before(async () => {
+    g = await startGateway({ engine: 'postgresql' });
+    account = await g.createAccount();
+    key = await makeKey(account.id);
+    other = await makeKey((await g.createAccount()).id);
+  });
+  after(() => g.stop());
+
+  async function makeKey(accountId: string): Promise<string> {
+    const { body } = await g.admin('POST', `/accounts/${accountId}/keys`, { name: 'own', scopes: ['account'] });
+    return body.key;
+  }
+
+  const get = (path: string, by: string) =>
+    fetch(`${g.url}/account/v1${path}`, { headers: { authorization: `Bearer ${by}` } });
+
+  it('beyond those that may wait are 429, those of others are served, and none of what waits is lost', async () => {
+    let answered: Response[] = [];
+    const asked = await g.database.transaction(async (transaction) => {
+      await transaction.query({ name: 'test.lock-calls', text: 'lock table calls in access exclusive mode' });
+      const all = Array.from({ length: AT_ONCE + WAITING + TOO_MANY }, async () => {
+        const answer = await get('/calls', key);
+        answered.push(answer);
+        return answer.status;
+      });
+      await until(() => answered.length >= TOO_MANY);
+      const [first] = answered;
+      const { error } = (await first!.json()) as { error: { code: string } };
+      assert.deepEqual([first!.status, error.code], [429, 'too_many_requests']);
+      assert.match(first!.headers.get('retry-after') ?? '', /^[1-9]\d*$/);
+      assert.equal((await get('/keys', other)).status, 200);
+      return all;
+    });
+    const statuses = await Promise.all(asked);
+    assert.equal(statuses.filter((status) => status === 429).length, TOO_MANY);
+    assert.equal(statuses.filter((status) => status === 200).length, AT_ONCE + WAITING);
+    answered = [];
+  });
+
+  it('of operators are not counted', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 80 }, () => g.admin('GET', `/calls?accountId=${account.id}`)),
+    );
+    assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
+  });
+});
