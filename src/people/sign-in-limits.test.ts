@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { SIGN_IN_RATES, SignInLimits, subjectOf } from './sign-in-limits.ts';
 
 const NETWORK = '192.0.2.7';
-const { pair, network, person, link } = SIGN_IN_RATES;
+const { pair, network, person, failure } = SIGN_IN_RATES;
 
 describe('attempts to sign in', () => {
   let nowMs = 1_000_000;
@@ -59,19 +59,19 @@ describe('attempts to sign in', () => {
   it('to use links are limited for one network where the links do not work', () => {
     const limits = begin();
     const useful = times(200, () => {
-      const wait = limits.beginLink(NETWORK);
-      limits.linkWorked(NETWORK);
+      const wait = limits.beginTry(NETWORK);
+      limits.tryWorked(NETWORK);
       return wait;
     });
     assert.ok(useful.every((wait) => wait === 0));
     assert.deepEqual(
-      times(link.burst + 1, () => limits.beginLink(NETWORK)),
-      [...Array(link.burst).fill(0), link.everyMs],
+      times(failure.burst + 1, () => limits.beginTry(NETWORK)),
+      [...Array(failure.burst).fill(0), failure.everyMs],
     );
-    assert.equal(limits.beginLink('198.51.100.1'), 0);
+    assert.equal(limits.beginTry('198.51.100.1'), 0);
     assert.equal(limits.begin('lin', NETWORK), 0);
-    nowMs += link.everyMs;
-    assert.equal(limits.beginLink(NETWORK), 0);
+    nowMs += failure.everyMs;
+    assert.equal(limits.beginTry(NETWORK), 0);
   });
 
   it('that were right are not counted, and forgive the wrong ones', () => {

@@ -17,8 +17,11 @@ export const SIGN_IN_RATES = {
   network: { burst: 100, everyMs: 3_000 },
   /** One person from everywhere. */
   person: { burst: 100, everyMs: 5_000 },
-  /** Links that do not work, from one network: nobody can guess one, but each attempt costs statements. */
-  link: { burst: 20, everyMs: 3_000 },
+  /**
+   * From one network: links that do not work, which nobody can guess, but each costs statements; uses of links that fail, which may have
+   * cost a password; and names to sign in with that somebody has already, which say that there is such a person.
+   */
+  failure: { burst: 20, everyMs: 3_000 },
 } as const;
 
 /** `burst` attempts at once, and one more each time that `everyMs` has passed. */
@@ -36,7 +39,7 @@ export class SignInLimits {
   readonly #pairs = rememberRecent<number>(REMEMBERED_MAX);
   readonly #networks = rememberRecent<number>(REMEMBERED_MAX);
   readonly #persons = rememberRecent<number>(REMEMBERED_MAX);
-  readonly #links = rememberRecent<number>(REMEMBERED_MAX);
+  readonly #failures = rememberRecent<number>(REMEMBERED_MAX);
   readonly #known = rememberRecent<true>(REMEMBERED_MAX);
 
   /** `nowMs`: any clock that never goes back. */
@@ -73,19 +76,19 @@ export class SignInLimits {
     this.#known.set(pair, true);
   }
 
-  /** Counts a look at a link, or its use. Returns 0, or after how many milliseconds the next one is allowed. */
-  beginLink(network: string): number {
+  /** Counts a look at a link, its use, or a new name to sign in with. Returns 0, or after how many milliseconds the next one is allowed. */
+  beginTry(network: string): number {
     const nowMs = this.#nowMs();
-    const waitMs = waitOf(this.#links.get(network), SIGN_IN_RATES.link, nowMs);
+    const waitMs = waitOf(this.#failures.get(network), SIGN_IN_RATES.failure, nowMs);
     if (waitMs === 0)
-      this.#links.set(network, Math.max(this.#links.get(network) ?? 0, nowMs) + SIGN_IN_RATES.link.everyMs);
+      this.#failures.set(network, Math.max(this.#failures.get(network) ?? 0, nowMs) + SIGN_IN_RATES.failure.everyMs);
     return waitMs;
   }
 
-  /** The link was one: it does not count. */
-  linkWorked(network: string): void {
-    const until = this.#links.get(network);
-    if (until !== undefined) this.#links.set(network, until - SIGN_IN_RATES.link.everyMs);
+  /** It did not fail: it does not count. */
+  tryWorked(network: string): void {
+    const until = this.#failures.get(network);
+    if (until !== undefined) this.#failures.set(network, until - SIGN_IN_RATES.failure.everyMs);
   }
 
   #subjects(person: string | null, network: string): [LRUCache<string, number>, string, Rate][] {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, before, beforeEach, describe, it } from 'node:test';
 import { createTestClock } from '../support/clock.ts';
 import { gatewayEngines } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
@@ -22,6 +22,10 @@ for (const engine of gatewayEngines) {
       g = await startGateway({ engine, clock, monotonicMs: () => nowMs });
       accountId = (await g.createAccount()).id;
       owner = await createPerson(g, { memberships: [{ accountId, role: 'owner' }] });
+    });
+    // The failures of a test are forgotten when the next one begins.
+    beforeEach(() => {
+      nowMs += HOUR_MS;
     });
     after(() => g.stop());
 

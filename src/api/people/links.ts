@@ -71,7 +71,7 @@ export function linkEndpoints(parts: LinkParts): PeopleEndpoint[] {
       answer: linkViewAnswer,
       async run({ body }, visit) {
         const { view } = await look(body.token);
-        parts.limits.linkWorked(visit.network);
+        parts.limits.tryWorked(visit.network);
         return linkViewToWire(view);
       },
     }),
@@ -85,10 +85,11 @@ export function linkEndpoints(parts: LinkParts): PeopleEndpoint[] {
       answer: whoAmIAnswer,
       async run({ body }, visit) {
         const { hash, view } = await look(body.token);
-        parts.limits.linkWorked(visit.network);
         const use = await useFor(body, view, visit);
         const used = await links.use(hash, use, new Date(clock.nowMs()));
+        // Until then it counts: a link that goes on working, because the name is taken, would make a password be hashed each time.
         if (typeof used === 'string') throw linkError(used, view);
+        parts.limits.tryWorked(visit.network);
         visit.hasChanged = true;
         const own = 'userId' in use ? await visit.findUser() : null;
         const sessionId = own?.sessionId ?? (await visit.beginSession(used.userId, null));

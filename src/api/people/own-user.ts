@@ -6,7 +6,7 @@ import { shortText } from '../admin/wire.ts';
 import { conflict } from '../management/endpoint.ts';
 import { type PeopleEndpoint, peopleEndpoint } from './endpoint.ts';
 import { emailAddress, password } from './fields.ts';
-import { orBusy, ownPasswordError, peopleError, requireGoodPassword } from './people-errors.ts';
+import { orBusy, ownPasswordError, peopleError, requireGoodPassword, tooManyAttempts } from './people-errors.ts';
 import { userAnswer, userToWire } from './people-wire.ts';
 import type { SessionParts } from './sessions.ts';
 import type { Visit } from './visit.ts';
@@ -65,6 +65,8 @@ export function ownUserEndpoints(parts: OwnUserParts): PeopleEndpoint[] {
         if (user === null) throw peopleError('absent');
         const changesSignIn = body.email !== undefined || user.email === null;
         if (changesSignIn) {
+          const waitMs = parts.limits.beginTry(visit.network);
+          if (waitMs > 0) throw tooManyAttempts(waitMs);
           if (body.currentPassword === undefined) {
             throw invalidRequest(
               'currentPassword: This changes what you sign in with; send your password too.',
@@ -75,6 +77,7 @@ export function ownUserEndpoints(parts: OwnUserParts): PeopleEndpoint[] {
         }
         const refusal = await users.change(id, { name: body.name, email: body.email }, false);
         if (refusal !== null) throw peopleError(refusal);
+        if (changesSignIn) parts.limits.tryWorked(visit.network);
         const changed = await users.find(id);
         if (changed === null) throw peopleError('absent');
         return userToWire(changed);
