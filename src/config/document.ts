@@ -121,10 +121,13 @@ function syntaxMessage(error: YAMLError): string {
       return 'Not valid YAML: a value and keys cannot stand together. Check the indentation; put text with ": " in quotes.';
     case 'MULTILINE_IMPLICIT_KEY':
       return 'Not valid YAML: a key needs a colon and a space after it. Check this line and the next.';
+    case 'TAG_RESOLVE_FAILED':
+      return 'Not valid YAML: a tag that is not known. Put text that begins with ! in quotes.';
     case 'BAD_SCALAR_START':
       return `Not valid YAML: ${error.message}. Put the value in quotes.`;
     default:
-      return `Not valid YAML: ${error.message}.`;
+      // What stands behind a colon, or in quotes, is of the file, and may be a credential.
+      return `Not valid YAML: ${error.message.split(/: |"/)[0]!.trim()}.`;
   }
 }
 
@@ -172,7 +175,7 @@ class Visitor {
     else if (isScalar(node)) this.#visitScalar(node, path);
     else if (isAlias(node) && node.resolve(this.#document) === undefined) {
       const line = node.range ? this.#lineAt(node.range[0]) : parentLine;
-      const message = `There is no anchor "&${node.source}" before this. Put text that begins with * in quotes.`;
+      const message = 'There is no anchor of this name before this. Put text that begins with * in quotes.';
       this.#report(path, line, message, true);
     }
   }
@@ -275,15 +278,25 @@ function describe(node: unknown, path: Path, visitor: Visitor): string | null {
   return describeText(node.value, path);
 }
 
+/** Fields whose text may be a credential, with all that stands below them. */
+const SECRET_FIELDS: ReadonlySet<unknown> = new Set([
+  'apiKey',
+  'apiKeys',
+  'clientSecret',
+  'headers',
+  'password',
+  'proxy',
+]);
+/** Sections with such fields: a text in their place, or in that of an entry, is likely a credential that was put there. */
+const SECTIONS_WITH_SECRETS: ReadonlySet<unknown> = new Set(['providers', 'oidc', 'mail']);
+
+function mayBeSecret(path: Path): boolean {
+  return path.some((part) => SECRET_FIELDS.has(part)) || (path.length <= 2 && SECTIONS_WITH_SECRETS.has(path[0]));
+}
+
 /** A text for a message: not too long, and without anything that may be a credential. */
 export function describeText(text: string, path: Path): string {
-  const isSecret =
-    path.includes('apiKey') ||
-    path.at(-1) === 'password' ||
-    path.includes('apiKeys') ||
-    path.at(-1) === 'proxy' ||
-    path.at(-2) === 'headers';
-  if (isSecret || text.includes('@') || text.includes('password=') || text.includes('-----BEGIN'))
+  if (mayBeSecret(path) || text.includes('@') || text.includes('password=') || text.includes('-----BEGIN'))
     return 'a value that is not shown here';
   return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
 }

@@ -208,7 +208,7 @@ describe('values of the wrong kind', () => {
       '1: models: Expected names of models with their settings beneath; found a list.',
     ]);
     assert.deepEqual(problemsOf('providers:\n  acme: https://acme.example\n'), [
-      '2: providers.acme: Expected a section with keys such as protocol, baseUrl, apiKey; found "https://acme.example".',
+      '2: providers.acme: Expected a section with keys such as protocol, baseUrl, apiKey; found a value that is not shown here.',
     ]);
   });
 
@@ -239,6 +239,22 @@ describe('values of the wrong kind', () => {
     assert.deepEqual(problemsOf(spoilt(['apiKey: key', 'apiKey: sk-secret key'])), [
       '10: providers.acme.apiKey: Expected a credential without spaces, line breaks or letters beyond ASCII; found a value that is not shown here.',
     ]);
+    const places = [
+      'oidc: { company: { clientSecret: "hunter two" } }',
+      'oidc: { company: hunter2 }',
+      'oidc: hunter2',
+      'providers: { acme: hunter2 }',
+      'providers: { acme: { headers: hunter2 } }',
+      'providers: { acme: { apiKey: *hunter2 } }',
+      'providers: { acme: { apiKey: !hunter2 x } }',
+      'providers: { acme: { apiKey: @hunter2 } }',
+      'mail: { password: "hunter\\n2" }',
+    ];
+    for (const place of places) {
+      const problems = problemsOf(`${place}\n`);
+      assert.ok(problems.length > 0, place);
+      assert.doesNotMatch(problems.join('\n'), /hunter/, place);
+    }
     assert.deepEqual(problemsOf('database: { url: "mysql://user:password@db/x" }\n'), [
       '1: database.url: Expected a postgres:// address such as postgres://user:password@host:5432/name, with a port from 1 to 65535 and special characters as in %20, or nothing for the embedded database; found a value that is not shown here.',
     ]);
@@ -574,7 +590,11 @@ describe('YAML that is wrong', () => {
       'server:\n  host: @home\n',
       '2: server.host: Not valid YAML: Plain value cannot start with reserved character @. Put the value in quotes.',
     ],
-    ['a tag', 'server:\n  host: !env HOST\n', '2: server.host: Not valid YAML: Unresolved tag: !env.'],
+    [
+      'a tag',
+      'server:\n  host: !env HOST\n',
+      '2: server.host: Not valid YAML: a tag that is not known. Put text that begins with ! in quotes.',
+    ],
     [
       'a second document',
       'server: {}\n---\nserver: {}\n',
@@ -583,7 +603,7 @@ describe('YAML that is wrong', () => {
     [
       'an anchor that is not there',
       'server:\n  host: *home\n',
-      '2: server.host: There is no anchor "&home" before this. Put text that begins with * in quotes.',
+      '2: server.host: There is no anchor of this name before this. Put text that begins with * in quotes.',
     ],
     ['an empty key', 'models:\n  "": {}\n', '1: models: A key must be a word, and must not be empty.'],
     ['a list as key', 'models:\n  ? [a, b]\n  : {}\n', '1: models: A key must be a word, and must not be empty.'],
