@@ -273,6 +273,26 @@ values ('${alice.id}', 'call_lost', '2026-11-02T00:00:00Z', '2026-11-02T00:00:00
       assert.deepEqual([wrong.code, /There is no "colour"/.test(wrong.stderr)], [2, true]);
     });
 
+    it('has statements also where the sum of one kind is beyond what a balance may be', async () => {
+      const { id } = await g.createAccount({ balanceYuan: '0' });
+      const post = async (path: string, amountYuan: string) =>
+        assert.equal((await g.admin('POST', `/accounts/${id}/${path}`, { amountYuan, memo: 'large' })).status, 201);
+      // 93 times ¥100 million is more nano-yuan than 64 bits have.
+      for (let time = 0; time < 93; time++) {
+        await post('top-ups', '100000000');
+        await post('adjustments', '-100000000');
+      }
+      const statement = await get(`/accounts/${id}/statement?month=2026-11`);
+      assert.deepEqual(
+        statement.kinds.map(({ kind, amountYuan }: { kind: string; amountYuan: string }) => [kind, amountYuan]),
+        [
+          ['adjustment', '-9300000000'],
+          ['top_up', '9300000000'],
+        ],
+      );
+      assert.deepEqual([statement.openingYuan, statement.closingYuan], ['0', '0']);
+    });
+
     it('has statements whose opening balance and entries are the closing balance', async () => {
       const october = await get(`/accounts/${alice.id}/statement?month=2026-10`);
       const november = await get(`/accounts/${alice.id}/statement?month=2026-11`);

@@ -50,13 +50,13 @@ const selectAccount: Statement = {
 
 /**
  * Entries are numbered in the order in which they were stored, and one of the journal is stored later than others that are newer.
- * So all entries of the account are read. Plan: primary key.
+ * So all entries of the account are read. Sums of one kind may be beyond what a balance may, so they are text. Plan: primary key.
  */
 const sumEntries: Statement = {
   name: 'statement.sum-entries',
   text: `select kind, (count(*) filter (where created_at >= $2::timestamptz))::int as entries,
-  coalesce(sum(amount_nano) filter (where created_at < $2::timestamptz), 0)::bigint as before_nano,
-  coalesce(sum(amount_nano) filter (where created_at >= $2::timestamptz), 0)::bigint as amount_nano,
+  coalesce(sum(amount_nano) filter (where created_at < $2::timestamptz), 0)::text as before_nano,
+  coalesce(sum(amount_nano) filter (where created_at >= $2::timestamptz), 0)::text as amount_nano,
   max(entry_no) as last_entry_no
 from ledger_entries where account_id = $1::text and created_at < $3::timestamptz
 group by kind order by kind`,
@@ -74,8 +74,8 @@ order by created_at, entry_no limit $5::int`,
 interface SumRow {
   kind: LedgerKind;
   entries: number;
-  before_nano: bigint;
-  amount_nano: bigint;
+  before_nano: string;
+  amount_nano: string;
   last_entry_no: bigint;
 }
 
@@ -94,14 +94,14 @@ export function createStatementStore(database: Lane): StatementStore {
       const [account] = await database.query(selectAccount, [accountId]);
       if (account === undefined) return null;
       const rows = await database.query<SumRow>(sumEntries, [accountId, from, to]);
-      const openingNano = rows.reduce((sum, row) => sum + row.before_nano, 0n);
+      const openingNano = rows.reduce((sum, row) => sum + BigInt(row.before_nano), 0n);
       return {
         openingNano,
-        closingNano: rows.reduce((sum, row) => sum + row.amount_nano, openingNano),
+        closingNano: rows.reduce((sum, row) => sum + BigInt(row.amount_nano), openingNano),
         lastEntryNo: rows.reduce((last, row) => (row.last_entry_no > last ? row.last_entry_no : last), 0n),
         kinds: rows
           .filter(({ entries }) => entries > 0)
-          .map(({ kind, entries, amount_nano }) => ({ kind, entries, amountNano: amount_nano })),
+          .map(({ kind, entries, amount_nano }) => ({ kind, entries, amountNano: BigInt(amount_nano) })),
       };
     },
     async listBesideCharges(accountId, from, to, lastEntryNo, limit) {
