@@ -31,6 +31,7 @@ import {
   verdictsOn,
 } from '../support/accounting-builders.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { waitingForLocks } from '../support/locks.ts';
 import { propertyRuns } from '../support/scope.ts';
 import { allRows, exported, imported } from '../transfer/books.ts';
 
@@ -51,7 +52,7 @@ for (const engine of engines) {
     before(async () => {
       stored = await createTestDatabase(engine);
       database = stored.database;
-      stores = storesOn(database);
+      stores = storesOn(waitingForLocks(database));
     });
     after(async () => {
       try {
