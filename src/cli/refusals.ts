@@ -9,6 +9,7 @@ export interface RefusalView {
   readonly at: string;
   readonly count: number;
   readonly accountId: string | null;
+  readonly accountName: string | null;
   readonly clientAddress: string | null;
   readonly path: string | null;
   readonly model: string | null;
@@ -47,7 +48,7 @@ export function renderRefusals(refusals: readonly RefusalView[], empty: string):
       { title: 'when', cell: (row) => localTime(row.at) },
       { title: 'request', cell: (row) => (row.path === null && row.message === null ? '' : row.id) },
       { title: 'count', cell: (row) => String(row.count), align: 'right' },
-      { title: 'account', cell: (row) => row.accountId ?? '' },
+      { title: 'account', cell: (row) => row.accountName ?? row.accountId ?? '' },
       { title: 'from', cell: (row) => row.clientAddress ?? '' },
       { title: 'path', cell: (row) => row.path ?? '' },
       { title: 'model', cell: (row) => row.model ?? '' },

@@ -57,6 +57,7 @@ for (const engine of gatewayEngines) {
         at: '2026-11-20T04:00:00.000Z',
         count: 1,
         accountId: account.id,
+        accountName: 'tester',
         keyId: account.keyId,
         clientRequestId: 'mine-1',
         clientAddress: '127.0.0.1',

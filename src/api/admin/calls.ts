@@ -10,7 +10,7 @@ import { listOf, pageOf } from '../management/answer-fields.ts';
 import { notFound } from '../management/endpoint.ts';
 import { callAnswer, callToWire, inFlightAnswer, inFlightToWire } from './call-wire.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
-import { refusalAnswer, refusalToWire } from './refusals.ts';
+import { refusalAnswer, showRefusals } from './refusals.ts';
 import { filterText, instant, page, toPage } from './wire.ts';
 
 export interface CallAdminParts {
@@ -54,7 +54,7 @@ export function callReader(parts: CallAdminParts) {
     ]);
     return {
       data: await showCalls(parts, found),
-      refusals: refused.map(refusalToWire),
+      refusals: await showRefusals(parts, refused),
       nextCursor: null,
     };
   }

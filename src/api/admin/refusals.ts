@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { AccountStore } from '../../accounting/accounts/store.ts';
 import { EVERYBODY, type OwnedBy } from '../../accounting/ledger/calls-store.ts';
 import type { Refusal } from '../../accounting/refusals/refusal.ts';
 import type { RefusalsStore } from '../../accounting/refusals/refusals-store.ts';
@@ -7,6 +8,7 @@ import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 import { filterText, instant, page, toPage } from './wire.ts';
 
 export interface RefusalAdminParts {
+  readonly accounts: Pick<AccountStore, 'findNames'>;
   readonly refusals: Pick<RefusalsStore, 'list' | 'find'>;
 }
 
@@ -24,6 +26,7 @@ export const refusalAnswer = z
     at,
     count: z.int().min(1),
     accountId: z.string().nullable(),
+    accountName: z.string().nullable(),
     keyId: z.string().nullable(),
     clientRequestId: z.string().nullable(),
     clientAddress: z.string().nullable(),
@@ -39,7 +42,7 @@ export const refusalAnswer = z
   .meta({ id: 'Refusal' });
 
 /** Lists refusals as both APIs do. `of`: whose, whatever the query names. */
-export function refusalReader({ refusals }: RefusalAdminParts) {
+export function refusalReader(parts: RefusalAdminParts) {
   return async (query: z.infer<typeof refusalList>, of: OwnedBy) => {
     const { limit, cursor, accountId, code, from, to } = query;
     const filter = {
@@ -49,7 +52,14 @@ export function refusalReader({ refusals }: RefusalAdminParts) {
       from: from ?? null,
       to: to ?? null,
     };
-    return toPage(await refusals.list(filter, cursor ?? null, limit), limit, refusalToWire, ({ id }) => id);
+    const found = await parts.refusals.list(filter, cursor ?? null, limit);
+    const names = await accountNamesOf(parts, found);
+    return toPage(
+      found,
+      limit,
+      (refusal) => refusalToWire(refusal, names),
+      ({ id }) => id,
+    );
   };
 }
 
@@ -68,7 +78,22 @@ export function refusalEndpoints(parts: RefusalAdminParts): AdminEndpoint[] {
   ];
 }
 
+/** Some refusals as the admin API shows them. */
+export async function showRefusals(parts: Pick<RefusalAdminParts, 'accounts'>, refusals: readonly Refusal[]) {
+  const names = await accountNamesOf(parts, refusals);
+  return refusals.map((refusal) => refusalToWire(refusal, names));
+}
+
+/** The names of the accounts that were refused; nobody's where the caller was not known. */
+function accountNamesOf({ accounts }: Pick<RefusalAdminParts, 'accounts'>, refusals: readonly Refusal[]) {
+  return accounts.findNames(refusals.flatMap(({ accountId }) => accountId ?? []));
+}
+
 /** `id` is the request id; of a count, whose `count` is above 1, or which names no request, an id of its own. */
-export function refusalToWire({ atMs, ...refusal }: Refusal): z.infer<typeof refusalAnswer> {
-  return { ...refusal, at: new Date(atMs).toISOString() };
+function refusalToWire(
+  { atMs, ...refusal }: Refusal,
+  names: ReadonlyMap<string, string>,
+): z.infer<typeof refusalAnswer> {
+  const accountName = refusal.accountId === null ? null : (names.get(refusal.accountId) ?? null);
+  return { ...refusal, accountName, at: new Date(atMs).toISOString() };
 }

@@ -49,7 +49,7 @@ const ownMembers = {
 export const ownRedemptionAnswer = z.strictObject(ownMembers).meta({ id: 'OwnVoucherRedemption' });
 
 export const redemptionAnswer = z
-  .strictObject({ ...ownMembers, batchId: z.string(), redeemedBy: z.string() })
+  .strictObject({ ...ownMembers, accountName: z.string(), batchId: z.string(), redeemedBy: z.string() })
   .meta({ id: 'VoucherRedemption' });
 
 /** A line for each code. */
@@ -94,9 +94,15 @@ export function ownRedemptionToWire(redemption: Redemption): z.infer<typeof ownR
   };
 }
 
-export function redemptionToWire(redemption: Redemption): z.infer<typeof redemptionAnswer> {
-  const { batchId, redeemedBy } = redemption;
-  return { ...ownRedemptionToWire(redemption), batchId, redeemedBy };
+/** `accountNames`: by account id. */
+export function redemptionToWire(
+  redemption: Redemption,
+  accountNames: ReadonlyMap<string, string>,
+): z.infer<typeof redemptionAnswer> {
+  const { accountId, batchId, redeemedBy } = redemption;
+  // No account is ever removed.
+  const accountName = accountNames.get(accountId) ?? accountId;
+  return { ...ownRedemptionToWire(redemption), accountName, batchId, redeemedBy };
 }
 
 function giftToWire(given: VoucherGift) {

@@ -1,7 +1,8 @@
 import { randomFillSync } from 'node:crypto';
 import { z } from 'zod';
+import type { AccountStore } from '../../accounting/accounts/store.ts';
 import type { RedemptionStore } from '../../accounting/vouchers/redemption-store.ts';
-import type { VoucherGift } from '../../accounting/vouchers/voucher.ts';
+import type { Redemption, VoucherGift } from '../../accounting/vouchers/voucher.ts';
 import {
   createVoucherCode,
   hashVoucherCode,
@@ -28,6 +29,7 @@ import {
 import { instant, page, positiveAmountYuan, shortText, toPage } from './wire.ts';
 
 export type VoucherAdminParts = RedeemerParts & {
+  readonly accounts: Pick<AccountStore, 'findNames'>;
   readonly vouchers: VoucherStore;
   readonly redemptions: RedemptionStore;
   readonly fillRandom?: FillRandom;
@@ -51,8 +53,10 @@ const voucherList = z.strictObject(page);
 
 /** Batches of vouchers: make (codes are shown once), list, cancel; and redeem a code for an account. */
 export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
-  const { vouchers, redemptions, plans, databaseNowMs, ids, fillRandom = randomFillSync } = parts;
+  const { accounts, vouchers, redemptions, plans, databaseNowMs, ids, fillRandom = randomFillSync } = parts;
   const redeemer = voucherRedeemer(parts);
+
+  const namesOf = (found: readonly Redemption[]) => accounts.findNames(found.map(({ accountId }) => accountId));
 
   function giftOf({ amountYuan = null, planId = null }: z.infer<typeof newBatch>): VoucherGift {
     if ((amountYuan === null) === (planId === null)) {
@@ -146,7 +150,13 @@ export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
       async run({ id, query }) {
         const found = await redemptions.list(id, query.cursor ?? null, query.limit);
         if (found.length === 0 && (await vouchers.find(id)) === null) throw notFound('batch of vouchers', id);
-        return toPage(found, query.limit, redemptionToWire, (redemption) => redemption.id);
+        const names = await namesOf(found);
+        return toPage(
+          found,
+          query.limit,
+          (redemption) => redemptionToWire(redemption, names),
+          (redemption) => redemption.id,
+        );
       },
     }),
     adminEndpoint({
@@ -170,7 +180,8 @@ export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
       body: voucherCodeBody,
       answer: redemptionAnswer,
       async run({ id, body }, { actor }) {
-        return redemptionToWire(await redeemer.redeem(id, body.code, actorName(actor)));
+        const redemption = await redeemer.redeem(id, body.code, actorName(actor));
+        return redemptionToWire(redemption, await namesOf([redemption]));
       },
     }),
   ];

@@ -21,7 +21,8 @@ export function useRefusalColumns(): Column<Refusal>[] {
     },
     {
       header: text.account,
-      cell: ({ accountId }) => (accountId === null ? text.unknownCaller : <AccountLink accountId={accountId} />),
+      cell: ({ accountId, accountName }) =>
+        accountId === null ? text.unknownCaller : <AccountLink accountId={accountId} name={accountName ?? accountId} />,
     },
     {
       header: text.code,

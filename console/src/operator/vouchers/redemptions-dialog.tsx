@@ -33,7 +33,10 @@ export function RedemptionsDialog({ batch, onClose }: RedemptionsDialogProps) {
         idOf={({ id }) => id}
         columns={[
           { header: text.at, cell: ({ redeemedAt }) => <Instant at={redeemedAt} /> },
-          { header: text.account, cell: ({ accountId }) => <AccountLink accountId={accountId} /> },
+          {
+            header: text.account,
+            cell: ({ accountId, accountName }) => <AccountLink accountId={accountId} name={accountName} />,
+          },
           { header: text.codeEnd, cell: ({ codeEnd }) => `…${codeEnd}` },
           { header: text.by, cell: ({ redeemedBy }) => redeemedBy },
         ]}
