@@ -40,7 +40,7 @@ interface RemainderView {
   readonly isUsable: boolean;
   readonly usableAgainAt: string | null;
   readonly message: string | null;
-  readonly fiveHour: (WindowView & { readonly roomAt: string | null }) | null;
+  readonly fiveHour: (WindowView & { readonly roomAt: string | null; readonly moreAt: string | null }) | null;
   readonly weekly: (WindowView & { readonly resetAt: string }) | null;
   readonly quota: {
     readonly limitTokens: number;
@@ -179,11 +179,12 @@ function renderSubscriptions(subscriptions: readonly SubscriptionView[]): string
 function describeRemainder(view: RemainderView): string {
   const { fiveHour, weekly, quota, concurrency } = view;
   if (fiveHour === null || weekly === null || quota === null || concurrency === null) return view.message ?? '';
-  const room = fiveHour.roomAt === null ? '' : `, room again at ${localTime(fiveHour.roomAt)}`;
+  const { roomAt, moreAt } = fiveHour;
+  const more = moreAt === null ? '' : `, ${roomAt === null ? 'more' : 'room again'} at ${localTime(moreAt)}`;
   return renderFields([
     ['plan', `${view.planName} (${view.planId})`],
     ['usable', view.isUsable ? 'yes' : `no, again at ${localTime(view.usableAgainAt ?? '')}`],
-    ['five hours', `${fiveHour.used} of ${fiveHour.limit} calls used, ${fiveHour.remaining} left${room}`],
+    ['five hours', `${fiveHour.used} of ${fiveHour.limit} calls used, ${fiveHour.remaining} left${more}`],
     [
       'week',
       `${weekly.used} of ${weekly.limit} calls used, ${weekly.remaining} left, new at ${localTime(weekly.resetAt)}`,

@@ -106,7 +106,10 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
     assert.deepEqual([shown.id, shown.planId, shown.status], [id, 'pro', 'active']);
     const text = await printed('plan', 'show', 'erin');
     assert.match(text, new RegExp(`^ID +PLAN +STATUS +FROM +TO\n${id} +Coding Pro +active +`, 'm'));
-    assert.match(text, /^five hours +1 of 9 calls used, 8 left$/m);
+    assert.match(
+      text,
+      /^five hours +1 of 9 calls used, 8 left, more at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d\d:\d\d$/m,
+    );
     assert.match(text, /^week +1 of 9 calls used, 8 left, new at \d{4}-/m);
     assert.match(text, /^tokens +\d+ of 1000 used, \d+ left, new at \d{4}-/m);
 

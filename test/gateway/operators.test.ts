@@ -231,6 +231,7 @@ where k.prefix collate "C" >= 'sk-fg-Ab' and k.prefix collate "C" < 'sk-fg-Ab' |
       });
       assert.deepEqual([fiveHour.limit, fiveHour.used, fiveHour.remaining], [1, 1, 0]);
       assert.ok(Date.parse(fiveHour.roomAt) > Date.now());
+      assert.equal(fiveHour.moreAt, fiveHour.roomAt);
       assert.deepEqual([weekly.limit, weekly.used, weekly.remaining], [5, 1, 4]);
       assert.deepEqual([quota.limitTokens, quota.usedTokens, quota.remainingTokens], [1000, 18, 982]);
       assert.deepEqual(concurrency, { limit: 3, inFlight: 0 });

@@ -283,7 +283,7 @@ for (const engine of gatewayEngines) {
     });
 
     async function assertSnapshot(accountId: string, reference: ReferenceAccount, nowMs: number): Promise<void> {
-      const state = await createSubscriptionStore(stored.database).findState(accountId, new Date(nowMs));
+      const state = await createSubscriptionStore(stored.database).findState(accountId, new Date(nowMs), PLANS);
       const current = findCurrentPlan(state, PLANS, nowMs);
       const expected = reference.current(nowMs);
       assert.equal(current.plan?.id ?? null, expected?.planId ?? null);
@@ -295,6 +295,9 @@ for (const engine of gatewayEngines) {
         nowMs,
       );
       const { fiveHourCalls, weeklyCalls, quotaTokens } = current.plan;
+      const times = used.fiveHour.map(({ atMs }) => atMs).sort((a, b) => a - b);
+      const next = times[Math.max(times.length - fiveHourCalls, 0)];
+      assert.equal(current.state.fiveHourMoreAtMs, next === undefined ? null : next + 300 * MINUTE_MS);
       assert.deepEqual(
         [fiveHour!.used, weekly!.used, concurrency!.inFlight, pkg!.usedTokens],
         [used.fiveHour.length, used.weekCalls, used.inFlight, used.tokens],

@@ -65,7 +65,11 @@ export function PlanRings({ plan }: { readonly plan: PlanRemainder }) {
           used={fiveHour.used}
           limit={fiveHour.limit}
           figures={text.calls(format.count(fiveHour.used), format.count(fiveHour.limit))}
-          recovery={fiveHour.roomAt === null ? text.sliding : text.roomAt(when(fiveHour.roomAt))}
+          recovery={
+            fiveHour.moreAt === null
+              ? text.sliding
+              : text.moreAt[fiveHour.roomAt === null ? 'more' : 'room'](when(fiveHour.moreAt))
+          }
         />
       )}
       {weekly !== null && (

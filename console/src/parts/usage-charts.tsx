@@ -11,6 +11,8 @@ const texts = defineTexts({ others: 'Others', total: 'Total' }, { others: 'å…¶ä»
 /** As many as `PARTS_MAX`. */
 const COLORS: readonly string[] = ['cyan.7', 'orange.6', 'teal.6', 'grape.6', 'blue.6', 'lime.7', 'pink.6', 'yellow.7'];
 const OTHERS_COLOR = 'gray.5';
+/** Half the height of the label beside the top line. */
+const TOP_TICK_HALF_PX = 8;
 
 interface UsageByDayProps {
   /** Grouped by day, and by what the bars are made of. */
@@ -51,7 +53,8 @@ export function UsageByDay({ groups, days, measure, partOf, label, heightPx = 26
         legendProps={{ verticalAlign: 'bottom' }}
         valueFormatter={(value) => writeMeasure(value, measure, format)}
         xAxisProps={{ tickFormatter: (day: string) => day.slice(5), minTickGap: 16 }}
-        yAxisProps={{ width: 72, tickFormatter: (value: number) => writeTick(value, measure, format) }}
+        yAxisProps={{ width: 72, interval: 0, tickFormatter: (value: number) => writeTick(value, measure, format) }}
+        barChartProps={{ margin: { top: TOP_TICK_HALF_PX } }}
         maxBarWidth={36}
         barProps={{ isAnimationActive: false }}
       />

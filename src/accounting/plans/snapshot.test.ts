@@ -25,7 +25,7 @@ const stateOf = (state: Partial<SubscriptionState>): SubscriptionState => ({
   startsAtMs: START_MS,
   endsAtMs: START_MS + 10 * DAY_MS,
   fiveHourCalls: 0,
-  fiveHourFreeAtMs: null,
+  fiveHourMoreAtMs: null,
   weekNo: 0,
   weekCalls: 0,
   periodNo: 0,
@@ -41,12 +41,12 @@ describe('the instant at which a used-up plan can be used again', () => {
   const free = START_MS + 3 * HOUR_MS;
   for (const [what, state, againMs] of [
     ['none while calls remain', { fiveHourCalls: 599, weekCalls: 4_999, periodTokens: 999_999 }, null],
-    ['when the five-hour window has room', { fiveHourCalls: 600, fiveHourFreeAtMs: free }, free],
+    ['when the five-hour window has room', { fiveHourCalls: 600, fiveHourMoreAtMs: free }, free],
     ['when the next week begins', { weekCalls: 5_000 }, START_MS + 7 * DAY_MS],
     ['when the next period begins', { periodTokens: 1_000_000 }, START_MS + 10 * DAY_MS],
     [
       'the last of them where several are used up',
-      { fiveHourCalls: 600, fiveHourFreeAtMs: free, weekCalls: 5_000 },
+      { fiveHourCalls: 600, fiveHourMoreAtMs: free, weekCalls: 5_000 },
       START_MS + 7 * DAY_MS,
     ],
   ] as const) {

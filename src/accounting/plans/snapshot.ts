@@ -130,7 +130,7 @@ export function usableAgainMs(state: SubscriptionState, snapshot: PlanSnapshot):
   const { fiveHour, weekly, pkg, remaining } = snapshot;
   if (remaining > 0 || fiveHour === null || weekly === null || pkg === null) return null;
   return Math.max(
-    fiveHour.remaining > 0 ? 0 : (state.fiveHourFreeAtMs ?? Date.parse(fiveHour.resetAt)),
+    fiveHour.remaining > 0 ? 0 : (state.fiveHourMoreAtMs ?? Date.parse(fiveHour.resetAt)),
     weekly.remaining > 0 ? 0 : Date.parse(weekly.windowEnd),
     pkg.remainingTokens > 0 ? 0 : Date.parse(pkg.periodEnd),
   );

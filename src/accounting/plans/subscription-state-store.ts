@@ -11,8 +11,8 @@ export interface SubscriptionState {
   readonly endsAtMs: number;
   /** Calls in the five hours before the instant. */
   readonly fiveHourCalls: number;
-  /** Where these are as many as the plan allows, or more: when the window has room again. */
-  readonly fiveHourFreeAtMs: number | null;
+  /** When the window has room for one more than now, or at all where it is full; null where it counts no call. */
+  readonly fiveHourMoreAtMs: number | null;
   readonly weekNo: number;
   readonly weekCalls: number;
   readonly periodNo: number;
@@ -25,13 +25,13 @@ export type WindowLimit = Pick<PlanTerms, 'id' | 'fiveHourCalls'>;
 
 /**
  * The subscription that is active at an instant and what of it is used, else the one that ended last or begins next, for the
- * reason why none is active. Of a full window also the slot whose end gives it room. Plan: primary key; plan_slots_by_time for
- * the slots that are over but not deleted yet, and for the oldest of the others.
+ * reason why none is active; and the slot whose end gives the window more room than now. Plan: primary key;
+ * plan_slots_by_time for the slots that are over but not deleted yet, and for the oldest of the others.
  */
 const selectState: Statement = {
   name: 'plans.select-state',
   text: `select s.plan_id, s.starts_at, s.ends_at, s.week_no, s.week_calls, s.period_no, s.period_tokens, s.in_flight,
-  lapsed.five_hour_calls, freeing.taken_at + interval '5 hours' as five_hour_free_at
+  lapsed.five_hour_calls, freeing.taken_at + interval '5 hours' as five_hour_more_at
 from (
   select * from subscriptions
   where account_id = $1 and canceled_at is null
@@ -49,7 +49,7 @@ left join lateral (
   where plan_slots.account_id = s.account_id and plan_slots.subscription_id = s.id
     and plan_slots.taken_at > $2::timestamptz - interval '5 hours'
   order by taken_at offset greatest(lapsed.five_hour_calls - p.five_hour_limit, 0) limit 1
-) freeing on lapsed.five_hour_calls >= p.five_hour_limit`,
+) freeing on true`,
 };
 
 interface StateRow {
@@ -62,7 +62,7 @@ interface StateRow {
   period_tokens: bigint;
   in_flight: bigint;
   five_hour_calls: bigint;
-  five_hour_free_at: Date | null;
+  five_hour_more_at: Date | null;
 }
 
 /** `null` where the account has no subscription, or only canceled ones. */
@@ -84,7 +84,7 @@ export async function findState(
     startsAtMs: row.starts_at.getTime(),
     endsAtMs: row.ends_at.getTime(),
     fiveHourCalls: Number(row.five_hour_calls),
-    fiveHourFreeAtMs: row.five_hour_free_at?.getTime() ?? null,
+    fiveHourMoreAtMs: row.five_hour_more_at?.getTime() ?? null,
     weekNo: Number(row.week_no),
     weekCalls: Number(row.week_calls),
     periodNo: Number(row.period_no),

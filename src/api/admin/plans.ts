@@ -46,7 +46,11 @@ export const planRemainder = z
     usableAgainAt: at.nullable(),
     message: z.string().nullable(),
     fiveHour: z
-      .strictObject({ ...window, roomAt: at.nullable().describe('When the first call leaves a window that is full.') })
+      .strictObject({
+        ...window,
+        roomAt: at.nullable().describe('When the first call leaves a window that is full.'),
+        moreAt: at.nullable().describe('When more calls remain than now; `null` where none is counted.'),
+      })
       .nullable(),
     weekly: z.strictObject({ ...window, startedAt: at, resetAt: at }).nullable(),
     quota: z
@@ -138,6 +142,7 @@ function remainderToWire(
   const snapshot = planSnapshot(plan, used, nowMs);
   const { fiveHour, weekly, pkg, concurrency, remaining } = snapshot;
   const againMs = usableAgainMs(used, snapshot);
+  const moreAt = used.fiveHourMoreAtMs === null ? null : new Date(used.fiveHourMoreAtMs).toISOString();
   return {
     accountId,
     planId: plan.id,
@@ -149,7 +154,8 @@ function remainderToWire(
       limit: fiveHour.limit,
       used: fiveHour.used,
       remaining: fiveHour.remaining,
-      roomAt: used.fiveHourFreeAtMs === null ? null : new Date(used.fiveHourFreeAtMs).toISOString(),
+      roomAt: fiveHour.remaining > 0 ? null : moreAt,
+      moreAt,
     },
     weekly: weekly && {
       limit: weekly.limit,

@@ -128,11 +128,12 @@ function PriceTable({ lists, priceFactor }: PriceTableProps) {
     values: new Map(priceLines(price).map(({ path, value }) => [path.join('\n'), value])),
   }));
   const paths = [...new Set(columns.flatMap(({ values }) => [...values.keys()]))];
+  const hasTokenPrices = paths.some((path) => path.endsWith('YuanPerMillion'));
   return (
     <Table verticalSpacing={4}>
       <Table.Thead>
         <Table.Tr>
-          <Table.Th fw={400}>{text.priced}</Table.Th>
+          <Table.Th fw={400}>{hasTokenPrices ? text.pricedTokens : text.priced}</Table.Th>
           {columns.map(({ name }) => (
             <Table.Th key={name} ta="right">
               {name}

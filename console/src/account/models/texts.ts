@@ -20,7 +20,8 @@ export const modelsTexts = defineTexts(
     offPeak: 'Off-peak',
     peakHours: (ranges: string, zone: string) => `Peak ${ranges} (${zone})`,
     dayLabel: (ranges: string, zone: string, now: string) => `Peak hours ${ranges} of ${zone}; it is ${now} there now.`,
-    priced: 'Tokens: per million',
+    priced: 'For',
+    pricedTokens: 'Tokens: per million',
     nothing: 'No model fits',
     prices: {
       inputYuanPerMillion: 'Input',
@@ -65,7 +66,8 @@ export const modelsTexts = defineTexts(
     offPeak: '非高峰',
     peakHours: (ranges: string, zone: string) => `高峰时段 ${ranges}（${zone}）`,
     dayLabel: (ranges: string, zone: string, now: string) => `${zone} 的高峰时段为 ${ranges}，当地现在 ${now}。`,
-    priced: 'token 按百万计',
+    priced: '计价项',
+    pricedTokens: 'token 按百万计',
     nothing: '没有符合条件的模型',
     prices: {
       inputYuanPerMillion: '输入',
