@@ -1,5 +1,4 @@
-import { Group, RingProgress, SimpleGrid, Stack, Text } from '@mantine/core';
-import type { ReactNode } from 'react';
+import { Group, RingProgress, SimpleGrid, Stack, Text, VisuallyHidden } from '@mantine/core';
 import type { PlanRemainder } from '../api/types.ts';
 import { useFormat } from '../text/format.ts';
 import { useTexts } from '../text/language.tsx';
@@ -12,10 +11,10 @@ interface RingProps {
   readonly limit: number;
   readonly figures: string;
   /** When there is more again. */
-  readonly recovery: ReactNode;
+  readonly recovery: string | null;
 }
 
-/** What is left of a limit: as a ring, in words, and when there is more again. */
+/** What is left of a limit: as a ring, for screen readers in words, and when there is more again. */
 function Ring({ name, used, limit, figures, recovery }: RingProps) {
   const text = useTexts(planTexts);
   const format = useFormat();
@@ -42,8 +41,8 @@ function Ring({ name, used, limit, figures, recovery }: RingProps) {
           {figures}
         </Text>
         <Text size="sm" c="dimmed">
-          {text.left(left)}
-          {recovery !== null && <> · {recovery}</>}
+          <VisuallyHidden>{text.left(left)}</VisuallyHidden>
+          {recovery}
         </Text>
       </Stack>
     </Group>
