@@ -179,6 +179,25 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await console.close();
   });
 
+  it('stop an audit that runs, and run another one', async () => {
+    const console = await open({ at: '#/operator/audit' });
+    const { page } = console;
+    const ranges = server.observed.statement('audit.next-range');
+    ranges.hold();
+    const reached = ranges.reached(ranges.asked + 1);
+    await page.getByRole('button', { name: 'Run the audit' }).click();
+    await page.getByRole('heading', { name: 'The audit is running' }).waitFor();
+    await reached;
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByText('The audit was stopped before it had a result.').waitFor();
+    // The next one waits for the end of the first.
+    await page.getByRole('button', { name: 'Run it again' }).click();
+    await page.getByRole('heading', { name: 'The audit is running' }).waitFor();
+    ranges.release();
+    await page.getByText('The books are sound').waitFor();
+    await console.close();
+  });
+
   it('show a filter’s effect in the address, and never send a key as a filter', async () => {
     const console = await open({ at: '#/operator/calls' });
     const { page } = console;
