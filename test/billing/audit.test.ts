@@ -128,7 +128,7 @@ const NAMES: Readonly<Record<string, string>> = {
 };
 
 for (const engine of engines) {
-  describe(`the audit in slices on ${engine}`, { timeout: 60_000 }, () => {
+  describe(`the audit in slices on ${engine}`, { timeout: 300_000 }, () => {
     let stored: TestDatabase;
     let node: TestNode;
     let ended = CALLS;

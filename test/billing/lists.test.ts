@@ -110,7 +110,7 @@ async function readAll<Item>(
 }
 
 for (const engine of engines) {
-  describe(`${engine}: lists in slices`, { timeout: 60_000 }, () => {
+  describe(`${engine}: lists in slices`, { timeout: 300_000 }, () => {
     let stored: TestDatabase;
     before(async () => {
       stored = await createTestDatabase(engine);

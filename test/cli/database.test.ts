@@ -149,7 +149,7 @@ describe('a command where a server has no such database', () => {
 });
 
 for (const engine of engines) {
-  describe(`a command on ${engine}`, { timeout: 120_000 }, () => {
+  describe(`a command on ${engine}`, { timeout: 300_000 }, () => {
     const name =
       engine === 'embedded' ? /^database: embedded, in \/\S+\n$/ : /^database: PostgreSQL, test_\w+ at \S+\n$/;
     const commands = [

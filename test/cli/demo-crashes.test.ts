@@ -19,7 +19,7 @@ const SEED = Number(process.env.CRASH_SEED ?? 1);
 for (const engine of engines) {
   // A start on the embedded engine takes some seconds.
   const skip = engine === 'embedded' && inFullRunsOnly;
-  describe(`a demo that is killed while it is made, ${engine}`, { timeout: 240_000, skip }, () => {
+  describe(`a demo that is killed while it is made, ${engine}`, { timeout: 300_000, skip }, () => {
     it('is made once, with the secrets that were on the disk first', async (context) => {
       const directory = temporaryDirectory();
       const server: TestDatabase | null = engine === 'postgresql' ? await createTestDatabase(engine) : null;

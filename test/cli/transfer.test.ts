@@ -15,7 +15,7 @@ import { temporaryDirectory } from '../support/process.ts';
 
 /** `faregate db export`, `import` and `backup`: files, refusals, and that an import is all or nothing. */
 
-describe('faregate db export and import', { timeout: 120_000 }, () => {
+describe('faregate db export and import', { timeout: 300_000 }, () => {
   const directory = temporaryDirectory();
   const dataDir = join(directory.path, 'data');
   const file = (name: string): string => join(directory.path, name);

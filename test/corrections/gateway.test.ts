@@ -13,7 +13,7 @@ const CALL_NANO = costNano({ input: chatUsage.prompt_tokens, output: chatUsage.c
 const hello = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }] };
 
 for (const engine of gatewayEngines) {
-  describe(`corrections of calls over the admin API on ${engine}`, { timeout: 60_000 }, () => {
+  describe(`corrections of calls over the admin API on ${engine}`, { timeout: 300_000 }, () => {
     let g: TestGateway;
     before(async () => {
       g = await startGateway({ engine });

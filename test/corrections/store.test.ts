@@ -44,7 +44,7 @@ const release: Resolution = { action: 'release' };
 const charge = (chargeNano: bigint): Resolution => ({ action: 'charge', chargeNano });
 
 for (const engine of engines) {
-  describe(`corrections of calls on ${engine}`, { timeout: 120_000 }, () => {
+  describe(`corrections of calls on ${engine}`, { timeout: 300_000 }, () => {
     let stored: TestDatabase;
     let database: Database;
     let stores: ReturnType<typeof storesOn>;

@@ -75,7 +75,7 @@ try {
 
 const WITHOUT_WAITING = { patienceMs: 0 };
 
-describe('a data directory', { timeout: 60_000 }, () => {
+describe('a data directory', { timeout: 300_000 }, () => {
   let dataDir: string;
   const children: ChildProcess[] = [];
   const ownerFile = (): string => join(dataDir, OWNER_FILE);

@@ -61,7 +61,7 @@ async function withDatabase(stored: TestDatabase, work: (stored: TestDatabase) =
 }
 
 for (const engine of engines) {
-  describe(`${engine}: migrate`, { timeout: 60_000 }, () => {
+  describe(`${engine}: migrate`, { timeout: 300_000 }, () => {
     test('brings an empty database to the newest version, and the second time finds nothing to do', async () =>
       withDatabase(await createBareDatabase(engine), async ({ database }) => {
         assert.deepEqual(await appliedVersions(database), []);

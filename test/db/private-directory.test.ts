@@ -36,7 +36,7 @@ function openUp(directory: string): void {
   chmodSync(directory, 0o777);
 }
 
-describe('a data directory', { timeout: 60_000 }, () => {
+describe('a data directory', { timeout: 300_000 }, () => {
   let dataDir: string;
   let umask: number;
   let warnings: string[];

@@ -53,7 +53,7 @@ interface CallRecord {
 
 for (const engine of engines) {
   const skip = engine === 'postgresql' && inFullRunsOnly;
-  describe(`upgrade, ${engine}`, { timeout: 120_000, skip }, () => {
+  describe(`upgrade, ${engine}`, { timeout: 300_000, skip }, () => {
     let fixture: RestoredFixture;
     let second: ScriptedProvider;
     let gateway: TestGateway;

@@ -15,7 +15,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const PAGE = readFileSync(join(ROOT, 'docs/moving.md'), 'utf8');
 const SERVER_URL = 'postgres://faregate@db.example/faregate';
 
-describe('docs/moving.md', { timeout: 240_000 }, () => {
+describe('docs/moving.md', { timeout: 300_000 }, () => {
   const directory = temporaryDirectory();
   const environment = { PORT: '0', FAREGATE_DATA_DIR: join(directory.path, 'data'), FAREGATE_DEMO_DATA: 'none' };
   placeEmbedded(environment.FAREGATE_DATA_DIR);

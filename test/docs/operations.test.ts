@@ -19,7 +19,7 @@ const PAGES = join(ROOT, 'docs/operations');
 const OLD_KEY = 'the-old-key-of-acme';
 const NEW_KEY = 'the-new-key-of-acme';
 
-describe('docs/operations', { timeout: 300_000 }, () => {
+describe('docs/operations', { timeout: 600_000 }, () => {
   const directory = temporaryDirectory();
   const inDirectory = (name: string): string => join(directory.path, name);
   const environment = {

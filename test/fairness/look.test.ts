@@ -24,7 +24,7 @@ const COMPRESSED = [
 ] as const;
 
 for (const engine of wireEngines) {
-  describe(`a look before a large body is read (${engine})`, { timeout: 120_000 }, () => {
+  describe(`a look before a large body is read (${engine})`, { timeout: 300_000 }, () => {
     const clock = createTestClock('2026-11-20T04:00:00Z');
     let gateway: TestGateway;
     before(async () => {

@@ -36,7 +36,7 @@ for (const engine of wireEngines) {
     after(() => g?.stop());
   };
 
-  describe(`${engine}: subscriptions`, { timeout: 60_000 }, () => {
+  describe(`${engine}: subscriptions`, { timeout: 300_000 }, () => {
     setUp();
 
     const keyed = (key?: string): Record<string, string> => (key === undefined ? {} : { 'idempotency-key': key });

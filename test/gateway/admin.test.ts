@@ -79,7 +79,7 @@ for (const engine of wireEngines) {
     return call(`${g.url}/v1/chat/completions`, account.key, hello(model));
   };
 
-  describe(`${engine}: the admin API`, { timeout: 60_000 }, () => {
+  describe(`${engine}: the admin API`, { timeout: 300_000 }, () => {
     setUp();
 
     test('answers a method that an address does not take with 405 and those that it takes', async () => {

@@ -70,7 +70,7 @@ const planted: readonly Broken[] = [
 ];
 
 for (const engine of gatewayEngines) {
-  describe(`the audit of plans and limited keys on ${engine}`, { timeout: 60_000 }, () => {
+  describe(`the audit of plans and limited keys on ${engine}`, { timeout: 300_000 }, () => {
     let g: TestGateway;
     let account: TestAccount;
     const live = liveAnswer();

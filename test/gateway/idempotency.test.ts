@@ -236,7 +236,7 @@ async function planOf(g: TestGateway, account: TestAccount): Promise<unknown> {
 const reset: Respond = (_request, response) => void response.socket!.resetAndDestroy();
 
 for (const engine of gatewayEngines) {
-  describe(`idempotent repeats, ${engine}`, { timeout: 120_000 }, () => {
+  describe(`idempotent repeats, ${engine}`, { timeout: 300_000 }, () => {
     const { used, newAccount, send, start, holdAnswers } = use({ engine });
 
     for (const { name, path, request, answer, cost } of kinds) {

@@ -84,7 +84,7 @@ async function untilIdle(g: TestGateway, key: LimitedKey): Promise<void> {
   await until(async () => (await inFlight(g, key)) === 0);
 }
 
-describe('the limits of a key', { timeout: 60_000 }, () => {
+describe('the limits of a key', { timeout: 300_000 }, () => {
   const clock = createTestClock(NOON_IN_SHANGHAI);
   let g: TestGateway;
   before(async () => {

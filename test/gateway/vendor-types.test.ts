@@ -97,7 +97,7 @@ const STREAM_ERROR = "Omit<OpenAI.Responses.ResponseErrorEvent, 'sequence_number
 const UNDECLARED_TYPES: Readonly<Record<number, string>> = { 409: 'conflict_error', 413: 'request_too_large' };
 const kinds = Object.keys(errorCatalogue) as ErrorKind[];
 
-describe('what the gateway answers has the vendors’ types', { timeout: 60_000 }, () => {
+describe('what the gateway answers has the vendors’ types', { timeout: 300_000 }, () => {
   const simulator = new LLMock({ port: 0, host: '127.0.0.1', journalMaxEntries: 1 });
   let gateway: TestGateway;
   let account: TestAccount;

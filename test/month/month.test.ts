@@ -8,7 +8,7 @@ import { type Month, runMonth } from './month.ts';
  * A month of made-up traffic of all operations. The vendor writes down what it bills, another program makes the sums, and
  * what the gateway charged has to be the same. `npm run month` is a larger one.
  */
-describe('a month of traffic', { timeout: 120_000 }, () => {
+describe('a month of traffic', { timeout: 300_000 }, () => {
   let month: Month;
   before(async () => {
     const size = byScope({ full: { calls: 1_000, aborts: 40 }, quick: { calls: 150, aborts: 8 } });

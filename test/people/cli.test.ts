@@ -7,7 +7,7 @@ import { placeEmbedded } from '../support/database.ts';
 import { temporaryDirectory } from '../support/process.ts';
 
 /** Tokens and the change log by the command line while no gateway runs; docs/operations has the same beside one that does. */
-describe('the command line without a gateway', { timeout: 60_000 }, () => {
+describe('the command line without a gateway', { timeout: 300_000 }, () => {
   const directory = temporaryDirectory();
   const at = (name: string) => ({ FAREGATE_DATA_DIR: join(directory.path, name) });
   before(() => placeEmbedded(at('data').FAREGATE_DATA_DIR));

@@ -11,7 +11,7 @@ import { ask, createPerson } from '../support/people.ts';
 const hello = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }] };
 
 for (const engine of gatewayEngines) {
-  describe(`scopes and replacements of keys on ${engine}`, { timeout: 60_000 }, () => {
+  describe(`scopes and replacements of keys on ${engine}`, { timeout: 300_000 }, () => {
     const clock = createTestClock('2026-11-20T04:00:00Z');
     let g: TestGateway;
     let account: TestAccount;

@@ -12,7 +12,7 @@ const CLIENT = 'clientId: faregate, clientSecret: oidc-client-secret, allowInsec
 let subjects = 0;
 
 for (const engine of gatewayEngines) {
-  describe(`${engine}: sign-in by OpenID Connect`, { timeout: 60_000 }, () => {
+  describe(`${engine}: sign-in by OpenID Connect`, { timeout: 300_000 }, () => {
     let g: TestGateway;
     let provider: OpenIdProvider;
     let silent: OpenIdProvider;

@@ -47,7 +47,7 @@ const peopleRows = peopleTable({} as PeopleParts);
 const roles = Object.entries(ROLES) as [RoleName, ExpectedAccess][];
 
 for (const engine of wireEngines) {
-  describe(`every address as everybody on ${engine}`, { timeout: 120_000 }, () => {
+  describe(`every address as everybody on ${engine}`, { timeout: 300_000 }, () => {
     let g: TestGateway;
     let scene: Scene;
     before(async () => {

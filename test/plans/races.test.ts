@@ -101,7 +101,7 @@ function assertRace(answers: readonly Answer[], crowd: Crowd): void {
 }
 
 for (const engine of engines) {
-  describe(`${CALLS} coding calls at once, ${engine}`, { timeout: 240_000 }, () => {
+  describe(`${CALLS} coding calls at once, ${engine}`, { timeout: 300_000 }, () => {
     it(`are ${LIMIT} in the end where the five hours have ${LIMIT}, and never more than ${CONCURRENCY} at once`, async () => {
       const gateway = await startGateway({ engine, plans });
       try {

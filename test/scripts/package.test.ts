@@ -9,7 +9,7 @@ import { runProgram, startProgram, temporaryDirectory } from '../support/process
 const run = promisify(execFile);
 
 /** The package as `npm install` unpacks it: below `node_modules`, where Node strips no types. */
-describe('the package', { timeout: 240_000 }, () => {
+describe('the package', { timeout: 300_000 }, () => {
   const directory = temporaryDirectory();
   const installed = join(directory.path, 'node_modules', 'faregate');
   const main = join(installed, 'dist', 'main.js');

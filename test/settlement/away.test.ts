@@ -38,7 +38,7 @@ import {
 /** A database that is down when a call ends: what clients get, and what it says when it is back. */
 
 for (const engine of gatewayEngines) {
-  describe(`the database is down when a call ends, ${engine}`, { timeout: 120_000 }, () => {
+  describe(`the database is down when a call ends, ${engine}`, { timeout: 300_000 }, () => {
     let scene: Scene;
     before(async () => {
       scene = await setScene(engine);

@@ -13,7 +13,7 @@ const [chat] = families as [Family];
 const REQUEST = { model: 'test-both', max_tokens: 50, messages: [{ role: 'user', content: 'Say hello.' }] };
 
 test('where the disk fails under the embedded database, a success is delivered and charged by the next start, and new calls are refused', {
-  timeout: 60_000,
+  timeout: 300_000,
 }, async (context) => {
   const dataDir = makeFastDirectory('faregate-disk-');
   context.after(() => rmSync(dataDir, { recursive: true, force: true }));

@@ -36,7 +36,7 @@ const ENDS = ['settlement.end', 'idempotency.keep-answer'];
 const ADMISSIONS = ['reservations.admit'];
 
 for (const engine of outageEngines) {
-  describe(`a full disk, ${engine}`, { timeout: 120_000 }, () => {
+  describe(`a full disk, ${engine}`, { timeout: 300_000 }, () => {
     let disk: TestDisk;
     let clock: TestClock;
     let gateway: TestGateway;

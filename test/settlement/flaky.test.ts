@@ -78,7 +78,7 @@ async function createCustomer(gateway: TestGateway): Promise<Customer> {
 for (const engine of gatewayEngines) {
   for (const seed of byScope({ full: [1, 2, 3], quick: [3] })) {
     it(`what clients were sent is what the database says in the end, ${engine}, seed ${seed}`, {
-      timeout: 120_000,
+      timeout: 300_000,
     }, async () => {
       const stored = await createTestDatabase(engine);
       const chance = createChance(seed);

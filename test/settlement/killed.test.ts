@@ -100,7 +100,7 @@ async function tearLastLine(stage: Stage): Promise<void> {
   }
 }
 
-describe('killed while its database is down, and started again', { timeout: 120_000 }, () => {
+describe('killed while its database is down, and started again', { timeout: 300_000 }, () => {
   for (const [what, prepare] of [
     ['with a journal as it was left', () => Promise.resolve()],
     ['with a journal whose last line is torn', tearLastLine],

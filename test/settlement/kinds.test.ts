@@ -40,7 +40,7 @@ const codingPath = ({ name }: Family): string =>
   name === 'chat' ? '/v1/coding/chat/completions' : '/v1/coding/altproto/messages';
 
 for (const engine of outageEngines) {
-  describe(`calls that take more than money, ${engine}`, { timeout: 120_000 }, () => {
+  describe(`calls that take more than money, ${engine}`, { timeout: 300_000 }, () => {
     let scene: Scene;
     before(async () => {
       scene = await setScene(engine, { plans: plansText({ plan: { concurrency: 1 } }), models: DEAR });

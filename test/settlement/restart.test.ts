@@ -98,7 +98,7 @@ async function assertSound(gateway: TestGateway): Promise<void> {
   assert.equal(body.isSound, true, JSON.stringify(body.invariants, null, 1));
 }
 
-describe('a gateway that stops while its database is down', { timeout: 120_000 }, () => {
+describe('a gateway that stops while its database is down', { timeout: 300_000 }, () => {
   const stage = new Stage();
   afterEach(() => stage.clear());
 

@@ -87,7 +87,7 @@ export async function openConsole(
     await context.addCookies([{ name, value, url, httpOnly: true, sameSite: 'Lax' }]);
   }
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(60_000);
   const problems: string[] = [];
   page.on('pageerror', (error) => problems.push(String(error)));
   page.on('console', (message) => {

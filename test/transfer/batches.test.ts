@@ -71,7 +71,7 @@ async function exportedBy(database: Database, sizes: ExportSizes): Promise<strin
 }
 
 for (const engine of engines) {
-  describe(`an export in batches on ${engine}`, { timeout: 60_000 }, () => {
+  describe(`an export in batches on ${engine}`, { timeout: 300_000 }, () => {
     let source: TestDatabase;
     before(async () => {
       source = await createTestDatabase(engine);

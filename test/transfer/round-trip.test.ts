@@ -17,7 +17,7 @@ plans:
 const BODY = { model: 'test-chat', messages: [] };
 const KEYED = { 'idempotency-key': 'a-call-to-repeat' };
 
-describe('an export', { timeout: 120_000 }, () => {
+describe('an export', { timeout: 300_000 }, () => {
   let source: TestDatabase;
   let server: TestDatabase;
   let account: TestAccount;

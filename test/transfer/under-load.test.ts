@@ -47,7 +47,7 @@ function readBooks(text: string) {
 }
 
 for (const engine of engines) {
-  describe(`an export on ${engine} while calls go on`, { timeout: 120_000 }, () => {
+  describe(`an export on ${engine} while calls go on`, { timeout: 300_000 }, () => {
     it('has each account as of its last entry, and no call fails', async () => {
       const source = await createTestDatabase(engine);
       const g = await startGateway({ stored: source, plans: PLANS });

@@ -13,7 +13,7 @@ const CHAT = '/v1/chat/completions';
 const READ_BYTES_MAX = 64 * MEBIBYTE + 32 * MEBIBYTE;
 const ENDLESS = [['content-length', String(2 * 1024 * MEBIBYTE)]] as const;
 
-describe('a request that has its answer', { timeout: 60_000 }, () => {
+describe('a request that has its answer', { timeout: 300_000 }, () => {
   let gateway: TestGateway;
   before(async () => {
     gateway = await startGateway();

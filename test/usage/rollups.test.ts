@@ -103,7 +103,7 @@ function endOf(n: number): CallOutcome {
 }
 
 for (const engine of engines) {
-  describe(`sums of usage on ${engine}`, { timeout: 120_000 }, () => {
+  describe(`sums of usage on ${engine}`, { timeout: 300_000 }, () => {
     let stored: TestDatabase;
     let database: Database;
     let node: TestNode;
@@ -257,12 +257,14 @@ select array[account_id], array[call_id], '{}', entry_no from ledger_entries whe
             }),
           ),
       };
-      const borders = [{ rowsMax: 1 }, {}];
-      const cuts = byScope<{ readonly accountsMax?: number; readonly rowsMax?: number }[]>({
-        full: [...borders, { rowsMax: 4 }, { accountsMax: 2, rowsMax: 1 }],
-        quick: borders,
+      type Cut = { readonly accountsMax?: number; readonly rowsMax?: number };
+      const wide: Cut[] = [{}, { rowsMax: 4 }];
+      // A statement for each row.
+      const narrow: Cut[] = byScope({
+        full: [{ accountsMax: 2, rowsMax: 1 }, { rowsMax: 1 }],
+        quick: [{ rowsMax: 1 }],
       });
-      const audited = async (options: (typeof cuts)[number]): Promise<string[]> =>
+      const audited = async (options: Cut): Promise<string[]> =>
         (await auditLedger(observed, options)).flatMap(({ invariant, breaches }) =>
           breaches.map(({ accountId }) => `${accountId}: ${invariant}`),
         );
@@ -272,7 +274,7 @@ select array[account_id], array[call_id], '{}', entry_no from ledger_entries whe
         );
       for (const account of ['acct_0', 'acct_1', 'acct_2']) {
         await add(account, 1);
-        for (const cut of cuts) {
+        for (const cut of account === 'acct_1' ? [...wide, ...narrow] : wide) {
           assert.deepEqual(
             await audited(cut),
             [`${account}: sums of usage have the charges and refunds of the ledger`],
@@ -281,10 +283,11 @@ select array[account_id], array[call_id], '{}', entry_no from ledger_entries whe
         }
         await add(account, -1);
       }
-      for (const cut of cuts) assert.deepEqual(await audited(cut), []);
-      // Each account has more sums than that, so it has a statement of its own.
-      compared = 0;
-      await audited({ rowsMax: 1 });
+      for (const cut of [...wide, ...narrow]) {
+        compared = 0;
+        assert.deepEqual(await audited(cut), []);
+      }
+      // Each account has more sums than a row, so it had a statement of its own.
       assert.equal(compared, 3);
     });
 

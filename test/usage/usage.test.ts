@@ -36,7 +36,7 @@ const NO_FILTER: UsageFilter = {
 };
 
 for (const engine of gatewayEngines) {
-  describe(`usage over the admin API on ${engine}`, { timeout: 120_000 }, () => {
+  describe(`usage over the admin API on ${engine}`, { timeout: 300_000 }, () => {
     let g: TestGateway;
     let alice: TestAccount;
     let bob: TestAccount;

@@ -13,7 +13,7 @@ import { balanceOf, VoucherScene } from './scene.ts';
 /** Codes are redeemed once, whoever tries at the same time and whatever fails; and by the command line. */
 
 for (const engine of gatewayEngines) {
-  describe(`redemptions on ${engine}`, { timeout: 60_000 }, () => {
+  describe(`redemptions on ${engine}`, { timeout: 300_000 }, () => {
     const scene = new VoucherScene();
     let g: TestGateway;
     before(async () => {

@@ -12,7 +12,7 @@ const DAY_MS = 86_400_000;
 const NO_VOUCHER = '01234-56789-ABCDE-FGHJT';
 
 for (const engine of gatewayEngines) {
-  describe(`vouchers on ${engine}`, { timeout: 60_000 }, () => {
+  describe(`vouchers on ${engine}`, { timeout: 300_000 }, () => {
     const scene = new VoucherScene();
     let g: TestGateway;
     before(async () => {

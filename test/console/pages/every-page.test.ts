@@ -78,7 +78,7 @@ describe('every page of the console', { skip: withoutBrowser }, () => {
 
   for (const look of LOOKS) {
     it(`can be used by everybody: ${look.language}, ${look.theme}, ${look.widthPx} px`, {
-      timeout: 240_000,
+      timeout: 300_000,
     }, async () => {
       const console = await openConsole(browser, server, { ...look, person });
       for (const place of places) {

@@ -13,7 +13,7 @@ import { chatStream, liveAnswer } from '../../support/provider.ts';
 
 const hello = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }] };
 
-describe('the pages of operators about calls, routes and the books', { skip: withoutBrowser, timeout: 240_000 }, () => {
+describe('the pages of operators about calls, routes and the books', { skip: withoutBrowser, timeout: 300_000 }, () => {
   let server: TestGateway;
   let browser: Browser;
   let operator: TestPerson;
