@@ -30,8 +30,15 @@ writeFileSync(
       case 'exit': process.exit(3);
       case 'spin': for (;;);
       case 'hang': Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
-      // In small pieces: one large allocation beyond the limit, such as that of a growing list, ends the whole process.
-      case 'fill': { let filled = null; for (;;) filled = { before: filled, values: [0] }; }
+      // In small pieces, with pauses: one large allocation beyond the limit ends the whole process, and so may many at once.
+      case 'fill': {
+        const pause = new Int32Array(new SharedArrayBuffer(4));
+        let filled = null;
+        for (let piece = 1; ; piece++) {
+          filled = { before: filled, values: [0] };
+          if (piece % 10_000 === 0) Atomics.wait(pause, 0, 0, 5);
+        }
+      }
     }
   }`,
 );

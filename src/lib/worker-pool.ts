@@ -29,8 +29,9 @@ export interface WorkerMessage<Task> {
  * tasks.
  *
  * A task that takes longer than it may, or more memory, ends its thread and nothing else: its caller gets an error, the next
- * task a new thread. One kind of exhaustion would end the process, that of a heap inside of a single call of the engine,
- * such as `JSON.parse` of 64 MiB of `{},`: so a task must know that its input is harmless before it makes values of it.
+ * task a new thread. A heap that overflows inside of a single call of the engine, such as `JSON.parse` of 64 MiB of `{},`, or
+ * by more than 16 MiB before the thread has ended, would end the process: so a task must know that its input is harmless
+ * before it makes values of it.
  */
 export interface WorkerPool {
   /**
