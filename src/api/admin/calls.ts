@@ -8,6 +8,7 @@ import { invalidRequest } from '../../errors/gateway-error.ts';
 import { LIST_TIMING } from '../../lib/slices.ts';
 import { listOf, pageOf } from '../management/answer-fields.ts';
 import { notFound } from '../management/endpoint.ts';
+import { accountNamesOf } from './account-names.ts';
 import { callAnswer, callToWire, inFlightAnswer, inFlightToWire } from './call-wire.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 import { refusalAnswer, showRefusals } from './refusals.ts';
@@ -110,10 +111,7 @@ type ShownWith = Pick<CallAdminParts, 'accounts' | 'refunds'>;
 
 /** Calls as the admin API shows them, with the names of their accounts and the refunds of each. */
 async function showCalls({ accounts, refunds }: ShownWith, calls: readonly CallRecord[]) {
-  const [names, refundsOf] = await Promise.all([
-    accounts.findNames(calls.map(({ accountId }) => accountId)),
-    refunds.refundsOf(calls),
-  ]);
+  const [names, refundsOf] = await Promise.all([accountNamesOf(accounts, calls), refunds.refundsOf(calls)]);
   return calls.map((call) =>
     callToWire(call, {
       // No account is ever removed.

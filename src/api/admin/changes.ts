@@ -4,6 +4,7 @@ import { LIST_TIMING } from '../../lib/slices.ts';
 import type { Change } from '../../people/change.ts';
 import type { ChangesStore } from '../../people/changes-store.ts';
 import { at, pageOf } from '../management/answer-fields.ts';
+import { accountNamesOf } from './account-names.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 import { filterText, instant, instantToWire, page } from './wire.ts';
 
@@ -78,7 +79,7 @@ export function changeEndpoints({ changes, accounts }: ChangeAdminParts): AdminE
           to: asked.to ?? null,
         };
         const { items, next } = await changes.list(filter, cursor ?? null, limit, LIST_TIMING);
-        const names = await accounts.findNames(items.flatMap(({ accountId }) => accountId ?? []));
+        const names = await accountNamesOf(accounts, items);
         return { data: items.map((change) => changeToWire(change, names)), nextCursor: next };
       },
     }),

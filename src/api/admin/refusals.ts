@@ -4,6 +4,7 @@ import { EVERYBODY, type OwnedBy } from '../../accounting/ledger/calls-store.ts'
 import type { Refusal } from '../../accounting/refusals/refusal.ts';
 import type { RefusalsStore } from '../../accounting/refusals/refusals-store.ts';
 import { at, pageOf } from '../management/answer-fields.ts';
+import { accountNamesOf } from './account-names.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 import { filterText, instant, page, toPage } from './wire.ts';
 
@@ -53,7 +54,7 @@ export function refusalReader(parts: RefusalAdminParts) {
       to: to ?? null,
     };
     const found = await parts.refusals.list(filter, cursor ?? null, limit);
-    const names = await accountNamesOf(parts, found);
+    const names = await accountNamesOf(parts.accounts, found);
     return toPage(
       found,
       limit,
@@ -79,14 +80,9 @@ export function refusalEndpoints(parts: RefusalAdminParts): AdminEndpoint[] {
 }
 
 /** Some refusals as the admin API shows them. */
-export async function showRefusals(parts: Pick<RefusalAdminParts, 'accounts'>, refusals: readonly Refusal[]) {
-  const names = await accountNamesOf(parts, refusals);
+export async function showRefusals({ accounts }: Pick<RefusalAdminParts, 'accounts'>, refusals: readonly Refusal[]) {
+  const names = await accountNamesOf(accounts, refusals);
   return refusals.map((refusal) => refusalToWire(refusal, names));
-}
-
-/** The names of the accounts that were refused; nobody's where the caller was not known. */
-function accountNamesOf({ accounts }: Pick<RefusalAdminParts, 'accounts'>, refusals: readonly Refusal[]) {
-  return accounts.findNames(refusals.flatMap(({ accountId }) => accountId ?? []));
 }
 
 /** `id` is the request id; of a count, whose `count` is above 1, or which names no request, an id of its own. */

@@ -2,7 +2,7 @@ import { randomFillSync } from 'node:crypto';
 import { z } from 'zod';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
 import type { RedemptionStore } from '../../accounting/vouchers/redemption-store.ts';
-import type { Redemption, VoucherGift } from '../../accounting/vouchers/voucher.ts';
+import type { VoucherGift } from '../../accounting/vouchers/voucher.ts';
 import {
   createVoucherCode,
   hashVoucherCode,
@@ -15,6 +15,7 @@ import type { FillRandom } from '../../lib/ids.ts';
 import { actorName } from '../../people/actor.ts';
 import { pageOf } from '../management/answer-fields.ts';
 import { type ChangeSubject, conflict, LineStream, notFound, unprocessable } from '../management/endpoint.ts';
+import { accountNamesOf } from './account-names.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 import { CSV_TYPE } from './usage.ts';
 import { type RedeemerParts, voucherCodeBody, voucherRedeemer } from './voucher-redeemer.ts';
@@ -55,8 +56,6 @@ const voucherList = z.strictObject(page);
 export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
   const { accounts, vouchers, redemptions, plans, databaseNowMs, ids, fillRandom = randomFillSync } = parts;
   const redeemer = voucherRedeemer(parts);
-
-  const namesOf = (found: readonly Redemption[]) => accounts.findNames(found.map(({ accountId }) => accountId));
 
   function giftOf({ amountYuan = null, planId = null }: z.infer<typeof newBatch>): VoucherGift {
     if ((amountYuan === null) === (planId === null)) {
@@ -150,7 +149,7 @@ export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
       async run({ id, query }) {
         const found = await redemptions.list(id, query.cursor ?? null, query.limit);
         if (found.length === 0 && (await vouchers.find(id)) === null) throw notFound('batch of vouchers', id);
-        const names = await namesOf(found);
+        const names = await accountNamesOf(accounts, found);
         return toPage(
           found,
           query.limit,
@@ -181,7 +180,7 @@ export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
       answer: redemptionAnswer,
       async run({ id, body }, { actor }) {
         const redemption = await redeemer.redeem(id, body.code, actorName(actor));
-        return redemptionToWire(redemption, await namesOf([redemption]));
+        return redemptionToWire(redemption, await accountNamesOf(accounts, [redemption]));
       },
     }),
   ];
