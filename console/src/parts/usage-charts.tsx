@@ -1,9 +1,10 @@
 import '@mantine/charts/styles.css';
 import { BarChart, DonutChart } from '@mantine/charts';
 import { Box, Group, Stack, Text } from '@mantine/core';
-import { useMemo } from 'react';
+import { memo, useMemo } from 'react';
 import { useFormat } from '../text/format.ts';
 import { defineTexts, useTexts } from '../text/language.tsx';
+import { daysOf } from './days.ts';
 import type { UsageGroup } from './usage-group.ts';
 import { barsOf, type PartOf, sharesOf, type UsageMeasure } from './usage-parts.ts';
 
@@ -17,8 +18,9 @@ const TOP_TICK_HALF_PX = 8;
 interface UsageByDayProps {
   /** Grouped by day, and by what the bars are made of. */
   readonly groups: readonly UsageGroup[];
-  /** The days of the range, so that those without a call are seen too. */
-  readonly days: readonly string[];
+  /** The first and the last day, so that days without a call are seen too. */
+  readonly from: string;
+  readonly to: string;
   readonly measure: UsageMeasure;
   /** What a bar is made of; `null`: bars have one part. */
   readonly partOf: PartOf | null;
@@ -27,20 +29,21 @@ interface UsageByDayProps {
   readonly heightPx?: number;
 }
 
-/** Bars by day, made of the greatest parts and all others. */
-export function UsageByDay({ groups, days, measure, partOf, label, heightPx = 260 }: UsageByDayProps) {
+/** Bars by day, made of the greatest parts and all others. Drawing takes long, so they are drawn anew only where they differ. */
+export const UsageByDay = memo(function UsageByDay(props: UsageByDayProps) {
+  const { groups, from, to, measure, partOf, label, heightPx = 260 } = props;
   const text = useTexts(texts);
   const format = useFormat();
   const { data, series } = useMemo(() => {
     const whole = { id: '', name: text.total };
-    const { bars, parts } = barsOf(groups, days, measure, partOf ?? (() => whole));
+    const { bars, parts } = barsOf(groups, daysOf({ from, to }), measure, partOf ?? (() => whole));
     const series = parts.map((part, place) => ({
       name: `part${place}`,
       label: part?.name ?? text.others,
       color: COLORS[place] ?? OTHERS_COLOR,
     }));
     return { data: [...bars], series };
-  }, [groups, days, measure, partOf, text]);
+  }, [groups, from, to, measure, partOf, text]);
   return (
     <Box role="img" aria-label={label}>
       <BarChart
@@ -60,7 +63,7 @@ export function UsageByDay({ groups, days, measure, partOf, label, heightPx = 26
       />
     </Box>
   );
-}
+});
 
 interface UsageSharesProps {
   readonly groups: readonly UsageGroup[];

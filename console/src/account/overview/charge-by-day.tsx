@@ -1,6 +1,5 @@
-import { useMemo } from 'react';
 import { useWholeList } from '../../api/queries.ts';
-import { daysOf, lastDays, usageRange } from '../../parts/days.ts';
+import { lastDays, usageRange } from '../../parts/days.ts';
 import { ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { UsageByDay } from '../../parts/usage-charts.tsx';
 import type { UsageGroup } from '../../parts/usage-group.ts';
@@ -13,14 +12,15 @@ const DAYS = 14;
 /** The charge of the last two weeks up to today, by model. */
 export function ChargeByDay({ today }: { readonly today: string }) {
   const text = useTexts(overviewTexts);
-  const range = useMemo(() => lastDays(DAYS, today), [today]);
+  const range = lastDays(DAYS, today);
   const usage = useWholeList('GET /account/v1/usage', { query: { ...usageRange(range), groupBy: 'day,model' } });
   if (usage.isPending) return <Loading />;
   if (usage.data === undefined) return <ErrorNotice error={usage.error} onRetry={() => void usage.refetch()} />;
   return (
     <UsageByDay
       groups={usage.data.items}
-      days={daysOf(range)}
+      from={range.from}
+      to={range.to}
       measure="charge"
       partOf={modelOf}
       label={text.chartLabel}

@@ -4,7 +4,7 @@ import { useRead, useWholeList } from '../../api/queries.ts';
 import { PlaceLink, usePlaceQuery } from '../../layout/location.tsx';
 import { CsvButton } from '../../parts/csv-button.tsx';
 import { DateRangePicker } from '../../parts/date-range.tsx';
-import { daysOf, isDay, lastDays, usageRange } from '../../parts/days.ts';
+import { isDay, lastDays, usageRange } from '../../parts/days.ts';
 import { Yuan } from '../../parts/figures.tsx';
 import { DataTable } from '../../parts/list-table.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
@@ -91,7 +91,8 @@ function Usage({ today }: { readonly today: string }) {
           <Section title={text.perDay}>
             <UsageByDay
               groups={groups}
-              days={daysOf(range)}
+              from={range.from}
+              to={range.to}
               measure={measure}
               partOf={partOf}
               label={text.perDayLabel}

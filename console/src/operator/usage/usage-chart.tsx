@@ -3,7 +3,6 @@ import { useCallback } from 'react';
 import type { QueryOf } from '../../api/client.ts';
 import { useRead } from '../../api/queries.ts';
 import type { UsageGroup } from '../../api/types.ts';
-import { daysOf } from '../../parts/days.ts';
 import { ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { UsageByDay } from '../../parts/usage-charts.tsx';
 import { useTexts } from '../../text/language.tsx';
@@ -27,13 +26,17 @@ export function UsageChart({ asked, place: { range, by, measure } }: UsageChartP
     [by, nameOf],
   );
   const isDivided = by !== 'day';
-  const byDay = useRead('GET /admin/v1/usage', { query: { ...asked, groupBy: 'day', limit: GROUPS_MAX } });
   const divided = useRead(
     'GET /admin/v1/usage',
     { query: { ...asked, groupBy: `day,${by}`, limit: GROUPS_MAX } },
     { isWanted: isDivided },
   );
   const isWhole = isDivided && divided.data?.nextCursor === null;
+  const byDay = useRead(
+    'GET /admin/v1/usage',
+    { query: { ...asked, groupBy: 'day', limit: GROUPS_MAX } },
+    { isWanted: !isDivided || (divided.data !== undefined && !isWhole) },
+  );
   const groups = isWhole ? divided.data?.data : byDay.data?.data;
   const label = { charge: text.netCharge, calls: text.calls, tokens: text.tokens }[measure];
   const error = byDay.error ?? divided.error;
@@ -43,7 +46,8 @@ export function UsageChart({ asked, place: { range, by, measure } }: UsageChartP
     <Stack gap="xs">
       <UsageByDay
         groups={groups}
-        days={daysOf(range)}
+        from={range.from}
+        to={range.to}
         measure={measure}
         partOf={isWhole ? partOf : null}
         label={text.chartOf(label)}
