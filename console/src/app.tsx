@@ -1,4 +1,4 @@
-import { Suspense, useEffect } from 'react';
+import { useEffect } from 'react';
 import { goTo, usePlace } from './layout/location.tsx';
 import { PageFrame } from './layout/page-frame.tsx';
 import { type ConsolePage, findPage } from './layout/pages.ts';
@@ -25,10 +25,11 @@ const texts = defineTexts(
   },
 );
 
-/** What is shown at an address, by who has signed in. */
+/** What is shown at an address, by who has signed in. The code of the page is loaded while that is asked. */
 export function App() {
   const { path } = usePlace();
   const whoAmI = useWhoAmI();
+  useEffect(() => findPage(path)?.page.code.preload(), [path]);
   if (path === '/welcome') return <WelcomePage />;
   if (whoAmI.isPending) return <Loading />;
   if (whoAmI.data === undefined) return <ErrorNotice error={whoAmI.error} onRetry={() => void whoAmI.refetch()} />;
@@ -66,9 +67,7 @@ function CurrentPage() {
   return (
     <Shell current={page}>
       <PageFrame key={`${choice.accountId} ${path}`}>
-        <Suspense fallback={<Loading />}>
-          <page.Page id={id} />
-        </Suspense>
+        <page.code.Component id={id} />
       </PageFrame>
     </Shell>
   );

@@ -23,7 +23,8 @@ import {
   TagIcon,
   WebhookIcon,
 } from '@primer/octicons-react';
-import { type FunctionComponent, type LazyExoticComponent, lazy } from 'react';
+import type { FunctionComponent } from 'react';
+import { type LoadedLater, loadedLater } from '../parts/loaded-later.tsx';
 import type { Language } from '../text/language.tsx';
 
 /** Who is shown a page: everybody in an account, its owners, operators and auditors, everybody. */
@@ -36,7 +37,7 @@ export interface ConsolePage {
   readonly for: PageFor;
   /** `null`: not in the menu. */
   readonly icon: Icon | null;
-  readonly Page: LazyExoticComponent<FunctionComponent<PageProps>>;
+  readonly code: LoadedLater<PageProps>;
 }
 
 export interface PageProps {
@@ -53,10 +54,7 @@ function page<Name extends string>(
   name: Name,
   load: () => Promise<Record<Name, FunctionComponent<PageProps>>>,
 ): ConsolePage {
-  const Page = lazy(
-    async (): Promise<{ default: FunctionComponent<PageProps> }> => ({ default: (await load())[name] }),
-  );
-  return { path, title, for: pageFor, icon, Page };
+  return { path, title, for: pageFor, icon, code: loadedLater(async () => (await load())[name]) };
 }
 
 /** All pages, in the order of the menu. */

@@ -1,4 +1,3 @@
-import { useMemo } from 'react';
 import { type Language, LOCALES, useLanguage } from './language.tsx';
 
 /** Writes amounts, numbers and instants in the language in force. */
@@ -20,55 +19,69 @@ export interface Format {
   bytes(size: number): string;
 }
 
+/** The format of a language. All components share it: making formatters takes longer than drawing a table with them. */
 export function useFormat(): Format {
   const { language } = useLanguage();
-  return useMemo(() => formatOf(language), [language]);
+  return formats[language];
 }
+
+const formats: Readonly<Record<Language, Format>> = { en: formatOf(LOCALES.en), zh: formatOf(LOCALES.zh) };
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-function formatOf(language: Language): Format {
-  const locale = LOCALES[language];
-  const number = new Intl.NumberFormat(locale);
-  const compact = new Intl.NumberFormat(locale, { notation: 'compact', maximumSignificantDigits: 3 });
-  const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 });
-  const instant = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' });
-  const day = new Intl.DateTimeFormat(locale, { dateStyle: 'medium' });
-  const time = new Intl.DateTimeFormat(locale, { timeStyle: 'short' });
-  const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'always' });
+function formatOf(locale: string): Format {
+  const number = once(() => new Intl.NumberFormat(locale));
+  const compact = once(() => new Intl.NumberFormat(locale, { notation: 'compact', maximumSignificantDigits: 3 }));
+  const percent = once(() => new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 }));
+  const instant = once(() => new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' }));
+  const day = once(() => new Intl.DateTimeFormat(locale, { dateStyle: 'medium' }));
+  const time = once(() => new Intl.DateTimeFormat(locale, { timeStyle: 'short' }));
+  const relative = once(() => new Intl.RelativeTimeFormat(locale, { numeric: 'always' }));
   const unit = (name: string, digits = 0) =>
-    new Intl.NumberFormat(locale, { style: 'unit', unit: name, unitDisplay: 'short', maximumFractionDigits: digits });
-  const [milliseconds, seconds, kilobytes, megabytes] = [
-    unit('millisecond'),
-    unit('second', 1),
-    unit('kilobyte', 1),
-    unit('megabyte', 1),
-  ];
+    once(
+      () =>
+        new Intl.NumberFormat(locale, {
+          style: 'unit',
+          unit: name,
+          unitDisplay: 'short',
+          maximumFractionDigits: digits,
+        }),
+    );
+  const milliseconds = unit('millisecond');
+  const seconds = unit('second', 1);
+  const kilobytes = unit('kilobyte', 1);
+  const megabytes = unit('megabyte', 1);
 
   return {
-    yuan: (amount, isShort = false) => writeYuan(amount, isShort, number),
-    count: (value) => number.format(value),
-    shortCount: (value) => compact.format(value),
-    percent: (ratio) => percent.format(ratio),
-    instant: (at) => instant.format(new Date(at)),
+    yuan: (amount, isShort = false) => writeYuan(amount, isShort, number()),
+    count: (value) => number().format(value),
+    shortCount: (value) => compact().format(value),
+    percent: (ratio) => percent().format(ratio),
+    instant: (at) => instant().format(new Date(at)),
     day: (at, timezone) =>
       (timezone === undefined
-        ? day
+        ? day()
         : new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: timezone })
       ).format(new Date(at)),
-    time: (at) => time.format(new Date(at)),
+    time: (at) => time().format(new Date(at)),
     relative(at, nowMs) {
       const ms = Date.parse(at) - nowMs;
       const size = Math.abs(ms);
-      if (size < HOUR_MS) return relative.format(Math.round(ms / MINUTE_MS), 'minute');
-      if (size < 2 * DAY_MS) return relative.format(Math.round(ms / HOUR_MS), 'hour');
-      return relative.format(Math.round(ms / DAY_MS), 'day');
+      if (size < HOUR_MS) return relative().format(Math.round(ms / MINUTE_MS), 'minute');
+      if (size < 2 * DAY_MS) return relative().format(Math.round(ms / HOUR_MS), 'hour');
+      return relative().format(Math.round(ms / DAY_MS), 'day');
     },
-    duration: (ms) => (ms < 1000 ? milliseconds.format(ms) : seconds.format(ms / 1000)),
-    bytes: (size) => (size < 1024 * 1024 ? kilobytes.format(size / 1024) : megabytes.format(size / 1024 / 1024)),
+    duration: (ms) => (ms < 1000 ? milliseconds().format(ms) : seconds().format(ms / 1000)),
+    bytes: (size) => (size < 1024 * 1024 ? kilobytes().format(size / 1024) : megabytes().format(size / 1024 / 1024)),
   };
+}
+
+/** Makes something when it is first wanted. */
+function once<Made>(make: () => Made): () => Made {
+  let made: Made | undefined;
+  return () => (made ??= make());
 }
 
 /** The text of an amount is never turned into a floating point number: money is shown as it is. */

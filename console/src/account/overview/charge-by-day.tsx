@@ -1,7 +1,7 @@
 import { useWholeList } from '../../api/queries.ts';
 import { lastDays, usageRange } from '../../parts/days.ts';
 import { ErrorNotice, Loading } from '../../parts/notices.tsx';
-import { UsageByDay } from '../../parts/usage-charts.tsx';
+import { UsageByDay } from '../../parts/usage-by-day.tsx';
 import type { UsageGroup } from '../../parts/usage-group.ts';
 import type { UsagePart } from '../../parts/usage-parts.ts';
 import { useTexts } from '../../text/language.tsx';

@@ -1,9 +1,10 @@
 import { Alert, Progress, SimpleGrid, Text } from '@mantine/core';
-import { lazy, Suspense } from 'react';
+import { useEffect } from 'react';
 import { useRead } from '../../api/queries.ts';
 import type { AccountOfOwner } from '../../api/types.ts';
 import { PlaceLink } from '../../layout/location.tsx';
 import { Tile, Yuan } from '../../parts/figures.tsx';
+import { loadedLater } from '../../parts/loaded-later.tsx';
 import { ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { PlanRings } from '../../parts/plan-rings.tsx';
@@ -16,12 +17,13 @@ import { NewestCalls } from './newest-calls.tsx';
 import { overviewTexts } from './texts.ts';
 
 // Charts are half as large as all the rest: the page is there before them.
-const ChargeByDay = lazy(async () => ({ default: (await import('./charge-by-day.tsx')).ChargeByDay }));
+const chargeByDay = loadedLater(async () => (await import('./charge-by-day.tsx')).ChargeByDay);
 
 /** What is left, what is used, and what happens now. */
 export function OverviewPage() {
   const text = useTexts(overviewTexts);
   const format = useFormat();
+  useEffect(chargeByDay.preload, []);
   const account = useRead('GET /account/v1/account', {}, { isLive: true });
   const planRead = useRead('GET /account/v1/plan', {}, { isLive: true });
   const inFlightRead = useRead('GET /account/v1/calls', { query: { status: 'in_flight' } }, { isLive: true });
@@ -54,9 +56,7 @@ export function OverviewPage() {
       )}
       <SimpleGrid cols={{ base: 1, lg: 2 }}>
         <Section title={text.chart} lead={text.last14Days} actions={<PlaceLink to="/usage">{text.more}</PlaceLink>}>
-          <Suspense fallback={<Loading />}>
-            {data === undefined ? account.isPending && <Loading /> : <ChargeByDay today={data.today} />}
-          </Suspense>
+          {data === undefined ? account.isPending && <Loading /> : <chargeByDay.Component today={data.today} />}
         </Section>
         <Section title={text.newest} actions={<PlaceLink to="/calls">{text.allCalls}</PlaceLink>}>
           <NewestCalls />

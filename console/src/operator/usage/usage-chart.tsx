@@ -4,7 +4,7 @@ import type { QueryOf } from '../../api/client.ts';
 import { useRead } from '../../api/queries.ts';
 import type { UsageGroup } from '../../api/types.ts';
 import { ErrorNotice, Loading } from '../../parts/notices.tsx';
-import { UsageByDay } from '../../parts/usage-charts.tsx';
+import { UsageByDay } from '../../parts/usage-by-day.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { operatorUsageTexts } from './texts.ts';
 import type { Grouping, UsagePlace } from './usage-place.ts';
