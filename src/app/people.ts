@@ -68,6 +68,7 @@ export function createPeople(options: PeopleOptions): People {
     passwords: new Passwords(),
     limits: new SignInLimits(options.monotonicMs),
     sessionTimes,
+    billingTimezone: () => config().billing.timezone,
     sessionReader: createSessionReader({ sessions, publicUrl, addresses, clock }),
     publicUrl,
     addresses,

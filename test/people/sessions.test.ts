@@ -29,6 +29,7 @@ for (const engine of gatewayEngines) {
       });
       assert.equal(answer.status, 201);
       assert.deepEqual(answer.body.user, { id: person.id, email: person.email, name: 'Lin', hasPassword: true });
+      assert.equal(answer.body.billingTimezone, 'Asia/Shanghai');
       assert.equal(answer.headers.get('cache-control'), 'no-store');
       assert.match(
         answer.headers.get('set-cookie')!,

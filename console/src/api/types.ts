@@ -108,7 +108,7 @@ export type WebhookDelivery = { readonly noticeId: string; readonly event: 'bala
 
 export type WebhookEndpoint = { readonly id: string; readonly accountId: string | null; readonly url: string; readonly events: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant };
 
-export type WhoAmI = { readonly sessionId: string; readonly user: { readonly id: string; readonly email: string | null; readonly name: string; readonly hasPassword: boolean }; readonly operatorRole: 'operator' | 'auditor' | null; readonly memberships: readonly ({ readonly accountId: string; readonly accountName: string; readonly role: 'owner' | 'member' })[] };
+export type WhoAmI = { readonly sessionId: string; readonly user: { readonly id: string; readonly email: string | null; readonly name: string; readonly hasPassword: boolean }; readonly operatorRole: 'operator' | 'auditor' | null; readonly memberships: readonly ({ readonly accountId: string; readonly accountName: string; readonly role: 'owner' | 'member' })[]; readonly billingTimezone: string };
 
 export type Yuan = string;
 

@@ -23,12 +23,9 @@ export function lastDays(count: number, today: string): DateRange {
   return { from: dayOfUtc(Date.parse(`${today}T00:00:00Z`) - (count - 1) * DAY_MS), to: today };
 }
 
-/** The day of an instant in a time zone; in that of the browser where none is known. */
-export function dayIn(timezone: string | undefined, ms: number): string {
-  return new Intl.DateTimeFormat('sv-SE', {
-    dateStyle: 'short',
-    ...(timezone === undefined ? {} : { timeZone: timezone }),
-  }).format(ms);
+/** The day of an instant in a time zone. */
+export function dayIn(timezone: string, ms: number): string {
+  return new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeZone: timezone }).format(ms);
 }
 
 /** The day behind a day: sums of usage end before it. */

@@ -97,7 +97,7 @@ export function linkEndpoints(parts: LinkParts): PeopleEndpoint[] {
         if (user === null || sessionId === null) throw signInError('wrong');
         const { id, name, operatorRole, memberships } = user;
         visit.actor = { kind: 'user', id, name, sessionId, operatorRole, memberships };
-        return whoAmIToWire(user, sessionId);
+        return whoAmIToWire(user, sessionId, parts.billingTimezone());
       },
     }),
   ];

@@ -117,12 +117,13 @@ export const whoAmIAnswer = z
     }),
     operatorRole: operatorRole.nullable().describe('What the person may do in the admin API; null: nothing.'),
     memberships: listOf(membership),
+    billingTimezone: z.string().describe('The time zone of the days and months of sums, such as Asia/Shanghai.'),
   })
   .meta({ id: 'WhoAmI' });
 
-export function whoAmIToWire(user: User, sessionId: string): z.infer<typeof whoAmIAnswer> {
+export function whoAmIToWire(user: User, sessionId: string, billingTimezone: string): z.infer<typeof whoAmIAnswer> {
   const { id, email, name, hasPassword, operatorRole, memberships } = userToWire(user);
-  return { sessionId, user: { id, email, name, hasPassword }, operatorRole, memberships };
+  return { sessionId, user: { id, email, name, hasPassword }, operatorRole, memberships, billingTimezone };
 }
 
 export const sessionAnswer = z

@@ -10,7 +10,11 @@ import { orBusy, signInError } from './people-errors.ts';
 import { sessionAnswer, sessionToWire, whoAmIAnswer, whoAmIToWire } from './people-wire.ts';
 import type { VisitParts } from './visit.ts';
 
-export type SessionParts = PasswordChecks & VisitParts & { readonly users: UserStore };
+export type SessionParts = PasswordChecks &
+  VisitParts & {
+    readonly users: UserStore;
+    readonly billingTimezone: () => string;
+  };
 
 const signIn = z.strictObject({
   /** The e-mail address, or the name of whoever has none. */
@@ -24,12 +28,12 @@ const signIn = z.strictObject({
 
 /** Sessions of a person: sign in, sign out, here and everywhere. */
 export function sessionEndpoints(parts: SessionParts): PeopleEndpoint[] {
-  const { users, sessions, clock } = parts;
+  const { users, sessions, billingTimezone, clock } = parts;
 
   async function whoAmI(userId: string, sessionId: string) {
     const user = await users.find(userId);
     if (user === null) throw signInError('wrong');
-    return whoAmIToWire(user, sessionId);
+    return whoAmIToWire(user, sessionId, billingTimezone());
   }
 
   return [

@@ -11,6 +11,7 @@ import { Page } from '../../parts/page.tsx';
 import { CALL_STATUSES, type CallStatus, StatusBadge, useStatusTexts } from '../../parts/status-badge.tsx';
 import { commonTexts } from '../../parts/texts.ts';
 import { inputTokensOf, outputTokensOf } from '../../parts/usage-sums.ts';
+import { useSession } from '../../session/session.tsx';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { useKeyNames } from '../key-names.ts';
@@ -119,22 +120,17 @@ function Calls() {
   const [query] = usePlaceQuery();
   const columns = useCallColumns();
   const status = CALL_STATUSES.find((each) => each === query.status);
-  const account = useRead('GET /account/v1/account', {});
-  const timezone = account.data?.timezone;
-  const isOfDays = isDay(query.from) || isDay(query.to);
+  const { billingTimezone } = useSession();
   const list = useList(
     'GET /account/v1/calls',
-    { query: { keyId: query.keyId, model: query.model, status, ...instantsOf(query, timezone) } },
-    { isLive: true, isWanted: !isOfDays || timezone !== undefined },
+    { query: { keyId: query.keyId, model: query.model, status, ...instantsOf(query, billingTimezone) } },
+    { isLive: true },
   );
-  if (isOfDays && timezone === undefined && account.error !== null) {
-    return <ErrorNotice error={account.error} onRetry={() => void account.refetch()} />;
-  }
   return (
     <>
-      {isOfDays && timezone !== undefined && (
+      {(isDay(query.from) || isDay(query.to)) && (
         <Text size="sm" c="dimmed" mb="xs">
-          {text.daysOf(timezone)}
+          {text.daysOf(billingTimezone)}
         </Text>
       )}
       <ListTable<OwnCall | OwnCallInFlight>
@@ -149,8 +145,7 @@ function Calls() {
 }
 
 /** Whole days of a time zone as the instants between which calls began; days that cannot be are left out. */
-function instantsOf({ from, to }: { readonly from?: string; readonly to?: string }, timezone: string | undefined) {
-  if (timezone === undefined) return {};
+function instantsOf({ from, to }: { readonly from?: string; readonly to?: string }, timezone: string) {
   return {
     from: isDay(from) ? dayStart(from, timezone) : undefined,
     to: isDay(to) ? dayStart(dayAfter(to), timezone) : undefined,

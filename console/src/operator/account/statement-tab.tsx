@@ -8,9 +8,9 @@ import { Tile, Yuan } from '../../parts/figures.tsx';
 import { DataTable } from '../../parts/list-table.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
+import { useSession } from '../../session/session.tsx';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
-import { useBillingTimezone } from '../parts/billing-timezone.ts';
 import { moneyTexts } from './money-texts.ts';
 import { statementTexts } from './statement-texts.ts';
 
@@ -20,11 +20,10 @@ export function StatementTab({ account }: { readonly account: Account }) {
   const { kinds } = useTexts(moneyTexts);
   const format = useFormat();
   const [query, setQuery] = usePlaceQuery();
-  const timezone = useBillingTimezone();
-  const month = query.month ?? dayIn(timezone, Date.now()).slice(0, 7);
+  const { billingTimezone } = useSession();
+  const month = query.month ?? dayIn(billingTimezone, Date.now()).slice(0, 7);
   const input = { path: { id: account.id }, query: { month } };
-  const isWanted = query.month !== undefined || timezone !== undefined;
-  const { data, error, refetch } = useRead('GET /admin/v1/accounts/{id}/statement', input, { isWanted });
+  const { data, error, refetch } = useRead('GET /admin/v1/accounts/{id}/statement', input);
   return (
     <Stack>
       <Group align="flex-end" className="no-print">

@@ -4,9 +4,9 @@ import { hashOf } from '../../layout/location.tsx';
 import { dayAfter, dayIn } from '../../parts/days.ts';
 import { Tile, useNowMs, Yuan } from '../../parts/figures.tsx';
 import { ErrorNotice } from '../../parts/notices.tsx';
+import { useSession } from '../../session/session.tsx';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
-import { useBillingTimezone } from '../parts/billing-timezone.ts';
 import { liveTexts } from './texts.ts';
 
 interface TodayTilesProps {
@@ -78,12 +78,11 @@ export function TodayTiles({ inFlight }: TodayTilesProps) {
 
 /** The sums of today; `undefined`: nothing was called yet, or they are being read. */
 function useToday() {
-  const timezone = useBillingTimezone();
-  const day = dayIn(timezone, useNowMs());
+  const { billingTimezone } = useSession();
+  const day = dayIn(billingTimezone, useNowMs());
   const query = { from: day, to: dayAfter(day) };
-  const options = { isLive: true, isWanted: timezone !== undefined };
-  const sums = useRead('GET /admin/v1/usage', { query }, options);
-  const failed = useRead('GET /admin/v1/usage', { query: { ...query, status: 'failed' } }, options);
+  const sums = useRead('GET /admin/v1/usage', { query }, { isLive: true });
+  const failed = useRead('GET /admin/v1/usage', { query: { ...query, status: 'failed' } }, { isLive: true });
   return {
     sums: sums.data?.data[0],
     failedCalls: failed.data?.data[0]?.calls ?? 0,

@@ -10,8 +10,8 @@ import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useMayOperate } from '../../session/may-operate.ts';
+import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
-import { useBillingTimezone } from '../parts/billing-timezone.ts';
 import { DrainButton, Drains, ResumeButton } from './drains.tsx';
 import { FiguresOfProvider, type ProviderFigures, useProviderFigures } from './provider-figures.tsx';
 import { ProviderTestButton } from './provider-test.tsx';
@@ -21,9 +21,9 @@ import { UnpricedUses } from './unpriced.tsx';
 
 export function RoutesPage() {
   const text = useTexts(routesTexts);
-  const timezone = useBillingTimezone();
+  const { billingTimezone } = useSession();
   const [chosen, setChosen] = useState<DateRange | null>(null);
-  const today = dayIn(timezone, Date.now());
+  const today = dayIn(billingTimezone, Date.now());
   const range = chosen ?? lastDays(1, today);
   const figures = useProviderFigures(range);
   const { data, error, refetch } = useRead('GET /admin/v1/routes', {}, { isLive: true });

@@ -9,8 +9,8 @@ import { FilterText } from '../../parts/filters.tsx';
 import { ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
+import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
-import { useBillingTimezone } from '../parts/billing-timezone.ts';
 import { SumTiles } from './sum-tiles.tsx';
 import { operatorUsageTexts } from './texts.ts';
 import { UsageChart } from './usage-chart.tsx';
@@ -20,12 +20,12 @@ import { UsageTable } from './usage-table.tsx';
 /** What all accounts used, what they paid for it, and what it cost. */
 export function OperatorUsagePage() {
   const text = useTexts(operatorUsageTexts);
-  const timezone = useBillingTimezone();
+  const { billingTimezone } = useSession();
   const [query, setQuery] = usePlaceQuery();
-  const today = dayIn(timezone, Date.now());
+  const today = dayIn(billingTimezone, Date.now());
   const place = usagePlaceOf(query, today);
   const asked = { from: place.range.from, to: dayAfter(place.range.to), ...place.filter };
-  const sums = useRead('GET /admin/v1/usage', { query: asked }, { isWanted: timezone !== undefined });
+  const sums = useRead('GET /admin/v1/usage', { query: asked });
   const grouped = place.by === 'day' ? 'day' : `day,${place.by}`;
   const fileName = `usage-${place.by}-${place.range.from}-${place.range.to}.csv`;
   return (
@@ -64,42 +64,36 @@ export function OperatorUsagePage() {
         </SimpleGrid>
       </Stack>
       <ErrorNotice error={sums.error} onRetry={() => void sums.refetch()} />
-      {timezone === undefined ? (
-        <Loading />
-      ) : (
-        <>
-          {sums.data === undefined ? sums.error === null && <Loading /> : <SumTiles sums={sums.data.data[0]} />}
-          <Section
-            title={text.chart}
-            actions={
-              <SegmentedControl
-                size="xs"
-                aria-label={text.measure}
-                value={place.measure}
-                onChange={(measure) => setQuery({ measure })}
-                data={[
-                  { value: 'charge', label: text.netCharge },
-                  { value: 'calls', label: text.calls },
-                  { value: 'tokens', label: text.tokens },
-                ]}
-              />
-            }
-          >
-            <UsageChart asked={asked} place={place} />
-          </Section>
-          <UsageTable asked={asked} by={place.by} />
-          {sums.data !== undefined && (
-            <Text size="sm" c="dimmed">
-              {sums.data.completeUntil === null ? (
-                text.summing
-              ) : (
-                <>
-                  {text.completeUntil} <Instant at={sums.data.completeUntil} />
-                </>
-              )}
-            </Text>
+      {sums.data === undefined ? sums.error === null && <Loading /> : <SumTiles sums={sums.data.data[0]} />}
+      <Section
+        title={text.chart}
+        actions={
+          <SegmentedControl
+            size="xs"
+            aria-label={text.measure}
+            value={place.measure}
+            onChange={(measure) => setQuery({ measure })}
+            data={[
+              { value: 'charge', label: text.netCharge },
+              { value: 'calls', label: text.calls },
+              { value: 'tokens', label: text.tokens },
+            ]}
+          />
+        }
+      >
+        <UsageChart asked={asked} place={place} />
+      </Section>
+      <UsageTable asked={asked} by={place.by} />
+      {sums.data !== undefined && (
+        <Text size="sm" c="dimmed">
+          {sums.data.completeUntil === null ? (
+            text.summing
+          ) : (
+            <>
+              {text.completeUntil} <Instant at={sums.data.completeUntil} />
+            </>
           )}
-        </>
+        </Text>
       )}
     </Page>
   );
