@@ -1,6 +1,6 @@
 import '@mantine/charts/styles.css';
 import { BarChart, ChartLegend } from '@mantine/charts';
-import { Box } from '@mantine/core';
+import { Box, useMatches } from '@mantine/core';
 import { memo, useMemo, useState } from 'react';
 import type { BarShapeProps } from 'recharts';
 import { type Format, useFormat } from '../text/format.ts';
@@ -14,6 +14,8 @@ const texts = defineTexts({ others: 'Others', total: 'Total' }, { others: 'å…¶ä»
 /** Half the height of the label beside the top line. */
 const TOP_TICK_HALF_PX = 8;
 const FADED_OPACITY = 0.1;
+/** How many days below the chart are labelled at most. The library would measure each label, which takes longer than drawing the bars. */
+const DAY_LABELS_MAX = { base: 5, sm: 10 };
 
 interface UsageByDayProps {
   /** Grouped by day, and by what the bars are made of. */
@@ -45,6 +47,8 @@ export const UsageByDay = memo(function UsageByDay(props: UsageByDayProps) {
     }));
     return { data: [...bars], series };
   }, [groups, from, to, measure, partOf, text]);
+  const dayLabelsMax = useMatches(DAY_LABELS_MAX, { getInitialValueInEffect: false });
+  const unlabelledBetween = Math.ceil(data.length / dayLabelsMax) - 1;
   return (
     <Box role="img" aria-label={label}>
       <BarChart
@@ -54,7 +58,7 @@ export const UsageByDay = memo(function UsageByDay(props: UsageByDayProps) {
         series={series}
         type="stacked"
         valueFormatter={(value) => writeMeasure(value, measure, format)}
-        xAxisProps={{ tickFormatter: (day: string) => day.slice(5), minTickGap: 16 }}
+        xAxisProps={{ interval: unlabelledBetween, tickFormatter: (day: string) => day.slice(5) }}
         yAxisProps={{ width: 72, interval: 0, tickFormatter: (value: number) => writeTick(value, measure, format) }}
         barChartProps={{ margin: { top: TOP_TICK_HALF_PX } }}
         maxBarWidth={36}
