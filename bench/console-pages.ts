@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -149,9 +150,17 @@ function start(args: string[], environment: Record<string, string>): ChildProces
   return child;
 }
 
+/** It reads its files to the end. */
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill();
+  await ended;
+}
+
 try {
   await measure();
 } finally {
-  for (const child of started) child.kill();
+  await Promise.all(started.map(stop));
   rmSync(directory, { recursive: true, force: true });
 }
