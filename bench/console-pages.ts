@@ -150,7 +150,7 @@ function start(args: string[], environment: Record<string, string>): ChildProces
   return child;
 }
 
-/** It reads its files to the end. */
+/** Ends a process. Until then it watches files in its directory. */
 async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null) return;
   const ended = once(child, 'exit');

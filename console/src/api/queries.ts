@@ -18,6 +18,8 @@ export interface ReadOptions {
   readonly isLive?: boolean;
   /** `false`: not read yet. */
   readonly isWanted?: boolean;
+  /** What was found before stays until the answer comes, while somebody types. Else an answer would stand under words of the next one. */
+  readonly isTyped?: boolean;
 }
 
 /** What is read of a one-time link. */
@@ -31,7 +33,7 @@ export function useRead<Name extends ReadName>(name: Name, input: InputOf<Name>,
     queryFn: ({ signal }) => ask(name, chosen, { signal }),
     refetchInterval: options.isLive ? LIVE_MS : false,
     enabled: options.isWanted ?? true,
-    placeholderData: keepPreviousData,
+    ...(options.isTyped && { placeholderData: keepPreviousData }),
   });
 }
 
@@ -62,7 +64,7 @@ export function useList<Name extends ListName>(name: Name, input: InputOf<Name>,
     getNextPageParam: (last) => last.nextCursor ?? undefined,
     refetchInterval: options.isLive ? LIVE_MS : false,
     enabled: options.isWanted ?? true,
-    placeholderData: keepPreviousData,
+    ...(options.isTyped && { placeholderData: keepPreviousData }),
   });
   return {
     items: query.data?.pages.flatMap(({ data }) => data) ?? [],
@@ -99,7 +101,7 @@ export function useWholeList<Name extends ListName>(name: Name, input: InputOf<N
     },
     refetchInterval: options.isLive ? LIVE_MS : false,
     enabled: options.isWanted ?? true,
-    placeholderData: keepPreviousData,
+    ...(options.isTyped && { placeholderData: keepPreviousData }),
   });
 }
 

@@ -1,5 +1,6 @@
-import { Group, SegmentedControl, TextInput } from '@mantine/core';
+import { Group, SegmentedControl } from '@mantine/core';
 import { useTexts } from '../text/language.tsx';
+import { CalendarField } from './calendar-field.tsx';
 import { type DateRange, lastDays } from './days.ts';
 import { commonTexts } from './texts.ts';
 
@@ -29,21 +30,19 @@ export function DateRangePicker({ value, onChange, today }: DateRangePickerProps
           label: count === 1 ? text.today : text.lastDays(count),
         }))}
       />
-      <TextInput
+      <CalendarField
         type="date"
         label={text.from}
         value={value.from}
         max={value.to}
-        onChange={({ currentTarget }) =>
-          currentTarget.value !== '' && onChange({ ...value, from: currentTarget.value })
-        }
+        onChange={(from) => onChange({ ...value, from })}
       />
-      <TextInput
+      <CalendarField
         type="date"
         label={text.to}
         value={value.to}
         min={value.from}
-        onChange={({ currentTarget }) => currentTarget.value !== '' && onChange({ ...value, to: currentTarget.value })}
+        onChange={(to) => onChange({ ...value, to })}
       />
     </Group>
   );

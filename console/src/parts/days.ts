@@ -18,6 +18,11 @@ export function isDay(text: string | undefined): text is string {
   return !Number.isNaN(ms) && dayOfUtc(ms) === text;
 }
 
+/** Whether a text of an address is a month that the calendar has, as `2026-11`. */
+export function isMonth(text: string | undefined): text is string {
+  return isDay(`${text}-01`);
+}
+
 /** The last days up to today, today included. */
 export function lastDays(count: number, today: string): DateRange {
   return { from: dayOfUtc(Date.parse(`${today}T00:00:00Z`) - (count - 1) * DAY_MS), to: today };

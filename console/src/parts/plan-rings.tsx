@@ -3,6 +3,7 @@ import type { PlanRemainder } from '../api/types.ts';
 import { useFormat } from '../text/format.ts';
 import { useTexts } from '../text/language.tsx';
 import { useNowMs } from './figures.tsx';
+import { percentLeft } from './percent-left.ts';
 import { planTexts } from './plan-texts.ts';
 
 interface RingProps {
@@ -19,7 +20,7 @@ function Ring({ name, used, limit, figures, recovery }: RingProps) {
   const text = useTexts(planTexts);
   const format = useFormat();
   const share = limit === 0 ? 1 : Math.min(1, used / limit);
-  const left = format.percent(Math.floor((1 - share) * 100) / 100);
+  const left = format.percent(percentLeft(used, limit) / 100);
   const color = share >= 1 ? 'red.7' : share >= 0.8 ? 'orange.6' : 'cyan.7';
   return (
     <Group wrap="nowrap" gap="sm">

@@ -66,6 +66,41 @@ describe('the figures of an account', { skip: withoutBrowser }, () => {
     await console.close();
   });
 
+  it('are of one key, where its menu leads to them, and may be typed days', async () => {
+    const console = await openConsole(browser, server, { person: owner, at: '#/keys' });
+    const { page } = console;
+    await page.getByRole('button', { name: 'Actions for twin' }).first().click();
+    await page.getByRole('menuitem', { name: 'Its usage' }).click();
+    await page.getByText('Only the key twin').waitFor();
+    const total = page.getByRole('region', { name: 'Figures' }).getByRole('row', { name: 'test-chat' });
+    await total.getByRole('cell', { name: '1', exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Show all keys' }).click();
+    await total.getByRole('cell', { name: '2', exact: true }).waitFor();
+    await page.getByLabel('From').pressSequentially('01152026');
+    await page.waitForURL(/from=2026-01-15/);
+    await console.assertAccessible();
+    await console.close();
+  });
+
+  it('stand under no words of the next ones while these are awaited', async () => {
+    const console = await openConsole(browser, server, { person: owner, at: '#/usage' });
+    const { page } = console;
+    const table = page.getByRole('region', { name: 'Figures' });
+    await table.getByText('test-chat').waitFor();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await page.route(/groupBy=day%2Ckey/, async (route) => {
+      await promise;
+      await route.continue();
+    });
+    await page.getByRole('combobox', { name: 'By' }).click();
+    await page.getByRole('option', { name: 'Key' }).click();
+    await page.locator('main .mantine-Loader-root').waitFor();
+    assert.equal(await table.count(), 0);
+    resolve();
+    await table.getByText('twin').first().waitFor();
+    await console.close();
+  });
+
   it('are refunds, which the story of a call tells with amount and time', async () => {
     await chat(account.key);
     const { id } = await account.endedCall(3);
@@ -85,6 +120,11 @@ describe('the figures of an account', { skip: withoutBrowser }, () => {
       .getByText('¥0.000012')
       .waitFor();
     assert.equal(await page.getByText('said to nobody').count(), 0);
+    await console.assertAccessible();
+    await console.go('#/ledger?tab=statement');
+    const entries = page.getByRole('region', { name: 'Entries beside charges' });
+    await entries.getByText('¥0.000002', { exact: true }).waitFor();
+    await entries.getByRole('row', { name: /Top-up/ }).waitFor();
     await console.assertAccessible();
     await console.close();
   });

@@ -2,6 +2,7 @@ import { Anchor, Tabs } from '@mantine/core';
 import { useList } from '../../api/queries.ts';
 import { hashOf, usePlaceQuery } from '../../layout/location.tsx';
 import { Instant, Yuan } from '../../parts/figures.tsx';
+import { ledgerKindTexts } from '../../parts/ledger-kinds.ts';
 import { ListTable } from '../../parts/list-table.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
@@ -33,6 +34,7 @@ export function LedgerPage() {
 
 function Entries() {
   const text = useTexts(ledgerTexts);
+  const kinds = useTexts(ledgerKindTexts);
   const list = useList('GET /account/v1/ledger', {}, { isLive: true });
   return (
     <ListTable
@@ -41,7 +43,7 @@ function Entries() {
       idOf={({ id }) => id}
       columns={[
         { header: text.when, cell: ({ createdAt }) => <Instant at={createdAt} /> },
-        { header: text.kind, cell: ({ kind }) => text.kinds[kind] },
+        { header: text.kind, cell: ({ kind }) => kinds[kind] },
         {
           header: text.call,
           cell: ({ callId }) => (callId === null ? '–' : <Anchor href={hashOf(`/calls/${callId}`)}>{callId}</Anchor>),

@@ -1,23 +1,24 @@
-import { Alert, Button, Group, SimpleGrid, Stack, Text, TextInput, Title } from '@mantine/core';
+import { Alert, Button, Group, SimpleGrid, Stack, Text, Title } from '@mantine/core';
 import { useRead } from '../../api/queries.ts';
 import { usePlaceQuery } from '../../layout/location.tsx';
+import { CalendarField } from '../../parts/calendar-field.tsx';
 import { CsvButton } from '../../parts/csv-button.tsx';
+import { isMonth } from '../../parts/days.ts';
 import { Tile, Yuan } from '../../parts/figures.tsx';
+import { ledgerKindTexts } from '../../parts/ledger-kinds.ts';
 import { DataTable } from '../../parts/list-table.tsx';
 import { ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
-import { commonTexts } from '../../parts/texts.ts';
+import { StatementEntries } from '../../parts/statement-entries.tsx';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { ledgerTexts } from './texts.ts';
-
-const MONTH = /^\d{4}-\d{2}$/;
 
 /** What a month comes to, to print or to save; at first the one that it is in the billing time zone. */
 export function Statement() {
   const [query, change] = usePlaceQuery();
   const account = useRead('GET /account/v1/account', {});
-  const chosen = query.month !== undefined && MONTH.test(query.month) ? query.month : null;
+  const chosen = isMonth(query.month) ? query.month : null;
   const month = chosen ?? account.data?.today.slice(0, 7);
   if (month !== undefined) return <StatementOf month={month} onChange={(next) => change({ month: next })} />;
   return account.isPending ? <Loading /> : <ErrorNotice error={account.error} onRetry={() => void account.refetch()} />;
@@ -30,19 +31,14 @@ interface StatementOfProps {
 
 function StatementOf({ month, onChange }: StatementOfProps) {
   const text = useTexts(ledgerTexts);
-  const common = useTexts(commonTexts);
+  const kinds = useTexts(ledgerKindTexts);
   const format = useFormat();
   const statement = useRead('GET /account/v1/statement', { query: { month } });
   const { data } = statement;
   return (
     <Stack>
       <Group align="flex-end" className="no-print">
-        <TextInput
-          type="month"
-          label={text.month}
-          value={month}
-          onChange={({ currentTarget }) => MONTH.test(currentTarget.value) && onChange(currentTarget.value)}
-        />
+        <CalendarField type="month" label={text.month} value={month} onChange={onChange} />
         <Button variant="default" onClick={() => window.print()}>
           {text.print}
         </Button>
@@ -74,7 +70,7 @@ function StatementOf({ month, onChange }: StatementOfProps) {
               <Yuan amount={data.openingYuan} isShort />
             </Tile>
             {data.kinds.map(({ kind, entries, amountYuan }) => (
-              <Tile key={kind} label={text.kinds[kind]} detail={`${text.entries}: ${format.count(entries)}`}>
+              <Tile key={kind} label={kinds[kind]} detail={`${text.entries}: ${format.count(entries)}`}>
                 <Yuan amount={amountYuan} isShort />
               </Tile>
             ))}
@@ -87,13 +83,9 @@ function StatementOf({ month, onChange }: StatementOfProps) {
               <DataTable
                 label={text.models}
                 items={data.models}
-                idOf={({ model, context }) => `${model} ${context}`}
+                idOf={({ model }) => model ?? ''}
                 columns={[
                   { header: text.model, cell: ({ model }) => model ?? '–' },
-                  {
-                    header: text.paidBy,
-                    cell: ({ context }) => (context === 'coding' ? common.coding : common.balance),
-                  },
                   { header: text.calls, cell: ({ calls }) => format.count(calls), isFigure: true },
                   {
                     header: text.charge,
@@ -104,11 +96,7 @@ function StatementOf({ month, onChange }: StatementOfProps) {
               />
             </Section>
           )}
-          {data.areEntriesCut && (
-            <Text size="sm" c="dimmed" className="no-print">
-              {text.cut}
-            </Text>
-          )}
+          <StatementEntries entries={data.entries} areEntriesCut={data.areEntriesCut} />
         </>
       )}
     </Stack>

@@ -29,6 +29,8 @@ export const usageTexts = defineTexts(
     nothing: 'No calls on these days',
     nothingHint: 'Choose other days, or make a first call: the quickstart shows how.',
     unknownKey: 'unknown key',
+    onlyKey: (name: string) => `Only the key ${name}`,
+    allKeys: 'Show all keys',
   },
   {
     title: '用量',
@@ -58,5 +60,7 @@ export const usageTexts = defineTexts(
     nothing: '所选日期没有调用',
     nothingHint: '请选择其他日期，或参照“快速开始”发起首次调用。',
     unknownKey: '未知密钥',
+    onlyKey: (name: string) => `仅密钥 ${name}`,
+    allKeys: '显示全部密钥',
   },
 );

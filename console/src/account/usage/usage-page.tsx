@@ -1,4 +1,4 @@
-import { Alert, Group, SegmentedControl, Select, Stack, Text } from '@mantine/core';
+import { Alert, Button, Group, SegmentedControl, Select, Stack, Text } from '@mantine/core';
 import { useCallback, useMemo } from 'react';
 import { useRead, useWholeList } from '../../api/queries.ts';
 import { PlaceLink, usePlaceQuery } from '../../layout/location.tsx';
@@ -19,6 +19,7 @@ import { UsageShares } from '../../parts/usage-shares.tsx';
 import { sumGroups } from '../../parts/usage-sums.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
+import { useKeyNames } from '../key-names.ts';
 import { usageTexts } from './texts.ts';
 
 const DIMENSIONS = ['model', 'key', 'status', 'context'] as const;
@@ -48,7 +49,8 @@ function Usage({ today }: { readonly today: string }) {
   const range = { from: isDay(query.from) ? query.from : usual.from, to: isDay(query.to) ? query.to : usual.to };
   const dimension = DIMENSIONS.find((each) => each === query.by) ?? 'model';
   const measure = MEASURES.find((each) => each === query.show) ?? 'charge';
-  const usage = useWholeList('GET /account/v1/usage', { query: { ...usageRange(range), groupBy: `day,${dimension}` } });
+  const asked = { ...usageRange(range), keyId: query.keyId, groupBy: `day,${dimension}` };
+  const usage = useWholeList('GET /account/v1/usage', { query: asked });
   const groups = useMemo(() => usage.data?.items ?? [], [usage.data]);
   const partOf = usePartOf(dimension);
   const last = usage.data?.last;
@@ -60,7 +62,7 @@ function Usage({ today }: { readonly today: string }) {
       actions={
         <CsvButton
           endpoint="GET /account/v1/usage"
-          input={{ query: { ...usageRange(range), groupBy: `day,${dimension}` } }}
+          input={{ query: asked }}
           fileName={`usage-${range.from}-${range.to}.csv`}
         />
       }
@@ -82,6 +84,7 @@ function Usage({ today }: { readonly today: string }) {
           onChange={(show) => change({ show })}
         />
       </Group>
+      {query.keyId !== undefined && <OnlyKey keyId={query.keyId} onRemove={() => change({ keyId: null })} />}
       <ErrorNotice error={usage.error} onRetry={() => void usage.refetch()} />
       {usage.isPending && <Loading />}
       {usage.data !== undefined && groups.length === 0 && (
@@ -114,6 +117,20 @@ function Usage({ today }: { readonly today: string }) {
         </Stack>
       )}
     </Page>
+  );
+}
+
+/** Says that the usage is of one key, which may be taken back. */
+function OnlyKey({ keyId, onRemove }: { readonly keyId: string; readonly onRemove: () => void }) {
+  const text = useTexts(usageTexts);
+  const name = useKeyNames().get(keyId) ?? keyId;
+  return (
+    <Group gap="sm">
+      <Text>{text.onlyKey(name)}</Text>
+      <Button variant="default" size="xs" onClick={onRemove}>
+        {text.allKeys}
+      </Button>
+    </Group>
   );
 }
 

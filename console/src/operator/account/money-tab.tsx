@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { useList } from '../../api/queries.ts';
 import type { Account, LedgerEntry } from '../../api/types.ts';
 import { Instant, Yuan } from '../../parts/figures.tsx';
+import { ledgerKindTexts } from '../../parts/ledger-kinds.ts';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
@@ -19,6 +20,7 @@ import { PostEntryDialog } from './post-entry-dialog.tsx';
 export function MoneyTab({ account }: { readonly account: Account }) {
   const text = useTexts(moneyTexts);
   const common = useTexts(commonTexts);
+  const kinds = useTexts(ledgerKindTexts);
   const mayOperate = useMayOperate();
   const [isToppingUp, topUp] = useDisclosure(false);
   const [isAdjusting, adjust] = useDisclosure(false);
@@ -26,7 +28,7 @@ export function MoneyTab({ account }: { readonly account: Account }) {
   const list = useList('GET /admin/v1/accounts/{id}/ledger', { path: { id: account.id } }, { isLive: true });
   const columns: Column<LedgerEntry>[] = [
     { header: text.at, cell: ({ createdAt }) => <Instant at={createdAt} /> },
-    { header: text.kind, cell: ({ kind }) => text.kinds[kind] },
+    { header: text.kind, cell: ({ kind }) => kinds[kind] },
     { header: text.call, cell: ({ callId }) => (callId === null ? '–' : <CallLink callId={callId} />) },
     { header: text.memo, cell: ({ memo }) => memo ?? '–' },
     { header: text.amount, isFigure: true, cell: ({ amountYuan }) => <Yuan amount={amountYuan} /> },

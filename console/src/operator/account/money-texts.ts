@@ -24,7 +24,6 @@ export const moneyTexts = defineTexts(
     balanceAfter: 'Balance after',
     none: 'No entries yet',
     noneHint: 'The first one is a top-up.',
-    kinds: { top_up: 'Top-up', charge: 'Charge', refund: 'Refund', adjustment: 'Adjustment' },
   },
   {
     topUp: '充值',
@@ -49,6 +48,5 @@ export const moneyTexts = defineTexts(
     balanceAfter: '变动后余额',
     none: '还没有记录',
     noneHint: '第一条通常是充值。',
-    kinds: { top_up: '充值', charge: '扣费', refund: '退款', adjustment: '调账' },
   },
 );

@@ -1,37 +1,39 @@
-import { Button, Group, SimpleGrid, Stack, Text, TextInput, Title } from '@mantine/core';
+import { Button, Group, SimpleGrid, Stack, Text, Title } from '@mantine/core';
 import { useRead } from '../../api/queries.ts';
 import type { Account } from '../../api/types.ts';
 import { usePlaceQuery } from '../../layout/location.tsx';
+import { CalendarField } from '../../parts/calendar-field.tsx';
 import { CsvButton } from '../../parts/csv-button.tsx';
-import { dayIn } from '../../parts/days.ts';
+import { dayIn, isMonth } from '../../parts/days.ts';
 import { Tile, Yuan } from '../../parts/figures.tsx';
+import { ledgerKindTexts } from '../../parts/ledger-kinds.ts';
 import { DataTable } from '../../parts/list-table.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
+import { StatementEntries } from '../../parts/statement-entries.tsx';
 import { useSession } from '../../session/session.tsx';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
-import { moneyTexts } from './money-texts.ts';
 import { statementTexts } from './statement-texts.ts';
 
 /** What the ledger says of the account and a month. */
 export function StatementTab({ account }: { readonly account: Account }) {
   const text = useTexts(statementTexts);
-  const { kinds } = useTexts(moneyTexts);
+  const kinds = useTexts(ledgerKindTexts);
   const format = useFormat();
   const [query, setQuery] = usePlaceQuery();
   const { billingTimezone } = useSession();
-  const month = query.month ?? dayIn(billingTimezone, Date.now()).slice(0, 7);
+  const month = isMonth(query.month) ? query.month : dayIn(billingTimezone, Date.now()).slice(0, 7);
   const input = { path: { id: account.id }, query: { month } };
   const { data, error, refetch } = useRead('GET /admin/v1/accounts/{id}/statement', input);
   return (
     <Stack>
       <Group align="flex-end" className="no-print">
-        <TextInput
+        <CalendarField
           type="month"
           label={text.month}
           value={month}
-          onChange={({ currentTarget }) => currentTarget.value !== '' && setQuery({ month: currentTarget.value })}
+          onChange={(chosen) => setQuery({ month: chosen })}
         />
         <CsvButton
           endpoint="GET /admin/v1/accounts/{id}/statement"
@@ -92,6 +94,7 @@ export function StatementTab({ account }: { readonly account: Account }) {
               />
             )}
           </Section>
+          <StatementEntries entries={data.entries} areEntriesCut={data.areEntriesCut} />
         </>
       )}
     </Stack>

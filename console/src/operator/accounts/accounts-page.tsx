@@ -20,7 +20,7 @@ export function AccountsPage() {
   const [{ search = '' }, setQuery] = usePlaceQuery();
   const mayOperate = useMayOperate();
   const [isCreating, { open, close }] = useDisclosure(false);
-  const list = useList('GET /admin/v1/accounts', { query: search === '' ? {} : { search } });
+  const list = useList('GET /admin/v1/accounts', { query: search === '' ? {} : { search } }, { isTyped: true });
   return (
     <Page
       title={text.title}

@@ -3,6 +3,7 @@ import type { Call, CallInFlight } from '../../api/types.ts';
 import { Instant, Yuan } from '../../parts/figures.tsx';
 import { type Column, DataTable } from '../../parts/list-table.tsx';
 import { StatusBadge } from '../../parts/status-badge.tsx';
+import { inputTokensOf, outputTokensOf } from '../../parts/usage-sums.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { AccountLink, CallLink } from '../parts/links.tsx';
@@ -54,7 +55,7 @@ export function useCallColumns(): Column<AnyCall>[] {
       cell: (call) =>
         call.status === 'in_flight' || call.usage === null
           ? '–'
-          : `${format.count(call.usage.inputTokens)} / ${format.count(call.usage.outputTokens)}`,
+          : `${format.count(inputTokensOf(call.usage))} / ${format.count(outputTokensOf(call.usage))}`,
     },
     { header: text.charge, isFigure: true, cell: (call) => <Charge call={call} /> },
     {
@@ -69,9 +70,11 @@ export function useCallColumns(): Column<AnyCall>[] {
 function Charge({ call }: { readonly call: AnyCall }) {
   const text = useTexts(operatorCallsTexts);
   const format = useFormat();
-  if (call.status === 'in_flight' || call.status === 'unresolved') {
+  if (call.status === 'in_flight') {
     return call.heldYuan === null ? '–' : <span>{text.held(format.yuan(call.heldYuan, true))}</span>;
   }
+  // Nothing is charged for it, and what was reserved is free again, until somebody decides.
+  if (call.status === 'unresolved') return '–';
   const isRefunded = call.refundedYuan !== null && /[1-9]/.test(call.refundedYuan);
   return (
     <>

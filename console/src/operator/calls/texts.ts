@@ -23,7 +23,7 @@ export const operatorCallsTexts = defineTexts(
     tokens: 'Tokens in / out',
     charge: 'Charge',
     refunded: (amount: string) => `${amount} refunded`,
-    held: (amount: string) => `${amount} held`,
+    held: (amount: string) => `${amount} reserved`,
     cost: 'Cost',
     duration: 'Duration',
     plan: 'plan',

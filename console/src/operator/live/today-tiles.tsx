@@ -19,7 +19,7 @@ const UNRESOLVED_MAX = 100;
 export function TodayTiles({ inFlight }: TodayTilesProps) {
   const text = useTexts(liveTexts);
   const format = useFormat();
-  const { sums, failedCalls, error } = useToday();
+  const { sums, failedCalls, error, retry } = useToday();
   const unresolved = useList(
     'GET /admin/v1/calls',
     { query: { status: 'unresolved', limit: UNRESOLVED_MAX } },
@@ -27,35 +27,39 @@ export function TodayTiles({ inFlight }: TodayTilesProps) {
   );
   const countOf = (list: TodayTilesProps['inFlight']): string =>
     list.hasMore ? text.atLeast(format.count(list.items.length)) : format.count(list.items.length);
-  const calls = sums?.calls ?? 0;
   const hasUnresolved = unresolved.items.length > 0;
+  const isUnresolvedKnown = !unresolved.isLoading && (unresolved.error === null || hasUnresolved);
   return (
     <>
-      <ErrorNotice error={error} />
+      <ErrorNotice error={error ?? unresolved.error} onRetry={error === null ? unresolved.retry : retry} />
       <SimpleGrid cols={{ base: 2, md: 3, lg: 6 }} spacing="sm" role="group" aria-label={text.today}>
         <Tile label={text.inFlight}>{countOf(inFlight)}</Tile>
-        <Tile label={text.callsToday}>{format.count(calls)}</Tile>
+        <Tile label={text.callsToday}>{sums === null ? '–' : format.count(sums.calls)}</Tile>
         <Tile
           label={text.failedToday}
-          detail={calls === 0 ? undefined : text.ofCalls(format.percent(failedCalls / calls))}
+          detail={
+            sums === null || failedCalls === null || sums.calls === 0
+              ? undefined
+              : text.ofCalls(format.percent(failedCalls / sums.calls))
+          }
         >
-          {format.count(failedCalls)}
+          {failedCalls === null ? '–' : format.count(failedCalls)}
         </Tile>
         <Tile
           label={text.chargeToday}
           detail={
-            sums !== undefined && /[1-9]/.test(sums.refundYuan)
+            sums !== null && /[1-9]/.test(sums.refundYuan)
               ? text.refunded(format.yuan(sums.refundYuan, true))
               : undefined
           }
         >
-          <Yuan amount={sums?.netChargeYuan ?? '0'} isShort />
+          <Yuan amount={sums === null ? null : sums.netChargeYuan} isShort />
         </Tile>
         <Tile
           label={text.marginToday}
-          detail={sums !== undefined && sums.marginYuan === null ? text.marginUnknown : undefined}
+          detail={sums !== null && sums.marginYuan === null ? text.marginUnknown : undefined}
         >
-          <Yuan amount={sums === undefined ? '0' : sums.marginYuan} isShort />
+          <Yuan amount={sums === null ? null : sums.marginYuan} isShort />
         </Tile>
         <Tile
           label={text.unresolved}
@@ -65,18 +69,21 @@ export function TodayTiles({ inFlight }: TodayTilesProps) {
                 {text.unresolvedSome}
               </Anchor>
             ) : (
-              text.unresolvedNone
+              isUnresolvedKnown && text.unresolvedNone
             )
           }
         >
-          {countOf(unresolved)}
+          {isUnresolvedKnown ? countOf(unresolved) : '–'}
         </Tile>
       </SimpleGrid>
     </>
   );
 }
 
-/** The sums of today; `undefined`: nothing was called yet, or they are being read. */
+/** What a day without a call comes to. */
+const NOTHING = { calls: 0, netChargeYuan: '0', refundYuan: '0', marginYuan: '0' };
+
+/** The sums of today; `null`: they are not known. */
 function useToday() {
   const { billingTimezone } = useSession();
   const day = dayIn(billingTimezone, useNowMs());
@@ -84,8 +91,9 @@ function useToday() {
   const sums = useRead('GET /admin/v1/usage', { query }, { isLive: true });
   const failed = useRead('GET /admin/v1/usage', { query: { ...query, status: 'failed' } }, { isLive: true });
   return {
-    sums: sums.data?.data[0],
-    failedCalls: failed.data?.data[0]?.calls ?? 0,
+    sums: sums.data === undefined ? null : (sums.data.data[0] ?? NOTHING),
+    failedCalls: failed.data === undefined ? null : (failed.data.data[0]?.calls ?? 0),
     error: sums.error ?? failed.error,
+    retry: () => void Promise.all([sums.refetch(), failed.refetch()]),
   };
 }

@@ -16,30 +16,43 @@ export interface ProviderFigures {
 
 const GROUPS_MAX = 500;
 
-/** The figures of all providers, by their names. */
-export function useProviderFigures({ from, to }: DateRange): ReadonlyMap<string, ProviderFigures> {
-  const query = { from, to: dayAfter(to), limit: GROUPS_MAX };
-  const sums = useRead('GET /admin/v1/usage', { query: { ...query, groupBy: 'provider' } });
-  const failed = useRead('GET /admin/v1/usage', { query: { ...query, groupBy: 'provider', status: 'failed' } });
-  const failedOf = new Map((failed.data?.data ?? []).map(({ provider, calls }) => [provider, calls]));
+interface FiguresRead {
+  /** By the names of providers; `null`: they are not known. A provider without a call is not among them. */
+  readonly byProvider: ReadonlyMap<string, ProviderFigures> | null;
+  readonly error: Error | null;
+  retry(): void;
+}
+
+/** The figures of all providers. */
+export function useProviderFigures({ from, to }: DateRange): FiguresRead {
+  const query = { from, to: dayAfter(to), limit: GROUPS_MAX, groupBy: 'provider' };
+  const sums = useRead('GET /admin/v1/usage', { query }, { isLive: true });
+  const failed = useRead('GET /admin/v1/usage', { query: { ...query, status: 'failed' } }, { isLive: true });
+  return {
+    byProvider:
+      sums.data === undefined || failed.data === undefined ? null : byProvider(sums.data.data, failed.data.data),
+    error: sums.error ?? failed.error,
+    retry: () => void Promise.all([sums.refetch(), failed.refetch()]),
+  };
+}
+
+function byProvider(sums: readonly UsageGroup[], failed: readonly UsageGroup[]): ReadonlyMap<string, ProviderFigures> {
+  const failedOf = new Map(failed.map(({ provider, calls }) => [provider, calls]));
   return new Map(
-    (sums.data?.data ?? []).map((group) => [
-      group.provider ?? '',
-      { sums: group, failed: failedOf.get(group.provider) ?? 0 },
-    ]),
+    sums.map((group) => [group.provider ?? '', { sums: group, failed: failedOf.get(group.provider) ?? 0 }]),
   );
 }
 
-/** A line of the figures of one provider. */
-export function FiguresOfProvider({ figures }: { readonly figures: ProviderFigures | undefined }) {
+/** A line of the figures of one provider; `undefined`: it had no call, `null`: they are not known. */
+export function FiguresOfProvider({ figures }: { readonly figures: ProviderFigures | undefined | null }) {
   const text = useTexts(routesTexts);
   const format = useFormat();
   const calls = figures?.sums.calls ?? 0;
   return (
     <Group gap="xl">
-      <Figure label={text.calls}>{format.count(calls)}</Figure>
-      <Figure label={text.errorRate}>
-        {figures === undefined || calls === 0
+      <Figure label={text.calls}>{figures === null ? '–' : format.count(calls)}</Figure>
+      <Figure label={text.errorRate} hint={text.errorRateHint}>
+        {figures == null || calls === 0
           ? '–'
           : `${format.percent(figures.failed / calls)} (${format.count(figures.failed)})`}
       </Figure>
@@ -50,7 +63,7 @@ export function FiguresOfProvider({ figures }: { readonly figures: ProviderFigur
         <Yuan amount={figures?.sums.costYuan ?? null} isShort />
       </Figure>
       <Figure label={text.margin}>
-        {figures !== undefined && figures.sums.marginYuan === null ? (
+        {figures != null && figures.sums.marginYuan === null ? (
           <Text span size="sm">
             {text.marginUnknown(figures.sums.callsWithoutCost)}
           </Text>
@@ -62,10 +75,16 @@ export function FiguresOfProvider({ figures }: { readonly figures: ProviderFigur
   );
 }
 
-function Figure({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+interface FigureProps {
+  readonly label: string;
+  readonly hint?: string;
+  readonly children: ReactNode;
+}
+
+function Figure({ label, hint, children }: FigureProps) {
   return (
     <Stack gap={0}>
-      <Text size="xs" c="dimmed">
+      <Text size="xs" c="dimmed" title={hint}>
         {label}
       </Text>
       <Text component="div" fw={600} className="figure">

@@ -34,11 +34,17 @@ export function RoutesPage() {
         <DateRangePicker value={range} onChange={setChosen} today={today} />
       </Group>
       <ErrorNotice error={error} onRetry={() => void refetch()} />
+      <ErrorNotice error={figures.error} onRetry={figures.retry} />
       {data === undefined && error === null && <Loading />}
       {data !== undefined && <Drains drains={data.drains} />}
       {data !== undefined && byProvider.length === 0 && <EmptyState title={text.noRoutes} hint={text.noRoutesHint} />}
       {byProvider.map(([provider, routes = []]) => (
-        <Provider key={provider} provider={provider} routes={routes} figures={figures.get(provider)} />
+        <Provider
+          key={provider}
+          provider={provider}
+          routes={routes}
+          figures={figures.byProvider === null ? null : figures.byProvider.get(provider)}
+        />
       ))}
       <UnpricedUses />
     </Page>
@@ -48,7 +54,8 @@ export function RoutesPage() {
 interface ProviderProps {
   readonly provider: string;
   readonly routes: readonly Route[];
-  readonly figures: ProviderFigures | undefined;
+  /** `undefined`: it had no call, `null`: they are not known. */
+  readonly figures: ProviderFigures | undefined | null;
 }
 
 function Provider({ provider, routes, figures }: ProviderProps) {

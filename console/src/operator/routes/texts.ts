@@ -9,6 +9,8 @@ export const routesTexts = defineTexts(
     noRoutesHint: 'Add a provider, and a model with a route to it, to the configuration.',
     calls: 'Calls',
     errorRate: 'Failed',
+    errorRateHint:
+      'Calls that ended as failed over this provider. Tries that another provider made good are not among them: the metric faregate_provider_failures_total counts these.',
     charge: 'Net charge',
     cost: 'Cost',
     margin: 'Margin',
@@ -81,6 +83,8 @@ export const routesTexts = defineTexts(
     noRoutesHint: '请在配置中添加供应商，以及指向它的模型路由。',
     calls: '调用数',
     errorRate: '失败率',
+    errorRateHint:
+      '最终在此供应商失败的调用。由其他供应商成功接替的尝试不计入，见指标 faregate_provider_failures_total。',
     charge: '净扣费',
     cost: '成本',
     margin: '毛利',

@@ -4,6 +4,7 @@ import type { QueryOf } from '../../api/client.ts';
 import { useRead } from '../../api/queries.ts';
 import type { UsageGroup } from '../../api/types.ts';
 import { ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { type CallStatus, useStatusTexts } from '../../parts/status-badge.tsx';
 import { UsageByDay } from '../../parts/usage-by-day.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { operatorUsageTexts } from './texts.ts';
@@ -62,8 +63,13 @@ type NamedGroup = Partial<Pick<UsageGroup, 'day' | 'model' | 'provider' | 'statu
 /** The name of a group in charts. */
 export function useGroupName(by: Grouping) {
   const { none } = useTexts(operatorUsageTexts);
+  const statuses = useStatusTexts();
   return useCallback(
-    (group: NamedGroup): string => (by === 'account' ? (group.accountName ?? group.accountId) : group[by]) ?? none,
-    [by, none],
+    (group: NamedGroup): string => {
+      if (by === 'account') return group.accountName ?? group.accountId ?? none;
+      if (by === 'status') return statuses[group.status as CallStatus] ?? none;
+      return group[by] ?? none;
+    },
+    [by, none, statuses],
   );
 }

@@ -5,7 +5,6 @@ import { Yuan } from '../../parts/figures.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
-import { type CallStatus, useStatusTexts } from '../../parts/status-badge.tsx';
 import { tokensOf } from '../../parts/usage-parts.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
@@ -61,11 +60,9 @@ export function UsageTable({ asked, by }: UsageTableProps) {
 }
 
 function GroupCell({ group, by, name }: { readonly group: UsageGroup; readonly by: Grouping; readonly name: string }) {
-  const statuses = useStatusTexts();
   if (by === 'account' && typeof group.accountId === 'string') {
     return <AccountLink accountId={group.accountId} name={name} />;
   }
-  if (by === 'status' && typeof group.status === 'string') return statuses[group.status as CallStatus];
   return name;
 }
 
