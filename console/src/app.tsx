@@ -50,6 +50,7 @@ function CurrentPage() {
   useEffect(() => {
     if (isElsewhere) goTo(choice.accountId === null && operatorRole !== null ? '#/operator' : '#/', true);
   }, [isElsewhere, choice.accountId, operatorRole]);
+  if (isElsewhere) return <Loading />;
   const found = findPage(path);
   if (found === null || !mayOpen(found.page, choice, operatorRole !== null)) {
     const isAlone = choice.accountId === null && operatorRole === null;

@@ -301,8 +301,18 @@ export function findPage(path: string): { readonly page: ConsolePage; readonly i
     if (after === undefined && candidate.path === path) return { page: candidate, id: '' };
     const rest = after === undefined || !path.startsWith(`${before}/`) ? null : path.slice(before!.length + 1);
     if (rest !== null && rest !== '' && !rest.includes('/') && !PAGES.some((each) => each.path === path)) {
-      return { page: candidate, id: decodeURIComponent(rest) };
+      const id = decoded(rest);
+      return id === null ? null : { page: candidate, id };
     }
   }
   return null;
+}
+
+/** `null`: the address was written wrongly. */
+function decoded(part: string): string | null {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return null;
+  }
 }

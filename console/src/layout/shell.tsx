@@ -1,7 +1,7 @@
 import { ActionIcon, AppShell, Burger, Group, Menu, NavLink, ScrollArea, Select, Text } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
+import { useDisclosure, useMediaQuery } from '@mantine/hooks';
 import { PersonIcon } from '@primer/octicons-react';
-import { type ReactNode, useEffect } from 'react';
+import { type ReactNode, useEffect, useRef } from 'react';
 import { useAccountChoice } from '../session/account-choice.ts';
 import { useSession } from '../session/session.tsx';
 import { defineTexts, useLanguage, useTexts } from '../text/language.tsx';
@@ -43,6 +43,8 @@ export function Shell({ current, children }: { readonly current: ConsolePage | n
   const [isOpen, { toggle, close }] = useDisclosure(false);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes where one has gone elsewhere
   useEffect(close, [path, close]);
+  useFocusOfPage(path);
+  const isNarrow = useMediaQuery('(max-width: 47.99em)', undefined, { getInitialValueInEffect: false });
   return (
     <AppShell
       header={{ height: 56 }}
@@ -72,7 +74,8 @@ export function Shell({ current, children }: { readonly current: ConsolePage | n
           </Group>
         </Group>
       </AppShell.Header>
-      <AppShell.Navbar aria-label={text.menu}>
+      {/* Closed, it is only moved aside: nobody should come to links that are not seen. */}
+      <AppShell.Navbar aria-label={text.menu} inert={isNarrow && !isOpen}>
         <AppShell.Section grow component={ScrollArea} p="xs">
           <AccountMenu current={current} />
           <OperatorMenu current={current} />
@@ -83,6 +86,17 @@ export function Shell({ current, children }: { readonly current: ConsolePage | n
       </AppShell.Main>
     </AppShell>
   );
+}
+
+/** Where one has gone to another page, the keyboard and the screen reader go on there, unless the page has chosen a field. */
+function useFocusOfPage(path: string): void {
+  const shown = useRef(path);
+  useEffect(() => {
+    if (shown.current === path) return;
+    shown.current = path;
+    const content = document.getElementById('content');
+    if (!content?.contains(document.activeElement)) content?.focus({ preventScroll: true });
+  }, [path]);
 }
 
 function PersonMenu() {

@@ -34,10 +34,11 @@ export function CallStory({ call, keyShown, accountShown }: CallStoryProps) {
         {call.httpStatus !== null && <Badge variant="default">{text.status(call.httpStatus)}</Badge>}
         {call.errorCode !== null && (
           <Badge variant="light" color="red">
-            {call.errorCode}
+            {text.error}: {call.errorCode}
           </Badge>
         )}
       </Group>
+      {isExplained(call.errorCode) && <Text>{text.errors[call.errorCode]}</Text>}
       <SimpleGrid cols={{ base: 1, md: 2 }}>
         <Section title={text.asked}>
           <Facts
@@ -172,4 +173,10 @@ function Used({ call }: { readonly call: OwnCall | Call }) {
       )}
     </Stack>
   );
+}
+
+type ExplainedError = keyof typeof storyTexts.en.errors;
+
+function isExplained(code: string | null): code is ExplainedError {
+  return code !== null && Object.hasOwn(storyTexts.en.errors, code);
 }

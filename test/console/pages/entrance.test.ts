@@ -38,6 +38,29 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
     await console.close();
   });
 
+  it('keeps the links of a closed menu from the keyboard on a phone, and goes on where one has gone', async () => {
+    const console = await openConsole(browser, server, { person: owner, at: '#/keys', widthPx: 390 });
+    const { page } = console;
+    const link = page.getByRole('link', { name: 'Vouchers' });
+    await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
+    for (let i = 0; i < 8; i++) {
+      await page.keyboard.press('Tab');
+      assert.equal(await page.locator('nav :focus').count(), 0);
+    }
+    await page.getByRole('button', { name: 'Menu' }).click();
+    await link.click();
+    await page.getByRole('heading', { level: 1, name: 'Vouchers' }).waitFor();
+    await page.locator('nav[inert]').waitFor({ state: 'attached' });
+    await page.locator('main:focus').waitFor();
+    await console.close();
+  });
+
+  it('says that there is no such page at an address that cannot be read', async () => {
+    const console = await openConsole(browser, server, { person: owner, at: '#/calls/%' });
+    await console.page.getByText('There is no such page').waitFor();
+    await console.close();
+  });
+
   it('signs a person out, and shows nothing that was read before', async () => {
     const person = await createPerson(server, { memberships: [{ accountId, role: 'owner' }] });
     const console = await openConsole(browser, server, { person });

@@ -90,7 +90,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     await page.getByRole('dialog').getByLabel(/^Name/).fill('Aude Martin');
     await server.admin('PATCH', `/users/${auditor.id}`, { operatorRole: null });
     await press(page, 'Save');
-    await page.getByText('Aude Martin').waitFor();
+    await page.getByText('Aude Martin', { exact: true }).waitFor();
     const user = await read(`/users/${auditor.id}`);
     assert.deepEqual([user.name, user.operatorRole], ['Aude Martin', null]);
     await console.close();

@@ -51,6 +51,29 @@ describe('what operators make, and is shown once', { skip: withoutBrowser }, () 
     await console.close();
   });
 
+  it('replaces a key by one that ends when it would, and loses it to no slip', async () => {
+    const { id } = await server.createAccount();
+    const expiresAt = new Date(Date.now() + 90 * 86_400_000).toISOString();
+    await server.admin('POST', `/accounts/${id}/keys`, { name: 'nightly', expiresAt });
+    const console = await openConsole(browser, server, { person: operator, at: `#/operator/accounts/${id}?tab=keys` });
+    const { page } = console;
+    const dialog = page.getByRole('dialog');
+    await page
+      .getByRole('row', { name: /nightly/ })
+      .getByRole('button', { name: 'Replace' })
+      .click();
+    await dialog.getByRole('button', { name: 'Replace' }).click();
+    const key = await dialog.getByText(/^sk-fg-\w{20,}$/).textContent();
+    await page.keyboard.press('Escape');
+    await dialog.getByText(key!).waitFor();
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const keys = (await server.admin('GET', `/accounts/${id}/keys`)).body.data;
+    const made = keys.find(({ prefix }: { prefix: string }) => key!.startsWith(prefix.replace(/\W+$/, '')));
+    assert.equal(made.expiresAt, expiresAt);
+    await console.close();
+  });
+
   it('grants a plan and cancels it', async () => {
     const { id } = await server.createAccount();
     const console = await openConsole(browser, server, { person: operator, at: `#/operator/accounts/${id}?tab=plan` });
@@ -129,6 +152,7 @@ describe('what operators make, and is shown once', { skip: withoutBrowser }, () 
     const ask = () => fetch(`${server.url}/admin/v1/plans`, { headers: { authorization: `Bearer ${token}` } });
     assert.equal((await ask()).status, 200);
     await console.assertAccessible();
+    await dialog.getByRole('button', { name: 'Done' }).click();
     await page
       .getByRole('row', { name: /exporter/ })
       .getByRole('button', { name: 'Revoke' })

@@ -1,8 +1,9 @@
 import { Anchor, Group, Select, Tabs, Text, TextInput } from '@mantine/core';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useEffect, useState } from 'react';
 import { useList, useRead } from '../../api/queries.ts';
 import type { OwnCall, OwnCallInFlight, OwnRefusal } from '../../api/types.ts';
 import { hashOf, usePlaceQuery } from '../../layout/location.tsx';
+import { CalendarField } from '../../parts/calendar-field.tsx';
 import { dayAfter, dayStart, isDay } from '../../parts/days.ts';
 import { Instant, Yuan } from '../../parts/figures.tsx';
 import { type Column, DataTable, ListTable } from '../../parts/list-table.tsx';
@@ -48,6 +49,8 @@ function Filters() {
   const keyNames = useKeyNames();
   const models = useRead('GET /account/v1/models', {}).data?.data ?? [];
   const [requestId, setRequestId] = useState(query.requestId ?? '');
+  // Another filter takes it back.
+  useEffect(() => setRequestId(query.requestId ?? ''), [query.requestId]);
   const find = (event: FormEvent): void => {
     event.preventDefault();
     findRequest();
@@ -55,6 +58,7 @@ function Filters() {
   /** A request id is looked for by itself. */
   function findRequest(): void {
     const wanted = requestId.trim();
+    if (wanted === (query.requestId ?? '')) return;
     const others = { keyId: null, model: null, status: null, from: null, to: null };
     change(wanted === '' ? { requestId: null } : { ...others, requestId: wanted });
   }
@@ -89,17 +93,19 @@ function Filters() {
         clearable
         w={150}
       />
-      <TextInput
+      <CalendarField
         type="date"
         label={common.from}
         value={query.from ?? ''}
-        onChange={({ currentTarget }) => change({ from: currentTarget.value, requestId: null })}
+        isClearable
+        onChange={(from) => change({ from, requestId: null })}
       />
-      <TextInput
+      <CalendarField
         type="date"
         label={common.to}
         value={query.to ?? ''}
-        onChange={({ currentTarget }) => change({ to: currentTarget.value, requestId: null })}
+        isClearable
+        onChange={(to) => change({ to, requestId: null })}
       />
       <form onSubmit={find}>
         <TextInput

@@ -10,7 +10,7 @@ import { Section } from '../../parts/section.tsx';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { useMessagesName } from './messages-name.ts';
-import { CLIENTS, type Operation, type Wanted } from './settings.ts';
+import { CLIENTS, type Client, type Operation, type Wanted } from './settings.ts';
 import { quickstartTexts } from './texts.ts';
 import { TryIt } from './try-it.tsx';
 
@@ -144,7 +144,8 @@ function KeyField({ value, onChange }: KeyFieldProps) {
 
 function Settings({ wanted, operations }: { readonly wanted: Wanted; readonly operations: readonly string[] }) {
   const text = useTexts(quickstartTexts);
-  const clients = CLIENTS.filter(({ operation }) => operations.includes(operation));
+  const isServed = ({ operation }: Client): boolean => operations.includes(operation);
+  const clients = CLIENTS.filter(isServed);
   const [chosen, setChosen] = useState<string | null>(null);
   const client = clients.find(({ name }) => name === chosen) ?? clients[0];
   if (client === undefined) return <Text c="dimmed">{text.noClient}</Text>;
@@ -152,7 +153,11 @@ function Settings({ wanted, operations }: { readonly wanted: Wanted; readonly op
     <Stack gap="sm">
       <Select
         label={text.client}
-        data={clients.map(({ name }) => name)}
+        data={CLIENTS.map((each) => ({
+          value: each.name,
+          label: isServed(each) ? each.name : text.notWithThisModel(each.name),
+          disabled: !isServed(each),
+        }))}
         value={client.name}
         onChange={setChosen}
         allowDeselect={false}

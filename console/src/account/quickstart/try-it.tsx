@@ -11,6 +11,8 @@ import { EndedEarly, streamedText } from './streamed-text.ts';
 import { quickstartTexts } from './texts.ts';
 
 const OUTPUT_TOKENS_MAX = 512;
+/** A call that is not found this long after its end is none that the person sees. */
+const COUNTED_WITHIN_MS = 30_000;
 
 interface TryItProps {
   readonly wanted: Wanted;
@@ -56,6 +58,7 @@ export function TryIt({ wanted, apiKey, operation }: TryItProps) {
     }
   }
 
+  const isDone = requestId !== null && !isBusy && error === null && cut === null;
   return (
     <Stack>
       <form onSubmit={(event) => void send(event)}>
@@ -94,6 +97,7 @@ export function TryIt({ wanted, apiKey, operation }: TryItProps) {
           {answer}
         </Box>
       )}
+      {isDone && answer === '' && <Text>{text.noText}</Text>}
       {cut !== null && (
         <Alert color="yellow" role="alert">
           {text[cut]}
@@ -110,10 +114,18 @@ function Cost({ requestId }: { readonly requestId: string }) {
   const text = useTexts(quickstartTexts);
   const format = useFormat();
   const [isEnded, setIsEnded] = useState(false);
-  const found = useRead('GET /account/v1/calls', { query: { requestId } }, { isLive: !isEnded }).data?.data[0];
-  const ended = found !== undefined && 'usage' in found ? found : null;
+  const [isLate, setIsLate] = useState(false);
+  const found = useRead('GET /account/v1/calls', { query: { requestId } }, { isLive: !isEnded && !isLate }).data
+    ?.data[0];
+  const isFound = found !== undefined;
+  const ended = isFound && 'usage' in found ? found : null;
   useEffect(() => setIsEnded(ended !== null), [ended]);
-  if (ended === null) return <Text c="dimmed">{text.counting}</Text>;
+  useEffect(() => {
+    if (isFound) return;
+    const timer = setTimeout(() => setIsLate(true), COUNTED_WITHIN_MS);
+    return () => clearTimeout(timer);
+  }, [isFound]);
+  if (ended === null) return <Text c="dimmed">{isLate ? text.notSeen : text.counting}</Text>;
   const { usage, chargeYuan, context } = ended;
   const [input, output] = [format.count(inputTokensOf(usage ?? {})), format.count(outputTokensOf(usage ?? {}))];
   return (

@@ -145,7 +145,10 @@ export function ReplaceKeyDialog({
       submitLabel={text.replace}
       isOpen={apiKey !== null}
       onClose={onClose}
-      input={() => ({ path: { id: apiKey?.id ?? '' }, body: { keepOldSeconds: Number(keepOld) } })}
+      input={() => ({
+        path: { id: apiKey?.id ?? '' },
+        body: { keepOldSeconds: Number(keepOld), expiresAt: apiKey?.expiresAt ?? null },
+      })}
       onDone={({ key }) => onCreated(key)}
     >
       <Text size="sm">{text.replaceHint}</Text>

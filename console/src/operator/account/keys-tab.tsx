@@ -3,11 +3,11 @@ import { useDisclosure } from '@mantine/hooks';
 import { useState } from 'react';
 import { useChange, useList } from '../../api/queries.ts';
 import type { Key } from '../../api/types.ts';
-import { SecretOnce } from '../../parts/copy.tsx';
 import { ConfirmButton } from '../../parts/dialogs.tsx';
 import { Instant, useNowMs } from '../../parts/figures.tsx';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
+import { SecretDialog } from '../../parts/secret-dialog.tsx';
 import { Section } from '../../parts/section.tsx';
 import { commonTexts } from '../../parts/texts.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
@@ -82,14 +82,6 @@ export function KeysTab({ accountId }: { readonly accountId: string }) {
   };
   return (
     <Section title={text.title} lead={text.lead} actions={mayOperate && <Button onClick={open}>{text.create}</Button>}>
-      {created !== null && (
-        <Group align="flex-start" mb="md">
-          <SecretOnce secret={created} hint={text.createdHint} />
-          <Button variant="default" onClick={() => setCreated(null)}>
-            {text.close}
-          </Button>
-        </Group>
-      )}
       <ListTable
         label={text.title}
         list={list}
@@ -99,6 +91,7 @@ export function KeysTab({ accountId }: { readonly accountId: string }) {
       />
       <NewKeyDialog accountId={accountId} isOpen={isCreating} onClose={close} onCreated={setCreated} />
       <KeyLimitsDialog apiKey={limited} onClose={() => setLimited(null)} />
+      <SecretDialog title={text.create} secret={created} hint={text.createdHint} onClose={() => setCreated(null)} />
       <ReplaceKeyDialog apiKey={replaced} onClose={() => setReplaced(null)} onCreated={setCreated} />
     </Section>
   );

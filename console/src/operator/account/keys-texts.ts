@@ -24,7 +24,7 @@ export const keysTexts = defineTexts(
     replace: 'Replace',
     replaceOf: (name: string) => `Replace ${name}`,
     replaceHint:
-      'A new key that may do the same. The old one can go on for some time, until programs have the new one.',
+      'A new key that may do the same, and ends when the old one would. The old one can go on for some time, until programs have the new one.',
     keepOld: 'The old key is valid for',
     keepChoices: {
       '0': 'no longer',
@@ -35,7 +35,6 @@ export const keysTexts = defineTexts(
     },
     revoke: 'Revoke',
     revokeQuestion: (name: string) => `Every node refuses “${name}” within a second. This cannot be taken back.`,
-    close: 'Done',
   },
   {
     title: 'API 密钥',
@@ -59,11 +58,10 @@ export const keysTexts = defineTexts(
     limitsOf: (name: string) => `${name} 的限制`,
     replace: '更换',
     replaceOf: (name: string) => `更换 ${name}`,
-    replaceHint: '生成一个权限相同的新密钥。旧密钥可再保留一段时间，直到程序改用新密钥。',
+    replaceHint: '生成一个权限与到期时间相同的新密钥。旧密钥可再保留一段时间，直到程序改用新密钥。',
     keepOld: '旧密钥继续有效',
     keepChoices: { '0': '立即失效', '3600': '1 小时', '86400': '1 天', '604800': '7 天', '2592000': '30 天' },
     revoke: '吊销',
     revokeQuestion: (name: string) => `所有节点将在一秒内拒绝“${name}”。此操作无法撤销。`,
-    close: '完成',
   },
 );

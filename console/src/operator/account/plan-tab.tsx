@@ -1,6 +1,5 @@
 import { Badge, Button, Group, NativeSelect, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useState } from 'react';
 import { useChange, useList, useRead } from '../../api/queries.ts';
 import type { Subscription } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/change-dialog.tsx';
@@ -11,6 +10,7 @@ import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
 import { commonTexts } from '../../parts/texts.ts';
+import { useDraft } from '../../parts/use-draft.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
 import { PlanRemainderSection } from './plan-remainder.tsx';
@@ -83,8 +83,7 @@ interface GrantDialogProps {
 function GrantDialog({ accountId, isOpen, onClose }: GrantDialogProps) {
   const text = useTexts(planTexts);
   const plans = useRead('GET /admin/v1/plans', {}, { isWanted: isOpen }).data?.data;
-  const [planId, setPlanId] = useState('');
-  const [startsAt, setStartsAt] = useState('');
+  const [{ planId, startsAt }, set] = useDraft(isOpen, () => ({ planId: '', startsAt: '' }));
   return (
     <ChangeDialog
       endpoint="POST /admin/v1/accounts/{id}/subscriptions"
@@ -93,7 +92,6 @@ function GrantDialog({ accountId, isOpen, onClose }: GrantDialogProps) {
       isOpen={isOpen}
       onClose={onClose}
       input={() => ({ path: { id: accountId }, body: { planId, startsAt: instantOrNull(startsAt) } })}
-      onDone={() => setStartsAt('')}
     >
       <Text size="sm">{plans?.length === 0 ? text.noPlans : text.grantHint}</Text>
       <NativeSelect
@@ -101,7 +99,7 @@ function GrantDialog({ accountId, isOpen, onClose }: GrantDialogProps) {
         required
         data-autofocus
         value={planId}
-        onChange={({ currentTarget }) => setPlanId(currentTarget.value)}
+        onChange={({ currentTarget }) => set({ planId: currentTarget.value })}
         data={[
           { value: '', label: text.choose },
           ...(plans ?? []).map(({ id, name, periodDays }) => ({
@@ -110,7 +108,12 @@ function GrantDialog({ accountId, isOpen, onClose }: GrantDialogProps) {
           })),
         ]}
       />
-      <InstantInput label={text.startsAt} description={text.startsAtHint} value={startsAt} onChange={setStartsAt} />
+      <InstantInput
+        label={text.startsAt}
+        description={text.startsAtHint}
+        value={startsAt}
+        onChange={(entered) => set({ startsAt: entered })}
+      />
     </ChangeDialog>
   );
 }

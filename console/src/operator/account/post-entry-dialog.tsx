@@ -1,10 +1,10 @@
 import { Text, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { useState } from 'react';
 import type { Account } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/change-dialog.tsx';
 import { YuanField } from '../../parts/number-fields.tsx';
 import { textOrNull } from '../../parts/number-text.ts';
+import { useDraft } from '../../parts/use-draft.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { enteredNano, fromNano, toNano } from '../../text/yuan.ts';
@@ -18,13 +18,13 @@ interface PostEntryDialogProps {
   readonly onClose: () => void;
 }
 
-const EMPTY = { amount: '', memo: '' };
+const emptyDraft = () => ({ amount: '', memo: '' });
 
 /** Adds money, or corrects the balance: it says what the balance will be before anything is sent. */
 export function PostEntryDialog({ kind, account, isOpen, onClose }: PostEntryDialogProps) {
   const text = useTexts(moneyTexts);
   const format = useFormat();
-  const [{ amount, memo }, setDraft] = useState(EMPTY);
+  const [{ amount, memo }, set] = useDraft(isOpen, emptyDraft);
   const isTopUp = kind === 'top_up';
   const entered = enteredNano(amount);
   const isAmount = entered !== null;
@@ -41,7 +41,6 @@ export function PostEntryDialog({ kind, account, isOpen, onClose }: PostEntryDia
         body: { amountYuan: amount, memo: textOrNull(memo) },
       })}
       onDone={({ balanceYuan }) => {
-        setDraft(EMPTY);
         notifications.show({ color: 'teal', title, message: text.done(format.yuan(balanceYuan)) });
       }}
     >
@@ -53,7 +52,7 @@ export function PostEntryDialog({ kind, account, isOpen, onClose }: PostEntryDia
         required
         data-autofocus
         value={amount}
-        onChange={(entered) => setDraft({ memo, amount: entered })}
+        onChange={(entered) => set({ amount: entered })}
       />
       <TextInput
         label={text.memo}
@@ -61,7 +60,7 @@ export function PostEntryDialog({ kind, account, isOpen, onClose }: PostEntryDia
         required={!isTopUp}
         maxLength={200}
         value={memo}
-        onChange={({ currentTarget }) => setDraft({ amount, memo: currentTarget.value })}
+        onChange={({ currentTarget }) => set({ memo: currentTarget.value })}
       />
       <BalanceChange
         now={account.balanceYuan}

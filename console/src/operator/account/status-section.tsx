@@ -1,6 +1,5 @@
 import { Button, Group, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useState } from 'react';
 import { useChange } from '../../api/queries.ts';
 import type { Account } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/change-dialog.tsx';
@@ -9,6 +8,7 @@ import { Facts } from '../../parts/facts.tsx';
 import { Instant } from '../../parts/figures.tsx';
 import { Section } from '../../parts/section.tsx';
 import { commonTexts } from '../../parts/texts.ts';
+import { useDraft } from '../../parts/use-draft.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
 import { accountTexts } from './texts.ts';
@@ -57,7 +57,7 @@ export function StatusSection({ account }: { readonly account: Account }) {
 function SuspendButton({ account }: { readonly account: Account }) {
   const text = useTexts(accountTexts);
   const [isOpen, { open, close }] = useDisclosure(false);
-  const [reason, setReason] = useState('');
+  const [{ reason }, set] = useDraft(isOpen, () => ({ reason: '' }));
   return (
     <>
       <Button size="compact-sm" variant="light" color="red" onClick={open}>
@@ -80,7 +80,7 @@ function SuspendButton({ account }: { readonly account: Account }) {
           data-autofocus
           maxLength={200}
           value={reason}
-          onChange={({ currentTarget }) => setReason(currentTarget.value)}
+          onChange={({ currentTarget }) => set({ reason: currentTarget.value })}
         />
       </ChangeDialog>
     </>

@@ -1,15 +1,15 @@
-import { Badge, Button, Group, NativeSelect, Text, TextInput } from '@mantine/core';
+import { Badge, Button, NativeSelect, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useState } from 'react';
 import { useChange, useList } from '../../api/queries.ts';
 import type { AdminToken } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/change-dialog.tsx';
-import { SecretOnce } from '../../parts/copy.tsx';
 import { ConfirmButton } from '../../parts/dialogs.tsx';
 import { Instant, useNowMs } from '../../parts/figures.tsx';
 import { InstantInput, instantOrNull } from '../../parts/instant-input.tsx';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
+import { SecretDialog } from '../../parts/secret-dialog.tsx';
 import { Section } from '../../parts/section.tsx';
 import { commonTexts } from '../../parts/texts.ts';
 import { useDraft } from '../../parts/use-draft.ts';
@@ -79,14 +79,6 @@ export function TokensTab() {
       lead={text.tokensLead}
       actions={mayOperate && <Button onClick={open}>{text.newToken}</Button>}
     >
-      {created !== null && (
-        <Group align="flex-start" mb="md">
-          <SecretOnce secret={created} hint={text.tokenHint} />
-          <Button variant="default" onClick={() => setCreated(null)}>
-            {text.done}
-          </Button>
-        </Group>
-      )}
       <ListTable
         label={text.tokens}
         list={list}
@@ -94,6 +86,7 @@ export function TokensTab() {
         columns={mayOperate ? [...columns, actions] : columns}
         empty={<EmptyState title={text.noTokens} hint={text.noTokensHint} />}
       />
+      <SecretDialog title={text.newToken} secret={created} hint={text.tokenHint} onClose={() => setCreated(null)} />
       <NewTokenDialog isOpen={isCreating} onClose={close} onCreated={setCreated} />
     </Section>
   );
