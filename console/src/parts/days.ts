@@ -67,3 +67,11 @@ export function daysOf({ from, to }: DateRange): string[] {
 function dayOfUtc(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
+
+/** Whole days of a time zone as the instants that they begin and end with; days that cannot be are left out. */
+export function instantsOfDays({ from, to }: { readonly from?: string; readonly to?: string }, timezone: string) {
+  return {
+    from: isDay(from) ? dayStart(from, timezone) : undefined,
+    to: isDay(to) ? dayStart(dayAfter(to), timezone) : undefined,
+  };
+}

@@ -43,6 +43,7 @@ describe('what operators make, and is shown once', { skip: withoutBrowser }, () 
     assert.equal(stored.find((each: { name: string }) => each.name === 'ci').dailySpendCapYuan, '3');
     await page.reload();
     const row = page.getByRole('row', { name: /ci/ });
+    await row.getByText('¥3.00 a day').waitFor();
     await row.getByRole('button', { name: 'Revoke' }).click();
     assert.equal(await page.getByText(key!).count(), 0);
     await dialog.getByRole('button', { name: 'Revoke' }).click();

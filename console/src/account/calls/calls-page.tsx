@@ -1,11 +1,11 @@
-import { Anchor, Group, Select, Tabs, Text, TextInput } from '@mantine/core';
-import { type FormEvent, useEffect, useState } from 'react';
+import { Anchor, Group, Select, Tabs, Text } from '@mantine/core';
 import { useList, useRead } from '../../api/queries.ts';
-import type { OwnCall, OwnCallInFlight, OwnRefusal } from '../../api/types.ts';
+import type { OwnCall, OwnCallInFlight } from '../../api/types.ts';
 import { hashOf, usePlaceQuery } from '../../layout/location.tsx';
 import { CalendarField } from '../../parts/calendar-field.tsx';
-import { dayAfter, dayStart, isDay } from '../../parts/days.ts';
+import { instantsOfDays, isDay } from '../../parts/days.ts';
 import { Instant, Yuan } from '../../parts/figures.tsx';
+import { FilterText } from '../../parts/filters.tsx';
 import { type Column, DataTable, ListTable } from '../../parts/list-table.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
@@ -16,6 +16,7 @@ import { useSession } from '../../session/session.tsx';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { useKeyNames } from '../key-names.ts';
+import { Refusals, useRefusalColumns } from './refusals.tsx';
 import { callsTexts } from './texts.ts';
 
 /** All calls of the account, or of the keys of a member, and what was refused. */
@@ -48,19 +49,10 @@ function Filters() {
   const [query, change] = usePlaceQuery();
   const keyNames = useKeyNames();
   const models = useRead('GET /account/v1/models', {}).data?.data ?? [];
-  const [requestId, setRequestId] = useState(query.requestId ?? '');
-  // Another filter takes it back.
-  useEffect(() => setRequestId(query.requestId ?? ''), [query.requestId]);
-  const find = (event: FormEvent): void => {
-    event.preventDefault();
-    findRequest();
-  };
   /** A request id is looked for by itself. */
-  function findRequest(): void {
-    const wanted = requestId.trim();
-    if (wanted === (query.requestId ?? '')) return;
+  function findRequest(requestId: string): void {
     const others = { keyId: null, model: null, status: null, from: null, to: null };
-    change(wanted === '' ? { requestId: null } : { ...others, requestId: wanted });
+    change(requestId === '' ? { requestId: null } : { ...others, requestId });
   }
   return (
     <Group align="flex-end" gap="sm" mb="md">
@@ -107,16 +99,12 @@ function Filters() {
         isClearable
         onChange={(to) => change({ to, requestId: null })}
       />
-      <form onSubmit={find}>
-        <TextInput
-          label={text.requestId}
-          placeholder={text.requestIdHint}
-          value={requestId}
-          onChange={({ currentTarget }) => setRequestId(currentTarget.value)}
-          onBlur={findRequest}
-          w={220}
-        />
-      </form>
+      <FilterText
+        label={text.requestId}
+        placeholder={text.requestIdHint}
+        value={query.requestId ?? ''}
+        onChange={findRequest}
+      />
     </Group>
   );
 }
@@ -129,7 +117,7 @@ function Calls() {
   const { billingTimezone } = useSession();
   const list = useList(
     'GET /account/v1/calls',
-    { query: { keyId: query.keyId, model: query.model, status, ...instantsOf(query, billingTimezone) } },
+    { query: { keyId: query.keyId, model: query.model, status, ...instantsOfDays(query, billingTimezone) } },
     { isLive: true },
   );
   return (
@@ -148,14 +136,6 @@ function Calls() {
       />
     </>
   );
-}
-
-/** Whole days of a time zone as the instants between which calls began; days that cannot be are left out. */
-function instantsOf({ from, to }: { readonly from?: string; readonly to?: string }, timezone: string) {
-  return {
-    from: isDay(from) ? dayStart(from, timezone) : undefined,
-    to: isDay(to) ? dayStart(dayAfter(to), timezone) : undefined,
-  };
 }
 
 /** Looked for by an id, a request is found whether it was served or refused. */
@@ -185,20 +165,6 @@ function CallsOfRequest({ requestId }: { readonly requestId: string }) {
   );
 }
 
-function Refusals() {
-  const text = useTexts(callsTexts);
-  const list = useList('GET /account/v1/refusals', {}, { isLive: true });
-  return (
-    <ListTable
-      label={text.refused}
-      list={list}
-      idOf={({ id }) => id}
-      columns={useRefusalColumns()}
-      empty={<EmptyState title={text.noRefusals} hint={text.noRefusalsHint} />}
-    />
-  );
-}
-
 function useCallColumns(): Column<OwnCall | OwnCallInFlight>[] {
   const text = useTexts(callsTexts);
   const format = useFormat();
@@ -224,7 +190,7 @@ function useCallColumns(): Column<OwnCall | OwnCallInFlight>[] {
     { header: text.output, cell: (call) => tokens(call, outputTokensOf), isFigure: true },
     {
       header: text.charge,
-      cell: (call) => <Yuan amount={'chargeYuan' in call ? call.chargeYuan : null} isShort />,
+      cell: (call) => <Charge call={call} />,
       isFigure: true,
     },
     {
@@ -235,18 +201,16 @@ function useCallColumns(): Column<OwnCall | OwnCallInFlight>[] {
   ];
 }
 
-function useRefusalColumns(): Column<OwnRefusal>[] {
-  const text = useTexts(callsTexts);
-  const format = useFormat();
-  const keyNames = useKeyNames();
-  return [
-    { header: text.when, cell: ({ at }) => <Instant at={at} /> },
-    { header: text.status, cell: ({ status }) => status ?? '–', isFigure: true },
-    { header: text.code, cell: ({ code }) => code },
-    { header: text.message, cell: ({ message }) => message ?? '–' },
-    { header: text.address, cell: ({ method, path }) => (path === null ? '–' : `${method} ${path}`) },
-    { header: text.model, cell: ({ model }) => model ?? '–' },
-    { header: text.key, cell: ({ keyId }) => (keyId === null ? '–' : (keyNames.get(keyId) ?? keyId)) },
-    { header: text.times, cell: ({ count }) => format.count(count), isFigure: true },
-  ];
+function Charge({ call }: { readonly call: OwnCall | OwnCallInFlight }) {
+  const { coding } = useTexts(commonTexts);
+  return (
+    <>
+      <Yuan amount={'chargeYuan' in call ? call.chargeYuan : null} isShort />
+      {call.context === 'coding' && (
+        <Text size="xs" c="dimmed">
+          {coding}
+        </Text>
+      )}
+    </>
+  );
 }

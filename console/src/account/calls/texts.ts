@@ -27,6 +27,8 @@ export const callsTexts = defineTexts(
     noRefusalsHint:
       'Requests that are refused (wrong keys, limits, bodies that cannot be read) stand here with the reason.',
     code: 'Reason',
+    codeHint: 'such as rate_limit_exceeded',
+    refusedOnDaysOf: (timezone: string) => `Requests that were refused on these days of ${timezone}.`,
     message: 'What was said',
     times: 'Times',
     address: 'Address',
@@ -59,6 +61,8 @@ export const callsTexts = defineTexts(
     noRefusals: '没有被拒绝的请求',
     noRefusalsHint: '被拒绝的请求（密钥错误、超出限制、请求体无法解析等）会连同原因显示在这里。',
     code: '原因',
+    codeHint: '例如 rate_limit_exceeded',
+    refusedOnDaysOf: (timezone: string) => `按 ${timezone} 的日期筛选被拒绝的请求。`,
     message: '返回信息',
     times: '次数',
     address: '地址',

@@ -1,12 +1,12 @@
-import { ActionIcon, Badge, Code, Group, Menu, Stack, Text } from '@mantine/core';
+import { ActionIcon, Badge, Code, Group, Menu, Text } from '@mantine/core';
 import { KebabHorizontalIcon } from '@primer/octicons-react';
 import type { OwnKey } from '../../api/types.ts';
 import { goTo, hashOf } from '../../layout/location.tsx';
 import { Instant, useNowMs } from '../../parts/figures.tsx';
+import { LimitsInShort } from '../../parts/limits/limits-in-short.tsx';
 import type { Column } from '../../parts/list-table.tsx';
 import { commonTexts } from '../../parts/texts.ts';
 import { useSession } from '../../session/session.tsx';
-import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import type { People } from './people.ts';
 import { keysTexts } from './texts.ts';
@@ -78,35 +78,6 @@ function StateBadge({ state }: { readonly state: KeyState }) {
     <Badge variant="light" color={COLORS[state]} autoContrast>
       {text.states[state]}
     </Badge>
-  );
-}
-
-function LimitsInShort({ limits }: { readonly limits: OwnKey }) {
-  const { short } = useTexts(keysTexts);
-  const common = useTexts(commonTexts);
-  const format = useFormat();
-  const lines = [
-    limits.dailySpendCapYuan !== null && short.day(format.yuan(limits.dailySpendCapYuan)),
-    limits.weeklySpendCapYuan !== null && short.week(format.yuan(limits.weeklySpendCapYuan)),
-    limits.monthlySpendCapYuan !== null && short.month(format.yuan(limits.monthlySpendCapYuan)),
-    limits.totalSpendCapYuan !== null && short.total(format.yuan(limits.totalSpendCapYuan)),
-    limits.dailyCalls !== null && short.dailyCalls(format.count(limits.dailyCalls)),
-    limits.concurrency !== null && short.concurrency(format.count(limits.concurrency)),
-    limits.requestsPerMinute !== null && short.requests(format.count(limits.requestsPerMinute)),
-    limits.tokensPerMinute !== null && short.tokens(format.count(limits.tokensPerMinute)),
-    Object.keys(limits.modelLimits).length > 0 && short.modelLimits(Object.keys(limits.modelLimits).length),
-    limits.allowedModels !== null && short.models(limits.allowedModels.length),
-    limits.allowedNetworks !== null && short.networks(limits.allowedNetworks.length),
-  ].filter((line) => line !== false);
-  if (lines.length === 0) return common.noLimit;
-  return (
-    <Stack gap={0}>
-      {lines.map((line) => (
-        <Text key={line} size="sm">
-          {line}
-        </Text>
-      ))}
-    </Stack>
   );
 }
 

@@ -3,6 +3,7 @@ import { useEffect } from 'react';
 import { useRead } from '../../api/queries.ts';
 import type { AccountOfOwner } from '../../api/types.ts';
 import { PlaceLink } from '../../layout/location.tsx';
+import { PageFrame } from '../../layout/page-frame.tsx';
 import { Tile, Yuan } from '../../parts/figures.tsx';
 import { loadedLater } from '../../parts/loaded-later.tsx';
 import { ErrorNotice, Loading } from '../../parts/notices.tsx';
@@ -56,7 +57,13 @@ export function OverviewPage() {
       )}
       <SimpleGrid cols={{ base: 1, lg: 2 }}>
         <Section title={text.chart} lead={text.last14Days} actions={<PlaceLink to="/usage">{text.more}</PlaceLink>}>
-          {data === undefined ? account.isPending && <Loading /> : <chargeByDay.Component today={data.today} />}
+          {data === undefined ? (
+            account.isPending && <Loading />
+          ) : (
+            <PageFrame>
+              <chargeByDay.Component today={data.today} />
+            </PageFrame>
+          )}
         </Section>
         <Section title={text.newest} actions={<PlaceLink to="/calls">{text.allCalls}</PlaceLink>}>
           <NewestCalls />

@@ -5,6 +5,7 @@ import { useChange, useList } from '../../api/queries.ts';
 import type { Key } from '../../api/types.ts';
 import { ConfirmButton } from '../../parts/dialogs.tsx';
 import { Instant, useNowMs } from '../../parts/figures.tsx';
+import { LimitsInShort } from '../../parts/limits/limits-in-short.tsx';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { SecretDialog } from '../../parts/secret-dialog.tsx';
@@ -56,6 +57,7 @@ export function KeysTab({ accountId }: { readonly accountId: string }) {
       },
     },
     { header: text.scopes, cell: ({ scopes }) => scopes.map((scope) => text.scopeNames[scope]).join(', ') },
+    { header: text.limits, cell: (key) => <LimitsInShort limits={key} /> },
     { header: text.lastUsed, cell: ({ lastUsedAt }) => <Instant at={lastUsedAt} isRelative /> },
     { header: text.created, cell: ({ createdAt }) => <Instant at={createdAt} isRelative /> },
     { header: text.expires, cell: ({ expiresAt }) => <Instant at={expiresAt} isRelative /> },

@@ -1,13 +1,13 @@
 import { Checkbox, TextInput } from '@mantine/core';
-import { useState } from 'react';
 import { goTo, hashOf } from '../../layout/location.tsx';
 import { ChangeDialog } from '../../parts/change-dialog.tsx';
 import { YuanField } from '../../parts/number-fields.tsx';
 import { textOrNull } from '../../parts/number-text.ts';
+import { useDraft } from '../../parts/use-draft.ts';
 import { useTexts } from '../../text/language.tsx';
 import { accountsTexts } from './texts.ts';
 
-const EMPTY = { name: '', email: '', isVerified: true, balance: '', cap: '' };
+const emptyDraft = () => ({ name: '', email: '', isVerified: true, balance: '', cap: '' });
 
 interface NewAccountDialogProps {
   readonly isOpen: boolean;
@@ -17,8 +17,7 @@ interface NewAccountDialogProps {
 /** Creates an account, and leads to its page. */
 export function NewAccountDialog({ isOpen, onClose }: NewAccountDialogProps) {
   const text = useTexts(accountsTexts);
-  const [draft, setDraft] = useState(EMPTY);
-  const set = (change: Partial<typeof EMPTY>): void => setDraft({ ...draft, ...change });
+  const [draft, set] = useDraft(isOpen, emptyDraft);
   return (
     <ChangeDialog
       endpoint="POST /admin/v1/accounts"
@@ -35,10 +34,7 @@ export function NewAccountDialog({ isOpen, onClose }: NewAccountDialogProps) {
           dailySpendCapYuan: textOrNull(draft.cap),
         },
       })}
-      onDone={({ id }) => {
-        setDraft(EMPTY);
-        goTo(hashOf(`/operator/accounts/${id}`));
-      }}
+      onDone={({ id }) => goTo(hashOf(`/operator/accounts/${id}`))}
     >
       <TextInput
         label={text.name}
