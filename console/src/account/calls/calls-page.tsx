@@ -203,14 +203,5 @@ function useCallColumns(): Column<OwnCall | OwnCallInFlight>[] {
 
 function Charge({ call }: { readonly call: OwnCall | OwnCallInFlight }) {
   const { coding } = useTexts(commonTexts);
-  return (
-    <>
-      <Yuan amount={'chargeYuan' in call ? call.chargeYuan : null} isShort />
-      {call.context === 'coding' && (
-        <Text size="xs" c="dimmed">
-          {coding}
-        </Text>
-      )}
-    </>
-  );
+  return call.context === 'coding' ? coding : <Yuan amount={'chargeYuan' in call ? call.chargeYuan : null} isShort />;
 }

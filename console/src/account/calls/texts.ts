@@ -19,7 +19,7 @@ export const callsTexts = defineTexts(
     anyKey: 'any key',
     anyStatus: 'any status',
     requestId: 'Request id',
-    requestIdHint: 'of the gateway, or your own',
+    requestIdHint: 'ours, or your own',
     daysOf: (timezone: string) => `Calls that began on these days of ${timezone}.`,
     nothing: 'No such calls',
     nothingHint: 'Change the filter, or make a first call: the quickstart shows how.',
