@@ -488,6 +488,7 @@ export const ROOMS: readonly Room[] = [
           'lib/sse.ts',
           'lib/time-shares.ts',
           'lib/timers.ts',
+          'lib/trailing.ts',
           'lib/trace-context.ts',
           'lib/two-phase.ts',
           'lib/version.ts',

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { negotiate } from '@fastify/accept-negotiator';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { adminEnvelope } from '../errors/envelopes.ts';
 
@@ -48,8 +49,10 @@ export function servePage(
 /** Answers with a file, in the best encoding that the client takes. Its bytes stay in memory once they were asked for. */
 export function fileHandler({ contentType, headers, cacheControl, read, encoded = [] }: ServedFile): FileHandler {
   const made = new Map<string, Tagged>();
+  const encodings = encoded.map(({ encoding }) => encoding);
   return (request, reply) => {
-    const accepted = encoded.find(({ encoding }) => accepts(request, encoding));
+    const best = negotiate(request.headers['accept-encoding']?.toLowerCase() ?? '', encodings);
+    const accepted = encoded.find(({ encoding }) => encoding === best);
     const { encoding, read: readBytes } = accepted ?? { encoding: 'identity', read };
     // Read before any header is set: where that fails, the error must not be kept as if it were the file.
     const tagged = made.get(encoding) ?? tag(readBytes());
@@ -61,18 +64,6 @@ export function fileHandler({ contentType, headers, cacheControl, read, encoded 
     if (accepted !== undefined) reply.header('content-encoding', encoding);
     return isKnown(request, tagged.etag) ? reply.code(304).send() : reply.send(tagged.bytes);
   };
-}
-
-/** Whether `Accept-Encoding` names the encoding without a weight of 0 (RFC 9110, section 12.5.3). */
-function accepts(request: FastifyRequest, encoding: string): boolean {
-  const named = request.headers['accept-encoding']?.split(',').map((each) =>
-    each
-      .trim()
-      .toLowerCase()
-      .split(/\s*;\s*/),
-  );
-  const found = named?.find(([name]) => name === encoding);
-  return found !== undefined && !found.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter));
 }
 
 function tag(bytes: Buffer): Tagged {

@@ -6,6 +6,7 @@ import { NoDatabaseError } from '../db/data-dir.ts';
 import { describeDatabase } from '../db/open.ts';
 import { systemClock } from '../lib/clock.ts';
 import { escapeText } from '../lib/plain-text.ts';
+import { withoutTrailing } from '../lib/trailing.ts';
 import { CliError, type CliProcess, type GlobalFlags, UsageError } from './command.ts';
 import { findConfigSource, loadForBooks, readAdminToken } from './environment.ts';
 import { localUserName } from './local-user.ts';
@@ -102,5 +103,5 @@ export function namedGateway(address: string, environment: Environment): AdminCl
   }
   const token = readAdminToken(environment);
   if (token === null) throw new CliError('--gateway needs the admin token of that gateway in FAREGATE_ADMIN_TOKEN.');
-  return remoteAdminClient(address.replace(/\/+$/, ''), token);
+  return remoteAdminClient(withoutTrailing(address, '/'), token);
 }

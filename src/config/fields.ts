@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { z } from 'zod';
 import { parseAddressRange } from '../lib/ip-address.ts';
 import { isPlainText } from '../lib/plain-text.ts';
+import { withoutTrailing } from '../lib/trailing.ts';
 import { parseYuan } from '../lib/yuan.ts';
 import { readRegularFile } from './regular-file.ts';
 import { closestName } from './suggest.ts';
@@ -232,7 +233,7 @@ export const baseUrl = parsed((value) => {
   const url = new URL(value);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return null;
   if (url.search !== '' || url.hash !== '' || url.username !== '' || url.password !== '') return null;
-  return url.href.replace(/\/+$/, '');
+  return withoutTrailing(url.href, '/');
 }, 'an http:// or https:// address without credentials, query or fragment');
 
 /** The address that people reach the gateway at, as an origin. */

@@ -1,5 +1,6 @@
 import { isRecord } from '../lib/json.ts';
 import { isPlainText } from '../lib/plain-text.ts';
+import { withoutTrailing } from '../lib/trailing.ts';
 import { findProtocol, protocolNames } from '../protocols/all.ts';
 import { pricedUnits } from '../protocols/metering/usage-units.ts';
 import { findOperation } from '../protocols/operations/all.ts';
@@ -116,7 +117,7 @@ function baseUrlBreaches(id: string, provider: unknown): RuleBreach[] {
   const appended = findProtocol(field(provider, 'protocol'))?.appendedPath;
   const end = appended?.repeated.exec(address);
   if (!appended || !end) return [];
-  const part = end[0].replace(/\/+$/, '');
+  const part = withoutTrailing(end[0], '/');
   const message = `Leave out ${part} at the end: ${appended.path} is appended.`;
   return [{ path: ['providers', id, 'baseUrl'], message }];
 }

@@ -1,11 +1,12 @@
 import { BlockList, isIP, SocketAddress } from 'node:net';
+import { upTo } from './trailing.ts';
 
 /**
  * An address in the one form that all spellings of it have in common: IPv6 shortened and without a zone, IPv4 in IPv6 as
  * IPv4. `null` where the text is no address.
  */
 export function canonicalAddress(text: string): string | null {
-  const address = text.replace(/%.*$/s, '');
+  const address = upTo(text, '%');
   if (isIP(address) === 4) return address;
   if (isIP(address) !== 6) return null;
   const shortened = new SocketAddress({ address, family: 'ipv6' }).address;

@@ -1,3 +1,5 @@
+import { withoutTrailing } from './trailing.ts';
+
 /** A JSON number as bytes: where it ends if its chunk has all of it, and otherwise how it is read across chunks. */
 const PLUS = 0x2b;
 const MINUS = 0x2d;
@@ -113,7 +115,7 @@ const NUMBER = /^-?([0-9]{1,400})(?:\.([0-9]{1,400}))?(?:[eE]([+-]?[0-9]{1,3}))?
 export function isExactWhole(text: string): boolean {
   const [, digits, fraction = '', exponent = '0'] = NUMBER.exec(text) ?? [];
   if (digits === undefined) return false;
-  const significant = `${digits}${fraction}`.replace(/0+$/, '');
+  const significant = withoutTrailing(digits + fraction, '0');
   const droppedZeros = digits.length + fraction.length - significant.length;
   return significant === '' || Number(exponent) - fraction.length + droppedZeros >= 0;
 }

@@ -324,19 +324,26 @@ function bareLineFeed(offset: number): MultipartSyntaxError {
 }
 
 /** A header name is a token (RFC 9110, 5.6.2). */
-const HEADER_LINE = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*(.*)$/s;
+const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
 /** Some readers take these characters for white space, others for the end of the text. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for
 const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/;
 
 function addHeader(headers: Map<string, string>, line: string, offset: number): void {
-  const match = HEADER_LINE.exec(line);
-  if (match === null) throw new MultipartSyntaxError('a header line is not "name: value", or is folded', offset);
+  const nameEnd = line.indexOf(':');
+  const name = line.slice(0, Math.max(nameEnd, 0)).toLowerCase();
+  if (!HEADER_NAME.test(name))
+    throw new MultipartSyntaxError('a header line is not "name: value", or is folded', offset);
   if (CONTROL.test(line)) throw new MultipartSyntaxError('a header line contains a control character', offset);
-  const name = match[1]!.toLowerCase();
   if (headers.has(name)) throw new MultipartSyntaxError(`the header ${name} comes twice in a part`, offset);
-  headers.set(name, match[2]!.trimEnd());
+  headers.set(
+    name,
+    line
+      .slice(nameEnd + 1)
+      .replace(/^[ \t]+/, '')
+      .trimEnd(),
+  );
 }
 
 const DISPOSITION_PARAMETERS = new Set(['name', 'filename', 'filename*']);

@@ -1,6 +1,7 @@
 import { argon2, randomFillSync, timingSafeEqual } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import type { FillRandom } from '../lib/ids.ts';
+import { withoutTrailing } from '../lib/trailing.ts';
 
 /** What a hash costs: what OWASP recommends for argon2id (19 MiB, two passes), some 40 ms of one core. */
 export interface HashCost {
@@ -119,5 +120,5 @@ function fromPhc(text: string): { cost: HashCost; salt: Buffer; hash: Buffer } {
 }
 
 function toBase64(bytes: Buffer): string {
-  return bytes.toString('base64').replace(/=+$/, '');
+  return withoutTrailing(bytes.toString('base64'), '=');
 }

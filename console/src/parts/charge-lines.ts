@@ -1,4 +1,5 @@
 import type { Call, OwnCall, PricedBy } from '../api/types.ts';
+import { withoutTrailingZeros } from '../text/yuan.ts';
 
 /** A count that was charged, with its price: a line of a bill. */
 export interface ChargeLine {
@@ -126,7 +127,7 @@ export function times(amountYuan: string, count: number, powerOfTen: number): st
   const product = (BigInt(whole + decimals) * BigInt(count)).toString();
   const places = decimals.length + powerOfTen;
   const padded = product.padStart(places + 1, '0');
-  const tail = padded.slice(padded.length - places).replace(/0+$/, '');
+  const tail = withoutTrailingZeros(padded.slice(padded.length - places));
   const head = padded.slice(0, padded.length - places);
   return places === 0 || tail === '' ? head : `${head}.${tail}`;
 }

@@ -1,4 +1,5 @@
 import type { Format } from '../text/format.ts';
+import { fromNano, toNano } from '../text/yuan.ts';
 import type { UsageMeasure } from './usage-parts.ts';
 
 /** As many as `PARTS_MAX`. */
@@ -11,5 +12,5 @@ export function colorOfPart(place: number): string {
 }
 
 export function writeMeasure(value: number, measure: UsageMeasure, format: Format): string {
-  return measure === 'charge' ? format.yuan(value.toFixed(6).replace(/\.?0+$/, ''), true) : format.count(value);
+  return measure === 'charge' ? format.yuan(fromNano(toNano(value.toFixed(6))), true) : format.count(value);
 }

@@ -11,9 +11,16 @@ export function toNano(amountYuan: string): bigint {
   return sign === '' ? nano : -nano;
 }
 
+/** Decimals without the zeros at their end. */
+export function withoutTrailingZeros(decimals: string): string {
+  let end = decimals.length;
+  while (decimals[end - 1] === '0') end--;
+  return decimals.slice(0, end);
+}
+
 export function fromNano(nano: bigint): string {
   const digits = (nano < 0n ? -nano : nano).toString().padStart(DECIMALS + 1, '0');
-  const decimals = digits.slice(-DECIMALS).replace(/0+$/, '');
+  const decimals = withoutTrailingZeros(digits.slice(-DECIMALS));
   return `${nano < 0n ? '-' : ''}${digits.slice(0, -DECIMALS)}${decimals === '' ? '' : `.${decimals}`}`;
 }
 

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { errorCatalogue } from '../../errors/catalogue.ts';
 import { adminEnvelope } from '../../errors/envelopes.ts';
 import type { UnknownAddresses } from '../../http/unknown-addresses.ts';
+import { upTo } from '../../lib/trailing.ts';
 import { chatEnvelope } from '../../protocols/chat/errors.ts';
 import { messagesEnvelope } from '../../protocols/messages/errors.ts';
 import { endpointAliases, pathParts } from './aliases.ts';
@@ -56,7 +57,7 @@ export function createUnknownAddresses(table: readonly Endpoint[], messagesNames
 
   function advise(path: string, headers: IncomingHttpHeaders): string {
     if (isAdminPath(path)) return 'The admin API is below /admin/v1.';
-    const meant = findMeant(path.replace(/[?#].*$/, ''), headers);
+    const meant = findMeant(upTo(path, '?#'), headers);
     if (meant !== null) return `Did you mean ${meant.address}?`;
     return isOfMessages(path, headers)
       ? `Messages-style clients take the root as their base address, and /${messagesNames[0]}/coding on the Coding Plan.`
@@ -67,7 +68,7 @@ export function createUnknownAddresses(table: readonly Endpoint[], messagesNames
     envelopeOf(path, headers) {
       if (isAdminPath(path)) return adminEnvelope;
       // A request that is broken HTTP is not routed, and may be for an address that there is.
-      const ofEndpoint = envelopes.get(path.replace(/[?#].*$/, ''));
+      const ofEndpoint = envelopes.get(upTo(path, '?#'));
       if (ofEndpoint !== undefined) return ofEndpoint;
       return isOfMessages(path, headers) ? messagesEnvelope : chatEnvelope;
     },

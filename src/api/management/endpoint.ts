@@ -151,7 +151,8 @@ export function managementEndpoint<
 
 /** What the `:id` of a path names, else what stands first in it: `account` for `/accounts/:id/keys`. */
 function subjectKindOf(path: string): string {
-  const [, plural] = /([^/]+)\/:id/.exec(path) ?? /([^/]+)/.exec(path) ?? [];
+  const parts = path.split('/').slice(1);
+  const plural = parts[Math.max(parts.indexOf(':id') - 1, 0)];
   return plural!.replace(/ies$/, 'y').replace(/s$/, '');
 }
 

@@ -1,6 +1,7 @@
 import { Pool } from 'undici';
 import { credentialsOf, type NamedCredential } from '../../config/provider-credentials.ts';
 import type { ProviderConfig } from '../../config/schema.ts';
+import { withoutTrailing } from '../../lib/trailing.ts';
 import { protocolOf } from '../../protocols/all.ts';
 import type { Protocol } from '../../protocols/protocol.ts';
 import { createConnector } from './connect.ts';
@@ -76,7 +77,7 @@ export function createProvider(id: string, config: ProviderConfig): Provider {
     gate,
     pool,
     http2,
-    basePath: url.pathname.replace(/\/+$/, ''),
+    basePath: withoutTrailing(url.pathname, '/'),
     auth: config.auth ?? protocol.providerAuth,
     credentials: new Credentials(credentialsOf(config), (credential) => hidden.addCredential(credential)),
     headers,

@@ -1,0 +1,15 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { upTo, withoutTrailing } from './trailing.ts';
+
+describe('the ends of texts', () => {
+  it('are left out where they repeat a character', () => {
+    const texts = ['', '0', '100', '0010', '000'].map((text) => withoutTrailing(text, '0'));
+    assert.deepEqual(texts, ['', '', '1', '001', '']);
+  });
+
+  it('begin at the first of several characters', () => {
+    const texts = ['/a?b#c', '/a#b?c', '/a', '?', ''].map((text) => upTo(text, '?#'));
+    assert.deepEqual(texts, ['/a', '/a', '/a', '', '']);
+  });
+});
