@@ -242,6 +242,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     publicTable: table,
     accounting,
     addresses,
+    bodyBudgets,
     brake,
     changes,
     principals,

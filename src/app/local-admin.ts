@@ -155,6 +155,7 @@ export function createLocalAdmin(
       onChange: () => undefined,
       checksAnswers: false,
       shares: null,
+      bodyBudgets: null,
     },
   );
   return { client: localAdminClient(app, token, localUser), close: () => app.close() };

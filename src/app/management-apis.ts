@@ -7,6 +7,7 @@ import { createGuard, type Guard } from '../api/management/guard.ts';
 import { keyReader } from '../api/management/key-reader.ts';
 import type { ManagementWatch } from '../api/management/serve.ts';
 import { registerPeople } from '../api/people/register.ts';
+import type { BodyBudgets } from '../http/body-budgets.ts';
 import type { ClientAddresses } from '../http/client-address.ts';
 import { ownUrl } from '../http/listening.ts';
 import type { RefusalBrake } from '../http/refusal-brake.ts';
@@ -41,6 +42,7 @@ export interface ManagementApiParts
   readonly publicTable: readonly Endpoint[];
   readonly accounting: Accounting;
   readonly addresses: ClientAddresses;
+  readonly bodyBudgets: BodyBudgets;
   readonly brake: RefusalBrake;
   readonly changes: Changes;
   readonly monotonicMs: () => number;
@@ -90,6 +92,7 @@ export function serveManagementApis(parts: ManagementApiParts): ManagementApis {
     onChange: logChange(parts.logger),
     checksAnswers: options.checksAnswers ?? false,
     shares: new TimeShares(HOLDER_SHARE[database.engine]),
+    bodyBudgets: parts.bodyBudgets,
   };
   const adminParts = createAdminParts({
     ...parts,

@@ -41,12 +41,12 @@ export class GatewayError extends Error {
 
   constructor(kind: ErrorKind, options: GatewayErrorOptions = {}) {
     const row: ErrorRow = errorCatalogue[kind];
-    super(options.message ?? row.message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(messageOf(row, options), options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'GatewayError';
     this.kind = kind;
     this.status = options.status ?? row.status;
     this.code = options.code ?? row.code;
-    this.param = options.param ?? null;
+    this.param = options.param === undefined ? null : quoted(options.param);
     this.type = options.type;
     this.retry = options.retry ?? row.retry;
     this.resetAtMs = options.resetAtMs ?? null;
@@ -55,6 +55,26 @@ export class GatewayError extends Error {
     this.headers = options.headers ?? {};
     this.requestId = options.requestId ?? null;
   }
+}
+
+/** The most characters of a request that an error quotes at once, so that a large request has no large answer. */
+const QUOTE_LENGTH_MAX = 200;
+
+/** Longer messages, such as those of providers, are cut. */
+const MESSAGE_LENGTH_MAX = 8_000;
+
+function messageOf(row: ErrorRow, { message = row.message, param = '' }: GatewayErrorOptions): string {
+  if (param.length <= QUOTE_LENGTH_MAX && message.length <= MESSAGE_LENGTH_MAX) return message;
+  return cut(param === '' ? message : message.replaceAll(param, quoted(param)), MESSAGE_LENGTH_MAX);
+}
+
+/** What an error quotes of a request. */
+export function quoted(text: string): string {
+  return cut(text, QUOTE_LENGTH_MAX);
+}
+
+function cut(text: string, lengthMax: number): string {
+  return text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1)}…`;
 }
 
 /** Shorthand for the most common refusal: 400 with the field to blame. */

@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import type { Call, OwnCall } from '../api/types.ts';
 import { useFormat } from '../text/format.ts';
 import { useTexts } from '../text/language.tsx';
+import { ownValue } from '../text/own-value.ts';
 import { storyTexts } from './call-story-texts.ts';
 import { ChargeTable } from './charge-table.tsx';
 import { CopyText } from './copy.tsx';
@@ -153,7 +154,7 @@ function Used({ call }: { readonly call: OwnCall | Call }) {
               {format.count(count)}
             </Text>
             <Text size="sm" c="dimmed">
-              {units[unit] ?? unit}
+              {ownValue(units, unit) ?? unit}
             </Text>
           </div>
         ))}
@@ -163,7 +164,7 @@ function Used({ call }: { readonly call: OwnCall | Call }) {
       </Text>
       {excess.length > 0 && (
         <Alert color="yellow" title={text.excess}>
-          {excess.map(([unit, count]) => `${format.count(count ?? 0)} ${units[unit] ?? unit}`).join(', ')}
+          {excess.map(([unit, count]) => `${format.count(count ?? 0)} ${ownValue(units, unit) ?? unit}`).join(', ')}
         </Alert>
       )}
       {'unpriced' in call && call.unpriced.length > 0 && (

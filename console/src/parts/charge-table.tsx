@@ -2,6 +2,7 @@ import { Badge, Group, Stack, Table, Text } from '@mantine/core';
 import type { Call, OwnCall } from '../api/types.ts';
 import { useFormat } from '../text/format.ts';
 import { useTexts } from '../text/language.tsx';
+import { ownValue } from '../text/own-value.ts';
 import { LIST_PRICE_BASIS_POINTS, percentOf } from './basis-points.ts';
 import { storyTexts } from './call-story-texts.ts';
 import { chargeLines, factorsOf } from './charge-lines.ts';
@@ -39,7 +40,7 @@ export function ChargeTable({ call }: { readonly call: OwnCall | Call }) {
             // biome-ignore lint/suspicious/noArrayIndexKey: the lines of a call never change
             <Table.Tr key={index}>
               <Table.Td>
-                {units[unit] ?? unit}
+                {ownValue(units, unit) ?? unit}
                 {model !== null && ` · ${model}`}
                 {above !== null && ` · ${text.above(above)}`}
               </Table.Td>

@@ -3,6 +3,7 @@ import { AlertIcon } from '@primer/octicons-react';
 import type { ReactNode } from 'react';
 import { ApiError } from '../api/client.ts';
 import { useTexts } from '../text/language.tsx';
+import { ownValue } from '../text/own-value.ts';
 import { commonTexts } from './texts.ts';
 
 interface ErrorNoticeProps {
@@ -23,7 +24,7 @@ export function ErrorNotice({ error, onRetry, isOfChange = false }: ErrorNoticeP
     return isUnreachable ? text.unreachable : error.message;
   };
   const reasons = text.reasons as Readonly<Record<string, string>>;
-  const reason = error instanceof ApiError ? reasons[error.code] : undefined;
+  const reason = error instanceof ApiError ? ownValue(reasons, error.code) : undefined;
   return (
     <Alert color="red" icon={<AlertIcon />} title={isUnreachable ? undefined : (reason ?? text.failed)} role="alert">
       <Text size="sm">{messageOf()}</Text>

@@ -5,6 +5,7 @@ import { useChange, useRead } from '../api/queries.ts';
 import { usePlace } from '../layout/location.tsx';
 import { ErrorNotice } from '../parts/notices.tsx';
 import { useTexts } from '../text/language.tsx';
+import { ownValue } from '../text/own-value.ts';
 import { Entrance } from './entrance.tsx';
 import { changeSession } from './session.tsx';
 import { sessionTexts } from './texts.ts';
@@ -29,7 +30,7 @@ export function SignInPage() {
   return (
     <Entrance title={text.signIn}>
       <Stack>
-        {failure !== undefined && <Alert color="red">{text.oidcErrors[failure] ?? text.oidcFailed}</Alert>}
+        {failure !== undefined && <Alert color="red">{ownValue(text.oidcErrors, failure) ?? text.oidcFailed}</Alert>}
         <form onSubmit={(event) => void submit(event)}>
           <Stack>
             <TextInput

@@ -10,7 +10,7 @@ import type { KeyUseStore } from '../../accounting/accounts/key-use-store.ts';
 import type { Principals } from '../../accounting/accounts/principals.ts';
 import { NO_RATE_LIMITS, type RateLimitStore } from '../../accounting/accounts/rate-limit-store.ts';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
-import { invalidRequest } from '../../errors/gateway-error.ts';
+import { invalidRequest, quoted } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { FillRandom, Ids } from '../../lib/ids.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';
@@ -108,7 +108,7 @@ export function keyKeeper(parts: KeyAdminParts) {
     async create(accountId: string, body: NewKeyBody, ownKeys?: OwnKeysLimit) {
       const { userId = null } = body;
       if (userId !== null && ownKeys === undefined && !(await isMember(accountId, userId))) {
-        throw invalidRequest(`userId: The account has no member ${userId}.`, 'userId');
+        throw invalidRequest(`userId: The account has no member ${quoted(userId)}.`, 'userId');
       }
       const key = createApiKey(fillRandom);
       const limits = toLimitChange(body);

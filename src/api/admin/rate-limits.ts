@@ -4,7 +4,7 @@ import {
   type RateLimitChange,
   type RateMaxima,
 } from '../../accounting/accounts/rate-limit-store.ts';
-import { invalidRequest } from '../../errors/gateway-error.ts';
+import { invalidRequest, quoted } from '../../errors/gateway-error.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';
 import { filterText } from './wire.ts';
 
@@ -45,7 +45,7 @@ export function toRateChange(body: RateLimitBody, catalog: Catalog): RateLimitCh
       const change = own === null ? NONE : { requestsMax: own.requestsPerMinute, tokensMax: own.tokensPerMinute };
       const id = catalog.find(name)?.id;
       if (id === undefined && (change.requestsMax || change.tokensMax)) {
-        throw invalidRequest(`modelLimits: There is no model ${name}.`, 'modelLimits');
+        throw invalidRequest(`modelLimits: There is no model ${quoted(name)}.`, 'modelLimits');
       }
       return [id ?? name, change] as const;
     }),

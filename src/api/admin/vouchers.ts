@@ -10,7 +10,7 @@ import {
   shownEnd,
 } from '../../accounting/vouchers/voucher-code.ts';
 import type { VoucherStore } from '../../accounting/vouchers/vouchers-store.ts';
-import { invalidRequest } from '../../errors/gateway-error.ts';
+import { invalidRequest, quoted } from '../../errors/gateway-error.ts';
 import type { FillRandom } from '../../lib/ids.ts';
 import { actorName } from '../../people/actor.ts';
 import { pageOf } from '../management/answer-fields.ts';
@@ -63,7 +63,7 @@ export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
     }
     if (amountYuan !== null) return { kind: 'value', amountNano: amountYuan };
     if (!plans().some(({ id }) => id === planId)) {
-      throw invalidRequest(`planId: There is no plan ${JSON.stringify(planId)}.`, 'planId');
+      throw invalidRequest(`planId: There is no plan ${JSON.stringify(quoted(planId!))}.`, 'planId');
     }
     return { kind: 'plan', planId: planId! };
   }

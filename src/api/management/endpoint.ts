@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
+import { GatewayError, invalidRequest, quoted } from '../../errors/gateway-error.ts';
 import { issueText } from './issue-text.ts';
 
 /** What an endpoint of the admin API or the account API gets of its request, checked against its schemas. */
@@ -162,7 +162,7 @@ function parseWith<Schema extends z.ZodType>(schema: Schema | undefined, value: 
   if (result.success) return result.data;
   const issue = result.error.issues[0]!;
   const path = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0]!] : issue.path;
-  const param = path.join('.');
+  const param = quoted(path.map((part) => quoted(String(part))).join('.'));
   throw invalidRequest(param === '' ? issue.message : `${param}: ${issue.message}`, param === '' ? undefined : param);
 }
 

@@ -1,13 +1,10 @@
-import { isUtf8 } from 'node:buffer';
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { adminEnvelope } from '../../errors/envelopes.ts';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
-import { readBody, requireJson } from '../../http/body.ts';
+import type { BodyBudgets, BodyHolder } from '../../http/body-budgets.ts';
 import type { RequestKind } from '../../http/http-report.ts';
 import { groupMethods } from '../../http/served-addresses.ts';
-import { parseJson } from '../../lib/json.ts';
-import { findRepeatedMember } from '../../lib/json-repeats.ts';
 import { isStorable } from '../../lib/plain-text.ts';
 import { ShareBusyError, type TimeShares } from '../../lib/time-shares.ts';
 import type { Actor } from '../../people/actor.ts';
@@ -16,8 +13,8 @@ import { LineStream, type ManagementEndpoint } from './endpoint.ts';
 import type { GuessLimits } from './guard.ts';
 import { localUserOf } from './local-user.ts';
 import { type ChangingContext, idOf, runRecorded } from './recorded-change.ts';
+import { type ReceivedBody, receiveJsonBody } from './request-body.ts';
 
-const BODY_LIMITS = { sizeBytesMax: 1024 * 1024, idleTimeoutMs: 30_000 };
 /** What a request of a holder with too many at a time costs of the rate of refusals: 20 a second are refused without delay. */
 const BUSY_COST = 5;
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,200}$/;
@@ -42,6 +39,8 @@ export interface ManagementWatch extends GuessLimits {
   readonly checksAnswers: boolean;
   /** What the requests of each holder may use of the time, so that none keeps calls waiting; `null`: as much as they like. */
   readonly shares: TimeShares | null;
+  /** What the bodies of requests take their memory from; `null`: as much as they like. */
+  readonly bodyBudgets: BodyBudgets | null;
 }
 
 export interface ManagementTable<Need, Context extends ChangingContext, Endpoint> {
@@ -69,7 +68,7 @@ export interface ManagementTable<Need, Context extends ChangingContext, Endpoint
 export function serveManagement<Need, Context extends ChangingContext, Endpoint>(
   app: FastifyInstance,
   { prefix, kind, endpoints, enter, holderOf }: ManagementTable<Need, Context, Endpoint>,
-  { addresses, brake, changes, onChange, checksAnswers, shares }: ManagementWatch,
+  { addresses, brake, changes, onChange, checksAnswers, shares, bodyBudgets }: ManagementWatch,
 ): void {
   /** Does the work at the turn of its holder. @throws GatewayError 429, slowly, where too much of it waits already. */
   async function inShare<Result>(holder: string | null, work: () => Promise<Result>): Promise<Result> {
@@ -127,19 +126,17 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
         const query = { ...(request.query as Record<string, unknown>) };
         const context = await enter(endpoint, request, reply, query);
         const id = idInPath(request);
-        let body: unknown;
+        const idempotencyKey = readIdempotencyKey(request);
+        const wantsCsv = /(^|,)\s*text\/csv\b/i.test(request.headers.accept ?? '');
+        const holder = holderOf(context);
+        let received: ReceivedBody | null = null;
         if (endpoint.bodySchema !== null) {
-          requireJson(request.raw);
-          body = parseBody((await readBody(request.raw, reply.raw, BODY_LIMITS)).bytes);
+          received = await receiveJsonBody(request, reply, bodyHolderOf(context, holder), bodyBudgets);
         }
-        const input = endpoint.check({
-          id,
-          query,
-          body,
-          idempotencyKey: readIdempotencyKey(request),
-          wantsCsv: /(^|,)\s*text\/csv\b/i.test(request.headers.accept ?? ''),
-        });
-        const answer = await inShare(holderOf(context), () => carryOut(endpoint, input, context, request));
+        const answer = await inShare(holder, () => {
+          const input = endpoint.check({ id, query, body: received?.parse(), idempotencyKey, wantsCsv });
+          return carryOut(endpoint, input, context, request);
+        }).finally(() => received?.release());
         reply.code(endpoint.status);
         if (answer instanceof LineStream) {
           return reply.type(answer.contentType).send(Readable.from(answer.chunks, { objectMode: false }));
@@ -152,6 +149,12 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
   }
   const served = endpoints.map(({ method, path }) => ({ method, path: prefix + path, envelope: adminEnvelope }));
   for (const address of groupMethods(served)) app.servedAddresses.add(address);
+}
+
+/** Whose memory a body takes; `null`: it is that of a visitor. Operators may use what is free, and accounts leave something. */
+function bodyHolderOf({ actor }: ChangingContext, holder: string | null): BodyHolder | null {
+  if (actor.kind === 'visitor') return null;
+  return { accountId: holder ?? 'operators', isOnlyAccount: holder === null };
 }
 
 /** @throws GatewayError 404 where the database cannot have such an id. */
@@ -185,15 +188,4 @@ function checkAnswer(
   const checked = answerSchema.safeParse(JSON.parse(JSON.stringify(result)));
   if (!checked.success)
     throw new Error(`The answer of ${method} ${path} is not that of its schema`, { cause: checked.error });
-}
-
-/** @throws GatewayError `invalidRequest` also where a member occurs twice, because either value could be meant. */
-function parseBody(bytes: Buffer): unknown {
-  if (!isUtf8(bytes)) throw invalidRequest('The body is not valid UTF-8.');
-  const text = bytes.toString('utf8');
-  const body = parseJson(text);
-  if (body === undefined) throw invalidRequest('The body is not valid JSON.');
-  const repeated = findRepeatedMember(text)?.slice(0, 200);
-  if (repeated !== undefined) throw invalidRequest(`${repeated}: This member stands in the body twice.`, repeated);
-  return body;
 }

@@ -55,6 +55,15 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
     await console.close();
   });
 
+  it('shows the sign-in with whatever error its address names', async () => {
+    for (const error of ['denied', '__proto__', 'constructor', 'no such error']) {
+      const console = await openConsole(browser, server, { at: `#/sign-in?error=${error}` });
+      await console.page.getByRole('alert').waitFor();
+      await console.page.getByRole('button', { name: 'Sign in' }).waitFor();
+      await console.close();
+    }
+  });
+
   it('says that there is no such page at an address that cannot be read', async () => {
     const console = await openConsole(browser, server, { person: owner, at: '#/calls/%' });
     await console.page.getByText('There is no such page').waitFor();

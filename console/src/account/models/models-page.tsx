@@ -7,6 +7,7 @@ import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
+import { ownValue } from '../../text/own-value.ts';
 import { PeakHours } from './peak-hours.tsx';
 import { isTerm, priceLines } from './price-lines.ts';
 import { modelsTexts } from './texts.ts';
@@ -183,7 +184,7 @@ function Price({ list, priceFactor }: { readonly list: string; readonly priceFac
 function nameOf(path: readonly string[], text: ReturnType<typeof useTexts<(typeof modelsTexts)['en']>>): string {
   const words = text.prices as Readonly<Record<string, string>>;
   const [first = '', ...rest] = path;
-  if (first === 'above') return `${text.above(rest[0] ?? '')} · ${words[rest[1] ?? ''] ?? rest[1] ?? ''}`;
+  if (first === 'above') return `${text.above(rest[0] ?? '')} · ${ownValue(words, rest[1] ?? '') ?? rest[1] ?? ''}`;
   if (isTerm(first)) return `${text.terms[first]} ${rest.join(' ')}`;
-  return [words[first] ?? first, ...rest].join(' · ');
+  return [ownValue(words, first) ?? first, ...rest].join(' · ');
 }

@@ -10,7 +10,7 @@ import { DataTable } from '../../parts/list-table.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
-import { type CallStatus, useStatusTexts } from '../../parts/status-badge.tsx';
+import { useStatusTexts } from '../../parts/status-badge.tsx';
 import { commonTexts } from '../../parts/texts.ts';
 import { UsageByDay } from '../../parts/usage-by-day.tsx';
 import type { UsageGroup } from '../../parts/usage-group.ts';
@@ -19,6 +19,7 @@ import { UsageShares } from '../../parts/usage-shares.tsx';
 import { sumGroups } from '../../parts/usage-sums.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
+import { ownValue } from '../../text/own-value.ts';
 import { useKeyNames } from '../key-names.ts';
 import { usageTexts } from './texts.ts';
 
@@ -171,7 +172,7 @@ function usePartOf(dimension: Dimension): PartOf {
         case 'key':
           return keyPart(group, text.unknownKey);
         case 'status':
-          return { id: group.status ?? '', name: statuses[group.status as CallStatus] ?? group.status ?? '–' };
+          return { id: group.status ?? '', name: ownValue(statuses, group.status ?? '') ?? group.status ?? '–' };
         case 'context':
           return { id: group.context ?? '', name: group.context === 'coding' ? common.coding : common.balance };
       }

@@ -10,6 +10,7 @@ import { Section } from '../../parts/section.tsx';
 import { useSession } from '../../session/session.tsx';
 import { useFormat } from '../../text/format.ts';
 import { useLanguage, useTexts } from '../../text/language.tsx';
+import { ownValue } from '../../text/own-value.ts';
 import { AccountLink } from '../parts/links.tsx';
 import { type AuditRun, startAudit, stopAudit, useAuditRun } from './audit-run.ts';
 import { auditTexts, INVARIANTS_ZH } from './texts.ts';
@@ -134,7 +135,7 @@ function Result({ result, run }: { readonly result: Audit; readonly run: AuditRu
 function useInvariantName(): (invariant: string) => string {
   const { language } = useLanguage();
   return (invariant) => {
-    const named = language === 'zh' ? (INVARIANTS_ZH[invariant] ?? invariant) : invariant;
+    const named = language === 'zh' ? (ownValue(INVARIANTS_ZH, invariant) ?? invariant) : invariant;
     return named.charAt(0).toUpperCase() + named.slice(1);
   };
 }

@@ -4,9 +4,10 @@ import type { QueryOf } from '../../api/client.ts';
 import { useRead } from '../../api/queries.ts';
 import type { UsageGroup } from '../../api/types.ts';
 import { ErrorNotice, Loading } from '../../parts/notices.tsx';
-import { type CallStatus, useStatusTexts } from '../../parts/status-badge.tsx';
+import { useStatusTexts } from '../../parts/status-badge.tsx';
 import { UsageByDay } from '../../parts/usage-by-day.tsx';
 import { useTexts } from '../../text/language.tsx';
+import { ownValue } from '../../text/own-value.ts';
 import { operatorUsageTexts } from './texts.ts';
 import type { Grouping, UsagePlace } from './usage-place.ts';
 
@@ -67,7 +68,7 @@ export function useGroupName(by: Grouping) {
   return useCallback(
     (group: NamedGroup): string => {
       if (by === 'account') return group.accountName ?? group.accountId ?? none;
-      if (by === 'status') return statuses[group.status as CallStatus] ?? none;
+      if (by === 'status') return ownValue(statuses, group.status ?? '') ?? none;
       return group[by] ?? none;
     },
     [by, none, statuses],
