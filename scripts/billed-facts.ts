@@ -356,7 +356,7 @@ export const billedFacts: readonly BilledFact[] = [
   },
   {
     operations: ['images.generate', 'images.edit'],
-    where: '`data[]`, by `quality` and `size`',
+    where: '`data[]` with `url` or `b64_json`, by `quality` and `size`',
     counts: 'images',
     example: { usage: imagesUsage },
     amount: 2,

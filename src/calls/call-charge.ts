@@ -113,7 +113,8 @@ function isCountedBy(basis: ChargeBasis, usage: Usage): boolean {
     case 'tokens':
       return usage.images.length === 0 || totalTokens(usage) > 0;
     case 'images':
-      return usage.images.length > 0;
+      // A response of which every image failed reports nothing, and costs nothing.
+      return usage.images.length > 0 || totalTokens(usage) === 0;
     case 'searchUnits':
       return usage.searchUnits > 0;
     case 'calls':

@@ -3,9 +3,11 @@ import { type PriceInForce, priceInForce } from '../accounting/pricing/price.ts'
 import { LIST_PRICE_BASIS_POINTS } from '../accounting/pricing/price-factor.ts';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
-import { isRecord, parseJson } from '../lib/json.ts';
+import { JsonCapture } from '../lib/json-capture.ts';
+import { JsonSyntaxError } from '../lib/json-scan.ts';
 import type { ProtocolName } from '../protocols/all.ts';
 import type { Answer } from '../protocols/metering/answer.ts';
+import { capturedAnswer } from '../protocols/metering/captured-answer.ts';
 import type { UsageFacts } from '../protocols/metering/usage-facts.ts';
 import { type JsonOperationName, jsonOperationOf } from '../protocols/operations/all.ts';
 import type { CallInput, JsonOperation } from '../protocols/operations/operation.ts';
@@ -220,12 +222,8 @@ function refused(error: unknown): Result {
 function readResponse(parts: CredentialParts, input: CallInput, head: UpstreamHead, bytes: Buffer): Result {
   const { provider, operation, model, providerModel, price } = parts;
   if (answerKind(head) === 'refusal') return refused(refusalFailure(head, bytes, provider.hidden.texts, ''));
-  const body = parseJson(bytes.toString('utf8'));
-  if (!isRecord(body)) return refused(new Error('The response is no JSON object.'));
-  const answer: Answer = {
-    member: (name) => body[name],
-    count: (name) => (Array.isArray(body[name]) ? body[name].length : null),
-  };
+  const answer = readAnswer(input, bytes);
+  if (answer === null) return refused(new Error('The response is no JSON object.'));
   const basis = price === null ? operation.charge[0].basis : chargeBasis(operation, price.prices);
   const observed = input.answer.usage(answer, basis);
   if (observed === null) {
@@ -247,6 +245,18 @@ function readResponse(parts: CredentialParts, input: CallInput, head: UpstreamHe
     cost: null,
   });
   return { message: null, usage: charge.usage, chargeNano: charge.chargeNano };
+}
+
+function readAnswer({ answer: { keep, count, holding } }: CallInput, bytes: Buffer): Answer | null {
+  const capture = new JsonCapture({ keep, count, holding, keptBytesMax: BODY_BYTES_MAX });
+  try {
+    capture.push(bytes);
+    capture.end();
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return null;
+    throw error;
+  }
+  return capture.rootKind === 'object' ? capturedAnswer(capture) : null;
 }
 
 /** What a failure says: the provider's own words where it refused, those of the connection where there was none. */

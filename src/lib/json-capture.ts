@@ -1,4 +1,5 @@
 import { CapturedMembers } from './json-captured-members.ts';
+import { HOLDINGS_DEPTH_MAX, type HoldingRules, JsonHoldings } from './json-holdings.ts';
 import { NumberReader, wholeNumberEnd } from './json-number.ts';
 import { type JsonKind, JsonSyntaxError, kindOf } from './json-scan.ts';
 import { isEscapeLetter, isHexDigit, isSpecial, skipPlain, wholeEscapeEnd } from './json-string.ts';
@@ -18,6 +19,8 @@ export interface JsonCaptureOptions {
   readonly keep: readonly string[];
   /** Members of the outermost object whose items are counted where they are arrays. */
   readonly count?: readonly string[];
+  /** What is counted in the outermost object and in the items of its members, however large it is. */
+  readonly holding?: HoldingRules | undefined;
   /** All kept values together; a value that would go beyond it is given up (see `isTooLarge`). */
   readonly keptBytesMax: number;
   /** Deeper nesting is refused. */
@@ -60,6 +63,9 @@ const ESCAPE_LETTER = 5;
 export class JsonCapture {
   readonly #depthMax: number;
   readonly #members: CapturedMembers;
+  readonly #holdings: JsonHoldings | null;
+  /** The depth down to which the holdings are told of keys and values; 0 where nothing is looked for. */
+  readonly #holdingsDepth: number;
 
   #rootKind: JsonKind | null = null;
   #state = EXPECT_VALUE;
@@ -84,8 +90,10 @@ export class JsonCapture {
   #firstWord = NONE;
 
   constructor(options: JsonCaptureOptions) {
-    const { keep, count = [], keptBytesMax, depthMax = DEPTH_MAX } = options;
+    const { keep, count = [], holding, keptBytesMax, depthMax = DEPTH_MAX } = options;
     this.#members = new CapturedMembers(keep, count, keptBytesMax);
+    this.#holdings = holding === undefined ? null : new JsonHoldings(holding);
+    this.#holdingsDepth = holding === undefined ? 0 : HOLDINGS_DEPTH_MAX;
     this.#depthMax = depthMax;
   }
 
@@ -109,6 +117,11 @@ export class JsonCapture {
     return this.#members.count(key);
   }
 
+  /** How many items hold something of a group of `holding`, up to now. */
+  holding(group: string): number {
+    return this.#holdings?.count(group) ?? 0;
+  }
+
   /**
    * Reads on. The chunk belongs to the caller again when this returns.
    *
@@ -121,6 +134,7 @@ export class JsonCapture {
     this.#read(chunk);
     this.#words = NO_WORDS;
     this.#members.carry(chunk);
+    this.#holdings?.carry(chunk);
     this.#offset += chunk.length;
   }
 
@@ -207,12 +221,14 @@ export class JsonCapture {
     if (chunk[at] !== QUOTE) throw this.#fail('a string is expected here', at);
     this.#isKey = true;
     if (this.#depth === 1) this.#members.keyBegins(at);
+    if (this.#depth <= this.#holdingsDepth) this.#holdings!.keyBegins(at);
     return this.#stringBegins(chunk, at);
   }
 
   #value(chunk: Buffer, at: number): number {
     const byte = chunk[at]!;
     if (this.#depth <= 2) this.#outerValueBegins(byte, at);
+    if (this.#depth <= this.#holdingsDepth) this.#holdings?.valueBegins(this.#depth, byte, this.#offset + at);
     switch (byte) {
       case QUOTE:
         this.#isKey = false;
@@ -312,7 +328,9 @@ export class JsonCapture {
       return;
     }
     this.#state = EXPECT_COLON;
-    if (this.#depth === 1) this.#members.keyEnds(chunk, this.#stringStart + 1 - this.#offset, at);
+    const start = this.#stringStart + 1 - this.#offset;
+    if (this.#depth === 1) this.#members.keyEnds(chunk, start, at);
+    if (this.#depth <= this.#holdingsDepth) this.#holdings!.keyEnds(this.#depth, chunk, start, at);
   }
 
   /** Where from `start` on the first byte stands that is not plain text of a string, or the end of the chunk. */
@@ -378,12 +396,14 @@ export class JsonCapture {
   #valueEnds(chunk: Buffer, at: number): void {
     this.#state = EXPECT_COMMA_OR_END;
     if (this.#depth === 1) this.#members.valueEnds(chunk, at);
+    if (this.#depth <= this.#holdingsDepth) this.#holdings?.valueEnds(this.#depth, this.#offset + at);
   }
 
   /** `at` counts from the beginning of this chunk, and is negative where an earlier one is to blame. */
   #fail(message: string, at: number): JsonSyntaxError {
     this.#words = NO_WORDS;
     this.#members.letGo();
+    this.#holdings?.letGo();
     this.#failure = new JsonSyntaxError(message, this.#offset + at);
     return this.#failure;
   }

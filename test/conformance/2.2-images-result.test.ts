@@ -92,6 +92,16 @@ describe('2.2 Images result', () => {
     await assertTaken(imagesBody(2, { data }), PRICED_BY_IMAGE, 2n * imageNano.other);
   });
 
+  it('2.2 an item that holds no picture is none: a result of failures alone arrives and costs nothing', async () => {
+    const error = { code: 'OutputImageSensitiveContentDetected', message: 'The image was refused.' };
+    const data = [{ url: 'https://images.example/1' }, { error }, { url: null, b64_json: null }, { url: '', error }];
+    await assertTaken(imagesBody(4, { data }), PRICED_BY_IMAGE, imageNano.other);
+    for (const model of [PRICED_BY_IMAGE, PRICED_BY_TOKEN]) {
+      await assertTaken(imagesBody(2, { data: [{ error }, { url: '', error }] }), model, 0n);
+      await assertFailsClosed(imagesBody(1, { data: [{ url: null, b64_json: null }] }), model);
+    }
+  });
+
   it('2.2 background, output_format, quality and size may each be a string or null', async () => {
     const named = { background: 'transparent', output_format: 'png', quality: 'low', size: '1024x1024' };
     await assertTaken(imagesBody(1, named), PRICED_BY_IMAGE, imageNano.low);

@@ -171,9 +171,8 @@ describe('3 Streaming image calls', () => {
     });
 
     it(`3 ${kind}: only completed and error end a stream: one that stops without them ends with an error event of its own`, async () => {
-      const other = completedEvent(kind === 'image_edit' ? 'image_generation' : 'image_edit');
       const half = completedEvent(kind).slice(0, -60);
-      for (const events of [partials, [partials[0]!, 'data: [DONE]\n\n'], [partials[0]!, other]]) {
+      for (const events of [partials, [partials[0]!, 'data: [DONE]\n\n']]) {
         const caller = await ImageCaller.create(gateway);
         gateway.provider.respond = sse(events);
         const answer = await send(caller, kind, { partial_images: 3 });
@@ -186,6 +185,47 @@ describe('3 Streaming image calls', () => {
       const answer = await send(caller, kind, { partial_images: 3 });
       assertBrokenOff(answer.text, partials[0]!);
       await caller.unpaid();
+    });
+
+    it(`3 ${kind}: a picture is charged whatever its event is called, and where no known event ends the stream`, async () => {
+      const other = completedEvent(kind === 'image_edit' ? 'image_generation' : 'image_edit');
+      await assertRelayed(kind, [partials[0]!, other], STREAM_USAGE_NANO);
+      const model = PRICED_BY_IMAGE;
+      const look = { size: '1024x1024', quality: 'high' };
+      const picture = imageEvent(`${kind}.partial_succeeded`, {
+        image_index: 0,
+        url: 'https://cdn.example/1',
+        ...look,
+      });
+      const failed = imageEvent(`${kind}.partial_failed`, { image_index: 1, error: { code: 'c', message: 'm' } });
+      const end = imageEvent(`${kind}.completed`, {
+        usage: { generated_images: 2, output_tokens: 9, total_tokens: 9 },
+      });
+      const nano = imageNano.high1024x1024;
+      for (const events of [
+        [picture, failed, picture, end, 'data: [DONE]\n\n'],
+        [failed, picture, picture],
+      ]) {
+        await assertRelayed(kind, events, 2n * nano, { model, n: 3 });
+      }
+      await assertRelayed(kind, [failed, failed, end], 0n, { model, n: 2 });
+    });
+
+    it(`3 ${kind}: pictures that were delivered cost their estimate where their tokens are not reported`, async () => {
+      const picture = imageEvent(`${kind}.partial_succeeded`, { url: 'https://cdn.example/1', quality: 'low' });
+      for (const end of [
+        imageEvent(`${kind}.completed`, { usage: null }),
+        imageEvent('error', { error: { code: 'c' } }),
+      ]) {
+        const caller = await ImageCaller.create(gateway);
+        gateway.provider.respond = sse([picture, picture, end]);
+        const answer = await send(caller, kind, { n: 3 });
+        assert.ok(answer.text.startsWith(picture + picture));
+        const { usage } = await caller.account.endedCall();
+        assert.deepEqual([usage.source, usage.imageOutputTokens], ['estimated', 2 * 272]);
+        const input = BigInt(usage.inputTokens) * 3_000n;
+        await assertSpent(caller.account, input + 2n * 272n * 19_000n);
+      }
     });
 
     it(`3 ${kind}: of several images those that were completed before the connection dropped are charged`, async () => {

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type BilledFact, billedFacts } from '../../scripts/billed-facts.ts';
 import { imagesAnswer } from '../../src/protocols/images/answer.ts';
-import type { Answer, AnswerReading } from '../../src/protocols/metering/answer.ts';
+import type { AnswerReading } from '../../src/protocols/metering/answer.ts';
 import { serviceTerms, type TermName, termNames } from '../../src/protocols/metering/service-terms.ts';
 import { addUsage, type ChargeBasis, type Usage } from '../../src/protocols/metering/usage-facts.ts';
 import { pricedUnits, type UnitName } from '../../src/protocols/metering/usage-units.ts';
 import { type OperationName, operationNames, operationOf, operations } from '../../src/protocols/operations/all.ts';
 import type { JsonOperation } from '../../src/protocols/operations/operation.ts';
+import { captureAnswer } from '../support/captured.ts';
 import { readInput } from '../support/request-input.ts';
 
 /** The table of `docs/charges.md` is made of these facts; every one is read here as the page says. */
@@ -32,8 +33,8 @@ const responses: Readonly<Record<string, Record<string, unknown>>> = {
   },
   embeddings: { data: [] },
   rerank: { results: [] },
-  'images.generate': { created: 1, data: [{}, {}] },
-  'images.edit': { created: 1, data: [{}, {}] },
+  'images.generate': { created: 1, data: [{ url: 'a' }, { b64_json: 'b' }] },
+  'images.edit': { created: 1, data: [{ url: 'a' }, { b64_json: 'b' }] },
 };
 
 function readingOf(operation: OperationName, fact: BilledFact): AnswerReading {
@@ -51,13 +52,7 @@ function basisOf({ counts }: BilledFact): ChargeBasis {
 function usageOf(operation: OperationName, fact: BilledFact): Usage {
   const members: Record<string, unknown> = { ...responses[operation], ...withDetails(operation, fact.example) };
   const reading = readingOf(operation, fact);
-  const answer: Answer = {
-    member(name) {
-      assert.ok(reading.keep.includes(name), `${name} is not kept of a response`);
-      return members[name];
-    },
-    count: (name) => (Array.isArray(members[name]) ? members[name].length : null),
-  };
+  const answer = captureAnswer(reading, JSON.stringify(members));
   const usage = reading.usage(answer, basisOf(fact));
   assert.ok(usage !== null, 'the response has no usage');
   return (usage.parts ?? []).reduce((sum, part) => (part.isInside ? sum : addUsage(sum, part.usage)), usage);

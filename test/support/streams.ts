@@ -62,7 +62,7 @@ const chatEnd = { dropped: 2, ending: 1 };
 const simulated = { inputTokens: 41, outputTokens: 23 };
 const landscape = { quality: 'medium', size: '1536x1024', count: 1 };
 const asked = { quality: 'auto', size: null };
-const generation = () => readImagesStream('image_generation', { ...asked, count: 1 }, 'tokens');
+const generation = () => readImagesStream({ ...asked, count: 1 }, 'tokens');
 
 /** The figures are those in the files, added up by hand. */
 const known: readonly Known[] = [
@@ -202,7 +202,7 @@ const known: readonly Known[] = [
       images: [landscape, { ...landscape, quality: 'high' }],
     },
     ending: 1,
-    reading: () => readImagesStream('image_edit', { ...asked, count: 2 }, 'tokens'),
+    reading: () => readImagesStream({ ...asked, count: 2 }, 'tokens'),
   },
   { name: 'images-error', failing: 1, ending: 1, reading: generation },
 ];

@@ -1,8 +1,8 @@
 import type { Clock } from '../../lib/clock.ts';
-import { parseJson } from '../../lib/json.ts';
 import { JsonCapture } from '../../lib/json-capture.ts';
 import { JsonSyntaxError } from '../../lib/json-scan.ts';
 import type { Answer } from '../../protocols/metering/answer.ts';
+import { capturedAnswer } from '../../protocols/metering/captured-answer.ts';
 import type { UsageFacts } from '../../protocols/metering/usage-facts.ts';
 import { answerKind, refusalFailure } from '../../providers/upstream/answer-kind.ts';
 import { startExchange, type UpstreamExchange, type UpstreamHead } from '../../providers/upstream/exchange.ts';
@@ -51,11 +51,12 @@ class JsonRelay {
     this.#attempt = attempt;
     this.#clock = clock;
     this.#requestId = attempt.call.requestId;
-    const { keep, count, estimate } = attempt.call.input.answer;
+    const { keep, count, holding, estimate } = attempt.call.input.answer;
     const more = attempt.upstream.provider.estimatesUsage ? estimate : undefined;
     this.#capture = new JsonCapture({
       keep: more === undefined ? keep : [...new Set([...keep, ...more.keep])],
       count: more === undefined ? count : [...new Set([...count, ...more.count])],
+      holding,
       keptBytesMax: KEPT_BYTES_MAX,
     });
   }
@@ -195,20 +196,13 @@ class JsonRelay {
   /** The captured members of the response, read without parsing all of it; `null` where it is not JSON. */
   #readAnswer(): Answer | null {
     if (this.#isInvalid) return null;
-    const capture = this.#capture;
     try {
-      capture.end();
+      this.#capture.end();
     } catch (error) {
       if (error instanceof JsonSyntaxError) return null;
       throw error;
     }
-    return {
-      member(name) {
-        const value = capture.value(name);
-        return value === undefined ? undefined : parseJson(value.toString('utf8'));
-      },
-      count: (name) => capture.count(name),
-    };
+    return capturedAnswer(this.#capture);
   }
 
   /** The response that repeats of the call get. */

@@ -6,7 +6,7 @@ import { type ImageMembers, refuseAliases, refuseAliasPart } from './aliases.ts'
 
 function membersOf(body: Record<string, unknown>): ImageMembers {
   return {
-    has: (name) => (body[name] ?? null) !== null,
+    has: (name) => (body[name] ?? false) !== false,
     inside(name) {
       const value = body[name];
       return isRecord(value) ? membersOf(value) : null;
@@ -32,6 +32,9 @@ describe('other names of what decides the price of images', () => {
     ['num_images', 'n'],
     ['batch_size', 'n'],
     ['num_outputs', 'n'],
+    ['max_images', 'n'],
+    ['image_num', 'n'],
+    ['enable_sequential', 'n'],
   ] as const;
   for (const [alias, own] of cases) {
     it(`${alias} is refused, and ${own} named instead`, () => {
@@ -47,12 +50,31 @@ describe('other names of what decides the price of images', () => {
     for (const own of ['size', 'quality', 'n']) {
       assertRefused(() => refuseAliases(membersOf({ extra_body: { [own]: 1 } })), `extra_body.${own}`, own);
     }
+    const sequence = 'sequential_image_generation';
+    assertRefused(
+      () => refuseAliases(membersOf({ extra_body: { [sequence]: 'auto' } })),
+      `extra_body.${sequence}`,
+      sequence,
+    );
+    refuseAliases(membersOf({ [sequence]: 'auto', [`${sequence}_options`]: { max_images: 4 } }));
+    for (const part of [sequence, `${sequence}_options[max_images]`, 'sequentialImageGeneration']) {
+      assert.throws(() => refuseAliasPart(part), GatewayError);
+    }
     assert.throws(() => refuseAliasPart('extra_body[n]'), GatewayError);
     assert.throws(() => refuseAliasPart('parameters'), GatewayError);
   });
 
-  it('pass where they are null, and so does what changes no price', () => {
-    const body = { prompt: 'p', n: 2, size: 'auto', image_size: null, aspect_ratio: '16:9', seed: 7, extra_body: {} };
+  it('pass where they are null or false, and so does what changes no price', () => {
+    const body = {
+      prompt: 'p',
+      n: 2,
+      size: 'auto',
+      image_size: null,
+      aspect_ratio: '16:9',
+      seed: 7,
+      extra_body: {},
+      enable_sequential: false,
+    };
     refuseAliases(membersOf({ ...body, parameters: 'text', image_config: { aspect_ratio: '1:1' } }));
     for (const name of ['aspect_ratio', 'seed', 'n[]', 'frame_count', 'negative_prompt', 'sizes'])
       refuseAliasPart(name);

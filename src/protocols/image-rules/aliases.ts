@@ -15,9 +15,16 @@ const aliases: Readonly<Record<'size' | 'quality' | 'n', readonly string[]>> = {
   n: [
     ...['num_images', 'number_of_images', 'n_images', 'num_images_per_prompt', 'images_per_prompt', 'image_count'],
     ...['images_count', 'max_images', 'num_outputs', 'batch_size', 'batch_count', 'num_samples', 'number_of_samples'],
-    ...['sample_count', 'n_samples', 'samples', 'n_iter', 'num_generations', 'sequential_image_generation_options'],
+    ...['sample_count', 'n_samples', 'samples', 'n_iter', 'num_generations', 'image_num', 'image_number', 'num_image'],
+    ...['img_num', 'img_count', 'n_image', 'num_results', 'number_results', 'num_variations', 'variations', 'quantity'],
+    ...['count', 'candidate_count', 'num_return_sequences', 'best_of', 'enable_sequential', 'enable_interleave'],
   ],
 };
+
+/** What the gateway reads, at the top of a JSON body and nowhere else: see `sequence.ts` for those of Ark. */
+const OWN = [...Object.keys(aliases), 'sequential_image_generation', 'sequential_image_generation_options'];
+/** Of these a form has no spelling that a vendor documents. */
+const SEQUENCE = OWN.slice(Object.keys(aliases).length);
 
 /** Members that some servers take apart, as if their members stood beside them. */
 const CONTAINERS = ['extra_body', 'parameters', 'image_config', 'image_generation_config', 'generation_config'];
@@ -26,7 +33,7 @@ const byAlias = new Map(Object.entries(aliases).flatMap(([own, names]) => names.
 
 /** The members of an object. */
 export interface ImageMembers {
-  /** Whether a member is there and not null. */
+  /** Whether a member is there, and neither null nor false. */
   has(name: string): boolean;
   /** The members of an object that stands there; `null` where none does. */
   inside(name: string): ImageMembers | null;
@@ -40,12 +47,14 @@ export function refuseAliases(members: ImageMembers): void {
   for (const container of CONTAINERS) {
     const inside = members.inside(container);
     if (inside === null) continue;
-    for (const own of Object.keys(aliases)) if (inside.has(own)) throw misnamed(`${container}.${own}`, own);
+    for (const own of OWN) if (inside.has(own)) throw misnamed(`${container}.${own}`, own);
     for (const [alias, own] of byAlias) if (inside.has(alias)) throw misnamed(`${container}.${alias}`, own);
   }
 }
 
-const byFoldedAlias = new Map([...byAlias].map(([alias, own]) => [foldedName(alias), own]));
+const byFoldedAlias = new Map(
+  [...byAlias, ...SEQUENCE.map((name) => [name, 'n'] as const)].map(([alias, own]) => [foldedName(alias), own]),
+);
 const foldedContainers = new Set(CONTAINERS.map((container) => foldedName(container)));
 
 /** The same for a part of a form, which has no members: what a container says there is not looked at. */

@@ -1,25 +1,20 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Answer } from '../metering/answer.ts';
+import { captureAnswer } from '../../../test/support/captured.ts';
 import { noUsage, type Usage } from '../metering/usage-facts.ts';
-import { imagesAnswer } from './answer.ts';
+import { imagesAnswer, type RequestedImages } from './answer.ts';
 
-/** What is kept of a body, of which the members that are not asked for are gone. */
-function answerOf(body: Record<string, unknown>): Answer {
-  const reading = imagesAnswer({ quality: null, size: null });
-  return {
-    member: (name) => (reading.keep.includes(name) ? body[name] : undefined),
-    count(name) {
-      const value = reading.count.includes(name) ? body[name] : undefined;
-      return Array.isArray(value) ? value.length : null;
-    },
-  };
+function usageOf(
+  body: Record<string, unknown>,
+  basis: 'tokens' | 'images',
+  asked: RequestedImages = requestedLook,
+): Usage | null {
+  const reading = imagesAnswer(asked);
+  return reading.usage(captureAnswer(reading, JSON.stringify(body)), basis);
 }
 
-function usageOf(body: Record<string, unknown>, basis: 'tokens' | 'images'): Usage | null {
-  return imagesAnswer({ quality: 'auto', size: '1024x1024' }).usage(answerOf(body), basis);
-}
-
+const requestedLook = { quality: 'auto', size: '1024x1024' };
+const unsaid = { quality: null, size: null };
 const usage = { input_tokens: 10, output_tokens: 20, total_tokens: 30 };
 const body = { created: 1_790_000_000, data: [{ b64_json: 'aaaa' }, { b64_json: 'bbbb' }], usage };
 const requested = [{ quality: 'auto', size: '1024x1024', count: 2 }];
@@ -27,9 +22,8 @@ const tokens: Usage = { ...noUsage, inputTokens: 10, imageOutputTokens: 20 };
 
 describe('a response with images', () => {
   it('keeps no image', () => {
-    const reading = imagesAnswer({ quality: null, size: null });
-    assert.deepEqual(reading.count, ['data']);
-    assert.ok(!reading.keep.includes('data'));
+    const { keep, count } = imagesAnswer(unsaid);
+    assert.ok(![...keep, ...count].includes('data'));
   });
 
   it('reports tokens and images, whatever it is charged by', () => {
@@ -43,8 +37,7 @@ describe('a response with images', () => {
     assert.deepEqual(images({ quality: 'high' }), [{ quality: 'high', size: '1024x1024', count: 2 }]);
     assert.deepEqual(images({ size: '1536x864' }), [{ quality: 'auto', size: '1536x864', count: 2 }]);
     assert.deepEqual(images({ quality: null, size: null }), requested);
-    const unsaid = imagesAnswer({ quality: null, size: null }).usage(answerOf(body), 'images');
-    assert.deepEqual(unsaid?.images, [{ quality: null, size: null, count: 2 }]);
+    assert.deepEqual(usageOf(body, 'images', unsaid)?.images, [{ ...unsaid, count: 2 }]);
   });
 
   it('needs its usage where it is charged by tokens', () => {
@@ -64,12 +57,39 @@ describe('a response with images', () => {
     assert.deepEqual(usageOf({ ...body, svg_usage: {} }, 'images'), { ...tokens, images: requested });
   });
 
+  it('counts what holds an image, not what stands in its place', () => {
+    const counts: readonly [body: object, count: number][] = [
+      [{ data: [{ url: 'a' }, { error: { code: 'OutputImageSensitiveContentDetected' } }, { b64_json: 'b' }] }, 2],
+      [{ data: [{ url: 'a', b64_json: null }, { url: null, b64_json: null }, { url: '', b64_json: '' }, {}] }, 1],
+      [{ data: [{ url: 'a', b64_json: 'b' }] }, 1],
+      [{ data: [{ revised_prompt: 'url', other: { url: 'a' }, list: [{ b64_json: 'a' }] }, { '\u0075rl': 'a' }] }, 1],
+      [{ data: [[{ url: 'a' }], 'url', 7, null, true, { url: 'a' }] }, 1],
+      [{ data: [{ image: 'AAAA', finish_reason: 'success', seed: 1 }] }, 1],
+      [{ images: [{ url: 'a' }, { url: 'b' }], data: [{ url: 'a' }, { url: 'b' }] }, 2],
+      [{ images: [{ url: 'a' }], data: undefined }, 1],
+      [{ data: { url: 'a' } }, 1],
+    ];
+    for (const [change, count] of counts) {
+      assert.equal(usageOf({ ...body, ...change }, 'images')?.images[0]?.count, count, JSON.stringify(change));
+    }
+  });
+
+  it('costs nothing where it says that every image failed, whatever it reports', () => {
+    const failed = { code: 'OutputImageSensitiveContentDetected', message: 'no' };
+    for (const basis of ['tokens', 'images'] as const) {
+      assert.deepEqual(usageOf({ ...body, data: [{ error: failed }, { url: '', error: failed }] }, basis), noUsage);
+      assert.equal(usageOf({ ...body, data: [], error: failed }, basis), null);
+    }
+  });
+
   it('has no facts without an image, or without a time of creation', () => {
     const broken = [
       { data: [] },
       { data: undefined },
       { data: null },
       { data: {} },
+      { data: [{}] },
+      { data: [{ url: null, b64_json: null }, { url: '' }] },
       { data: 'image' },
       { created: undefined },
       { created: null },

@@ -1,5 +1,6 @@
 import { type Answer, type AnswerReading, answerReading } from '../metering/answer.ts';
 import { type ChargeBasis, noUsage, type Usage } from '../metering/usage-facts.ts';
+import { failuresIn, pictureRules, picturesIn } from './pictures.ts';
 import { deliveredAs, readImageUsage, withSvgUsage } from './usage.ts';
 
 /** What the request asked for, used where the response does not describe its images. */
@@ -10,20 +11,22 @@ export interface RequestedImages {
 
 /**
  * Whole responses with images (contract 2.2). The images are megabytes of base64, so they are counted and not kept. A
- * call that is charged by tokens needs its usage, one that is charged by image needs no more than the images; a
- * response without images, or without a time of creation, has no facts.
+ * call that is charged by tokens needs its usage, one that is charged by image needs no more than the images. Where every
+ * image failed, the response says so and costs nothing. A response without images, or without a time of creation, has no
+ * facts.
  */
 export function imagesAnswer(request: RequestedImages): AnswerReading {
   const reading = answerReading(['created', 'usage', 'svg_usage', 'quality', 'size'], (answer, basis) => {
-    const count = answer.count('data');
-    if (count === null || count === 0 || typeof answer.member('created') !== 'number') return null;
+    if (typeof answer.member('created') !== 'number') return null;
+    const count = picturesIn(answer);
+    if (count === 0) return failuresIn(answer) > 0 ? noUsage : null;
     const tokens = readTokens(answer, basis);
     if (tokens === null) return null;
     const quality = deliveredAs(answer.member('quality'), request.quality);
     const size = deliveredAs(answer.member('size'), request.size);
     return { ...tokens, images: [{ quality, size, count }] };
   });
-  return { ...reading, count: ['data'] };
+  return { ...reading, holding: pictureRules };
 }
 
 /** The tokens, none where they are unknown and the charge does not depend on them. */

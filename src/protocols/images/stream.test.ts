@@ -5,10 +5,11 @@ import { propertyRuns } from '../../../test/support/scope.ts';
 import { halfEventStart } from '../../../test/support/streams.ts';
 import { createStreamTap, type EventMeaning, type StreamReading } from '../metering/tap.ts';
 import { type ImageCount, noUsage, type Usage } from '../metering/usage-facts.ts';
-import { type ImagesStreamKind, type RequestedStream, readImagesStream } from './stream.ts';
+import { type RequestedStream, readImagesStream } from './stream.ts';
 
 const one: RequestedStream = { count: 1, quality: null, size: null };
-const kinds: readonly ImagesStreamKind[] = ['image_generation', 'image_edit'];
+type Kind = 'image_generation' | 'image_edit';
+const kinds: readonly Kind[] = ['image_generation', 'image_edit'];
 
 function eventOf(type: string, rest: object = {}): Buffer {
   return Buffer.from(`event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`);
@@ -25,9 +26,9 @@ const tokens: Usage = { ...noUsage, inputTokens: 20, imageInputTokens: 30, image
 const b64_json = 'iVBORw0KGgo+/error/completed='.repeat(10);
 const look = { created_at: 1, size: '1024x1024', quality: 'high', background: 'opaque', output_format: 'png' };
 
-const partial = (kind: ImagesStreamKind, index = 0): Buffer =>
+const partial = (kind: Kind, index = 0): Buffer =>
   eventOf(`${kind}.partial_image`, { b64_json, ...look, partial_image_index: index });
-const completed = (kind: ImagesStreamKind, rest: object = {}): Buffer =>
+const completed = (kind: Kind, rest: object = {}): Buffer =>
   eventOf(`${kind}.completed`, { b64_json, ...look, usage, ...rest });
 
 const image = (count: number, quality: string | null = 'high', size: string | null = '1024x1024'): ImageCount => ({
@@ -45,9 +46,9 @@ describe('a stream of images', () => {
   for (const kind of kinds) {
     it(`ends with ${kind}.completed, which carries the usage`, () => {
       for (const basis of ['tokens', 'images'] as const) {
-        const reading = readImagesStream(kind, one, basis);
-        assert.equal(read(reading, partial(kind)), 'unread');
-        assert.equal(read(reading, Buffer.from(': ping\n\n')), 'unread');
+        const reading = readImagesStream(one, basis);
+        assert.equal(read(reading, partial(kind)), 'pass');
+        assert.equal(read(reading, Buffer.from(': ping\n\n')), 'pass');
         assert.equal(reading.usage(), null);
         assert.equal(reading.canEndHere, false);
         assert.equal(read(reading, completed(kind)), 'terminal');
@@ -67,28 +68,66 @@ describe('a stream of images', () => {
         `: comment\ndata: ${typed}`,
         `event:${kind}.completed\ndata: {\ndata: "b64_json":"a",\ndata: "usage":${JSON.stringify(usage)}}\n\n`,
       ]) {
-        const reading = readImagesStream(kind, one, 'tokens');
+        const reading = readImagesStream(one, 'tokens');
         assert.equal(read(reading, Buffer.from(event)), 'terminal', event);
         assert.deepEqual(reading.usage(), { ...tokens, images: [image(1, null, null)] });
       }
     });
   }
 
-  it('does not end with an event of the other kind', () => {
-    const reading = readImagesStream('image_edit', one, 'images');
-    assert.equal(read(reading, completed('image_generation')), 'pass');
-    assert.equal(reading.usage(), null);
+  it('has the pictures of every event that carries one, whatever it is called and wherever they stand', () => {
+    const cases: readonly [event: string, count: number][] = [
+      [
+        'event: image_generation.partial_succeeded\ndata: {"type":"image_generation.partial_succeeded","url":"a"}\n\n',
+        1,
+      ],
+      ['data: {"type":"image_edit.partial_succeeded","image_index":0,"b64_json":"aaaa"}\n\n', 1],
+      ['event: picture\ndata: {"url":"a","b64_json":"b"}\n\n', 1],
+      ['data: {"object":"image.generation.chunk","data":[{"b64_json":"a"},{"url":"b"},{"error":{"code":"c"}}]}\n\n', 2],
+      ['data: {"data":{"url":"a"}}\n\n', 1],
+      ['data: {"image":{"url":"a"}}\n\n', 1],
+      ['data: {"images":[{"url":"a"}]}\n\n', 1],
+      ['data: {"url":null,"b64_json":""}\n\n', 0],
+      ['data: {"input":{"image":{"url":"a"}},"image":"a","usage":{"url":"a"}}\n\n', 0],
+      ['data: {"type":"response.image_generation_call.partial_image","partial_image_b64":"a"}\n\n', 0],
+      ['data: {"type":"a.preview","b64_json":"a","partial_image_index":0}\n\n', 0],
+      ['data: {"type":"image_edit.partial_image","b64_json":"a"}\n\n', 0],
+    ];
+    for (const [event, count] of cases) {
+      const reading = readImagesStream({ ...one, count: 4 }, 'images');
+      assert.equal(read(reading, Buffer.from(event)), 'pass', event);
+      assert.deepEqual(reading.usage()?.images ?? [], count === 0 ? [] : [image(count, null, null)], event);
+      assert.equal(reading.canEndHere, count > 0, event);
+    }
+  });
+
+  it('ends with a usage that stands alone, or with [DONE], once there is something to end', () => {
+    const failed = '{"type":"image_generation.partial_failed","image_index":1,"error":{"code":"c","message":"m"}}';
+    const url = '{"type":"image_generation.partial_succeeded","url":"a"}';
+    const ark = { generated_images: 1, output_tokens: 16_384, total_tokens: 16_384 };
+    for (const end of [`{"type":"image_generation.completed","usage":${JSON.stringify(ark)}}`, '[DONE]']) {
+      const reading = readImagesStream({ ...one, count: 15 }, 'images');
+      assert.equal(read(reading, Buffer.from(`data: ${end}\n\n`)), 'pass');
+      assert.equal(reading.canEndHere, false);
+      for (const data of [url, failed, url]) assert.equal(read(reading, Buffer.from(`data: ${data}\n\n`)), 'pass');
+      assert.equal(read(reading, Buffer.from(`data: ${end}\n\n`)), 'terminal');
+      assert.deepEqual(reading.usage()?.images, [image(2, null, null)]);
+      const failing = readImagesStream({ ...one, count: 15 }, 'tokens');
+      assert.equal(read(failing, Buffer.from(`data: ${failed}\n\n`)), 'pass');
+      assert.equal(read(failing, Buffer.from(`data: ${end}\n\n`)), 'terminal');
+      assert.deepEqual(failing.usage(), noUsage, 'failed pictures cost nothing');
+    }
   });
 
   it('passes on partial images that share a run with an event to be read', () => {
-    const reading = readImagesStream('image_edit', one, 'tokens');
+    const reading = readImagesStream(one, 'tokens');
     assert.equal(reading.matters(Buffer.concat([partial('image_edit'), completed('image_edit')])), true);
     assert.equal(reading.read(partial('image_edit')), 'pass');
     assert.equal(reading.read(Buffer.from('\n')), 'pass');
   });
 
   it('estimates nothing, neither from text nor from a half-read report', () => {
-    const reading = readImagesStream('image_generation', one, 'tokens');
+    const reading = readImagesStream(one, 'tokens');
     assert.equal(reading.isNeverEstimated, true);
     assert.deepEqual(reading.textKeys, []);
     assert.equal(reading.partialUsage(), null);
@@ -97,10 +136,10 @@ describe('a stream of images', () => {
 
 describe('a stream of several images', () => {
   it('ends with the last one that was requested, and adds up what each one reports', () => {
-    const reading = readImagesStream('image_generation', { ...one, count: 3 }, 'tokens');
+    const reading = readImagesStream({ ...one, count: 3 }, 'tokens');
     assert.equal(read(reading, completed('image_generation')), 'pass');
     assert.deepEqual(reading.usage(), { ...tokens, images: [image(1)] });
-    assert.equal(read(reading, partial('image_generation')), 'unread');
+    assert.equal(read(reading, partial('image_generation')), 'pass');
     assert.equal(read(reading, completed('image_generation', { quality: 'low' })), 'pass');
     const text = { output_tokens_details: { text_tokens: 100, image_tokens: 300 } };
     assert.equal(read(reading, completed('image_generation', { usage: { ...usage, ...text } })), 'terminal');
@@ -115,23 +154,26 @@ describe('a stream of several images', () => {
   });
 
   it('may end by itself behind any of them, with what came', () => {
-    const reading = readImagesStream('image_edit', { ...one, count: 4 }, 'images');
+    const reading = readImagesStream({ ...one, count: 4 }, 'images');
     assert.equal(reading.canEndHere, false);
     read(reading, completed('image_edit'));
     assert.equal(reading.canEndHere, true);
     assert.deepEqual(reading.usage(), { ...tokens, images: [image(1)] });
   });
 
-  it('has no facts once one of them lacks what they are charged by', () => {
+  it('estimates the tokens of one that was delivered without them', () => {
     for (const broken of [undefined, null, {}, { ...usage, total_tokens: undefined }, 'a'.repeat(70_000)]) {
-      const byTokens = readImagesStream('image_edit', { ...one, count: 3 }, 'tokens');
-      const byImage = readImagesStream('image_edit', { ...one, count: 3 }, 'images');
+      const byTokens = readImagesStream({ ...one, count: 3 }, 'tokens');
+      const byImage = readImagesStream({ ...one, count: 3 }, 'images');
       for (const reading of [byTokens, byImage]) {
         assert.equal(read(reading, completed('image_edit')), 'pass');
         assert.equal(read(reading, completed('image_edit', { usage: broken })), 'pass');
         assert.equal(read(reading, completed('image_edit')), 'terminal');
       }
       assert.equal(byTokens.usage(), null);
+      assert.equal(byTokens.isNeverEstimated, false);
+      const estimate = { inputTokens: 40, imageInputTokens: 60, imageOutputTokens: 800 + 4_160 };
+      assert.deepEqual(byTokens.partialUsage(), { ...noUsage, ...estimate, images: [image(3)] });
       const twice = { inputTokens: 40, imageInputTokens: 60, imageOutputTokens: 800 };
       assert.deepEqual(byImage.usage(), { ...noUsage, ...twice, images: [image(3)] });
     }
@@ -148,7 +190,7 @@ describe('a completed event', () => {
       [{ size: 's'.repeat(100_000) }, image(1, 'high', '1536x864')],
     ];
     for (const [rest, expected] of cases) {
-      const reading = readImagesStream('image_edit', request, 'images');
+      const reading = readImagesStream(request, 'images');
       assert.equal(read(reading, completed('image_edit', rest)), 'terminal');
       assert.deepEqual(reading.usage()?.images, [expected]);
     }
@@ -164,12 +206,12 @@ describe('a completed event', () => {
       [{ b64_json: false }, false],
     ];
     for (const [rest, isImage] of cases) {
-      const byImage = readImagesStream('image_edit', one, 'images');
+      const byImage = readImagesStream(one, 'images');
       assert.equal(read(byImage, completed('image_edit', rest)), 'terminal');
       assert.equal(byImage.usage() !== null, isImage, JSON.stringify(rest));
-      const byTokens = readImagesStream('image_edit', one, 'tokens');
+      const byTokens = readImagesStream(one, 'tokens');
       read(byTokens, completed('image_edit', rest));
-      assert.deepEqual(byTokens.usage(), { ...tokens, images: isImage ? [image(1)] : [] });
+      assert.deepEqual(byTokens.usage(), isImage ? { ...tokens, images: [image(1)] } : null);
     }
   });
 
@@ -184,18 +226,18 @@ describe('a completed event', () => {
       '{"b64_json":"a',
     ]) {
       for (const basis of ['tokens', 'images'] as const) {
-        const reading = readImagesStream('image_edit', one, basis);
+        const reading = readImagesStream(one, basis);
         assert.equal(read(reading, Buffer.from(`event: image_edit.completed\ndata: ${data}\n\n`)), 'pass');
         assert.equal(reading.usage(), null, data);
         assert.equal(reading.canEndHere, false);
       }
     }
-    const dataless = readImagesStream('image_edit', one, 'images');
+    const dataless = readImagesStream(one, 'images');
     assert.equal(read(dataless, Buffer.from('event: image_edit.completed\n\n')), 'pass');
   });
 
   it('means what any reader of JSON sees where a key comes twice or is spelt with escapes', () => {
-    const reading = readImagesStream('image_edit', one, 'tokens');
+    const reading = readImagesStream(one, 'tokens');
     const data = `{"type":"x","usage":1,"b64_json":"a","\\u0075sage":${JSON.stringify(usage)},"type":"image_edit.completed"}`;
     assert.equal(read(reading, Buffer.from(`data: ${data}\n\n`)), 'terminal');
     assert.deepEqual(reading.usage(), { ...tokens, images: [image(1, null, null)] });
@@ -207,7 +249,7 @@ describe('a completed event', () => {
       { b64_json: large, usage },
       { usage, b64_json: large },
     ]) {
-      const reading = readImagesStream('image_edit', one, 'tokens');
+      const reading = readImagesStream(one, 'tokens');
       assert.equal(read(reading, eventOf('image_edit.completed', body)), 'terminal');
       assert.deepEqual(reading.usage(), { ...tokens, images: [image(1, null, null)] });
     }
@@ -225,7 +267,7 @@ describe('a stream of images that fails', () => {
   ];
   for (const text of errors) {
     it(`says so: ${JSON.stringify(text.slice(0, 70))}`, () => {
-      const reading = readImagesStream('image_generation', one, 'images');
+      const reading = readImagesStream(one, 'images');
       assert.equal(read(reading, Buffer.from(text)), 'failed');
       assert.equal(reading.usage(), null);
       assert.equal(reading.canEndHere, false);
@@ -233,7 +275,7 @@ describe('a stream of images that fails', () => {
   }
 
   it('keeps the facts of the images that came before', () => {
-    const reading = readImagesStream('image_generation', { ...one, count: 2 }, 'tokens');
+    const reading = readImagesStream({ ...one, count: 2 }, 'tokens');
     read(reading, completed('image_generation'));
     assert.equal(read(reading, Buffer.from(errors[0]!)), 'failed');
     assert.deepEqual(reading.usage(), { ...tokens, images: [image(1)] });
@@ -251,17 +293,17 @@ describe('a stream of images that fails', () => {
       'data: "error"\n\n',
       'data: {"error"\n\n',
     ]) {
-      const reading = readImagesStream('image_generation', one, 'images');
+      const reading = readImagesStream(one, 'images');
       assert.equal(read(reading, Buffer.from(text)), 'pass', text);
     }
-    const finished = readImagesStream('image_generation', one, 'tokens');
+    const finished = readImagesStream(one, 'tokens');
     assert.equal(read(finished, completed('image_generation', { error: null })), 'terminal');
   });
 });
 
 describe('a large event', () => {
   const isNeeded = (beginning: string): boolean | undefined =>
-    readImagesStream('image_edit', one, 'tokens').isNeededWhole?.(Buffer.from(beginning));
+    readImagesStream(one, 'tokens').isNeededWhole?.(Buffer.from(beginning));
 
   it('passes in parts where it begins like a partial image', () => {
     assert.equal(isNeeded(partial('image_edit').toString().slice(0, 200)), false);
@@ -324,7 +366,7 @@ describe('the tap on a stream of images', () => {
   }
 
   function run(chunks: readonly Buffer[]): Outcome {
-    const reading = readImagesStream('image_generation', { ...one, count: 2 }, 'tokens');
+    const reading = readImagesStream({ ...one, count: 2 }, 'tokens');
     const out = { forwarded: [] as Buffer[], errors: [] as Buffer[], finished: [] as Buffer[] };
     const tap = createStreamTap(reading, {
       forward: (bytes) => out.forwarded.push(Buffer.from(bytes)),

@@ -1,156 +1,172 @@
-import { eventFields } from '../../lib/event-fields.ts';
+import { type EventFields, eventFields } from '../../lib/event-fields.ts';
 import { parseJson } from '../../lib/json.ts';
-import { type JsonMember, type JsonOutline, JsonSyntaxError, scanJson } from '../../lib/json-scan.ts';
+import { JsonCapture } from '../../lib/json-capture.ts';
+import { JsonSyntaxError } from '../../lib/json-scan.ts';
 import type { EventMeaning, StreamReading } from '../metering/tap.ts';
-import { addUsage, type ChargeBasis, type ImageCount, noUsage, type Usage } from '../metering/usage-facts.ts';
+import { type ChargeBasis, type ImageCount, noUsage } from '../metering/usage-facts.ts';
 import type { RequestedImages } from './answer.ts';
-import { deliveredAs, readImageUsage } from './usage.ts';
+import { failuresIn, isError, pictureRules, picturesIn } from './pictures.ts';
+import { StreamTokens } from './stream-tokens.ts';
+import { deliveredAs } from './usage.ts';
 
-export type ImagesStreamKind = 'image_generation' | 'image_edit';
-
-/** What was requested, with the number of images (`n`). */
+/** What was requested, with the most images that the request allows. */
 export interface RequestedStream extends RequestedImages {
   readonly count: number;
 }
 
-const COMPLETED = Buffer.from('.completed');
-const ERROR = Buffer.from('"error"');
-const ERROR_NAMES = [Buffer.from('event:error'), Buffer.from('event: error')];
+/** The events that end a stream, or one picture of several, at OpenAI and whoever follows it. */
+const COMPLETED: readonly string[] = ['image_generation.completed', 'image_edit.completed'];
+/** Previews of a picture that is not finished. The vendor bills them inside the tokens of the finished one. */
+const PREVIEWS: readonly string[] = ['image_generation.partial_image', 'image_edit.partial_image'];
+const PREVIEW_INDEX = 'partial_image_index';
+
+const DONE = Buffer.from('[DONE]');
 
 /**
- * Streams of images (contract 3, 4.5, 4.6).
+ * Streams of images (contract 3, 4.5, 4.6), of all vendors.
  *
- *   streaming ── <kind>.partial_image ─▶ streaming
- *             ── <kind>.completed ─────▶ streaming, until as many have come as images were requested; then ended
- *             ── error ────────────────▶ ended
+ *   streaming ── a preview ────────────────────────▶ streaming
+ *             ── an event with a picture ──────────▶ streaming; it is delivered, whatever the event is called
+ *             ── an event with the error of one ───▶ streaming, such as image_generation.partial_failed (Ark, MiniMax)
+ *             ── *.completed with a picture ───────▶ streaming, until as many have come as may come; then ended
+ *             ── *.completed without one, [DONE] ──▶ ended
+ *             ── error ────────────────────────────▶ ended
  *
- * How often `completed` comes with `n` over one is not documented, so a stream may also end behind any of them, and
- * each one is charged. Before the first one it is unknown what the provider did, and nothing is charged.
+ * What delivered pictures cost is charged wherever the stream ends. Before the first one nothing is.
  *
- * An image is megabytes of base64 on one line. Partial images are not read; of completed ones only the few small members
- * are, where the outline of the event says they stand.
+ * An image is megabytes of base64 on one line. Of an event only a few small members are kept; previews are not read.
  */
-export function readImagesStream(kind: ImagesStreamKind, request: RequestedStream, basis: ChargeBasis): StreamReading {
-  const completedName = `${kind}.completed`;
-  const partialName = `${kind}.partial_image`;
+export function readImagesStream(request: RequestedStream, basis: ChargeBasis): StreamReading {
   const images = new Map<string, ImageCount>();
-  /** The sum so far; `null` once a completed event lacked what the call is charged by. */
-  let tokens: Usage | null = noUsage;
-  let completedCount = 0;
-
-  function matters(bytes: Buffer): boolean {
-    // Base64 has neither dots nor quotes nor colons, so an image never looks like one of these.
-    return bytes.includes(COMPLETED) || bytes.includes(ERROR) || ERROR_NAMES.some((name) => bytes.includes(name));
-  }
+  const tokens = new StreamTokens();
+  let pictures = 0;
+  let failures = 0;
+  /** Pictures that are delivered, other than with a last event, which is not where it cannot be billed. */
+  let passed = 0;
 
   function read(event: Buffer): EventMeaning {
-    if (!matters(event)) return 'pass';
-    const { name, data } = eventFields(event);
-    if (data === null) return 'pass';
+    const fields = eventFields(event);
+    const { name, data } = fields;
+    if (data === null || isPreview(fields)) return 'pass';
     if (name === 'error') return 'failed';
-    const members = Members.read(data);
-    if (members === null) return 'pass';
+    if (data.equals(DONE)) return pictures + failures > 0 ? 'terminal' : 'pass';
+    const members = membersOf(data);
+    if (members === null || (members.value(PREVIEW_INDEX) ?? null) !== null) return 'pass';
     const type = members.text('type');
-    if (name === completedName || type === completedName) {
-      complete(members);
-      return completedCount >= request.count ? 'terminal' : 'pass';
+    if (type === 'error') return 'failed';
+    const isNamed = type !== null || (name !== null && name !== 'message');
+    const found = picturesIn(members);
+    if (found === 0 && isError(members)) {
+      if (!isNamed) return 'failed';
+      failures++;
     }
-    return type === 'error' || members.holdsSomething('error') ? 'failed' : 'pass';
+    failures += failuresIn(members);
+    take(members, found);
+    const isLast = COMPLETED.some((each) => each === name || each === type) && isEnd(found);
+    if (!isLast) passed += found;
+    return isLast ? 'terminal' : 'pass';
   }
 
-  function complete(members: Members): void {
-    completedCount++;
-    const used = readImageUsage(members.value('usage'));
-    if (used !== null && tokens !== null) tokens = addUsage(tokens, used);
-    else if (basis === 'tokens') tokens = null;
-    if (!members.holdsSomething('b64_json') && !members.holdsSomething('url')) return;
-    const quality = deliveredAs(members.text('quality'), request.quality);
-    const size = deliveredAs(members.text('size'), request.size);
-    const key = JSON.stringify([quality, size]);
-    images.set(key, { quality, size, count: (images.get(key)?.count ?? 0) + 1 });
+  /** Whether an event of completion is the last one: as many have come as may come, or it sums up what came before. */
+  function isEnd(found: number): boolean {
+    return found === 0 ? pictures + failures > 0 || request.count === 1 : pictures >= request.count;
   }
+
+  function take(members: EventMembers, found: number): void {
+    const quality = deliveredAs(members.text('quality'), request.quality);
+    tokens.add(members.value('usage'), found, quality);
+    if (found === 0) return;
+    note(found, quality, deliveredAs(members.text('size'), request.size));
+  }
+
+  function note(found: number, quality: string | null, size: string | null): void {
+    pictures += found;
+    const key = JSON.stringify([quality, size]);
+    images.set(key, { quality, size, count: (images.get(key)?.count ?? 0) + found });
+  }
+
+  /** Whether pictures have been delivered whose tokens the provider has not reported. */
+  const isEstimated = (): boolean => basis === 'tokens' && passed > 0 && tokens.lacksAny;
 
   return {
-    matters,
+    matters: () => true,
     textKeys: [],
     read,
     usage() {
-      if (completedCount === 0 || tokens === null) return null;
-      if (basis === 'images' && images.size === 0) return null;
-      return { ...tokens, images: [...images.values()] };
+      // A picture that failed costs nothing, whatever the provider reports.
+      if (pictures === 0) return failures > 0 ? noUsage : null;
+      if (basis === 'tokens' && tokens.lacksAny) return null;
+      return { ...tokens.reported(), images: [...images.values()] };
     },
-    partialUsage: () => null,
+    partialUsage: () => (isEstimated() ? { ...tokens.estimated(), images: [...images.values()] } : null),
     get hasOutputEnd() {
-      return completedCount > 0;
+      return pictures > 0;
     },
     get canEndHere() {
-      return completedCount > 0;
+      return pictures + failures > 0;
     },
-    isNeededWhole(beginning) {
-      // An event that does not name its type at once is read: a final image that passed as a partial one would not be
-      // charged.
-      const { name, data } = eventFields(beginning);
-      return (name ?? typeAtStart(data)) !== partialName;
+    // An event that does not name its type at once is read: a final image that passed as a preview would not be charged.
+    isNeededWhole: (beginning) => !isPreview(eventFields(beginning)),
+    noteLarge(beginning) {
+      if (isPreview(eventFields(beginning))) return;
+      // Too large to be read, and so large only because of its picture.
+      passed++;
+      tokens.add(undefined, 1, request.quality);
+      note(1, request.quality, request.size);
     },
-    isNeverEstimated: true,
+    get isNeverEstimated() {
+      return !isEstimated();
+    },
+    get hasOtherOutput() {
+      return passed > 0;
+    },
   };
 }
 
 const TYPE_AT_START = /^\s*\{\s*"type"\s*:\s*"([^"\\]*)"/;
+/** A type stands at the beginning of the data, where providers put it. */
+const TYPE_BYTES = 256;
 
-/** The `type` of an event whose data begin with it, which is where providers put it. */
-function typeAtStart(data: Buffer | null): string | null {
-  return data === null ? null : (TYPE_AT_START.exec(data.toString('latin1'))?.[1] ?? null);
+/** Whether an event, or one that begins so, is a preview by its name, or by its type where it has no name. */
+function isPreview({ name, data }: EventFields): boolean {
+  const known = name ?? (data === null ? null : TYPE_AT_START.exec(data.toString('latin1', 0, TYPE_BYTES))?.[1]);
+  return known != null && PREVIEWS.includes(known);
 }
 
-/** A member that is read has a few hundred bytes; a larger one is not parsed. */
-const MEMBER_BYTES_MAX = 64 * 1024;
+/** Members that are read have a few hundred bytes; larger ones are not kept. */
+const KEPT_BYTES_MAX = 64 * 1024;
 
-/** The members of an event's data, of which single ones are read. */
-class Members {
-  readonly #data: Buffer;
-  readonly #members: readonly JsonMember[];
-
-  private constructor(data: Buffer, outline: JsonOutline) {
-    this.#data = data;
-    this.#members = outline.members;
-  }
-
-  /** `null` where the data are no JSON object, as in the last event of a stream that broke off. */
-  static read(data: Buffer): Members | null {
-    const outline = outlineOf(data);
-    return outline?.kind === 'object' ? new Members(data, outline) : null;
-  }
-
-  /** The value of a member, the last one of its name as in any JSON reader; `undefined` where it is absent. */
-  value(key: string): unknown {
-    const member = this.#find(key);
-    if (member === undefined || member.valueEnd - member.valueStart > MEMBER_BYTES_MAX) return undefined;
-    return parseJson(this.#data.toString('utf8', member.valueStart, member.valueEnd));
-  }
-
-  text(key: string): string | null {
-    const value = this.#find(key)?.kind === 'string' ? this.value(key) : null;
-    return typeof value === 'string' ? value : null;
-  }
-
-  /** Whether a member is there and neither null nor false nor an empty string or object, however large it is. */
-  holdsSomething(key: string): boolean {
-    const member = this.#find(key);
-    if (member === undefined || member.kind === 'null' || member.kind === 'false') return false;
-    return member.valueEnd - member.valueStart > 2;
-  }
-
-  #find(key: string): JsonMember | undefined {
-    return this.#members.findLast((member) => member.key === key);
-  }
+interface EventMembers {
+  value(key: string): unknown;
+  text(key: string): string | null;
+  holding(group: string): number;
 }
 
-function outlineOf(data: Buffer): JsonOutline | null {
+/** The members of an event's data; `null` where these are no JSON object, as in the last event of a stream that broke off. */
+function membersOf(data: Buffer): EventMembers | null {
+  const capture = new JsonCapture({
+    keep: ['type', 'usage', 'quality', 'size', PREVIEW_INDEX],
+    holding: pictureRules,
+    keptBytesMax: KEPT_BYTES_MAX,
+  });
   try {
-    return scanJson(data);
+    capture.push(data);
+    capture.end();
   } catch (error) {
     if (error instanceof JsonSyntaxError) return null;
     throw error;
   }
+  if (capture.rootKind !== 'object') return null;
+  const value = (key: string): unknown => {
+    const bytes = capture.value(key);
+    return bytes === undefined ? undefined : parseJson(bytes.toString('utf8'));
+  };
+  return {
+    value,
+    text(key) {
+      const text = value(key);
+      return typeof text === 'string' ? text : null;
+    },
+    holding: (group) => capture.holding(group),
+  };
 }

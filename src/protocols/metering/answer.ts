@@ -1,3 +1,4 @@
+import type { HoldingRules } from '../../lib/json-holdings.ts';
 import type { ChargeBasis, Usage } from './usage-facts.ts';
 
 /** What was kept of a whole response while it was relayed. */
@@ -6,6 +7,8 @@ export interface Answer {
   member(name: string): unknown;
   /** How many items an array member has; `null` where there is no such array. */
   count(name: string): number | null;
+  /** How many items hold something of a group that the reading looks for. Absent: it looks for nothing. */
+  holding?(group: string): number;
 }
 
 /** What the whole responses of one kind of call mean. */
@@ -14,6 +17,8 @@ export interface AnswerReading {
   readonly keep: readonly string[];
   /** Array members whose items have to be counted; they may be as large as they like. */
   readonly count: readonly string[];
+  /** What is looked for in the response and its items, however large they are. Absent: nothing. */
+  readonly holding?: HoldingRules;
   /** The usage facts; `null` where the response is not of this kind, or lacks what it is charged by. */
   usage(answer: Answer, basis: ChargeBasis): Usage | null;
   /** Keys of what a later call may refer to; that call has to go to the same provider. */

@@ -24,7 +24,7 @@ const readings: Readonly<Record<Protocol, () => StreamReading>> = {
   chat: () => readChatStream({ dropsUsageChunk: false, choices: 1 }),
   messages: readMessagesStream,
   responses: readResponsesStream,
-  images: () => readImagesStream('image_generation', { count: 2, quality: null, size: null }, 'tokens'),
+  images: () => readImagesStream({ count: 2, quality: null, size: null }, 'tokens'),
 };
 const protocol = fc.constantFrom<Protocol>('chat', 'messages', 'responses', 'images');
 const shares = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 12 });

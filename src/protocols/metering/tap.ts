@@ -74,6 +74,8 @@ export interface StreamReading {
   readonly reasoningKeys?: readonly ReasoningKey[];
   /** Output that was seen otherwise than under these keys, by the size of its text. Absent: none. */
   readonly otherTextBytes?: number;
+  /** Whether output came that is no text and that is charged also where an error follows. Absent: no. */
+  readonly hasOtherOutput?: boolean;
   /** Reads one event of a run that matters. */
   read(event: Buffer): EventMeaning;
   /** What the provider has reported, once that includes the whole output; the greatest figure of each field. */
@@ -235,7 +237,8 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
 
   /** A stream that has nothing but an error is not charged. */
   function isEstimable(): boolean {
-    return !reading.isNeverEstimated && hasBegun && !(hasError && textBytes() === 0);
+    const hasOutput = textBytes() > 0 || reading.hasOtherOutput;
+    return !reading.isNeverEstimated && hasBegun && !(hasError && !hasOutput);
   }
 
   const splitter = new SseSplitter(sink);
@@ -291,7 +294,9 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
         source: 'estimated',
       };
     },
-    failsClosed: reading.isNeverEstimated ?? false,
+    get failsClosed() {
+      return reading.isNeverEstimated ?? false;
+    },
     continuationKeys: () => reading.continuationKeys?.() ?? [],
   };
 }

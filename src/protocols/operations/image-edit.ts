@@ -52,7 +52,7 @@ function toInput(reader: EditFormReader, stored: StoredUpload, contentType: stri
   const edit = readEdit(form);
   const model = edit.model ?? DEFAULT_EDIT_MODEL;
   const { quality, size, n } = edit;
-  const count = n ?? 1;
+  const choices = Math.max(n ?? 1, listedCount);
   return {
     model,
     continuationKeys: [],
@@ -62,12 +62,12 @@ function toInput(reader: EditFormReader, stored: StoredUpload, contentType: stri
     inputTokensEstimate:
       estimateTokens(Buffer.byteLength(edit.prompt)) + (form.images.length + form.masks.length) * IMAGE_INPUT_TOKENS,
     demand: { ...plainDemand, outputTokensDefault: IMAGE_OUTPUT_TOKENS },
-    choices: Math.max(count, listedCount),
+    choices,
     contentType,
     checkFor: (modelId) => checkEdit(edit, form, familyOf(modelId)),
     toProvider: (providerModel) => withModel(stored, edit.model === providerModel ? null : modelPlace, providerModel),
     answer: imagesAnswer({ quality, size }),
-    readStream: (basis) => readImagesStream('image_edit', { count, quality, size }, basis),
+    readStream: (basis) => readImagesStream({ count: choices, quality, size }, basis),
   };
 }
 

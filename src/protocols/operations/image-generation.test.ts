@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { captureAnswer } from '../../../test/support/captured.ts';
 import {
   keySpelling,
   memberOf,
@@ -102,6 +103,38 @@ describe('an image generation', () => {
     assert.equal(inspect('{"prompt":"p","n":4}').demand.outputTokensLimit, null);
   });
 
+  it('asks for as many images as a sequence may have, which is the model’s to choose', () => {
+    const sequence = '"prompt":"p","sequential_image_generation"';
+    const options = '"sequential_image_generation_options"';
+    for (const [text, choices] of [
+      [`{${sequence}:"auto"}`, 15],
+      [`{${sequence}:"auto",${options}:null}`, 15],
+      [`{${sequence}:"auto",${options}:{"max_images":4}}`, 4],
+      [`{${sequence}:"auto",${options}:{"max_images":4},"n":2}`, 8],
+      [`{${sequence}:"disabled"}`, 1],
+      [`{${sequence}:null}`, 1],
+      [`{"prompt":"p",${options}:{"max_images":3}}`, 3],
+    ] as const) {
+      const input = inspect(text);
+      assert.equal(input.choices, choices, text);
+      const reading = input.readStream('images');
+      for (let left = choices; left > 0; left--) {
+        const event = Buffer.from('data: {"type":"image_generation.completed","url":"a"}\n\n');
+        assert.equal(reading.read(event), left === 1 ? 'terminal' : 'pass');
+      }
+    }
+    assertRefused(`{${sequence}:"on"}`, 'sequential_image_generation');
+    assertRefused(`{${sequence}:true}`, 'sequential_image_generation');
+    assertRefused('{"prompt":"p","sequentialImageGeneration":"auto"}', 'sequential_image_generation');
+    for (const limit of ['0', '16', '"4"', '1.5']) {
+      assertRefused(
+        `{"prompt":"p",${options}:{"max_images":${limit}}}`,
+        'sequential_image_generation_options.max_images',
+      );
+    }
+    assertRefused(`{"prompt":"p",${options}:[]}`, 'sequential_image_generation_options');
+  });
+
   it('has a reservation by its size, and refers to no earlier call', () => {
     const body = JSON.stringify({ prompt: 'p'.repeat(10_000) });
     assert.equal(inspect(body).inputTokensEstimate, estimateTokens(body.length));
@@ -121,9 +154,9 @@ describe('an image generation', () => {
 
   it('is charged by the images that the response describes, and by the request where it does not', () => {
     const usage = (text: string) => {
-      const members: Record<string, unknown> = { created: 1, usage: null, size: '512x512' };
-      const answer = { member: (name: string) => members[name], count: () => 3 };
-      return inspect(text).answer.usage(answer, 'images')?.images;
+      const { answer } = inspect(text);
+      const body = { created: 1, usage: null, size: '512x512', data: Array(3).fill({ b64_json: 'a' }) };
+      return answer.usage(captureAnswer(answer, JSON.stringify(body)), 'images')?.images;
     };
     assert.deepEqual(usage('{"prompt":"p"}'), [{ quality: null, size: '512x512', count: 3 }]);
     const images = usage('{"prompt":"p","quality":"hd","size":"1024x1024"}');

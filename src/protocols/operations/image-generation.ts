@@ -2,6 +2,7 @@ import { chatProtocol } from '../chat/protocol.ts';
 import { type ImageMembers, refuseAliases } from '../image-rules/aliases.ts';
 import { familyOf, imageFamilies } from '../image-rules/families.ts';
 import { checkGeneration, defaultGenerationModel, readGeneration } from '../image-rules/generation.ts';
+import { sequenceImages } from '../image-rules/sequence.ts';
 import { imagesAnswer } from '../images/answer.ts';
 import { readImagesStream } from '../images/stream.ts';
 import { byImages, byTokens } from '../metering/charge-options.ts';
@@ -28,28 +29,29 @@ export const imageGeneration = jsonOperation({
   reading: 'parses',
   readRequest(fields) {
     refuseAliases(membersOf(fields));
+    const imagesMax = sequenceImages(fields);
     const generation = readGeneration((name) => (name === 'prompt' ? fields.wholeValue(name) : fields.value(name)));
+    const choices = (generation.n ?? 1) * imagesMax;
     return {
       model: generation.model ?? defaultGenerationModel(generation),
       isStream: generation.stream ?? false,
-      choices: generation.n ?? 1,
+      choices,
       demand: {
         outputTokensLimit: null,
         thinkingTokens: 0,
         outputTokensDefault: IMAGE_OUTPUT_TOKENS * (fields.lenientWhole('frame_count') ?? 1),
       },
-      details: { ...generation, prompt: generation.prompt.slice(0, PROMPT_UNITS_KEPT) },
+      details: { ...generation, prompt: generation.prompt.slice(0, PROMPT_UNITS_KEPT), choices },
     };
   },
   checkFor: (generation, modelId) => checkGeneration(generation, familyOf(modelId)),
   answer: ({ quality, size }) => imagesAnswer({ quality, size }),
-  readStream: ({ n, quality, size }, basis) =>
-    readImagesStream('image_generation', { count: n ?? 1, quality, size }, basis),
+  readStream: ({ choices, quality, size }, basis) => readImagesStream({ count: choices, quality, size }, basis),
 });
 
 function membersOf(fields: BodyFields): ImageMembers {
   return {
-    has: (name) => fields.has(name),
+    has: (name) => fields.has(name) && fields.member(name)?.kind !== 'false',
     inside(name) {
       const inside = fields.member(name)?.kind === 'object' ? fields.optionalObject(name) : null;
       return inside === null ? null : membersOf(inside);

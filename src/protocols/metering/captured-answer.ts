@@ -1,0 +1,15 @@
+import { parseJson } from '../../lib/json.ts';
+import type { JsonCapture } from '../../lib/json-capture.ts';
+import type { Answer } from './answer.ts';
+
+/** The members of a response that were kept and counted while it passed, read without parsing all of it. */
+export function capturedAnswer(capture: JsonCapture): Answer {
+  return {
+    member(name) {
+      const value = capture.value(name);
+      return value === undefined ? undefined : parseJson(value.toString('utf8'));
+    },
+    count: (name) => capture.count(name),
+    holding: (group) => capture.holding(group),
+  };
+}
