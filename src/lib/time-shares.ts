@@ -60,8 +60,17 @@ export class TimeShares {
    * @throws ShareBusyError
    */
   async run<Result>(id: string, work: () => Promise<Result>): Promise<Result> {
-    const holder = this.#holderOf(id);
+    return this.#atTurn(this.#holderOf(id), work, this.#limits.waitingMax);
+  }
+
+  /** Does a further piece of work that has begun, which is not refused: whoever calls it bounds how many there are. */
+  goOn<Result>(id: string, work: () => Promise<Result>): Promise<Result> {
+    return this.#atTurn(this.#holderOf(id), work, Number.POSITIVE_INFINITY);
+  }
+
+  async #atTurn<Result>(holder: Holder, work: () => Promise<Result>, waitingMax: number): Promise<Result> {
     if (holder.waiting.length === 0 && this.#mayBegin(holder)) holder.running++;
+    else if (holder.waiting.length >= waitingMax) throw new ShareBusyError(this.#pauseMs(holder));
     else await this.#turn(holder);
     const beganMs = this.#nowMs();
     try {
@@ -75,9 +84,8 @@ export class TimeShares {
     }
   }
 
-  /** Resolves when the holder may begin it; it counts as running then. @throws ShareBusyError */
+  /** Resolves when the holder may begin it; it counts as running then. */
   #turn(holder: Holder): Promise<void> {
-    if (holder.waiting.length >= this.#limits.waitingMax) throw new ShareBusyError(this.#pauseMs(holder));
     return new Promise<void>((resolve) => {
       holder.waiting.push(resolve);
       this.#serve(holder);

@@ -46,11 +46,15 @@ export async function readUsage(
 }
 
 /** All groups, page by page. */
-export async function* eachUsageRow(store: UsageStore, query: UsageQuery, limit: number): AsyncIterable<UsageRow> {
+export async function* usagePages(
+  store: UsageStore,
+  query: UsageQuery,
+  limit: number,
+): AsyncIterable<readonly UsageRow[]> {
   let place: UsagePlace | null = USAGE_START;
   while (place !== null) {
     const page: UsagePage = await readUsage(store, query, place, limit);
-    yield* page.rows;
+    yield page.rows;
     place = page.next;
   }
 }

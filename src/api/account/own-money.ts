@@ -118,7 +118,7 @@ export function ownMoneyEndpoints(parts: OwnMoneyParts): AccountEndpoint[] {
       async run({ query: { month }, wantsCsv }, { scope }) {
         const made = await statement(scope.accountId, month);
         const entries = made.entries.map((entry) => ({ ...entry, memo: null }));
-        if (wantsCsv) return new LineStream(statementCsv({ ...made, entries }), CSV_TYPE);
+        if (wantsCsv) return LineStream.of(statementCsv({ ...made, entries }), CSV_TYPE);
         const wire = statementToWire(made);
         return {
           ...shown(ownStatementMembers, wire),

@@ -74,7 +74,11 @@ export function statementToWire(statement: AccountStatement): z.infer<typeof sta
 }
 
 /** Its lines add up: the opening balance and what follows, charges as one line, are the closing balance. */
-export async function* statementCsv(statement: AccountStatement): AsyncIterable<string> {
+export function statementCsv(statement: AccountStatement): string {
+  return [...statementLines(statement)].join('');
+}
+
+function* statementLines(statement: AccountStatement): Generator<string> {
   const { from, to, sums, entries, areEntriesCut } = statement;
   const listed = new Set<string>(
     areEntriesCut ? [] : sums.kinds.flatMap(({ kind }) => (kind === 'charge' ? [] : [kind])),

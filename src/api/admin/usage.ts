@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { LocalTime } from '../../accounting/pricing/local-time.ts';
 import { monthOf } from '../../accounting/usage/month.ts';
 import type { StatementStore } from '../../accounting/usage/statement-store.ts';
-import { eachUsageRow, readUsage, USAGE_START } from '../../accounting/usage/usage.ts';
+import { readUsage, USAGE_START, usagePages } from '../../accounting/usage/usage.ts';
 import type { Dimension, UsageQuery, UsageStore } from '../../accounting/usage/usage-store.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type CsvCell, csvLine } from '../../lib/csv.ts';
@@ -60,8 +60,8 @@ export const usageAnswer = z.strictObject({
   timezone: z.string(),
 });
 
-/** Groups that are read at a time for CSV. */
-const CSV_PAGE = 500;
+/** Groups that are read at a time for CSV: what comes before them is summed again for each page. */
+const CSV_PAGE = 2_000;
 /** Entries of a statement beside its charges, and models, that are listed. */
 const STATEMENT_ENTRIES_MAX = 1_000;
 const STATEMENT_MODELS_MAX = 1_000;
@@ -142,7 +142,9 @@ export function usageReader({ usage, statements, clock, localTime, timezone }: U
       const isShown = titles.map(shown);
       const line = (cells: readonly CsvCell[]) => csvLine(cells.filter((_, i) => isShown[i]));
       yield line(titles);
-      for await (const row of eachUsageRow(usage, query, CSV_PAGE)) yield line(usageRowToCsv(row, query.groupBy));
+      for await (const rows of usagePages(usage, query, CSV_PAGE)) {
+        yield rows.map((row) => line(usageRowToCsv(row, query.groupBy))).join('');
+      }
     },
   };
 }
@@ -177,7 +179,7 @@ export function usageEndpoints(parts: UsageAdminParts): AdminEndpoint[] {
       lines: { mediaType: 'text/csv', description: 'The same as a table, where the request accepts text/csv.' },
       async run({ id, query: { month }, wantsCsv }) {
         const made = await statement(id, month);
-        return wantsCsv ? new LineStream(statementCsv(made), CSV_TYPE) : statementToWire(made);
+        return wantsCsv ? LineStream.of(statementCsv(made), CSV_TYPE) : statementToWire(made);
       },
     }),
   ];

@@ -114,7 +114,7 @@ export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
           );
         }
         const shown = { ...batchToWire(made.batch), codes };
-        return wantsCsv ? new LineStream(linesOf(voucherCsv(shown)), CSV_TYPE) : shown;
+        return wantsCsv ? LineStream.of(voucherCsv(shown), CSV_TYPE) : shown;
       },
     }),
     adminEndpoint({
@@ -184,8 +184,4 @@ export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
       },
     }),
   ];
-}
-
-async function* linesOf(csv: string): AsyncGenerator<string> {
-  yield csv;
 }

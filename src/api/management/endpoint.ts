@@ -15,6 +15,7 @@ export interface ManagementInput<Query, Body> {
 
 /** A body that is sent line by line, as it is made. */
 export class LineStream {
+  /** Each is worth a turn of its own: some lines, not one. */
   readonly chunks: AsyncIterable<string>;
   readonly contentType: string;
 
@@ -22,6 +23,15 @@ export class LineStream {
     this.chunks = chunks;
     this.contentType = contentType;
   }
+
+  /** What is made already. */
+  static of(text: string, contentType: string): LineStream {
+    return new LineStream(once(text), contentType);
+  }
+}
+
+async function* once(text: string): AsyncGenerator<string> {
+  yield text;
 }
 
 /** What an address sends line by line, in place of its JSON answer. */

@@ -14,6 +14,7 @@ import type { GuessLimits } from './guard.ts';
 import { localUserOf } from './local-user.ts';
 import { type ChangingContext, idOf, runRecorded } from './recorded-change.ts';
 import { type ReceivedBody, receiveJsonBody } from './request-body.ts';
+import { StreamedLines } from './streamed-lines.ts';
 
 /** What a request of a holder with too many at a time costs of the rate of refusals: 20 a second are refused without delay. */
 const BUSY_COST = 5;
@@ -70,6 +71,8 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
   { prefix, kind, endpoints, enter, holderOf }: ManagementTable<Need, Context, Endpoint>,
   { addresses, brake, changes, onChange, checksAnswers, shares, bodyBudgets }: ManagementWatch,
 ): void {
+  const streamed = new StreamedLines(shares);
+
   /** Does the work at the turn of its holder. @throws GatewayError 429, slowly, where too much of it waits already. */
   async function inShare<Result>(holder: string | null, work: () => Promise<Result>): Promise<Result> {
     if (holder === null || shares === null) return work();
@@ -139,7 +142,8 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
         }).finally(() => received?.release());
         reply.code(endpoint.status);
         if (answer instanceof LineStream) {
-          return reply.type(answer.contentType).send(Readable.from(answer.chunks, { objectMode: false }));
+          const chunks = streamed.atTurns(answer.chunks, holder);
+          return reply.type(answer.contentType).send(Readable.from(chunks, { objectMode: false }));
         }
         if (answer === null) await reply.send();
         else await reply.type('application/json').send(answer);
