@@ -269,6 +269,7 @@ export const ROOMS: readonly Room[] = [
           'accounting/refusals/refusals-store.ts',
           'accounting/reservations/call-facts.ts',
           'accounting/reservations/in-flight-store.ts',
+          'accounting/reservations/key-budget-store.ts',
           'accounting/reservations/limits/daily-cap.ts',
           'accounting/reservations/rate-defaults.ts',
           'accounting/reservations/reservation.ts',
@@ -307,6 +308,11 @@ export const ROOMS: readonly Room[] = [
           'accounting/vouchers/voucher.ts',
           'accounting/vouchers/vouchers-store.ts',
         ],
+      },
+      {
+        files: ['accounting/accounts/principal-change-store.ts'],
+        only: ['people/*store.ts'],
+        mend: 'Only a change of roles is announced from there, in its transaction.',
       },
       {
         files: ['accounting/history/history-store.ts', 'accounting/pricing/billing-periods.ts'],

@@ -21,6 +21,7 @@ import { createSubscriptionStore } from '../accounting/plans/subscriptions-store
 import { probeDatabase } from '../accounting/probe-store.ts';
 import { createRefusalsStore } from '../accounting/refusals/refusals-store.ts';
 import { createInFlightStore } from '../accounting/reservations/in-flight-store.ts';
+import { createKeyBudgetStore } from '../accounting/reservations/key-budget-store.ts';
 import { createReservations } from '../accounting/reservations/reservations.ts';
 import { createReservationStore } from '../accounting/reservations/store.ts';
 import { createContinuationKeyStore } from '../accounting/settlement/continuation-key-store.ts';
@@ -163,7 +164,11 @@ export async function createAccounting(parts: AccountingParts) {
     today,
     /** For the keys of calls. */
     keys: createAccountStore(database),
-    balances: { ledger: createLedgerStore(balances), subscriptions: createSubscriptionStore(balances) },
+    balances: {
+      ledger: createLedgerStore(balances),
+      subscriptions: createSubscriptionStore(balances),
+      keyBudgets: createKeyBudgetStore(balances),
+    },
     admin: {
       accounts: createAccountStore(admin),
       refusals: createRefusalsStore(admin),

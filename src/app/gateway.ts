@@ -175,7 +175,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 
   await accounting.drains.start();
 
-  const databaseNowMs = async ({ subscriptions }: Accounting['balances']): Promise<number> =>
+  const databaseNowMs = async ({ subscriptions }: Pick<Accounting['balances'], 'subscriptions'>): Promise<number> =>
     testDatabaseClock?.nowMs() ?? (await subscriptions.nowMs());
   const standing = createNodeStanding(database, accounting);
 

@@ -19,6 +19,8 @@ export function createQuerySources({ accounting, settings, publicCatalog, databa
       const found = await balances.ledger.findBalances([accountId], today());
       return found.get(accountId)?.balanceNano ?? 0n;
     }),
+    budgetLeftNano: async ({ accountId, keyId, isKeyLimited }) =>
+      isKeyLimited ? balances.keyBudgets.smallestLeftNano(accountId, keyId, today()) : null,
     config: () => settings.current.config,
     publicCatalog,
     subscription: shareReads(async (accountId) => {

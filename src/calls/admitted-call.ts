@@ -62,13 +62,13 @@ export class AdmittedCall {
   constructor(prepared: PreparedCall, admitted: AdmittedAt, parts: SettlementParts) {
     const { remaining, priceFactorBasisPoints, rates, atMs } = admitted;
     this.prepared = prepared;
-    this.#remaining = remaining;
+    this.#remaining = shownTo(prepared, remaining);
     this.#priceFactorBasisPoints = priceFactorBasisPoints;
     this.#isTokenLimited = rates !== null && rates.tokens !== null;
     this.#rateHeaders = rates === null ? {} : rateHeaders(rates, atMs, prepared);
     this.#parts = parts;
     this.#route = prepared.routes[0]!;
-    this.#setHeaders(null, remaining);
+    this.#setHeaders(null, this.#remaining);
   }
 
   /** Whether the call has ended, or its end was tried and failed. */
@@ -148,7 +148,7 @@ export class AdmittedCall {
       });
       this.#parts.onEnded(outcome.accountId);
       this.prepared.report.outcome = outcome;
-      remaining = remainingAfter(this.#remaining, availableNano, counts);
+      remaining = shownTo(this.prepared, remainingAfter(this.#remaining, availableNano, counts));
     } catch (error) {
       this.#isEnded = !(error instanceof ClaimLostError);
       throw error;
@@ -268,6 +268,12 @@ export class AdmittedCall {
 }
 
 const EXCESS = 'a provider reported more than its model can use; the call is charged without the excess';
+
+/** What remains, as the key may read it: a key that does not see the balance reads nothing of it. */
+function shownTo({ principal }: PreparedCall, remaining: Remaining): Remaining {
+  if (principal.seesBalance || (remaining !== null && 'calls' in remaining)) return remaining;
+  return null;
+}
 
 /** What remains when a call has ended; a call on a plan that does not count gives its slot back. */
 function remainingAfter(before: Remaining, availableNano: bigint | null, counts: boolean): Remaining {

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { AdminClient } from '../api/admin/client.ts';
 import { resolveAccount } from './account-reference.ts';
-import { type CommandKit, type CommandOptions, IDEMPOTENCY_KEY, idempotencyKeyOf } from './command.ts';
+import { type CommandKit, type CommandOptions, IDEMPOTENCY_KEY, idempotencyKeyOf, UsageError } from './command.ts';
 import { localTime } from './local-time.ts';
 import {
   addMinuteOptions,
@@ -29,6 +29,8 @@ interface AccountView extends RateLimitsView {
   /** Absent where the gateway is of an earlier version. */
   readonly ownDailySpendCapYuan?: string | null;
   readonly priceFactorBasisPoints: number;
+  /** Absent where the gateway is of an earlier version. */
+  readonly membersSeeBalance?: boolean;
   readonly createdAt: string;
 }
 
@@ -157,19 +159,27 @@ export function accountCommands(program: Command, kit: CommandKit): Command {
 
   account
     .command('set')
-    .description('change what an account pays for calls that are admitted from now on')
+    .description('change what an account pays for calls that are admitted from now on, or what its members see')
     .argument('<account>', 'id or name')
-    .requiredOption(
+    .option(
       '--price-factor <factor>',
       'what it pays of the list price: basis points such as 8000, or a percentage such as 80%',
       readPriceFactor,
     )
+    .option(
+      '--members-see-balance <yes|no>',
+      'whether keys of members read its balance; with "no" they read what their own budgets leave',
+      readYesOrNo,
+    )
     .action(
       kit.changing(async (admin, output, [reference], options) => {
+        const { priceFactor: priceFactorBasisPoints, membersSeeBalance } = options;
+        if (priceFactorBasisPoints === undefined && membersSeeBalance === undefined) {
+          throw new UsageError('Say what to change: --price-factor or --members-see-balance.');
+        }
         const id = await resolveAccount(admin, reference!);
-        const view = await admin.request<AccountView>('PATCH', `/accounts/${id}`, {
-          priceFactorBasisPoints: options.priceFactor,
-        });
+        const change = { priceFactorBasisPoints, membersSeeBalance };
+        const view = await admin.request<AccountView>('PATCH', `/accounts/${id}`, change);
         output.print(view, () => describeAccount(view));
       }),
     );
@@ -242,9 +252,15 @@ function describeAccount(view: AccountView): string {
     ['daily cap', view.dailySpendCapYuan === null ? 'as configured' : `¥${view.dailySpendCapYuan}`],
     ['own cap', view.ownDailySpendCapYuan == null ? 'none' : `¥${view.ownDailySpendCapYuan} a day`],
     ['price factor', `${view.priceFactorBasisPoints} (${view.priceFactorBasisPoints / 100}% of the list price)`],
+    ['members', view.membersSeeBalance === false ? 'do not see the balance' : 'see the balance'],
     ['limits', describeMinuteLimits(view).join(', ') || 'as configured'],
     ['created', localTime(view.createdAt)],
   ]);
+}
+
+function readYesOrNo(text: string): boolean {
+  if (text !== 'yes' && text !== 'no') throw new InvalidArgumentError('Expected "yes" or "no".');
+  return text === 'yes';
 }
 
 /** Basis points, whichever way they are written. */

@@ -1,9 +1,13 @@
+import { announceChange } from '../accounting/accounts/principal-change-store.ts';
 import type { Lane, Queryable, Statement } from '../db/database.ts';
 import type { AccountRole } from './actor.ts';
 import { orRolledBack } from './rollback-store.ts';
 import { MEMBERS_MAX, MEMBERSHIPS_MAX, type Member, type UserStatus } from './user.ts';
 
-/** The SQL of memberships. What follows from a count of members is decided while the account is locked. */
+/**
+ * The SQL of memberships. Every change is announced as one of the account, because what a key of a person sees follows from the
+ * person's role, and nodes cache it. What follows from a count of members is decided while the account is locked.
+ */
 
 /** Calls lock balances, not accounts, and a reference to an account does not wait for this lock. By primary key. */
 const lockAccount: Statement = {
@@ -101,6 +105,7 @@ export async function addMembership(
   if (counts.members >= MEMBERS_MAX) return 'account_full';
   if (counts.accounts >= MEMBERSHIPS_MAX) return 'user_full';
   await transaction.query(insertMembership, [userId, accountId, role, at]);
+  await announceChange(transaction, accountId);
   return null;
 }
 
@@ -144,6 +149,7 @@ export function createMembershipStore(database: Lane): MembershipStore {
       const isLastOwner = counts.role === 'owner' && counts.other_owners === 0;
       if (keepsOwner && isLastOwner && role !== 'owner') return 'last_owner';
       await write(transaction);
+      await announceChange(transaction, accountId);
       return null;
     });
 

@@ -1,3 +1,4 @@
+import { announceChange } from '../accounting/accounts/principal-change-store.ts';
 import type { Lane, Queryable, Statement } from '../db/database.ts';
 import type { AccountRole, OperatorRole } from './actor.ts';
 import { addMembership } from './membership-store.ts';
@@ -59,6 +60,12 @@ const updatePassword: Statement = {
 const deleteLinksOf: Statement = {
   name: 'users.delete-links',
   text: 'delete from user_links where user_id = $1 and used_at is null',
+};
+
+/** By primary key. */
+const listAccountsOf: Statement = {
+  name: 'users.list-accounts',
+  text: 'select account_id from memberships where user_id = $1 order by account_id',
 };
 
 /** Memberships, sessions and links go with it. By primary key. */
@@ -196,7 +203,9 @@ export function createUserStore(database: Lane): UserStore {
         if (keepsOperator && (await isLastOperator(transaction, id))) return 'last_operator';
         const [user] = await transaction.query(lockUser, [id]);
         if (user === undefined) return 'absent';
+        const accounts = await transaction.query<{ account_id: string }>(listAccountsOf, [id]);
         await transaction.query(deleteUser, [id]);
+        for (const account of accounts) await announceChange(transaction, account.account_id);
         return null;
       }),
     changePassword: (id, hash, checkedHash, exceptSessionId) =>

@@ -1,10 +1,10 @@
 // Written by `npm run console:types` from /openapi.json. Do not change it by hand.
 
-export type Account = { readonly id: string; readonly name: string; readonly email: string | null; readonly verified: boolean; readonly status: 'active' | 'suspended'; readonly statusReason: string | null; readonly statusChangedAt: Instant | null; readonly balanceYuan: Yuan; readonly heldYuan: Yuan; readonly spentTodayYuan: Yuan; readonly dailySpendCapYuan: Yuan | null; readonly ownDailySpendCapYuan: Yuan | null; readonly priceFactorBasisPoints: number; readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } }; readonly createdAt: Instant };
+export type Account = { readonly id: string; readonly name: string; readonly email: string | null; readonly verified: boolean; readonly status: 'active' | 'suspended'; readonly statusReason: string | null; readonly statusChangedAt: Instant | null; readonly balanceYuan: Yuan; readonly heldYuan: Yuan; readonly spentTodayYuan: Yuan; readonly dailySpendCapYuan: Yuan | null; readonly ownDailySpendCapYuan: Yuan | null; readonly priceFactorBasisPoints: number; readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } }; readonly membersSeeBalance: boolean; readonly createdAt: Instant };
 
 export type AccountOfMember = { readonly id: string; readonly name: string; readonly verified: boolean; readonly status: 'active' | 'suspended'; readonly createdAt: Instant; readonly timezone: string; readonly today: string; readonly role: 'member' };
 
-export type AccountOfOwner = { readonly id: string; readonly name: string; readonly verified: boolean; readonly status: 'active' | 'suspended'; readonly createdAt: Instant; readonly email: string | null; readonly balanceYuan: Yuan; readonly heldYuan: Yuan; readonly spentTodayYuan: Yuan; readonly dailySpendCapYuan: Yuan | null; readonly ownDailySpendCapYuan: Yuan | null; readonly priceFactorBasisPoints: number; readonly timezone: string; readonly today: string; readonly role: 'owner'; readonly dailySpendCapInForceYuan: Yuan | null };
+export type AccountOfOwner = { readonly id: string; readonly name: string; readonly verified: boolean; readonly status: 'active' | 'suspended'; readonly createdAt: Instant; readonly email: string | null; readonly balanceYuan: Yuan; readonly heldYuan: Yuan; readonly spentTodayYuan: Yuan; readonly dailySpendCapYuan: Yuan | null; readonly ownDailySpendCapYuan: Yuan | null; readonly priceFactorBasisPoints: number; readonly membersSeeBalance: boolean; readonly timezone: string; readonly today: string; readonly role: 'owner'; readonly dailySpendCapInForceYuan: Yuan | null };
 
 export type AdminToken = { readonly id: string; readonly name: string; readonly role: 'operator' | 'auditor'; readonly prefix: string; readonly createdAt: Instant; readonly createdBy: string; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null };
 
@@ -120,11 +120,11 @@ export interface Endpoints {
     body: null;
     answer: AccountOfOwner | AccountOfMember;
   };
-  /** Change the name, the e-mail address or the cap of a day that the account sets itself. */
+  /** Change the name, the e-mail address, the cap of a day that the account sets itself, or whether members see the balance. */
   'PATCH /account/v1/account': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
-    body: { readonly name?: string | undefined; readonly email?: string | undefined; readonly ownDailySpendCapYuan?: string | null | undefined };
+    body: { readonly name?: string | undefined; readonly email?: string | undefined; readonly ownDailySpendCapYuan?: string | null | undefined; readonly membersSeeBalance?: boolean | undefined };
     answer: AccountOfOwner;
   };
   /** Read the limits by the minute that are in force for the account. */
@@ -481,7 +481,7 @@ export interface Endpoints {
   'PATCH /admin/v1/accounts/{id}': {
     path: { readonly id: string };
     query: Record<never, never>;
-    body: { readonly name?: string | undefined; readonly email?: string | undefined; readonly verified?: boolean | undefined; readonly status?: 'active' | 'suspended' | undefined; readonly statusReason?: string | undefined; readonly dailySpendCapYuan?: string | null | undefined; readonly priceFactorBasisPoints?: number | undefined; readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined; readonly modelLimits?: { readonly [name: string]: { readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined } | null } | undefined };
+    body: { readonly name?: string | undefined; readonly email?: string | undefined; readonly verified?: boolean | undefined; readonly status?: 'active' | 'suspended' | undefined; readonly statusReason?: string | undefined; readonly dailySpendCapYuan?: string | null | undefined; readonly priceFactorBasisPoints?: number | undefined; readonly membersSeeBalance?: boolean | undefined; readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined; readonly modelLimits?: { readonly [name: string]: { readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined } | null } | undefined };
     answer: Account;
   };
   /** Create an API key; its text is never shown again. */

@@ -27,6 +27,8 @@ export interface Principal {
   readonly allowedNetworks: AddressRanges | null;
   /** Whether the account or the key has limits by the minute of its own. */
   readonly isRateLimited: boolean;
+  /** Whether the key reads the balance of the account; where not, what its own budgets leave. */
+  readonly seesBalance: boolean;
   /** Whether the key has the scope `calls`. */
   readonly mayCall: boolean;
   /** Whether there is no other account, which the load of this one could delay. It may change while a call runs. */
@@ -112,13 +114,14 @@ export async function createPrincipals(options: PrincipalsOptions): Promise<Prin
   const subscription: Subscription = await database.subscribe(PRINCIPALS_CHANNEL, forget, forgetAll);
 
   function toPrincipal(standing: KeyStanding, keyPrefix: string): Principal {
-    const { accountId, keyId, isKeyLimited, isRateLimited, allowed, scopes } = standing;
+    const { accountId, keyId, isKeyLimited, isRateLimited, allowed, scopes, seesBalance } = standing;
     return {
       accountId,
       keyId,
       keyPrefix,
       isKeyLimited,
       isRateLimited,
+      seesBalance,
       mayCall: scopes.includes('calls'),
       allowedModels: allowed.models && new Set(allowed.models),
       allowedNetworks: allowedRanges(allowed.networks),

@@ -23,6 +23,8 @@ export interface KeyStanding {
   readonly scopes: readonly KeyScope[];
   /** The person whose key it is; `null`: the account's. */
   readonly userId: string | null;
+  /** Whether the account shows its balance to this key. */
+  readonly seesBalance: boolean;
 }
 
 interface StandingRow {
@@ -40,7 +42,15 @@ interface StandingRow {
   allowed_networks: readonly string[] | null;
   scopes: readonly KeyScope[];
   user_id: string | null;
+  sees_balance: boolean;
 }
+
+/**
+ * SQL: whether a key `k` reads the balance of its account `a`. Where members do not, a key of a person does while that person is an
+ * owner: the key of somebody who has left the account is refused it too. Plan: memberships by primary key.
+ */
+const SEES_BALANCE = `(a.members_see_balance or k.user_id is null or exists (
+    select from memberships m where m.user_id = k.user_id and m.account_id = k.account_id and m.role = 'owner'))`;
 
 /**
  * Many look-ups in one statement, by the unique index api_keys_by_hash. Whether there are other accounts is known after two
@@ -52,7 +62,7 @@ const selectStandings: Statement = {
   ${IS_LIMITED} as is_limited, ${IS_RATE_LIMITED} as is_rate_limited,
   not exists (select from accounts other where other.id <> a.id) as is_only_account,
   to_jsonb(k.allowed_models) as allowed_models, to_jsonb(k.allowed_networks) as allowed_networks,
-  to_jsonb(k.scopes) as scopes, k.user_id
+  to_jsonb(k.scopes) as scopes, k.user_id, ${SEES_BALANCE} as sees_balance
 from unnest($1::bytea[]) with ordinality as asked (key_hash, position)
 join api_keys k on k.key_hash = asked.key_hash
 join accounts a on a.id = k.account_id
@@ -87,6 +97,7 @@ function toStanding(row: StandingRow): KeyStanding {
     allowed: { models: row.allowed_models, networks: row.allowed_networks },
     scopes: row.scopes,
     userId: row.user_id,
+    seesBalance: row.sees_balance,
   };
 }
 

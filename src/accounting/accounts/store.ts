@@ -21,6 +21,8 @@ export interface Account {
   readonly statusReason: string | null;
   /** `null`: since it was created. */
   readonly statusChangedAt: Date | null;
+  /** Whether keys of members read its balance. */
+  readonly membersSeeBalance: boolean;
   readonly createdAt: Date;
 }
 
@@ -32,10 +34,12 @@ interface AccountRow {
   status: AccountStatus;
   status_reason: string | null;
   status_changed_at: Date | null;
+  members_see_balance: boolean;
   created_at: Date;
 }
 
-const ACCOUNT_COLUMNS = 'id, name, email, verified, status, status_reason, status_changed_at, created_at';
+const ACCOUNT_COLUMNS =
+  'id, name, email, verified, status, status_reason, status_changed_at, members_see_balance, created_at';
 
 const insertAccount: Statement = {
   name: 'accounts.insert',
@@ -52,7 +56,8 @@ const updateAccount: Statement = {
   text: `update accounts set
   name = coalesce($2, name), email = coalesce($3, email), verified = coalesce($4::boolean, verified),
   status = coalesce($5, status), updated_at = $6, status_reason = case when $5 is null then status_reason else $7 end,
-  status_changed_at = case when $5 is distinct from status and $5 is not null then $6 else status_changed_at end
+  status_changed_at = case when $5 is distinct from status and $5 is not null then $6 else status_changed_at end,
+  members_see_balance = coalesce($8::boolean, members_see_balance)
 where id = $1
 returning ${ACCOUNT_COLUMNS}`,
 };
@@ -95,6 +100,7 @@ export interface AccountChange {
   readonly status?: AccountStatus | undefined;
   /** Of the status; without it, a status that is set has none. */
   readonly statusReason?: string | undefined;
+  readonly membersSeeBalance?: boolean | undefined;
 }
 
 export interface AccountStore extends ApiKeyStore {
@@ -146,6 +152,7 @@ export function createAccountStore(database: Lane): AccountStore {
           ...values,
           at,
           change.statusReason ?? null,
+          change.membersSeeBalance ?? null,
         ]);
         if (row === undefined) return null;
         await announceChange(transaction, id);
@@ -179,6 +186,7 @@ function toAccount(row: AccountRow): Account {
     status: row.status,
     statusReason: row.status_reason,
     statusChangedAt: row.status_changed_at,
+    membersSeeBalance: row.members_see_balance,
     createdAt: row.created_at,
   };
 }

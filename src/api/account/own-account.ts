@@ -37,6 +37,7 @@ const ownerAccount = accountAnswer
     dailySpendCapYuan: true,
     ownDailySpendCapYuan: true,
     priceFactorBasisPoints: true,
+    membersSeeBalance: true,
   })
   .extend({
     ...billingCalendar,
@@ -50,6 +51,8 @@ const accountChange = z.strictObject({
   email: email.optional(),
   /** `null` removes it; the cap of the operator stays whatever this one is. */
   ownDailySpendCapYuan: capYuan.nullable().optional(),
+  /** Whether keys of members read the balance; where not, they read what their own budgets leave. */
+  membersSeeBalance: z.boolean().optional(),
 });
 
 const limitsInForce = z.strictObject(rateLimits).meta({ id: 'LimitsInForce' });
@@ -97,7 +100,8 @@ export function ownAccountEndpoints(parts: OwnAccountParts): AccountEndpoint[] {
     accountEndpoint({
       method: 'PATCH',
       path: '/account',
-      summary: 'Change the name, the e-mail address or the cap of a day that the account sets itself',
+      summary:
+        'Change the name, the e-mail address, the cap of a day that the account sets itself, or whether members see the balance',
       needs: 'owner',
       body: accountChange,
       answer: ownerAccount,

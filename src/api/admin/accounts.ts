@@ -60,6 +60,8 @@ const accountChange = z
     dailySpendCapYuan: capYuan.nullable().optional(),
     /** What it pays of the list price; 8000 is a fifth less. For calls that are admitted from now on. */
     priceFactorBasisPoints: priceFactor.optional(),
+    /** Whether keys of members read the balance of the account. */
+    membersSeeBalance: z.boolean().optional(),
     ...rateLimitFields,
   })
   .refine(({ status, statusReason }) => statusReason === undefined || status !== undefined, {

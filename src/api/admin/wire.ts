@@ -103,6 +103,9 @@ export const accountAnswer = z
     ownDailySpendCapYuan: yuan.nullable().describe('The cap that its owners have set; the lower one applies.'),
     priceFactorBasisPoints: count.describe('What it pays of the list price; 10000 is the list price.'),
     ...rateLimits,
+    membersSeeBalance: z
+      .boolean()
+      .describe('Whether keys of members read the balance; else what their own budgets leave.'),
     createdAt: at,
   })
   .meta({ id: 'Account' });
@@ -127,6 +130,7 @@ export function accountToWire(
     ownDailySpendCapYuan: yuanOrNull(balance?.ownDailyCapNano ?? null),
     priceFactorBasisPoints: balance?.priceFactorBasisPoints ?? LIST_PRICE_BASIS_POINTS,
     ...rateLimitsToWire(rates),
+    membersSeeBalance: account.membersSeeBalance,
     createdAt: account.createdAt.toISOString(),
   };
 }

@@ -193,8 +193,7 @@ function createQueryHandler(endpoint: QueryEndpoint, { refusals, querySources }:
     const modelId = (request.params as { model?: string }).model ?? '';
     const search = request.query as QueryString;
     const asked = {
-      accountId: principal?.accountId ?? null,
-      allowedModels: principal?.allowedModels ?? null,
+      principal,
       modelId,
       headers: request.headers,
       search,

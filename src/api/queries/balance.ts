@@ -1,18 +1,27 @@
-import { BALANCE_QUERY, type Query } from './query.ts';
+import { BALANCE_QUERY, type Query, type QueryAnswer } from './query.ts';
 import { balanceAnswer } from './schemas.ts';
 
 /**
- * The general balance (contract 2.4, 4.11). `balance` is a JSON number, because the tools that read it accept no other
- * type; inside the gateway money is an integer of nano-yuan.
+ * The general balance (contract 2.4, 4.11); for a key that does not see it, what its own budgets leave. `balance` is a JSON
+ * number, because the tools that read it accept no other type; inside the gateway money is an integer of nano-yuan.
  */
 export const balance: Query = {
   name: BALANCE_QUERY,
   document: { summary: 'Read the balance', tag: 'Balance', answer: balanceAnswer, query: null },
-  async answer({ accountId }, sources) {
-    const balanceNano = await sources.balanceNano(accountId!);
-    return { body: { is_active: balanceNano > 0n, balance: toYuanNumber(balanceNano), unit: 'CNY' } };
+  async answer(request, sources) {
+    const principal = request.principal!;
+    const balanceNano = await sources.balanceNano(principal.accountId);
+    const isPositive = balanceNano > 0n;
+    if (principal.seesBalance) return snapshot(isPositive, balanceNano);
+    const leftNano = await sources.budgetLeftNano(principal);
+    // Not the lower one of both: that would show the balance once it is below the budget.
+    return leftNano === null ? snapshot(isPositive, 0n) : snapshot(isPositive && leftNano > 0n, leftNano);
   },
 };
+
+function snapshot(isActive: boolean, nano: bigint): QueryAnswer {
+  return { body: { is_active: isActive, balance: toYuanNumber(nano), unit: 'CNY' } };
+}
 
 const NANO_PER_MICRO = 1_000n;
 const MICRO_PER_YUAN = 1_000_000;

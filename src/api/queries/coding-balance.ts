@@ -15,8 +15,8 @@ export const codingBalance: Query = {
     answer: codingBalanceAnswer,
     query: null,
   },
-  async answer({ accountId }, sources) {
-    const current = await sources.subscription(accountId!);
+  async answer({ principal }, sources) {
+    const current = await sources.subscription(principal!.accountId);
     const { nowMs } = current;
     if (current.plan === null) return { body: noPlanSnapshot(nowMs, current.reason) };
     const body = planSnapshot(current.plan, current.state, nowMs);

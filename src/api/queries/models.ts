@@ -139,8 +139,8 @@ function clientOf({ headers }: QueryRequest, sources: QuerySources): Client {
 }
 
 async function listedModels(view: View, visible: Visible, request: QueryRequest, sources: QuerySources) {
-  const { accountId, allowedModels } = request;
-  const shown = await visible(accountId!, sources);
+  const { accountId, allowedModels } = request.principal!;
+  const shown = await visible(accountId, sources);
   return Object.entries(sources.config().models).filter(
     ([id, model]) =>
       model.listed &&

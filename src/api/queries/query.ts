@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { z } from 'zod';
+import type { Principal } from '../../accounting/accounts/principals.ts';
 import type { CurrentPlan } from '../../accounting/plans/snapshot.ts';
 import type { Config } from '../../config/schema.ts';
 import type { PublicCatalog } from '../../providers/catalog/public-catalog.ts';
@@ -13,10 +14,8 @@ export interface QueryAnswer {
 
 /** What a query gets of its request. */
 export interface QueryRequest {
-  /** The authenticated account; `null` at addresses that need no API key. */
-  readonly accountId: string | null;
-  /** The models that its key may use, by canonical ids; `null`: every model. */
-  readonly allowedModels: ReadonlySet<string> | null;
+  /** Whose key it is; `null` at addresses that need no API key. */
+  readonly principal: Principal | null;
   /** The model in the path; empty where the path names none. */
   readonly modelId: string;
   readonly headers: IncomingHttpHeaders;
@@ -48,6 +47,8 @@ export interface Query {
 export interface QuerySources {
   /** The balance of an account now, in nano-yuan. */
   balanceNano(accountId: string): Promise<bigint>;
+  /** What the budget of a key leaves that leaves least, in nano-yuan; `null` where it has none. */
+  budgetLeftNano(key: Pick<Principal, 'accountId' | 'keyId' | 'isKeyLimited'>): Promise<bigint | null>;
   publicCatalog(): PublicCatalog;
   config(): Config;
   /** The plan of an account now, by the database's clock. */

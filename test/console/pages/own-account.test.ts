@@ -156,6 +156,7 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     const console = await openConsole(browser, server, { person: owner, at: '#/members' });
     const { page } = console;
     await page.getByRole('button', { name: 'Invite somebody' }).click();
+    await page.getByText('can read the balance of the account with a key').waitFor();
     await page.getByRole('dialog').getByLabel('E-mail address').fill('grace@people.example');
     await page.getByRole('dialog').getByRole('button', { name: 'Invite somebody' }).click();
     await page.getByText('It is never shown again').waitFor();
@@ -190,6 +191,20 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     await page.getByText('¥99.123456789').waitFor();
     const { body } = await ask(server, 'GET', '/low-balance', undefined, owner.headers);
     assert.equal(body.thresholdYuan, '10.000000001');
+    await console.close();
+  });
+
+  it('the balance is hidden from members, and the page says so afterwards', async () => {
+    const { owner } = await people();
+    const console = await openConsole(browser, server, { person: owner, at: '#/settings' });
+    const { page } = console;
+    const seen = page.getByRole('switch', { name: 'Keys of members read the balance' });
+    const form = page.locator('form').filter({ has: seen });
+    await seen.click();
+    await form.getByRole('button', { name: 'Save' }).click();
+    await form.getByRole('button', { name: 'Save', disabled: true }).waitFor();
+    assert.equal(await seen.isChecked(), false);
+    assert.equal((await ask(server, 'GET', '/account', undefined, owner.headers)).body.membersSeeBalance, false);
     await console.close();
   });
 

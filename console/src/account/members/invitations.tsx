@@ -61,6 +61,8 @@ export function InviteButton() {
   const text = useTexts(membersTexts);
   const common = useTexts(commonTexts);
   const invite = useChange('POST /account/v1/invitations');
+  const account = useRead('GET /account/v1/account', {}).data;
+  const isBalanceSeen = account?.role === 'owner' ? account.membersSeeBalance : undefined;
   const [isOpen, setIsOpen] = useState(false);
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<Role>('member');
@@ -109,6 +111,9 @@ export function InviteButton() {
           onChange={({ currentTarget }) => setRole(currentTarget.value as Role)}
           data={(['member', 'owner'] as const).map((value) => ({ value, label: common[value] }))}
         />
+        {role === 'member' && isBalanceSeen !== undefined && (
+          <Text size="sm">{isBalanceSeen ? text.balanceSeen : text.balanceHidden}</Text>
+        )}
       </FormDialog>
       <SecretDialog title={text.invited} secret={made?.link ?? null} hint={text.linkOnce} onClose={() => setMade(null)}>
         <Stack gap={4}>

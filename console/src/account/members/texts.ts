@@ -3,7 +3,7 @@ import { defineTexts } from '../../text/language.tsx';
 export const membersTexts = defineTexts(
   {
     title: 'Members',
-    lead: 'Owners see the money of the account, all of its keys, and its people. Members see their own keys and calls.',
+    lead: 'Owners see the money of the account, all of its keys, and its people. Members see their own keys and calls, and with a key the balance, unless the account settings hide it.',
     people: 'People',
     name: 'Name',
     you: 'you',
@@ -31,6 +31,9 @@ export const membersTexts = defineTexts(
     invitationsLead: 'An invitation is a link that works once, for seven days.',
     invite: 'Invite somebody',
     inviteEmailHint: 'What a new user will sign in with. Empty: the person chooses a name.',
+    balanceSeen:
+      'Whoever joins can read the balance of the account with a key. The account settings can hide it from members.',
+    balanceHidden: 'Keys of members do not read the balance of the account.',
     optional: 'optional',
     invited: 'The invitation is made',
     linkOnce: 'Send this link to the person now. It is never shown again.',
@@ -46,7 +49,7 @@ export const membersTexts = defineTexts(
   },
   {
     title: '成员',
-    lead: '所有者可查看账户资金、全部密钥并管理成员；成员只能查看自己的密钥和调用。',
+    lead: '所有者可查看账户资金、全部密钥并管理成员；成员只能查看自己的密钥和调用，并可通过密钥查询余额（可在账户设置中关闭）。',
     people: '成员列表',
     name: '姓名',
     you: '您',
@@ -73,6 +76,8 @@ export const membersTexts = defineTexts(
     invitationsLead: '邀请是一次性链接，七天内有效。',
     invite: '邀请成员',
     inviteEmailHint: '新用户将以此邮箱登录；留空则由对方自定用户名。',
+    balanceSeen: '加入者可通过密钥查询账户余额，可在账户设置中对成员关闭。',
+    balanceHidden: '成员的密钥无法查询账户余额。',
     optional: '选填',
     invited: '邀请已创建',
     linkOnce: '请立即将此链接发送给对方，之后无法再次查看。',

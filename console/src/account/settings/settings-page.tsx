@@ -1,4 +1,4 @@
-import { SimpleGrid, Stack, TextInput } from '@mantine/core';
+import { SimpleGrid, Stack, Switch, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { type ReactNode, useState } from 'react';
 import type { BodyOf } from '../../api/client.ts';
@@ -32,6 +32,7 @@ export function AccountSettingsPage() {
         <>
           <About account={account} />
           <DailyCap account={account} />
+          <MembersSight account={account} />
           <LowBalance />
           <RateLimits />
         </>
@@ -114,6 +115,24 @@ function DailyCap({ account }: { readonly account: AccountOfOwner }) {
           />
         </AccountForm>
       </Stack>
+    </Section>
+  );
+}
+
+function MembersSight({ account }: { readonly account: AccountOfOwner }) {
+  const text = useTexts(settingsTexts);
+  const stored = account.membersSeeBalance;
+  const [isSeen, setIsSeen] = useState(stored);
+  return (
+    <Section title={text.members} lead={text.membersLead}>
+      <AccountForm body={isSeen === stored ? {} : { membersSeeBalance: isSeen }}>
+        <Switch
+          label={text.membersSeeBalance}
+          description={text.membersSeeBalanceHint}
+          checked={isSeen}
+          onChange={({ currentTarget }) => setIsSeen(currentTarget.checked)}
+        />
+      </AccountForm>
     </Section>
   );
 }

@@ -44,6 +44,23 @@ export function countKeySpending(key: KeyState, chargeNano: bigint, today: strin
   key.totalSpentNano += chargeNano;
 }
 
+/** What remains of the budget that leaves least, whatever calls in flight hold; `null` where the key has none. */
+export function smallestBudgetLeft(key: KeyState, today: string): bigint | null {
+  const used = usedOn(key, today);
+  const left = [
+    leftOf(key.totalSpendCapNano, used.totalSpentNano),
+    leftOf(key.monthlySpendCapNano, used.monthSpentNano),
+    leftOf(key.weeklySpendCapNano, used.weekSpentNano),
+    leftOf(key.dailySpendCapNano, used.spentNano),
+  ].filter((nano) => nano !== null);
+  return left.length === 0 ? null : left.reduce((least, nano) => (nano < least ? nano : least));
+}
+
+function leftOf(capNano: bigint | null, spentNano: bigint): bigint | null {
+  if (capNano === null) return null;
+  return spentNano < capNano ? capNano - spentNano : 0n;
+}
+
 /** The budgets of a key; the one that frees last comes first, because only its end helps. */
 function budgetsOf(key: KeyState, { today, nextDayMs, nextWeekMs, nextMonthMs }: AdmissionContext) {
   const used = usedOn(key, today);
