@@ -110,7 +110,7 @@ export interface NewKey {
   readonly scopes?: readonly KeyScope[];
   /** Absent, or `null`: the account's. */
   readonly userId?: string | null;
-  /** Absent: no limit. */
+  /** Absent: none beside those of the account. */
   readonly ownKeys?: OwnKeysLimit | undefined;
   readonly at: Date;
 }
@@ -166,7 +166,7 @@ export function createApiKeyStore(database: Lane): ApiKeyStore {
       at,
     }) =>
       database.transaction(async (transaction) => {
-        if (ownKeys !== undefined) await requireRoomForKey(transaction, accountId, ownKeys, at);
+        await requireRoomForKey(transaction, accountId, ownKeys, at, false);
         const [row] = await transaction.query<KeyRow>(insertKey, [
           accountId,
           id,

@@ -83,7 +83,7 @@ export function createKeyReplacementStore(database: Lane): KeyReplacementStore {
         const until = new Date(at.getTime() + keepOldMs);
         const [old] = await transaction.query<KeyRow>(endKey, [keyId, at, until, keepOldMs === 0]);
         if (old === undefined) return null;
-        if (ownKeys !== undefined) await requireRoomForKey(transaction, accountId, ownKeys, at);
+        await requireRoomForKey(transaction, accountId, ownKeys, at, true);
         const [made] = await transaction.query<KeyRow>(copyKey, [keyId, id, keyHash, prefix, at, expiresAt]);
         await transaction.query(copyLimits, [accountId, keyId, id]);
         await transaction.query(copyRates, [accountId, keyId, id]);

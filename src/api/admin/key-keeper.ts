@@ -4,7 +4,13 @@ import { type AllowListChange, NO_ALLOW_LISTS } from '../../accounting/accounts/
 import type { ApiKey } from '../../accounting/accounts/api-key-store.ts';
 import { createApiKey, displayPrefix, hashApiKey } from '../../accounting/accounts/key-format.ts';
 import { type KeyLimitStore, NO_LIMITS } from '../../accounting/accounts/key-limit-store.ts';
-import { type OwnKeysLimit, TooManyKeysError } from '../../accounting/accounts/key-owner-store.ts';
+import {
+  ACTIVE_KEYS_MAX,
+  KEYS_A_DAY_MAX,
+  type KeysLimit,
+  type OwnKeysLimit,
+  TooManyKeysError,
+} from '../../accounting/accounts/key-owner-store.ts';
 import type { KeyReplacementStore } from '../../accounting/accounts/key-replacement-store.ts';
 import type { KeyUseStore } from '../../accounting/accounts/key-use-store.ts';
 import type { Principals } from '../../accounting/accounts/principals.ts';
@@ -198,11 +204,18 @@ export function keyKeeper(parts: KeyAdminParts) {
   };
 }
 
+const TOO_MANY: Readonly<Record<KeysLimit, (own: OwnKeysLimit | undefined) => string>> = {
+  own: (own) => `You have ${own!.keysMax} keys that can be used, which is the most. Revoke one first.`,
+  active: () => `The account has ${ACTIVE_KEYS_MAX} keys that can be used, which is the most. Revoke one first.`,
+  made: () =>
+    `${KEYS_A_DAY_MAX} keys were made for the account in a day, which is the most. Make further ones tomorrow.`,
+};
+
 async function orTooManyKeys<Result>(ownKeys: OwnKeysLimit | undefined, run: () => Promise<Result>): Promise<Result> {
   try {
     return await run();
   } catch (error) {
     if (!(error instanceof TooManyKeysError)) throw error;
-    throw conflict(`You have ${ownKeys!.keysMax} keys that can be used, which is the most. Revoke one first.`);
+    throw conflict(TOO_MANY[error.limit](ownKeys));
   }
 }

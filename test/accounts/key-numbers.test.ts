@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+
+/** SQL: makes so many keys of an account at once, made and ended so long ago. */
+const INSERT_KEYS = `insert into api_keys (account_id, id, name, key_hash, prefix, created_at, revoked_at)
+select $1, 'key_' || $2::text || lpad(n::text, 6, '0'), 'made', decode(md5($1 || $2 || n), 'hex'), 'fg_', now() - $4::interval,
+  case when $5::text is null then null else now() - $5::interval end
+from generate_series(1, $3::int) n`;
+
+for (const engine of engines) {
+  describe(`how many keys an account has on ${engine}`, () => {
+    let stored: TestDatabase;
+    let g: TestGateway;
+    let account: TestAccount;
+    before(async () => {
+      stored = await createTestDatabase(engine);
+      g = await startGateway({ stored });
+    });
+    after(async () => {
+      await g?.stop();
+      await stored?.remove();
+    });
+
+    async function insert(name: string, count: number, madeAgo: string, endedAgo: string | null): Promise<void> {
+      const parameters = [account.id, name, count, madeAgo, endedAgo];
+      await g.database.query({ name: `test.insert-keys-${name}`, text: INSERT_KEYS }, parameters);
+    }
+    const make = () => g.admin('POST', `/accounts/${account.id}/keys`, { name: 'one more' });
+    async function count(): Promise<number> {
+      const text = 'select count(*)::int as keys from api_keys where account_id = $1';
+      const [row] = await g.database.query<{ keys: number }>({ name: 'test.count-keys', text }, [account.id]);
+      return row!.keys;
+    }
+
+    it('is at most 1,000 that can be used; who has more keeps them, and may replace them', async () => {
+      account = await g.createAccount();
+      await insert('a', 1_100, '2 days', null);
+      const refused = await make();
+      assert.equal(refused.status, 409);
+      assert.match(refused.body.error.message, /1000 keys that can be used/);
+      const call = await fetch(`${g.url}/v1/models`, { headers: { authorization: `Bearer ${account.key}` } });
+      assert.equal(call.status, 200);
+      const replaced = await g.admin('POST', '/keys/key_a000001/replacement', { keepOldSeconds: 0 });
+      assert.equal(replaced.status, 201, JSON.stringify(replaced.body));
+      const other = await g.createAccount();
+      assert.equal((await g.admin('POST', `/accounts/${other.id}/keys`, { name: 'of another' })).status, 201);
+    });
+
+    it('is at most 1,000 that are made in a day, whatever became of them', async () => {
+      account = await g.createAccount();
+      await insert('b', 999, '2 hours', '1 minute');
+      const refused = await make();
+      assert.equal(refused.status, 409);
+      assert.match(refused.body.error.message, /1000 keys were made for the account in a day/);
+    });
+
+    it('does not grow by keys that ended without having been used, but for the newest ones', async () => {
+      account = await g.createAccount();
+      await insert('c', 1_250, '3 days', '2 days');
+      const text = `insert into key_uses (account_id, key_id, last_used_at) values ($1, 'key_c000001', now())`;
+      await g.database.query({ name: 'test.use-key', text }, [account.id]);
+      const before = await count();
+      assert.equal((await make()).status, 201);
+      assert.equal(await count(), before + 1 - 100);
+      for (let i = 0; i < 3; i++) assert.equal((await make()).status, 201);
+      const [used] = await g.database.query(
+        { name: 'test.find-key', text: `select from api_keys where account_id = $1 and id = 'key_c000001'` },
+        [account.id],
+      );
+      assert.notEqual(used, undefined);
+      assert.equal(await count(), 1_000 + 1 + 1 + 4);
+    });
+  });
+}
