@@ -15,6 +15,7 @@ import { createServer } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import type { Config } from '../config/schema.ts';
 import { NETWORK_RISK, networkFileSystem } from '../db/network-file-system.ts';
+import { obstacleOf } from '../db/private-directory.ts';
 import { programVersion } from '../lib/version.ts';
 import { errorText, type Finding, failed, ok, warning } from './doctor-finding.ts';
 
@@ -37,6 +38,11 @@ export function checkVersions(): Finding {
 export function checkDataDirectory({ dataDir }: Config['database']): Finding[] {
   const path = resolve(dataDir);
   const existing = nearestExisting(path);
+  const obstacle = obstacleOf(path);
+  if (obstacle !== null) {
+    const advice = 'Make what is missing, or choose another directory with FAREGATE_DATA_DIR.';
+    return [failed('data directory', `${path} cannot be made: ${obstacle}`, advice)];
+  }
   try {
     accessSync(existing, constants.W_OK | constants.X_OK);
     if (existing === path) writeDurably(path);

@@ -6,7 +6,7 @@ import { DataDirInUseError, NoDatabaseError, NoLockError } from '../db/data-dir.
 import { DemoMarkError } from '../db/demo-mark.ts';
 import { StatementError } from '../db/errors.ts';
 import { LocksHeldError, NodesRunningError, SchemaError } from '../db/migrate.ts';
-import { OpenDataDirError } from '../db/private-directory.ts';
+import { OpenDataDirError, UnusableDataDirError } from '../db/private-directory.ts';
 import { escapeLines, escapeText } from '../lib/plain-text.ts';
 import { programVersion } from '../lib/version.ts';
 import { accountCommands } from './account.ts';
@@ -152,6 +152,7 @@ const FORESEEN = [
   NoDatabaseError,
   NoLockError,
   OpenDataDirError,
+  UnusableDataDirError,
   DemoMarkError,
   NodesRunningError,
   LocksHeldError,

@@ -8,11 +8,12 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
+  readlinkSync,
   realpathSync,
   rmSync,
   statSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Logger } from '../lib/logger.ts';
 
 /**
@@ -29,6 +30,45 @@ export class OpenDataDirError extends Error {
         `with FAREGATE_DATA_DIR, or run as the owner of this one: ${command}`,
     );
     this.name = 'OpenDataDirError';
+  }
+}
+
+/** The data directory cannot be made or read. */
+export class UnusableDataDirError extends Error {
+  constructor(dataDir: string, cause: NodeJS.ErrnoException) {
+    super(
+      `The data directory ${dataDir} cannot be used: ${reasonOf(dataDir, cause)}. Mend that, or choose another directory ` +
+        'with FAREGATE_DATA_DIR or database.dataDir.',
+      { cause },
+    );
+    this.name = 'UnusableDataDirError';
+  }
+}
+
+function reasonOf(dataDir: string, { code, message }: NodeJS.ErrnoException): string {
+  const obstacle = obstacleOf(dataDir);
+  if (obstacle !== null) return obstacle;
+  if (code === 'EACCES' || code === 'EPERM') return 'this user may not make it, or not read it';
+  if (code === 'EROFS') return 'its file system can only be read';
+  return message;
+}
+
+/** What stands where a directory should be, there or above; `null`: nothing does. */
+export function obstacleOf(path: string): string | null {
+  const parent = dirname(path);
+  const entry = orNull(() => lstatSync(path));
+  if (entry === null) return parent === path ? null : obstacleOf(parent);
+  if (orNull(() => statSync(path))?.isDirectory()) return null;
+  if (!entry.isSymbolicLink()) return `${path} is no directory`;
+  return `${path} is a link to ${readlinkSync(path)}, which is no directory or does not exist`;
+}
+
+/** `null` where it is not there or cannot be looked at. */
+function orNull<Result>(look: () => Result): Result | null {
+  try {
+    return look();
+  } catch {
+    return null;
   }
 }
 
@@ -52,9 +92,14 @@ const OWN_NAMES = /^(db|journal|spool|gateway\.json|gateway\.lock|demo\.json)(\.
 /** A new database has some 1,500 entries. With far more, the walk would delay the start. */
 const ENTRIES_MAX = 200_000;
 
-/** @throws OpenDataDirError */
+/** @throws OpenDataDirError, UnusableDataDirError */
 export function makePrivateDirectory(dataDir: string, logger?: Logger, rights: Rights = systemRights): void {
-  mkdirSync(dataDir, { recursive: true, mode: DIRECTORY_MODE });
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: DIRECTORY_MODE });
+    readdirSync(dataDir);
+  } catch (error) {
+    throw new UnusableDataDirError(dataDir, error as NodeJS.ErrnoException);
+  }
   // Windows has other rights, which follow from those of the directory above.
   if (process.platform === 'win32') return;
   const root = realpathSync(dataDir);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -159,6 +159,14 @@ describe('faregate doctor', () => {
     assert.equal(found.code, 1);
     assert.match(found.of('configuration')!.detail, /wrong\.yaml:3: providers\.acme\.\w+: /);
     assert.equal(found.of('database'), undefined);
+  });
+
+  it('finds a data directory that cannot be made, because it is a link to nowhere', async () => {
+    const link = join(directory.path, 'link');
+    symlinkSync(join(directory.path, 'nowhere'), link);
+    const found = await examine({ FAREGATE_DATA_DIR: link, PORT: '0', DATABASE_URL: '' });
+    assert.deepEqual([found.code, found.of('data directory')!.state], [1, 'failed']);
+    assert.match(found.of('data directory')!.detail, /is a link to .*nowhere/);
   });
 
   it('warns of a data directory that others may enter', { skip: process.platform === 'win32' }, async () => {

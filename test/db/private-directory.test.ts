@@ -130,6 +130,21 @@ describe('a data directory', { timeout: 300_000 }, () => {
     assert.deepEqual(warnings, []);
   });
 
+  it('that is a link to nowhere, or where a file stands, is refused by a sentence', () => {
+    const link = join(dataDir, 'link');
+    symlinkSync(join(dataDir, 'nowhere'), link);
+    const file = join(dataDir, 'file');
+    writeFileSync(file, '');
+    for (const [path, reason] of [
+      [link, /link cannot be used: .* is a link to .*nowhere, which is no directory or does not exist\. Mend that/],
+      [join(link, 'below'), /below cannot be used: .*link is a link to/],
+      [file, /file cannot be used: .*file is no directory/],
+      [join(file, 'below'), /below cannot be used: .*file is no directory/],
+    ] as const) {
+      assert.throws(() => makePrivateDirectory(path, logger), { name: 'UnusableDataDirError', message: reason });
+    }
+  });
+
   it('for everybody, such as /tmp, is refused, with the command', () => {
     chmodSync(dataDir, 0o1777);
     assert.throws(
