@@ -418,7 +418,7 @@ export const ROOMS: readonly Room[] = [
     owns: 'One SQL dialect on two engines.',
     shows: [
       {
-        files: ['db/errors.ts'],
+        files: ['db/errors.ts', 'db/lane-holder.ts'],
       },
       {
         files: ['db/columns.ts', 'db/database.ts', 'db/name-search.ts', 'db/reads.ts'],

@@ -31,6 +31,53 @@ describe('turns', () => {
   });
 });
 
+describe('turns of holders', () => {
+  /** Work that a test ends, by name. */
+  function scene(atOnceMax: number, heldWaitingMax: number) {
+    const turns = new Turns('test', atOnceMax, 2, heldWaitingMax);
+    const begun: string[] = [];
+    const ends = new Map<string, () => void>();
+    return {
+      turns,
+      begun,
+      begin: (name: string, holder: string | null) =>
+        turns.run(() => {
+          begun.push(name);
+          return new Promise<void>((resolve) => ends.set(name, resolve));
+        }, holder),
+      async end(name: string): Promise<void> {
+        ends.get(name)!();
+        await new Promise(setImmediate);
+      },
+    };
+  }
+
+  it('leave one place to operators, who go before all holders, and one of the rest to other holders', async () => {
+    const { begin, begun, end } = scene(4, 8);
+    for (const name of ['a1', 'a2', 'a3', 'b1', 'c1']) void begin(name, name[0]!);
+    assert.deepEqual(begun, ['a1', 'a2', 'b1']);
+    void begin('operator 1', null);
+    void begin('operator 2', null);
+    assert.deepEqual(begun, ['a1', 'a2', 'b1', 'operator 1']);
+    await end('a1');
+    assert.equal(begun.at(-1), 'operator 2');
+    await end('operator 1');
+    assert.equal(begun.at(-1), 'a3');
+    await end('b1');
+    assert.equal(begun.at(-1), 'c1');
+  });
+
+  it('are taken by holders, whoever has more that waits, and one fills a part of the places alone', async () => {
+    const { begin, begun, end } = scene(1, 8);
+    void begin('first', 'a');
+    for (const name of ['a1', 'a2']) void begin(name, 'a');
+    await assert.rejects(begin('a3', 'a'), LaneFullError);
+    for (const name of ['b1', 'c1']) void begin(name, name[0]!);
+    for (const name of ['first', 'a1', 'b1', 'c1']) await end(name);
+    assert.deepEqual(begun, ['first', 'a1', 'b1', 'c1', 'a2']);
+  });
+});
+
 describe('housekeeping', () => {
   it('gives a lock up sooner than anybody notices who waits behind it', () => {
     assert.ok(LANES.housekeeping.lockMaxMs <= 200);

@@ -1,5 +1,7 @@
+import { FairQueue } from '../lib/fair-queue.ts';
 import type { ConnectionFigures, Lane, LaneName } from './database.ts';
 import { LaneFullError } from './errors.ts';
+import { currentHolder } from './lane-holder.ts';
 
 /**
  * Lanes: connections of their own for statements that no call waits for, so that they and calls do not keep each other
@@ -9,7 +11,7 @@ import { LaneFullError } from './errors.ts';
 export interface LaneLimits {
   /** Statements and transactions at a time; on the embedded engine there is one. */
   readonly connectionsMax: number;
-  /** Further ones that may wait; one more is refused with `LaneFullError`. */
+  /** Further ones that may wait, and more of holders; one more is refused with `LaneFullError`. */
   readonly waitingMax: number;
   /** PostgreSQL only: a statement that takes longer fails. */
   readonly statementMaxMs: number;
@@ -21,7 +23,7 @@ export const LANES: Readonly<Record<LaneName, LaneLimits>> = {
   /** What holders of keys ask of their balance and plan. */
   balances: { connectionsMax: 2, waitingMax: 256, statementMaxMs: 2_000, lockMaxMs: 2_000 },
   /** The admin API: lists, accounts, keys, top-ups, subscriptions. */
-  admin: { connectionsMax: 3, waitingMax: 64, statementMaxMs: 10_000, lockMaxMs: 5_000 },
+  admin: { connectionsMax: 4, waitingMax: 64, statementMaxMs: 10_000, lockMaxMs: 5_000 },
   /** `/readyz`, which asks once for all who want to know. */
   probes: { connectionsMax: 1, waitingMax: 1, statementMaxMs: 1_000, lockMaxMs: 1_000 },
   /** Partitions, and deletions of what has expired. */
@@ -37,21 +39,50 @@ export const AUDIT_STATEMENT_MAX_MS = 60_000;
 
 const LANE_NAMES = Object.keys(LANES) as readonly LaneName[];
 
-/** Work that runs a few at a time, the rest in the order in which it came. */
+/** So many times as many may wait for holders: an office behind one address opens the console at nine. */
+const HELD_TIMES = 16;
+/** The part of those that may be one holder's. */
+const HOLDER_PART = 1 / 4;
+
+interface Holder {
+  running: number;
+  waiting: number;
+}
+
+interface HeldTurn {
+  readonly holder: string;
+  readonly begin: () => void;
+}
+
+/**
+ * Work that runs a few at a time. Of the rest, that of nobody (operators, the gateway itself) comes first, in the order in which it
+ * came, and that of holders by turns of them. Where there are several places, holders leave one to operators, and each holder one
+ * to others, so that one whose statements hang keeps nobody else out.
+ */
 export class Turns {
   readonly #name: string;
   readonly #atOnceMax: number;
+  readonly #heldAtOnceMax: number;
+  readonly #holderAtOnceMax: number;
   readonly #waitingMax: number;
+  readonly #heldWaitingMax: number;
   readonly #waiting: (() => void)[] = [];
+  readonly #held = new FairQueue<HeldTurn>();
+  /** Those that run or wait. */
+  readonly #holders = new Map<string, Holder>();
   #running = 0;
+  #heldRunning = 0;
   #begun = 0;
   #waitedMs = 0;
   #refused = 0;
 
-  constructor(name: string, atOnceMax: number, waitingMax: number) {
+  constructor(name: string, atOnceMax: number, waitingMax: number, heldWaitingMax = HELD_TIMES * waitingMax) {
     this.#name = name;
     this.#atOnceMax = atOnceMax;
+    this.#heldAtOnceMax = Math.max(1, atOnceMax - 1);
+    this.#holderAtOnceMax = Math.max(1, atOnceMax - 2);
     this.#waitingMax = waitingMax;
+    this.#heldWaitingMax = heldWaitingMax;
   }
 
   get figures(): ConnectionFigures {
@@ -59,7 +90,7 @@ export class Turns {
       name: this.#name,
       used: this.#running,
       connectionsMax: this.#atOnceMax,
-      waiting: this.#waiting.length,
+      waiting: this.#waiting.length + this.#held.size,
       begun: this.#begun,
       waitedMs: this.#waitedMs,
       refused: this.#refused,
@@ -67,25 +98,87 @@ export class Turns {
   }
 
   /** @throws LaneFullError */
-  async run<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (this.#running >= this.#atOnceMax) {
-      if (this.#waiting.length >= this.#waitingMax) {
-        this.#refused++;
-        throw new LaneFullError(this.#name, this.#waitingMax);
-      }
+  async run<Result>(work: () => Promise<Result>, holder: string | null = null): Promise<Result> {
+    if (this.#mayBegin(holder)) this.#begin(holder);
+    else {
+      this.#requireRoom(holder);
       const askedAtMs = performance.now();
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+      await new Promise<void>((resolve) => this.#wait(holder, resolve));
       this.#waitedMs += performance.now() - askedAtMs;
-    } else this.#running++;
+    }
     this.#begun++;
     try {
       return await work();
     } finally {
-      // Its place goes to the next one.
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#running--;
-      else next();
+      this.#end(holder);
+      this.#serve();
     }
+  }
+
+  #mayBegin(holder: string | null): boolean {
+    if (this.#running >= this.#atOnceMax) return false;
+    if (holder === null) return true;
+    const ofHolder = this.#holders.get(holder)?.running ?? 0;
+    return this.#heldRunning < this.#heldAtOnceMax && ofHolder < this.#holderAtOnceMax;
+  }
+
+  #begin(holder: string | null): void {
+    this.#running++;
+    if (holder === null) return;
+    this.#heldRunning++;
+    this.#holderOf(holder).running++;
+  }
+
+  #end(holder: string | null): void {
+    this.#running--;
+    if (holder === null) return;
+    this.#heldRunning--;
+    const of = this.#holderOf(holder);
+    of.running--;
+    if (of.running === 0 && of.waiting === 0) this.#holders.delete(holder);
+  }
+
+  /** @throws LaneFullError */
+  #requireRoom(holder: string | null): void {
+    const isFull =
+      holder === null
+        ? this.#waiting.length >= this.#waitingMax
+        : this.#held.size >= this.#heldWaitingMax ||
+          (this.#holders.get(holder)?.waiting ?? 0) >= this.#heldWaitingMax * HOLDER_PART;
+    if (!isFull) return;
+    this.#refused++;
+    throw new LaneFullError(this.#name, this.#waitingMax);
+  }
+
+  #wait(holder: string | null, begin: () => void): void {
+    if (holder === null) {
+      this.#waiting.push(begin);
+      return;
+    }
+    this.#holderOf(holder).waiting++;
+    this.#held.push(holder, { holder, begin });
+  }
+
+  #serve(): void {
+    if (this.#waiting.length > 0 && this.#mayBegin(null)) {
+      this.#begin(null);
+      this.#waiting.shift()!();
+      return;
+    }
+    const next = this.#held.shift(({ holder }) => this.#mayBegin(holder));
+    if (next === undefined) return;
+    this.#holderOf(next.holder).waiting--;
+    this.#begin(next.holder);
+    next.begin();
+  }
+
+  #holderOf(name: string): Holder {
+    let holder = this.#holders.get(name);
+    if (holder === undefined) {
+      holder = { running: 0, waiting: 0 };
+      this.#holders.set(name, holder);
+    }
+    return holder;
   }
 }
 
@@ -97,8 +190,8 @@ export interface LimitedLane extends Lane {
 export function createLane(name: LaneName, atOnceMax: number, target: Lane): LimitedLane {
   const turns = new Turns(name, atOnceMax, LANES[name].waitingMax);
   return {
-    query: (statement, parameters) => turns.run(() => target.query(statement, parameters)),
-    transaction: (work) => turns.run(() => target.transaction(work)),
+    query: (statement, parameters) => turns.run(() => target.query(statement, parameters), currentHolder()),
+    transaction: (work) => turns.run(() => target.transaction(work), currentHolder()),
     get figures() {
       return turns.figures;
     },

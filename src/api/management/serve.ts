@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { asHolder } from '../../db/lane-holder.ts';
 import { adminEnvelope } from '../../errors/envelopes.ts';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import type { BodyBudgets, BodyHolder } from '../../http/body-budgets.ts';
@@ -127,7 +128,9 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
         // What a person is shown, and secrets that are shown once, stay in no cache.
         reply.header('cache-control', 'no-store');
         const query = { ...(request.query as Record<string, unknown>) };
-        const context = await enter(endpoint, request, reply, query);
+        // Whoever it is, is not known yet.
+        const network = `network ${addresses.ofRequest(request.raw)}`;
+        const context = await asHolder(network, () => enter(endpoint, request, reply, query));
         const id = idInPath(request);
         const idempotencyKey = readIdempotencyKey(request);
         const wantsCsv = /(^|,)\s*text\/csv\b/i.test(request.headers.accept ?? '');
@@ -136,9 +139,10 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
         if (endpoint.bodySchema !== null) {
           received = await receiveJsonBody(request, reply, bodyHolderOf(context, holder), bodyBudgets);
         }
+        const isVisitor = context.actor.kind === 'visitor';
         const answer = await inShare(holder, () => {
           const input = endpoint.check({ id, query, body: received?.parse(), idempotencyKey, wantsCsv });
-          return carryOut(endpoint, input, context, request);
+          return asHolder(isVisitor ? network : holder, () => carryOut(endpoint, input, context, request));
         }).finally(() => received?.release());
         reply.code(endpoint.status);
         if (answer instanceof LineStream) {

@@ -1,3 +1,4 @@
+import { asHolder } from '../../db/lane-holder.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { TimeShares } from '../../lib/time-shares.ts';
 
@@ -48,7 +49,7 @@ export class StreamedLines {
       },
       async next() {
         try {
-          const next = await shares.goOn(holder, () => pieces.next());
+          const next = await shares.goOn(holder, () => asHolder(holder, () => pieces.next()));
           if (next.done) close();
           return next;
         } catch (error) {
