@@ -29,6 +29,20 @@ export function clientNetwork(address: string): string {
   return `${groups.slice(0, 4).join(':')}::/64`;
 }
 
+/**
+ * The networks around that of one client, as providers give them out: 56 bits to a home line, 48 to a site. Whoever has a line has 256
+ * networks of 64 bits. An IPv4 address is its own line and site.
+ *
+ * @param network as `clientNetwork` returns it
+ */
+export function widerNetworks(network: string): { readonly line: string; readonly site: string } {
+  if (!network.endsWith('::/64')) return { line: network, site: network };
+  const groups = network.slice(0, -'::/64'.length).split(':');
+  const site = groups.slice(0, 3).join(':');
+  const line = (Number.parseInt(groups[3]!, 16) & 0xff00).toString(16);
+  return { line: `${site}:${line}::/56`, site: `${site}::/48` };
+}
+
 /** An address, or a range such as `10.0.0.0/8` or `2001:db8::/32`. */
 export interface AddressRange {
   readonly address: string;

@@ -3,50 +3,51 @@ import { describe, it } from 'node:test';
 import { passwordFault } from './password-rules.ts';
 import { Passwords, PasswordsBusyError } from './passwords.ts';
 
+const ASKER = { network: '192.0.2.7', isKnown: false };
 const CHEAP = { memoryKib: 8, passes: 1 };
 
 describe('passwords', () => {
   it('are stored as argon2id with the parameters that OWASP names, and salted', async () => {
     const passwords = new Passwords();
     const [first, second] = [
-      await passwords.hash('correct horse battery'),
-      await passwords.hash('correct horse battery'),
+      await passwords.hash('correct horse battery', ASKER),
+      await passwords.hash('correct horse battery', ASKER),
     ];
     assert.match(first, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
     assert.notEqual(first, second);
-    assert.equal(await passwords.verify('correct horse battery', first), true);
-    assert.equal(await passwords.verify('correct horse batterY', first), false);
+    assert.equal(await passwords.verify('correct horse battery', first, ASKER), true);
+    assert.equal(await passwords.verify('correct horse batterY', first, ASKER), false);
   });
 
   it('are checked by the parameters of their hash, so that these can change', async () => {
-    const stored = await new Passwords({ cost: CHEAP }).hash('correct horse battery');
+    const stored = await new Passwords({ cost: CHEAP }).hash('correct horse battery', ASKER);
     assert.match(stored, /m=8,t=1/);
-    assert.equal(await new Passwords().verify('correct horse battery', stored), true);
+    assert.equal(await new Passwords().verify('correct horse battery', stored, ASKER), true);
   });
 
   it('are the same however their characters are composed', async () => {
     const passwords = new Passwords({ cost: CHEAP });
-    const stored = await passwords.hash('caf\u00e9 caf\u00e9 caf\u00e9');
-    assert.equal(await passwords.verify('cafe\u0301 cafe\u0301 cafe\u0301', stored), true);
+    const stored = await passwords.hash('caf\u00e9 caf\u00e9 caf\u00e9', ASKER);
+    assert.equal(await passwords.verify('cafe\u0301 cafe\u0301 cafe\u0301', stored, ASKER), true);
   });
 
   it('of nobody are hashed all the same, and never right', async () => {
     const passwords = new Passwords({ cost: CHEAP, atOnce: 1, waitingMax: 0 });
-    const nobody = passwords.verify('whatever it is', null);
+    const nobody = passwords.verify('whatever it is', null, ASKER);
     // It takes the only place there is.
-    await assert.rejects(passwords.verify('whatever it is', null), PasswordsBusyError);
+    await assert.rejects(passwords.verify('whatever it is', null, ASKER), PasswordsBusyError);
     assert.equal(await nobody, false);
   });
 
   it('wait for each other, and are refused where too many wait', async () => {
     const passwords = new Passwords({ cost: CHEAP, atOnce: 2, waitingMax: 3 });
-    const hashes = Array.from({ length: 7 }, () => passwords.hash('correct horse battery'));
+    const hashes = Array.from({ length: 7 }, () => passwords.hash('correct horse battery', ASKER));
     const results = await Promise.allSettled(hashes);
     assert.deepEqual(
       results.map(({ status }) => status),
       [...Array(5).fill('fulfilled'), ...Array(2).fill('rejected')],
     );
-    assert.match(await passwords.hash('correct horse battery'), /^\$argon2id/);
+    assert.match(await passwords.hash('correct horse battery', ASKER), /^\$argon2id/);
   });
 });
 

@@ -2,6 +2,7 @@ import { argon2, randomFillSync, timingSafeEqual } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import type { FillRandom } from '../lib/ids.ts';
 import { withoutTrailing } from '../lib/trailing.ts';
+import { type HashAsker, HashQueue } from './hash-queue.ts';
 
 /** What a hash costs: what OWASP recommends for argon2id (19 MiB, two passes), some 40 ms of one core. */
 export interface HashCost {
@@ -38,13 +39,12 @@ export interface PasswordsOptions {
   readonly waitingMax?: number;
 }
 
-/** Hashes and checks passwords, so many at a time; what waits is bounded. */
+/** Hashes and checks passwords, so many at a time; what waits is bounded, and goes by turns of networks. */
 export class Passwords {
   readonly #fillRandom: FillRandom;
   readonly #cost: HashCost;
   readonly #atOnce: number;
-  readonly #waitingMax: number;
-  readonly #waiting: (() => void)[] = [];
+  readonly #queue: HashQueue;
   readonly #nobodys: string;
   #running = 0;
 
@@ -52,14 +52,14 @@ export class Passwords {
     this.#fillRandom = options.fillRandom ?? randomFillSync;
     this.#cost = options.cost ?? HASH_COST;
     this.#atOnce = options.atOnce ?? AT_ONCE;
-    this.#waitingMax = options.waitingMax ?? WAITING_MAX;
+    this.#queue = new HashQueue(options.waitingMax ?? WAITING_MAX);
     this.#nobodys = toPhc(this.#cost, this.#random(SALT_BYTES), this.#random(HASH_BYTES));
   }
 
   /** @throws PasswordsBusyError */
-  async hash(password: string): Promise<string> {
+  async hash(password: string, asker: HashAsker): Promise<string> {
     const salt = this.#random(SALT_BYTES);
-    return toPhc(this.#cost, salt, await this.#run(password, salt, this.#cost));
+    return toPhc(this.#cost, salt, await this.#run(password, salt, this.#cost, asker));
   }
 
   /**
@@ -67,23 +67,23 @@ export class Passwords {
    *
    * @throws PasswordsBusyError
    */
-  async verify(password: string, stored: string | null): Promise<boolean> {
+  async verify(password: string, stored: string | null, asker: HashAsker): Promise<boolean> {
     const { cost, salt, hash } = fromPhc(stored ?? this.#nobodys);
-    return timingSafeEqual(await this.#run(password, salt, cost), hash) && stored !== null;
+    return timingSafeEqual(await this.#run(password, salt, cost, asker), hash) && stored !== null;
   }
 
-  async #run(password: string, salt: Buffer, { memoryKib, passes }: HashCost): Promise<Buffer> {
+  async #run(password: string, salt: Buffer, { memoryKib, passes }: HashCost, asker: HashAsker): Promise<Buffer> {
     if (this.#running >= this.#atOnce) {
-      if (this.#waiting.length >= this.#waitingMax) throw new PasswordsBusyError();
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+      await new Promise<void>((resolve, reject) => {
+        const giveUp = (): void => reject(new PasswordsBusyError());
+        if (!this.#queue.push(asker, resolve, giveUp)) giveUp();
+      });
     } else this.#running++;
     try {
       return await derive(password.normalize('NFKC'), salt, memoryKib, passes);
     } finally {
       // The turn is passed on, so that nobody comes between.
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#running--;
-      else next();
+      if (!this.#queue.beginNext()) this.#running--;
     }
   }
 

@@ -47,6 +47,35 @@ describe('attempts to sign in', () => {
     assert.equal(limits.begin('person 0', '198.51.100.1'), 0);
   });
 
+  it('are limited for one home line, which has 256 networks of IPv6, and for one site', () => {
+    const limits = begin();
+    const line = (i: number) => `2001:db8:1:${(0x4200 + i).toString(16)}::/64`;
+    const tried = times(SIGN_IN_RATES.line.burst + 1, (i) => limits.begin(`person ${i}`, line(i)));
+    assert.deepEqual(
+      tried.filter((wait) => wait > 0),
+      [SIGN_IN_RATES.line.everyMs],
+    );
+    assert.equal(limits.begin('neighbour', '2001:db8:1:4300::/64'), 0);
+    times(SIGN_IN_RATES.site.burst, (i) =>
+      limits.begin(`person ${i}`, `2001:db8:1:${(0x1000 + i * 64).toString(16)}::/64`),
+    );
+    assert.ok(limits.begin('neighbour', '2001:db8:1:4300::/64') > 0);
+    assert.equal(limits.begin('elsewhere', '2001:db8:2:4300::/64'), 0);
+    const links = times(SIGN_IN_RATES.failure.burst + 1, (i) => limits.beginTry(line(i)));
+    assert.ok(links.at(-1)! > 0);
+  });
+
+  it('do not concern a person where the person has signed in, however many others try from around there', () => {
+    const limits = begin();
+    const home = '2001:db8:1:4201::/64';
+    limits.begin('lin', home);
+    limits.succeeded('lin', home);
+    assert.equal(limits.isKnown('lin', home), true);
+    times(SIGN_IN_RATES.line.burst, (i) => limits.begin(`person ${i}`, home));
+    assert.ok(limits.begin('stranger', home) > 0);
+    assert.equal(limits.begin('lin', home), 0);
+  });
+
   it('are limited for one person from everywhere, but not from where the person signs in', () => {
     const limits = begin();
     assert.equal(limits.begin('lin', NETWORK), 0);

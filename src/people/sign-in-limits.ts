@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { LRUCache } from 'lru-cache';
+import { widerNetworks } from '../lib/ip-address.ts';
 import { rememberRecent } from '../lib/recent.ts';
 
 /**
  * How often passwords may be tried. Attempts are counted by who is to be signed in and from which network, so that whoever
  * guesses a password keeps out nobody but himself; further limits, far above, are for those who guess from one network at many
- * people, and at one person from many networks. The last one does not concern a network from which that person has signed in lately.
+ * people, and at one person from many networks. These do not concern a network from which that person has signed in lately: there
+ * the limit of the pair is enough, and nobody else uses it up.
  *
  * The counts are those of one node, in memory: several nodes allow as many times more. That is still far from what guessing
  * needs, and a sign-in writes nothing to the database for it.
@@ -15,6 +17,10 @@ export const SIGN_IN_RATES = {
   pair: { burst: 10, everyMs: 30_000 },
   /** Everybody from one network. */
   network: { burst: 100, everyMs: 3_000 },
+  /** Everybody from one home line of IPv6, 56 bits, which has 256 networks. */
+  line: { burst: 100, everyMs: 3_000 },
+  /** Everybody from one site of IPv6, 48 bits, in which others may live too. */
+  site: { burst: 400, everyMs: 750 },
   /** One person from everywhere. */
   person: { burst: 100, everyMs: 5_000 },
   /**
@@ -22,6 +28,8 @@ export const SIGN_IN_RATES = {
    * cost a password; and names to sign in with that somebody has already, which say that there is such a person.
    */
   failure: { burst: 20, everyMs: 3_000 },
+  /** The same from one site. */
+  siteFailure: { burst: 80, everyMs: 750 },
 } as const;
 
 /** `burst` attempts at once, and one more each time that `everyMs` has passed. */
@@ -54,7 +62,35 @@ export class SignInLimits {
    * @param person what the attempt names, whether there is such a person or not; `null` where it names nobody.
    */
   begin(person: string | null, network: string): number {
-    const subjects = this.#subjects(person, network);
+    return this.#count(this.#subjects(person, network));
+  }
+
+  /** The attempt was right: it does not count, nor do the wrong ones before it from there. */
+  succeeded(person: string | null, network: string): void {
+    takeBack(this.#subjects(person, network));
+    if (person === null) return;
+    const pair = pairOf(person, network);
+    this.#pairs.delete(pair);
+    this.#known.set(pair, true);
+  }
+
+  /** Whether the person has signed in from this network lately. */
+  isKnown(person: string, network: string): boolean {
+    return this.#known.has(pairOf(person, network));
+  }
+
+  /** Counts a look at a link, its use, or a new name to sign in with. Returns 0, or after how many milliseconds the next one is allowed. */
+  beginTry(network: string): number {
+    return this.#count(this.#tries(network));
+  }
+
+  /** It did not fail: it does not count. */
+  tryWorked(network: string): void {
+    takeBack(this.#tries(network));
+  }
+
+  /** Returns 0, or after how many milliseconds all of them allow one more: then none is counted. */
+  #count(subjects: readonly Subject[]): number {
     const nowMs = this.#nowMs();
     const waitMs = Math.max(...subjects.map(([counts, name, rate]) => waitOf(counts.get(name), rate, nowMs)));
     if (waitMs > 0) return waitMs;
@@ -64,40 +100,34 @@ export class SignInLimits {
     return 0;
   }
 
-  /** The attempt was right: it does not count, nor do the wrong ones before it from there. */
-  succeeded(person: string | null, network: string): void {
-    for (const [counts, name, { everyMs }] of this.#subjects(person, network)) {
-      const until = counts.get(name);
-      if (until !== undefined) counts.set(name, until - everyMs);
+  #tries(network: string): Subject[] {
+    const { failure } = SIGN_IN_RATES;
+    const { line, site } = widerNetworks(network);
+    const subjects: Subject[] = [[this.#failures, network, failure]];
+    if (line === network) return subjects;
+    return [...subjects, [this.#failures, line, failure], [this.#failures, site, SIGN_IN_RATES.siteFailure]];
+  }
+
+  #subjects(person: string | null, network: string): Subject[] {
+    const { line, site } = widerNetworks(network);
+    const around: Subject[] = [[this.#networks, network, SIGN_IN_RATES.network]];
+    if (line !== network) {
+      around.push([this.#networks, line, SIGN_IN_RATES.line], [this.#networks, site, SIGN_IN_RATES.site]);
     }
-    if (person === null) return;
-    const pair = pairOf(person, network);
-    this.#pairs.delete(pair);
-    this.#known.set(pair, true);
+    if (person === null) return around;
+    const pair: Subject = [this.#pairs, pairOf(person, network), SIGN_IN_RATES.pair];
+    if (this.isKnown(person, network)) return [pair];
+    return [...around, pair, [this.#persons, subjectOf(person), SIGN_IN_RATES.person]];
   }
+}
 
-  /** Counts a look at a link, its use, or a new name to sign in with. Returns 0, or after how many milliseconds the next one is allowed. */
-  beginTry(network: string): number {
-    const nowMs = this.#nowMs();
-    const waitMs = waitOf(this.#failures.get(network), SIGN_IN_RATES.failure, nowMs);
-    if (waitMs === 0)
-      this.#failures.set(network, Math.max(this.#failures.get(network) ?? 0, nowMs) + SIGN_IN_RATES.failure.everyMs);
-    return waitMs;
-  }
+/** What is counted: where, by which name, at which rate. */
+type Subject = [counts: LRUCache<string, number>, name: string, rate: Rate];
 
-  /** It did not fail: it does not count. */
-  tryWorked(network: string): void {
-    const until = this.#failures.get(network);
-    if (until !== undefined) this.#failures.set(network, until - SIGN_IN_RATES.failure.everyMs);
-  }
-
-  #subjects(person: string | null, network: string): [LRUCache<string, number>, string, Rate][] {
-    const subjects: [LRUCache<string, number>, string, Rate][] = [[this.#networks, network, SIGN_IN_RATES.network]];
-    if (person === null) return subjects;
-    const pair = pairOf(person, network);
-    subjects.push([this.#pairs, pair, SIGN_IN_RATES.pair]);
-    if (!this.#known.has(pair)) subjects.push([this.#persons, subjectOf(person), SIGN_IN_RATES.person]);
-    return subjects;
+function takeBack(subjects: readonly Subject[]): void {
+  for (const [counts, name, { everyMs }] of subjects) {
+    const until = counts.get(name);
+    if (until !== undefined) counts.set(name, until - everyMs);
   }
 }
 

@@ -48,7 +48,7 @@ async function check(
   if (waitMs > 0) return { waitMs };
   const credential = await find();
   const stored = credential?.status === 'active' ? credential.passwordHash : null;
-  const isRight = await passwords.verify(password, stored);
+  const isRight = await passwords.verify(password, stored, { network, isKnown: limits.isKnown(person, network) });
   if (!isRight || credential === null || stored === null) return 'wrong';
   limits.succeeded(person, network);
   return { userId: credential.userId, passwordHash: stored };

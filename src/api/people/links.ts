@@ -49,7 +49,7 @@ export function linkEndpoints(parts: LinkParts): PeopleEndpoint[] {
       const name = body.name ?? view.name;
       if (view.kind === 'invitation' && name === null) throw invalidRequest('name: Say what to call you.', 'name');
       requireGoodPassword(body.password, [view.email, name]);
-      const passwordHash = await orBusy(passwords.hash(body.password));
+      const passwordHash = await orBusy(passwords.hash(body.password, { network: visit.network, isKnown: false }));
       return { newUserId: ids.next('usr'), name, passwordHash };
     }
     if (view.kind !== 'invitation') throw invalidRequest('password: Choose one.', 'password');

@@ -45,7 +45,7 @@ export function ownUserEndpoints(parts: OwnUserParts): PeopleEndpoint[] {
         const known = await users.credentialOf(id);
         requireGoodPassword(body.password, [known?.email ?? null, known?.name ?? null]);
         const { passwordHash } = await requirePassword(visit, body.currentPassword);
-        const hash = await orBusy(passwords.hash(body.password));
+        const hash = await orBusy(passwords.hash(body.password, { network: visit.network, isKnown: true }));
         if (!(await users.changePassword(id, hash, passwordHash, sessionId))) {
           throw conflict('The password was changed at the same time.');
         }

@@ -16,6 +16,9 @@ import { createNewDemo, createPassword, type NewDemo } from './new-demo.ts';
  * The demo's account and key, and its operator. A file beside the database, readable by its owner only, stores their secrets, so
  * that what is printed still works after a restart. Outside the demo the text of a key is never stored.
  */
+/** The gateway does not serve yet. */
+const NOBODY_WAITS = { network: '', isKnown: true };
+
 export interface DemoAccount {
   readonly accountId: string;
   readonly key: string;
@@ -67,7 +70,7 @@ async function makeFirst(stored: StoredDemo | null, parts: DemoParts): Promise<D
   const nowMs = clock.nowMs();
   const demo = isComplete(stored) ? stored : createNewDemo(clock, hasMonth ? monthStartMs(nowMs) : nowMs);
   await store(dataDir, demo);
-  const passwordHash = await new Passwords().hash(demo.password);
+  const passwordHash = await new Passwords().hash(demo.password, NOBODY_WAITS);
   const history = hasMonth
     ? makeMonth({ config, demo, passwordHash, planId: PLAN_ID, nowMs })
     : makeBareDemo(demo, passwordHash, nowMs, config);
@@ -87,13 +90,13 @@ async function mendDemo(stored: StoredDemo | null, parts: DemoParts): Promise<De
   const user = await users.findCredential(name);
   const isUserKnown = user !== null && user.userId === stored?.userId && stored.password !== undefined;
   if (isKeyKnown && isUserKnown) {
-    const isUnchanged = await passwords.verify(stored.password, user.passwordHash);
+    const isUnchanged = await passwords.verify(stored.password, user.passwordHash, NOBODY_WAITS);
     return { accountId: account.id, key: key.key, userName: name, password: isUnchanged ? stored.password : null };
   }
   const password = createPassword();
   const userId = user?.userId ?? createIds(clock).next('usr');
   await store(dataDir, { name, accountId: account.id, ...key, userId, password });
-  const passwordHash = await passwords.hash(password);
+  const passwordHash = await passwords.hash(password, NOBODY_WAITS);
   if (user === null) {
     await users.insert({
       id: userId,
