@@ -155,6 +155,8 @@ export const ROOMS: readonly Room[] = [
           'notices/node-watch.ts',
           'notices/notice-store.ts',
           'notices/notice.ts',
+          'notices/send-rate-store.ts',
+          'notices/send-rates.ts',
           'notices/target.ts',
           'notices/webhook-sender.ts',
           'notices/webhooks.ts',

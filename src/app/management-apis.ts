@@ -71,6 +71,7 @@ export function serveManagementApis(parts: ManagementApiParts): ManagementApis {
     ids,
     logger: parts.logger,
     deliverLink: notices.deliverLink,
+    countMail: notices.countMail,
   });
   const adminTokens = createAdminTokens(database, clock);
   const guard = createGuard(

@@ -13,6 +13,8 @@ import { createLinkMailer, type LinkForMail } from '../notices/link-mailer.ts';
 import { createMailSender, type MailTerms } from '../notices/mail-sender.ts';
 import { type NodeStanding, NodeWatch } from '../notices/node-watch.ts';
 import { createNoticeStore } from '../notices/notice-store.ts';
+import { createCountSend } from '../notices/send-rate-store.ts';
+import { ratesOfMail } from '../notices/send-rates.ts';
 import { type Resolve, resolveByName } from '../notices/target.ts';
 import { createWebhookSender } from '../notices/webhook-sender.ts';
 import { createWebhooks, type Webhooks } from '../notices/webhooks.ts';
@@ -51,6 +53,8 @@ export interface Notices {
   readonly figures: () => DeliveryFigures;
   /** Sends a link that works once to its person, where mail is configured and the address is known. */
   readonly deliverLink: (link: LinkForMail) => void;
+  /** As `CountMail` of one-time links. */
+  readonly countMail: (accountId: string | null, email: string) => Promise<number>;
   start(): void;
   /** Looks for what is due, and sends it. For tests. */
   settle(): Promise<void>;
@@ -64,6 +68,7 @@ export function createNotices(parts: NoticesParts): Notices {
   const allowed = allowedNetworks(config);
   const mailTerms = (): MailTerms | null => mailTermsOf(config());
   const interval = options.intervalMs === undefined ? {} : { intervalMs: options.intervalMs };
+  const countSend = createCountSend(lane);
   const dispatcher = createDispatcher({
     store: createDeliveryStore(lane),
     sendWebhook: createWebhookSender({
@@ -71,6 +76,7 @@ export function createNotices(parts: NoticesParts): Notices {
       resolve: options.resolve ?? resolveByName,
       ...(options.deadlineMs !== undefined && { deadlineMs: options.deadlineMs }),
     }),
+    countMail: (accountId, address, nowMs) => countSend(ratesOfMail('notice', accountId, address), new Date(nowMs)),
     sendMail() {
       const terms = mailTerms();
       return terms === null ? null : createMailSender(terms);
@@ -116,6 +122,8 @@ export function createNotices(parts: NoticesParts): Notices {
     lowBalanceNano: () => config().notices.lowBalanceYuan ?? null,
     figures: () => dispatcher.figures,
     deliverLink: linkMailer.send,
+    countMail: async (accountId, email) =>
+      mailTerms() === null ? 0 : countSend(ratesOfMail('link', accountId, email), new Date(databaseClock.nowMs())),
     start() {
       finder.start();
       dispatcher.start();

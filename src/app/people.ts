@@ -12,7 +12,7 @@ import type { Logger } from '../lib/logger.ts';
 import { createLinkStore } from '../people/link-store.ts';
 import { createMembershipStore } from '../people/membership-store.ts';
 import { createOidcFlowStore } from '../people/oidc-flow-store.ts';
-import { createOneTimeLinks, type DeliverLink } from '../people/one-time-links.ts';
+import { type CountMail, createOneTimeLinks, type DeliverLink } from '../people/one-time-links.ts';
 import { Passwords } from '../people/passwords.ts';
 import { createSessionStore } from '../people/session-store.ts';
 import { SignInLimits } from '../people/sign-in-limits.ts';
@@ -34,6 +34,8 @@ export interface PeopleOptions {
   readonly logger: Logger;
   /** Sends links to people; absent: whoever makes a link passes it on. */
   readonly deliverLink?: DeliverLink;
+  /** Absent: no mails are sent. */
+  readonly countMail?: CountMail;
 }
 
 export type People = PeopleParts & AdminPeopleParts & Pick<KeyAdminParts, 'isMember'>;
@@ -60,6 +62,7 @@ export function createPeople(options: PeopleOptions): People {
       links,
       baseUrl: () => publicUrl() ?? options.ownUrl(),
       deliverLink: options.deliverLink ?? (() => undefined),
+      countMail: options.countMail ?? (async () => 0),
       clock,
       ids,
       fillRandom: randomFillSync,

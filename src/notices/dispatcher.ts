@@ -40,6 +40,8 @@ export interface DispatcherParts {
   readonly sendWebhook: SendWebhook;
   /** `null` where no mail is configured. */
   readonly sendMail: () => SendMail | null;
+  /** Counts a mail; returns 0, or after how many milliseconds it may be sent. */
+  readonly countMail: (accountId: string | null, address: string, nowMs: number) => Promise<number>;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly chance: () => number;
@@ -69,6 +71,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     store,
     sendWebhook,
     sendMail,
+    countMail,
     clock,
     ids,
     chance,
@@ -139,7 +142,10 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     try {
       if (channel === 'mail') {
         const mail = sendMail();
-        return mail === null ? null : await mail({ notice, to: receiver.slice('mail:'.length) }, stopping.signal);
+        if (mail === null) return null;
+        const to = receiver.slice('mail:'.length);
+        if ((await countMail(notice.accountId, to, clock.nowMs())) > 0) return TOO_MANY_MAILS;
+        return await mail({ notice, to }, stopping.signal);
       }
       if (endpoint === null) return NO_ENDPOINT;
       return await sendWebhook(signedOf(notice, endpoint), stopping.signal);
@@ -200,6 +206,15 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     },
   };
 }
+
+/** It is tried again later, as where the mail server is busy. */
+const TOO_MANY_MAILS: SendResult = {
+  outcome: 'failed',
+  status: null,
+  error: 'Too many mails were sent to this address, or for this account.',
+  isFinal: false,
+  isGone: false,
+};
 
 const NO_ENDPOINT: SendResult = {
   outcome: 'failed',

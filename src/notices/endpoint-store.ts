@@ -1,5 +1,7 @@
 import { type Lane, type Queryable, type Statement, toArray } from '../db/database.ts';
 import { type Notice, type NoticeKind, TEST_KIND } from './notice.ts';
+import { countSend } from './send-rate-store.ts';
+import { ratesOfAskedSend } from './send-rates.ts';
 
 /** The SQL of webhook endpoints, and of what was sent to them, as people use it. */
 
@@ -138,21 +140,10 @@ const wakeReceiver: Statement = {
 on conflict (receiver) do update set next_at = least(r.next_at, excluded.next_at), failures = 0`,
 };
 
-/** Tests of an endpoint in a minute, more or less: each of them is a request to whatever the endpoint names. */
-export const TESTS_A_MINUTE = 10;
-
-/** Inserts nothing where there were too many. Plan: notices_by_subject. */
 const insertTest: Statement = {
   name: 'webhooks.insert-test',
   text: `insert into notices (id, kind, account_id, subject, dedupe_key, data, at)
-select $1, '${TEST_KIND}', $2, $3, '${TEST_KIND} ' || $1, jsonb_build_object('endpointId', $3::text), $4::timestamptz
-where (
-  select count(*) from (
-    select from notices
-    where kind = '${TEST_KIND}' and subject = $3::text and at > $4::timestamptz - interval '1 minute' limit ${TESTS_A_MINUTE}
-  ) recent
-) < ${TESTS_A_MINUTE}
-returning id`,
+values ($1, '${TEST_KIND}', $2, $3, '${TEST_KIND} ' || $1, jsonb_build_object('endpointId', $3::text), $4::timestamptz)`,
 };
 
 const insertDelivery: Statement = {
@@ -200,14 +191,17 @@ export interface EndpointStore {
   delete(id: string): Promise<boolean>;
   /** Queues a notice for the endpoint alone; returns `false` where it has had too many of them. */
   test(endpoint: WebhookEndpoint, noticeId: string, at: Date): Promise<boolean>;
-  /** Queues a notice once more, whatever became of it; returns whether there is such a delivery. */
-  redeliver(endpoint: WebhookEndpoint, noticeId: string, at: Date): Promise<boolean>;
+  /** Queues a notice once more, whatever became of it. */
+  redeliver(endpoint: WebhookEndpoint, noticeId: string, at: Date): Promise<Redelivery>;
   listDeliveries(endpointId: string, beforeId: string | null, limit: number): Promise<Delivery[]>;
   /** `null` where there is no such account. */
   findLowBalance(accountId: string): Promise<LowBalance | null>;
   /** Returns whether there is such an account. */
   setLowBalance(accountId: string, lowBalanceNano: bigint | null): Promise<boolean>;
 }
+
+/** `absent`: there is no such delivery; `too_many`: tests count too. */
+export type Redelivery = 'queued' | 'absent' | 'too_many';
 
 export interface EndpointChange {
   readonly url?: string | undefined;
@@ -251,16 +245,18 @@ export function createEndpointStore(database: Lane): EndpointStore {
       }),
     test: (endpoint, noticeId, at) =>
       database.transaction(async (transaction) => {
-        const made = await transaction.query(insertTest, [noticeId, endpoint.accountId, endpoint.id, at]);
-        if (made.length === 0) return false;
+        if ((await countSend(transaction, ratesOfAskedSend(endpoint), at)) > 0) return false;
+        await transaction.query(insertTest, [noticeId, endpoint.accountId, endpoint.id, at]);
         await transaction.query(insertDelivery, [noticeId, endpoint.id, at]);
         await wake(transaction, endpoint, at);
         return true;
       }),
     redeliver: (endpoint, noticeId, at) =>
       database.transaction(async (transaction) => {
+        // Each is a request to whatever the endpoint names.
+        if ((await countSend(transaction, ratesOfAskedSend(endpoint), at)) > 0) return 'too_many';
         await wake(transaction, endpoint, at);
-        return (await transaction.query(redeliverNotice, [noticeId, endpoint.id, at])).length > 0;
+        return (await transaction.query(redeliverNotice, [noticeId, endpoint.id, at])).length > 0 ? 'queued' : 'absent';
       }),
     async listDeliveries(endpointId, beforeId, limit) {
       const rows = await database.query<DeliveryRow>(listDeliveries, [endpointId, beforeId, limit]);

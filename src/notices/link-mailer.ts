@@ -1,5 +1,6 @@
 import type { Logger } from '../lib/logger.ts';
 import { type MailTerms, sendOneMail } from './mail-sender.ts';
+import { shownName } from './shown-name.ts';
 
 /** A link that works once, for the person who has the address. */
 export interface LinkForMail {
@@ -79,7 +80,7 @@ const NOT_SENT = 'a link could not be sent by mail; whoever made it has it';
 
 function linkText({ kind, url, expiresAt, accountName }: LinkForMail): { subject: string; text: string } {
   const until = `It works once, until ${expiresAt.toISOString()}.`;
-  const account = accountName?.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, 200);
+  const account = accountName === null ? null : shownName(accountName);
   switch (kind) {
     case 'first_sign_in':
       return { subject: 'Your access', text: `Choose a password by this link. ${until}\n\n${url}\n` };

@@ -1,9 +1,14 @@
 import type { Notice } from './notice.ts';
+import { shownName } from './shown-name.ts';
 
 /** What people read of a notice: subject and text. */
 export function mailText({ kind, data, atMs, id }: Notice): { readonly subject: string; readonly text: string } {
-  const { subject, text } = wordsOf(kind, (name) => oneLine(String(data[name] ?? '')));
-  const fields = Object.entries(data).map(([name, value]) => `${name}: ${oneLine(String(value ?? ''))}`);
+  const shown = (name: string): string => {
+    const value = String(data[name] ?? '');
+    return name === 'name' ? shownName(value) : oneLine(value);
+  };
+  const { subject, text } = wordsOf(kind, shown);
+  const fields = Object.keys(data).map((name) => `${name}: ${shown(name)}`);
   const foot = [`Notice ${id}, ${new Date(atMs).toISOString()}`];
   return { subject, text: [text, '', ...fields, '', ...foot, ''].join('\n') };
 }

@@ -7,6 +7,7 @@ import type {
   EndpointStore,
   InsertedEndpoint,
   LowBalance,
+  Redelivery,
   WebhookEndpoint,
 } from './endpoint-store.ts';
 import type { NoticeKind } from './notice.ts';
@@ -34,7 +35,7 @@ export interface Webhooks {
   delete(id: string): Promise<boolean>;
   /** Returns the id of the notice; `null` where the endpoint has had too many tests. */
   test(endpoint: WebhookEndpoint): Promise<string | null>;
-  redeliver(endpoint: WebhookEndpoint, noticeId: string): Promise<boolean>;
+  redeliver(endpoint: WebhookEndpoint, noticeId: string): Promise<Redelivery>;
   listDeliveries(endpointId: string, beforeId: string | null, limit: number): Promise<Delivery[]>;
   findLowBalance(accountId: string): Promise<LowBalance | null>;
   setLowBalance(accountId: string, lowBalanceNano: bigint | null): Promise<boolean>;
@@ -74,9 +75,9 @@ export function createWebhooks({ store, allowed, clock, ids, randomBytes, onQueu
       return noticeId;
     },
     async redeliver(endpoint, noticeId) {
-      const isQueued = await store.redeliver(endpoint, noticeId, now());
-      if (isQueued) onQueued();
-      return isQueued;
+      const redelivery = await store.redeliver(endpoint, noticeId, now());
+      if (redelivery === 'queued') onQueued();
+      return redelivery;
     },
   };
 }

@@ -30,11 +30,18 @@ export interface OneTimeLink {
 /** Sends a link to its person, in the background. It never fails what made the link, which is shown anyway. */
 export type DeliverLink = (link: OneTimeLink) => void;
 
+/**
+ * Counts a mail to an address that an account causes (`null`: an operator does). Returns 0, or after how many milliseconds it may be
+ * sent: then it is not counted. Where no mail is sent at all, none is counted.
+ */
+export type CountMail = (accountId: string | null, email: string) => Promise<number>;
+
 export interface OneTimeLinksParts {
   readonly links: Pick<LinkStore, 'insertForUser' | 'insertInvitation'>;
   /** The address that people reach the gateway at, without a path. */
   readonly baseUrl: () => string;
   readonly deliverLink: DeliverLink;
+  readonly countMail: CountMail;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly fillRandom: FillRandom;
@@ -43,8 +50,11 @@ export interface OneTimeLinksParts {
 export interface OneTimeLinks {
   /** A link by which a user sets a password; `null` where there is no such user, or it is suspended. */
   forUser(user: LinkedUser, by: Actor): Promise<OneTimeLink | null>;
-  /** An invitation, with its id; `null` where too many of the account are open. */
-  invite(invitation: AskedInvitation, by: Actor): Promise<(OneTimeLink & { readonly id: string }) | null>;
+  /** An invitation, with its id. Nothing is made where too many of the account are open, or too many mails were sent. */
+  invite(
+    invitation: AskedInvitation,
+    by: Actor,
+  ): Promise<(OneTimeLink & { readonly id: string }) | 'too_many_open' | { readonly mailWaitMs: number }>;
 }
 
 export interface LinkedUser {
@@ -62,7 +72,7 @@ export interface AskedInvitation {
 }
 
 export function createOneTimeLinks(parts: OneTimeLinksParts): OneTimeLinks {
-  const { links, baseUrl, deliverLink, clock, ids, fillRandom } = parts;
+  const { links, baseUrl, deliverLink, countMail, clock, ids, fillRandom } = parts;
 
   function begin(kind: LinkKind, by: Actor) {
     const [createdBy, createdByUserId] = [actorName(by), by.kind === 'user' ? by.id : null];
@@ -89,12 +99,15 @@ export function createOneTimeLinks(parts: OneTimeLinksParts): OneTimeLinks {
       const { createdBy } = stored;
       if (!(await links.insertForUser(id, stored, kind))) return null;
       const link = { kind, url, expiresAt: stored.expiresAt, email, name, accountName: null, createdBy } as const;
-      deliverLink(link);
+      // Whoever made it has it too.
+      if (email !== null && (await countMail(null, email)) === 0) deliverLink(link);
       return link;
     },
     async invite({ accountId, accountName, email, role }, by) {
+      const mailWaitMs = email === null ? 0 : await countMail(accountId, email);
+      if (mailWaitMs > 0) return { mailWaitMs };
       const { stored, url } = begin('invitation', by);
-      if (!(await links.insertInvitation({ ...stored, email, accountId, role }))) return null;
+      if (!(await links.insertInvitation({ ...stored, email, accountId, role }))) return 'too_many_open';
       const { id, createdBy, expiresAt } = stored;
       const link = { kind: 'invitation', url, expiresAt, email, name: null, accountName, createdBy } as const;
       deliverLink(link);

@@ -77,6 +77,7 @@ for (const engine of engines) {
         store,
         sendWebhook: createWebhookSender({ allowed: () => loopback, resolve: resolveByName }),
         sendMail: () => null,
+        countMail: async () => 0,
         clock,
         ids,
         chance: () => 0,

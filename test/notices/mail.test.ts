@@ -6,7 +6,7 @@ import { CERTIFICATE } from '../support/certificate.ts';
 import { createTestClock } from '../support/clock.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { type MailServer, startMailServer } from '../support/mail-server.ts';
-import { createPerson } from '../support/people.ts';
+import { ask, createPerson } from '../support/people.ts';
 import { startRawReceiver } from '../support/receiver.ts';
 import { until } from '../support/until.ts';
 
@@ -173,5 +173,57 @@ mail: { smtp: { host: 127.0.0.1, port: ${server.port}, tls: none }, from: gatewa
     assert.deepEqual(mail!.to, ['new@people.example']);
     const token = /token=([^&\s]+)/.exec(made.body.link)![1]!;
     assert.ok(mail!.text.replaceAll('=\r\n', '').replaceAll('=3D', '=').includes(token));
+  });
+
+  it('invites an address a few times, whoever takes the invitations back, and shows no link of a name', async () => {
+    const account = await g.createAccount();
+    const name = 'Your mailbox is full: https://evil.example/x';
+    await g.admin('PATCH', `/accounts/${account.id}`, { name });
+    const owner = await createPerson(g, { memberships: [{ accountId: account.id, role: 'owner' }] });
+    await until(() => server.received.length === 1);
+    const invite = (body: object) => ask(g, 'POST', '/invitations', { role: 'member', ...body }, owner.headers);
+    const statuses: number[] = [];
+    for (let i = 0; i < 25; i++) {
+      const made = await invite({ email: 'victim@elsewhere.example' });
+      statuses.push(made.status);
+      if (made.status === 201) {
+        assert.equal((await ask(g, 'DELETE', `/invitations/${made.body.id}`, undefined, owner.headers)).status, 204);
+      } else {
+        assert.equal(made.body.error.code, 'too_many_mails');
+        assert.ok(Number(made.headers.get('retry-after')) > 600);
+      }
+    }
+    assert.deepEqual(statuses, [...Array(10).fill(201), ...Array(15).fill(429)]);
+    // Another owner does not reach the address either; other addresses, and links that are passed on, go on.
+    const other = await createPerson(g, { memberships: [{ accountId: (await g.createAccount()).id, role: 'owner' }] });
+    const again = await ask(
+      g,
+      'POST',
+      '/invitations',
+      { email: 'Victim@elsewhere.example', role: 'member' },
+      other.headers,
+    );
+    assert.equal(again.status, 429);
+    assert.equal((await invite({ email: 'friend@elsewhere.example' })).status, 201);
+    assert.equal((await invite({})).status, 201);
+    const sent = () => server.received.filter(({ to }) => to[0]!.startsWith('victim@'));
+    await until(() => server.received.some(({ to }) => to[0]!.startsWith('friend@')));
+    assert.equal(sent().length, 10);
+    for (const { text } of sent()) {
+      assert.match(text, /^Subject: Invitation to Your mailbox is full:/m);
+      assert.doesNotMatch(text, /evil/);
+    }
+  });
+
+  it('sends notices to an address as often as an account has reason to, within bounds', async () => {
+    const account = await g.createAccount();
+    await g.admin('PATCH', `/accounts/${account.id}`, { email: 'bounded@people.example' });
+    for (let i = 0; i < 45; i++) {
+      for (const amountYuan of ['-99.5', '99.5']) {
+        await g.admin('POST', `/accounts/${account.id}/adjustments`, { amountYuan, memo: 'a test' });
+        await g.gateway.notices.settle();
+      }
+    }
+    assert.equal(server.received.length, 40);
   });
 });

@@ -45,6 +45,7 @@ export const TABLES_LEFT_OUT: Readonly<Record<string, string>> = {
   notices: 'what was to be told is told by the database in which it happened',
   notice_deliveries: 'as notices',
   notice_receivers: 'as notices',
+  send_rates: 'what was sent lately is counted where it was sent',
   key_expiry_progress: 'keys that expire later are found by the new database',
   key_uses: 'the new database learns by itself when keys are used',
   refusals: 'what was refused is kept for some days, and nothing follows from it',

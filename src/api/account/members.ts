@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { actorName } from '../../people/actor.ts';
 import type { LinkStore } from '../../people/link-store.ts';
@@ -109,7 +110,10 @@ export function memberEndpoints(parts: MemberParts): AccountEndpoint[] {
         const createdBy = actorName(actor);
         const createdAt = new Date(clock.nowMs());
         const link = await oneTimeLinks.invite(asked, actor);
-        if (link === null) throw unprocessable(`At most ${OPEN_INVITATIONS_MAX} invitations may be open at a time.`);
+        if (link === 'too_many_open') {
+          throw unprocessable(`At most ${OPEN_INVITATIONS_MAX} invitations may be open at a time.`);
+        }
+        if ('mailWaitMs' in link) throw tooManyMails(link.mailWaitMs);
         const { id, expiresAt } = link;
         const made = invitationToWire({ id, email, role, createdBy, createdAt, expiresAt });
         return { ...made, ...linkToWire(link, publicUrl()) };
@@ -128,4 +132,15 @@ export function memberEndpoints(parts: MemberParts): AccountEndpoint[] {
       },
     }),
   ];
+}
+
+function tooManyMails(waitMs: number): GatewayError {
+  const minutes = Math.ceil(waitMs / 60_000);
+  return new GatewayError('rateLimitExceeded', {
+    code: 'too_many_mails',
+    message:
+      `Too many mails were sent to this address, or for this account. Try again in ${minutes} minutes, ` +
+      'or invite without an address and pass the link on yourself.',
+    headers: { 'retry-after': String(Math.ceil(waitMs / 1_000)) },
+  });
 }

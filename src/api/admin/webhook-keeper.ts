@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
-import { type InsertedEndpoint, TESTS_A_MINUTE, type WebhookEndpoint } from '../../notices/endpoint-store.ts';
+import type { InsertedEndpoint, WebhookEndpoint } from '../../notices/endpoint-store.ts';
+import { ASKED_SENDS_A_MINUTE } from '../../notices/send-rates.ts';
 import { TargetRefusedError } from '../../notices/target.ts';
 import { ACCOUNT_ENDPOINTS_MAX, OPERATOR_ENDPOINTS_MAX, type Webhooks } from '../../notices/webhooks.ts';
 import { type ChangeSubject, conflict, notFound, unprocessable } from '../management/endpoint.ts';
@@ -62,14 +63,13 @@ export function webhookKeeper({ webhooks, lowBalanceNano }: WebhookAdminParts) {
     async test(id: string): Promise<Queued> {
       const noticeId = await webhooks.test(requireActive(await find(id)));
       if (noticeId !== null) return { noticeId };
-      throw new GatewayError('rateLimitExceeded', {
-        message: `An endpoint is sent ${TESTS_A_MINUTE} tests a minute at most. Try again later.`,
-        headers: { 'retry-after': '60' },
-      });
+      throw tooManySends();
     },
-    /** @throws GatewayError also 404 where there was no such notice for the endpoint. */
+    /** @throws GatewayError also 404 where there was no such notice for the endpoint, and 429 as `test`. */
     async redeliver(id: string, noticeId: string): Promise<Queued> {
-      if (!(await webhooks.redeliver(requireActive(await find(id)), noticeId))) throw notFound('notice', noticeId);
+      const redelivery = await webhooks.redeliver(requireActive(await find(id)), noticeId);
+      if (redelivery === 'too_many') throw tooManySends();
+      if (redelivery === 'absent') throw notFound('notice', noticeId);
       return { noticeId };
     },
     async readLowBalance(accountId: string) {
@@ -114,4 +114,11 @@ async function withTarget<Result>(work: () => Promise<Result>): Promise<Result> 
 function requireActive(endpoint: WebhookEndpoint): WebhookEndpoint {
   if (endpoint.status === 'active') return endpoint;
   throw conflict('The endpoint is disabled; make it active first.');
+}
+
+function tooManySends(): GatewayError {
+  return new GatewayError('rateLimitExceeded', {
+    message: `${ASKED_SENDS_A_MINUTE} tests and repeated notices a minute are sent at most. Try again later.`,
+    headers: { 'retry-after': '60' },
+  });
 }
