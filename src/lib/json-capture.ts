@@ -37,6 +37,8 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const NONE = -1;
+/** The depth of the items of a member of the outermost object. */
+const ITEM_DEPTH = 2;
 /** Twice what a request may have: a response may wrap what the request contained. */
 const DEPTH_MAX = 512;
 /** The bytes of a string that are read one by one before reading by words pays. */
@@ -64,8 +66,8 @@ export class JsonCapture {
   readonly #depthMax: number;
   readonly #members: CapturedMembers;
   readonly #holdings: JsonHoldings | null;
-  /** The depth down to which the holdings are told of keys and values; 0 where nothing is looked for. */
-  readonly #holdingsDepth: number;
+  /** The depth down to which keys and the ends of values matter. */
+  readonly #outerDepth: number;
 
   #rootKind: JsonKind | null = null;
   #state = EXPECT_VALUE;
@@ -93,7 +95,7 @@ export class JsonCapture {
     const { keep, count = [], holding, keptBytesMax, depthMax = DEPTH_MAX } = options;
     this.#members = new CapturedMembers(keep, count, keptBytesMax);
     this.#holdings = holding === undefined ? null : new JsonHoldings(holding);
-    this.#holdingsDepth = holding === undefined ? 0 : HOLDINGS_DEPTH_MAX;
+    this.#outerDepth = holding === undefined ? 1 : HOLDINGS_DEPTH_MAX;
     this.#depthMax = depthMax;
   }
 
@@ -220,15 +222,13 @@ export class JsonCapture {
   #key(chunk: Buffer, at: number): number {
     if (chunk[at] !== QUOTE) throw this.#fail('a string is expected here', at);
     this.#isKey = true;
-    if (this.#depth === 1) this.#members.keyBegins(at);
-    if (this.#depth <= this.#holdingsDepth) this.#holdings!.keyBegins(at);
+    if (this.#depth <= this.#outerDepth) this.#outerKeyBegins(at);
     return this.#stringBegins(chunk, at);
   }
 
   #value(chunk: Buffer, at: number): number {
     const byte = chunk[at]!;
-    if (this.#depth <= 2) this.#outerValueBegins(byte, at);
-    if (this.#depth <= this.#holdingsDepth) this.#holdings?.valueBegins(this.#depth, byte, this.#offset + at);
+    if (this.#depth <= ITEM_DEPTH || this.#depth <= this.#outerDepth) this.#outerValueBegins(byte, at);
     switch (byte) {
       case QUOTE:
         this.#isKey = false;
@@ -328,9 +328,7 @@ export class JsonCapture {
       return;
     }
     this.#state = EXPECT_COLON;
-    const start = this.#stringStart + 1 - this.#offset;
-    if (this.#depth === 1) this.#members.keyEnds(chunk, start, at);
-    if (this.#depth <= this.#holdingsDepth) this.#holdings!.keyEnds(this.#depth, chunk, start, at);
+    if (this.#depth <= this.#outerDepth) this.#outerKeyEnds(chunk, at);
   }
 
   /** Where from `start` on the first byte stands that is not plain text of a string, or the end of the chunk. */
@@ -386,17 +384,33 @@ export class JsonCapture {
     return at;
   }
 
-  /** Notes the outermost value, a member of it, or an item of a member. */
+  #outerKeyBegins(at: number): void {
+    if (this.#depth === 1) this.#members.keyBegins(at);
+    this.#holdings?.keyBegins(at);
+  }
+
+  #outerKeyEnds(chunk: Buffer, at: number): void {
+    const start = this.#stringStart + 1 - this.#offset;
+    if (this.#depth === 1) this.#members.keyEnds(chunk, start, at);
+    this.#holdings?.keyEnds(this.#depth, chunk, start, at);
+  }
+
+  /** Notes the outermost value, a member of it, an item of a member, or what is in that. */
   #outerValueBegins(byte: number, at: number): void {
     if (this.#depth === 0) this.#rootKind = kindOf(byte);
     else if (this.#depth === 1) this.#members.valueBegins(byte, at);
-    else this.#members.itemBegins();
+    else if (this.#depth === ITEM_DEPTH) this.#members.itemBegins();
+    this.#holdings?.valueBegins(this.#depth, byte, this.#offset + at);
   }
 
   #valueEnds(chunk: Buffer, at: number): void {
     this.#state = EXPECT_COMMA_OR_END;
+    if (this.#depth <= this.#outerDepth) this.#outerValueEnds(chunk, at);
+  }
+
+  #outerValueEnds(chunk: Buffer, at: number): void {
     if (this.#depth === 1) this.#members.valueEnds(chunk, at);
-    if (this.#depth <= this.#holdingsDepth) this.#holdings?.valueEnds(this.#depth, this.#offset + at);
+    this.#holdings?.valueEnds(this.#depth, this.#offset + at);
   }
 
   /** `at` counts from the beginning of this chunk, and is negative where an earlier one is to blame. */

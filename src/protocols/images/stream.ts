@@ -67,9 +67,13 @@ export function readImagesStream(request: RequestedStream, basis: ChargeBasis): 
     return isLast ? 'terminal' : 'pass';
   }
 
-  /** Whether an event of completion is the last one: as many have come as may come, or it sums up what came before. */
+  /**
+   * Whether an event of completion is the last one: as many have come as may come, or it sums up what came before, or it
+   * cannot be billed and nothing has been delivered yet, so that it is withheld.
+   */
   function isEnd(found: number): boolean {
-    return found === 0 ? pictures + failures > 0 || request.count === 1 : pictures >= request.count;
+    if (found === 0) return pictures + failures > 0 || request.count === 1;
+    return pictures >= request.count || (passed === 0 && basis === 'tokens' && tokens.lacksAny);
   }
 
   function take(members: EventMembers, found: number): void {

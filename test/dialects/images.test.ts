@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { chargeBasis } from '../../src/accounting/pricing/charge-basis.ts';
+import { LIST_PRICE_BASIS_POINTS } from '../../src/accounting/pricing/price-factor.ts';
+import { chargeCall } from '../../src/calls/call-charge.ts';
+import { estimateReservation } from '../../src/calls/reservation-estimate.ts';
+import { parseConfig } from '../../src/config/load.ts';
+import { createStreamTap } from '../../src/protocols/metering/tap.ts';
+import type { UsageFacts } from '../../src/protocols/metering/usage-facts.ts';
+import { imageEdit } from '../../src/protocols/operations/image-edit.ts';
+import { imageGeneration } from '../../src/protocols/operations/image-generation.ts';
+import type { CallInput } from '../../src/protocols/operations/operation.ts';
+import { createCatalog } from '../../src/providers/catalog/catalog.ts';
+import { captureAnswer } from '../support/captured.ts';
+import { readInput } from '../support/request-input.ts';
+
+/**
+ * Images as the documents of vendors print them (`test/fixtures/dialects/README.md`), metered as the relays do it, without
+ * a gateway.
+ */
+interface DialectCase {
+  readonly document: string;
+  readonly date: string;
+  readonly protocol: string;
+  readonly operation: 'images.generate' | 'images.edit';
+  readonly isStream: boolean;
+  readonly request: Readonly<Record<string, unknown>>;
+  /** As in a configuration. */
+  readonly prices: Readonly<Record<string, unknown>>;
+  readonly pictures: number;
+  /** `null`: the response cannot be billed, so that it is withheld, as far as it has not been delivered. */
+  readonly billNano: string | null;
+  /** Of a stream: what has been delivered with each event and those before it, at its price. */
+  readonly deliveredNano?: readonly string[];
+  readonly working: string;
+}
+
+interface Dialect extends DialectCase {
+  readonly name: string;
+  readonly body: Buffer;
+}
+
+const folder = new URL('../fixtures/dialects/', import.meta.url);
+
+function dialects(): Dialect[] {
+  const vendors = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  return vendors.flatMap(({ name: vendor }) =>
+    readdirSync(new URL(`${vendor}/`, folder)).flatMap((file): Dialect[] => {
+      if (!file.endsWith('.json') || file.endsWith('.response.json')) return [];
+      const name = `${vendor}/${file.slice(0, -'.json'.length)}`;
+      const read = (path: string): Buffer => readFileSync(new URL(path, folder));
+      const each = JSON.parse(read(`${name}.json`).toString()) as DialectCase;
+      if (each.protocol !== 'images') return [];
+      return [{ ...each, name, body: read(each.isStream ? `${name}.stream.txt` : `${name}.response.json`) }];
+    }),
+  );
+}
+
+const all = dialects();
+
+/** A catalog with a model for each of them, at its prices. */
+const catalog = createCatalog(
+  parseConfig(
+    JSON.stringify({
+      providers: { p: { protocol: 'chat', baseUrl: 'http://127.0.0.1:1/v1', apiKey: 'provider-secret-key-1' } },
+      models: Object.fromEntries(
+        all.map(({ operation, prices }, i) => [
+          `m${i}`,
+          { operations: [operation], price: prices, routes: [{ provider: 'p', model: 'm' }] },
+        ]),
+      ),
+    }),
+    'dialects.yaml',
+    {},
+  ),
+);
+
+/** The meters of a case. */
+class Meter {
+  readonly #dialect: Dialect;
+  readonly #input: CallInput;
+  readonly #terms;
+
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect;
+    this.#input = inputOf(dialect);
+    const model = catalog.models.find(({ id }) => id === `m${all.indexOf(dialect)}`)!;
+    const prices = model.price.base;
+    const operation = dialect.operation === 'images.edit' ? imageEdit : imageGeneration;
+    this.#terms = { model, prices, basis: chargeBasis(operation, prices) };
+  }
+
+  reservedNano(): bigint {
+    return estimateReservation(this.#input, { ...this.#terms, continuedTokens: 0 }).amountNano;
+  }
+
+  /** The charge of a whole response that comes in chunks; `null` where it is withheld. */
+  whole(chunks: readonly Buffer[]): bigint | null {
+    const { answer } = this.#input;
+    const usage = answer.usage(captureAnswer(answer, chunks), this.#terms.basis);
+    return usage === null ? null : this.#charge({ ...usage, source: 'observed' });
+  }
+
+  /** The charge of a stream that comes in chunks and then ends; `null` where there is nothing to bill. */
+  stream(chunks: readonly Buffer[]): { readonly chargeNano: bigint | null; readonly relayed: Buffer } {
+    const relayed: Buffer[] = [];
+    const out = (bytes: Buffer): unknown => relayed.push(Buffer.from(bytes));
+    const tap = createStreamTap(this.#input.readStream(this.#terms.basis), {
+      forward: out,
+      forwardError: out,
+      finish: out,
+      finishError: out,
+    });
+    for (const chunk of chunks) tap.push(chunk);
+    tap.end();
+    const usage = tap.usage(this.#input.inputTokensEstimate);
+    return { chargeNano: usage === null ? null : this.#charge(usage), relayed: Buffer.concat(relayed) };
+  }
+
+  #charge(usage: UsageFacts): bigint {
+    const { usage: charged, chargeNano } = chargeCall(usage, {
+      ...this.#terms,
+      input: this.#input,
+      inner: [],
+      ownNames: [],
+      cost: null,
+      isPaid: true,
+      priceFactorBasisPoints: LIST_PRICE_BASIS_POINTS,
+    });
+    const pictures = charged.images.reduce((sum, { count }) => sum + count, 0);
+    assert.ok(pictures <= this.#dialect.pictures, `${pictures} pictures`);
+    return chargeNano;
+  }
+}
+
+const PNG = Buffer.from('89504e470d0a1a0a0000000d4948445200000040000000400802000000', 'hex');
+
+function inputOf({ operation, request }: Dialect): CallInput {
+  if (operation === 'images.generate') return readInput(imageGeneration, JSON.stringify(request));
+  const parts = [...Object.entries(request), ['image', PNG] as const].map(([name, value]) => [
+    Buffer.from(`--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n`),
+    Buffer.isBuffer(value) ? value : Buffer.from(String(value)),
+    Buffer.from('\r\n'),
+  ]);
+  const form = Buffer.concat([...parts.flat(), Buffer.from('--b--\r\n')]);
+  const reader = imageEdit.receive('multipart/form-data; boundary=b');
+  reader.push(form);
+  return reader.finish({
+    sizeBytes: form.length,
+    async *read(start = 0, end = form.length) {
+      yield form.subarray(start, end);
+    },
+  });
+}
+
+const halves = (bytes: Buffer, at: number): Buffer[] => [bytes.subarray(0, at), bytes.subarray(at)];
+
+describe('images as vendors document them', () => {
+  it('name their document, and how their bill was worked out', () => {
+    assert.ok(all.length > 0);
+    for (const { name, document, date, working } of all) {
+      assert.match(document, /^https:\/\//, name);
+      assert.match(date, /^\d{4}-\d{2}-\d{2}$/, name);
+      assert.notEqual(working, '', name);
+    }
+  });
+
+  for (const dialect of all) {
+    const { name, body, isStream, billNano } = dialect;
+    const bill = billNano === null ? null : BigInt(billNano);
+
+    if (!isStream) {
+      it(`${name}: costs the bill, cut at any byte`, () => {
+        const meter = new Meter(dialect);
+        for (let at = 0; at <= body.length; at++) assert.equal(meter.whole(halves(body, at)), bill, `cut at ${at}`);
+      });
+      continue;
+    }
+
+    it(`${name}: costs the bill, cut at any byte`, () => {
+      const meter = new Meter(dialect);
+      for (let at = 0; at <= body.length; at++) {
+        const { chargeNano, relayed } = meter.stream(halves(body, at));
+        assert.equal(chargeNano, bill, `cut at ${at}`);
+        assert.ok(relayed.equals(body), `cut at ${at}`);
+      }
+    });
+
+    it(`${name}: costs at least what was delivered where it is left at any event, and no more than may be`, () => {
+      const meter = new Meter(dialect);
+      const reserved = meter.reservedNano();
+      const most = bill === null || reserved > bill ? reserved : bill;
+      const delivered = dialect.deliveredNano!.map(BigInt);
+      const events = body.toString().split(/(?<=\n\n)/);
+      assert.equal(events.length, delivered.length);
+      for (const [index, least] of delivered.entries()) {
+        const charge = meter.stream([Buffer.from(events.slice(0, index + 1).join(''))]).chargeNano ?? 0n;
+        assert.ok(charge >= least && charge <= most, `${charge} behind event ${index}`);
+      }
+      assert.equal(delivered.at(-1), bill ?? 0n);
+      assert.ok(bill === null || bill <= reserved, 'the reservation covers the bill');
+    });
+  }
+});
