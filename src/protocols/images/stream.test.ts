@@ -92,6 +92,7 @@ describe('a stream of images', () => {
       ['data: {"type":"response.image_generation_call.partial_image","partial_image_b64":"a"}\n\n', 0],
       ['data: {"type":"a.preview","b64_json":"a","partial_image_index":0}\n\n', 0],
       ['data: {"type":"image_edit.partial_image","b64_json":"a"}\n\n', 0],
+      ['event: message\ndata: {"b64_json":"a","type":"image_generation.partial_image"}\n\n', 0],
     ];
     for (const [event, count] of cases) {
       const reading = readImagesStream({ ...one, count: 4 }, 'images');
@@ -311,6 +312,14 @@ describe('a large event', () => {
     assert.equal(isNeeded('\nevent:image_edit.partial_image\n'), false);
     assert.equal(isNeeded('data: {"type":"image_edit.partial_image","b64_json":"aaaa'), false);
     assert.equal(isNeeded(': ping\ndata:  { "type" : "image_edit.partial_image" ,'), false);
+  });
+
+  it('is a picture where it is too large to be read, and no preview', () => {
+    const reading = readImagesStream({ ...one, size: '2K' }, 'images');
+    reading.noteLarge?.(partial('image_edit').subarray(0, 200));
+    assert.equal(reading.usage(), null);
+    reading.noteLarge?.(Buffer.from('data: {"b64_json":"aaaa'));
+    assert.deepEqual(reading.usage()?.images, [image(1, null, '2K')]);
   });
 
   it('is needed whole where it may be anything else', () => {

@@ -53,6 +53,7 @@ export function readImagesStream(request: RequestedStream, basis: ChargeBasis): 
     const members = membersOf(data);
     if (members === null || (members.value(PREVIEW_INDEX) ?? null) !== null) return 'pass';
     const type = members.text('type');
+    if (type !== null && PREVIEWS.includes(type)) return 'pass';
     if (type === 'error') return 'failed';
     const isNamed = type !== null || (name !== null && name !== 'message');
     const found = picturesIn(members);
