@@ -8,9 +8,14 @@ describe('a line of CSV', () => {
   });
 
   it('keeps spreadsheets from taking text for a formula', () => {
-    assert.equal(csvLine(['=1+1', '+1', '-1', '@x', '\t=1']), "'=1+1,'+1,'-1,'@x,'\t=1\r\n");
+    assert.equal(csvLine(['=1+1', '+1', '-1', '@x', '\t=1']), "'=1+1,'+1,'-1,'@x,'\t'=1\r\n");
     assert.equal(csvLine(['＝1+1', '＋1', '－1', '＠x']), "'＝1+1,'＋1,'－1,'＠x\r\n");
     assert.equal(csvLine(['=HYPERLINK("http://x","y")']), '"\'=HYPERLINK(""http://x"",""y"")"\r\n');
+  });
+
+  it('keeps those that begin another cell behind a semicolon or a tab from it too', () => {
+    assert.equal(csvLine(['a;=1+1', 'b;  -1', 'c\t@x', 'd;e;＝1']), "a;'=1+1,b;  '-1,c\t'@x,d;e;'＝1\r\n");
+    assert.equal(csvLine(['a=1', 'b; c', 'd - e']), 'a=1,b; c,d - e\r\n');
   });
 
   it('leaves amounts as they are', () => {

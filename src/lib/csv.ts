@@ -1,6 +1,6 @@
 /**
  * A line of CSV (RFC 4180). A number is written as it is. Text that a spreadsheet would take for a formula gets an apostrophe
- * before it, which spreadsheets show as text: names come from other people.
+ * before it, which spreadsheets show as text, behind a `;` or a tab too: names come from other people.
  */
 export function csvLine(cells: readonly CsvCell[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`;
@@ -20,12 +20,14 @@ export class CsvAmount {
 
 /** Spreadsheets of East Asia take the wide forms of these signs for them. */
 const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
+/** Behind these, spreadsheets of some places begin another cell. */
+const FORMULA_INSIDE = /([;\t] *)(?=[=+\-@＝＋－＠])/g;
 const NEEDS_QUOTES = /[",\r\n]/;
 
 function csvCell(cell: CsvCell): string {
   if (cell === null) return '';
   if (typeof cell === 'number') return String(cell);
   if (cell instanceof CsvAmount) return cell.text;
-  const text = FORMULA.test(cell) ? `'${cell}` : cell;
+  const text = (FORMULA.test(cell) ? `'${cell}` : cell).replace(FORMULA_INSIDE, "$1'");
   return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

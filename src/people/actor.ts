@@ -67,3 +67,12 @@ export function actorName(actor: Actor): string {
       return 'somebody who has not signed in';
   }
 }
+
+/**
+ * By what somebody signs what is kept: the name, and where people choose it the id behind it, so that nobody passes for another one
+ * by taking that name.
+ */
+export function signatureOf(actor: Actor): string {
+  const name = actorName(actor);
+  return 'id' in actor && actor.id !== null && actor.kind !== 'api_key' ? `${name} (${actor.id})` : name;
+}

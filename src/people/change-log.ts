@@ -4,7 +4,7 @@ import type { Logger } from '../lib/logger.ts';
 import { type Actor, actorName } from './actor.ts';
 import type { Change, ChangeActor, ChangeResult, NewChange } from './change.ts';
 import type { ChangesStore } from './changes-store.ts';
-import { toRecorded } from './recorded-value.ts';
+import { toRecorded, withListDifferences } from './recorded-value.ts';
 
 export const CHANGE_PREFIX = 'chg';
 
@@ -61,19 +61,20 @@ export function createChangeLog({ store, clock, ids, logger }: ChangeLogParts): 
       const { id } = row;
       await store.insert(row);
       return {
-        done: ({ actor, subjectId, accountId, after, before }) =>
-          attempt(id, () =>
-            store.end(id, {
+        done: ({ actor, subjectId, accountId, after, before = change.before }) =>
+          attempt(id, () => {
+            const [old, next] = withListDifferences(before, after);
+            return store.end(id, {
               endedAtMs: clock.nowMs(),
               outcome: 'done',
               actor,
               subjectId,
               accountId,
-              before: before === undefined ? row.before : toRecorded(before),
-              after: toRecorded(after),
+              before: toRecorded(old),
+              after: toRecorded(next),
               errorCode: null,
-            }),
-          ),
+            });
+          }),
         failed: (errorCode) =>
           attempt(id, () =>
             store.end(id, {

@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import type { FillRandom, Ids } from '../lib/ids.ts';
-import { type AccountRole, type Actor, actorName } from './actor.ts';
+import { type AccountRole, type Actor, signatureOf } from './actor.ts';
 import type { LinkKind, LinkStore } from './link-store.ts';
 import { createSecretToken, hashSecretToken } from './secret-token.ts';
 
@@ -75,7 +75,7 @@ export function createOneTimeLinks(parts: OneTimeLinksParts): OneTimeLinks {
   const { links, baseUrl, deliverLink, countMail, clock, ids, fillRandom } = parts;
 
   function begin(kind: LinkKind, by: Actor) {
-    const [createdBy, createdByUserId] = [actorName(by), by.kind === 'user' ? by.id : null];
+    const [createdBy, createdByUserId] = [signatureOf(by), by.kind === 'user' ? by.id : null];
     const token = createSecretToken(fillRandom);
     const atMs = clock.nowMs();
     const expiresAt = new Date(atMs + LIFETIMES_MS[kind]);

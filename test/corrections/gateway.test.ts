@@ -80,6 +80,8 @@ for (const engine of gatewayEngines) {
       assert.equal(other.status, 409);
       assert.match(other.body.error.message, /resolved already, at .*: it was charged ¥0\.0001/);
       await end();
+      const [change] = (await g.admin('GET', `/changes?subjectId=${id}`)).body.data.slice(-1);
+      assert.deepEqual([change.before.status, change.after.status], ['unresolved', 'resolved']);
       const { body } = await g.admin('GET', `/calls/${id}`);
       assert.deepEqual(body, answers[0]!.body);
       assert.deepEqual(await account.money(), { balanceNano: 99_999_900_000n, heldNano: 0n });

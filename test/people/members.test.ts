@@ -138,7 +138,7 @@ for (const engine of gatewayEngines) {
           role,
           createdBy,
         })),
-        [{ id: made.body.id, email: 'x@people.example', role: 'owner', createdBy: 'Owner' }],
+        [{ id: made.body.id, email: 'x@people.example', role: 'owner', createdBy: `Owner (${owner.id})` }],
       );
       assert.ok(!JSON.stringify(listed.body).includes(tokenOf(made.body.link)));
       const path = `/invitations/${made.body.id}`;

@@ -2,14 +2,15 @@ import { z } from 'zod';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { actorName } from '../../people/actor.ts';
+import { signatureOf } from '../../people/actor.ts';
 import type { LinkStore } from '../../people/link-store.ts';
 import type { MembershipStore } from '../../people/membership-store.ts';
 import type { OneTimeLinks } from '../../people/one-time-links.ts';
 import { OPEN_INVITATIONS_MAX } from '../../people/user.ts';
 import { page, toPage } from '../admin/wire.ts';
 import { listOf, pageOf } from '../management/answer-fields.ts';
-import { notFound, unprocessable } from '../management/endpoint.ts';
+import { type ChangeSubject, notFound, unprocessable } from '../management/endpoint.ts';
+import type { AccountEntry } from '../management/guard.ts';
 import { accountRole, emailAddress } from '../people/fields.ts';
 import { peopleError } from '../people/people-errors.ts';
 import {
@@ -41,6 +42,13 @@ const invitation = z.strictObject({
 /** The people of an account, and those who are invited to it. */
 export function memberEndpoints(parts: MemberParts): AccountEndpoint[] {
   const { members, links, oneTimeLinks, accounts, publicUrl, clock } = parts;
+  const subject: ChangeSubject<unknown, unknown, AccountEntry> = {
+    kind: 'member',
+    async read(userId, _input, { scope }) {
+      const member = await members.find(scope.accountId, userId);
+      return member && memberToWire(member);
+    },
+  };
   return [
     accountEndpoint({
       method: 'GET',
@@ -57,6 +65,7 @@ export function memberEndpoints(parts: MemberParts): AccountEndpoint[] {
     accountEndpoint({
       method: 'PATCH',
       path: '/members/:id',
+      subject,
       summary: 'Make a member an owner, or an owner a member',
       needs: 'person',
       body: z.strictObject({ role: accountRole }),
@@ -73,6 +82,7 @@ export function memberEndpoints(parts: MemberParts): AccountEndpoint[] {
     accountEndpoint({
       method: 'DELETE',
       path: '/members/:id',
+      subject,
       status: 204,
       summary: 'Remove somebody from the account',
       needs: 'person',
@@ -107,7 +117,7 @@ export function memberEndpoints(parts: MemberParts): AccountEndpoint[] {
         const account = await accounts.findAccount(accountId);
         if (account === null) throw notFound('account', accountId);
         const asked = { accountId, accountName: account.name, email, role };
-        const createdBy = actorName(actor);
+        const createdBy = signatureOf(actor);
         const createdAt = new Date(clock.nowMs());
         const link = await oneTimeLinks.invite(asked, actor);
         if (link === 'too_many_open') {
@@ -122,6 +132,14 @@ export function memberEndpoints(parts: MemberParts): AccountEndpoint[] {
     accountEndpoint({
       method: 'DELETE',
       path: '/invitations/:id',
+      subject: {
+        kind: 'invitation',
+        async read(id, _input, { scope }) {
+          const open = await links.listInvitations(scope.accountId, new Date(clock.nowMs()));
+          const found = open.find((each) => each.id === id);
+          return found === undefined ? null : invitationToWire(found);
+        },
+      },
       status: 204,
       summary: 'Take an invitation back',
       needs: 'person',

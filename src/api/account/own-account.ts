@@ -100,6 +100,7 @@ export function ownAccountEndpoints(parts: OwnAccountParts): AccountEndpoint[] {
     accountEndpoint({
       method: 'PATCH',
       path: '/account',
+      subject: { kind: 'account', named: (_input, { scope }) => scope.accountId, read: readOwn },
       summary:
         'Change the name, the e-mail address, the cap of a day that the account sets itself, or whether members see the balance',
       needs: 'owner',

@@ -1,6 +1,6 @@
 import type { GuessLimit } from '../../accounting/vouchers/guess-limit.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import { actorName } from '../../people/actor.ts';
+import { signatureOf } from '../../people/actor.ts';
 import { type RedeemerParts, voucherCodeBody, voucherRedeemer } from '../admin/voucher-redeemer.ts';
 import { ownRedemptionAnswer, ownRedemptionToWire } from '../admin/voucher-wire.ts';
 import { type AccountEndpoint, accountEndpoint } from './endpoint.ts';
@@ -25,7 +25,7 @@ export function ownVoucherEndpoints(parts: OwnVoucherParts): AccountEndpoint[] {
         const waitMs = voucherGuesses.take(accountId);
         if (waitMs > 0) throw tooManyGuesses(waitMs);
         try {
-          const redemption = await redeemer.redeem(accountId, body.code, actorName(actor));
+          const redemption = await redeemer.redeem(accountId, body.code, signatureOf(actor));
           voucherGuesses.giveBack(accountId);
           return ownRedemptionToWire(redemption);
         } catch (error) {

@@ -83,6 +83,7 @@ export function ownWebhookEndpoints(parts: WebhookAdminParts): AccountEndpoint[]
     accountEndpoint({
       method: 'POST',
       path: '/webhooks/:id/test',
+      subject,
       status: 201,
       summary: 'Send a test notice to a webhook endpoint',
       needs,
@@ -103,6 +104,7 @@ export function ownWebhookEndpoints(parts: WebhookAdminParts): AccountEndpoint[]
     accountEndpoint({
       method: 'POST',
       path: '/webhooks/:id/redeliver',
+      subject,
       status: 201,
       summary: 'Send a notice to a webhook endpoint once more',
       needs,
@@ -122,6 +124,11 @@ export function ownWebhookEndpoints(parts: WebhookAdminParts): AccountEndpoint[]
     accountEndpoint({
       method: 'PUT',
       path: '/low-balance',
+      subject: {
+        kind: 'account',
+        named: (_input, { scope }) => scope.accountId,
+        read: (accountId) => keeper.readLowBalance(accountId),
+      },
       summary: 'Set below which balance a notice is sent; null: as the gateway has it',
       needs: 'owner',
       body: threshold,

@@ -23,6 +23,11 @@ export function accountMemberEndpoints({ members, accounts, clock }: AccountMemb
     if ((await accounts.findAccount(id)) === null) throw notFound('account', id);
   }
 
+  async function findMember(accountId: string, userId: string) {
+    const member = await members.find(accountId, userId);
+    return member && memberToWire(member);
+  }
+
   return [
     adminEndpoint({
       method: 'GET',
@@ -39,6 +44,12 @@ export function accountMemberEndpoints({ members, accounts, clock }: AccountMemb
     adminEndpoint({
       method: 'POST',
       path: '/accounts/:id/members',
+      subject: {
+        kind: 'member',
+        isMadeInAccount: true,
+        named: ({ body }) => body.userId,
+        read: (userId, { id }) => findMember(id, userId),
+      },
       status: 201,
       summary: 'Make a user a member of an account, or give a member another role',
       body: membership,
@@ -56,6 +67,12 @@ export function accountMemberEndpoints({ members, accounts, clock }: AccountMemb
     adminEndpoint({
       method: 'DELETE',
       path: '/accounts/:id/members',
+      subject: {
+        kind: 'member',
+        isMadeInAccount: true,
+        named: ({ query }) => query.userId,
+        read: (userId, { id }) => findMember(id, userId),
+      },
       status: 204,
       summary: 'Remove a user from an account',
       query: oneMember,

@@ -4,7 +4,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { FillRandom, Ids } from '../../lib/ids.ts';
 import { mayGrantRole } from '../../people/access.ts';
-import { actorName } from '../../people/actor.ts';
+import { signatureOf } from '../../people/actor.ts';
 import {
   type AdminToken,
   createAdminToken,
@@ -87,7 +87,7 @@ export function tokenEndpoints({
           role: body.role,
           tokenHash: hashAdminToken(token),
           prefix: shownAdminToken(token),
-          createdBy: actorName(actor),
+          createdBy: signatureOf(actor),
           expiresAt,
           at: now,
         });

@@ -157,6 +157,7 @@ export function userEndpoints(parts: AdminPeopleParts): AdminEndpoint[] {
     adminEndpoint({
       method: 'POST',
       path: '/users/:id/links',
+      subject: { kind: 'user', read: async (id) => userToWire(await read(id)) },
       status: 201,
       summary: 'Make a link by which a user chooses a password; earlier ones are void, and it is never shown again',
       answer: linkAnswer,
@@ -177,6 +178,13 @@ export function userEndpoints(parts: AdminPeopleParts): AdminEndpoint[] {
     adminEndpoint({
       method: 'DELETE',
       path: '/users/:id/sessions',
+      subject: {
+        kind: 'user',
+        async read(id) {
+          const found = await sessions.list(id, clock.nowMs());
+          return { sessions: found.map((session) => sessionToWire(session, null)) };
+        },
+      },
       status: 204,
       summary: 'Sign a user out everywhere',
       answer: null,

@@ -12,7 +12,7 @@ import {
 import type { VoucherStore } from '../../accounting/vouchers/vouchers-store.ts';
 import { invalidRequest, quoted } from '../../errors/gateway-error.ts';
 import type { FillRandom } from '../../lib/ids.ts';
-import { actorName } from '../../people/actor.ts';
+import { signatureOf } from '../../people/actor.ts';
 import { pageOf } from '../management/answer-fields.ts';
 import { type ChangeSubject, conflict, LineStream, notFound, unprocessable } from '../management/endpoint.ts';
 import { accountNamesOf } from './account-names.ts';
@@ -104,7 +104,7 @@ export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
           })),
           expiresAt,
           at: now,
-          createdBy: actorName(actor),
+          createdBy: signatureOf(actor),
           idempotencyKey,
         });
         if ('earlier' in made) {
@@ -114,7 +114,7 @@ export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
           );
         }
         const shown = { ...batchToWire(made.batch), codes };
-        return wantsCsv ? LineStream.of(voucherCsv(shown), CSV_TYPE) : shown;
+        return wantsCsv ? LineStream.of(voucherCsv(shown), CSV_TYPE, shown) : shown;
       },
     }),
     adminEndpoint({
@@ -179,7 +179,7 @@ export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
       body: voucherCodeBody,
       answer: redemptionAnswer,
       async run({ id, body }, { actor }) {
-        const redemption = await redeemer.redeem(id, body.code, actorName(actor));
+        const redemption = await redeemer.redeem(id, body.code, signatureOf(actor));
         return redemptionToWire(redemption, await accountNamesOf(accounts, [redemption]));
       },
     }),

@@ -81,6 +81,7 @@ export function webhookEndpoints(parts: WebhookAdminParts): AdminEndpoint[] {
     adminEndpoint({
       method: 'POST',
       path: '/webhooks/:id/test',
+      subject,
       status: 201,
       summary: 'Send a test notice to a webhook endpoint',
       answer: queuedAnswer,
@@ -97,6 +98,7 @@ export function webhookEndpoints(parts: WebhookAdminParts): AdminEndpoint[] {
     adminEndpoint({
       method: 'POST',
       path: '/webhooks/:id/redeliver',
+      subject,
       status: 201,
       summary: 'Send a notice to a webhook endpoint once more',
       body: redelivery,
@@ -113,6 +115,7 @@ export function webhookEndpoints(parts: WebhookAdminParts): AdminEndpoint[] {
     adminEndpoint({
       method: 'PUT',
       path: '/accounts/:id/low-balance',
+      subject: { kind: 'account', read: (id) => keeper.readLowBalance(id) },
       summary: 'Set below which balance an account is told of it; null: as configured',
       body: threshold,
       answer: lowBalanceAnswer,

@@ -18,15 +18,18 @@ export class LineStream {
   /** Each is worth a turn of its own: some lines, not one. */
   readonly chunks: AsyncIterable<string>;
   readonly contentType: string;
+  /** The JSON answer in whose place it is sent, where that is made already; the change log has it. */
+  readonly inPlaceOf: object | null;
 
-  constructor(chunks: AsyncIterable<string>, contentType = 'application/x-ndjson') {
+  constructor(chunks: AsyncIterable<string>, contentType = 'application/x-ndjson', inPlaceOf: object | null = null) {
     this.chunks = chunks;
     this.contentType = contentType;
+    this.inPlaceOf = inPlaceOf;
   }
 
   /** What is made already. */
-  static of(text: string, contentType: string): LineStream {
-    return new LineStream(once(text), contentType);
+  static of(text: string, contentType: string, inPlaceOf: object | null = null): LineStream {
+    return new LineStream(once(text), contentType, inPlaceOf);
   }
 }
 
@@ -67,7 +70,7 @@ export interface ManagementEndpoint<Need, Context> {
   readonly lines: LinesAnswer | null;
   /** Whether a request with an `Idempotency-Key` may be repeated without being carried out twice. */
   readonly isRepeatable: boolean;
-  readonly subject: ChangeSubject;
+  readonly subject: ChangeSubject<unknown, unknown, Context>;
   /**
    * Checks a request by the schemas. `run` takes what it returns.
    *
@@ -78,15 +81,19 @@ export interface ManagementEndpoint<Need, Context> {
 }
 
 /** What an address changes, for the change log. By default its path says so. */
-export interface ChangeSubject {
+export interface ChangeSubject<Query = unknown, Body = unknown, Context = unknown> {
   /** Such as `account`. */
   readonly kind: string;
   /** The `:id` of the path names the account in which the subject is made. */
   readonly isMadeInAccount?: true;
   /** The answer shows the subject as it was before it was removed. */
   readonly isAnswerBefore?: true;
-  /** The subject that `:id` names, as answers show it; `null`, or a 404, where there is none. */
-  readonly read?: (id: string) => Promise<object | null>;
+  /** The id of what is changed, where it is not the `:id` of the path; `null`: it has none yet. */
+  named?(input: ManagementInput<Query, Body>, context: Context): string | null;
+  /** What an answer is about, where it is not its `id`. */
+  answered?(answer: object): string | null;
+  /** What is changed, as answers show it; `null`, or a 404, where there is none. */
+  read?(id: string, input: ManagementInput<Query, Body>, context: Context): Promise<object | null>;
 }
 
 export interface ManagementDefinition<
@@ -110,7 +117,7 @@ export interface ManagementDefinition<
   /** What its JSON answer looks like: documented, and checked in tests. `null`: 204, or lines only. */
   readonly answer: AnswerSchema;
   readonly lines?: LinesAnswer;
-  readonly subject?: ChangeSubject;
+  readonly subject?: ChangeSubject<z.infer<QuerySchema>, z.infer<BodySchema>, Context>;
   readonly run: (
     input: ManagementInput<z.infer<QuerySchema>, z.infer<BodySchema>>,
     context: Context,
@@ -140,7 +147,10 @@ export function managementEndpoint<
     bodySchema: body ?? null,
     answerSchema: definition.answer,
     lines: definition.lines ?? null,
-    subject: definition.subject ?? { kind: subjectKindOf(path) },
+    // `check` has made the input of the schemas.
+    subject: (definition.subject as ChangeSubject<unknown, unknown, Context> | undefined) ?? {
+      kind: subjectKindOf(path),
+    },
     check: (input) => ({
       id: input.id,
       query: parseWith(query, input.query),

@@ -37,8 +37,10 @@ export async function runRecorded<Need, Context extends ChangingContext>(
   changes: ChangeLog,
 ): Promise<object | null> {
   const { method, path, status, subject } = endpoint;
-  const named = input.id === '' || subject.isMadeInAccount ? null : input.id;
-  const before = await readSubject(subject, named);
+  const named = subject.named?.(input, context) ?? (input.id === '' || subject.isMadeInAccount ? null : input.id);
+  const readNamed = () =>
+    named === null || subject.read === undefined ? null : orNone(subject.read(named, input, context));
+  const before = await readNamed();
   const accountId = context.scope?.accountId ?? accountInPath(subject, input.id) ?? accountOf(before);
   const open = await changes.begin({
     actor: changeActor(context.actor, localUser),
@@ -60,29 +62,33 @@ export async function runRecorded<Need, Context extends ChangingContext>(
     else await open.failed(error instanceof GatewayError ? error.code : 'internal_error');
     throw error;
   }
-  const answer = result instanceof LineStream ? null : result;
+  const answer = result instanceof LineStream ? result.inPlaceOf : result;
   const isRead = subject.read !== undefined && named !== null && status !== 201;
-  const after = isRead ? await readSubject(subject, named).catch(() => null) : answer;
+  const after = isRead ? await Promise.resolve(readNamed()).catch(() => null) : answer;
+  const answeredId = answer === null ? null : (subject.answered?.(answer) ?? idOf(answer));
   await open.done({
     actor: changeActor(context.actor, localUser),
-    subjectId: named ?? idOf(answer),
-    accountId: accountId ?? accountOf(answer) ?? (subject.kind === 'account' ? idOf(answer) : null),
+    subjectId: named ?? answeredId,
+    accountId: accountId ?? accountOf(answer) ?? (subject.kind === 'account' ? answeredId : null),
     ...(subject.isAnswerBefore ? { after: null, before: answer } : { after }),
   });
   return result;
 }
 
-async function readSubject({ read }: ChangeSubject, id: string | null): Promise<object | null> {
-  if (read === undefined || id === null) return null;
+/** What is read, or `null` where that is not there. */
+async function orNone(found: Promise<object | null>): Promise<object | null> {
   try {
-    return await read(id);
+    return await found;
   } catch (error) {
     if (error instanceof GatewayError && error.status === 404) return null;
     throw error;
   }
 }
 
-function accountInPath({ kind, isMadeInAccount }: ChangeSubject, id: string): string | null {
+function accountInPath(
+  { kind, isMadeInAccount }: Pick<ChangeSubject, 'kind' | 'isMadeInAccount'>,
+  id: string,
+): string | null {
   return id !== '' && (kind === 'account' || isMadeInAccount) ? id : null;
 }
 

@@ -78,6 +78,8 @@ export function linkEndpoints(parts: LinkParts): PeopleEndpoint[] {
     peopleEndpoint({
       method: 'POST',
       path: '/links/use',
+      // Whose link it was shows when it is used.
+      subject: { kind: 'user', answered: (answer) => (answer as z.infer<typeof whoAmIAnswer>).user.id },
       status: 201,
       summary: 'Use a one-time link: set a password, or accept an invitation, and be signed in',
       needs: 'anyone',

@@ -138,6 +138,13 @@ export function oidcEndpoints(parts: OidcParts & OwnUserParts): PeopleEndpoint[]
     peopleEndpoint({
       method: 'DELETE',
       path: '/identities/:id',
+      subject: {
+        kind: 'identity',
+        async read(id, _input, { user }) {
+          const found = (await identities.list(user.id)).find((each) => each.id === id);
+          return found === undefined ? null : toWire(found);
+        },
+      },
       status: 204,
       summary: 'Remove one of the own identities',
       needs: 'signed_in',

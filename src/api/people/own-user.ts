@@ -31,10 +31,16 @@ export function ownUserEndpoints(parts: OwnUserParts): PeopleEndpoint[] {
   const requirePassword = ({ user, network }: Visit, given: string) =>
     requireOwnPassword(parts, user.id, network, given);
 
+  async function readUser(id: string) {
+    const user = await users.find(id);
+    return user && userToWire(user);
+  }
+
   return [
     peopleEndpoint({
       method: 'PUT',
       path: '/password',
+      subject: { kind: 'user', named: (_input, { user }) => user.id, read: readUser },
       status: 204,
       summary: 'Change the own password; all other sessions end',
       needs: 'signed_in',
@@ -55,6 +61,7 @@ export function ownUserEndpoints(parts: OwnUserParts): PeopleEndpoint[] {
     peopleEndpoint({
       method: 'PATCH',
       path: '/user',
+      subject: { kind: 'user', named: (_input, { user }) => user.id, read: readUser },
       summary: 'Change the own name or e-mail address',
       needs: 'signed_in',
       body: userChange,

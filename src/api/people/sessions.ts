@@ -8,7 +8,7 @@ import { type PeopleEndpoint, peopleEndpoint } from './endpoint.ts';
 import { password } from './fields.ts';
 import { orBusy, signInError } from './people-errors.ts';
 import { sessionAnswer, sessionToWire, whoAmIAnswer, whoAmIToWire } from './people-wire.ts';
-import type { VisitParts } from './visit.ts';
+import type { Visit, VisitParts } from './visit.ts';
 
 export type SessionParts = PasswordChecks &
   VisitParts & {
@@ -34,6 +34,10 @@ export function sessionEndpoints(parts: SessionParts): PeopleEndpoint[] {
     const user = await users.find(userId);
     if (user === null) throw signInError('wrong');
     return whoAmIToWire(user, sessionId, billingTimezone());
+  }
+
+  async function sessionsOf({ user }: Visit) {
+    return (await sessions.list(user.id, clock.nowMs())).map((session) => sessionToWire(session, user.sessionId));
   }
 
   return [
@@ -84,14 +88,15 @@ export function sessionEndpoints(parts: SessionParts): PeopleEndpoint[] {
       summary: 'List the sessions of the person who has signed in',
       needs: 'signed_in',
       answer: z.strictObject({ data: listOf(sessionAnswer) }),
-      async run(_input, { user }) {
-        const found = await sessions.list(user.id, clock.nowMs());
-        return { data: found.map((session) => sessionToWire(session, user.sessionId)) };
-      },
+      run: async (_input, visit) => ({ data: await sessionsOf(visit) }),
     }),
     peopleEndpoint({
       method: 'DELETE',
       path: '/sessions/:id',
+      subject: {
+        kind: 'session',
+        read: async (id, _input, visit) => (await sessionsOf(visit)).find((each) => each.id === id) ?? null,
+      },
       status: 204,
       summary: 'End one of the own sessions',
       needs: 'signed_in',
@@ -105,6 +110,11 @@ export function sessionEndpoints(parts: SessionParts): PeopleEndpoint[] {
     peopleEndpoint({
       method: 'DELETE',
       path: '/sessions',
+      subject: {
+        kind: 'user',
+        named: (_input, { user }) => user.id,
+        read: async (_id, _input, visit) => ({ sessions: await sessionsOf(visit) }),
+      },
       status: 204,
       summary: 'Sign out everywhere, or everywhere else',
       needs: 'signed_in',

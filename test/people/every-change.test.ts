@@ -1,0 +1,310 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { type AccountParts, accountTable } from '../../src/api/account/register.ts';
+import { type AdminParts, adminTable } from '../../src/api/admin/register.ts';
+import { type PeopleParts, peopleTable } from '../../src/api/people/register.ts';
+import { plansText } from '../plans/coding.ts';
+import { call } from '../support/client.ts';
+import { ADMIN_TOKEN, startGateway, type TestGateway } from '../support/gateway.ts';
+import { ask, createPerson, type TestPerson, tokenOf } from '../support/people.ts';
+import { chatAnswer } from '../support/provider.ts';
+
+/** That each change of both APIs leaves a row that says what was changed, what it was before and what it is now. */
+
+/** What a change does to its subject, which says on which sides of it there is something to show. */
+type Effect = 'makes' | 'alters' | 'removes';
+
+/** A change that was made, or is about to be. */
+interface Made {
+  readonly status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
+  readonly body: any;
+}
+
+interface Case {
+  readonly effect: Effect;
+  /** Makes the change, and returns the answer with the id of what it is about. */
+  run(): Promise<{ readonly answer: Made; readonly id: string }>;
+}
+
+const tables = {
+  admin: adminTable({} as AdminParts),
+  account: accountTable({} as AccountParts),
+  people: peopleTable({} as PeopleParts),
+};
+/** The form of an answer other than JSON is a change of its own. */
+const forms = Object.entries(tables).flatMap(([api, table]) =>
+  table
+    .filter(({ isChange }) => isChange)
+    .flatMap(({ method, path, lines }) => {
+      const name = `${api} ${method} ${path}`;
+      return lines === null ? [name] : [name, `${name} as ${lines.mediaType}`];
+    }),
+);
+
+describe('the row of a change', () => {
+  let g: TestGateway;
+  let accountId: string;
+  let owner: TestPerson;
+  let names = 0;
+  const name = (): string => `name ${++names}`;
+  before(async () => {
+    g = await startGateway({ plans: plansText({ wide: {} }) });
+    g.provider.respond = chatAnswer();
+    accountId = (await g.createAccount()).id;
+    owner = await createPerson(g, { name: 'Ada', memberships: [{ accountId, role: 'owner' }] });
+  });
+  after(() => g.stop());
+
+  const admin = (method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Made> =>
+    g.admin(method, path, body, headers);
+  const own = (
+    method: string,
+    path: string,
+    body?: object,
+    person: Pick<TestPerson, 'headers'> = owner,
+  ): Promise<Made> => ask(g, method, path, body, person.headers);
+
+  async function done(answer: Made): Promise<Made> {
+    assert.ok(answer.status < 300, JSON.stringify(answer.body));
+    return answer;
+  }
+  /** Makes something that a change is about, and returns its id. */
+  const idOf = async (made: Promise<Made>): Promise<string> => (await done(await made)).body.id;
+  const account = () => idOf(admin('POST', '/accounts', { name: name(), verified: true, balanceYuan: '10' }));
+  const key = () => idOf(admin('POST', `/accounts/${accountId}/keys`, { name: name() }));
+  const user = () => idOf(admin('POST', '/users', { name: name() }));
+  const endpoint = () => idOf(admin('POST', '/webhooks', { url: 'https://hooks.example.com/secret-path' }));
+  const ownEndpoint = () => idOf(own('POST', '/webhooks', { url: 'https://hooks.example.com/secret-path' }));
+  const subscription = async () =>
+    idOf(admin('POST', `/accounts/${await account()}/subscriptions`, { planId: 'wide' }));
+  const person = () => createPerson(g, { name: name(), memberships: [{ accountId, role: 'member' }] });
+  const batch = (headers?: Record<string, string>) =>
+    admin('POST', '/vouchers', { name: name(), count: 1, amountYuan: '1' }, headers);
+
+  async function chargedCall(): Promise<string> {
+    const paying = await g.createAccount();
+    const body = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }] };
+    assert.equal((await call(`${g.url}/v1/chat/completions`, paying.key, body)).status, 200);
+    return (await paying.lastCall())!.id;
+  }
+
+  async function withId(effect: Effect, id: Promise<string>, run: (id: string) => Promise<Made>) {
+    const known = await id;
+    return { effect, answer: await run(known), id: known };
+  }
+  /** A change of something with an id. */
+  const of = (effect: Effect, make: () => Promise<string>, run: (id: string) => Promise<Made>): Case => ({
+    effect,
+    run: () => withId(effect, make(), run),
+  });
+  /** A change that makes what it is about. */
+  const makes = (run: () => Promise<Made>, idIn = (body: Made['body']): string => body.id): Case => ({
+    effect: 'makes',
+    async run() {
+      const answer = await run();
+      return { answer, id: idIn(answer.body) };
+    },
+  });
+  const ofAccount = (run: (id: string) => Promise<Made>): Case => of('alters', account, run);
+  const ofOwn = (effect: Effect, run: () => Promise<Made>): Case => of(effect, async () => accountId, run);
+
+  /** The last notice of an endpoint that can be sent once more. */
+  async function tested(api: (method: string, path: string) => Promise<Made>, id: string): Promise<object> {
+    return (await done(await api('POST', `/webhooks/${id}/test`))).body;
+  }
+
+  const cases: Readonly<Record<string, Case>> = {
+    'admin POST /accounts': makes(() => admin('POST', '/accounts', { name: name() })),
+    'admin PATCH /accounts/:id': ofAccount((id) => admin('PATCH', `/accounts/${id}`, { name: name() })),
+    'admin POST /accounts/:id/keys': makes(() => admin('POST', `/accounts/${accountId}/keys`, { name: name() })),
+    'admin PATCH /keys/:id': of('alters', key, (id) => admin('PATCH', `/keys/${id}`, { dailyCalls: 3 })),
+    'admin POST /keys/:id/replacement': of('alters', key, (id) =>
+      admin('POST', `/keys/${id}/replacement`, { keepOldSeconds: 60 }),
+    ),
+    'admin DELETE /keys/:id': of('alters', key, (id) => admin('DELETE', `/keys/${id}`)),
+    'admin POST /accounts/:id/top-ups': ofAccount((id) =>
+      admin('POST', `/accounts/${id}/top-ups`, { amountYuan: '1' }),
+    ),
+    'admin POST /accounts/:id/adjustments': ofAccount((id) =>
+      admin('POST', `/accounts/${id}/adjustments`, { amountYuan: '-1', memo: 'a slip' }),
+    ),
+    'admin POST /calls/:id/refunds': of('alters', chargedCall, (id) =>
+      admin('POST', `/calls/${id}/refunds`, { memo: 'by courtesy' }, { 'idempotency-key': id }),
+    ),
+    'admin POST /accounts/:id/subscriptions': makes(async () =>
+      admin('POST', `/accounts/${await account()}/subscriptions`, { planId: 'wide' }),
+    ),
+    'admin POST /subscriptions/:id/renewals': of('alters', subscription, (id) =>
+      admin('POST', `/subscriptions/${id}/renewals`, {}),
+    ),
+    'admin DELETE /subscriptions/:id': of('alters', subscription, (id) => admin('DELETE', `/subscriptions/${id}`)),
+    'admin POST /routes/drain': makes(
+      () => admin('POST', '/routes/drain', { provider: 'chatty', reason: 'maintenance' }),
+      ({ provider }) => provider,
+    ),
+    'admin POST /routes/resume': {
+      effect: 'removes',
+      run: async () => ({ answer: await admin('POST', '/routes/resume', { provider: 'chatty' }), id: 'chatty' }),
+    },
+    'admin POST /tokens': makes(() => admin('POST', '/tokens', { name: name() })),
+    'admin DELETE /tokens/:id': of(
+      'alters',
+      () => idOf(admin('POST', '/tokens', { name: name() })),
+      (id) => admin('DELETE', `/tokens/${id}`),
+    ),
+    'admin POST /users': makes(() => admin('POST', '/users', { name: name() })),
+    'admin PATCH /users/:id': of('alters', user, (id) => admin('PATCH', `/users/${id}`, { name: name() })),
+    'admin DELETE /users/:id': of('removes', user, (id) => admin('DELETE', `/users/${id}`)),
+    'admin POST /users/:id/links': of('alters', user, (id) => admin('POST', `/users/${id}/links`)),
+    'admin DELETE /users/:id/sessions': of('alters', user, (id) => admin('DELETE', `/users/${id}/sessions`)),
+    'admin POST /accounts/:id/members': of('makes', user, (userId) =>
+      admin('POST', `/accounts/${accountId}/members`, { userId, role: 'member' }),
+    ),
+    'admin DELETE /accounts/:id/members': of(
+      'removes',
+      async () => (await person()).id,
+      (userId) => admin('DELETE', `/accounts/${accountId}/members?userId=${userId}`),
+    ),
+    'admin POST /webhooks': makes(() => admin('POST', '/webhooks', { url: 'https://hooks.example.com/x' })),
+    'admin PATCH /webhooks/:id': of('alters', endpoint, (id) =>
+      admin('PATCH', `/webhooks/${id}`, { status: 'disabled' }),
+    ),
+    'admin DELETE /webhooks/:id': of('removes', endpoint, (id) => admin('DELETE', `/webhooks/${id}`)),
+    'admin POST /webhooks/:id/test': of('alters', endpoint, (id) => admin('POST', `/webhooks/${id}/test`)),
+    'admin POST /webhooks/:id/redeliver': of('alters', endpoint, async (id) =>
+      admin('POST', `/webhooks/${id}/redeliver`, await tested(admin, id)),
+    ),
+    'admin PUT /accounts/:id/low-balance': ofAccount((id) =>
+      admin('PUT', `/accounts/${id}/low-balance`, { thresholdYuan: '3' }),
+    ),
+    'admin POST /vouchers': makes(() => batch()),
+    'admin POST /vouchers as text/csv': {
+      effect: 'makes',
+      async run() {
+        const made = await fetch(`${g.url}/admin/v1/vouchers`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json', accept: 'text/csv' },
+          body: JSON.stringify({ name: name(), count: 1, amountYuan: '1' }),
+        });
+        assert.match(await made.text(), /^code/);
+        const { body } = await admin('GET', '/vouchers?limit=1');
+        return { answer: { status: made.status, body: null }, id: body.data[0].id };
+      },
+    },
+    'admin DELETE /vouchers/:id': of(
+      'alters',
+      () => idOf(batch()),
+      (id) => admin('DELETE', `/vouchers/${id}`),
+    ),
+    'admin POST /accounts/:id/vouchers': makes(
+      async () => admin('POST', `/accounts/${await account()}/vouchers`, { code: (await batch()).body.codes[0] }),
+      ({ batchId, id }) => id ?? batchId,
+    ),
+    'account PATCH /account': ofOwn('alters', () => own('PATCH', '/account', { name: name() })),
+    'account POST /keys': makes(() => own('POST', '/keys', { name: name() })),
+    'account PATCH /keys/:id': of('alters', key, (id) => own('PATCH', `/keys/${id}`, { dailyCalls: 3 })),
+    'account POST /keys/:id/replacement': of('alters', key, (id) =>
+      own('POST', `/keys/${id}/replacement`, { keepOldSeconds: 60 }),
+    ),
+    'account DELETE /keys/:id': of('alters', key, (id) => own('DELETE', `/keys/${id}`)),
+    'account POST /vouchers': makes(
+      async () => own('POST', '/vouchers', { code: (await batch()).body.codes[0] }),
+      ({ batchId, id }) => id ?? batchId,
+    ),
+    'account PATCH /members/:id': of(
+      'alters',
+      async () => (await person()).id,
+      (id) => own('PATCH', `/members/${id}`, { role: 'owner' }),
+    ),
+    'account DELETE /members/:id': of(
+      'removes',
+      async () => (await person()).id,
+      (id) => own('DELETE', `/members/${id}`),
+    ),
+    'account POST /invitations': makes(() => own('POST', '/invitations', {})),
+    'account DELETE /invitations/:id': of(
+      'removes',
+      () => idOf(own('POST', '/invitations', {})),
+      (id) => own('DELETE', `/invitations/${id}`),
+    ),
+    'account POST /webhooks': makes(() => own('POST', '/webhooks', { url: 'https://hooks.example.com/x' })),
+    'account PATCH /webhooks/:id': of('alters', ownEndpoint, (id) =>
+      own('PATCH', `/webhooks/${id}`, { status: 'disabled' }),
+    ),
+    'account DELETE /webhooks/:id': of('removes', ownEndpoint, (id) => own('DELETE', `/webhooks/${id}`)),
+    'account POST /webhooks/:id/test': of('alters', ownEndpoint, (id) => own('POST', `/webhooks/${id}/test`)),
+    'account POST /webhooks/:id/redeliver': of('alters', ownEndpoint, async (id) =>
+      own('POST', `/webhooks/${id}/redeliver`, await tested(own, id)),
+    ),
+    'account PUT /low-balance': ofOwn('alters', () => own('PUT', '/low-balance', { thresholdYuan: '3' })),
+    'people DELETE /sessions/:id': {
+      effect: 'removes',
+      async run() {
+        const lin = await person();
+        const { body } = await own('GET', '/sessions', undefined, lin);
+        const { id } = body.data[0];
+        return { answer: await own('DELETE', `/sessions/${id}`, undefined, lin), id };
+      },
+    },
+    'people DELETE /sessions': ofPerson('alters', (lin) => own('DELETE', '/sessions', undefined, lin)),
+    'people PUT /password': ofPerson('alters', (lin) =>
+      own('PUT', '/password', { currentPassword: lin.password, password: 'another long password' }, lin),
+    ),
+    'people PATCH /user': ofPerson('alters', (lin) => own('PATCH', '/user', { name: name() }, lin)),
+    'people POST /links/use': {
+      effect: 'makes',
+      async run() {
+        const made = await admin('POST', '/users', { name: name() });
+        const use = { token: tokenOf(made.body.link), password: 'a long enough password' };
+        return { answer: await ask(g, 'POST', '/links/use', use), id: made.body.id };
+      },
+    },
+    'people DELETE /identities/:id': {
+      effect: 'removes',
+      async run() {
+        const lin = await person();
+        const text = `insert into user_identities (id, user_id, issuer, subject, created_at)
+values ('idn_test', $1, 'https://issuer.example', 'lin', now())`;
+        await g.database.query({ name: 'test.insert-identity', text }, [lin.id]);
+        return { answer: await own('DELETE', '/identities/idn_test', undefined, lin), id: 'idn_test' };
+      },
+    },
+  };
+
+  function ofPerson(effect: Effect, run: (person: TestPerson) => Promise<Made>): Case {
+    return {
+      effect,
+      async run() {
+        const lin = await person();
+        return { answer: await run(lin), id: lin.id };
+      },
+    };
+  }
+
+  /** Its call has to be one whose end nobody knows: test/corrections has its row. */
+  const elsewhere = ['admin POST /calls/:id/resolution'];
+
+  it('is looked at for every change that either API can make, in every form', () => {
+    assert.deepEqual([...Object.keys(cases), ...elsewhere].sort(), forms.toSorted());
+  });
+
+  for (const [form, { effect, run }] of Object.entries(cases)) {
+    it(`has the subject, and what it was and is: ${form}`, async () => {
+      const { answer, id } = await run();
+      await done(answer);
+      const [, method, path] = form.split(' ');
+      const { body } = await admin('GET', '/changes?limit=5');
+      const row = body.data.find((each: Made['body']) => each.method === method && each.path.endsWith(path));
+      assert.notEqual(row, undefined, JSON.stringify(body.data));
+      assert.deepEqual([row.subject.id, row.outcome], [id, 'done'], JSON.stringify(row));
+      const shown = (value: object | null): boolean => value !== null && Object.keys(value).length > 0;
+      assert.deepEqual(
+        [shown(row.before), shown(row.after)],
+        [effect !== 'makes', effect !== 'removes'],
+        JSON.stringify(row),
+      );
+      assert.ok(!JSON.stringify(row).includes('secret-path'));
+    });
+  }
+});
