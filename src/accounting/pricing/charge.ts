@@ -97,7 +97,7 @@ function sumOf(usage: UnitCounts, prices: Partial<UnitPriceFields>, units: reado
 
 function chargeImages(images: readonly ImageCount[], prices: ImagePrices): bigint {
   return images.reduce(
-    (sum, { quality, size, count }) => sum + BigInt(count) * imagePriceNano(prices, quality, size),
+    (sum, { quality, size, sizeName, count }) => sum + BigInt(count) * imagePriceNano(prices, quality, size, sizeName),
     0n,
   );
 }

@@ -57,6 +57,11 @@ describe('the price of an image', () => {
     assert.equal(imagePriceNano(table, 'high', '4K'), 7n);
     assert.equal(imagePriceNano(table, 'high', '8K'), 8n);
     assert.equal(imagePriceNano(table, 'low', '4K'), 8n);
+    assert.equal(imagePriceNano(table, 'high', '2496x1664', '2K'), 6n);
+    assert.equal(imagePriceNano(table, 'low', '1x1', '4K'), 1n);
+    assert.equal(imagePriceNano({ default: { '2K': 1n, '10x10': 2n, default: 3n } }, null, '10x10', '2K'), 2n);
+    assert.equal(imagePriceNano({ default: { '2K': 1n, default: 3n } }, 'high', '9x9', '2K'), 1n);
+    assert.equal(imagePriceNano({ default: { low: 1n, default: 3n } }, null, '9x9', 'low'), 3n);
   });
 
   it('is the dearest of a table that neither names the image nor has a default', () => {

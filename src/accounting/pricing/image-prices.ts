@@ -17,16 +17,23 @@ const DEFAULT = 'default';
 
 /**
  * The price of an image of this quality and size, either of which may be unknown; where the table names both, the quality
- * goes first. A table that neither names them nor has a default charges its highest price, so that an unexpected image is
+ * goes first. A size in pixels that no table names has the price of the name by which it was asked for. A table that neither names them nor has a default charges its highest price, so that an unexpected image is
  * not free.
  */
-export function imagePriceNano(prices: ImagePrices, quality: string | null, size: string | null): bigint {
+export function imagePriceNano(
+  prices: ImagePrices,
+  quality: string | null,
+  size: string | null,
+  sizeName: string | null = null,
+): bigint {
+  const inTable = (table: ImagePricesByOther): bigint | undefined =>
+    entryOfSize(table, size) ?? entryOfVendorSize(table, size) ?? entryOfVendorSize(table, sizeName);
   const ofQuality = entry(prices, isQuality(quality) ? quality : null);
   const ofSize = entryOfSize(prices, size);
   const found =
-    priceIn(ofQuality, (table) => entryOfSize(table, size) ?? entryOfVendorSize(table, size)) ??
+    priceIn(ofQuality, inTable) ??
     priceIn(ofSize, (table) => entry(table, isQuality(quality) ? quality : null)) ??
-    priceIn(entry(prices, DEFAULT), (table) => entryOfSize(table, size) ?? entryOfVendorSize(table, size));
+    priceIn(entry(prices, DEFAULT), inTable);
   return found ?? dearestImageNano(prices);
 }
 

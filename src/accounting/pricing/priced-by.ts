@@ -39,8 +39,8 @@ function pricedTokens(usage: Usage, prices: UnitPrices, shares: readonly StepSha
 function pricedImages(images: readonly ImageCount[], { perImageNano }: UnitPrices, basis: ChargeBasis): PricedBy {
   if (basis !== 'images' || perImageNano === null || isOnePrice(perImageNano)) return {};
   const counts = new Map<bigint, number>();
-  for (const { quality, size, count } of images) {
-    const priceNano = imagePriceNano(perImageNano, quality, size);
+  for (const { quality, size, sizeName, count } of images) {
+    const priceNano = imagePriceNano(perImageNano, quality, size, sizeName);
     if (count > 0) counts.set(priceNano, (counts.get(priceNano) ?? 0) + count);
   }
   return {

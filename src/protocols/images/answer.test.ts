@@ -37,6 +37,8 @@ describe('a response with images', () => {
     assert.deepEqual(images({ quality: 'high' }), [{ quality: 'high', size: '1024x1024', count: 2 }]);
     assert.deepEqual(images({ size: '1536x864' }), [{ quality: 'auto', size: '1536x864', count: 2 }]);
     assert.deepEqual(images({ quality: null, size: null }), requested);
+    const named = usageOf({ ...body, size: '2496x1664' }, 'images', { quality: null, size: '2K' });
+    assert.deepEqual(named?.images, [{ quality: null, size: '2496x1664', sizeName: '2K', count: 2 }]);
     assert.deepEqual(usageOf(body, 'images', unsaid)?.images, [{ ...unsaid, count: 2 }]);
   });
 

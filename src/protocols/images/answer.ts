@@ -1,7 +1,7 @@
 import { type Answer, type AnswerReading, answerReading } from '../metering/answer.ts';
 import { type ChargeBasis, noUsage, type Usage } from '../metering/usage-facts.ts';
 import { failuresIn, pictureRules, picturesIn } from './pictures.ts';
-import { deliveredAs, readImageUsage, withSvgUsage } from './usage.ts';
+import { deliveredAs, deliveredSize, readImageUsage, withSvgUsage } from './usage.ts';
 
 /** What the request asked for, used where the response does not describe its images. */
 export interface RequestedImages {
@@ -23,8 +23,8 @@ export function imagesAnswer(request: RequestedImages): AnswerReading {
     const tokens = readTokens(answer, basis);
     if (tokens === null) return null;
     const quality = deliveredAs(answer.member('quality'), request.quality);
-    const size = deliveredAs(answer.member('size'), request.size);
-    return { ...tokens, images: [{ quality, size, count }] };
+    const size = deliveredSize(answer.member('size'), request.size);
+    return { ...tokens, images: [{ quality, ...size, count }] };
   });
   return { ...reading, holding: pictureRules };
 }

@@ -190,6 +190,9 @@ describe('a completed event', () => {
       [{ quality: 7, size: {} }, image(1, 'auto', '1536x864')],
       [{ size: 's'.repeat(100_000) }, image(1, 'high', '1536x864')],
     ];
+    const named = readImagesStream({ ...one, size: '2K' }, 'images');
+    read(named, completed('image_edit', { size: '2496x1664' }));
+    assert.deepEqual(named.usage()?.images, [{ ...image(1, 'high', '2496x1664'), sizeName: '2K' }]);
     for (const [rest, expected] of cases) {
       const reading = readImagesStream(request, 'images');
       assert.equal(read(reading, completed('image_edit', rest)), 'terminal');

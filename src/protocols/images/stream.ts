@@ -7,7 +7,7 @@ import { type ChargeBasis, type ImageCount, noUsage } from '../metering/usage-fa
 import type { RequestedImages } from './answer.ts';
 import { failuresIn, isError, pictureRules, picturesIn } from './pictures.ts';
 import { StreamTokens } from './stream-tokens.ts';
-import { deliveredAs } from './usage.ts';
+import { deliveredAs, deliveredSize } from './usage.ts';
 
 /** What was requested, with the most images that the request allows. */
 export interface RequestedStream extends RequestedImages {
@@ -81,13 +81,13 @@ export function readImagesStream(request: RequestedStream, basis: ChargeBasis): 
     const quality = deliveredAs(members.text('quality'), request.quality);
     tokens.add(members.value('usage'), found, quality);
     if (found === 0) return;
-    note(found, quality, deliveredAs(members.text('size'), request.size));
+    note(found, { quality, ...deliveredSize(members.text('size'), request.size) });
   }
 
-  function note(found: number, quality: string | null, size: string | null): void {
+  function note(found: number, look: Omit<ImageCount, 'count'>): void {
     pictures += found;
-    const key = JSON.stringify([quality, size]);
-    images.set(key, { quality, size, count: (images.get(key)?.count ?? 0) + found });
+    const key = JSON.stringify([look.quality, look.size]);
+    images.set(key, { ...look, count: (images.get(key)?.count ?? 0) + found });
   }
 
   /** Whether pictures have been delivered whose tokens the provider has not reported. */
@@ -117,7 +117,7 @@ export function readImagesStream(request: RequestedStream, basis: ChargeBasis): 
       // Too large to be read, and so large only because of its picture.
       passed++;
       tokens.add(undefined, 1, request.quality);
-      note(1, request.quality, request.size);
+      note(1, { quality: request.quality, size: request.size });
     },
     get isNeverEstimated() {
       return !isEstimated();

@@ -61,3 +61,19 @@ export function deliveredAs(answered: unknown, requested: string | null): string
   const isName = typeof answered === 'string' && answered !== '' && answered.length <= NAME_CHARACTERS_MAX;
   return isName ? answered : requested;
 }
+
+/** Sizes that are no vendor's name of one: pixels, and what leaves the choice to the model. */
+const NO_SIZE_NAME = /^\s*(?:auto|[0-9]+\s*[xX*×:]\s*[0-9]+)\s*$/;
+
+/**
+ * The size of delivered images, with the name by which the request asked for it: Ark is asked for 2K and reports 2496x1664,
+ * and a price list may know either.
+ */
+export function deliveredSize(
+  answered: unknown,
+  requested: string | null,
+): { readonly size: string | null; readonly sizeName?: string } {
+  const size = deliveredAs(answered, requested);
+  const isNamed = requested !== null && requested !== size && !NO_SIZE_NAME.test(requested);
+  return isNamed ? { size, sizeName: requested } : { size };
+}

@@ -27,6 +27,8 @@ export interface ModelUsage {
 export interface ImageCount {
   readonly quality: string | null;
   readonly size: string | null;
+  /** The vendor's name of the size that was asked for, such as 2K, where the response states pixels. */
+  readonly sizeName?: string;
   readonly count: number;
 }
 
