@@ -21,7 +21,8 @@ const part = `| operation | what the response has | what prices it |
 |---|---|---|
 ${rows.join('\n')}
 
-The same members count in streams: the greatest figure of each, wherever it comes.
+The same members count in streams: the greatest figure of each, wherever it comes. The input of messages is
+[one tuple](client-aborts.md#figures-of-a-stream).
 
 What is not read:
 

@@ -187,7 +187,7 @@ describe('messages usage', () => {
     });
   }
 
-  it('goes by the greatest figure of each field, and never adds', () => {
+  it('goes by the greatest figure of each field where nothing was split, and never adds', () => {
     const usage = new MessagesUsage();
     usage.update({
       input_tokens: 2_679,
@@ -262,7 +262,81 @@ describe('messages usage', () => {
     assert.equal(new MessagesUsage().withOutput(9), null);
   });
 
-  it('knows after any number of reports what the greatest figure of each field is', () => {
+  const started = (usage: object) => ({
+    cache_read_input_tokens: 0,
+    cache_creation_input_tokens: 0,
+    output_tokens: 0,
+    ...usage,
+  });
+  const inputs: readonly [what: string, reports: readonly object[], input: Partial<Usage>][] = [
+    [
+      'takes the split of the end in place of the whole input of the beginning (Kimi, DashScope, vLLM)',
+      [
+        started({ input_tokens: 8_834 }),
+        { input_tokens: 18, cache_read_input_tokens: 8_831, cache_creation_input_tokens: 0 },
+      ],
+      { inputTokens: 18, cachedInputTokens: 8_831 },
+    ],
+    [
+      'takes figures of the cache alone for a part of the input before',
+      [started({ input_tokens: 8_834 }), { cache_read_input_tokens: 8_000 }, { cache_read_input_tokens: 8_831 }],
+      { inputTokens: 3, cachedInputTokens: 8_831 },
+    ],
+    [
+      'takes them for a part with an input of zero, and where they are a little more than the whole',
+      [started({ input_tokens: 8_834 }), { input_tokens: 0, cache_read_input_tokens: 8_849 }],
+      { inputTokens: 0, cachedInputTokens: 8_849 },
+    ],
+    [
+      'adds figures of the cache alone to an input that cannot have them',
+      [started({ input_tokens: 25 }), { cache_read_input_tokens: 8_831 }],
+      { inputTokens: 25, cachedInputTokens: 8_831 },
+    ],
+    [
+      'keeps the split where zeros follow, or the sum of it',
+      [
+        started({ input_tokens: 18, cache_read_input_tokens: 8_831 }),
+        started({ input_tokens: 0 }),
+        started({ input_tokens: 18 }),
+        { input_tokens: 8_849 },
+        { input_tokens: 18, cache_read_input_tokens: 0, cache_creation_input_tokens: 5 },
+      ],
+      { inputTokens: 18, cachedInputTokens: 8_831, cacheWriteTokens: 5 },
+    ],
+    [
+      'takes writes that became reads from one figure to the other',
+      [
+        started({
+          input_tokens: 10,
+          cache_creation_input_tokens: 8_831,
+          cache_creation: { ephemeral_1h_input_tokens: 8_831 },
+        }),
+        { input_tokens: 10, cache_read_input_tokens: 8_831, cache_creation_input_tokens: 0 },
+      ],
+      { inputTokens: 10, cachedInputTokens: 8_831 },
+    ],
+    [
+      'keeps the split by lifetime that the first report alone has',
+      [
+        started({
+          input_tokens: 10,
+          cache_creation_input_tokens: 40,
+          cache_creation: { ephemeral_1h_input_tokens: 30 },
+        }),
+        { input_tokens: 12, cache_read_input_tokens: 0, cache_creation_input_tokens: 40 },
+      ],
+      { inputTokens: 12, cacheWriteTokens: 10, cacheWrite1hTokens: 30 },
+    ],
+  ];
+  for (const [what, reports, input] of inputs) {
+    it(what, () => {
+      const usage = new MessagesUsage();
+      for (const report of reports) usage.update(report);
+      assert.deepEqual(usage.withOutput(5), { ...noUsage, ...input, outputTokens: 5 });
+    });
+  }
+
+  it('never has more of a field than the greatest report of it, and all of a last report that splits the input', () => {
     const figure = fc.option(fc.nat({ max: 1_000 }));
     const report = fc.record(
       {
@@ -273,27 +347,31 @@ describe('messages usage', () => {
       },
       { requiredKeys: [] },
     );
+    const figures = fc.integer({ min: 1, max: 1_000 });
     fc.assert(
-      fc.property(fc.array(report, { maxLength: 6 }), (reports) => {
+      fc.property(fc.array(report, { maxLength: 6 }), figures, figures, figures, (reports, input, read, written) => {
         const usage = new MessagesUsage();
+        const greatest = (field: keyof (typeof reports)[number]): number | null =>
+          reports.reduce(
+            (most: number | null, { [field]: value }) => (value == null ? most : Math.max(most ?? 0, value)),
+            null,
+          );
         for (const each of reports) usage.update(each);
-        const greatest = (field: keyof (typeof reports)[number]): number | null => {
-          const figures = reports.map((each) => each[field] ?? null).filter((value) => value !== null);
-          return figures.length === 0 ? null : Math.max(...figures);
-        };
-        const [input, output] = [greatest('input_tokens'), greatest('output_tokens')];
-        assert.deepEqual(
-          usage.total(),
-          input === null || output === null
-            ? null
-            : {
-                ...noUsage,
-                inputTokens: input,
-                outputTokens: output,
-                cachedInputTokens: greatest('cache_read_input_tokens') ?? 0,
-                cacheWriteTokens: greatest('cache_creation_input_tokens') ?? 0,
-              },
-        );
+        const facts = usage.total();
+        const [inputMost, output] = [greatest('input_tokens'), greatest('output_tokens')];
+        assert.equal(facts === null, inputMost === null || output === null);
+        if (facts !== null) {
+          assert.equal(facts.outputTokens, output);
+          assert.ok(facts.inputTokens <= inputMost!);
+          assert.ok(facts.cachedInputTokens <= (greatest('cache_read_input_tokens') ?? 0));
+          assert.ok(facts.cacheWriteTokens <= (greatest('cache_creation_input_tokens') ?? 0));
+        }
+        const split = { input_tokens: input, cache_read_input_tokens: read, cache_creation_input_tokens: written };
+        for (const last of [split, { input_tokens: 0, cache_read_input_tokens: 0 }, {}]) {
+          usage.update(last);
+          const expected = { inputTokens: input, cachedInputTokens: read, cacheWriteTokens: written, outputTokens: 7 };
+          assert.deepEqual(usage.withOutput(7), { ...noUsage, ...expected });
+        }
       }),
       { numRuns: propertyRuns(300) },
     );

@@ -3,14 +3,17 @@ import { greatestFigures } from '../metering/greatest-figures.ts';
 import { readTerms } from '../metering/service-terms.ts';
 import { readToolUses } from '../metering/tool-uses.ts';
 import { addUsage, type ModelUsage, noUsage, readCount, sumCounts, type Usage } from '../metering/usage-facts.ts';
+import { INPUT_SIDE, InputSide } from './input-side.ts';
 
 /**
  * Usage facts of the messages protocol: `input_tokens` excludes cache reads and writes; five-minute and one-hour writes
  * are listed separately in `cache_creation`. `iterations` lists each run of a model, which vendors bill one by one; those of
- * compactions come on top of the totals. In a stream the figures are cumulative, so the greatest one of each field counts.
+ * compactions come on top of the totals. In a stream the figures are cumulative, so the greatest one of each field counts; the
+ * input side is one tuple.
  */
 export class MessagesUsage {
   #fields: Record<string, unknown> = {};
+  readonly #input = new InputSide();
 
   /** Takes a usage object in; fields that it leaves out or sets to null keep what they had. */
   update(usage: unknown): void {
@@ -21,6 +24,8 @@ export class MessagesUsage {
     if (Array.isArray(before) && Array.isArray(iterations) && !areSameRuns(before, iterations)) {
       this.#fields.iterations = iterations.length < before.length ? before : iterations;
     }
+    this.#input.update(usage);
+    for (const name of INPUT_SIDE) this.#fields[name] = this.#input.fields[name];
   }
 
   /** The facts so far; `null` where input or output is missing or unreadable. */

@@ -1,0 +1,128 @@
+import { isRecord } from '../../lib/json.ts';
+import { readCount } from '../metering/usage-facts.ts';
+
+/**
+ * The input side of messages usage in a stream: input, reads and writes of the cache are one tuple, of which a vendor moves
+ * tokens from one figure to another between its reports. So the greatest figure of each would count tokens twice: Kimi, DashScope
+ * and vLLM begin with the whole input, and report at the end which part of it the cache had.
+ */
+type Fields = Readonly<Record<string, unknown>>;
+
+const INPUT = 'input_tokens';
+const READ = 'cache_read_input_tokens';
+const WRITTEN = 'cache_creation_input_tokens';
+const LIFETIMES = 'cache_creation';
+const LONG_LIVED = 'ephemeral_1h_input_tokens';
+
+/** The members of a usage object that are the input side. */
+export const INPUT_SIDE: readonly string[] = [INPUT, READ, WRITTEN, LIFETIMES];
+
+/** Figures of one input, counted twice, differ by the tokens of a chat template. */
+const SAME_INPUT_SHARE = 0.02;
+
+/** The tuple so far, in the members of the wire. */
+export class InputSide {
+  #fields: Fields = {};
+  /** The whole input as it was reported, where a later report of the cache alone has split it. */
+  #whole: number | null = null;
+
+  get fields(): Fields {
+    return this.#fields;
+  }
+
+  /** Takes the input side of a report in: the latest that splits the input counts, one without figures changes nothing. */
+  update(report: Fields): void {
+    const before = this.#fields;
+    const stated = Object.fromEntries(
+      INPUT_SIDE.flatMap((name) => (report[name] == null ? [] : [[name, report[name]]])),
+    );
+    if (Object.values(stated).length === 0) return;
+    if (Object.keys(before).length === 0 || !isReadable(before) || !isReadable(stated)) {
+      this.#fields = isReadable(stated) || !isReadable(before) ? { ...before, ...stated } : before;
+      return;
+    }
+    const [input, cached] = [countOf(stated, INPUT), cachedOf(stated)];
+    const hasInput = before[INPUT] !== undefined || stated[INPUT] !== undefined;
+    if (cached === 0) this.#takeWhole(input);
+    else if (input === 0) this.#takeCache(stated);
+    else this.#takeTuple(stated);
+    if (!hasInput) this.#fields = { ...this.#fields, [INPUT]: undefined };
+  }
+
+  /** An input that is not split: it grows with each round of the provider's tools, or repeats the sum of the tuple. */
+  #takeWhole(input: number): void {
+    const before = this.#fields;
+    const isSum = cachedOf(before) > 0 && isAbout(input, totalOf(before));
+    if (input >= countOf(before, INPUT) && !isSum) this.#fields = { ...before, [INPUT]: input };
+  }
+
+  /** Figures of the cache alone are a part of the input that was reported before, unless that was split or is too small. */
+  #takeCache(stated: Fields): void {
+    const before = this.#fields;
+    if (this.#whole === null && cachedOf(before) === 0) this.#whole = countOf(before, INPUT);
+    const { [INPUT]: _, ...cache } = withGreatest(before, stated);
+    const cached = cachedOf(cache);
+    const whole = this.#whole;
+    const isPart = whole !== null && (cached <= whole || isAbout(cached, whole));
+    const input = isPart ? Math.max(whole - cached, 0) : (whole ?? countOf(before, INPUT));
+    this.#fields = { ...cache, [INPUT]: input };
+  }
+
+  /** A whole tuple replaces the one before; members that it leaves out stay. */
+  #takeTuple(stated: Fields): void {
+    const before = this.#fields;
+    this.#whole = null;
+    const tuple = { ...before, ...stated };
+    const written = readCount(stated[WRITTEN]);
+    // The split by lifetime is often in the first report alone; it counts as far as the total of the last one goes.
+    if (written != null && stated[LIFETIMES] === undefined) tuple[LIFETIMES] = lifetimesWithin(before, written);
+    const falls = totalOf(tuple) < totalOf(before) && !isAbout(totalOf(tuple), totalOf(before));
+    this.#fields = falls ? { ...tuple, ...realWhereZero(before, stated) } : tuple;
+  }
+}
+
+/** Of a report whose sum falls, zeros say nothing where there was a figure before. */
+function realWhereZero(before: Fields, stated: Fields): Fields {
+  const names = cachedOf(before) === 0 ? [] : [READ, WRITTEN].filter((name) => readCount(stated[name]) === 0);
+  return Object.fromEntries(
+    [...names, ...(names.includes(WRITTEN) ? [LIFETIMES] : [])].map((name) => [name, before[name]]),
+  );
+}
+
+function lifetimesWithin(before: Fields, written: number): Fields {
+  const lifetimes = isRecord(before[LIFETIMES]) ? before[LIFETIMES] : {};
+  return { [LONG_LIVED]: Math.min(readCount(lifetimes[LONG_LIVED]) ?? 0, written) };
+}
+
+function withGreatest(before: Fields, stated: Fields): Fields {
+  const greatest = (name: string): number => Math.max(countOf(before, name), countOf(stated, name));
+  const lifetimes = stated[LIFETIMES] ?? before[LIFETIMES];
+  return {
+    [READ]: greatest(READ),
+    [WRITTEN]: greatest(WRITTEN),
+    ...(lifetimes !== undefined && { [LIFETIMES]: lifetimes }),
+  };
+}
+
+/** What is no count makes the usage unreadable, until a later report has one in its place. */
+function isReadable(fields: Fields): boolean {
+  return [INPUT, READ, WRITTEN].every((name) => readCount(fields[name]) !== undefined);
+}
+
+function countOf(fields: Fields, name: string): number {
+  return readCount(fields[name]) ?? 0;
+}
+
+function cachedOf(fields: Fields): number {
+  const lifetimes = isRecord(fields[LIFETIMES]) ? fields[LIFETIMES] : {};
+  const byLifetime = Object.values(lifetimes).reduce((sum: number, value) => sum + (readCount(value) ?? 0), 0);
+  return countOf(fields, READ) + Math.max(countOf(fields, WRITTEN), byLifetime);
+}
+
+function totalOf(fields: Fields): number {
+  return countOf(fields, INPUT) + cachedOf(fields);
+}
+
+function isAbout(left: number, right: number): boolean {
+  return Math.abs(left - right) <= Math.max(left, right) * SAME_INPUT_SHARE;
+}
