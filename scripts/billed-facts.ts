@@ -1,3 +1,4 @@
+import { type CacheSpelling, cacheSpellings } from '../src/protocols/metering/cache-counts.ts';
 import type { TermName } from '../src/protocols/metering/service-terms.ts';
 import type { UnitName } from '../src/protocols/metering/usage-units.ts';
 import type { OperationName } from '../src/protocols/operations/all.ts';
@@ -48,25 +49,27 @@ const inOutput = (item: object, row: Row): BilledFact => ({
 const code = { type: 'code_interpreter_call', container_id: 'cntr_1' };
 const shell = { type: 'shell_call', environment: { type: 'container_reference', container_id: 'cntr_1' } };
 
+const CACHE_UNITS = {
+  read: 'cachedInputTokens',
+  written: 'cacheWriteTokens',
+  written5m: 'cacheWriteTokens',
+  written1h: 'cacheWrite1hTokens',
+} as const;
+
+/** A spelling of the tokens of a cache. */
+function ofCache(operations: readonly OperationName[], usage: object, spelling: CacheSpelling): readonly BilledFact[] {
+  const { counts, path, vendor } = spelling;
+  if (counts === 'nothing') return [];
+  const more = path.reduceRight<unknown>((value, name) => ({ [name]: value }), 30) as object;
+  const where = `\`usage.${path.join('.')}\``;
+  const row = { where, counts: CACHE_UNITS[counts], amount: 30, ...(vendor !== undefined && { vendor }) };
+  return [inUsage(operations, usage)(more, row)];
+}
+
 /** In the order of the table. */
 export const billedFacts: readonly BilledFact[] = [
   ofChat({}, { where: '`usage.prompt_tokens`, less its details', counts: 'inputTokens', amount: 100 }),
-  inPrompt(
-    { cached_tokens: 30 },
-    { where: '`usage.prompt_tokens_details.cached_tokens`', counts: 'cachedInputTokens', amount: 30 },
-  ),
-  ofChat(
-    { prompt_cache_hit_tokens: 30 },
-    { where: '`usage.prompt_cache_hit_tokens`', vendor: 'DeepSeek', counts: 'cachedInputTokens', amount: 30 },
-  ),
-  ofChat(
-    { cached_tokens: 30 },
-    { where: '`usage.cached_tokens`', vendor: 'Moonshot', counts: 'cachedInputTokens', amount: 30 },
-  ),
-  inPrompt(
-    { cache_write_tokens: 10 },
-    { where: '`usage.prompt_tokens_details.cache_write_tokens`', counts: 'cacheWriteTokens', amount: 10 },
-  ),
+  ...cacheSpellings.chat.flatMap((spelling) => ofCache(['chat'], chatUsage, spelling)),
   inPrompt(
     { audio_tokens: 10 },
     { where: '`usage.prompt_tokens_details.audio_tokens`', counts: 'audioInputTokens', amount: 10 },
@@ -173,18 +176,7 @@ export const billedFacts: readonly BilledFact[] = [
   },
 
   ofResponses({}, { where: '`usage.input_tokens`, less its details', counts: 'inputTokens', amount: 100 }),
-  ofResponses(
-    { input_tokens_details: { cached_tokens: 30 } },
-    { where: '`usage.input_tokens_details.cached_tokens`', counts: 'cachedInputTokens', amount: 30 },
-  ),
-  ofResponses(
-    { input_tokens_details: { cache_write_tokens: 30 } },
-    { where: '`usage.input_tokens_details.cache_write_tokens`', counts: 'cacheWriteTokens', amount: 30 },
-  ),
-  ofResponses(
-    { input_tokens_details: { cache_write_tokens_details: { ttl_12h_tokens: 30 } } },
-    { where: '`...cache_write_tokens_details.ttl_12h_tokens`', counts: 'cacheWrite1hTokens', amount: 30 },
-  ),
+  ...cacheSpellings.responses.flatMap((spelling) => ofCache(['responses', 'compact'], responsesUsage, spelling)),
   ofResponses({}, { where: '`usage.output_tokens`', counts: 'outputTokens', amount: 20 }),
   ofResponses(
     { total_tokens: 150 },
@@ -369,6 +361,11 @@ export const unreadFacts: readonly (readonly [operation: OperationName, where: s
     'chat',
     '`usage.cost`, `usage.cost_in_usd_ticks`, `usage.cost_details`',
     'the vendor’s own sum, in its currency; prices are yours',
+  ],
+  [
+    'chat',
+    '`usage.prompt_tokens_details.cache_type` (DashScope)',
+    'reads of an explicit and of an implicit cache have prices of their own, and `cachedInput` is one: set it to the one that you use',
   ],
   [
     'chat',

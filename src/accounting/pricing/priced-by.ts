@@ -67,7 +67,7 @@ export function recordedPrices(prices: UnitPrices): RecordedPrices {
 
 /**
  * The keys of prices that a list lacks for what was used. Audio is then charged as text, a tier at the plain price, and the
- * use of a tool not at all.
+ * use of a tool not at all. Counts of a cache that nothing explains are named by their place in the report.
  */
 export function unpricedUses(usage: Usage, prices: UnitPrices, basis: ChargeBasis): readonly string[] {
   if (basis !== 'tokens') return [];
@@ -75,6 +75,7 @@ export function unpricedUses(usage: Usage, prices: UnitPrices, basis: ChargeBasi
   return [
     ...MARKED.flatMap(({ name, field, price }) => (usage[name] > 0 && prices[field] === undefined ? [price.key] : [])),
     ...unpricedTerms(prices, servedOn).map((name) => `${serviceTerms[name].priceKey}.${servedOn[name]}`),
+    ...(usage.unexplained ?? []),
   ];
 }
 

@@ -166,7 +166,74 @@ describe('chat usage', () => {
     ['cannot be billed where a total is null', { prompt_tokens: 100, completion_tokens: null }, null],
     ['cannot be billed where a total is negative', { ...totals, prompt_tokens: -1 }, null],
     ['cannot be billed where a total is a fraction', { ...totals, completion_tokens: 1.5 }, null],
-    ['cannot be billed where a total is text', { ...totals, completion_tokens: '20' }, null],
+    ['cannot be billed where a total is a word', { ...totals, completion_tokens: 'many' }, null],
+    [
+      'reads counts that are text',
+      { prompt_tokens: '100', completion_tokens: '20', prompt_tokens_details: { cached_tokens: '30' } },
+      { ...noUsage, inputTokens: 70, cachedInputTokens: 30, outputTokens: 20 },
+    ],
+    [
+      'takes writes by their time to live out of the input, the dialect of DashScope',
+      {
+        ...totals,
+        prompt_tokens_details: {
+          cached_tokens: 0,
+          cache_type: 'ephemeral',
+          cache_creation_input_tokens: 70,
+          cache_creation: { ephemeral_5m_input_tokens: 40, ephemeral_1h_input_tokens: 30 },
+        },
+      },
+      { ...noUsage, inputTokens: 30, cacheWriteTokens: 40, cacheWrite1hTokens: 30, outputTokens: 20 },
+    ],
+    [
+      'counts each token of the cache once, in however many spellings a relay states it',
+      {
+        ...totals,
+        prompt_tokens_details: { cached_tokens: 0, cache_write_tokens: 10, cache_creation_tokens: 10 },
+        cache_read_input_tokens: 60,
+        cache_creation_input_tokens: 10,
+        claude_cache_creation_1_h_tokens: 10,
+      },
+      { ...noUsage, inputTokens: 30, cachedInputTokens: 60, cacheWrite1hTokens: 10, outputTokens: 20 },
+    ],
+    [
+      'takes tokens of the cache for beside the prompt where it is too small to have them',
+      {
+        prompt_tokens: 31,
+        completion_tokens: 467,
+        total_tokens: 498,
+        cache_creation_input_tokens: 1_253,
+        cache_read_input_tokens: 0,
+      },
+      { ...noUsage, inputTokens: 31, cacheWriteTokens: 1_253, outputTokens: 467 },
+    ],
+    [
+      'names counts of a cache in a spelling that is not known, and no figure that follows from others',
+      {
+        ...totals,
+        prompt_cache_miss_tokens: 70,
+        cacheWriteInputTokens: 5,
+        cache_discount: -0.5,
+        prompt_tokens_details: {
+          cached_tokens: 30,
+          cached_tokens_details: { text_tokens: 30 },
+          cache_type: 'ephemeral',
+          cache_creation: { ephemeral_1d_input_tokens: 9 },
+          cache_refresh_tokens: '4',
+        },
+      },
+      {
+        ...noUsage,
+        inputTokens: 70,
+        cachedInputTokens: 30,
+        outputTokens: 20,
+        unexplained: [
+          'usage.cacheWriteInputTokens',
+          'usage.prompt_tokens_details.cache_creation.ephemeral_1d_input_tokens',
+          'usage.prompt_tokens_details.cache_refresh_tokens',
+        ],
+      },
+    ],
     ['cannot be billed where a total is beyond belief', { ...totals, prompt_tokens: TOKEN_COUNT_MAX + 1 }, null],
     ['cannot be billed where it is null', null, null],
     ['cannot be billed where it is no object', [100, 20], null],
@@ -201,7 +268,7 @@ describe('chat usage', () => {
         assert.equal(facts.inputTokens + facts.cachedInputTokens + facts.cacheWriteTokens, reported.prompt_tokens);
         assert.equal(facts.outputTokens, reported.completion_tokens);
         assert.ok(facts.reasoningTokens <= facts.outputTokens);
-        const { images, parts: _parts, servedOn: _terms, ...counts } = facts;
+        const { images, parts: _parts, servedOn: _terms, unexplained: _places, ...counts } = facts;
         assert.deepEqual(images, []);
         assert.ok(Object.values(counts).every((count) => Number.isInteger(count) && count >= 0));
       }),

@@ -1,4 +1,5 @@
 import { isRecord } from '../../lib/json.ts';
+import { type CacheCounts, readCacheCounts } from '../metering/cache-counts.ts';
 import { readTerms } from '../metering/service-terms.ts';
 import { readToolUses, type ToolUses } from '../metering/tool-uses.ts';
 import { noUsage, readCount, sumCounts, type Usage } from '../metering/usage-facts.ts';
@@ -27,29 +28,23 @@ export function readChatUsage(
 
   const promptDetails = isRecord(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {};
   const completionDetails = isRecord(usage.completion_tokens_details) ? usage.completion_tokens_details : {};
-  // Dialects: DeepSeek reports hits at the top, Moonshot repeats the detail there.
-  const stated = {
-    cached:
-      readCount(promptDetails.cached_tokens) ??
-      readCount(usage.prompt_cache_hit_tokens) ??
-      readCount(usage.cached_tokens) ??
-      0,
-    written: readCount(promptDetails.cache_write_tokens) ?? 0,
-  };
+  const stated = readCacheCounts(usage, 'chat');
   const beyond = (readCount(usage.total_tokens) ?? 0) - statedPrompt - completionTokens;
-  const beside = cacheBesidePrompt(usage, beyond, stated);
-  const { cached, written } = beside ?? stated;
-  const promptTokens = beside === null ? statedPrompt : statedPrompt + beyond;
+  const beside = cacheBesidePrompt(usage, { promptTokens: statedPrompt, beyond }, stated);
+  const { read, written, written1h } = beside ?? stated;
+  const promptTokens = beside === null ? statedPrompt : statedPrompt + beside.besideTokens;
   const outputTokens = beside === null ? completionTokens + Math.max(beyond, 0) : completionTokens;
   const reasoning = readCount(completionDetails.reasoning_tokens) ?? 0;
   const toolUses = toolUsesOf(usage, asksForSearch);
+  const { unexplained } = stated;
   const servedOn = readTerms({ service_tier: serviceTier }, ['serviceTier']);
 
   // A detail cannot exceed the total that it is part of; a provider that reports more must not make a token count
   // twice.
   const input = new Remainder(promptTokens);
-  const cachedInputTokens = input.take(cached);
-  const cacheWriteTokens = input.take(written);
+  const cachedInputTokens = input.take(read);
+  const cacheWrite1hTokens = input.take(written1h);
+  const cacheWriteTokens = input.take(written - written1h);
   const audioInputTokens = input.take(readCount(promptDetails.audio_tokens));
   // DashScope counts frames of videos apart, and bills them as images.
   const imageInputTokens =
@@ -62,6 +57,7 @@ export function readChatUsage(
     inputTokens: input.left,
     cachedInputTokens,
     cacheWriteTokens,
+    cacheWrite1hTokens,
     imageInputTokens,
     audioInputTokens,
     outputTokens: output.left,
@@ -72,29 +68,39 @@ export function readChatUsage(
     // OpenRouter counts a use again in its totals; the bounds that follow from these rounds are only the wider for it.
     serverToolUses: Math.max(sumCounts(usage.server_tool_use), sumCounts(toolUses)),
     ...(servedOn && { servedOn }),
+    ...(unexplained.length > 0 && { unexplained }),
   };
 }
 
-interface CacheTokens {
-  readonly cached: number;
-  readonly written: number;
+interface BesideCounts extends Omit<CacheCounts, 'unexplained'> {
+  /** The tokens of the cache that the prompt leaves out. */
+  readonly besideTokens: number;
 }
 
 /**
- * Dialect of relays to Bedrock: `prompt_tokens` leaves tokens of the cache out, all of them or those that were written, and the
- * total has them. Then these are exactly what the total has beyond prompt and completion; `null` where that is output.
+ * Dialect of relays to vendors of the messages protocol: `prompt_tokens` leaves tokens of the cache out, all of them or those that
+ * were written. Then these are exactly what the total has beyond prompt and completion, or the prompt is too small to have them,
+ * under their names in messages; `null` where the prompt has them, and what is beyond it is output.
  */
 function cacheBesidePrompt(
   usage: Readonly<Record<string, unknown>>,
-  beyond: number,
-  { cached, written }: CacheTokens,
-): CacheTokens | null {
-  if (beyond <= 0) return null;
-  const read = readCount(usage.cache_read_input_tokens) ?? cached;
-  const made = readCount(usage.cache_creation_input_tokens) ?? written;
-  if (beyond === read + made) return { cached: read, written: made };
-  if (beyond === made) return { cached, written: made };
-  return beyond === read ? { cached: read, written } : null;
+  { promptTokens, beyond }: { readonly promptTokens: number; readonly beyond: number },
+  { read: statedRead, written: statedWritten, written1h }: CacheCounts,
+): BesideCounts | null {
+  const ownRead = readCount(usage.cache_read_input_tokens) ?? 0;
+  const ownWritten = readCount(usage.cache_creation_input_tokens) ?? 0;
+  const [read, written] = [ownRead || statedRead, ownWritten || statedWritten];
+  const beside = (besideTokens: number): BesideCounts => ({
+    read,
+    written,
+    written1h: Math.min(written1h, written),
+    besideTokens,
+  });
+  if (beyond <= 0) {
+    const own = ownRead + ownWritten;
+    return own > promptTokens ? beside(own) : null;
+  }
+  return [read + written, written, read].includes(beyond) ? beside(beyond) : null;
 }
 
 /** What details leave of the total that they are part of. */

@@ -159,7 +159,7 @@ describe('messages usage', () => {
       null,
     ],
     ['takes iterations that are no list for none', { ...totals, iterations: {} }, facts],
-    ['does not need cache fields of any kind', { ...totals, cache_creation: 5, output_tokens_details: [] }, facts],
+    ['does not need cache fields of any kind', { ...totals, cache_creation: [5], output_tokens_details: [] }, facts],
     [
       'counts the tools that the provider ran',
       { ...totals, server_tool_use: { web_search_requests: 3, web_fetch_requests: 2, other: 'x' } },
@@ -170,13 +170,28 @@ describe('messages usage', () => {
       { ...totals, service_tier: 'priority', speed: 'fast', inference_geo: 'us' },
       { ...facts, servedOn: { serviceTier: 'priority', speed: 'fast', inferenceGeo: 'us' } },
     ],
+    [
+      'reads counts that are text',
+      { input_tokens: '100', output_tokens: '20', cache_read_input_tokens: '30' },
+      { ...facts, cachedInputTokens: 30 },
+    ],
+    [
+      'names counts of a cache in a spelling that is not known',
+      {
+        ...totals,
+        claude_cache_creation_5_m_tokens: 7,
+        cached_tokens: 30,
+        cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_7d_input_tokens: 5 },
+      },
+      { ...facts, unexplained: ['usage.cached_tokens', 'usage.cache_creation.ephemeral_7d_input_tokens'] },
+    ],
     ['cannot be billed without input', { output_tokens: 20 }, null],
     ['cannot be billed without output', { input_tokens: 100 }, null],
     ['cannot be billed where a total is null', { input_tokens: null, output_tokens: 20 }, null],
     ['cannot be billed where the input is negative', { ...totals, input_tokens: -100 }, null],
     ['cannot be billed where the output is a fraction', { ...totals, output_tokens: 0.1 }, null],
     ['cannot be billed where a count is beyond belief', { ...totals, input_tokens: TOKEN_COUNT_MAX + 1 }, null],
-    ['cannot be billed where the cache reads are unreadable', { ...totals, cache_read_input_tokens: '5' }, null],
+    ['cannot be billed where the cache reads are unreadable', { ...totals, cache_read_input_tokens: '5.5' }, null],
     ['cannot be billed where the cache writes are unreadable', { ...totals, cache_creation_input_tokens: -5 }, null],
     ['cannot be billed where it is null', null, null],
     ['cannot be billed where it is no object', 'none', null],
@@ -382,6 +397,6 @@ describe('messages usage', () => {
       assert.equal(readMessagesUsage(JSON.parse(`{"input_tokens":100,"__proto__":{${fields}}}`)), null);
     }
     const named = JSON.parse('{"input_tokens":100,"output_tokens":20,"__proto__":{"cache_read_input_tokens":7}}');
-    assert.deepEqual(readMessagesUsage(named), facts);
+    assert.deepEqual(readMessagesUsage(named), { ...facts, unexplained: ['usage.__proto__.cache_read_input_tokens'] });
   });
 });

@@ -1,4 +1,5 @@
 import { isRecord } from '../../lib/json.ts';
+import { readCacheCounts } from '../metering/cache-counts.ts';
 import { greatestFigures } from '../metering/greatest-figures.ts';
 import { readTerms } from '../metering/service-terms.ts';
 import { readToolUses } from '../metering/tool-uses.ts';
@@ -39,7 +40,9 @@ export class MessagesUsage {
     const tokens = readTokens({ ...this.#fields, output_tokens: outputTokens });
     if (tokens === null) return null;
     const servedOn = readTerms(this.#fields);
-    const own = servedOn ? { ...tokens, servedOn } : tokens;
+    const { unexplained } = readCacheCounts(this.#fields, 'messages');
+    const noted = unexplained.length > 0 ? { ...tokens, unexplained } : tokens;
+    const own = servedOn ? { ...noted, servedOn } : noted;
     const iterations = this.#fields.iterations;
     if (!Array.isArray(iterations)) return own;
     let sum = own;

@@ -42,6 +42,14 @@ describe('the greatest figures of several reports', () => {
       { a: 4, b: 7 },
     ],
     ['nothing but what is no count', [{ a: -1 }, { a: 'x' }], { a: 'x' }],
+    [
+      'counts as text',
+      [
+        { a: '9', b: 4 },
+        { a: '10', b: '3' },
+      ],
+      { a: 10, b: 4 },
+    ],
     ['null', [null, { a: 1 }, null], { a: 1 }],
     ['a report that is none', [{ a: 1 }, 'none'], 'none'],
   ];

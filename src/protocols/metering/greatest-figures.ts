@@ -14,7 +14,7 @@ const DEPTH_MAX = 4;
 export function greatestFigures(before: unknown, reported: unknown, depth = 0): unknown {
   if (reported === null || reported === undefined) return before;
   if (before === null || before === undefined) return depth < DEPTH_MAX ? reported : undefined;
-  if (typeof before === 'number' || typeof reported === 'number') return greaterCount(before, reported);
+  if (isFigure(before) || isFigure(reported)) return greaterCount(before, reported);
   if (depth >= DEPTH_MAX) return before;
   if (Array.isArray(before) && Array.isArray(reported)) {
     const length = Math.min(Math.max(before.length, reported.length), MEMBERS_MAX);
@@ -29,6 +29,11 @@ export function greatestFigures(before: unknown, reported: unknown, depth = 0): 
     merged[name] = greatestFigures(merged[name], value, depth + 1);
   }
   return merged;
+}
+
+/** Whether a value is a number, or a count as text. */
+function isFigure(value: unknown): boolean {
+  return typeof value === 'number' || (typeof value === 'string' && readCount(value) !== undefined);
 }
 
 /** A value that is no count gives way to one that is. */

@@ -12,6 +12,10 @@ describe('readCount', () => {
     assert.equal(readCount(undefined), null);
   });
 
+  it('reads digits, as some relays send them', () => {
+    for (const value of ['0', '17', String(TOKEN_COUNT_MAX)]) assert.equal(readCount(value), Number(value));
+  });
+
   for (const value of [
     -1,
     0.5,
@@ -19,8 +23,12 @@ describe('readCount', () => {
     1e300,
     Number.NaN,
     Number.POSITIVE_INFINITY,
-    '1',
     '',
+    ' 1',
+    '-1',
+    '1e3',
+    '2147483648',
+    '99999999999999999999',
     true,
     [],
     {},

@@ -13,6 +13,8 @@ export interface Usage extends UnitCounts {
   readonly servedOn?: ServiceTerms;
   /** The runs of models of which the call consists, as far as the provider lists them. */
   readonly parts?: readonly ModelUsage[];
+  /** Members of the report that count tokens of a cache in a spelling that is not known. */
+  readonly unexplained?: readonly string[];
 }
 
 /** The usage of one run of a model; inside the totals of the usage that it is part of, or beside them. */
@@ -38,7 +40,13 @@ export const noUsage: Usage = { ...byUnit(() => 0), images: [] };
 /** Two parts of a call together. */
 export function addUsage(left: Usage, right: Usage): Usage {
   const servedOn = left.servedOn ?? right.servedOn;
-  const sum = { ...noUsage, images: [...left.images, ...right.images], ...(servedOn && { servedOn }) } as {
+  const unexplained = left.unexplained ?? right.unexplained;
+  const sum = {
+    ...noUsage,
+    images: [...left.images, ...right.images],
+    ...(servedOn && { servedOn }),
+    ...(unexplained && { unexplained }),
+  } as {
     -readonly [Name in keyof Usage]: Usage[Name];
   };
   for (const name of unitNames) sum[name] = left[name] + right[name];
@@ -59,14 +67,17 @@ export interface UsageFacts extends Usage {
 export const TOKEN_COUNT_MAX = 2_147_483_647;
 
 /**
- * Reads one count of a usage object. Absent and null are `null`; anything that is not a whole number from 0 to
- * `TOKEN_COUNT_MAX` is `undefined`, which makes the facts unusable rather than zero.
+ * Reads one count of a usage object, which some relays send as text. Absent and null are `null`; anything that is not a whole
+ * number from 0 to `TOKEN_COUNT_MAX` is `undefined`, which makes the facts unusable rather than zero.
  */
-export function readCount(value: unknown): number | null | undefined {
-  if (value === undefined || value === null) return null;
+export function readCount(reported: unknown): number | null | undefined {
+  if (reported === undefined || reported === null) return null;
+  const value = typeof reported === 'string' && DIGITS.test(reported) ? Number(reported) : reported;
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > TOKEN_COUNT_MAX) return undefined;
   return value;
 }
+
+const DIGITS = /^\d{1,10}$/;
 
 /**
  * The output of a report with totals: what the input leaves of the total, where that is more. Some providers count reasoning

@@ -1,5 +1,6 @@
 import { isRecord } from '../../lib/json.ts';
 import { readImageUsage } from '../images/usage.ts';
+import { readCacheCounts } from '../metering/cache-counts.ts';
 import { readTerms } from '../metering/service-terms.ts';
 import { type ModelUsage, noUsage, readCount, type Usage, wholeOutput } from '../metering/usage-facts.ts';
 import { billedToolUses, type ContainerUse, NO_CONTAINERS, serverToolCalls } from './tool-uses.ts';
@@ -25,12 +26,7 @@ export function readResponsesUsage(
   if (inputTotal == null || stated == null) return null;
   const outputTotal = wholeOutput(inputTotal, stated, usage.total_tokens);
 
-  const inputDetails = detailsOf(usage.input_tokens_details);
-  const lifetimes = detailsOf(inputDetails.cache_write_tokens_details);
-  const shortLived = readCount(lifetimes.ttl_30m_tokens) ?? 0;
-  const longLived = readCount(lifetimes.ttl_12h_tokens) ?? 0;
-  const cached = readCount(inputDetails.cached_tokens) ?? 0;
-  const written = readCount(inputDetails.cache_write_tokens) ?? shortLived + longLived;
+  const { read, written, written1h, unexplained } = readCacheCounts(usage, 'responses');
   const reasoning = readCount(detailsOf(usage.output_tokens_details).reasoning_tokens) ?? 0;
 
   const servedOn = readTerms(response, ['serviceTier']);
@@ -38,9 +34,9 @@ export function readResponsesUsage(
 
   // A detail cannot exceed the total that it is part of; a provider that reports more must not make a token count
   // twice.
-  const cachedInputTokens = Math.min(cached, inputTotal);
+  const cachedInputTokens = Math.min(read, inputTotal);
   const writtenTotal = Math.min(written, inputTotal - cachedInputTokens);
-  const cacheWrite1hTokens = Math.min(longLived, writtenTotal);
+  const cacheWrite1hTokens = Math.min(written1h, writtenTotal);
   return {
     ...noUsage,
     inputTokens: inputTotal - cachedInputTokens - writtenTotal,
@@ -52,6 +48,7 @@ export function readResponsesUsage(
     ...billedToolUses(response, usage, containerUse),
     serverToolUses: serverToolCalls(response.output).length,
     ...(servedOn && { servedOn }),
+    ...(unexplained.length > 0 && { unexplained }),
     ...(images !== null && { parts: [images] }),
   };
 }

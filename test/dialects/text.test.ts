@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { chargeBasis } from '../../src/accounting/pricing/charge-basis.ts';
+import { LIST_PRICE_BASIS_POINTS } from '../../src/accounting/pricing/price-factor.ts';
+import { chargeCall } from '../../src/calls/call-charge.ts';
+import { withinReservation } from '../../src/calls/relay/bound-estimate.ts';
+import { estimateReservation } from '../../src/calls/reservation-estimate.ts';
+import { parseConfig } from '../../src/config/load.ts';
+import { createStreamTap, type StreamTap } from '../../src/protocols/metering/tap.ts';
+import type { UsageFacts } from '../../src/protocols/metering/usage-facts.ts';
+import { type OperationName, operationOf } from '../../src/protocols/operations/all.ts';
+import type { CallInput, JsonOperation } from '../../src/protocols/operations/operation.ts';
+import { createCatalog } from '../../src/providers/catalog/catalog.ts';
+import { captureAnswer } from '../support/captured.ts';
+import { readInput } from '../support/request-input.ts';
+
+/**
+ * Chat, messages, responses, embeddings and rerank as the documents of vendors print them
+ * (`test/fixtures/dialects/README.md`), metered as the relays do it, without a gateway.
+ */
+const PROTOCOLS = ['chat', 'messages', 'responses', 'embeddings', 'rerank'] as const satisfies readonly OperationName[];
+
+interface DialectCase {
+  readonly document: string;
+  readonly date: string;
+  readonly protocol: (typeof PROTOCOLS)[number];
+  readonly isStream: boolean;
+  readonly request: Readonly<Record<string, unknown>>;
+  /** As in a configuration. */
+  readonly prices: Readonly<Record<string, unknown>>;
+  readonly billNano: string;
+  /** What the record of the call marks as used without a price. */
+  readonly unpriced?: readonly string[];
+  readonly working: string;
+}
+
+interface Dialect extends DialectCase {
+  readonly name: string;
+  readonly body: Buffer;
+}
+
+const folder = new URL('../fixtures/dialects/', import.meta.url);
+
+function dialects(): Dialect[] {
+  const vendors = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  return vendors.flatMap(({ name: vendor }) =>
+    readdirSync(new URL(`${vendor}/`, folder)).flatMap((file): Dialect[] => {
+      if (!file.endsWith('.json') || file.endsWith('.response.json')) return [];
+      const name = `${vendor}/${file.slice(0, -'.json'.length)}`;
+      const read = (path: string): Buffer => readFileSync(new URL(path, folder));
+      const each = JSON.parse(read(`${name}.json`).toString()) as DialectCase;
+      if (!PROTOCOLS.includes(each.protocol)) return [];
+      return [{ ...each, name, body: read(each.isStream ? `${name}.stream.txt` : `${name}.response.json`) }];
+    }),
+  );
+}
+
+const all = dialects();
+
+/** A catalog with a model for each of them, at its prices. */
+const catalog = createCatalog(
+  parseConfig(
+    JSON.stringify({
+      providers: { p: { protocol: 'chat', baseUrl: 'http://127.0.0.1:1/v1', apiKey: 'provider-secret-key-1' } },
+      models: Object.fromEntries(
+        all.map(({ protocol, prices }, i) => [
+          `m${i}`,
+          {
+            operations: [protocol],
+            price: prices,
+            contextLength: 200_000,
+            maxOutputTokens: 8_192,
+            routes: [{ provider: 'p', model: 'm' }],
+          },
+        ]),
+      ),
+    }),
+    'dialects.yaml',
+    {},
+  ),
+);
+
+interface Metered {
+  readonly chargeNano: bigint;
+  readonly unpriced: readonly string[];
+}
+
+/** The meters of a case. */
+class Meter {
+  readonly #input: CallInput;
+  readonly #terms;
+
+  constructor(dialect: Dialect) {
+    const operation = operationOf(dialect.protocol) as JsonOperation;
+    this.#input = readInput(operation, JSON.stringify(dialect.request));
+    const model = catalog.models.find(({ id }) => id === `m${all.indexOf(dialect)}`)!;
+    const prices = model.price.base;
+    this.#terms = { model, prices, basis: chargeBasis(operation, prices) };
+  }
+
+  reservedNano(): bigint {
+    return estimateReservation(this.#input, { ...this.#terms, continuedTokens: 0 }).amountNano;
+  }
+
+  /** A whole response that comes in chunks; `null` where it has no usage. */
+  whole(chunks: readonly Buffer[]): Metered | null {
+    const { answer } = this.#input;
+    const usage = answer.usage(captureAnswer(answer, chunks), this.#terms.basis);
+    return usage === null ? null : this.#metered({ ...usage, source: 'observed' });
+  }
+
+  /** A stream that comes in chunks and then breaks off or ends; `null` where nothing of a response came. */
+  stream(chunks: readonly Buffer[]): Metered | null {
+    const tap = this.#tap(chunks);
+    const usage = tap.usage(this.#input.inputTokensEstimate);
+    if (usage === null) return null;
+    return this.#metered(usage.source === 'estimated' ? this.#bound(usage, tap) : usage);
+  }
+
+  /** What the text that has come costs by its size, as output. */
+  deliveredNano(chunks: readonly Buffer[]): bigint {
+    const { visibleTextBytes } = this.#tap(chunks);
+    return (BigInt(Math.floor(visibleTextBytes / 4)) * this.#terms.prices.outputNanoPerMillion) / 1_000_000n;
+  }
+
+  #tap(chunks: readonly Buffer[]): StreamTap {
+    const out = (): void => {};
+    const reading = this.#input.readStream(this.#terms.basis);
+    const tap = createStreamTap(reading, { forward: out, forwardError: out, finish: out, finishError: out });
+    for (const chunk of chunks) tap.push(chunk);
+    tap.end();
+    return tap;
+  }
+
+  #bound(usage: UsageFacts, { reported }: StreamTap): UsageFacts {
+    const { prices, basis } = this.#terms;
+    return withinReservation(usage, reported, { amountNano: this.reservedNano(), prices, basis });
+  }
+
+  #metered(usage: UsageFacts): Metered {
+    const { chargeNano, notes } = chargeCall(usage, {
+      ...this.#terms,
+      input: this.#input,
+      inner: [],
+      ownNames: [],
+      cost: null,
+      isPaid: true,
+      priceFactorBasisPoints: LIST_PRICE_BASIS_POINTS,
+    });
+    return { chargeNano, unpriced: notes?.unpriced ?? [] };
+  }
+}
+
+const halves = (bytes: Buffer, at: number): Buffer[] => [bytes.subarray(0, at), bytes.subarray(at)];
+
+describe('text as vendors document it', () => {
+  it('names its document, and how its bill was worked out', () => {
+    assert.ok(all.length > 0);
+    for (const { name, document, date, working } of all) {
+      assert.match(document, /^https:\/\//, name);
+      assert.match(date, /^\d{4}-\d{2}-\d{2}$/, name);
+      assert.notEqual(working, '', name);
+    }
+  });
+
+  for (const dialect of all) {
+    const { name, body, isStream, billNano, unpriced = [] } = dialect;
+    const bill = { chargeNano: BigInt(billNano), unpriced };
+
+    it(`${name}: costs the bill, cut at any byte`, () => {
+      const meter = new Meter(dialect);
+      for (let at = 0; at <= body.length; at++) {
+        const chunks = halves(body, at);
+        assert.deepEqual(isStream ? meter.stream(chunks) : meter.whole(chunks), bill, `cut at ${at}`);
+      }
+    });
+
+    if (!isStream) continue;
+    it(`${name}: costs at least what was delivered where it is left at any event, and no more than may be`, () => {
+      const meter = new Meter(dialect);
+      const events = body.toString().split(/(?<=\n\n)/);
+      for (let count = 1; count <= events.length; count++) {
+        const chunks = [Buffer.from(events.slice(0, count).join(''))];
+        const charge = meter.stream(chunks)?.chargeNano ?? 0n;
+        const delivered = meter.deliveredNano(chunks);
+        const most = [delivered, bill.chargeNano, meter.reservedNano()].reduce((left, right) =>
+          left > right ? left : right,
+        );
+        // The estimate of a tiny text may exceed the bill, which is by the vendor's own tokens.
+        assert.ok(
+          charge >= (delivered < bill.chargeNano ? delivered : bill.chargeNano),
+          `${charge} behind ${count} events`,
+        );
+        assert.ok(charge <= most, `${charge} behind ${count} events`);
+      }
+    });
+  }
+});
