@@ -8,8 +8,10 @@ import type { Attack, Stage } from '../test/attacks/attack.ts';
 import { moneyTable, type Outcome, problemsOf, remarks, waitsOf, waitsTable } from '../test/attacks/report.ts';
 import { scriptMark } from '../test/attacks/scene/bill.ts';
 import { type Account, type Gateway, startGateway } from '../test/attacks/scene/gateway.ts';
-import type { InnocentCall, InnocentOrder, Span } from '../test/attacks/scene/innocent-process.ts';
+import type { InnocentCall } from '../test/attacks/scene/innocent-call.ts';
+import type { InnocentOrder, Span } from '../test/attacks/scene/innocent-process.ts';
 import { MemoryWatch, residentMiB } from '../test/attacks/scene/memory.ts';
+import { createPerson } from '../test/attacks/scene/person.ts';
 import { type Child, startChild } from '../test/attacks/scene/rpc.ts';
 import { type AttackReport, Scene, type SceneOrder } from '../test/attacks/scene/scene.ts';
 import { makeFastDirectory } from '../test/support/fast-directory.ts';
@@ -153,12 +155,15 @@ async function setUp(run: Run, stage: Stage, name: string, attacks: readonly Att
   const innocentAs = innocentAt(name);
   for (const attack of [...attacks, innocentAs]) accounts.set(attack.name, await createAccounts(gateway, attack));
   const innocent = startChild('./innocent-process.ts');
+  const [account] = accounts.get(innocentAs.name)!.caller!;
+  const person = await createPerson(gateway.admin, gateway.url, `innocent-${name}`, account!.id);
   const order: InnocentOrder = {
     url: gateway.url,
-    key: accounts.get(innocentAs.name)!.caller![0]!.key,
+    key: account!.key,
     mark: scriptMark('plain', `${innocentAs.name}.caller`),
     localAddress: '127.0.0.2',
     isNewcomer: stage === 'fewConnections',
+    personHeaders: person.headers,
   };
   await innocent.ask('start', order);
   await wait(COLD_MS);

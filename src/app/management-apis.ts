@@ -29,7 +29,7 @@ import { serveDocs } from './served-docs.ts';
  * that serves calls. Of a server's work most is waiting here; one connection of the lane that these requests have in common is left to
  * others.
  */
-const HOLDER_SHARE = {
+export const HOLDER_SHARE = {
   embedded: { atOnceMax: 2, waitingMax: 50, burstMs: 500, share: 0.25 },
   postgresql: { atOnceMax: 2, waitingMax: 50, burstMs: 5_000, share: 0.5 },
 };

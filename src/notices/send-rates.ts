@@ -16,10 +16,10 @@ const MINUTE_MS = 60_000;
  * Mails to an address, of whatever kind and for whomever. A notice counts once: many keys of an owner may expire on one day. A link
  * counts four times: its address is chosen by somebody else.
  */
-const TO_ADDRESS = { burst: 40, everyMs: 15 * MINUTE_MS };
-const COSTS = { notice: 1, link: 4 } as const;
+export const TO_ADDRESS = { burst: 40, everyMs: 15 * MINUTE_MS };
+export const COSTS = { notice: 1, link: 4 } as const;
 /** Mails that an account has caused, to whatever address. */
-const OF_ACCOUNT = { burst: 200, everyMs: 2.5 * MINUTE_MS };
+export const OF_ACCOUNT = { burst: 200, everyMs: 2.5 * MINUTE_MS };
 /** Tests and repeated notices to the endpoints of an account, however often these are made anew. */
 export const ASKED_SENDS_A_MINUTE = 10;
 const ASKED_SENDS = { burst: ASKED_SENDS_A_MINUTE, everyMs: MINUTE_MS / ASKED_SENDS_A_MINUTE, cost: 1 };

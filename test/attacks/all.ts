@@ -13,6 +13,12 @@ import { planTokens } from './money/plan-tokens.ts';
 import { planWindow } from './money/plan-window.ts';
 import { references } from './money/references.ts';
 import { usageTricks } from './money/usage-tricks.ts';
+import { halfSentChanges } from './people/half-sent-changes.ts';
+import { headerBlanks } from './people/header-blanks.ts';
+import { longNames } from './people/long-names.ts';
+import { nestedSignIns } from './people/nested-sign-ins.ts';
+import { signInsOfALine } from './people/sign-ins-of-a-line.ts';
+import { usageAsCsv } from './people/usage-as-csv.ts';
 import { adminGuesses } from './stop/admin-guesses.ts';
 import { allConnections } from './stop/all-connections.ts';
 import { bombs } from './stop/bombs.ts';
@@ -49,6 +55,12 @@ export const ROUNDS: readonly (readonly Attack[])[] = [
   [refusals],
   [adminGuesses],
   [ownLists],
+  [headerBlanks],
+  [nestedSignIns],
+  [signInsOfALine],
+  [usageAsCsv],
+  [longNames],
+  [halfSentChanges],
   [leaving, leavingEarly, leavingAPlan, usageTricks, planWindow],
   overdrafts.slice(0, 4),
   overdrafts.slice(4, 7),

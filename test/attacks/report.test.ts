@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Outcome, problemsOf, remarks, waitsOf, waitsTable } from './report.ts';
+import { LOOK } from './scene/innocent-call.ts';
 
-const waits = { calls: 60, failures: [], p50Ms: 5, p99Ms: 20 };
+const waits = { calls: 60, consoleP99Ms: 9, failures: [], p50Ms: 5, p99Ms: 20 };
 const harmless: Outcome = {
   name: 'bombs',
   report: { answers: { 402: 100 }, money: [], notes: ['nothing was taken'], problems: [] },
@@ -43,17 +44,19 @@ describe('what fails a run of attacks', () => {
 });
 
 describe('waits of the innocent caller', () => {
-  it('are quantiles of all its calls, those that failed among them', () => {
+  it('are quantiles of all its calls, those that failed among them, and of its console by themselves', () => {
     const calls = Array.from({ length: 100 }, (_, index) => ({
       kind: 'chat',
       startedAtMs: 0,
       tookMs: 100 - index,
       failure: index === 0 ? '502' : null,
     }));
-    assert.deepEqual(waitsOf(calls), { calls: 100, failures: ['chat: 502'], p50Ms: 50, p99Ms: 99 });
+    const looks = [3, 7].map((tookMs) => ({ kind: LOOK, startedAtMs: 0, tookMs, failure: null }));
+    const waits = { calls: 102, consoleP99Ms: 7, failures: ['chat: 502'], p50Ms: 50, p99Ms: 99 };
+    assert.deepEqual(waitsOf([...calls, ...looks]), waits);
   });
 
   it('are zero where there was none', () => {
-    assert.deepEqual(waitsOf([]), { calls: 0, failures: [], p50Ms: 0, p99Ms: 0 });
+    assert.deepEqual(waitsOf([]), { calls: 0, consoleP99Ms: 0, failures: [], p50Ms: 0, p99Ms: 0 });
   });
 });

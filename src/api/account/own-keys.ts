@@ -11,7 +11,7 @@ import { type AccountEndpoint, accountEndpoint } from './endpoint.ts';
 import { shown, shownPage } from './shown.ts';
 
 /** The keys of one member that can be used at a time. */
-const MEMBER_KEYS_MAX = 20;
+export const MEMBER_KEYS_MAX = 20;
 
 const members = {
   id: true,

@@ -8,6 +8,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { type CsvCell, csvLine } from '../../lib/csv.ts';
 import { at, listOf, nextCursor } from '../management/answer-fields.ts';
 import { LineStream, notFound } from '../management/endpoint.ts';
+import { storable } from '../management/storable.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 import { type AccountStatement, statementAnswer, statementCsv, statementToWire } from './statement-wire.ts';
 import {
@@ -36,7 +37,7 @@ const day = z.iso.date({ error: EXPECTED_DAY }).refine((text) => !text.startsWit
 
 export const usageList = z.strictObject({
   ...page,
-  groupBy: z.string({ error: 'Expected names with commas, such as model,day.' }).max(200).default(''),
+  groupBy: storable(z.string({ error: 'Expected names with commas, such as model,day.' }).max(200)).default(''),
   from: day.optional(),
   /** The first day that is not summed. */
   to: day.optional(),

@@ -7,19 +7,19 @@ import { findRepeatedMember } from '../../lib/json-repeats.ts';
 import { JsonLimitError, type JsonScanLimits, JsonSyntaxError, scanJson } from '../../lib/json-scan.ts';
 
 /** What a body of the admin API or the account API may have. Its values are counted before they are made. */
-interface RequestBodyLimits {
+export interface RequestBodyLimits {
   readonly body: BodyLimits;
   readonly json: JsonScanLimits;
 }
 
 /** Far beyond what honest clients send: the largest are lists of models and networks. */
-const HOLDER_LIMITS: RequestBodyLimits = {
+export const HOLDER_LIMITS: RequestBodyLimits = {
   body: { sizeBytesMax: 1024 * 1024, idleTimeoutMs: 30_000 },
   json: { depthMax: 16, valuesMax: 20_000, membersMax: 1_000 },
 };
 
 /** Whoever has shown no credential: names, passwords and links are small. */
-const VISITOR_LIMITS: RequestBodyLimits = {
+export const VISITOR_LIMITS: RequestBodyLimits = {
   body: { sizeBytesMax: 16 * 1024, idleTimeoutMs: 30_000 },
   json: { depthMax: 4, valuesMax: 100, membersMax: 100 },
 };

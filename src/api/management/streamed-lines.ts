@@ -3,7 +3,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { TimeShares } from '../../lib/time-shares.ts';
 
 /** Answers of one holder that are sent line by line at the same time; each keeps what it has read and its client has not. */
-const STREAMS_MAX = 4;
+export const STREAMS_MAX = 4;
 
 /** Sends what holders ask for line by line: each piece of it is made at its holder's turn, and only once the client wants it. */
 export class StreamedLines {

@@ -3,14 +3,13 @@ import { formatYuan } from '../../lib/yuan.ts';
 import type { Delivery, LowBalance, WebhookEndpoint } from '../../notices/endpoint-store.ts';
 import { ACCOUNT_KINDS, NOTICE_KINDS, TEST_KIND } from '../../notices/notice.ts';
 import { at, count, yuan } from './answer-fields.ts';
+import { storable } from './storable.ts';
 
 /** Webhook endpoints on the wire, as the admin API and the account API have them. */
 
-const url = z
-  .string({ error: 'Expected an address such as https://receiver.example/webhook.' })
-  .min(1)
-  .max(2_000)
-  .meta({ examples: ['https://receiver.example/webhook'] });
+const url = storable(
+  z.string({ error: 'Expected an address such as https://receiver.example/webhook.' }).min(1).max(2_000),
+).meta({ examples: ['https://receiver.example/webhook'] });
 function eventsOf<const Kind extends string>(kinds: readonly [Kind, ...Kind[]]) {
   return z.array(z.enum(kinds)).min(1).max(kinds.length).nullish();
 }
@@ -19,7 +18,7 @@ export const operatorEvents = eventsOf(NOTICE_KINDS);
 export const accountEvents = eventsOf(ACCOUNT_KINDS);
 export const newWebhook = { url };
 export const webhookChange = { url: url.optional(), status: z.enum(['active', 'disabled']).optional() };
-export const redelivery = z.strictObject({ noticeId: z.string().min(1).max(200) });
+export const redelivery = z.strictObject({ noticeId: storable(z.string().min(1).max(200)) });
 
 export const webhookAnswer = z
   .strictObject({

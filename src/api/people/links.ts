@@ -4,6 +4,7 @@ import type { LinkStore, LinkUse, LinkView } from '../../people/link-store.ts';
 import type { Passwords } from '../../people/passwords.ts';
 import { hashSecretToken, isSecretToken } from '../../people/secret-token.ts';
 import { shortText } from '../admin/wire.ts';
+import { storable } from '../management/storable.ts';
 import { type PeopleEndpoint, peopleEndpoint } from './endpoint.ts';
 import { password } from './fields.ts';
 import { orBusy, peopleError, requireGoodPassword, signInError } from './people-errors.ts';
@@ -20,7 +21,7 @@ export type LinkParts = SessionParts & {
 export const LINKS = '/links/';
 
 /** In the body, because logs and histories have addresses. */
-const token = z.string({ error: 'Expected the token of a link.' }).max(200);
+const token = storable(z.string({ error: 'Expected the token of a link.' }).max(200));
 
 const lookAt = z.strictObject({ token });
 

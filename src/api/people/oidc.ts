@@ -9,6 +9,7 @@ import { type BegunFlow, FLOW_MS, type NamedProvider, type OidcSignIn } from '..
 import { hashSecretToken, isSecretToken } from '../../people/secret-token.ts';
 import { at, listOf } from '../management/answer-fields.ts';
 import { conflict, notFound, unprocessable } from '../management/endpoint.ts';
+import { storable } from '../management/storable.ts';
 import { type PeopleEndpoint, peopleEndpoint } from './endpoint.ts';
 import { password } from './fields.ts';
 import { type OwnUserParts, requireOwnPassword } from './own-user.ts';
@@ -38,7 +39,7 @@ export const returnTo = z
 const flow = z
   .strictObject({
     /** Of an invitation, or of the link of a first sign-in. */
-    token: z.string({ error: 'Expected the token of a link.' }).max(200).optional(),
+    token: storable(z.string({ error: 'Expected the token of a link.' }).max(200)).optional(),
     /** Whoever has signed in adds this way to do so. */
     attach: z.boolean({ error: 'Expected true or false.' }).default(false),
     /** With `attach`, where the person has a password. */

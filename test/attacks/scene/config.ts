@@ -18,6 +18,9 @@ const FEW_CONNECTIONS = 256;
 export const BODY_MEMORY_MIB = 256;
 const UPLOAD_DISK_MIB = 1_610;
 
+/** Whoever connects from there is a proxy that names its clients. */
+export const PROXY_ADDRESS = '127.0.0.9';
+
 /** A configuration file: what is JSON is YAML, too. Every other setting has its default. */
 export function configText({ stage, providerUrl, dataDir, databaseUrl }: ConfigOptions): string {
   const chat = (more: object = {}) => ({ protocol: 'chat', baseUrl: `${providerUrl}/v1`, apiKey: 'secret', ...more });
@@ -44,6 +47,7 @@ export function configText({ stage, providerUrl, dataDir, databaseUrl }: ConfigO
     {
       server: {
         port: 0,
+        trustedProxies: [PROXY_ADDRESS],
         bodyMemory: `${BODY_MEMORY_MIB}MiB`,
         uploadDisk: `${UPLOAD_DISK_MIB}MiB`,
         ...(stage === 'fewConnections' ? { connections: FEW_CONNECTIONS } : {}),

@@ -1,7 +1,11 @@
 import { Agent, request } from 'node:http';
+import { type InnocentCall, LOOK } from './innocent-call.ts';
 import { answerParent } from './rpc.ts';
 
-/** The innocent caller: an account of its own that makes twenty calls a second, however long the answers take. */
+/**
+ * The innocent caller: an account of its own that makes twenty calls a second, however long the answers take; and a person of that
+ * account who has signed in, and whose console asks for two things a second.
+ */
 
 export interface InnocentOrder {
   readonly url: string;
@@ -12,14 +16,8 @@ export interface InnocentOrder {
   readonly localAddress: string;
   /** Makes a connection for every call, as a caller does who has just come. */
   readonly isNewcomer: boolean;
-}
-
-export interface InnocentCall {
-  readonly kind: string;
-  readonly startedAtMs: number;
-  readonly tookMs: number;
-  /** `null` where the call got what it should. */
-  readonly failure: string | null;
+  /** Of the session of somebody who looks at the console meanwhile. */
+  readonly personHeaders: Readonly<Record<string, string>>;
 }
 
 export interface Span {
@@ -28,6 +26,9 @@ export interface Span {
 }
 
 const EVERY_MS = 50;
+/** Every so many calls, the console asks for something. */
+const CALLS_A_LOOK = 10;
+const LOOKS = ['/account/v1/session', '/account/v1/account', '/account/v1/keys', '/account/v1/calls?limit=20'];
 const GIVEN_UP_MS = 15_000;
 
 const prompt = [{ role: 'user', content: 'Name three kinds of apples, and say what they are good for.' }];
@@ -59,13 +60,8 @@ answerParent({
     timer = setInterval(() => {
       // What a late timer has missed is made up for: callers do not wait for each other.
       for (; made * EVERY_MS <= Date.now() - startedAtMs; made++) {
-        const index = calls.length;
-        calls.push(
-          make(order, agent, made % KINDS.length, bodies).then((call) => {
-            calls[index] = call;
-            return call;
-          }),
-        );
+        add(make(order, agent, made % KINDS.length, bodies));
+        if (made % CALLS_A_LOOK === 0) add(look(order, agent, made / CALLS_A_LOOK));
       }
     }, EVERY_MS / 5);
   },
@@ -81,6 +77,22 @@ answerParent({
   },
 });
 
+/** Keeps a call until it has ended, and then what became of it. */
+function add(begun: Promise<InnocentCall>): void {
+  const index = calls.length;
+  calls.push(
+    begun.then((call) => {
+      calls[index] = call;
+      return call;
+    }),
+  );
+}
+
+function look({ url, personHeaders }: InnocentOrder, agent: Agent, index: number): Promise<InnocentCall> {
+  const path = LOOKS[index % LOOKS.length]!;
+  return ask(LOOK, { method: 'GET', url: url + path, agent, headers: personHeaders, whole: '{' });
+}
+
 function make(
   { url, key }: InnocentOrder,
   agent: Agent,
@@ -89,18 +101,32 @@ function make(
 ): Promise<InnocentCall> {
   const { kind, path, whole } = KINDS[index]!;
   const body = bodies[index]!;
+  const headers = {
+    'content-type': 'application/json',
+    'content-length': String(body.length),
+    authorization: `Bearer ${key}`,
+  };
+  return ask(kind, { method: 'POST', url: url + path, agent, headers, whole, body });
+}
+
+interface Asked {
+  readonly method: string;
+  readonly url: string;
+  readonly agent: Agent;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Stands in an answer that is whole. */
+  readonly whole: string;
+  readonly body?: Buffer;
+}
+
+function ask(kind: string, { method, url, agent, headers, whole, body }: Asked): Promise<InnocentCall> {
   const startedAtMs = Date.now();
   const startedAt = performance.now();
   return new Promise((resolve) => {
     const end = (failure: string | null): void => {
       resolve({ kind, startedAtMs, tookMs: performance.now() - startedAt, failure });
     };
-    const headers = {
-      'content-type': 'application/json',
-      'content-length': body.length,
-      authorization: `Bearer ${key}`,
-    };
-    const sent = request(url + path, { method: 'POST', agent, headers }, (response) => {
+    const sent = request(url, { method, agent, headers }, (response) => {
       let text = '';
       response.setEncoding('utf8');
       response.on('data', (piece: string) => {

@@ -37,9 +37,9 @@ export interface Child {
   stop(): void;
 }
 
-/** Starts a file of this folder as a process of its own. */
-export function startChild(file: string): Child {
-  const child = fork(new URL(file, import.meta.url), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+/** Starts a file as a process of its own. `folder`: the module beside which it stands; by default this one. */
+export function startChild(file: string, folder = import.meta.url): Child {
+  const child = fork(new URL(file, folder), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   const waiting = new Map<number, { resolve(value: never): void; reject(error: Error): void }>();
   let lastId = 0;
   child.on('message', ({ id, value, error }: Reply) => {

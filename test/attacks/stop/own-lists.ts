@@ -1,4 +1,5 @@
 import type { Attack } from '../attack.ts';
+import type { Scene } from '../scene/scene.ts';
 
 const CALLS = 300;
 const CALLS_AT_A_TIME = 20;
@@ -11,16 +12,18 @@ export const ownLists: Attack = {
   callers: { reader: { balanceYuan: '100', scopes: ['calls', 'account'] } },
   async run(scene) {
     const key = scene.key('reader');
-    const call = {
-      path: '/v1/chat/completions',
-      key,
-      body: Buffer.from('{"model":"shop-chat","messages":[{"role":"user","content":"x"}]}'),
-    };
-    for (let made = 0; made < CALLS; made += CALLS_AT_A_TIME) {
-      await Promise.all(Array.from({ length: CALLS_AT_A_TIME }, () => scene.send(call)));
-    }
+    await makeCalls(scene, key);
     const paths = ['/account/v1/calls?limit=500', '/account/v1/usage?groupBy=key,day,model,status,context&limit=500'];
     await scene.repeat(AT_A_TIME, (round) => scene.send({ method: 'GET', path: paths[round % paths.length]!, key }));
     scene.expectStatuses(200, 429);
   },
 };
+
+/** Makes the calls that an account is then asked about. */
+export async function makeCalls(scene: Scene, key: string): Promise<void> {
+  const body = Buffer.from('{"model":"shop-chat","messages":[{"role":"user","content":"x"}]}');
+  for (let made = 0; made < CALLS; made += CALLS_AT_A_TIME) {
+    const call = { path: '/v1/chat/completions', key, body };
+    await Promise.all(Array.from({ length: CALLS_AT_A_TIME }, () => scene.send(call)));
+  }
+}

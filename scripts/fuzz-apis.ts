@@ -1,0 +1,35 @@
+import { parseArgs } from 'node:util';
+import { type FuzzReport, fuzz } from '../test/fuzz/fuzz.ts';
+import { globalSetup, globalTeardown } from '../test/support/global-setup.ts';
+
+/**
+ * `npm run fuzz:apis -- --minutes 60 [--seed N]`: requests to every address of `/openapi.json` as everybody, with values that the
+ * description allows and nearly allows, until the time is over. Exit code 1 where an answer is a failure of the gateway, is long without
+ * having been asked for, costs much of the main thread, or shows what is another account's.
+ */
+
+const { values: flags } = parseArgs({ options: { minutes: { type: 'string' }, seed: { type: 'string' } } });
+const minutes = Number(flags.minutes ?? '1');
+const seed = Number(flags.seed ?? Date.now() % 2 ** 31);
+if (!(minutes > 0) || !Number.isInteger(seed)) throw new RangeError('--minutes and --seed are numbers');
+
+await globalSetup();
+const beganMs = Date.now();
+let shown = 0;
+const report = await fuzz(
+  { seed, requestsMax: Number.POSITIVE_INFINITY, untilMs: beganMs + minutes * 60_000 },
+  ({ requests, violations }: FuzzReport) => {
+    for (; shown < violations.length; shown++) console.log(violations[shown]);
+    console.error(
+      `${Math.round((Date.now() - beganMs) / 1_000)} s: ${requests} requests, ${violations.length} violations`,
+    );
+  },
+);
+const statuses = [...report.statuses].sort().map(([status, count]) => `${status}: ${count}`);
+console.log(`${report.requests.toLocaleString('en')} requests with seed ${seed} in ${minutes} min
+statuses: ${statuses.join(', ')}
+the longest answer that was not asked for: ${report.largestBytes} bytes; the most of the main thread: ${report.longestBusyMs.toFixed(0)} ms
+never answered with success: ${report.neverDone.join(', ') || 'none'}
+${report.violations.length} violations`);
+await globalTeardown();
+process.exitCode = report.violations.length === 0 ? 0 : 1;

@@ -1,0 +1,271 @@
+import { Agent, request } from 'node:http';
+import { type Child, startChild } from '../attacks/scene/rpc.ts';
+import { Dice } from './dice.ts';
+import type { FuzzedGateway } from './gateway-process.ts';
+import { type FuzzRequest, type Operation, operationsOf, refOf, requestOf } from './requests.ts';
+import type { Schema } from './values.ts';
+
+/** What nobody may get a gateway to do. */
+const ANSWER_BYTES_MAX = 64 * 1024;
+const BUSY_MS_MAX = 200;
+const DEADLINE_MS = 20_000;
+
+/** Requests after which another gateway is started: by then many of the first one's people are deleted. */
+const REQUESTS_A_GATEWAY = 2_000;
+
+/** Who asks, by the names of the walk over all addresses. Whoever is no operator may see nothing of the other account. */
+interface Role {
+  readonly name: string;
+  readonly of: 'nobody' | 'account' | 'operators';
+}
+
+const ROLES: readonly Role[] = [
+  { name: 'no credential', of: 'nobody' },
+  { name: 'a key of the account', of: 'account' },
+  { name: 'a key of a member', of: 'account' },
+  { name: 'an owner', of: 'account' },
+  { name: 'a member', of: 'account' },
+  { name: 'an auditor’s token', of: 'operators' },
+  { name: 'an operator who signed in', of: 'operators' },
+  { name: 'the operator of the environment', of: 'operators' },
+];
+
+export interface FuzzReport {
+  readonly requests: number;
+  /** By the first digit of the status. */
+  readonly statuses: ReadonlyMap<string, number>;
+  /** Operations of which none was answered with success. */
+  readonly neverDone: readonly string[];
+  readonly largestBytes: number;
+  readonly longestBusyMs: number;
+  /** What went wrong, with the request. */
+  readonly violations: readonly string[];
+}
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** Sends requests that follow from a seed until there are so many, or the time is over. */
+export async function fuzz(
+  { seed, requestsMax, untilMs }: { seed: number; requestsMax: number; untilMs: number },
+  onProgress: (report: FuzzReport) => void = () => undefined,
+): Promise<FuzzReport> {
+  const run = new FuzzRun(seed);
+  while (run.report.requests < requestsMax && Date.now() < untilMs) {
+    const left = requestsMax - run.report.requests;
+    await run.onOneGateway(Math.min(left, REQUESTS_A_GATEWAY), untilMs);
+    onProgress(run.report);
+  }
+  return run.report;
+}
+
+class FuzzRun {
+  readonly #dice: Dice;
+  readonly #statuses = new Map<string, number>();
+  readonly #tried = new Set<string>();
+  readonly #done = new Set<string>();
+  readonly #violations: string[] = [];
+  #requests = 0;
+  #largestBytes = 0;
+  #longestBusyMs = 0;
+
+  constructor(seed: number) {
+    this.#dice = new Dice(seed);
+  }
+
+  get report(): FuzzReport {
+    return {
+      requests: this.#requests,
+      statuses: this.#statuses,
+      neverDone: [...this.#tried].filter((name) => !this.#done.has(name)).sort(),
+      largestBytes: this.#largestBytes,
+      longestBusyMs: this.#longestBusyMs,
+      violations: this.#violations,
+    };
+  }
+
+  async onOneGateway(requests: number, untilMs: number): Promise<void> {
+    const child = startChild('./gateway-process.ts', import.meta.url);
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    try {
+      const gateway = await child.ask<FuzzedGateway>('start');
+      const description = JSON.parse((await send(agent, gateway.url, plain('/openapi.json'))).text);
+      const operations = operationsOf(description).filter(({ method, path }) => !LEFT_OUT.has(`${method} ${path}`));
+      const ids = new RecentIds(this.#dice, gateway.ids);
+      const resolve = (ref: string) => refOf(description, ref) as Schema;
+      for (let i = 0; i < requests && Date.now() < untilMs; i++) {
+        const operation = this.#dice.pick(operations);
+        if (ENDINGS.test(`${operation.method} ${operation.path}`) && !this.#dice.happens(ENDINGS_SHARE)) continue;
+        const role = roleFor(operation.path, this.#dice);
+        const oddness = this.#dice.pick([0, 0, 0.05, 0.3]);
+        const values = { dice: this.#dice, resolve, known: ids.known, oddness };
+        const asked = requestOf(operation, values, gateway.headers[role.name]!);
+        const answer = await this.#check(child, agent, gateway, operation, role, asked);
+        if (answer !== null) ids.addFrom(answer.text);
+      }
+    } finally {
+      agent.destroy();
+      child.stop();
+    }
+  }
+
+  async #check(
+    child: Child,
+    agent: Agent,
+    gateway: FuzzedGateway,
+    { method, path }: Operation,
+    role: Role,
+    asked: FuzzRequest,
+  ): Promise<Answer | null> {
+    this.#requests++;
+    const violate = (what: string): void => {
+      const { headers, body, ...rest } = asked;
+      const shown = { ...rest, headers: { ...headers, authorization: undefined, cookie: undefined } };
+      this.#violations.push(
+        `${what}\n  as ${role.name}: ${JSON.stringify(shown).slice(0, 800)} ${body?.toString().slice(0, 400) ?? ''}`,
+      );
+    };
+    await child.ask('busyMs');
+    let answer: Answer;
+    try {
+      answer = await send(agent, gateway.url, asked);
+    } catch (error) {
+      violate(`no answer: ${(error as Error).message}`);
+      return null;
+    }
+    const busyMs = await child.ask<number>('busyMs');
+    this.#statuses.set(`${answer.status}`, (this.#statuses.get(`${answer.status}`) ?? 0) + 1);
+    const name = `${method} ${path}`;
+    this.#tried.add(name);
+    if (answer.status < 400) this.#done.add(name);
+    if (answer.status >= 500) violate(`status ${answer.status}: ${answer.text.slice(0, 300)}`);
+    if (!asked.asksForMuch) {
+      this.#largestBytes = Math.max(this.#largestBytes, answer.text.length);
+      if (answer.text.length > ANSWER_BYTES_MAX) violate(`an answer of ${answer.text.length} bytes`);
+    }
+    const steadyMs = busyMs <= BUSY_MS_MAX ? busyMs : await this.#leastOf(child, agent, gateway, asked, busyMs);
+    this.#longestBusyMs = Math.max(this.#longestBusyMs, steadyMs);
+    if (steadyMs > BUSY_MS_MAX) violate(`${steadyMs.toFixed(0)} ms of the main thread`);
+    if (role.of !== 'operators') {
+      const found = gateway.canaries.find((canary) => answer.text.includes(canary));
+      if (found !== undefined) violate(`what is another account's: ${found}`);
+    }
+    return answer;
+  }
+
+  /** The machine may have been busy with something else: what costs that much does so again. */
+  async #leastOf(
+    child: Child,
+    agent: Agent,
+    { url }: FuzzedGateway,
+    asked: FuzzRequest,
+    firstMs: number,
+  ): Promise<number> {
+    let least = firstMs;
+    for (let i = 0; i < 2 && least > BUSY_MS_MAX; i++) {
+      await child.ask('busyMs');
+      await send(agent, url, asked).catch(() => null);
+      least = Math.min(least, await child.ask<number>('busyMs'));
+    }
+    return least;
+  }
+}
+
+/** Of what kind an id is, by the names of members, parameters and parts of paths that have one. */
+const KINDS: Readonly<Record<string, readonly string[]>> = {
+  acct: ['accountId', 'accounts'],
+  key: ['keyId', 'keys'],
+  call: ['callId', 'calls'],
+  usr: ['userId', 'users', 'members'],
+  whk: ['endpointId', 'webhooks'],
+  ntc: ['noticeId'],
+  tok: ['tokens', 'actorId'],
+  vb: ['batchId', 'vouchers'],
+  sub: ['subscriptions'],
+  lnk: ['invitations'],
+  ses: ['sessions'],
+  req: ['requestId'],
+};
+const NAMES: Readonly<Record<string, readonly string[]>> = {
+  planId: ['wide'],
+  provider: ['chatty', 'messaging'],
+  providerId: ['chatty'],
+  model: ['test-chat', 'test-messages', 'test-both'],
+  models: ['test-chat'],
+  providerModel: ['test-chat'],
+  month: ['2026-11'],
+  groupBy: ['day', 'day,model', 'key,model,status', 'account'],
+  timezone: ['UTC'],
+  url: ['https://hooks.example.com/x'],
+};
+const REMEMBERED_OF_A_KIND = 20;
+
+/** Ids that answers have shown, the latest ones of each kind. */
+class RecentIds {
+  readonly #dice: Dice;
+  readonly #ofKind = new Map<string, string[]>();
+
+  constructor(dice: Dice, ids: readonly string[]) {
+    this.#dice = dice;
+    for (const id of ids) this.#add(id);
+  }
+
+  readonly known = (name: string): string | null => {
+    const words = Object.hasOwn(NAMES, name) ? NAMES[name]! : null;
+    if (words !== null) return this.#dice.pick(words);
+    const kind = Object.keys(KINDS).find((each) => KINDS[each]!.includes(name));
+    const isAny = name === 'id' || name === 'search' || name === 'subjectId';
+    const ids = isAny ? [...this.#ofKind.values()].flat() : (this.#ofKind.get(kind ?? '') ?? []);
+    return ids.length === 0 ? null : this.#dice.pick(ids);
+  };
+
+  addFrom(text: string): void {
+    for (const [, id] of text.slice(0, 20_000).matchAll(/"([a-z]{2,6}_[0-9a-z]{10,40})"/g)) this.#add(id!);
+  }
+
+  #add(id: string): void {
+    const kind = id.slice(0, id.indexOf('_'));
+    const ids = this.#ofKind.get(kind) ?? [];
+    if (ids.includes(id)) return;
+    ids.push(id);
+    this.#ofKind.set(kind, ids.slice(-REMEMBERED_OF_A_KIND));
+  }
+}
+
+/** Operations that end what the credentials of everybody rest on. They are rare, because little is left to look at behind them. */
+const ENDINGS =
+  /^(DELETE .*\/(sessions?|keys|tokens|users|members)\b|PUT \/account\/v1\/password|PATCH \/admin\/v1\/(users|accounts)|POST .*\/replacement|POST .*\/drain)/;
+const ENDINGS_SHARE = 0.05;
+
+/**
+ * The first would make somebody of the first account a member of the other one, who then may see it; the second would take models out
+ * of service, which then are 503 for everybody, as they should be.
+ */
+const LEFT_OUT: ReadonlySet<string> = new Set(['POST /admin/v1/accounts/{id}/members', 'POST /admin/v1/routes/drain']);
+
+/** Who asks: mostly somebody who may. */
+function roleFor(path: string, dice: Dice): Role {
+  if (dice.happens(0.15)) return dice.pick(ROLES);
+  if (path.startsWith('/admin/')) return dice.pick(ROLES.filter(({ of }) => of === 'operators'));
+  if (path.startsWith('/account/')) return dice.pick(ROLES.filter(({ of }) => of === 'account'));
+  return ROLES.find(({ name }) => name === 'a key of the account')!;
+}
+
+const plain = (path: string): FuzzRequest => ({ method: 'GET', path, headers: {}, body: null, asksForMuch: true });
+
+function send(agent: Agent, url: string, { method, path, headers, body }: FuzzRequest): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const length = body === null ? {} : { 'content-length': String(body.length) };
+    const signal = AbortSignal.timeout(DEADLINE_MS);
+    const asked = request(url + path, { agent, method, headers: { ...headers, ...length }, signal }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', reject);
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }));
+    });
+    asked.on('error', reject);
+    asked.end(body ?? undefined);
+  });
+}

@@ -1,0 +1,48 @@
+import { performance } from 'node:perf_hooks';
+import { answerParent } from '../attacks/scene/rpc.ts';
+import { answerAnything } from '../conformance/addresses.ts';
+import { peopleOfWalk } from '../people/scene.ts';
+import { plansText } from '../plans/coding.ts';
+import { startGateway } from '../support/gateway.ts';
+
+/** A gateway with two accounts and everybody who may ask it for something, in a process whose main thread is measured. */
+
+export interface FuzzedGateway {
+  readonly url: string;
+  /** The credentials of everybody, by the name of the role. */
+  readonly headers: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** What nobody of the first account may see. */
+  readonly canaries: readonly string[];
+  /** What can be named in requests. */
+  readonly ids: readonly string[];
+}
+
+let before = performance.eventLoopUtilization();
+
+answerParent({
+  async start(): Promise<FuzzedGateway> {
+    const g = await startGateway({
+      engine: 'embedded',
+      plans: plansText({ wide: {} }),
+      localToken: 'token-of-the-command-line',
+      usageIntervalMs: 1_000,
+      // Who is refused often is made to wait, and this client is refused very often.
+      monotonicMs: () => performance.now() * 10_000,
+    });
+    g.provider.respond = answerAnything;
+    const scene = await peopleOfWalk(g);
+    const { lin, mo, other, account } = scene;
+    return {
+      url: g.url,
+      headers: scene.headers,
+      canaries: [other.name, other.prefix],
+      ids: [account.id, other.id, lin.id, lin.keyId, lin.callId, mo.id, mo.keyId, mo.callId, scene.otherUserId],
+    };
+  },
+  /** How long the main thread has worked since the last question, in milliseconds. */
+  busyMs() {
+    const { active } = performance.eventLoopUtilization(before);
+    before = performance.eventLoopUtilization();
+    return active;
+  },
+});

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, describe, it } from 'node:test';
+import { ACTIVE_KEYS_MAX, KEYS_A_DAY_MAX } from '../../src/accounting/accounts/key-owner-store.ts';
+import { MEMBER_KEYS_MAX } from '../../src/api/account/own-keys.ts';
+import { HOLDER_LIMITS, VISITOR_LIMITS } from '../../src/api/management/request-body.ts';
+import { STREAMS_MAX } from '../../src/api/management/streamed-lines.ts';
+import { HOLDER_SHARE } from '../../src/app/management-apis.ts';
+import { COSTS, OF_ACCOUNT, TO_ADDRESS } from '../../src/notices/send-rates.ts';
+import { ACCOUNT_ENDPOINTS_MAX, OPERATOR_ENDPOINTS_MAX } from '../../src/notices/webhooks.ts';
+import { OPEN_INVITATIONS_MAX, SESSIONS_MAX } from '../../src/people/user.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import type { RoleName } from './roles.ts';
+import { peopleOfWalk, type Scene } from './scene.ts';
+
+/** That the tables of SECURITY.md are true: what people see is asked for as each of them, what they cost is compared with the code. */
+
+const document = readFileSync('SECURITY.md', 'utf8');
+
+/** The cells of the rows of the table behind a heading. */
+function tableBehind(heading: string): string[][] {
+  const lines = document
+    .slice(document.indexOf(`### ${heading}\n`) + heading.length)
+    .split(/\n##+ /)[0]!
+    .split('\n')
+    .filter((line) => line.startsWith('|'));
+  assert.ok(lines.length > 2, `${heading} has no table`);
+  return lines.map((line) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+}
+
+/** Who stands in the columns, by the names of the walk over all addresses. */
+const COLUMNS: Readonly<Record<string, RoleName>> = {
+  visitor: 'no credential',
+  member: 'a member',
+  owner: 'an owner',
+  auditor: 'an auditor who signed in',
+  operator: 'an operator who signed in',
+};
+
+describe('the table of what people see', () => {
+  let g: TestGateway;
+  let scene: Scene;
+  before(async () => {
+    g = await startGateway({ localToken: 'token-of-the-command-line' });
+    scene = await peopleOfWalk(g);
+  });
+  after(() => g.stop());
+
+  const [head, , ...rows] = tableBehind('What people see');
+  const columns = head!.slice(2);
+
+  it('has a column for everybody', () => assert.deepEqual(columns, Object.keys(COLUMNS)));
+
+  for (const [what, address, ...cells] of rows) {
+    it(`is true: ${what}`, async () => {
+      const [method = '', template = ''] = address!.replaceAll('`', '').split(' ');
+      const path = template.replace('ACCOUNT', scene.account.id);
+      for (const [i, cell] of cells.entries()) {
+        const role = COLUMNS[columns[i]!]!;
+        const response = await fetch(g.url + path, { method, headers: scene.headers[role] });
+        const text = await response.text();
+        const isSeen = response.status === 200;
+        assert.equal(isSeen, cell !== 'no', `${path} as ${role}: ${response.status} ${text.slice(0, 200)}`);
+        // Mo is another member of the account: what is somebody's own has nothing of his.
+        const hasOthers = text.includes(scene.mo.keyId);
+        if (cell === 'own') assert.equal(hasOthers, false, `${path} as ${role}`);
+        assert.equal(text.includes(scene.other.keyId) && columns[i] !== 'auditor' && columns[i] !== 'operator', false);
+      }
+    });
+  }
+});
+
+describe('the table of what people cost', () => {
+  const kibibytes = ({ body }: typeof HOLDER_LIMITS): string =>
+    body.sizeBytesMax >= 2 ** 20 ? `${body.sizeBytesMax / 2 ** 20} MiB` : `${body.sizeBytesMax / 2 ** 10} KiB`;
+  const bodyOf = (limits: typeof HOLDER_LIMITS): string =>
+    `${kibibytes(limits)}, ${limits.json.valuesMax.toLocaleString('en')} values, ${limits.json.depthMax} levels`;
+  const { embedded, postgresql } = HOLDER_SHARE;
+  const links = TO_ADDRESS.burst / COSTS.link;
+  const count = (value: number): string => value.toLocaleString('en');
+
+  const expected = [
+    ['a body', bodyOf(VISITOR_LIMITS), bodyOf(HOLDER_LIMITS), bodyOf(HOLDER_LIMITS)],
+    [
+      'requests at a time',
+      'as many as connections',
+      `${embedded.atOnceMax}, and ${embedded.waitingMax} that wait`,
+      'not limited',
+    ],
+    [
+      'a part of the time',
+      'two hashes of passwords at a time',
+      `${embedded.share * 100} % embedded, ${postgresql.share * 100} % on PostgreSQL`,
+      'not limited',
+    ],
+    ['answers line by line', 'none', `${STREAMS_MAX} at a time`, 'not limited'],
+    ['sessions of a person', 'none', count(SESSIONS_MAX), count(SESSIONS_MAX)],
+    [
+      'API keys',
+      'none',
+      `${count(ACTIVE_KEYS_MAX)} that work, ${count(KEYS_A_DAY_MAX)} made in a day; a member ${MEMBER_KEYS_MAX}`,
+      'as the account',
+    ],
+    ['open invitations', 'none', `${OPEN_INVITATIONS_MAX} of an account`, 'none'],
+    ['webhook endpoints', 'none', `${ACCOUNT_ENDPOINTS_MAX} of an account`, `${OPERATOR_ENDPOINTS_MAX} of their own`],
+    [
+      'links by mail',
+      'none',
+      `${links} to an address, ${OF_ACCOUNT.burst / COSTS.link} of an account at once`,
+      `${links} to an address at once`,
+    ],
+  ];
+
+  it('has the limits of the code', () => {
+    const [head, , ...rows] = tableBehind('What people cost');
+    assert.deepEqual(head!.slice(1), ['visitors', 'members and owners', 'auditors and operators']);
+    assert.deepEqual(rows, expected);
+  });
+});
