@@ -463,6 +463,7 @@ export const ROOMS: readonly Room[] = [
     shows: [
       {
         files: [
+          'lib/at-a-time.ts',
           'lib/background-job.ts',
           'lib/batcher.ts',
           'lib/clock.ts',

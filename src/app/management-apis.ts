@@ -30,7 +30,7 @@ import { serveDocs } from './served-docs.ts';
  * others.
  */
 export const HOLDER_SHARE = {
-  embedded: { atOnceMax: 2, waitingMax: 50, burstMs: 500, share: 0.25 },
+  embedded: { atOnceMax: 2, waitingMax: 50, burstMs: 200, share: 0.25 },
   postgresql: { atOnceMax: 2, waitingMax: 50, burstMs: 5_000, share: 0.5 },
 };
 

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import { type BodyLimits, type HeldBody, readBody, requireJson } from '../../http/body.ts';
 import type { BodyBudgets, BodyHolder } from '../../http/body-budgets.ts';
+import { AtATime } from '../../lib/at-a-time.ts';
 import { findRepeatedMember } from '../../lib/json-repeats.ts';
 import { JsonLimitError, type JsonScanLimits, JsonSyntaxError, scanJson } from '../../lib/json-scan.ts';
 
@@ -24,6 +25,9 @@ export const VISITOR_LIMITS: RequestBodyLimits = {
   json: { depthMax: 4, valuesMax: 100, membersMax: 100 },
 };
 
+/** Bodies of one account, or of one person, at a time: those that run or may wait, and some that arrive meanwhile. */
+const BODIES_MAX = 64;
+
 /** A body that was received and not read yet. */
 export interface ReceivedBody {
   /** @throws GatewayError `invalidRequest` where it is no JSON, or a member occurs twice, because either value could be meant. */
@@ -32,12 +36,50 @@ export interface ReceivedBody {
   release(): void;
 }
 
-/**
- * Receives a body. That of a holder is in the memory budgets; a visitor, which has no holder, may send little and not encoded.
- *
- * @throws GatewayError as `readBody` does
- */
-export async function receiveJsonBody(
+/** Receives the bodies of both APIs. */
+export class RequestBodies {
+  readonly #budgets: BodyBudgets | null;
+  readonly #places = new AtATime(BODIES_MAX);
+
+  /** `budgets`: what they take their memory from; `null`: as much as they like. */
+  constructor(budgets: BodyBudgets | null) {
+    this.#budgets = budgets;
+  }
+
+  /**
+   * Receives a body. That of a holder is in the memory budgets; a visitor, which has no holder, may send little and not encoded.
+   *
+   * @throws GatewayError as `readBody` does, and `rateLimitExceeded` where the holder sends too many at a time
+   */
+  async receive(request: FastifyRequest, reply: FastifyReply, holder: BodyHolder | null): Promise<ReceivedBody> {
+    const giveBack = holder === null || holder.isOnlyAccount ? null : this.#places.take(holder.accountId);
+    if (giveBack === null && holder !== null && !holder.isOnlyAccount) throw tooManyBodies();
+    try {
+      const received = await receiveJsonBody(request, reply, holder, this.#budgets);
+      return {
+        parse: received.parse,
+        release() {
+          giveBack?.();
+          received.release();
+        },
+      };
+    } catch (error) {
+      giveBack?.();
+      throw error;
+    }
+  }
+}
+
+function tooManyBodies(): GatewayError {
+  return new GatewayError('rateLimitExceeded', {
+    code: 'too_many_requests',
+    message: `${BODIES_MAX} requests with a body of yours are under way. Send fewer at a time.`,
+    // The body is not read, so the connection cannot serve another request.
+    headers: { 'retry-after': '1', connection: 'close' },
+  });
+}
+
+async function receiveJsonBody(
   request: FastifyRequest,
   reply: FastifyReply,
   holder: BodyHolder | null,

@@ -14,7 +14,7 @@ import { LineStream, type ManagementEndpoint } from './endpoint.ts';
 import type { GuessLimits } from './guard.ts';
 import { localUserOf } from './local-user.ts';
 import { type ChangingContext, idOf, runRecorded } from './recorded-change.ts';
-import { type ReceivedBody, receiveJsonBody } from './request-body.ts';
+import { type ReceivedBody, RequestBodies } from './request-body.ts';
 import { StreamedLines } from './streamed-lines.ts';
 
 /** What a request of a holder with too many at a time costs of the rate of refusals: 20 a second are refused without delay. */
@@ -73,6 +73,7 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
   { addresses, brake, changes, onChange, checksAnswers, shares, bodyBudgets }: ManagementWatch,
 ): void {
   const streamed = new StreamedLines(shares);
+  const bodies = new RequestBodies(bodyBudgets);
 
   /** Does the work at the turn of its holder. @throws GatewayError 429, slowly, where too much of it waits already. */
   async function inShare<Result>(holder: string | null, work: () => Promise<Result>): Promise<Result> {
@@ -80,8 +81,9 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
     try {
       return await shares.run(holder, work);
     } catch (error) {
-      if (!(error instanceof ShareBusyError)) throw error;
-      await brake.hold(`busy ${holder}`, BUSY_COST);
+      const isBusy = error instanceof ShareBusyError;
+      if (isBusy || isTooMany(error)) await brake.hold(`busy ${holder}`, BUSY_COST);
+      if (!isBusy) throw error;
       throw new GatewayError('rateLimitExceeded', {
         code: 'too_many_requests',
         message: 'Too many requests of yours wait already. Send fewer at a time.',
@@ -137,17 +139,20 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
         const holder = holderOf(context);
         let received: ReceivedBody | null = null;
         if (endpoint.bodySchema !== null) {
-          received = await receiveJsonBody(request, reply, bodyHolderOf(context, holder), bodyBudgets);
+          received = await bodies.receive(request, reply, bodyHolderOf(context, holder));
         }
         const isVisitor = context.actor.kind === 'visitor';
-        const answer = await inShare(holder, () => {
+        const answer = await inShare(holder, async () => {
           const input = endpoint.check({ id, query, body: received?.parse(), idempotencyKey, wantsCsv });
-          return asHolder(isVisitor ? network : holder, () => carryOut(endpoint, input, context, request));
+          return asHolder(isVisitor ? network : holder, async () => {
+            const made = await carryOut(endpoint, input, context, request);
+            if (!(made instanceof LineStream)) return made;
+            return { contentType: made.contentType, chunks: await streamed.begin(made.chunks, holder) };
+          });
         }).finally(() => received?.release());
         reply.code(endpoint.status);
-        if (answer instanceof LineStream) {
-          const chunks = streamed.atTurns(answer.chunks, holder);
-          return reply.type(answer.contentType).send(Readable.from(chunks, { objectMode: false }));
+        if (typeof answer === 'object' && answer !== null) {
+          return reply.type(answer.contentType).send(Readable.from(answer.chunks, { objectMode: false }));
         }
         if (answer === null) await reply.send();
         else await reply.type('application/json').send(answer);
@@ -163,6 +168,11 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
 function bodyHolderOf({ actor }: ChangingContext, holder: string | null): BodyHolder | null {
   if (actor.kind === 'visitor') return null;
   return { accountId: holder ?? 'operators', isOnlyAccount: holder === null };
+}
+
+/** Whether somebody asks for too much at a time: whoever does so again and again is answered slowly. */
+function isTooMany(error: unknown): boolean {
+  return error instanceof GatewayError && error.code === 'too_many_requests';
 }
 
 /** @throws GatewayError 404 where the database cannot have such an id. */

@@ -14,16 +14,17 @@ async function* pieces(made: string[], ...all: string[]): AsyncGenerator<string>
 }
 
 describe('an answer that is sent line by line', () => {
-  it('is made piece by piece at the turn of its holder, among what else the holder does', async () => {
+  it('is made piece by piece, the first at the turn of its request, each further one at a turn of its own', async () => {
     const shares = new TimeShares(LIMITS, () => 0);
     const streamed = new StreamedLines(shares);
     const made: string[] = [];
-    const lines = streamed.atTurns(pieces(made, 'a', 'b'), 'holder');
+    const lines = await shares.run('holder', () => streamed.begin(pieces(made, 'a', 'b'), 'holder'));
+    assert.deepEqual(made, ['a']);
     const { promise, resolve } = Promise.withResolvers<void>();
     const other = shares.run('holder', () => promise);
     const all = collect(lines);
     await new Promise(setImmediate);
-    assert.deepEqual(made, []);
+    assert.deepEqual(made, ['a']);
     resolve();
     await other;
     assert.deepEqual(await all, ['a', 'b']);
@@ -31,22 +32,25 @@ describe('an answer that is sent line by line', () => {
 
   it('is one of four of its holder at a time, read or not, and of others no matter how many', async () => {
     const streamed = new StreamedLines(new TimeShares(LIMITS, () => 0));
-    const open = Array.from({ length: 4 }, () => streamed.atTurns(pieces([], 'a'), 'holder'));
-    assert.throws(() => streamed.atTurns(pieces([]), 'holder'), { code: 'too_many_requests', status: 429 });
-    assert.deepEqual(await collect(streamed.atTurns(pieces([], 'b'), 'other')), ['b']);
+    const open = await Promise.all(Array.from({ length: 4 }, () => streamed.begin(pieces([], 'a'), 'holder')));
+    await assert.rejects(streamed.begin(pieces([]), 'holder'), { code: 'too_many_requests', status: 429 });
+    assert.deepEqual(await collect(await streamed.begin(pieces([], 'b'), 'other')), ['b']);
     // One is read to its end, one is left before anything of it was read.
     assert.deepEqual(await collect(open[0]!), ['a']);
     await open[1]![Symbol.asyncIterator]().return!();
-    for (const letter of ['c', 'd']) streamed.atTurns(pieces([], letter), 'holder');
-    assert.throws(() => streamed.atTurns(pieces([]), 'holder'), { code: 'too_many_requests' });
+    for (const letter of ['c', 'd']) await streamed.begin(pieces([], letter), 'holder');
+    await assert.rejects(streamed.begin(pieces([]), 'holder'), { code: 'too_many_requests' });
   });
 
-  it('gives its place back where it fails', async () => {
+  it('gives its place back where it fails, at once or later', async () => {
     const streamed = new StreamedLines(new TimeShares(LIMITS, () => 0));
-    async function* failing(): AsyncGenerator<string> {
-      yield 'a';
+    async function* failing(...before: string[]): AsyncGenerator<string> {
+      yield* before;
       throw new Error('broken');
     }
-    for (let i = 0; i < 8; i++) await assert.rejects(collect(streamed.atTurns(failing(), 'holder')), /broken/);
+    for (let i = 0; i < 8; i++) {
+      await assert.rejects(streamed.begin(failing(), 'holder'), /broken/);
+      await assert.rejects(collect(await streamed.begin(failing('a'), 'holder')), /broken/);
+    }
   });
 });

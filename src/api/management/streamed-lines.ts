@@ -1,5 +1,6 @@
 import { asHolder } from '../../db/lane-holder.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
+import { AtATime } from '../../lib/at-a-time.ts';
 import type { TimeShares } from '../../lib/time-shares.ts';
 
 /** Answers of one holder that are sent line by line at the same time; each keeps what it has read and its client has not. */
@@ -8,60 +9,66 @@ export const STREAMS_MAX = 4;
 /** Sends what holders ask for line by line: each piece of it is made at its holder's turn, and only once the client wants it. */
 export class StreamedLines {
   readonly #shares: TimeShares | null;
-  readonly #open = new Map<string, number>();
+  readonly #open = new AtATime(STREAMS_MAX);
 
   constructor(shares: TimeShares | null) {
     this.#shares = shares;
   }
 
   /**
-   * The same pieces, of which each is made at the turn of the holder; `null`: nobody's.
+   * The same pieces, of which the first is made now, at the turn of the request, and each further one at a turn of its own. `holder`:
+   * whose turns; `null`: nobody's.
    *
    * @throws GatewayError `rateLimitExceeded` where the holder has too many already.
    */
-  atTurns(pieces: AsyncIterable<string>, holder: string | null): AsyncIterable<string> {
-    if (holder === null || this.#shares === null) return pieces;
-    const open = this.#open.get(holder) ?? 0;
-    if (open >= STREAMS_MAX) {
-      throw new GatewayError('rateLimitExceeded', {
-        code: 'too_many_requests',
-        message: `${STREAMS_MAX} answers of yours are being sent line by line already. Read them to their end first.`,
-        headers: { 'retry-after': '1' },
-      });
-    }
-    this.#open.set(holder, open + 1);
-    return this.#made(pieces[Symbol.asyncIterator](), holder, this.#shares);
-  }
-
-  /** It is counted from now on, whether its client ever reads or not. */
-  #made(pieces: AsyncIterator<string>, holder: string, shares: TimeShares): AsyncIterableIterator<string> {
-    let isOpen = true;
-    const close = (): void => {
-      if (!isOpen) return;
-      isOpen = false;
-      const left = this.#open.get(holder)! - 1;
-      if (left === 0) this.#open.delete(holder);
-      else this.#open.set(holder, left);
-    };
+  async begin(pieces: AsyncIterable<string>, holder: string | null): Promise<AsyncIterable<string>> {
+    const shares = this.#shares;
+    if (holder === null || shares === null) return pieces;
+    const close = this.#open.take(holder);
+    if (close === null) throw tooManyStreams();
+    const all = pieces[Symbol.asyncIterator]();
+    const next = closing(() => all.next(), close);
+    const first = await next();
+    let isFirst = true;
+    // It is counted until it has ended or was left, whether its client ever reads or not.
     return {
-      [Symbol.asyncIterator]() {
-        return this;
-      },
-      async next() {
-        try {
-          const next = await shares.goOn(holder, () => asHolder(holder, () => pieces.next()));
-          if (next.done) close();
-          return next;
-        } catch (error) {
+      [Symbol.asyncIterator]: () => ({
+        next() {
+          if (!isFirst) return shares.goOn(holder, () => asHolder(holder, next));
+          isFirst = false;
+          return Promise.resolve(first);
+        },
+        async return() {
           close();
-          throw error;
-        }
-      },
-      async return() {
-        close();
-        await pieces.return?.();
-        return { done: true, value: undefined };
-      },
+          await all.return?.();
+          return { done: true, value: undefined };
+        },
+      }),
     };
   }
+}
+
+/** The same step, that ends where it has nothing more or fails. */
+function closing(
+  step: () => Promise<IteratorResult<string>>,
+  close: () => void,
+): () => Promise<IteratorResult<string>> {
+  return async () => {
+    try {
+      const made = await step();
+      if (made.done) close();
+      return made;
+    } catch (error) {
+      close();
+      throw error;
+    }
+  };
+}
+
+function tooManyStreams(): GatewayError {
+  return new GatewayError('rateLimitExceeded', {
+    code: 'too_many_requests',
+    message: `${STREAMS_MAX} answers of yours are being sent line by line already. Read them to their end first.`,
+    headers: { 'retry-after': '1' },
+  });
 }

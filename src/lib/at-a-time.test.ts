@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { AtATime } from './at-a-time.ts';
+
+describe('so many at a time', () => {
+  it('are taken by each name, and given back once', () => {
+    const places = new AtATime(2);
+    const [first, second] = [places.take('a'), places.take('a')];
+    assert.ok(first !== null && second !== null);
+    assert.equal(places.take('a'), null);
+    assert.notEqual(places.take('b'), null);
+    first();
+    first();
+    assert.notEqual(places.take('a'), null);
+    assert.equal(places.take('a'), null);
+  });
+});
