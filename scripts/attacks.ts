@@ -190,14 +190,18 @@ async function createDatabase({ url }: PostgresServer, name: string): Promise<st
 
 async function attackOnce({ providerUrl, attacker }: Run, stand: Stand, attack: Attack): Promise<Outcome> {
   const { gateway, innocent, accounts, before, idleMiB } = stand;
-  const memory = new MemoryWatch(gateway.pid);
-  const fromMs = Date.now();
   const order: SceneOrder = {
     attack: attack.name,
     url: gateway.url,
     providerUrl,
     accounts: accounts.get(attack.name)!,
   };
+  if (attack.setUp !== undefined) {
+    await attacker.ask('setUp', order);
+    await wait(PAUSE_MS);
+  }
+  const memory = new MemoryWatch(gateway.pid);
+  const fromMs = Date.now();
   // Some attacks are over in no time; the innocent caller is watched for as long as they are said to take.
   const [report] = await Promise.all([
     attacker.ask<AttackReport>('run', order),

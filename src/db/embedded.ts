@@ -176,10 +176,15 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
   };
   // There is one session, so lanes only bound how much of each kind waits for it.
   const lanes = createLanes((name) =>
-    createLane(name, 1, {
-      query: (statement, parameters) => database.query(statement, parameters),
-      transaction: (work) => database.transaction(work),
-    }),
+    createLane(
+      name,
+      1,
+      {
+        query: (statement, parameters) => database.query(statement, parameters),
+        transaction: (work) => database.transaction(work),
+      },
+      { isInThread: true },
+    ),
   );
   return database;
 }

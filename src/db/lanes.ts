@@ -44,6 +44,11 @@ const HELD_TIMES = 16;
 /** The part of those that may be one holder's. */
 const HOLDER_PART = 1 / 4;
 
+export interface TurnsOptions {
+  readonly isInThread?: boolean;
+  readonly heldWaitingMax?: number;
+}
+
 interface Holder {
   running: number;
   waiting: number;
@@ -66,6 +71,7 @@ export class Turns {
   readonly #holderAtOnceMax: number;
   readonly #waitingMax: number;
   readonly #heldWaitingMax: number;
+  readonly #isInThread: boolean;
   readonly #waiting: (() => void)[] = [];
   readonly #held = new FairQueue<HeldTurn>();
   /** Those that run or wait. */
@@ -76,13 +82,23 @@ export class Turns {
   #waitedMs = 0;
   #refused = 0;
 
-  constructor(name: string, atOnceMax: number, waitingMax: number, heldWaitingMax = HELD_TIMES * waitingMax) {
+  /**
+   * `isInThread`: the work is done in this thread, by the embedded engine. Then others get the thread between two pieces of it: promises
+   * alone would go on without a pause for as long as anything waits, and no request, not even a call, would be read meanwhile.
+   */
+  constructor(
+    name: string,
+    atOnceMax: number,
+    waitingMax: number,
+    { isInThread = false, heldWaitingMax = HELD_TIMES * waitingMax }: TurnsOptions = {},
+  ) {
     this.#name = name;
     this.#atOnceMax = atOnceMax;
     this.#heldAtOnceMax = Math.max(1, atOnceMax - 1);
     this.#holderAtOnceMax = Math.max(1, atOnceMax - 2);
     this.#waitingMax = waitingMax;
     this.#heldWaitingMax = heldWaitingMax;
+    this.#isInThread = isInThread;
   }
 
   get figures(): ConnectionFigures {
@@ -110,9 +126,14 @@ export class Turns {
     try {
       return await work();
     } finally {
-      this.#end(holder);
-      this.#serve();
+      if (this.#isInThread) setImmediate(() => this.#endTurn(holder));
+      else this.#endTurn(holder);
     }
+  }
+
+  #endTurn(holder: string | null): void {
+    this.#end(holder);
+    this.#serve();
   }
 
   #mayBegin(holder: string | null): boolean {
@@ -187,8 +208,8 @@ export interface LimitedLane extends Lane {
   readonly figures: ConnectionFigures;
 }
 
-export function createLane(name: LaneName, atOnceMax: number, target: Lane): LimitedLane {
-  const turns = new Turns(name, atOnceMax, LANES[name].waitingMax);
+export function createLane(name: LaneName, atOnceMax: number, target: Lane, options?: TurnsOptions): LimitedLane {
+  const turns = new Turns(name, atOnceMax, LANES[name].waitingMax, options);
   return {
     query: (statement, parameters) => turns.run(() => target.query(statement, parameters), currentHolder()),
     transaction: (work) => turns.run(() => target.transaction(work), currentHolder()),

@@ -34,5 +34,7 @@ export interface Attack {
   readonly memoryMiB?: number;
   /** Makes the bodies, before the innocent caller is measured. */
   prepare?(): void;
+  /** Makes what the attack is about, such as calls to be listed, before the innocent caller is watched. */
+  setUp?(scene: Scene): Promise<void>;
   run(scene: Scene): Promise<void>;
 }

@@ -8,9 +8,9 @@ export const usageAsCsv: Attack = {
   sends: `questions for usage by everything as CSV, ${AT_A_TIME} at a time, with a key of the account API`,
   seconds: 4,
   callers: { reader: { balanceYuan: '100', scopes: ['calls', 'account'] } },
+  setUp: (scene) => makeCalls(scene, scene.key('reader')),
   async run(scene) {
     const key = scene.key('reader');
-    await makeCalls(scene, key);
     const path = '/account/v1/usage?groupBy=key,day,model,status,context';
     await scene.repeat(AT_A_TIME, () => scene.send({ method: 'GET', path, key, headers: { accept: 'text/csv' } }));
     scene.expectStatuses(200, 429);

@@ -8,6 +8,10 @@ answerParent({
   prepare(names: readonly string[]) {
     for (const name of names) attackOf(name).prepare?.();
   },
+  async setUp(order: SceneOrder): Promise<void> {
+    const attack = attackOf(order.attack);
+    await attack.setUp?.(new Scene(attack, order));
+  },
   async run(order: SceneOrder): Promise<AttackReport> {
     const attack = attackOf(order.attack);
     const scene = new Scene(attack, order);

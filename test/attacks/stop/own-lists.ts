@@ -10,9 +10,9 @@ export const ownLists: Attack = {
   sends: `questions for all of ${CALLS} calls and for usage by everything, ${AT_A_TIME} at a time, with a key of the account API`,
   seconds: 4,
   callers: { reader: { balanceYuan: '100', scopes: ['calls', 'account'] } },
+  setUp: (scene) => makeCalls(scene, scene.key('reader')),
   async run(scene) {
     const key = scene.key('reader');
-    await makeCalls(scene, key);
     const paths = ['/account/v1/calls?limit=500', '/account/v1/usage?groupBy=key,day,model,status,context&limit=500'];
     await scene.repeat(AT_A_TIME, (round) => scene.send({ method: 'GET', path: paths[round % paths.length]!, key }));
     scene.expectStatuses(200, 429);
