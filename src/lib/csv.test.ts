@@ -16,6 +16,8 @@ describe('a line of CSV', () => {
   it('keeps those that begin another cell behind a semicolon or a tab from it too', () => {
     assert.equal(csvLine(['a;=1+1', 'b;  -1', 'c\t@x', 'd;e;＝1']), "a;'=1+1,b;  '-1,c\t'@x,d;e;'＝1\r\n");
     assert.equal(csvLine(['a=1', 'b; c', 'd - e']), 'a=1,b; c,d - e\r\n');
+    // Where `;` splits, the quotes around a cell that is not the first one are text, and a line break in it ends the row.
+    assert.equal(csvLine([1, 'a,b;=1+1', 'c\n=1+1', 'd;"=1+1"']), `1,"a,b;'=1+1","c\n'=1+1","d;""'=1+1"""\r\n`);
   });
 
   it('leaves amounts as they are', () => {

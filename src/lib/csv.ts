@@ -1,6 +1,6 @@
 /**
  * A line of CSV (RFC 4180). A number is written as it is. Text that a spreadsheet would take for a formula gets an apostrophe
- * before it, which spreadsheets show as text, behind a `;` or a tab too: names come from other people.
+ * before it, which spreadsheets show as text, inside a cell too where another one could begin: names come from other people.
  */
 export function csvLine(cells: readonly CsvCell[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`;
@@ -20,8 +20,8 @@ export class CsvAmount {
 
 /** Spreadsheets of East Asia take the wide forms of these signs for them. */
 const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
-/** Behind these, spreadsheets of some places begin another cell. */
-const FORMULA_INSIDE = /([;\t] *)(?=[=+\-@＝＋－＠])/g;
+/** Behind these, spreadsheets that split at `;` or a tab begin another cell, also inside quotes of ours and with quotes of its own. */
+const FORMULA_INSIDE = /([;\t\r\n][ "]*)(?=[=+\-@＝＋－＠])/g;
 const NEEDS_QUOTES = /[",\r\n]/;
 
 function csvCell(cell: CsvCell): string {
