@@ -4,7 +4,7 @@ import type { Logger } from '../lib/logger.ts';
 import { type Actor, actorName } from './actor.ts';
 import type { Change, ChangeActor, ChangeResult, NewChange } from './change.ts';
 import type { ChangesStore } from './changes-store.ts';
-import { toRecorded, withListDifferences } from './recorded-value.ts';
+import { toRecorded, toRecordedPair } from './recorded-value.ts';
 
 export const CHANGE_PREFIX = 'chg';
 
@@ -63,15 +63,15 @@ export function createChangeLog({ store, clock, ids, logger }: ChangeLogParts): 
       return {
         done: ({ actor, subjectId, accountId, after, before = change.before }) =>
           attempt(id, () => {
-            const [old, next] = withListDifferences(before, after);
+            const [old, next] = toRecordedPair(before, after);
             return store.end(id, {
               endedAtMs: clock.nowMs(),
               outcome: 'done',
               actor,
               subjectId,
               accountId,
-              before: toRecorded(old),
-              after: toRecorded(next),
+              before: old,
+              after: next,
               errorCode: null,
             });
           }),

@@ -1,123 +1,147 @@
 import { isRecord } from '../lib/json.ts';
-import { hideKeys } from '../providers/upstream/secrets.ts';
+import { Changed, differenceOf } from './recorded-difference.ts';
+import { CUT, toRecordedText } from './recorded-text.ts';
 
 /** What the change log keeps of a value: JSON without secrets, of a bounded size. */
 export type Recorded = string | number | boolean | null | readonly Recorded[] | { readonly [name: string]: Recorded };
+type RecordedObject = { readonly [name: string]: Recorded };
 
 /** What a value may take in the log, about. */
 const SIZE_CHARS_MAX = 16_000;
-const TEXT_CHARS_MAX = 1_000;
 /** Items of a list; of one that has nothing but words and numbers, such as networks, as many as anything may have. */
 const ITEMS_MAX = 20;
 const PLAIN_ITEMS_MAX = 200;
 const DEPTH_MAX = 8;
-/** Stands where something was left out because it is too large. */
-const CUT = '…';
 
 /** Answers and bodies have secrets in members of these names, alone or behind other words: `key`, `apiKey`, `x-api-key`, `codes`. */
 const SECRET_NAME = /^(?:(?:.*[_-])?(?:key|token|secret|password)|link|code|credential|authorization|cookie|hash)s?$/i;
 const SECRET_LAST_WORD = /(?<=[a-z\d])(?:Key|Token|Secret|Link|Code|Password|Credential|Hash)s?$/;
-/** An address up to the next space, of which only the origin is kept: a path may be as good as a password. */
-const ADDRESS = /\b([a-z][a-z\d+.-]{1,20}:\/\/)\S*/gi;
 
 /** The value as the log keeps it; `null` where it is no object. */
-export function toRecorded(value: object | null): { readonly [name: string]: Recorded } | null {
-  if (value === null) return null;
-  const plain: unknown = JSON.parse(JSON.stringify(value));
-  return isRecord(plain) ? new Recording().members(plain, 0) : null;
+export function toRecorded(value: object | null): RecordedObject | null {
+  return record(plain(value));
 }
 
-class Recording {
-  #left = SIZE_CHARS_MAX;
-
-  members(value: Record<string, unknown>, depth: number): { readonly [name: string]: Recorded } {
-    const kept: Record<string, Recorded> = {};
-    for (const [name, member] of Object.entries(value)) {
-      if (isSecret(name, member)) continue;
-      if (this.#left <= 0) {
-        kept[CUT] = 'the rest is too large';
-        break;
-      }
-      this.#left -= name.length + 4;
-      kept[text(name)] = this.#value(member, depth + 1);
-    }
-    return kept;
-  }
-
-  #value(value: unknown, depth: number): Recorded {
-    if (Array.isArray(value)) return this.#items(value, depth);
-    if (isRecord(value)) return depth >= DEPTH_MAX ? CUT : this.members(value, depth);
-    const kept = typeof value === 'string' ? text(value) : (value as number | boolean | null);
-    this.#left -= String(kept).length + 2;
-    return kept;
-  }
-
-  #items(value: readonly unknown[], depth: number): Recorded {
-    if (depth >= DEPTH_MAX) return CUT;
-    const kept: Recorded[] = [];
-    const itemsMax = value.every(isPlain) ? PLAIN_ITEMS_MAX : ITEMS_MAX;
-    for (const item of value) {
-      if (this.#left <= 0 || kept.length === itemsMax) {
-        kept.push(`${CUT} ${value.length - kept.length} more`);
-        break;
-      }
-      kept.push(this.#value(item, depth + 1));
-    }
-    return kept;
-  }
+/** A subject before and after a change, as the log keeps them: long lists as what the change took away, and what it added. */
+export function toRecordedPair(
+  before: object | null,
+  after: object | null,
+): readonly [RecordedObject | null, RecordedObject | null] {
+  const [old, next] = differenceOf(plain(before), plain(after));
+  return [record(old), record(next)];
 }
 
-/** Counts are none, whatever they are called. */
+function plain(value: object | null): unknown {
+  return JSON.parse(JSON.stringify(value));
+}
+
+function record(value: unknown): RecordedObject | null {
+  return isRecord(value) ? (keep(value, 0, SIZE_CHARS_MAX).value as RecordedObject) : null;
+}
+
+/** What is kept of a value, and what it takes. */
+interface Kept {
+  readonly value: Recorded;
+  readonly size: number;
+}
+
+/** An item of a list, or a member of a record. */
+interface Part {
+  /** `null`: an item. */
+  readonly name: string | null;
+  readonly value: unknown;
+  /** What it would take if all of it were kept, about. */
+  readonly size: number;
+}
+
+/** @param room what a list or a record may take. */
+function keep(value: unknown, depth: number, room: number): Kept {
+  const { part, unchanged } = value instanceof Changed ? value : { part: value, unchanged: 0 };
+  if (!Array.isArray(part) && !isRecord(part)) {
+    const text = typeof part === 'string' ? toRecordedText(part) : (part as number | boolean | null);
+    return { value: text, size: String(text).length + 2 };
+  }
+  if (depth >= DEPTH_MAX) return { value: CUT, size: CUT.length };
+  const parts = Array.isArray(part) ? itemsOf(part) : membersOf(part);
+  const { kept, size } = keepParts(parts, depth + 1, room);
+  const absent = (Array.isArray(part) ? part.length : parts.length) - kept.size;
+  const rest = [unchanged > 0 ? `${unchanged} unchanged` : '', absent > 0 ? `${absent} more` : '']
+    .filter((each) => each !== '')
+    .join(', ');
+  // In their own order, whatever the order in which they were given room.
+  const own = parts.flatMap((each) => (kept.has(each) ? [{ name: each.name, value: kept.get(each)! }] : []));
+  const shown = Array.isArray(part)
+    ? [...own.map((each) => each.value), ...(rest === '' ? [] : [`${CUT} ${rest}`])]
+    : recordOf([...own, ...(rest === '' ? [] : [{ name: CUT, value: rest }])]);
+  return { value: shown, size: size + rest.length + 2 };
+}
+
+/** Names that differ in what is hidden or cut of them stay two. */
+function recordOf(members: readonly { readonly name: string | null; readonly value: Recorded }[]): RecordedObject {
+  const kept = new Map<string, Recorded>();
+  for (const { name, value } of members) {
+    let shown = toRecordedText(name ?? '');
+    while (kept.has(shown)) shown += CUT;
+    kept.set(shown, value);
+  }
+  return Object.fromEntries(kept);
+}
+
+function itemsOf(items: readonly unknown[]): Part[] {
+  const countMax = items.every(isPlain) ? PLAIN_ITEMS_MAX : ITEMS_MAX;
+  const parts = items.map((value) => ({ name: null, value, size: sizeOf(value) }));
+  if (parts.length <= countMax) return parts;
+  return countMax === ITEMS_MAX ? parts.slice(0, countMax) : bySize(parts).slice(0, countMax);
+}
+
+function membersOf(value: Readonly<Record<string, unknown>>): Part[] {
+  return Object.entries(value)
+    .filter(([name, member]) => !isSecret(name, member))
+    .map(([name, member]) => ({ name, value: member, size: name.length + sizeOf(member) }));
+}
+
+/**
+ * Gives the room to the smallest first, so that no long list keeps another one out of the row: words and numbers in half of it,
+ * and the lists and records between them in what is left, each with its share of that. A wide network is a short text too.
+ */
+function keepParts(parts: readonly Part[], depth: number, room: number) {
+  const kept = new Map<Part, Recorded>();
+  const [single, wide] = [parts.filter(({ value }) => isPlain(value)), parts.filter(({ value }) => !isPlain(value))];
+  let size = 0;
+  const add = (part: Part, roomOfPart: number): void => {
+    const own = keep(part.value, depth, roomOfPart - (part.name?.length ?? 0) - 4);
+    const taken = own.size + (part.name?.length ?? 0) + 4;
+    if (taken > roomOfPart) return;
+    kept.set(part, own.value);
+    size += taken;
+  };
+  const ofSingle = wide.length === 0 ? room : room / 2;
+  for (const part of bySize(single)) add(part, ofSingle - size);
+  bySize(wide).forEach((part, i) => {
+    add(part, (room - size) / (wide.length - i));
+  });
+  return { kept, size };
+}
+
+function bySize(parts: readonly Part[]): Part[] {
+  return parts.toSorted((one, other) => one.size - other.size);
+}
+
+function sizeOf(value: unknown): number {
+  return JSON.stringify(value instanceof Changed ? value.part : value).length;
+}
+
+/** Counts are none, whatever they are called, alone or as the limits of a model that is called so. */
 function isSecret(name: string, value: unknown): boolean {
-  const isCount = typeof value === 'number' || typeof value === 'boolean' || value === null;
-  return !isCount && name !== 'errorCode' && (SECRET_NAME.test(name) || SECRET_LAST_WORD.test(name));
+  return name !== 'errorCode' && (SECRET_NAME.test(name) || SECRET_LAST_WORD.test(name)) && hasText(value);
 }
 
-/** A text that the database can store, without keys that somebody may have written into it. */
-function text(value: string): string {
-  const stored = hideKeys(value.slice(0, TEXT_CHARS_MAX))
-    .replace(ADDRESS, originOf)
-    .replaceAll('\u0000', '')
-    .toWellFormed();
-  return value.length > TEXT_CHARS_MAX ? stored + CUT : stored;
-}
-
-function originOf(address: string, scheme: string): string {
-  if (!URL.canParse(address)) return scheme + CUT;
-  const { host, pathname, search, hash } = new URL(address);
-  const isOriginAlone = (pathname === '/' || pathname === '') && search === '' && hash === '';
-  return isOriginAlone ? scheme + host : `${scheme}${host}/${CUT}`;
+function hasText(value: unknown): boolean {
+  if (value instanceof Changed) return hasText(value.part);
+  if (typeof value !== 'object' || value === null) return typeof value === 'string';
+  return Object.values(value).some(hasText);
 }
 
 function isPlain(value: unknown): boolean {
   return typeof value !== 'object' || value === null;
-}
-
-/**
- * A subject before and after a change, with each long list as what the change made of it: before what it took away, after what it
- * added. So what matters is there whatever else such a list has.
- */
-export function withListDifferences(before: object | null, after: object | null): [object | null, object | null] {
-  const old: unknown = JSON.parse(JSON.stringify(before));
-  const next: unknown = JSON.parse(JSON.stringify(after));
-  if (isRecord(old) && isRecord(next)) shorten(old, next);
-  return [old as object | null, next as object | null];
-}
-
-/** Shortens the lists in both values. */
-function shorten(old: Record<string, unknown>, next: Record<string, unknown>): void {
-  for (const [name, was] of Object.entries(old)) {
-    const is = Object.hasOwn(next, name) ? next[name] : undefined;
-    if (isRecord(was) && isRecord(is)) shorten(was, is);
-    if (!Array.isArray(was) || !Array.isArray(is) || was.length + is.length <= ITEMS_MAX) continue;
-    old[name] = without(was, is);
-    next[name] = without(is, was);
-  }
-}
-
-function without(items: readonly unknown[], others: readonly unknown[]): unknown[] {
-  const known = new Set(others.map((item) => JSON.stringify(item)));
-  const own = items.filter((item) => !known.has(JSON.stringify(item)));
-  const unchanged = items.length - own.length;
-  return unchanged === 0 ? own : [...own, `${CUT} ${unchanged} unchanged`];
 }

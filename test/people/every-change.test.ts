@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import type { z } from 'zod';
 import { type AccountParts, accountTable } from '../../src/api/account/register.ts';
 import { type AdminParts, adminTable } from '../../src/api/admin/register.ts';
 import { type PeopleParts, peopleTable } from '../../src/api/people/register.ts';
 import { plansText } from '../plans/coding.ts';
 import { call } from '../support/client.ts';
 import { ADMIN_TOKEN, startGateway, type TestGateway } from '../support/gateway.ts';
-import { ask, createPerson, type TestPerson, tokenOf } from '../support/people.ts';
+import { ask, createPerson, signIn, type TestPerson, tokenOf } from '../support/people.ts';
 import { chatAnswer } from '../support/provider.ts';
 
 /** That each change of both APIs leaves a row that says what was changed, what it was before and what it is now. */
@@ -32,15 +33,23 @@ const tables = {
   account: accountTable({} as AccountParts),
   people: peopleTable({} as PeopleParts),
 };
-/** The form of an answer other than JSON is a change of its own. */
+/** The form of an answer other than JSON, and each parameter that may be absent, is a change of its own. */
 const forms = Object.entries(tables).flatMap(([api, table]) =>
   table
     .filter(({ isChange }) => isChange)
-    .flatMap(({ method, path, lines }) => {
+    .flatMap(({ method, path, lines, querySchema }) => {
+      const parameters = querySchema === null ? [] : Object.entries((querySchema as z.ZodObject).shape);
+      const optional = parameters.filter(([, schema]) => (schema as z.ZodType).safeParse(undefined).success);
       const name = `${api} ${method} ${path}`;
-      return lines === null ? [name] : [name, `${name} as ${lines.mediaType}`];
+      return [
+        name,
+        ...(lines === null ? [] : [`${name} as ${lines.mediaType}`]),
+        ...optional.map(([parameter]) => `${name} with ${parameter}`),
+      ];
     }),
 );
+/** What nothing that is shown of the subject differs by: their rows say that it was done. */
+const SHOWS_NO_DIFFERENCE: ReadonlySet<string> = new Set(['people PUT /password']);
 
 describe('the row of a change', () => {
   let g: TestGateway;
@@ -157,7 +166,11 @@ describe('the row of a change', () => {
     'admin PATCH /users/:id': of('alters', user, (id) => admin('PATCH', `/users/${id}`, { name: name() })),
     'admin DELETE /users/:id': of('removes', user, (id) => admin('DELETE', `/users/${id}`)),
     'admin POST /users/:id/links': of('alters', user, (id) => admin('POST', `/users/${id}/links`)),
-    'admin DELETE /users/:id/sessions': of('alters', user, (id) => admin('DELETE', `/users/${id}/sessions`)),
+    'admin DELETE /users/:id/sessions': of(
+      'alters',
+      async () => (await person()).id,
+      (id) => admin('DELETE', `/users/${id}/sessions`),
+    ),
     'admin POST /accounts/:id/members': of('makes', user, (userId) =>
       admin('POST', `/accounts/${accountId}/members`, { userId, role: 'member' }),
     ),
@@ -248,6 +261,10 @@ describe('the row of a change', () => {
       },
     },
     'people DELETE /sessions': ofPerson('alters', (lin) => own('DELETE', '/sessions', undefined, lin)),
+    'people DELETE /sessions with keepThis': ofPerson('alters', async (lin) => {
+      await signIn(g, lin);
+      return own('DELETE', '/sessions?keepThis=true', undefined, lin);
+    }),
     'people PUT /password': ofPerson('alters', (lin) =>
       own('PUT', '/password', { currentPassword: lin.password, password: 'another long password' }, lin),
     ),
@@ -304,6 +321,7 @@ values ('idn_test', $1, 'https://issuer.example', 'lin', now())`;
         [effect !== 'makes', effect !== 'removes'],
         JSON.stringify(row),
       );
+      if (effect === 'alters' && !SHOWS_NO_DIFFERENCE.has(form)) assert.notDeepEqual(row.before, row.after);
       assert.ok(!JSON.stringify(row).includes('secret-path'));
     });
   }
