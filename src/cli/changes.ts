@@ -1,6 +1,6 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
 import { resolveAccount } from './account-reference.ts';
+import { changeDifference } from './change-difference.ts';
 import type { CommandKit } from './command.ts';
 import { localTime } from './local-time.ts';
 import { renderTable } from './output.ts';
@@ -67,7 +67,7 @@ export function changesCommand(program: Command, kit: CommandKit): void {
               { title: 'of', cell: (row) => row.subject.id ?? row.subject.kind },
               { title: 'account', cell: (row) => (row.accountId === row.subject.id ? '' : (row.accountId ?? '')) },
               { title: 'outcome', cell: (row) => [row.outcome, row.errorCode].filter(Boolean).join(' ') },
-              { title: 'what', cell: differenceOf },
+              { title: 'what', cell: ({ before, after }) => changeDifference(before, after) },
             ],
             'No changes are recorded.',
           ),
@@ -79,22 +79,4 @@ export function changesCommand(program: Command, kit: CommandKit): void {
 function whoOf({ actor: { name, id, localUser } }: ChangeView): string {
   if (localUser !== null) return `${localUser}, ${name}`;
   return id === null ? name : `${name} (${id})`;
-}
-
-const VALUE_LENGTH_MAX = 40;
-const DIFFERENCES_MAX = 4;
-
-/** The members that differ, such as `status: "active" → "suspended"`. */
-function differenceOf({ before, after }: ChangeView): string {
-  if (before === null || after === null) return '';
-  const names = Object.keys(after).filter((name) => name in before && !isDeepStrictEqual(before[name], after[name]));
-  const shown = names
-    .slice(0, DIFFERENCES_MAX)
-    .map((name) => `${name}: ${shortOf(before[name])} → ${shortOf(after[name])}`);
-  return [...shown, ...(names.length > shown.length ? [`and ${names.length - shown.length} more`] : [])].join(', ');
-}
-
-function shortOf(value: unknown): string {
-  const text = JSON.stringify(value);
-  return text.length > VALUE_LENGTH_MAX ? `${text.slice(0, VALUE_LENGTH_MAX)}…` : text;
 }
