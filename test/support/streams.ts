@@ -276,7 +276,7 @@ function streamedBytes(events: readonly string[], protocol: Protocol): number {
     if (data === undefined) continue;
     const body = JSON.parse(data, (name, value: unknown) => {
       if (typeof value === 'string') {
-        bytes.set(name, (bytes.get(name) ?? 0) + Buffer.byteLength(JSON.stringify(value)) - 2);
+        bytes.set(name, (bytes.get(name) ?? 0) + Buffer.byteLength(value));
       }
       return value;
     });
@@ -375,24 +375,24 @@ function isJson(lines: readonly string[]): boolean {
 }
 
 /**
- * What a stream that breaks off is to make of it: all of it where it has ended before or its last event is whole, else
- * what came before the half event, and the same facts as without that, but not complete.
+ * What a stream that breaks off is to make of it: what comes of the events before a half one, and the same facts as without that,
+ * but not complete where it has not ended before.
  */
-export function relayBrokenOff(read: () => StreamReading, bytes: Buffer): { out: Buffer; outcome: Outcome } {
+export function relayBrokenOff(
+  read: () => StreamReading,
+  bytes: Buffer,
+): { readonly relayed: Relayed; readonly outcome: Outcome } {
   const start = halfEventStart(bytes);
   const whole = relay(read(), [bytes.subarray(0, start)]);
   const [hasEnded] = whole.outcome.isComplete;
-  const behind = hasEnded ? bytes.subarray(start) : NO_BYTES;
   const isComplete = start === bytes.length ? whole.outcome.isComplete : ([hasEnded, hasEnded] as const);
-  return { out: Buffer.concat([outOf(whole), behind]), outcome: { ...whole.outcome, isComplete } };
+  return { relayed: whole, outcome: { ...whole.outcome, isComplete } };
 }
 
 /** All that went out of a stream, in the order in which it did. */
 export function outOf({ forwarded, finished }: Relayed): Buffer {
   return Buffer.concat([forwarded, finished]);
 }
-
-const NO_BYTES = Buffer.alloc(0);
 
 /** The chunks that cuts at these offsets make, in any order and as often as they come. */
 export function cutAt(bytes: Buffer, offsets: readonly number[]): Buffer[] {

@@ -44,7 +44,7 @@ describe('a response with embeddings', () => {
     {},
     { usage: null },
     { usage: 9 },
-    { usage: { prompt_tokens: '9' } },
+    { usage: { prompt_tokens: 'nine' } },
     { usage: { prompt_tokens: -9, total_tokens: 9 } },
     { usage: { completion_tokens: 9 } },
     { meta: { billed_units: { search_units: 9 } } },

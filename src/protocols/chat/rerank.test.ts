@@ -49,7 +49,7 @@ describe('a response of rerank', () => {
     for (const facts of [
       {},
       { usage: null },
-      { usage: { total_tokens: '9' } },
+      { usage: { total_tokens: 'nine' } },
       { usage: { total_tokens: -1, prompt_tokens: 8 } },
       { meta: { tokens: { output_tokens: 5 } } },
       { meta: { tokens: { input_tokens: 5, output_tokens: 0.5 } } },

@@ -35,7 +35,7 @@ describe('the first count of a response', () => {
   });
 
   it('is none where the first that is there is no count: looking further would bill by another one', () => {
-    for (const broken of [-1, 0.5, '3', true, [], {}, TOKEN_COUNT_MAX + 1, Number.NaN]) {
+    for (const broken of [-1, 0.5, 'five', true, [], {}, TOKEN_COUNT_MAX + 1, Number.NaN]) {
       const answer = answerOf({ usage: { total_tokens: broken }, tokens: { input_tokens: 1 } });
       assert.equal(firstCount(answer, [[['usage', 'total_tokens']], [['tokens', 'input_tokens']]]), null);
     }
@@ -53,7 +53,7 @@ describe('the first count of a response', () => {
     assert.equal(count({ input_tokens: 3, output_tokens: null }), 3);
     assert.equal(count({ output_tokens: 4 }), 9);
     assert.equal(count({ input_tokens: 3, output_tokens: -4 }), null);
-    assert.equal(count({ input_tokens: 3, output_tokens: 4, other_tokens: '5' }), null);
+    assert.equal(count({ input_tokens: 3, output_tokens: 4, other_tokens: 'five' }), null);
   });
 
   it('is a whole number that is not negative, or none, whatever the response', () => {

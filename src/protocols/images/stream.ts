@@ -119,6 +119,8 @@ export function readImagesStream(request: RequestedStream, basis: ChargeBasis): 
       tokens.add(undefined, 1, request.quality);
       note(1, { quality: request.quality, size: request.size });
     },
+    // The last picture may come before its previews.
+    goesOnBehindEnd: true,
     get isNeverEstimated() {
       return !isEstimated();
     },

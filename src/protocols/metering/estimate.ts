@@ -16,6 +16,14 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 const SPACE = 0x20;
+const LETTER_U = 0x75;
+const LETTER_A = 0x61;
+const LETTER_D = 0x64;
+const LETTER_F = 0x66;
+const LOWER_CASE = 0x20;
+const ZERO = 0x30;
+const EIGHT = 0x38;
+const NINE = 0x39;
 const LF = 0x0a;
 const CR = 0x0d;
 /** How a further line of an event's data begins. */
@@ -27,8 +35,8 @@ export function textKeys(...names: readonly string[]): readonly Buffer[] {
 }
 
 /**
- * The size of the string values that stand under any of the keys, found by byte search, without parsing. A key inside a
- * string has its quotes escaped, so it does not match.
+ * The size of the string values that stand under any of the keys, escapes decoded, found by byte search, without parsing. A key
+ * inside a string has its quotes escaped, so it does not match.
  */
 export function countTextBytes(bytes: Buffer, keys: readonly Buffer[]): number {
   let total = 0;
@@ -39,7 +47,7 @@ export function countTextBytes(bytes: Buffer, keys: readonly Buffer[]): number {
       const value = valueStart(bytes, next);
       if (bytes[value] === QUOTE) {
         next = stringEnd(bytes, value + 1);
-        total += next - value - 1;
+        total += decodedSize(bytes, value + 1, next);
       }
       at = bytes.indexOf(key, next);
     }
@@ -75,6 +83,43 @@ function stringEnd(bytes: Buffer, start: number): number {
   let at = start;
   while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
   return Math.min(at, bytes.length);
+}
+
+/**
+ * The bytes of UTF-8 that a text within a string stands for: some vendors escape everything that is not ASCII, which would double the
+ * estimate of Chinese. Half an escape at the end is not counted.
+ */
+function decodedSize(bytes: Buffer, start: number, end: number): number {
+  let at = bytes.indexOf(BACKSLASH, start);
+  if (at === -1 || at >= end) return end - start;
+  let size = at - start;
+  while (at < end) {
+    const length = bytes[at] === BACKSLASH ? escapeLength(bytes, at, end) : 1;
+    if (at + length <= end) size += length === UNICODE_ESCAPE ? utf8Size(bytes, at + 2) : 1;
+    at += length;
+  }
+  return size;
+}
+
+const UNICODE_ESCAPE = 6;
+
+/** The length of an escape, which may reach beyond the end of the text that has come. */
+function escapeLength(bytes: Buffer, at: number, end: number): number {
+  if (bytes[at + 1] !== LETTER_U) return 2;
+  for (let i = at + 2; i < Math.min(at + UNICODE_ESCAPE, end); i++) if (!isHexDigit(bytes[i]!)) return 2;
+  return UNICODE_ESCAPE;
+}
+
+function isHexDigit(byte: number): boolean {
+  return (byte >= ZERO && byte <= NINE) || ((byte | LOWER_CASE) >= LETTER_A && (byte | LOWER_CASE) <= LETTER_F);
+}
+
+/** By the code of a character in four hexadecimal digits; each half of a pair counts half of its four bytes. */
+function utf8Size(bytes: Buffer, at: number): number {
+  const isTwoBytes = bytes[at] === ZERO && bytes[at + 1]! < EIGHT;
+  if (isTwoBytes) return bytes[at + 1] === ZERO && bytes[at + 2]! < EIGHT ? 1 : 2;
+  const isHalf = (bytes[at]! | LOWER_CASE) === LETTER_D && bytes[at + 1]! >= EIGHT;
+  return isHalf ? 2 : 3;
 }
 
 /** A key under which a protocol streams the model's reasoning; `isOpaque`: encrypted, in base64. */
@@ -157,7 +202,6 @@ class PartedKey {
   /** The last bytes of the part before, where a key may have begun in them or its value may follow. */
   #rest = NO_BYTES;
   #isInText = false;
-  #isEscaped = false;
 
   constructor(key: Buffer) {
     this.#key = key;
@@ -171,8 +215,8 @@ class PartedKey {
     while (at < bytes.length) {
       if (this.#isInText) {
         const end = this.#textEnd(bytes, at);
-        total += end - at;
-        at = end;
+        total += decodedSize(bytes, at, end);
+        at = this.#isInText ? bytes.length : end;
       } else {
         at = this.#textStart(bytes, at);
       }
@@ -204,13 +248,19 @@ class PartedKey {
     }
   }
 
-  /** The offset of the quote that ends the text, or of the end of the bytes. */
+  /** The offset of the quote that ends the text, or of the end of the bytes; half an escape there is kept for the next part. */
   #textEnd(bytes: Buffer, from: number): number {
-    const start = this.#isEscaped ? from + 1 : from;
-    let at = start;
-    while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
-    this.#isEscaped = at > bytes.length;
+    let at = from;
+    let escapeStart = -1;
+    while (at < bytes.length && bytes[at] !== QUOTE) {
+      if (bytes[at] === BACKSLASH) escapeStart = at++;
+      at++;
+    }
     this.#isInText = at >= bytes.length;
-    return Math.min(at, bytes.length);
+    if (!this.#isInText || escapeStart === -1) return at;
+    const isHalf = escapeStart + escapeLength(bytes, escapeStart, bytes.length) > bytes.length;
+    if (!isHalf) return bytes.length;
+    this.#rest = Buffer.from(bytes.subarray(escapeStart));
+    return escapeStart;
   }
 }

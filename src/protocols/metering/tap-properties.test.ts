@@ -81,7 +81,7 @@ describe('stream tap on recorded streams', () => {
         for (let size = 0; size < bytes.length; size += STEP_BYTES) {
           const note = `broken off at ${start + size}`;
           const cut = relay(stream.reading(), [whole.subarray(0, start + size)]);
-          const isHalf = size < dataEnd && !isOver && /^(?:data|event)(?::|$)/m.test(event.slice(0, size));
+          const isHalf = size < dataEnd && /^(?:data|event)(?::|$)/m.test(event.slice(0, size));
           const isOut = !isHalf && (place !== dropped || size < dataEnd);
           const isIn = size >= dataEnd || isOver;
           const finished = isIn && ending !== null && place >= ending;

@@ -288,13 +288,25 @@ describe('stream tap', () => {
   const failure = 'data: {"error":{"message":"overloaded","type":"server_error"}}\n\n';
   const chat = () => readChatStream({ dropsUsageChunk: true, choices: 1 });
 
-  it('holds back all that follows the terminal event, and removes nothing from it but words to be hidden', () => {
-    const giant = `: ${'x'.repeat(EVENT_BYTES_MAX)}`;
-    const { forwarded, finished, failures, tap } = feedText(chat(), say('a'), terminal + failure, ': late\n\n', giant);
+  it('holds back the terminal event, and delivers nothing behind it but comments and other ends', () => {
+    const giant = `data: {"content":"${'x'.repeat(EVENT_BYTES_MAX)}"}\n\n`;
+    const late = say('free of charge');
+    const parts = [terminal + failure + late, ': late\n\n', giant, late, terminal, late.trimEnd()];
+    const { forwarded, finished, failures, tap } = feedText(chat(), say('a'), ...parts);
     assert.equal(forwarded.toString(), say('a'));
-    assert.equal(failures.toString(), failure);
-    assert.equal(finished.toString(), `${terminal}${failure}: late\n\n${giant}`);
+    assert.equal(failures.length, 0);
+    assert.equal(finished.toString(), `${terminal}: late\n\n${terminal}`);
     assert.equal(tap.hasError, false);
+    assert.deepEqual(tap.usage(10), { ...nothing, inputTokens: 10, outputTokens: 1, source: 'estimated' });
+  });
+
+  it('takes usage that comes behind the end, once, and delivers it no more than what comes with it', () => {
+    const used = (completion: number) =>
+      `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 7, completion_tokens: completion } })}\n\n`;
+    const finish = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n';
+    const { finished, tap } = feedText(chat(), say('a'), finish, terminal, used(2) + used(900) + say('b'));
+    assert.equal(finished.toString(), terminal);
+    assert.deepEqual(tap.usage(10), { ...nothing, inputTokens: 7, outputTokens: 2, source: 'observed' });
   });
 
   it('withholds half an event at the end, and relays one that lacks only its empty line', () => {

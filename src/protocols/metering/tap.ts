@@ -1,7 +1,6 @@
-import { eventFields } from '../../lib/event-fields.ts';
-import { JsonSyntaxError, scanJson } from '../../lib/json-scan.ts';
 import { eachEvent, holdsData, type SseSink, SseSplitter } from '../../lib/sse.ts';
 import { estimateTokens, type ReasoningKey, StreamedText } from './estimate.ts';
+import { isDone, isWholeEvent } from './event-forms.ts';
 import { inputTokensOf, noUsage, outputTokensOf, type Usage, type UsageFacts } from './usage-facts.ts';
 
 /**
@@ -95,6 +94,8 @@ export interface StreamReading {
   noteLarge?(beginning: Buffer): void;
   /** Keys of what a later call may refer to, once the stream is complete. Absent: none. */
   continuationKeys?(): readonly string[];
+  /** Whether what follows the end belongs to the response, such as a preview of an image. Absent: no. */
+  readonly goesOnBehindEnd?: boolean;
   /** Whether a stream that broke off is charged by estimate. Absent: yes. */
   readonly isNeverEstimated?: boolean;
 }
@@ -143,6 +144,7 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
       readEvents(run);
     },
     oversize(part, isLast) {
+      if (isTerminated && !reading.goesOnBehindEnd) return;
       if (isTerminated) output.finish(part);
       else output.forward(part);
       hasBegun = true;
@@ -204,31 +206,27 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
   }
 
   /**
-   * What follows the end of a stream is no output any more. It may still contain usage, since some providers report it
-   * behind the end, and words that the client must not see.
+   * What follows the end of a stream is no output any more: it is neither delivered nor charged, unless its protocol says otherwise.
+   * But some providers report usage behind the end, or with a second one; their ends and comments go on.
    */
   function finishRest(run: Buffer): void {
-    if (!reading.matters(run)) {
-      output.finish(run);
-      return;
-    }
     for (const event of eachEvent(run)) {
-      const meaning = reading.read(event);
-      switch (meaning) {
-        case 'drop':
-          break;
-        case 'pass':
-        case 'terminal':
-          output.finish(event);
-          break;
-        case 'error':
-        case 'failed':
-          output.finishError(event);
-          break;
-        default:
-          meaning satisfies never;
+      if (!holdsData(event) || isDone(event)) {
+        output.finish(event);
+        if (!isFinal()) reading.read(event);
+        continue;
       }
+      const goesOn = reading.goesOnBehindEnd ?? false;
+      if (isFinal() && !goesOn) continue;
+      const meaning = reading.matters(event) ? reading.read(event) : 'pass';
+      if (meaning === 'terminal' || (meaning === 'pass' && goesOn)) output.finish(event);
+      else if (meaning === 'failed' || (meaning === 'error' && goesOn)) output.finishError(event);
     }
+  }
+
+  function isFinal(): boolean {
+    const usage = reading.usage();
+    return usage !== null && (outputTokensOf(usage) > 0 || text.visibleBytes === 0);
   }
 
   function textBytes(): number {
@@ -248,7 +246,7 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
       const rest = splitter.takeRest();
       if (rest === null) {
         isCut = !splitter.isBetweenEvents;
-      } else if (isTerminated || isWholeEvent(rest)) {
+      } else if (isWholeEvent(rest)) {
         sink.events(rest);
         lacksEmptyLine = true;
       } else {
@@ -269,9 +267,7 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
       return isTerminated || reading.hasOutputEnd;
     },
     get isUsageFinal() {
-      const usage = reading.usage();
-      if (usage === null) return false;
-      return outputTokensOf(usage) > 0 || text.visibleBytes === 0;
+      return isFinal();
     },
     get visibleTextBytes() {
       return text.visibleBytes;
@@ -304,23 +300,4 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
 /** Some providers report zeros before they report figures; no request has an input of nothing. */
 function holdsInput(usage: Usage | null): boolean {
   return usage !== null && inputTokensOf(usage) > 0;
-}
-
-const DONE = Buffer.from('[DONE]');
-
-/**
- * Whether an event that lacks its empty line is complete all the same. A name alone is not: its data are still to come,
- * and some clients read an event without data as well. A comment is no event.
- */
-function isWholeEvent(event: Buffer): boolean {
-  const { name, data } = eventFields(event);
-  if (data === null) return name === null;
-  if (data.equals(DONE)) return true;
-  try {
-    scanJson(data);
-    return true;
-  } catch (error) {
-    if (error instanceof JsonSyntaxError) return false;
-    throw error;
-  }
 }
