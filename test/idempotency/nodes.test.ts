@@ -91,7 +91,7 @@ describe('postgresql: claims of two nodes', { timeout: 120_000 }, () => {
       const work = {
         renew: () => one.renew(inDisorder, termsAt(NOW_MS)),
         free: () => one.free(inDisorder),
-        forgetExpired: () => one.forgetExpired(NOW_MS),
+        forgetExpired: () => one.forgetExpired(NOW_MS + 40 * 86_400_000),
       };
       let both: Promise<unknown> | undefined;
       // A transaction that uses its own order has locked the second row by now, waits for the third and then needs the first.

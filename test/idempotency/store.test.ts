@@ -305,6 +305,23 @@ for (const engine of engines) {
       assert.equal(await keep(request, later), true);
     });
 
+    it('a claim stays while the end of its call may wait in a journal, so that the call is charged and not taken for replaced', async () => {
+      const request = requestOf('acct', 'k19');
+      assert.equal(await claim(request), 'claimed');
+      const replayed = NOW_MS + 20 * DAY_MS;
+      await store.forgetExpired(replayed);
+      assert.equal(await keep(request, replayed), true);
+      const kept = answerTo(request);
+      const ending = endingOf(outcomeOf('acct', kept.billedCallId, 1n), { kept });
+      const [end] = await createSettlementStore(stored.database).end([ending], { ...TIME, nowMs: replayed });
+      assert.notEqual(end, 'claim_lost');
+      // Where another call has claimed the key meanwhile, that one is charged alone.
+      const lost = requestOf('acct', 'k20');
+      assert.equal(await claim(lost), 'claimed');
+      assert.equal(await claim(requestOf('acct', 'k20'), replayed), 'claimed');
+      assert.equal(await keep(lost, replayed), false);
+    });
+
     it('claims that an earlier process left are freed, stored responses stay', async () => {
       await claim(requestOf('acct', 'left-1'));
       const unsettled = requestOf('acct', 'left-2');
@@ -317,10 +334,10 @@ for (const engine of engines) {
     });
 
     it('everything that has expired is forgotten, however much it is, and nothing else', async () => {
-      await store.forgetExpired(NOW_MS + 10 * DAY_MS);
+      await store.forgetExpired(NOW_MS + 40 * DAY_MS);
       assert.equal(await countRows(), 0);
       const batch = Array.from({ length: 256 }, (_, i) => requestOf('acct', `old-${i}`));
-      await store.claim(batch, termsAt(NOW_MS - 2 * DAY_MS));
+      await store.claim(batch, termsAt(NOW_MS - 40 * DAY_MS));
       await answered('young');
       // A node that is about to end stops after a batch.
       await store.forgetExpired(NOW_MS, AbortSignal.abort());

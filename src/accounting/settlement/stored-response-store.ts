@@ -119,14 +119,22 @@ const freeLeftClaims: Statement = {
 const FORGOTTEN_ROWS_MAX = 100;
 
 /**
- * Housekeeping, over all accounts. The row of a call that runs stays, even where its response would have expired. Rows that
- * another transaction has locked are left to a later round. Plan: stored_responses_by_expiry.
+ * For how long a claim stays whose call has not ended in the database. The end of a call that was delivered may wait in a journal for as
+ * long as the database is out of reach, or the node that has the journal: without its claim it would be taken for one that a repeat
+ * has replaced, and never be charged.
+ */
+const UNENDED_KEPT_DAYS = 30;
+
+/**
+ * Housekeeping, over all accounts. The row of a call that runs stays, even where its response would have expired, and one that has
+ * not ended for long. Rows that another transaction has locked are left to a later round. Plan: stored_responses_by_expiry.
  */
 const forgetExpired: Statement = {
   name: 'idempotency.forget-expired',
   text: `with expired as (
   select account_id, claim_id from stored_responses
   where expires_at <= ${nowSql('$1')} and claimed_until <= ${nowSql('$1')}
+    and (is_valid or expires_at <= ${nowSql('$1')} - interval '${UNENDED_KEPT_DAYS} days')
   order by expires_at
   limit ${FORGOTTEN_ROWS_MAX}
   for update skip locked
