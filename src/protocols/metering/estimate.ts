@@ -94,7 +94,7 @@ function decodedSize(bytes: Buffer, start: number, end: number): number {
   if (at === -1 || at >= end) return end - start;
   let size = at - start;
   while (at < end) {
-    const length = bytes[at] === BACKSLASH ? escapeLength(bytes, at, end) : 1;
+    const length = bytes[at] === BACKSLASH ? escapeLength(bytes, at) : 1;
     if (at + length <= end) size += length === UNICODE_ESCAPE ? utf8Size(bytes, at + 2) : 1;
     at += length;
   }
@@ -103,10 +103,10 @@ function decodedSize(bytes: Buffer, start: number, end: number): number {
 
 const UNICODE_ESCAPE = 6;
 
-/** The length of an escape, which may reach beyond the end of the text that has come. */
-function escapeLength(bytes: Buffer, at: number, end: number): number {
+/** The length of an escape, which may reach beyond the end of the text that has come. What stands behind a text decides too. */
+function escapeLength(bytes: Buffer, at: number): number {
   if (bytes[at + 1] !== LETTER_U) return 2;
-  for (let i = at + 2; i < Math.min(at + UNICODE_ESCAPE, end); i++) if (!isHexDigit(bytes[i]!)) return 2;
+  for (let i = at + 2; i < Math.min(at + UNICODE_ESCAPE, bytes.length); i++) if (!isHexDigit(bytes[i]!)) return 2;
   return UNICODE_ESCAPE;
 }
 
@@ -258,7 +258,7 @@ class PartedKey {
     }
     this.#isInText = at >= bytes.length;
     if (!this.#isInText || escapeStart === -1) return at;
-    const isHalf = escapeStart + escapeLength(bytes, escapeStart, bytes.length) > bytes.length;
+    const isHalf = escapeStart + escapeLength(bytes, escapeStart) > bytes.length;
     if (!isHalf) return bytes.length;
     this.#rest = Buffer.from(bytes.subarray(escapeStart));
     return escapeStart;
