@@ -84,9 +84,10 @@ export function requestOf(
   const search = query.size === 0 ? '' : `?${query}`;
   Object.assign(headers, oddHeaders(dice));
   if (headers.accept === 'text/csv') isMuch = true;
-  const body = bodyOf(operation, values, headers);
+  const plain = bodyOf(operation, values, headers);
   // So many vouchers are shown once.
-  if (body?.includes('"count":')) isMuch = true;
+  if (plain?.includes('"count":')) isMuch = true;
+  const body = plain === null ? null : encoded(plain, dice, headers);
   return { method: operation.method, path: path + search, headers, body, asksForMuch: isMuch };
 }
 
@@ -136,12 +137,14 @@ function bodyOf({ method, bodies }: Operation, values: Values, headers: Record<s
       `${members.map(([name, value]) => part(name, typeof value === 'string' ? value : JSON.stringify(value))).join('')}--b--\r\n`,
     );
   }
-  let body = Buffer.from(textOf(bodies[type] ?? {}, values));
-  if (dice.happens(0.04)) {
-    headers['content-encoding'] = dice.pick(['gzip', 'gzip', 'br', 'zstd', 'x', 'gzip, gzip']);
-    if (dice.happens(0.8)) body = gzipSync(body, { level: 1 });
-  }
-  return body;
+  return Buffer.from(textOf(bodies[type] ?? {}, values));
+}
+
+/** The body as it is sent: now and then encoded, or said to be. */
+function encoded(body: Buffer, dice: Dice, headers: Record<string, string>): Buffer {
+  if (!dice.happens(0.04)) return body;
+  headers['content-encoding'] = dice.pick(['gzip', 'gzip', 'br', 'zstd', 'x', 'gzip, gzip']);
+  return dice.happens(0.8) ? gzipSync(body, { level: 1 }) : body;
 }
 
 function textOf(schema: Schema, values: Values): string {

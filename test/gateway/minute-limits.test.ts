@@ -239,6 +239,10 @@ describe('limits by the minute', { timeout: 60_000 }, () => {
       };
       assert.deepEqual(await statuses(one, [MESSAGES, MESSAGES, CHAT, CHAT]), [200, 429, 200, 429]);
       assert.deepEqual(await statuses(other, [CHAT, CHAT, CHAT, CHAT]), [200, 200, 200, 429]);
+      // A limit that is set beside them, and taken away again, leaves what is used of theirs.
+      await limitAccount(before, one, { tokensPerMinute: 1_000_000 });
+      await limitAccount(before, one, { tokensPerMinute: null });
+      assert.deepEqual(await statuses(one, [MESSAGES, CHAT]), [429, 429]);
     } finally {
       await before.stop();
     }

@@ -54,11 +54,15 @@ on conflict (account_id, key_id, model) do update
   set requests_max = excluded.requests_max, tokens_max = excluded.tokens_max`,
 };
 
-/** Plan: primary key. */
+/**
+ * An account's row without limits of its own may be the bucket of one that the configuration has: what is used of it stays. Plan:
+ * primary key.
+ */
 const deleteEmpty: Statement = {
   name: 'rate-limits.delete-empty',
   text: `delete from rate_limits
-where account_id = $1 and key_id = $2 and requests_max is null and tokens_max is null`,
+where account_id = $1 and key_id = $2 and requests_max is null and tokens_max is null
+  and ($2 <> '' or (requests_used = 0 and tokens_used = 0))`,
 };
 
 /** Plan: primary key. */
