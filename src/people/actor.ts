@@ -68,11 +68,25 @@ export function actorName(actor: Actor): string {
   }
 }
 
+/** What ids begin with. */
+const ID_LIKE = /[a-z]{3}_/i;
+const SIGNED = /\(((?:usr|tok)_[0-9a-z]{26})\)$/;
+
 /**
  * By what somebody signs what is kept: the name, and where people choose it the id behind it, so that nobody passes for another one
  * by taking that name.
  */
 export function signatureOf(actor: Actor): string {
   const name = actorName(actor);
-  return 'id' in actor && actor.id !== null && actor.kind !== 'api_key' ? `${name} (${actor.id})` : name;
+  return 'id' in actor && actor.id !== null && actor.kind !== 'api_key' ? `${unsigned(name)} (${actor.id})` : name;
+}
+
+/** A name that somebody says or chooses, which cannot be taken for a signature. */
+export function unsigned(name: string): string {
+  return ID_LIKE.test(name) ? name.replaceAll('(', '') : name;
+}
+
+/** The id of the person or the token that signed; `null` where no id is known, such as of the command line. */
+export function signerIdOf(signature: string): string | null {
+  return SIGNED.exec(signature)?.[1] ?? null;
 }

@@ -73,7 +73,7 @@ for (const engine of gatewayEngines) {
         assert.equal(status, 200, JSON.stringify(body));
         assert.deepEqual([body.status, body.chargeYuan, body.heldYuan], ['resolved', '0.0001', unresolved.heldYuan]);
         const { at, ...resolution } = body.resolution;
-        assert.deepEqual(resolution, { action: 'charge', by: 'erin', via: 'admin_token', memo: 'billed' });
+        assert.deepEqual(resolution, { action: 'charge', by: 'erin', byId: null, via: 'admin_token', memo: 'billed' });
         assert.ok(Number.isFinite(Date.parse(at)));
       }
       const other = await resolve({ action: 'release' }, 'c');

@@ -182,6 +182,7 @@ for (const engine of gatewayEngines) {
             providerModel: null,
             reason: 'maintenance',
             by: 'admin_token',
+            byId: null,
             routes: 2,
           },
           {
@@ -190,6 +191,7 @@ for (const engine of gatewayEngines) {
             providerModel: null,
             reason: 'contract ended',
             by: 'admin_token',
+            byId: null,
             routes: 0,
           },
         ]);

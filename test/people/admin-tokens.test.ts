@@ -166,7 +166,14 @@ for (const engine of gatewayEngines) {
     it('let an operator do what the token of the environment may, under its own name', async () => {
       const { token, id } = await create('deploy', { role: 'operator' });
       const made = await g.admin('POST', '/tokens', { name: 'made by deploy', role: 'operator' }, withToken(token));
-      assert.deepEqual([made.status, made.body.createdBy], [201, `deploy (${id})`]);
+      const { createdBy, createdById } = made.body;
+      assert.deepEqual([made.status, createdBy, createdById], [201, `deploy (${id})`, id]);
+      const named = await g.admin('POST', '/routes/drain', { provider: 'chatty', by: 'Ada' }, withToken(token));
+      assert.deepEqual([named.body.by, named.body.byId], [`deploy (${id})`, id]);
+      await g.admin('POST', '/routes/resume', { provider: 'chatty' });
+      const said = await g.admin('POST', '/routes/drain', { provider: 'chatty', by: `deploy (${id})` });
+      assert.deepEqual([said.body.by, said.body.byId], [`deploy ${id})`, null]);
+      await g.admin('POST', '/routes/resume', { provider: 'chatty' });
       assert.equal((await g.admin('GET', '/export', undefined, withToken(token))).status, 403);
     });
 

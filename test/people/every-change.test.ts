@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { type AccountParts, accountTable } from '../../src/api/account/register.ts';
 import { type AdminParts, adminTable } from '../../src/api/admin/register.ts';
 import { type PeopleParts, peopleTable } from '../../src/api/people/register.ts';
@@ -50,6 +50,31 @@ const forms = Object.entries(tables).flatMap(([api, table]) =>
 );
 /** What nothing that is shown of the subject differs by: their rows say that it was done. */
 const SHOWS_NO_DIFFERENCE: ReadonlySet<string> = new Set(['people PUT /password']);
+
+describe('the answers of both APIs', () => {
+  it('have the id beside each name of somebody who did something', () => {
+    const shown = Object.values(tables).flatMap((table) =>
+      table.flatMap(({ answerSchema }) => (answerSchema === null ? [] : namesOfSigners(z.toJSONSchema(answerSchema)))),
+    );
+    assert.deepEqual([...new Set(shown)].sort(), ['by', 'createdBy', 'redeemedBy']);
+  });
+});
+
+/** The members of a schema that name who did something, each of which has to have its id. */
+function namesOfSigners(schema: unknown): string[] {
+  if (typeof schema !== 'object' || schema === null) return [];
+  const { properties } = schema as { readonly properties?: Readonly<Record<string, unknown>> };
+  const own = Object.entries(properties ?? {}).flatMap(([name, member]) =>
+    /^by$|By$/.test(name) && isText(member) ? [name] : [],
+  );
+  for (const name of own) assert.ok(`${name}Id` in properties!, `${name} has no ${name}Id beside it`);
+  return [...own, ...Object.values(schema).flatMap(namesOfSigners)];
+}
+
+const isText = (schema: unknown): boolean => {
+  const { type, anyOf = [] } = schema as { readonly type?: string; readonly anyOf?: readonly unknown[] };
+  return type === 'string' || anyOf.some(isText);
+};
 
 describe('the row of a change', () => {
   let g: TestGateway;

@@ -132,13 +132,22 @@ for (const engine of gatewayEngines) {
       const made = await ask(g, 'POST', '/invitations', { email: 'x@people.example', role: 'owner' }, owner.headers);
       const listed = await ask(g, 'GET', '/invitations', undefined, owner.headers);
       assert.deepEqual(
-        listed.body.data.map(({ id, email, role, createdBy }: Record<string, string>) => ({
+        listed.body.data.map(({ id, email, role, createdBy, createdById }: Record<string, string>) => ({
           id,
           email,
           role,
           createdBy,
+          createdById,
         })),
-        [{ id: made.body.id, email: 'x@people.example', role: 'owner', createdBy: `Owner (${owner.id})` }],
+        [
+          {
+            id: made.body.id,
+            email: 'x@people.example',
+            role: 'owner',
+            createdBy: `Owner (${owner.id})`,
+            createdById: owner.id,
+          },
+        ],
       );
       assert.ok(!JSON.stringify(listed.body).includes(tokenOf(made.body.link)));
       const path = `/invitations/${made.body.id}`;

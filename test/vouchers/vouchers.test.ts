@@ -85,7 +85,13 @@ for (const engine of gatewayEngines) {
       assert.equal((await scene.entriesOf(account)).length, 1);
       const listed = (await g.admin('GET', `/vouchers/${batch.id}/redemptions`)).body.data;
       assert.deepEqual(listed, [
-        { ...first.body, accountName: 'tester', batchId: batch.id, redeemedBy: `Lin (${member.id})` },
+        {
+          ...first.body,
+          accountName: 'tester',
+          batchId: batch.id,
+          redeemedBy: `Lin (${member.id})`,
+          redeemedById: member.id,
+        },
       ]);
       assert.equal((await g.admin('GET', `/vouchers/${batch.id}`)).body.redeemedCount, 1);
       assert.ok(!JSON.stringify(listed).includes(code));

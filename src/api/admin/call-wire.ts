@@ -1,13 +1,14 @@
 import { z } from 'zod';
-import type { InnerModelNote, PricedBy, RecordedPrices } from '../../accounting/ledger/call-outcome.ts';
+import type { InnerModelNote, PricedBy, RecordedPrices, ResolutionNote } from '../../accounting/ledger/call-outcome.ts';
 import type { CallRecord } from '../../accounting/ledger/calls-store.ts';
 import type { CallRefund } from '../../accounting/ledger/refund-store.ts';
 import type { PriceRule } from '../../accounting/pricing/price.ts';
 import type { InFlightCall } from '../../accounting/reservations/in-flight-store.ts';
 import { formatYuan } from '../../lib/yuan.ts';
+import { signerIdOf } from '../../people/actor.ts';
 import { type TermName, termNames } from '../../protocols/metering/service-terms.ts';
 import { shownUnits, type UnitName, unitNames, usageUnits } from '../../protocols/metering/usage-units.ts';
-import { at, count, listOf, yuan } from '../management/answer-fields.ts';
+import { at, count, listOf, signerId, yuan } from '../management/answer-fields.ts';
 import { instantToWire, ledgerEntryId, yuanOrNull } from './wire.ts';
 
 /** Calls on the wire of the admin API: those that have ended, and those in flight. */
@@ -64,6 +65,7 @@ const resolution = z.strictObject({
   action: z.enum(['charge', 'count', 'release']),
   tokens: count.optional(),
   by: z.string().nullable(),
+  byId: signerId,
   via: z.enum(['admin_token', 'command_line', 'user']),
   memo: z.string().nullable(),
   at,
@@ -153,7 +155,7 @@ export function callToWire(call: CallRecord, { accountName, refunds = [] }: Show
     costYuan: yuanOrNull(call.costNano),
     heldYuan: yuanOrNull(call.reservedNano),
     heldTokens: call.notes?.reservedTokens?.tokens ?? null,
-    resolution: call.notes?.resolution ?? null,
+    resolution: resolutionToWire(call.notes?.resolution),
     startedAt: call.startedAt.toISOString(),
     endedAt: call.endedAt.toISOString(),
     durationMs: call.endedAt.getTime() - call.startedAt.getTime(),
@@ -219,6 +221,11 @@ function innerModelToWire({ chargeNano, used, pricedBy, price, ...inner }: Inner
     pricedBy: pricedByToWire(pricedBy),
     price: price === undefined ? null : priceToWire(price.rule, price.prices),
   };
+}
+
+function resolutionToWire(made: ResolutionNote | undefined): z.infer<typeof resolution> | null {
+  if (made === undefined) return null;
+  return { ...made, byId: made.by === null ? null : signerIdOf(made.by) };
 }
 
 function pricedByToWire(by: PricedBy | undefined): z.infer<typeof pricedBy> | null {

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type { Drain } from '../../accounting/drains/drain.ts';
+import { signerIdOf } from '../../people/actor.ts';
 import type { Route } from '../../providers/catalog/catalog.ts';
 import type { RouteStanding } from '../../providers/routing/health.ts';
 import type { CredentialStanding } from '../../providers/upstream/credentials.ts';
-import { at, count, listOf } from '../management/answer-fields.ts';
+import { at, count, listOf, signerId } from '../management/answer-fields.ts';
 import { instantToWire } from './wire.ts';
 
 /** Routes and drains on the wire of the admin API. */
@@ -15,6 +16,7 @@ export const drainMembers = {
   providerModel: z.string().nullable().describe('null: every name of the provider.'),
   reason: z.string().nullable(),
   by: z.string(),
+  byId: signerId,
   since: at,
 };
 
@@ -99,6 +101,7 @@ export function drainToWire(drain: Drain): z.infer<typeof drainAnswer> {
     providerModel,
     reason,
     by: drainedBy,
+    byId: signerIdOf(drainedBy),
     since: drainedAt.toISOString(),
   };
 }

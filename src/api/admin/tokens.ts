@@ -4,7 +4,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { FillRandom, Ids } from '../../lib/ids.ts';
 import { mayGrantRole } from '../../people/access.ts';
-import { signatureOf } from '../../people/actor.ts';
+import { signatureOf, signerIdOf } from '../../people/actor.ts';
 import {
   type AdminToken,
   createAdminToken,
@@ -13,7 +13,7 @@ import {
   shownAdminToken,
 } from '../../people/admin-token.ts';
 import type { AdminTokensStore } from '../../people/admin-tokens-store.ts';
-import { at, pageOf } from '../management/answer-fields.ts';
+import { at, pageOf, signerId } from '../management/answer-fields.ts';
 import { conflict, notFound, unprocessable } from '../management/endpoint.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 import { instant, page, shortText, toPage } from './wire.ts';
@@ -42,6 +42,7 @@ const tokenAnswer = z
     prefix: z.string(),
     createdAt: at,
     createdBy: z.string(),
+    createdById: signerId,
     expiresAt: at.nullable(),
     revokedAt: at.nullable(),
     lastUsedAt: at.nullable().meta({ description: 'At most a minute old; null: never.' }),
@@ -135,6 +136,7 @@ function tokenToWire(token: AdminToken): z.infer<typeof tokenAnswer> {
     prefix: token.prefix,
     createdAt: token.createdAt.toISOString(),
     createdBy: token.createdBy,
+    createdById: signerIdOf(token.createdBy),
     expiresAt: token.expiresAt?.toISOString() ?? null,
     revokedAt: token.revokedAt?.toISOString() ?? null,
     lastUsedAt: token.lastUsedAt?.toISOString() ?? null,

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { Redemption, VoucherBatch, VoucherGift } from '../../accounting/vouchers/voucher.ts';
 import { CsvAmount, csvLine } from '../../lib/csv.ts';
 import { formatYuan } from '../../lib/yuan.ts';
-import { at, count, listOf, yuan } from '../management/answer-fields.ts';
+import { signerIdOf } from '../../people/actor.ts';
+import { at, count, listOf, signerId, yuan } from '../management/answer-fields.ts';
 import { ledgerEntryId } from './wire.ts';
 
 /** The shapes of vouchers on the wire. */
@@ -24,6 +25,7 @@ const batchMembers = {
   expiresAt: at.nullable(),
   createdAt: at,
   createdBy: z.string(),
+  createdById: signerId,
   canceledAt: at.nullable().describe('Since when no further code of the batch is taken.'),
 };
 
@@ -49,7 +51,13 @@ const ownMembers = {
 export const ownRedemptionAnswer = z.strictObject(ownMembers).meta({ id: 'OwnVoucherRedemption' });
 
 export const redemptionAnswer = z
-  .strictObject({ ...ownMembers, accountName: z.string(), batchId: z.string(), redeemedBy: z.string() })
+  .strictObject({
+    ...ownMembers,
+    accountName: z.string(),
+    batchId: z.string(),
+    redeemedBy: z.string(),
+    redeemedById: signerId,
+  })
   .meta({ id: 'VoucherRedemption' });
 
 /** A line for each code. */
@@ -76,6 +84,7 @@ export function batchToWire(batch: VoucherBatch): z.infer<typeof batchAnswer> {
     expiresAt: batch.expiresAt?.toISOString() ?? null,
     createdAt: batch.createdAt.toISOString(),
     createdBy: batch.createdBy,
+    createdById: signerIdOf(batch.createdBy),
     canceledAt: batch.canceledAt?.toISOString() ?? null,
   };
 }
@@ -102,7 +111,8 @@ export function redemptionToWire(
   const { accountId, batchId, redeemedBy } = redemption;
   // No account is ever removed.
   const accountName = accountNames.get(accountId) ?? accountId;
-  return { ...ownRedemptionToWire(redemption), accountName, batchId, redeemedBy };
+  const redeemedById = signerIdOf(redeemedBy);
+  return { ...ownRedemptionToWire(redemption), accountName, batchId, redeemedBy, redeemedById };
 }
 
 function giftToWire(given: VoucherGift) {

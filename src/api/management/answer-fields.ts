@@ -20,6 +20,12 @@ export const at = z.iso
 /** A count, which is never negative. */
 export const count = z.int().min(0);
 
+/** Who did something, beside the name. */
+export const signerId = z.string().nullable().meta({
+  description:
+    'The id of the person or the admin token; null: it has none, as the command line. A name may be that of another one.',
+});
+
 export const listOf = <Item extends z.ZodType>(item: Item) => z.array(item).readonly();
 
 /** Where the next page begins. */

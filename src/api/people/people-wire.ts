@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { signerIdOf } from '../../people/actor.ts';
 import type { Invitation, LinkView } from '../../people/link-store.ts';
 import type { OneTimeLink } from '../../people/one-time-links.ts';
 import type { Session } from '../../people/session-store.ts';
 import type { Member, User } from '../../people/user.ts';
-import { at, listOf } from '../management/answer-fields.ts';
+import { at, listOf, signerId } from '../management/answer-fields.ts';
 import { accountRole, operatorRole } from './fields.ts';
 
 /** The shapes of people on the wire. */
@@ -94,6 +95,7 @@ export const invitationMembers = {
   email: z.string().nullable(),
   role: accountRole,
   createdBy: z.string(),
+  createdById: signerId,
   createdAt: at,
   expiresAt: at,
 };
@@ -102,7 +104,15 @@ export const invitationAnswer = z.strictObject(invitationMembers).meta({ id: 'In
 
 export function invitationToWire(invitation: Invitation): z.infer<typeof invitationAnswer> {
   const { id, email, role, createdBy, createdAt, expiresAt } = invitation;
-  return { id, email, role, createdBy, createdAt: createdAt.toISOString(), expiresAt: expiresAt.toISOString() };
+  return {
+    id,
+    email,
+    role,
+    createdBy,
+    createdById: signerIdOf(createdBy),
+    createdAt: createdAt.toISOString(),
+    expiresAt: expiresAt.toISOString(),
+  };
 }
 
 /** What a person is told of itself. */
