@@ -1,6 +1,7 @@
 import type { CallOutcome, FailedRoute } from '../accounting/ledger/call-outcome.ts';
 import { chargeBasis } from '../accounting/pricing/charge-basis.ts';
 import { priceInForce } from '../accounting/pricing/price.ts';
+import { atPriceFactor } from '../accounting/pricing/price-factor.ts';
 import type { Admitted, Remaining } from '../accounting/reservations/reservation.ts';
 import type { Settlement } from '../accounting/settlement/settlement.ts';
 import type { MadeState } from '../accounting/settlement/settlement-record.ts';
@@ -11,7 +12,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { totalTokens, type UsageFacts } from '../protocols/metering/usage-facts.ts';
 import type { Route } from '../providers/catalog/catalog.ts';
-import { type CostTerms, chargeCall } from './call-charge.ts';
+import { type CallCharge, type CostTerms, chargeCall } from './call-charge.ts';
 import { storedFailure, storedSuccess, withCallHeaders } from './idempotency/stored-outcome.ts';
 import type { PreparedCall } from './prepared-call.ts';
 import type { AttemptResult, WholeAnswer } from './relay/attempt.ts';
@@ -225,7 +226,17 @@ export class AdmittedCall {
     if (excess) this.#parts.logger.warn({ callId, model: model.id, provider: this.#route.providerId, excess }, EXCESS);
     const unpriced = charge.notes?.unpriced;
     if (unpriced) this.#parts.unpricedUses.note(callId, model.id, this.#route.providerId, unpriced);
-    return charge;
+    return this.#notedAboveReservation(charge);
+  }
+
+  /** An estimate above the reservation is on the record: there was no limit to reserve by. */
+  #notedAboveReservation(charge: CallCharge): CallCharge {
+    const { callId, model, reservation, policy } = this.prepared;
+    const reservedNano = atPriceFactor(reservation.amountNano, this.#priceFactorBasisPoints);
+    const isAbove = charge.usage.source === 'estimated' && charge.chargeNano > reservedNano;
+    if (!isAbove || policy.context !== 'balance') return charge;
+    this.#parts.logger.warn({ callId, model: model.id }, ABOVE_RESERVATION);
+    return { ...charge, notes: { ...charge.notes, reservedNano: reservedNano.toString() } };
   }
 
   /** What the route costs that served the call, by the prices that were in force when it began. */
@@ -267,6 +278,7 @@ export class AdmittedCall {
   }
 }
 
+const ABOVE_RESERVATION = 'what was delivered is estimated above the reservation: the model has no maxOutputTokens';
 const EXCESS = 'a provider reported more than its model can use; the call is charged without the excess';
 
 /** What remains, as the key may read it: a key that does not see the balance reads nothing of it. */

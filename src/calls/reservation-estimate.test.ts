@@ -100,6 +100,7 @@ describe('estimateReservation', () => {
         inputTokens: 1_000,
         tokens: 1_000 + outputTokens,
         amountNano: 3_000n + 13n * BigInt(outputTokens),
+        assumesOutput: model.outputTokensMax === null && !members.some((member) => member.startsWith('"max_')),
       });
     });
   }

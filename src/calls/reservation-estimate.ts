@@ -14,6 +14,8 @@ export interface ReservationEstimate {
   /** All tokens, with results of tools and the output. */
   readonly tokens: number;
   readonly amountNano: bigint;
+  /** Whether neither the request nor the model limits the output, so that it was assumed. */
+  readonly assumesOutput: boolean;
 }
 
 type EstimatedInput = Pick<CallInput, 'inputTokensEstimate' | 'choices' | 'demand'>;
@@ -59,7 +61,12 @@ export function estimateReservation(input: EstimatedInput, terms: EstimateTerms)
   };
   const cost =
     basis === 'images' ? imagesCostAtMost(choices, prices) : chargeFor(usage, dearest(prices, demand, length), basis);
-  return { inputTokens, tokens: bounded(readTokens + outputTokens), amountNano: least(cost, RESERVED_NANO_MAX) };
+  return {
+    inputTokens,
+    tokens: bounded(readTokens + outputTokens),
+    amountNano: least(cost, RESERVED_NANO_MAX),
+    assumesOutput: demand.outputTokensLimit === null && model.outputTokensMax === null,
+  };
 }
 
 /** The output tokens of all choices together: by the limits that the request states, or by the model's own. */

@@ -100,7 +100,11 @@ class Meter {
   }
 
   reservedNano(): bigint {
-    return estimateReservation(this.#input, { ...this.#terms, continuedTokens: 0 }).amountNano;
+    return this.#reservation().amountNano;
+  }
+
+  #reservation() {
+    return estimateReservation(this.#input, { ...this.#terms, continuedTokens: 0 });
   }
 
   /** A whole response that comes in chunks; `null` where it has no usage. */
@@ -135,7 +139,8 @@ class Meter {
 
   #bound(usage: UsageFacts, { reported }: StreamTap): UsageFacts {
     const { prices, basis } = this.#terms;
-    return withinReservation(usage, reported, { amountNano: this.reservedNano(), prices, basis });
+    const { amountNano, assumesOutput } = this.#reservation();
+    return withinReservation(usage, { reported, delivered: usage }, { amountNano, prices, basis, assumesOutput });
   }
 
   #metered(usage: UsageFacts): Metered {

@@ -951,6 +951,7 @@ for (const engine of wireEngines) {
         refundedYuan: '0',
         refunds: [],
         costYuan: null,
+        reservedYuan: null,
         priceFactorBasisPoints: 10_000,
         heldYuan: null,
         heldTokens: null,

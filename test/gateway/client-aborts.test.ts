@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { formatYuan } from '../../src/lib/yuan.ts';
 import { createSubscriber, nothingInFlight, plansText } from '../plans/coding.ts';
 import { startCall } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
@@ -408,6 +409,33 @@ for (const engine of wireEngines) {
       await live.write(`: ${'x'.repeat(9_000)}\n\n`);
       await live.closed;
       await assertEstimated(account, { input: chat!.inputTokens, output: 2 }, { status: 'aborted', errorCode: null });
+    });
+  });
+
+  describe(`output without a limit, ${engine}`, () => {
+    let gateway: TestGateway;
+    before(async () => {
+      gateway = await startGateway({ engine });
+    });
+    after(() => gateway.stop());
+
+    it('is charged as far as it was delivered, also above the reservation, which the record then has', async () => {
+      const [chat] = wires();
+      const text = `data: {"choices":[{"index":0,"delta":{"content":"${'word'.repeat(5_000)}"},"finish_reason":null}]}\n\n`;
+      const { max_tokens: _, ...unlimited } = { max_tokens: 0, ...chat!.body, model: 'test-both' };
+      const { account, live } = await leaveAfter(gateway, chat!.path, unlimited, chat!.first + text);
+      await live.closed;
+      const input = chat!.inputTokens;
+      await assertEstimated(account, { input, output: 5_000 }, { status: 'aborted', errorCode: null });
+      const record = (await gateway.admin('GET', `/calls/${(await account.endedCall()).id}`)).body;
+      const inputReserved = Math.ceil(Buffer.byteLength(JSON.stringify(unlimited)) / 4);
+      assert.equal(record.reservedYuan, formatYuan(costNano({ input: inputReserved, output: 4_096 })));
+      // A limit that the request states bounds the estimate.
+      const limited = await leaveAfter(gateway, chat!.path, { ...unlimited, max_tokens: 100 }, chat!.first + text);
+      await limited.live.closed;
+      const bounded = await limited.account.endedCall();
+      assert.ok(bounded.usage.outputTokens < 200, String(bounded.usage.outputTokens));
+      assert.equal((await gateway.admin('GET', `/calls/${bounded.id}`)).body.reservedYuan, null);
     });
   });
 

@@ -566,6 +566,7 @@ describe('what happens when a node is killed: connection reset, reservation rele
       refundedYuan: null,
       refunds: [],
       costYuan: null,
+      reservedYuan: null,
       resolution: null,
       firstByteMs: null,
     });

@@ -43,6 +43,8 @@ export interface CallNotes {
   readonly pricedBy?: PricedBy;
   /** The keys of prices that the price list lacks for what the call used. */
   readonly unpriced?: readonly string[];
+  /** What was reserved, in nano-yuan, where the estimate of what was delivered costs more: the model states no limit of its output. */
+  readonly reservedNano?: string;
   /** What a call on a plan had reserved of the token quota when its node died. */
   readonly reservedTokens?: ReservedTokens;
   /** How an operator resolved the call. */

@@ -104,6 +104,11 @@ export const callAnswer = z
     refundedYuan: yuan.nullable().describe('The sum of the refunds.'),
     refunds: listOf(refund).describe('What was given back of the charge, in the order of the ledger.'),
     costYuan: yuan.nullable(),
+    reservedYuan: yuan
+      .nullable()
+      .describe(
+        'What was reserved, where the estimate of what was delivered costs more: the model has no `maxOutputTokens`.',
+      ),
     heldYuan: yuan.nullable(),
     heldTokens: count.nullable(),
     resolution: resolution.nullable(),
@@ -153,6 +158,7 @@ export function callToWire(call: CallRecord, { accountName, refunds = [] }: Show
       at: at.toISOString(),
     })),
     costYuan: yuanOrNull(call.costNano),
+    reservedYuan: yuanOrNull(call.notes?.reservedNano === undefined ? null : BigInt(call.notes.reservedNano)),
     heldYuan: yuanOrNull(call.reservedNano),
     heldTokens: call.notes?.reservedTokens?.tokens ?? null,
     resolution: resolutionToWire(call.notes?.resolution),

@@ -1,9 +1,10 @@
 import type { CallOutcome } from '../../accounting/ledger/call-outcome.ts';
 import type { GatewayError } from '../../errors/gateway-error.ts';
 import type { CompletedStream } from '../../protocols/metering/output-speed.ts';
-import type { Usage, UsageFacts } from '../../protocols/metering/usage-facts.ts';
+import type { UsageFacts } from '../../protocols/metering/usage-facts.ts';
 import type { UpstreamRequest } from '../../providers/upstream/exchange.ts';
 import type { PreparedCall } from '../prepared-call.ts';
+import type { KnownOutput } from './bound-estimate.ts';
 import type { AbortLimits, OnClientAbort } from './client-abort.ts';
 
 /** One try of an admitted call at one route: what a relay needs. */
@@ -31,8 +32,8 @@ export interface StreamEstimates {
   unseenTokens(elapsedMs: number): number;
   /** Adds a stream that reached its end to the figures behind `unseenTokens`. */
   note(stream: CompletedStream): void;
-  /** Reduces an estimate to what was reserved for the call. */
-  bound(estimate: UsageFacts, reported: Usage | null): UsageFacts;
+  /** Reduces an estimate to what was reserved for the call, as far as it was not assumed and then delivered. */
+  bound(estimate: UsageFacts, known: KnownOutput): UsageFacts;
 }
 
 /** A whole response as the client gets it. */

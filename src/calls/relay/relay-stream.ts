@@ -275,7 +275,9 @@ class StreamRelay {
     const { estimates } = this.#attempt;
     const inputTokens = this.#tap.needsInputEstimate ? await estimates.inputTokens() : 0;
     const usage = this.#tap.usage(inputTokens, unseenOutputTokens);
-    return usage?.source === 'estimated' ? estimates.bound(usage, this.#tap.reported) : usage;
+    if (usage?.source !== 'estimated') return usage;
+    const delivered = this.#tap.usage(inputTokens) ?? usage;
+    return estimates.bound(usage, { reported: this.#tap.reported, delivered });
   }
 
   /** Whether a part of the response came. Incomplete images count as delivered, but are not charged. */

@@ -20,11 +20,11 @@ export interface EstimateParts {
 /** The estimates of an attempt at a route with a body. */
 export function streamEstimates(
   { countInput, speeds }: EstimateParts,
-  { principal, policy, model, price, basis, estimate: { inputTokens, amountNano } }: PreparedCall,
+  { principal, policy, model, price, basis, estimate: { inputTokens, amountNano, assumesOutput } }: PreparedCall,
   routeId: string,
   body: RequestBody,
 ): StreamEstimates {
-  const reservation = { amountNano, prices: price.prices, basis };
+  const reservation = { amountNano, prices: price.prices, basis, assumesOutput };
   return {
     async inputTokens() {
       const { countedAs } = policy.operation;
@@ -40,6 +40,6 @@ export function streamEstimates(
     },
     unseenTokens: (elapsedMs) => speeds.unseenTokens(routeId, elapsedMs, model.hiddenReasoning),
     note: (stream) => speeds.note(routeId, stream),
-    bound: (estimate, reported) => withinReservation(estimate, reported, reservation),
+    bound: (estimate, known) => withinReservation(estimate, known, reservation),
   };
 }

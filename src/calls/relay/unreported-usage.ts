@@ -20,5 +20,7 @@ export async function estimateUnreported(
     { member: (name) => members[name] ?? answer.member(name), count: (name) => answer.count(name) },
     basis,
   );
-  return usage === null ? null : estimates.bound({ ...usage, source: 'estimated' }, null);
+  return usage === null
+    ? null
+    : estimates.bound({ ...usage, source: 'estimated' }, { reported: null, delivered: usage });
 }
