@@ -350,4 +350,15 @@ values ('idn_test', $1, 'https://issuer.example', 'lin', now())`;
       assert.ok(!JSON.stringify(row).includes('secret-path'));
     });
   }
+
+  it('shows the one network that was added to a long list', async () => {
+    const allowedNetworks = Array.from({ length: 99 }, (_, n) => `10.0.${n}.0/24`);
+    const { id } = (await done(await admin('POST', `/accounts/${accountId}/keys`, { allowedNetworks }))).body;
+    await done(await own('PATCH', `/keys/${id}`, { allowedNetworks: [...allowedNetworks, '0.0.0.0/0'] }));
+    const [row] = (await admin('GET', `/changes?subjectId=${id}`)).body.data;
+    assert.deepEqual(
+      [row.before.allowedNetworks, row.after.allowedNetworks],
+      [['… 99 unchanged'], ['0.0.0.0/0', '… 99 unchanged']],
+    );
+  });
 });
