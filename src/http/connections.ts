@@ -1,8 +1,8 @@
 import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { AtATime } from '../lib/at-a-time.ts';
 import type { AddressRange } from '../lib/ip-address.ts';
 import type { Logger } from '../lib/logger.ts';
-import { AddressCounts } from './address-counts.ts';
 import type { ClientAddresses } from './client-address.ts';
 import { LINGER_LIMITS, lingerBehind } from './linger.ts';
 import { LingerTurns } from './linger-turns.ts';
@@ -47,7 +47,7 @@ export function watchConnections(
 ): void {
   const { connections: connectionsMax, clientStallTimeout } = limits;
   const open = new Set<Connection>();
-  const perAddress = new AddressCounts(perAddressMax(limits));
+  const perAddress = new AtATime(perAddressMax(limits));
   const lingerTurns = new LingerTurns();
   let hasWarned = false;
   let hasWarnedOfAddress = false;
@@ -66,7 +66,7 @@ export function watchConnections(
   (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
   server.on('connection', (socket) => {
     const network = addresses.ofPeer(socket.remoteAddress);
-    const leave = network === null ? null : perAddress.enter(network);
+    const leave = network === null ? null : perAddress.take(network);
     if (network !== null && leave === null) {
       onRefused(socket.remoteAddress);
       socket.destroy();

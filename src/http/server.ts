@@ -3,10 +3,10 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import type { Envelope } from '../errors/envelopes.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { errorHeaders } from '../errors/headers.ts';
+import { AtATime } from '../lib/at-a-time.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
-import { AddressCounts } from './address-counts.ts';
 import { isAwaitingContinue, markAwaitingContinue } from './body.ts';
 import { answerBrokenHttp } from './broken-http.ts';
 import { createClientAddresses } from './client-address.ts';
@@ -63,7 +63,7 @@ const HEADER_LINES_MAX = 2000;
 export function createHttpServer(options: ServerOptions): FastifyInstance {
   const { ids, isClosing, limits, unknownAddresses, openReport } = options;
   const addresses = createClientAddresses(limits.trustedProxies ?? []);
-  const behindProxies = new AddressCounts(perAddressMax(limits));
+  const behindProxies = new AtATime(perAddressMax(limits));
   const app = fastify({
     serverFactory: (handler) => createNodeServer(handler, options),
     // Replaces the framework's own handler, which would respond where this one does not.
@@ -109,7 +109,7 @@ export function createHttpServer(options: ServerOptions): FastifyInstance {
     }
     // A trusted proxy has connections for many clients, so there the requests of each are counted.
     if (addresses.ofPeer(request.raw.socket.remoteAddress) === null) {
-      const leave = behindProxies.enter(addresses.ofRequest(request.raw));
+      const leave = behindProxies.take(addresses.ofRequest(request.raw));
       if (leave === null) {
         const message = 'As many requests of this client are under way as the gateway takes from one.';
         done(new GatewayError('overloaded', { message, headers: { 'retry-after': '1' } }));

@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http';
 import { type Child, startChild } from '../attacks/scene/rpc.ts';
-import { Dice } from './dice.ts';
+import { Dice } from '../support/dice.ts';
 import type { FuzzedGateway } from './gateway-process.ts';
 import { type FuzzRequest, type Operation, operationsOf, refOf, requestOf } from './requests.ts';
 import type { Schema } from './values.ts';
@@ -96,10 +96,10 @@ class FuzzRun {
       const ids = new RecentIds(this.#dice, gateway.ids);
       const resolve = (ref: string) => refOf(description, ref) as Schema;
       for (let i = 0; i < requests && Date.now() < untilMs; i++) {
-        const operation = this.#dice.pick(operations);
+        const operation = this.#dice.one(operations);
         if (ENDINGS.test(`${operation.method} ${operation.path}`) && !this.#dice.happens(ENDINGS_SHARE)) continue;
         const role = roleFor(operation.path, this.#dice);
-        const oddness = this.#dice.pick([0, 0, 0.05, 0.3]);
+        const oddness = this.#dice.one([0, 0, 0.05, 0.3]);
         const values = { dice: this.#dice, resolve, known: ids.known, oddness };
         const asked = requestOf(operation, values, gateway.headers[role.name]!);
         const answer = await this.#check(child, agent, gateway, operation, role, asked);
@@ -214,11 +214,11 @@ class RecentIds {
 
   readonly known = (name: string): string | null => {
     const words = Object.hasOwn(NAMES, name) ? NAMES[name]! : null;
-    if (words !== null) return this.#dice.pick(words);
+    if (words !== null) return this.#dice.one(words);
     const kind = Object.keys(KINDS).find((each) => KINDS[each]!.includes(name));
     const isAny = name === 'id' || name === 'search' || name === 'subjectId';
     const ids = isAny ? [...this.#ofKind.values()].flat() : (this.#ofKind.get(kind ?? '') ?? []);
-    return ids.length === 0 ? null : this.#dice.pick(ids);
+    return ids.length === 0 ? null : this.#dice.one(ids);
   };
 
   addFrom(text: string): void {
@@ -247,9 +247,9 @@ const LEFT_OUT: ReadonlySet<string> = new Set(['POST /admin/v1/accounts/{id}/mem
 
 /** Who asks: mostly somebody who may. */
 function roleFor(path: string, dice: Dice): Role {
-  if (dice.happens(0.15)) return dice.pick(ROLES);
-  if (path.startsWith('/admin/')) return dice.pick(ROLES.filter(({ of }) => of === 'operators'));
-  if (path.startsWith('/account/')) return dice.pick(ROLES.filter(({ of }) => of === 'account'));
+  if (dice.happens(0.15)) return dice.one(ROLES);
+  if (path.startsWith('/admin/')) return dice.one(ROLES.filter(({ of }) => of === 'operators'));
+  if (path.startsWith('/account/')) return dice.one(ROLES.filter(({ of }) => of === 'account'));
   return ROLES.find(({ name }) => name === 'a key of the account')!;
 }
 

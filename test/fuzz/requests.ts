@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import type { Dice } from './dice.ts';
+import type { Dice } from '../support/dice.ts';
 import { type Schema, textFor, type Values, valueFor } from './values.ts';
 
 /** An operation of the description of the API. */
@@ -79,7 +79,7 @@ export function requestOf(
   }
   const [odd] = operation.parameters;
   if (odd !== undefined && dice.happens(0.03)) query.append(odd.name, 'twice');
-  if (dice.happens(0.03)) query.append(dice.pick(['unknown', '__proto__', 'accountId']), textFor({}, values));
+  if (dice.happens(0.03)) query.append(dice.one(['unknown', '__proto__', 'accountId']), textFor({}, values));
   const path = operation.path.replace(/\{([^}]+)\}/g, (_, name: string) => encodePart(inPath.get(name) ?? 'x'));
   const search = query.size === 0 ? '' : `?${query}`;
   Object.assign(headers, oddHeaders(dice));
@@ -108,7 +108,7 @@ function headerText(text: string): string {
 
 function oddHeaders(dice: Dice): Record<string, string> {
   const headers: Record<string, string> = {};
-  if (dice.happens(0.15)) headers.accept = dice.pick(['text/csv', '*/*', 'text/html', 'a'.repeat(3_000), ',;,;q=']);
+  if (dice.happens(0.15)) headers.accept = dice.one(['text/csv', '*/*', 'text/html', 'a'.repeat(3_000), ',;,;q=']);
   if (dice.happens(0.03)) headers['accept-encoding'] = `x${' '.repeat(10_000)}y`;
   if (dice.happens(0.03)) headers['accept-encoding'] = 'x;q=0,'.repeat(1_500);
   if (dice.happens(0.02)) headers['if-none-match'] = '"x",'.repeat(2_000);
@@ -124,10 +124,10 @@ function bodyOf({ method, bodies }: Operation, values: Values, headers: Record<s
   const { dice } = values;
   const types = Object.keys(bodies);
   if (types.length === 0 && (method === 'GET' || dice.happens(0.9))) return null;
-  const type = types.length === 0 ? 'application/json' : dice.pick(types);
+  const type = types.length === 0 ? 'application/json' : dice.one(types);
   headers['content-type'] = dice.happens(0.95)
     ? type
-    : dice.pick(['text/plain', 'application/json; charset=utf-16', 'multipart/form-data', 'x'.repeat(2_000), ';;;']);
+    : dice.one(['text/plain', 'application/json; charset=utf-16', 'multipart/form-data', 'x'.repeat(2_000), ';;;']);
   if (type.startsWith('multipart/')) {
     headers['content-type'] = 'multipart/form-data; boundary=b';
     const part = (name: string, value: string) =>
@@ -143,15 +143,15 @@ function bodyOf({ method, bodies }: Operation, values: Values, headers: Record<s
 /** The body as it is sent: now and then encoded, or said to be. */
 function encoded(body: Buffer, dice: Dice, headers: Record<string, string>): Buffer {
   if (!dice.happens(0.04)) return body;
-  headers['content-encoding'] = dice.pick(['gzip', 'gzip', 'br', 'zstd', 'x', 'gzip, gzip']);
+  headers['content-encoding'] = dice.one(['gzip', 'gzip', 'br', 'zstd', 'x', 'gzip, gzip']);
   return dice.happens(0.8) ? gzipSync(body, { level: 1 }) : body;
 }
 
 function textOf(schema: Schema, values: Values): string {
   const { dice } = values;
   if (dice.happens(0.95)) return JSON.stringify(valueFor(schema, values) ?? null);
-  const size = dice.pick([10, 1_000, 100_000, 900_000]);
-  switch (dice.below(8)) {
+  const size = dice.one([10, 1_000, 100_000, 900_000]);
+  switch (dice.upTo(7)) {
     case 0:
       return '['.repeat(size);
     case 1:
@@ -167,6 +167,6 @@ function textOf(schema: Schema, values: Values): string {
     case 6:
       return JSON.stringify({ name: 'x'.repeat(size) });
     default:
-      return dice.pick(['', 'null', '""', '0', '{', '{"name":"\\ud800"}', '\ufeff{}', '{"name":1e999}']);
+      return dice.one(['', 'null', '""', '0', '{', '{"name":"\\ud800"}', '\ufeff{}', '{"name":1e999}']);
   }
 }

@@ -5,7 +5,7 @@ import { createVoucherCode } from '../../src/accounting/vouchers/voucher-code.ts
 import { type AccountParts, accountTable } from '../../src/api/account/register.ts';
 import { type AdminParts, adminTable } from '../../src/api/admin/register.ts';
 import { type PeopleParts, peopleTable } from '../../src/api/people/register.ts';
-import { Dice } from './dice.ts';
+import { Dice } from '../support/dice.ts';
 import { refOf } from './requests.ts';
 import { type Schema, valueFor } from './values.ts';
 

@@ -1,4 +1,4 @@
-import type { Dice } from './dice.ts';
+import type { Dice } from '../support/dice.ts';
 
 /** The part of JSON Schema that the description of the API uses. */
 export interface Schema {
@@ -95,20 +95,20 @@ export function valueFor(schema: Schema, values: Values, name = '', depth = 0): 
   if (dice.happens(oddness)) return oddValue(values);
   if (schema.$ref !== undefined) return valueFor(values.resolve(schema.$ref), values, name, depth);
   const choices = schema.anyOf ?? schema.oneOf;
-  if (choices !== undefined) return valueFor(dice.pick(choices), values, name, depth);
+  if (choices !== undefined) return valueFor(dice.one(choices), values, name, depth);
   if (schema.allOf !== undefined) {
     const parts = schema.allOf.map((part) => valueFor(part, values, name, depth));
     return Object.assign({}, ...parts.filter((part) => typeof part === 'object' && part !== null));
   }
   if (schema.const !== undefined) return schema.const;
-  if (schema.enum !== undefined) return dice.pick(schema.enum);
-  if (schema.examples !== undefined && dice.happens(0.3)) return dice.pick(schema.examples);
-  const type = typeof schema.type === 'string' ? schema.type : dice.pick(schema.type ?? ['string', 'object', 'number']);
+  if (schema.enum !== undefined) return dice.one(schema.enum);
+  if (schema.examples !== undefined && dice.happens(0.3)) return dice.one(schema.examples);
+  const type = typeof schema.type === 'string' ? schema.type : dice.one(schema.type ?? ['string', 'object', 'number']);
   switch (type) {
     case 'object':
       return objectOf(schema, values, depth);
     case 'array': {
-      const count = dice.happens(0.03) ? 300 : dice.below(4);
+      const count = dice.happens(0.03) ? 300 : dice.upTo(3);
       return Array.from({ length: count }, () => valueFor(schema.items ?? {}, values, name, depth + 1));
     }
     case 'integer':
@@ -133,17 +133,17 @@ function objectOf(schema: Schema, values: Values, depth: number): Record<string,
     }
   }
   if (typeof schema.additionalProperties === 'object' && depth < 4) {
-    for (let i = dice.below(3); i > 0; i--) {
-      made.push([dice.pick(['test-chat', ...ODD_TEXTS]), valueFor(schema.additionalProperties, values, '', depth + 1)]);
+    for (let i = dice.upTo(2); i > 0; i--) {
+      made.push([dice.one(['test-chat', ...ODD_TEXTS]), valueFor(schema.additionalProperties, values, '', depth + 1)]);
     }
   }
-  if (dice.happens(0.03)) made.push([dice.pick(['unknown', '__proto__', 'toString', '']), oddValue(values)]);
+  if (dice.happens(0.03)) made.push([dice.one(['unknown', '__proto__', 'toString', '']), oddValue(values)]);
   return Object.fromEntries(made);
 }
 
 function numberOf({ minimum = -5, maximum = 1_000 }: Schema, dice: Dice, type: 'integer' | 'number'): number {
   const near = [minimum, maximum, minimum - 1, maximum + 1, Math.min(maximum, minimum + 1)];
-  if (dice.happens(0.3)) return dice.pick(near);
+  if (dice.happens(0.3)) return dice.one(near);
   const value = minimum + dice.next() * (Math.min(maximum, minimum + 10_000) - minimum);
   return type === 'integer' ? Math.floor(value) : value;
 }
@@ -155,39 +155,39 @@ function textOf(
 ): string {
   const named = dice.happens(0.9) ? known(name) : null;
   if (named !== null) return named;
-  const instant = () => new Date(1_700_000_000_000 + dice.below(100_000_000) * 1_000).toISOString();
+  const instant = () => new Date(1_700_000_000_000 + dice.upTo(99999999) * 1_000).toISOString();
   if (format === 'date-time') return instant();
-  if (format === 'email') return `${dice.below(1_000_000)}@people.example`;
-  if (format === 'uri') return `https://hooks.example.com/${dice.below(100)}`;
+  if (format === 'email') return `${dice.upTo(999999)}@people.example`;
+  if (format === 'uri') return `https://hooks.example.com/${dice.upTo(99)}`;
   if (pattern !== undefined && /\\d/.test(pattern)) {
-    return dice.pick(['1', '0', '12.5', '2026-11', '2026-11-20', '0.000000001', '99999999']);
+    return dice.one(['1', '0', '12.5', '2026-11', '2026-11-20', '0.000000001', '99999999']);
   }
   if (dice.happens(0.3))
-    return dice.pick(['1', '2026-11', '2026-11-20', '10.0.0.0/8', 'test-chat', 'chatty', instant()]);
-  const length = Math.max(minLength, dice.below(Math.min(maxLength, 30) + 1));
-  return Array.from({ length }, () => dice.pick(['a', 'b', '7', '-', ' ', '界', '.'])).join('');
+    return dice.one(['1', '2026-11', '2026-11-20', '10.0.0.0/8', 'test-chat', 'chatty', instant()]);
+  const length = Math.max(minLength, dice.upTo(Math.min(maxLength, 30)));
+  return Array.from({ length }, () => dice.one(['a', 'b', '7', '-', ' ', '界', '.'])).join('');
 }
 
 function oddValue({ dice, known }: Values): unknown {
-  switch (dice.below(9)) {
+  switch (dice.upTo(8)) {
     case 0:
       return null;
     case 1:
       return dice.happens(0.5);
     case 2:
-      return dice.pick(ODD_NUMBERS);
+      return dice.one(ODD_NUMBERS);
     case 3:
       return [];
     case 4:
       return {};
     case 5:
-      return nested(dice.below(40));
+      return nested(dice.upTo(39));
     case 6:
       return known('id') ?? '';
     case 7:
       return 'a\u0000b';
     default:
-      return dice.pick(ODD_TEXTS);
+      return dice.one(ODD_TEXTS);
   }
 }
 

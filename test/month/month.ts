@@ -4,11 +4,12 @@ import { parseYuan } from '../../src/lib/yuan.ts';
 import { EDITS, editForm, formType } from '../conformance/images.ts';
 import { call, startCall } from '../support/client.ts';
 import type { Engine } from '../support/database.ts';
+import { Dice } from '../support/dice.ts';
 import { clientLeaves, startGateway, type TestGateway } from '../support/gateway.ts';
 import { event, json, liveAnswer, type ReceivedRequest, sse } from '../support/provider.ts';
 import { recomputedCharge } from '../support/recomputed-charge.ts';
 import { bill } from './biller.ts';
-import { type BillLine, Dice, type DrawnCall, drawCall, type Operation } from './vendor.ts';
+import { type BillLine, type DrawnCall, drawCall, type Operation } from './vendor.ts';
 
 /** The price list of `biller.ts`, as an operator writes it. */
 const TOOLS =

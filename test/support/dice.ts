@@ -1,4 +1,4 @@
-/** Choices that follow from a seed (mulberry32). */
+/** Random numbers from a seed (mulberry32), so that what they decide can be repeated. */
 export class Dice {
   #state: number;
 
@@ -15,17 +15,21 @@ export class Dice {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** A whole number below a limit. */
-  below(limit: number): number {
-    return Math.floor(this.next() * limit);
+  upTo(most: number): number {
+    return Math.floor(this.next() * (most + 1));
+  }
+
+  one<Value>(values: readonly Value[]): Value {
+    return values[this.upTo(values.length - 1)]!;
+  }
+
+  /** The number up to `most`, and often 0. */
+  some(most: number): number {
+    return this.next() < 0.6 ? 0 : this.upTo(most);
   }
 
   /** Whether something of this probability happens. */
   happens(probability: number): boolean {
     return this.next() < probability;
-  }
-
-  pick<Item>(items: readonly Item[]): Item {
-    return items[this.below(items.length)]!;
   }
 }
