@@ -301,10 +301,10 @@ describe('4.2 embeddings and rerank', () => {
       { ...embedded, usage: { prompt_tokens: 0.5 } },
     ],
     [
-      'an answer of embeddings whose usage is text',
+      'an answer of embeddings whose usage is a word',
       embeddingsAddress,
       {},
-      { ...embedded, usage: { prompt_tokens: '9' } },
+      { ...embedded, usage: { prompt_tokens: 'nine' } },
     ],
     [
       'an answer of embeddings beyond 2^31 tokens',

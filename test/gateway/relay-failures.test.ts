@@ -445,7 +445,7 @@ function invalidAnswers(family: Family, isStream: boolean): Record<string, Respo
     'an answer whose usage lacks the input': usage({ [completionTokens]: 7 }),
     'an answer whose usage is negative': usage({ [promptTokens]: 11, [completionTokens]: -7 }),
     'an answer whose usage is no whole number': usage({ [promptTokens]: 1.5, [completionTokens]: 7 }),
-    'an answer whose usage is text': usage({ [promptTokens]: '11', [completionTokens]: 7 }),
+    'an answer whose usage is a word': usage({ [promptTokens]: 'eleven', [completionTokens]: 7 }),
     'an answer whose usage is beyond belief': usage({ [promptTokens]: 2 ** 31, [completionTokens]: 7 }),
     'an answer that breaks off': (_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100000' });
