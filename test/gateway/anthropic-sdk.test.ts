@@ -6,6 +6,7 @@ import { wireEngines } from '../support/database.ts';
 import {
   assertSpent,
   costNano,
+  PRICE,
   startGateway,
   type TestAccount,
   type TestGateway,
@@ -47,7 +48,15 @@ for (const engine of wireEngines) {
   describe(`anthropic SDK, ${engine}`, () => {
     let gateway: TestGateway;
     before(async () => {
-      gateway = await startGateway({ engine });
+      gateway = await startGateway({
+        engine,
+        models: `  test-left:
+    operations: [messages]
+    maxOutputTokens: "100"
+    price: ${PRICE}
+    routes: [{ provider: messy, model: upstream-left }]
+`,
+      });
     });
     after(() => gateway.stop());
 
@@ -186,8 +195,13 @@ for (const engine of wireEngines) {
         gateway.provider.respond = live.respond;
         const client = clientOf(gateway, account);
         const pieces = messagesStream(['Hello', ' there'], detailedUsage).slice(0, 5);
-        // As long as the usage says, since an estimate never exceeds the reservation.
-        const long = { ...question, messages: [{ role: 'user' as const, content: 'Hello '.repeat(700) }] };
+        // As long as the usage says, since an estimate never exceeds the reservation. No stream of this model ends: one that
+        // reported thinking would make the time of the next ones count as thinking that no client sees.
+        const long = {
+          ...question,
+          model: 'test-left',
+          messages: [{ role: 'user' as const, content: 'Hello '.repeat(700) }],
+        };
         if (way === 'stream.abort()') {
           const stream = client.messages.stream(long);
           const left = failureOf(Anthropic.APIUserAbortError, stream.done());
