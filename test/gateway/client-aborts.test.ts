@@ -101,6 +101,11 @@ const MODELS = {
     operations: [chat]
     price: { input: "3", output: "13" }
     routes: [{ provider: chatty, model: learning }]
+  test-speaking:
+    operations: [chat]
+    maxOutputTokens: "4096"
+    price: { input: "3", output: "13", audioOutput: "128", imageOutput: "60" }
+    routes: [{ provider: chatty, model: speaking }]
   test-drained:
     operations: [chat]
     onClientAbort: drain
@@ -289,6 +294,30 @@ for (const engine of wireEngines) {
       const { account, live } = await leaveAfter(gateway, chat!.path, chat!.body, sent);
       await live.closed;
       await assertEstimated(account, { input: chat!.inputTokens, output: 25 }, { status: 'aborted', errorCode: null });
+    });
+
+    it('chat: sounds and pictures are output at their own prices', async () => {
+      const [chat] = wires();
+      const body = {
+        ...chat!.body,
+        model: 'test-speaking',
+        max_tokens: 4_096,
+        modalities: ['text', 'audio'],
+        audio: { voice: 'alloy', format: 'pcm16' },
+      };
+      const delta = (of: object) => `data: ${JSON.stringify({ choices: [{ index: 0, delta: of }] })}\n\n`;
+      const second = delta({ audio: { data: Buffer.alloc(48_000, 7).toString('base64') } });
+      const picture = delta({ images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0K' } }] });
+      const sent = delta({ audio: { id: 'audio_1', transcript: 'Hello' } }) + second.repeat(10) + picture;
+      const { account, live } = await leaveAfter(gateway, chat!.path, body, sent);
+      await live.closed;
+      const { usage } = await account.endedCall();
+      assert.deepEqual(
+        [usage.source, usage.outputTokens, usage.audioOutputTokens, usage.imageOutputTokens],
+        ['estimated', 2, 200, 1_056],
+      );
+      const input = estimatedInput('chat', body);
+      await assertSpent(account, BigInt(input * 3_000 + 2 * 13_000 + 200 * 128_000 + 1_056 * 60_000));
     });
 
     it('chat: figures that come with every chunk count where they are more than what came', async () => {

@@ -15,7 +15,9 @@ export async function estimateUnreported(
   const outputTokens = estimate?.outputTokens(answer) ?? null;
   if (estimate === undefined || outputTokens === null) return null;
   const inputTokens = await estimates.inputTokens();
-  const members = estimate.members({ inputTokens, outputTokens, searchUnits: input.demand.searchUnits });
+  const { audioOutputTokens, imageOutputTokens } = estimate.mediaTokens?.(answer) ?? NO_MEDIA;
+  const { searchUnits } = input.demand;
+  const members = estimate.members({ inputTokens, outputTokens, audioOutputTokens, imageOutputTokens, searchUnits });
   const usage = input.answer.usage(
     { member: (name) => members[name] ?? answer.member(name), count: (name) => answer.count(name) },
     basis,
@@ -24,3 +26,5 @@ export async function estimateUnreported(
     ? null
     : estimates.bound({ ...usage, source: 'estimated' }, { reported: null, delivered: usage });
 }
+
+const NO_MEDIA = { audioOutputTokens: 0, imageOutputTokens: 0 };

@@ -1,11 +1,13 @@
 import { type AnswerEstimate, type AnswerReading, answerReading } from '../metering/answer.ts';
 import { type AnswerText, answerTextTokens } from '../metering/answer-text.ts';
 import { audioKeys } from './audio.ts';
+import { chatMedia } from './media.ts';
 import { readChatUsage } from './usage.ts';
 
 /** What the request asks for that its response has to be read by. */
 export interface ChatAnswerOptions {
   readonly hasAudio?: boolean;
+  readonly audioFormat?: string | null;
   readonly asksForSearch?: boolean;
 }
 
@@ -15,27 +17,37 @@ const TEXT: AnswerText = {
   through: ['message', 'content', 'tool_calls', 'function', 'custom', 'function_call', 'audio'],
 };
 
-const ESTIMATE: AnswerEstimate = {
-  keep: ['choices'],
+const estimateOf = (audioFormat: string | null): AnswerEstimate => ({
+  keep: ['choices', 'model'],
   count: [],
   outputTokens(response) {
     const choices = response.member('choices');
     return Array.isArray(choices) && choices.length > 0 ? answerTextTokens(choices, TEXT) : null;
   },
-  members: ({ inputTokens, outputTokens }) => ({
-    usage: { prompt_tokens: inputTokens, completion_tokens: outputTokens },
+  mediaTokens(response) {
+    const media = chatMedia(audioFormat);
+    media.add(response.member('choices'));
+    const model = response.member('model');
+    return media.tokens(typeof model === 'string' ? model : null);
+  },
+  members: ({ inputTokens, outputTokens, audioOutputTokens, imageOutputTokens }) => ({
+    usage: {
+      prompt_tokens: inputTokens,
+      completion_tokens: outputTokens + audioOutputTokens + imageOutputTokens,
+      completion_tokens_details: { audio_tokens: audioOutputTokens, image_tokens: imageOutputTokens },
+    },
   }),
-};
+});
 
 /** Whole responses of chat completions. A later call may refer to the audio of one that asks for audio. */
-export function chatAnswer({ hasAudio, asksForSearch }: ChatAnswerOptions = {}): AnswerReading {
+export function chatAnswer({ hasAudio, audioFormat, asksForSearch }: ChatAnswerOptions = {}): AnswerReading {
   const reading = answerReading(['usage', 'service_tier'], (response) =>
     readChatUsage(response.member('usage'), {
       serviceTier: response.member('service_tier'),
       asksForSearch: asksForSearch ?? false,
     }),
   );
-  const answer = { ...reading, estimate: ESTIMATE };
+  const answer = { ...reading, estimate: estimateOf(audioFormat ?? null) };
   if (!hasAudio) return answer;
   return {
     ...answer,

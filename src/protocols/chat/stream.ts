@@ -6,6 +6,7 @@ import { readTerms } from '../metering/service-terms.ts';
 import type { EventMeaning, StreamReading } from '../metering/tap.ts';
 import { noUsage, type Usage } from '../metering/usage-facts.ts';
 import { audioKeys } from './audio.ts';
+import { chatMedia, PICTURE_MARKS } from './media.ts';
 import { readChatUsage } from './usage.ts';
 
 /**
@@ -20,6 +21,8 @@ export interface ChatStreamOptions {
   readonly choices: number;
   /** The call asks for audio, which a later one may refer to. */
   readonly hasAudio?: boolean;
+  /** The format of the audio, as the request asks for it. */
+  readonly audioFormat?: string | null;
   /** The call asks for a search of the web otherwise than by a tool. */
   readonly asksForSearch?: boolean;
   /** The call asks for a tier of service: which one it was served on is read before the end, since the stream may not reach it. */
@@ -51,17 +54,23 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
   /** The choices that have finished. */
   const finished = new Set<number>();
   const audio = new Set<string>();
+  const media = chatMedia(options.audioFormat ?? null);
+  /** The model as the provider calls it. */
+  let model: string | null = null;
 
   const mayHoldTier = (bytes: Buffer): boolean =>
     options.asksForTier === true && serviceTier === undefined && hasValueAfter(bytes, TIER);
+
+  const holdsMedia = (bytes: Buffer): boolean =>
+    (options.hasAudio === true && bytes.includes(AUDIO)) || PICTURE_MARKS.some((mark) => bytes.includes(mark));
 
   function read(event: Buffer): EventMeaning {
     if (event.includes(NAMED) && eventName(event) === 'error') return 'error';
     const mayFinish = finished.size < options.choices && hasFinishReason(event);
     const mayHoldUsage = hasValueAfter(event, USAGE);
     const mayHoldError = mayBeError(event);
-    const mayHoldAudio = options.hasAudio === true && event.includes(AUDIO);
-    const holdsNothing = !mayFinish && !mayHoldUsage && !mayHoldError && !mayHoldAudio && !mayHoldTier(event);
+    const mayHoldMedia = holdsMedia(event);
+    const holdsNothing = !mayFinish && !mayHoldUsage && !mayHoldError && !mayHoldMedia && !mayHoldTier(event);
     if (holdsNothing && !event.includes(DONE)) return 'pass';
 
     const data = eventData(event);
@@ -74,7 +83,11 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     if (!isRecord(chunk)) return 'pass';
     if (chunk.error || chunk.object === 'error') return 'error';
     const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
-    if (mayHoldAudio) for (const key of audioKeys(choices)) audio.add(key);
+    if (mayHoldMedia) {
+      if (typeof chunk.model === 'string') model = chunk.model;
+      for (const key of audioKeys(choices)) audio.add(key);
+      media.add(choices);
+    }
     for (const [place, choice] of choices.entries()) noteChoice(choice, place);
     serviceTier = chunk.service_tier ?? serviceTier;
     const used = chunk.usage ?? (isRecord(chunk.x_groq) ? chunk.x_groq.usage : undefined);
@@ -101,7 +114,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
       mayBeError(run) ||
       run.includes(DONE) ||
       run.includes(NAMED) ||
-      (options.hasAudio === true && run.includes(AUDIO)) ||
+      holdsMedia(run) ||
       mayHoldTier(run),
     textKeys: STREAMED_TEXT,
     reasoningKeys: STREAMED_REASONING,
@@ -114,6 +127,8 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     get hasOutputEnd() {
       return isUsageFinal || finished.size >= options.choices;
     },
+    mediaTokens: () => media.tokens(model),
+    notePart: (part, isLast) => media.addPart(part, isLast),
     continuationKeys: () => [...audio],
     get canEndHere() {
       // Some compatible providers leave `[DONE]` out; a finish reason or the final usage says as much.

@@ -1,13 +1,7 @@
 import { isRecord } from '../../lib/json.ts';
+import { pictureTokens } from '../metering/media-tokens.ts';
 import { addUsage, noUsage, readCount, totalTokens, type Usage } from '../metering/usage-facts.ts';
 import { readImageUsage } from './usage.ts';
-
-/**
- * Output tokens of a picture of a quality, where its provider reports none: those of a square picture of GPT Image, the
- * fewest that its vendor bills. Without a known quality a picture counts as a medium one.
- */
-const TOKENS_BY_QUALITY: Readonly<Record<string, number>> = { low: 272, medium: 1_056, high: 4_160 };
-const TOKENS_OF_ANY = 1_056;
 
 /**
  * The tokens of a stream of pictures. OpenAI reports those of each picture with it; Ark and MiniMax report one usage of all
@@ -30,7 +24,7 @@ export class StreamTokens {
     } else if (used !== null) {
       this.#ofPictures = addUsage(this.#ofPictures, used);
     } else {
-      this.#unreported += pictures * tokensOf(quality);
+      this.#unreported += pictures * pictureTokens(quality);
     }
   }
 
@@ -50,10 +44,6 @@ export class StreamTokens {
     const output = Math.max(this.#ofPictures.imageOutputTokens + this.#unreported, this.#outputOfStream);
     return { ...this.#ofPictures, imageOutputTokens: output };
   }
-}
-
-function tokensOf(quality: string | null): number {
-  return quality !== null && Object.hasOwn(TOKENS_BY_QUALITY, quality) ? TOKENS_BY_QUALITY[quality]! : TOKENS_OF_ANY;
 }
 
 /** The output of a usage that is no usage for the rest, such as that of Ark. */

@@ -1,5 +1,5 @@
 import type { HoldingRules } from '../../lib/json-holdings.ts';
-import type { ChargeBasis, Usage } from './usage-facts.ts';
+import type { ChargeBasis, MediaTokens, Usage } from './usage-facts.ts';
 
 /** What was kept of a whole response while it was relayed. */
 export interface Answer {
@@ -31,6 +31,8 @@ export interface AnswerReading {
 export interface EstimatedTokens {
   readonly inputTokens: number;
   readonly outputTokens: number;
+  readonly audioOutputTokens: number;
+  readonly imageOutputTokens: number;
   readonly searchUnits: number;
 }
 
@@ -41,6 +43,8 @@ export interface AnswerEstimate {
   readonly count: readonly string[];
   /** The output by its size; `null` where the response is no success of this kind. */
   outputTokens(answer: Answer): number | null;
+  /** The output that is no text. Absent: there is none. */
+  mediaTokens?(answer: Answer): MediaTokens;
   /** The members by which a provider would report these tokens. */
   members(tokens: EstimatedTokens): Readonly<Record<string, unknown>>;
 }

@@ -1,7 +1,14 @@
 import { eachEvent, holdsData, type SseSink, SseSplitter } from '../../lib/sse.ts';
 import { estimateTokens, type ReasoningKey, StreamedText } from './estimate.ts';
 import { isDone, isWholeEvent } from './event-forms.ts';
-import { inputTokensOf, noUsage, outputTokensOf, type Usage, type UsageFacts } from './usage-facts.ts';
+import {
+  inputTokensOf,
+  type MediaTokens,
+  noUsage,
+  outputTokensOf,
+  type Usage,
+  type UsageFacts,
+} from './usage-facts.ts';
 
 /**
  * Reads the bytes of a provider's stream on their way to the client.
@@ -75,6 +82,8 @@ export interface StreamReading {
   readonly otherTextBytes?: number;
   /** Whether output came that is no text and that is charged also where an error follows. Absent: no. */
   readonly hasOtherOutput?: boolean;
+  /** The estimated tokens of output that came and is no text: sounds and pictures. Absent: none. */
+  mediaTokens?(): MediaTokens;
   /** Reads one event of a run that matters. */
   read(event: Buffer): EventMeaning;
   /** What the provider has reported, once that includes the whole output; the greatest figure of each field. */
@@ -92,6 +101,8 @@ export interface StreamReading {
   isNeededWhole?(beginning: Buffer): boolean;
   /** Takes note of an event that passes in parts, by how it begins. Absent: nothing is to be noted. */
   noteLarge?(beginning: Buffer): void;
+  /** Takes note of each part of such an event, the first one included. Absent: nothing is to be noted. */
+  notePart?(part: Buffer, isLast: boolean): void;
   /** Keys of what a later call may refer to, once the stream is complete. Absent: none. */
   continuationKeys?(): readonly string[];
   /** Whether what follows the end belongs to the response, such as a preview of an image. Absent: no. */
@@ -149,6 +160,7 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
       else output.forward(part);
       hasBegun = true;
       if (!isInLarge) reading.noteLarge?.(part);
+      reading.notePart?.(part, isLast);
       isInLarge = !isLast;
       text.addPart(part, isLast);
     },
@@ -226,16 +238,21 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
 
   function isFinal(): boolean {
     const usage = reading.usage();
-    return usage !== null && (outputTokensOf(usage) > 0 || text.visibleBytes === 0);
+    return usage !== null && (outputTokensOf(usage) > 0 || (text.visibleBytes === 0 && !hasMedia()));
   }
 
   function textBytes(): number {
     return text.sizeBytes + (reading.otherTextBytes ?? 0);
   }
 
+  function hasMedia(): boolean {
+    const media = reading.mediaTokens?.() ?? NO_MEDIA;
+    return media.audioOutputTokens + media.imageOutputTokens > 0 || (media.parts ?? []).length > 0;
+  }
+
   /** A stream that has nothing but an error is not charged. */
   function isEstimable(): boolean {
-    const hasOutput = textBytes() > 0 || reading.hasOtherOutput;
+    const hasOutput = textBytes() > 0 || reading.hasOtherOutput || hasMedia();
     return !reading.isNeverEstimated && hasBegun && !(hasError && !hasOutput);
   }
 
@@ -283,10 +300,11 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
       if (observed !== null) return { ...observed, source: 'observed' };
       if (!isEstimable()) return null;
       const reported = reading.partialUsage() ?? noUsage;
+      const output = withMedia(reported, reading.mediaTokens?.() ?? NO_MEDIA);
       return {
-        ...reported,
+        ...output,
         inputTokens: holdsInput(reported) ? reported.inputTokens : inputTokensEstimate,
-        outputTokens: Math.max(reported.outputTokens, estimateTokens(textBytes()), unseenOutputTokens),
+        outputTokens: Math.max(output.outputTokens, estimateTokens(textBytes()), unseenOutputTokens),
         source: 'estimated',
       };
     },
@@ -295,6 +313,21 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
     },
     continuationKeys: () => reading.continuationKeys?.() ?? [],
   };
+}
+
+const NO_MEDIA: MediaTokens = { audioOutputTokens: 0, imageOutputTokens: 0 };
+
+/**
+ * What was reported, with sounds and pictures that it lacks. A report that does not tell the kinds of output apart has them in
+ * its `outputTokens`, and is not counted twice.
+ */
+function withMedia(reported: Usage, media: MediaTokens): Usage {
+  const audioOutputTokens = Math.max(reported.audioOutputTokens, media.audioOutputTokens);
+  const imageOutputTokens = Math.max(reported.imageOutputTokens, media.imageOutputTokens);
+  const more = audioOutputTokens + imageOutputTokens - reported.audioOutputTokens - reported.imageOutputTokens;
+  const outputTokens = Math.max(reported.outputTokens - more, 0);
+  const { parts = reported.parts } = media;
+  return { ...reported, outputTokens, audioOutputTokens, imageOutputTokens, ...(parts && { parts }) };
 }
 
 /** Some providers report zeros before they report figures; no request has an input of nothing. */

@@ -25,6 +25,14 @@ export interface ModelUsage {
   readonly usage: Usage;
 }
 
+/** The estimated output of a call that is no text: sounds and pictures. */
+export interface MediaTokens {
+  readonly audioOutputTokens: number;
+  readonly imageOutputTokens: number;
+  /** Pictures of another model, which the provider counts beside the totals. */
+  readonly parts?: readonly ModelUsage[];
+}
+
 /** A number of images of one quality and size; `null` where neither the response nor the request names them. */
 export interface ImageCount {
   readonly quality: string | null;

@@ -1,3 +1,4 @@
+import { isRecord, parseJson } from '../../lib/json.ts';
 import { chatAnswer } from '../chat/answer.ts';
 import { chatStreamError } from '../chat/errors.ts';
 import { chatProtocol } from '../chat/protocol.ts';
@@ -38,7 +39,8 @@ export const chat = jsonOperation({
       details: {
         dropsUsageChunk: usageSplice !== null,
         choices,
-        hasAudio: fields.has('audio'),
+        hasAudio: fields.has('audio') || fields.has('modalities'),
+        audioFormat: audioFormat(fields),
         asksForSearch: fields.has('web_search_options'),
         asksForTier: fields.has('service_tier'),
       },
@@ -47,6 +49,17 @@ export const chat = jsonOperation({
   answer: (details) => chatAnswer(details),
   readStream: (details) => readChatStream(details),
 });
+
+/** The format in which a request asks for audio; `null`: it does not say. */
+function audioFormat(fields: BodyFields): string | null {
+  const audio = fields.member('audio');
+  if (audio?.kind !== 'object' || audio.valueEnd - audio.valueStart > AUDIO_BYTES_MAX) return null;
+  const asked = parseJson(fields.bytes.toString('utf8', audio.valueStart, audio.valueEnd));
+  return isRecord(asked) && typeof asked.format === 'string' ? asked.format : null;
+}
+
+/** What a request says of its audio is a voice and a format. */
+const AUDIO_BYTES_MAX = 4_096;
 
 /**
  * What makes the provider report usage at the end of a stream; `null` where the client asks for it itself. Without it a

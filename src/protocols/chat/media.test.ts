@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { EVENT_BYTES_MAX } from '../../lib/sse.ts';
+import { createStreamTap, type StreamTap } from '../metering/tap.ts';
+import { chatAnswer } from './answer.ts';
+import { type ChatStreamOptions, readChatStream } from './stream.ts';
+
+/** Ten seconds of 24 kHz, 16 bits, one channel: what OpenAI's documents say of `pcm16`. */
+const TEN_SECONDS = Buffer.alloc(480_000, 7);
+
+const chunk = (delta: object, more: object = {}): string =>
+  `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: null }], ...more })}\n\n`;
+
+/** Sounds come in pieces, with their transcript. */
+function spoken(bytes: Buffer, pieces: number, more: object = {}): string[] {
+  const size = bytes.length / pieces;
+  return [
+    chunk({ role: 'assistant', audio: { id: 'audio_1', transcript: 'Hell' } }, more),
+    ...Array.from({ length: pieces }, (_, i) =>
+      chunk({ audio: { data: bytes.subarray(i * size, (i + 1) * size).toString('base64') } }, more),
+    ),
+  ];
+}
+
+function left(events: readonly (string | Buffer)[], options: Partial<ChatStreamOptions> = {}): StreamTap {
+  const nothing = (): void => {};
+  const reading = readChatStream({ dropsUsageChunk: true, choices: 1, ...options });
+  const tap = createStreamTap(reading, {
+    forward: nothing,
+    forwardError: nothing,
+    finish: nothing,
+    finishError: nothing,
+  });
+  for (const event of events) tap.push(Buffer.from(event));
+  tap.end();
+  return tap;
+}
+
+const outputOf = (tap: StreamTap) => {
+  const { outputTokens, audioOutputTokens, imageOutputTokens } = tap.usage(11)!;
+  return { text: outputTokens, audio: audioOutputTokens, image: imageOutputTokens };
+};
+
+const speaks: Partial<ChatStreamOptions> = { hasAudio: true, audioFormat: 'pcm16' };
+const picture = (more: object = {}) => ({
+  type: 'image_url',
+  image_url: { url: `data:image/png;base64,${Buffer.alloc(3_000, 9).toString('base64')}` },
+  ...more,
+});
+
+describe('sounds of a chat stream that is left', () => {
+  it('count 20 tokens a second beside their transcript', () => {
+    assert.deepEqual(outputOf(left(spoken(TEN_SECONDS, 20), speaks)), { text: 1, audio: 200, image: 0 });
+    assert.deepEqual(outputOf(left(spoken(TEN_SECONDS, 20).slice(0, 11), speaks)), { text: 1, audio: 100, image: 0 });
+  });
+
+  it('count by the bytes of a second of their format, and by the tokens of their model', () => {
+    const audioOf = (format: string | null, model: string) =>
+      outputOf(left(spoken(TEN_SECONDS, 20, { model }), { ...speaks, audioFormat: format })).audio;
+    assert.equal(audioOf('wav', 'gpt-4o-audio-preview'), 200);
+    assert.equal(audioOf(null, 'gpt-4o-audio-preview'), 200);
+    assert.equal(audioOf('mp3', 'gpt-4o-audio-preview'), 480);
+    assert.equal(audioOf('wav', 'qwen3-omni-flash'), 125);
+    assert.equal(audioOf('wav', 'qwen3.5-omni-plus'), 125);
+    assert.equal(audioOf('wav', 'qwen-omni-turbo-latest'), 250);
+  });
+
+  it('count the same wherever the stream is cut, and in one event that is too large to be kept', () => {
+    const bytes = Buffer.from(spoken(TEN_SECONDS, 1).join(''));
+    for (const at of [1, 40, 200, 300_001, bytes.length - 3]) {
+      assert.deepEqual(outputOf(left([bytes.subarray(0, at), bytes.subarray(at)], speaks)).audio, 200);
+    }
+    const minute = Buffer.from(spoken(Buffer.alloc(60 * 48_000, 7), 1).join(''));
+    assert.ok(minute.length > EVENT_BYTES_MAX);
+    for (const size of [minute.length, 65_536, 1_000_003]) {
+      const parts = Array.from({ length: Math.ceil(minute.length / size) }, (_, i) =>
+        minute.subarray(i * size, (i + 1) * size),
+      );
+      assert.deepEqual(outputOf(left(parts, speaks)).audio, 1_200, `parts of ${size}`);
+    }
+  });
+
+  it('are not counted beside figures that have them', () => {
+    const usage = (more: object) => ({ usage: { prompt_tokens: 11, completion_tokens: 240, ...more } });
+    const events = spoken(TEN_SECONDS, 20);
+    const plain = left([...events, chunk({}, usage({}))], speaks);
+    assert.deepEqual(outputOf(plain), { text: 40, audio: 200, image: 0 });
+    const told = left([...events, chunk({}, usage({ completion_tokens_details: { audio_tokens: 230 } }))], speaks);
+    assert.deepEqual(outputOf(told), { text: 10, audio: 230, image: 0 });
+  });
+
+  it('are charged where an error follows them', () => {
+    const tap = left([...spoken(TEN_SECONDS, 1).slice(1), 'data: {"error":{"message":"No."}}\n\n'], speaks);
+    assert.equal(tap.hasError, true);
+    assert.equal(outputOf(tap).audio, 200);
+  });
+});
+
+describe('pictures of a chat stream that is left', () => {
+  it('count as many tokens as the fewest that are billed for one', () => {
+    assert.deepEqual(outputOf(left([chunk({ content: 'Here.', images: [picture()] })])), {
+      text: 2,
+      audio: 0,
+      image: 1_056,
+    });
+    const two = [chunk({ images: [picture({ index: 0 }), picture({ index: 1 })] })];
+    assert.equal(outputOf(left(two)).image, 2 * 1_056);
+    assert.equal(outputOf(left([chunk({ content: [{ type: 'text', text: 'a' }, picture()] })])).image, 1_056);
+    assert.equal(outputOf(left([chunk({ images: [{ image_url: { url: 'https://x.example/a.png' } }] })])).image, 1_056);
+    assert.equal(outputOf(left([chunk({ content: 'a', images: [] }), chunk({ images: [{}] })])).image, 0);
+  });
+
+  it('that are repeated with a place count once', () => {
+    const event = chunk({ images: [picture({ index: 0 })] });
+    assert.equal(outputOf(left([event, event])).image, 1_056);
+  });
+
+  it('count in an event that is too large to be kept, cut anywhere', () => {
+    const url = `data:image/png;base64,${Buffer.alloc(900_000, 9).toString('base64')}`;
+    const bytes = Buffer.from(chunk({ images: [{ image_url: { url } }, { image_url: { url } }] }));
+    assert.ok(bytes.length > EVENT_BYTES_MAX);
+    const second = bytes.indexOf(';base64,', 1_000);
+    for (let at = second - 2; at < second + 12; at++) {
+      const start = at - 1_100_000;
+      const parts = [bytes.subarray(0, start), bytes.subarray(start, at), bytes.subarray(at)];
+      assert.equal(outputOf(left(parts)).image, 2 * 1_056, `cut at ${at}`);
+    }
+    assert.equal(outputOf(left([bytes])).image, 2 * 1_056);
+  });
+});
+
+describe('sounds and pictures of a whole response without usage', () => {
+  it('count as in a stream', () => {
+    const { estimate, usage } = chatAnswer({ hasAudio: true, audioFormat: 'wav' });
+    const message = {
+      content: 'Here.',
+      images: [picture()],
+      audio: { id: 'audio_1', data: TEN_SECONDS.toString('base64'), transcript: 'Hell' },
+    };
+    const members: Record<string, unknown> = { choices: [{ index: 0, message }], model: 'gpt-4o-audio-preview' };
+    const answer = { member: (name: string) => members[name], count: () => null };
+    const media = estimate!.mediaTokens!(answer);
+    assert.deepEqual(media, { audioOutputTokens: 200, imageOutputTokens: 1_056 });
+    const outputTokens = estimate!.outputTokens(answer)!;
+    Object.assign(members, estimate!.members({ inputTokens: 11, outputTokens, ...media, searchUnits: 0 }));
+    const used = usage(answer, 'tokens')!;
+    assert.deepEqual([used.outputTokens, used.audioOutputTokens, used.imageOutputTokens], [3, 200, 1_056]);
+  });
+});

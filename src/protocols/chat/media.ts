@@ -1,0 +1,108 @@
+import { isRecord } from '../../lib/json.ts';
+import { PartedText } from '../metering/estimate.ts';
+import { base64Size, pictureTokens, soundTokens } from '../metering/media-tokens.ts';
+import type { MediaTokens } from '../metering/usage-facts.ts';
+
+/**
+ * Sounds and pictures in chat: `audio` of a message or a delta has base64 as `data` (OpenAI, DashScope), `images` has
+ * pictures as `image_url` (OpenRouter, LiteLLM), and so may parts of the content.
+ */
+export interface ChatMedia {
+  /** Takes the choices of a response, or of one event, in. */
+  add(choices: unknown): void;
+  /** Takes the next part of an event in that is too large to be kept. */
+  addPart(part: Buffer, isLast: boolean): void;
+  tokens(model: string | null): MediaTokens;
+}
+
+const AUDIO = Buffer.from('"audio"');
+const AUDIO_DATA = Buffer.from('"data"');
+/** How an event begins that has pictures: their members, and the address of one that stands in the event itself. */
+export const PICTURE_MARKS: readonly Buffer[] = ['"images"', '"image_url"'].map((mark) => Buffer.from(mark));
+const ADDRESS_OF_DATA = Buffer.from(';base64,');
+
+/** `format`: that of sounds, as the request asks for it. */
+export function chatMedia(format: string | null): ChatMedia {
+  let audioBytes = 0;
+  let pictures = 0;
+  /** Pictures that have a place in their choice; some relays repeat them with the last event. */
+  const placed = new Set<string>();
+  let large: LargeEvent | null = null;
+
+  function addMessage(message: unknown, choice: unknown): void {
+    if (!isRecord(message)) return;
+    const { audio, images, content } = message;
+    if (isRecord(audio) && typeof audio.data === 'string') audioBytes += base64Size(audio.data.length);
+    for (const image of listOf(images)) addPicture(image, choice);
+    for (const part of listOf(content)) if (isRecord(part) && part.type !== 'text') addPicture(part, choice);
+  }
+
+  function addPicture(image: unknown, choice: unknown): void {
+    if (!holdsPicture(image)) return;
+    if (typeof image.index === 'number') placed.add(`${choice}.${image.index}`);
+    else pictures++;
+  }
+
+  return {
+    add(choices) {
+      for (const [place, choice] of listOf(choices).entries()) {
+        if (isRecord(choice)) addMessage(choice.message ?? choice.delta, choice.index ?? place);
+      }
+    },
+    addPart(part, isLast) {
+      large ??= new LargeEvent(part);
+      large.add(part);
+      if (!isLast) return;
+      audioBytes += base64Size(large.audioCharacters);
+      pictures += large.pictures;
+      large = null;
+    },
+    tokens: (model) => ({
+      audioOutputTokens: soundTokens({ sizeBytes: audioBytes, format, model }),
+      imageOutputTokens: (pictures + placed.size) * pictureTokens(null),
+    }),
+  };
+}
+
+/** What the members of an item that is a picture are called. */
+function holdsPicture(item: unknown): item is Readonly<Record<string, unknown>> {
+  if (!isRecord(item)) return false;
+  const address = isRecord(item.image_url) ? item.image_url.url : item.image_url;
+  return [address, item.url, item.b64_json].some((value) => typeof value === 'string' && value !== '');
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** An event of more than a MiB: it is so large only because of what is in it, and says so before that. */
+class LargeEvent {
+  readonly #audio: PartedText | null;
+  readonly #hasPictures: boolean;
+  #audioCharacters = 0;
+  #pictures = 0;
+  /** The end of the part before, in which the mark of an address may have begun. */
+  #rest = Buffer.alloc(0);
+
+  constructor(beginning: Buffer) {
+    this.#audio = beginning.includes(AUDIO) ? new PartedText([AUDIO_DATA]) : null;
+    this.#hasPictures = PICTURE_MARKS.some((mark) => beginning.includes(mark));
+  }
+
+  add(part: Buffer): void {
+    this.#audioCharacters += this.#audio?.count(part) ?? 0;
+    if (!this.#hasPictures) return;
+    const bytes = Buffer.concat([this.#rest, part]);
+    for (let at = bytes.indexOf(ADDRESS_OF_DATA); at !== -1; at = bytes.indexOf(ADDRESS_OF_DATA, at + 1))
+      this.#pictures++;
+    this.#rest = Buffer.from(bytes.subarray(Math.max(0, bytes.length - ADDRESS_OF_DATA.length + 1)));
+  }
+
+  get audioCharacters(): number {
+    return this.#audioCharacters;
+  }
+
+  get pictures(): number {
+    return this.#hasPictures ? Math.max(1, this.#pictures) : 0;
+  }
+}
