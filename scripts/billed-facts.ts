@@ -46,6 +46,14 @@ const inOutput = (item: object, row: Row): BilledFact => ({
   example: { usage: responsesUsage, output: [item] },
 });
 
+/** In a choice of a response whose request offers a tool. */
+const inChoice = (message: object, tool: object, row: Row): BilledFact => ({
+  ...row,
+  operations: ['chat'],
+  request: { tools: [tool] },
+  example: { usage: chatUsage, choices: [{ index: 0, message: { role: 'assistant', ...message } }] },
+});
+
 const code = { type: 'code_interpreter_call', container_id: 'cntr_1' };
 const shell = { type: 'shell_call', environment: { type: 'container_reference', container_id: 'cntr_1' } };
 
@@ -164,6 +172,58 @@ export const billedFacts: readonly BilledFact[] = [
     { plugins: { search: { count: 2 } } },
     { where: '`usage.plugins.search.count`', vendor: 'DashScope', counts: 'webSearches', amount: 2 },
   ),
+  inChoice(
+    { tool_calls: [{ index: 0, type: 'builtin_function', function: { name: '$web_search', arguments: '{}' } }] },
+    { type: 'builtin_function', function: { name: '$web_search' } },
+    {
+      where: '`tool_calls[]` named `$web_search`, `plugin_web_search`',
+      vendor: 'Moonshot, MiniMax',
+      counts: 'webSearches',
+      amount: 1,
+      note: 'where nothing above counts it',
+    },
+  ),
+  inChoice(
+    { tool_calls: [{ index: 0, id: 'call_1', type: 'web_search', function: { name: 'web_search' } }] },
+    { type: 'web_search', function: { description: 'x' } },
+    {
+      where: '`tool_calls[]` of a `type` that callers do not run, such as `web_search`',
+      vendor: 'StepFun',
+      counts: 'webSearches',
+      amount: 1,
+      note: 'other types by their names; where nothing above counts it',
+    },
+  ),
+  ...(
+    [
+      ['`web_search[]`', 'Zhipu', { web_search: [{ title: 'x', link: 'https://x.example/', refer: 'ref_1' }] }],
+      ['`search_info`', 'DashScope, Hunyuan', { search_info: { search_results: [{ index: 1, title: 'x' }] } }],
+      ['`search_results[]`', 'Baidu Qianfan, Perplexity', { search_results: [{ title: 'x' }] }],
+      ['`citations[]`', 'Perplexity', { citations: ['https://x.example/'] }],
+      ['`references[]`', 'Volcengine Ark', { references: [{ url: 'https://x.example/' }] }],
+    ] as const
+  ).map(
+    ([where, vendor, more]): BilledFact => ({
+      operations: ['chat'],
+      where,
+      vendor,
+      counts: 'webSearches',
+      example: { usage: chatUsage, ...more },
+      amount: 1,
+      note: 'a search for all of them, where nothing above counts it',
+    }),
+  ),
+  inChoice(
+    { annotations: [{ type: 'url_citation', url_citation: { url: 'https://x.example/' } }] },
+    { type: 'openrouter:web_search' },
+    {
+      where: '`annotations[]`: `url_citation`',
+      vendor: 'OpenAI, OpenRouter',
+      counts: 'webSearches',
+      amount: 1,
+      note: 'a search for all of them, where nothing above counts it',
+    },
+  ),
   {
     operations: ['chat'],
     where: 'nothing, where the request has `web_search_options`',
@@ -193,6 +253,26 @@ export const billedFacts: readonly BilledFact[] = [
     example: { usage: responsesUsage, service_tier: 'flex' },
     amount: 'flex',
   },
+  inUsage(['responses'], responsesUsage)(
+    { tool_usage: { web_search: 2 } },
+    {
+      where: '`usage.tool_usage`, by tool',
+      vendor: 'Volcengine Ark',
+      counts: 'webSearches',
+      amount: 2,
+      note: 'other tools by their names',
+    },
+  ),
+  inUsage(['responses'], responsesUsage)(
+    { x_tools: { web_extractor: { count: 2 } } },
+    {
+      where: '`usage.x_tools`, by tool: `count`',
+      vendor: 'DashScope',
+      counts: 'webFetches',
+      amount: 2,
+      note: '`web_extractor`; other tools by their names',
+    },
+  ),
   {
     operations: ['responses'],
     where: '`tool_usage.web_search.num_requests`',
@@ -285,6 +365,21 @@ export const billedFacts: readonly BilledFact[] = [
   ),
   {
     operations: ['messages'],
+    where:
+      '`content[]`: `web_search_tool_result` without an error, or its call, where the usage has no `server_tool_use`',
+    counts: 'webSearches',
+    request: { tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
+    example: {
+      usage: messagesUsage,
+      content: [
+        { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [{ type: 'web_search_result' }] },
+      ],
+    },
+    amount: 1,
+    note: 'as do `web_fetch_tool_result`, and `tool_use` named `$web_search` or `plugin_web_search`',
+  },
+  {
+    operations: ['messages'],
     where: '`container.id`, where the request names none',
     counts: 'containers',
     example: { usage: messagesUsage, container: { id: 'container_1' } },
@@ -367,6 +462,13 @@ export const unreadFacts: readonly (readonly [operation: OperationName, where: s
     '`usage.prompt_tokens_details.cache_type` (DashScope)',
     'reads of an explicit and of an implicit cache have prices of their own, and `cachedInput` is one: set it to the one that you use',
   ],
+  [
+    'chat',
+    'a search that `enable_search` left to the model, where the response shows nothing of it (DashScope)',
+    'it cannot be told from none: the usage of models that bill it has `plugins`',
+  ],
+  ['chat', '`bot_usage` (Volcengine Ark)', 'what bots use by themselves; their `references` count a search'],
+  ['chat', '`usage.num_sources_used` (xAI)', 'a fee by source, which its vendor has given up'],
   [
     'chat',
     '`usage.search_context_size`, `usage.citation_tokens` (Perplexity)',

@@ -7,8 +7,10 @@ const usageOf = (usage: unknown) =>
   chatAnswer().usage({ member: (name) => ({ usage })[name], count: () => null }, 'tokens');
 
 describe('chat response', () => {
-  it('keeps its usage, its tier, and nothing else', () => {
-    assert.deepEqual([chatAnswer().keep, chatAnswer().count], [['usage', 'service_tier'], []]);
+  it('keeps its usage, its tier, what a search found, and nothing else', () => {
+    const found = ['web_search', 'search_info', 'search_results', 'citations', 'references'];
+    assert.deepEqual([chatAnswer().keep, chatAnswer().count], [['usage', 'service_tier', ...found], []]);
+    assert.ok(chatAnswer({ offersTools: true }).keep.includes('choices'));
   });
 
   it('is billed by its usage', () => {

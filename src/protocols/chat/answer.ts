@@ -2,6 +2,7 @@ import { type AnswerEstimate, type AnswerReading, answerReading } from '../meter
 import { type AnswerText, answerTextTokens } from '../metering/answer-text.ts';
 import { audioKeys } from './audio.ts';
 import { chatMedia } from './media.ts';
+import { RESULT_MEMBERS, shownTools } from './shown-tools.ts';
 import { readChatUsage } from './usage.ts';
 
 /** What the request asks for that its response has to be read by. */
@@ -9,6 +10,8 @@ export interface ChatAnswerOptions {
   readonly hasAudio?: boolean;
   readonly audioFormat?: string | null;
   readonly asksForSearch?: boolean;
+  /** The request offers tools that the provider runs, of which the choices may show calls. */
+  readonly offersTools?: boolean;
 }
 
 const TEXT: AnswerText = {
@@ -39,19 +42,27 @@ const estimateOf = (audioFormat: string | null): AnswerEstimate => ({
   }),
 });
 
+/** Members of a response by which it is charged. */
+const BILLED = ['usage', 'service_tier', ...RESULT_MEMBERS];
+
 /** Whole responses of chat completions. A later call may refer to the audio of one that asks for audio. */
-export function chatAnswer({ hasAudio, audioFormat, asksForSearch }: ChatAnswerOptions = {}): AnswerReading {
-  const reading = answerReading(['usage', 'service_tier'], (response) =>
-    readChatUsage(response.member('usage'), {
+export function chatAnswer({
+  hasAudio = false,
+  audioFormat = null,
+  asksForSearch = false,
+  offersTools = false,
+}: ChatAnswerOptions = {}): AnswerReading {
+  const keep = hasAudio || offersTools ? [...BILLED, 'choices'] : BILLED;
+  const showing = offersTools ? [...RESULT_MEMBERS, 'choices'] : RESULT_MEMBERS;
+  const reading = answerReading(keep, (response) => {
+    const shown = shownTools();
+    shown.add(Object.fromEntries(showing.map((name) => [name, response.member(name)])));
+    return readChatUsage(response.member('usage'), {
       serviceTier: response.member('service_tier'),
-      asksForSearch: asksForSearch ?? false,
-    }),
-  );
-  const answer = { ...reading, estimate: estimateOf(audioFormat ?? null) };
-  if (!hasAudio) return answer;
-  return {
-    ...answer,
-    keep: [...answer.keep, 'choices'],
-    continuationKeys: (response) => audioKeys(response.member('choices')),
-  };
+      asksForSearch,
+      shown: shown.uses(),
+    });
+  });
+  const answer = { ...reading, estimate: estimateOf(audioFormat) };
+  return hasAudio ? { ...answer, continuationKeys: (response) => audioKeys(response.member('choices')) } : answer;
 }

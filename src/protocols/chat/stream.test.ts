@@ -300,3 +300,43 @@ describe('chat stream', () => {
     assert.equal(text.sizeBytes, 5);
   });
 });
+
+describe('chat stream: searches of the provider', () => {
+  const call = { index: 0, type: 'builtin_function', function: { name: '$web_search', arguments: '' } };
+  const called = eventOf({ choices: [{ index: 0, delta: { tool_calls: [call] } }] });
+  const results = eventOf({ choices: [{ index: 0, delta: { content: 'a' } }], web_search: [{ title: 'x' }] });
+  const last = eventOf({ choices: [], usage });
+  const searching = (more: object = {}) =>
+    readChatStream({ dropsUsageChunk: true, choices: 1, offersTools: true, ...more });
+
+  it('count by their calls and results, before and behind the usage', () => {
+    for (const shown of [called, results]) {
+      const before = searching();
+      read(before, shown, FINISHED, last);
+      const behind = searching();
+      read(behind, FINISHED, last, shown);
+      assert.deepEqual([before.usage()?.webSearches, behind.usage()?.webSearches], [1, 1]);
+    }
+  });
+
+  it('count in a stream that is left before its usage', () => {
+    const reading = searching();
+    read(reading, called);
+    assert.deepEqual(reading.partialUsage(), { ...noUsage, webSearches: 1 });
+    assert.equal(searching({ asksForSearch: true }).partialUsage()?.webSearches, 1);
+  });
+
+  it('count as the usage says, where it does', () => {
+    const reading = searching({ asksForSearch: true });
+    const counted = { ...usage, plugins: { search: { count: 2 } } };
+    read(reading, called, results, FINISHED, eventOf({ choices: [], usage: counted }));
+    assert.equal(reading.usage()?.webSearches, 2);
+    const none = searching({ asksForSearch: true });
+    read(none, results, FINISHED, eventOf({ choices: [], usage: { ...usage, server_tool_use: {} } }));
+    assert.equal(none.usage()?.webSearches, 0);
+  });
+
+  it('are not looked for where the request offers none', () => {
+    assert.equal(read(dropping(), called), 'unread');
+  });
+});

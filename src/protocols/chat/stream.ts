@@ -4,10 +4,11 @@ import { textKeys, valueStart } from '../metering/estimate.ts';
 import { greatestFigures } from '../metering/greatest-figures.ts';
 import { readTerms } from '../metering/service-terms.ts';
 import type { EventMeaning, StreamReading } from '../metering/tap.ts';
-import { noUsage, type Usage } from '../metering/usage-facts.ts';
+import { noUsage, sumCounts, type Usage } from '../metering/usage-facts.ts';
 import { audioKeys } from './audio.ts';
 import { chatMedia, PICTURE_MARKS } from './media.ts';
-import { readChatUsage } from './usage.ts';
+import { shownTools } from './shown-tools.ts';
+import { chatToolUses, readChatUsage } from './usage.ts';
 
 /**
  * Streams of the chat protocol: `data:` lines without event names; with `include_usage` every chunk has `usage: null`
@@ -25,6 +26,8 @@ export interface ChatStreamOptions {
   readonly audioFormat?: string | null;
   /** The call asks for a search of the web otherwise than by a tool. */
   readonly asksForSearch?: boolean;
+  /** The call offers tools that the provider runs, of which the stream may show calls and results. */
+  readonly offersTools?: boolean;
   /** The call asks for a tier of service: which one it was served on is read before the end, since the stream may not reach it. */
   readonly asksForTier?: boolean;
 }
@@ -54,9 +57,13 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
   /** The choices that have finished. */
   const finished = new Set<number>();
   const audio = new Set<string>();
+  const shown = shownTools();
+  const { asksForSearch = false } = options;
   const media = chatMedia(options.audioFormat ?? null);
   /** The model as the provider calls it. */
   let model: string | null = null;
+
+  const mayShowTools = (bytes: Buffer): boolean => options.offersTools === true && shown.mayShow(bytes);
 
   const mayHoldTier = (bytes: Buffer): boolean =>
     options.asksForTier === true && serviceTier === undefined && hasValueAfter(bytes, TIER);
@@ -70,7 +77,8 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     const mayHoldUsage = hasValueAfter(event, USAGE);
     const mayHoldError = mayBeError(event);
     const mayHoldMedia = holdsMedia(event);
-    const holdsNothing = !mayFinish && !mayHoldUsage && !mayHoldError && !mayHoldMedia && !mayHoldTier(event);
+    const holdsNothing =
+      !mayFinish && !mayHoldUsage && !mayHoldError && !mayHoldMedia && !mayHoldTier(event) && !mayShowTools(event);
     if (holdsNothing && !event.includes(DONE)) return 'pass';
 
     const data = eventData(event);
@@ -90,16 +98,25 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     }
     for (const [place, choice] of choices.entries()) noteChoice(choice, place);
     serviceTier = chunk.service_tier ?? serviceTier;
+    shown.add(chunk);
     const used = chunk.usage ?? (isRecord(chunk.x_groq) ? chunk.x_groq.usage : undefined);
     const meaning = choices.some((choice) => isRecord(choice) && choice.finish_reason === 'error') ? 'error' : 'pass';
-    if (!isRecord(used)) return meaning;
+    if (!isRecord(used)) {
+      // Uses of tools may be shown behind the usage.
+      if (usage !== null) usage = readUsage();
+      return meaning;
+    }
     reported = greatestFigures(reported, used);
-    usage = readChatUsage(reported, { serviceTier, asksForSearch: options.asksForSearch ?? false });
+    usage = readUsage();
     const isUsageOnly = choices.length === 0;
     hasUsageChunk ||= isUsageOnly;
     // Some providers report figures with every chunk; those before the end are not final. Some ignore `n`.
     isUsageFinal ||= usage !== null && (finished.size >= options.choices || (isUsageOnly && finished.size > 0));
     return options.dropsUsageChunk && isUsageOnly ? 'drop' : meaning;
+  }
+
+  function readUsage(): Usage | null {
+    return readChatUsage(reported, { serviceTier, asksForSearch, shown: shown.uses() });
   }
 
   function noteChoice(choice: unknown, place: number): void {
@@ -115,14 +132,18 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
       run.includes(DONE) ||
       run.includes(NAMED) ||
       holdsMedia(run) ||
-      mayHoldTier(run),
+      mayHoldTier(run) ||
+      mayShowTools(run),
     textKeys: STREAMED_TEXT,
     reasoningKeys: STREAMED_REASONING,
     read,
     usage: () => (isUsageFinal ? usage : null),
     partialUsage() {
-      const servedOn = usage === null ? readTerms({ service_tier: serviceTier }, ['serviceTier']) : undefined;
-      return servedOn === undefined ? usage : { ...noUsage, servedOn };
+      if (usage !== null) return usage;
+      const servedOn = readTerms({ service_tier: serviceTier }, ['serviceTier']);
+      const uses = chatToolUses({}, { asksForSearch, shown: shown.uses() });
+      if (servedOn === undefined && sumCounts(uses) === 0) return null;
+      return { ...noUsage, ...uses, ...(servedOn && { servedOn }) };
     },
     get hasOutputEnd() {
       return isUsageFinal || finished.size >= options.choices;

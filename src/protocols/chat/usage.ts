@@ -1,7 +1,7 @@
 import { isRecord } from '../../lib/json.ts';
 import { type CacheCounts, readCacheCounts } from '../metering/cache-counts.ts';
 import { readTerms } from '../metering/service-terms.ts';
-import { readToolUses, type ToolUses } from '../metering/tool-uses.ts';
+import { reportedToolUses, type ToolUses } from '../metering/tool-uses.ts';
 import { noUsage, readCount, sumCounts, type Usage } from '../metering/usage-facts.ts';
 
 /** What else than the usage says what a call costs. */
@@ -10,6 +10,8 @@ export interface ChatUsageContext {
   readonly serviceTier?: unknown;
   /** Whether the request asks for a search of the web otherwise than by a tool. */
   readonly asksForSearch?: boolean;
+  /** The uses of tools that the response shows. */
+  readonly shown?: ToolUses;
 }
 
 /**
@@ -19,7 +21,7 @@ export interface ChatUsageContext {
  */
 export function readChatUsage(
   usage: unknown,
-  { serviceTier, asksForSearch = false }: ChatUsageContext = {},
+  { serviceTier, asksForSearch = false, shown = {} }: ChatUsageContext = {},
 ): Usage | null {
   if (!isRecord(usage)) return null;
   const statedPrompt = readCount(usage.prompt_tokens);
@@ -35,7 +37,7 @@ export function readChatUsage(
   const promptTokens = beside === null ? statedPrompt : statedPrompt + beside.besideTokens;
   const outputTokens = beside === null ? completionTokens + Math.max(beyond, 0) : completionTokens;
   const reasoning = readCount(completionDetails.reasoning_tokens) ?? 0;
-  const toolUses = toolUsesOf(usage, asksForSearch);
+  const toolUses = chatToolUses(usage, { asksForSearch, shown });
   const { unexplained } = stated;
   const servedOn = readTerms({ service_tier: serviceTier }, ['serviceTier']);
 
@@ -119,12 +121,14 @@ class Remainder {
 }
 
 /**
- * Dialects: OpenRouter and xAI count tools by kind, Perplexity and DashScope count searches. Models that search whenever
- * `web_search_options` ask for it report nothing; their vendors bill a search a call.
+ * The provider's own counts go before what the response shows, tool by tool. Models that search whenever `web_search_options`
+ * ask for it report nothing; their vendors bill a search a call.
  */
-function toolUsesOf(usage: Readonly<Record<string, unknown>>, asksForSearch: boolean): ToolUses {
-  const byKind = readToolUses(usage.server_tool_use) ?? readToolUses(usage.server_side_tool_usage_details);
-  if (byKind !== null) return byKind;
-  const search = isRecord(usage.plugins) && isRecord(usage.plugins.search) ? usage.plugins.search.count : null;
-  return { webSearches: readCount(usage.num_search_queries) ?? readCount(search) ?? (asksForSearch ? 1 : 0) };
+export function chatToolUses(
+  usage: Readonly<Record<string, unknown>>,
+  { asksForSearch = false, shown = {} }: ChatUsageContext,
+): ToolUses {
+  const reported = reportedToolUses(usage);
+  if (reported !== null) return reported.areAll ? reported.uses : { ...shown, ...reported.uses };
+  return { ...shown, webSearches: Math.max(shown.webSearches ?? 0, asksForSearch ? 1 : 0) };
 }

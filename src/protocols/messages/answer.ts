@@ -3,6 +3,7 @@ import type { AnswerEstimate, AnswerReading } from '../metering/answer.ts';
 import { type AnswerText, answerTextTokens } from '../metering/answer-text.ts';
 import type { Usage } from '../metering/usage-facts.ts';
 import { stateKey } from '../state-references.ts';
+import { shownTools, withShown } from './shown-tools.ts';
 import { readMessagesUsage } from './usage.ts';
 
 const TEXT: AnswerText = { text: ['text', 'thinking'], written: ['input'], through: [] };
@@ -19,12 +20,22 @@ const ESTIMATE: AnswerEstimate = {
   }),
 };
 
-/** Whole responses of messages creation; `namesContainer`: the request goes on in a container that was made before. */
-export const messagesAnswer = (namesContainer = false): AnswerReading => ({
-  keep: ['usage', 'container'],
+/**
+ * Whole responses of messages creation; `namesContainer`: the request goes on in a container that was made before;
+ * `offersTools`: it offers tools that the provider runs, whose uses the content may show.
+ */
+export const messagesAnswer = (namesContainer = false, offersTools = false): AnswerReading => ({
+  keep: ['usage', 'container', ...(offersTools ? ['content'] : [])],
   count: [],
-  usage: (answer) =>
-    withContainer(readMessagesUsage(answer.member('usage')), answer.member('container'), namesContainer),
+  usage(answer) {
+    const reported = answer.member('usage');
+    const shown = shownTools();
+    const content = offersTools ? answer.member('content') : null;
+    if (Array.isArray(content)) for (const block of content) shown.add(block);
+    const isCounted = isRecord(reported) && isRecord(reported.server_tool_use);
+    const usage = withShown(readMessagesUsage(reported), isCounted, shown.uses());
+    return withContainer(usage, answer.member('container'), namesContainer);
+  },
   continuationKeys: (answer) => containerKeys(answer.member('container')),
   estimate: ESTIMATE,
 });

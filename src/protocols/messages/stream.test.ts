@@ -184,3 +184,38 @@ describe('messages stream', () => {
     assert.equal(sizeOf('', 'd'.repeat(400)), 3 + 300);
   });
 });
+
+describe('messages stream: searches of the provider', () => {
+  const block = (of: object) => eventOf('content_block_start', { index: 0, content_block: of });
+  const call = (id: string, name = 'web_search') => block({ type: 'server_tool_use', id, name, input: {} });
+  const result = (id: string, content: unknown = []) =>
+    block({ type: 'web_search_tool_result', tool_use_id: id, content });
+  const error = { type: 'web_search_tool_result_error', error_code: 'max_uses_exceeded' };
+
+  function searchesOf(...events: readonly Buffer[]): { partial: number; final: number | undefined } {
+    const reading = readMessagesStream(false, true);
+    read(reading, ...events);
+    return { partial: reading.partialUsage()!.webSearches, final: reading.usage()?.webSearches };
+  }
+
+  it('count by their calls and results where the usage counts none', () => {
+    const begun = start({ input_tokens: 3, output_tokens: 1, server_tool_use: { web_search_requests: 0 } });
+    const shown = [begun, call('a'), result('a'), call('b'), call('c'), result('c', error)];
+    assert.deepEqual(searchesOf(...shown), { partial: 2, final: undefined });
+    assert.deepEqual(searchesOf(...shown, delta({ output_tokens: 9 })), { partial: 2, final: 2 });
+  });
+
+  it('count as the end of the stream says, where it does', () => {
+    const begun = start({ input_tokens: 3, output_tokens: 1 });
+    const end = (web_search_requests: number) => delta({ output_tokens: 9, server_tool_use: { web_search_requests } });
+    assert.equal(searchesOf(begun, call('a'), result('a'), end(0)).final, 0);
+    assert.equal(searchesOf(begun, call('a'), result('a'), end(4)).final, 4);
+  });
+
+  it('are no calls of tools of the caller, and no runs of code', () => {
+    const begun = start({ input_tokens: 3, output_tokens: 1 });
+    const own = block({ type: 'tool_use', id: 'a', name: 'web_search', input: {} });
+    assert.equal(searchesOf(begun, own, call('b', 'bash_code_execution')).partial, 0);
+    assert.equal(searchesOf(begun, block({ type: 'tool_use', id: 'c', name: '$web_search' })).partial, 1);
+  });
+});

@@ -2,8 +2,9 @@ import { isRecord, parseJson } from '../../lib/json.ts';
 import { eventData, eventName } from '../../lib/sse.ts';
 import { textKeys } from '../metering/estimate.ts';
 import type { EventMeaning, StreamReading } from '../metering/tap.ts';
-import { readCount } from '../metering/usage-facts.ts';
+import { readCount, type Usage } from '../metering/usage-facts.ts';
 import { containerKeys, withContainer } from './answer.ts';
+import { shownTools, withShown } from './shown-tools.ts';
 import { MessagesUsage } from './usage.ts';
 
 /**
@@ -26,13 +27,21 @@ const STREAMED_REASONING = [
   { key: Buffer.from('"data"'), isOpaque: true },
 ];
 
-/** `namesContainer`: the request goes on in a container that was made before. */
-export function readMessagesStream(namesContainer = false): StreamReading {
+const BLOCK_START = Buffer.from('"content_block_start"');
+
+/**
+ * `namesContainer`: the request goes on in a container that was made before; `offersTools`: it offers tools that the provider
+ * runs, whose uses the stream may show.
+ */
+export function readMessagesStream(namesContainer = false, offersTools = false): StreamReading {
   const facts = new MessagesUsage();
   /** The figures of `message_start` are provisional; only a `message_delta` has the final count of output. */
   let hasFinalUsage = false;
   let hasOutputEnd = false;
   let container: unknown = null;
+  const shown = shownTools();
+  /** Whether the end of the stream counts uses of tools. */
+  let countsTools = false;
 
   function read(event: Buffer): EventMeaning {
     const data = eventData(event);
@@ -47,6 +56,9 @@ export function readMessagesStream(namesContainer = false): StreamReading {
           container = body.message.container ?? container;
         }
         return 'pass';
+      case 'content_block_start':
+        shown.add(body.content_block);
+        return 'pass';
       case 'content_block_stop':
         hasOutputEnd = true;
         return 'pass';
@@ -55,6 +67,7 @@ export function readMessagesStream(namesContainer = false): StreamReading {
         if (isRecord(body.delta)) container = body.delta.container ?? container;
         if (isRecord(body.usage)) {
           facts.update(body.usage);
+          countsTools ||= isRecord(body.usage.server_tool_use);
           hasFinalUsage ||= readCount(body.usage.output_tokens) != null;
         }
         return 'pass';
@@ -67,13 +80,18 @@ export function readMessagesStream(namesContainer = false): StreamReading {
     }
   }
 
+  const withTools = (usage: Usage | null): Usage | null => withShown(usage, countsTools, shown.uses());
+
   return {
-    matters: (run) => MARKS.some((mark) => run.includes(mark)) || (!hasOutputEnd && run.includes(BLOCK_END)),
+    matters: (run) =>
+      MARKS.some((mark) => run.includes(mark)) ||
+      (!hasOutputEnd && run.includes(BLOCK_END)) ||
+      (offersTools && run.includes(BLOCK_START)),
     textKeys: STREAMED_TEXT,
     reasoningKeys: STREAMED_REASONING,
     read,
-    usage: () => (hasFinalUsage ? withContainer(facts.total(), container, namesContainer) : null),
-    partialUsage: () => facts.total() ?? facts.withOutput(0),
+    usage: () => (hasFinalUsage ? withContainer(withTools(facts.total()), container, namesContainer) : null),
+    partialUsage: () => withTools(facts.total() ?? facts.withOutput(0)),
     get hasOutputEnd() {
       return hasOutputEnd;
     },

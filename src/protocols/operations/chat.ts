@@ -46,8 +46,8 @@ export const chat = jsonOperation({
       },
     };
   },
-  answer: (details) => chatAnswer(details),
-  readStream: (details) => readChatStream(details),
+  answer: (details, { serverToolUses }) => chatAnswer({ ...details, offersTools: serverToolUses > 0 }),
+  readStream: (details, _basis, { serverToolUses }) => readChatStream({ ...details, offersTools: serverToolUses > 0 }),
 });
 
 /** The format in which a request asks for audio; `null`: it does not say. */

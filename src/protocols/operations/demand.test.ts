@@ -141,6 +141,11 @@ describe('what a request may cost', () => {
     ['"web_search_options":{}', 1],
     ['"enable_search":true', 1],
     ['"extra_body":{"enable_search":true}', 1],
+    ['"web_search":{"enable":true}', 1],
+    ['"extra_body":{"web_search":{"enable":true}}', 1],
+    ['"enable_enhancement":true', 1],
+    ['"tools":[{"type":"web_search","web_search":{"enable":true}}]', 1],
+    ['"tools":[{"type":"builtin_function","function":{"name":"$web_search"}}]', 1],
   ];
   for (const [member, count] of tools) {
     it(`is ${count} tools of the provider with ${member}`, () => {

@@ -84,6 +84,8 @@ const MODELS = new MemberNames(
 );
 /** What a search is asked for with where it is no tool. */
 const SEARCHES = new MemberNames('web_search_options', 'enable_search', 'search_parameters');
+/** The same where vendors read it at the top alone: in a tool it says what that tool searches. Baidu, Doubao; Hunyuan. */
+const SEARCHES_AT_TOP = new MemberNames('web_search', 'enable_enhancement', 'force_search_enhancement');
 /** The terms of service that are asked for, and audio. They count where vendors read them: at the top, and in `MORE`. */
 const TERMS = new MemberNames(...termNames.map((name) => serviceTerms[name].member));
 /** What relays put at the top before they pass a request on. */
@@ -214,7 +216,10 @@ class DemandReader {
     if (depth > 1 && SCHEMAS.find(bytes, start, end) !== -1) return;
     if (CACHES.find(bytes, start, end) !== -1) this.#writesCache = true;
     if (THINKS.find(bytes, start, end) !== -1 && kind === 'true') this.#isThinkingOpen = true;
-    if (SEARCHES.find(bytes, start, end) !== -1 && kind !== 'false') this.#serverToolUses += TOOL_USES;
+    const isAtTop = countsNumbers && depth <= N_DEPTH_MAX;
+    const searches =
+      SEARCHES.find(bytes, start, end) !== -1 || (isAtTop && SEARCHES_AT_TOP.find(bytes, start, end) !== -1);
+    if (searches && kind !== 'false') this.#serverToolUses += TOOL_USES;
     if (kind === 'true' || kind === 'false') return;
     const name = MODELS.find(bytes, start, end);
     // The model of the call itself.

@@ -41,11 +41,11 @@ export interface JsonOperationParts<Details, Name extends string = string> exten
   readRequest(fields: BodyFields): ReadRequest<Details>;
   /** @throws GatewayError `invalidRequest` where the model does not take what is asked for. */
   checkFor?(details: Details, modelId: string): void;
-  answer(details: Details): AnswerReading;
+  answer(details: Details, demand: Demand): AnswerReading;
   /** Whether a request may ask for several choices. */
   readonly givesChoices?: boolean;
   /** Absent where the operation has no streams. */
-  readStream?(details: Details, basis: ChargeBasis): StreamReading;
+  readStream?(details: Details, basis: ChargeBasis, demand: Demand): StreamReading;
 }
 
 /** Makes an operation from its parts: what it reads of a body, and what follows from that for the call. */
@@ -100,10 +100,10 @@ export function jsonOperation<Details, const Name extends string>(
         contentType: 'application/json',
         checkFor: (modelId) => parts.checkFor?.(details, modelId),
         toProvider: (providerModel) => splice(body, [...modelSplice(modelPlace, model, providerModel), ...splices]),
-        answer: parts.answer(details),
+        answer: parts.answer(details, facts.demand),
         readStream(basis) {
           if (parts.readStream === undefined) throw new Error(`the operation ${name} has no streams`);
-          return parts.readStream(details, basis);
+          return parts.readStream(details, basis, facts.demand);
         },
       };
     },

@@ -32,6 +32,7 @@ export const messages = jsonOperation({
       details: { namesContainer: references.some(({ kind }) => kind === 'container') },
     };
   },
-  answer: ({ namesContainer }) => messagesAnswer(namesContainer),
-  readStream: ({ namesContainer }) => readMessagesStream(namesContainer),
+  answer: ({ namesContainer }, { serverToolUses }) => messagesAnswer(namesContainer, serverToolUses > 0),
+  readStream: ({ namesContainer }, _basis, { serverToolUses }) =>
+    readMessagesStream(namesContainer, serverToolUses > 0),
 });

@@ -469,3 +469,18 @@ describe('responses stream through the tap', () => {
     assert.deepEqual(feed([created, failed(usage)]).tap.usage(7), { ...facts, source: 'observed' });
   });
 });
+
+describe('a responses stream that is left', () => {
+  it('has the uses of tools that it showed', () => {
+    const reading = readResponsesStream();
+    const done = (item: object) => reading.read(eventOf('response.output_item.done', { output_index: 0, item }));
+    assert.equal(reading.partialUsage(), null);
+    done({ type: 'web_search_call', status: 'completed', action: { type: 'search' } });
+    done({ type: 'web_search_call', status: 'completed', action: { type: 'open_page' } });
+    done({ type: 'web_search_call', status: 'failed', action: { type: 'search' } });
+    done({ type: 'code_interpreter_call', container_id: 'c1' });
+    done({ type: 'function_call', name: 'web_search' });
+    const { webSearches, codeExecutions, containers, otherToolUses, serverToolUses } = reading.partialUsage()!;
+    assert.deepEqual([webSearches, codeExecutions, containers, otherToolUses, serverToolUses], [1, 1, 1, 0, 4]);
+  });
+});

@@ -5,9 +5,10 @@ import { EVENT_BYTES_MAX } from '../../lib/sse.ts';
 import { textKeys, valueStart } from '../metering/estimate.ts';
 import { greatestFigures } from '../metering/greatest-figures.ts';
 import type { EventMeaning, StreamReading } from '../metering/tap.ts';
-import type { Usage } from '../metering/usage-facts.ts';
+import { noUsage, type Usage } from '../metering/usage-facts.ts';
+import { TOOL_USES_MAX } from '../metering/usage-units.ts';
 import { AnswerContinuationKeys } from './continuation-keys.ts';
-import type { ContainerUse } from './tool-uses.ts';
+import { billedToolUses, type ContainerUse, NO_CONTAINERS, serverToolCalls } from './tool-uses.ts';
 import { readResponsesUsage } from './usage.ts';
 
 /**
@@ -82,6 +83,7 @@ export function readResponsesStream(
   let reported: unknown = null;
   let usage: Usage | null = null;
   let hasOutputEnd = false;
+  const calls: Readonly<Record<string, unknown>>[] = [];
   /** The size of the text that encrypted reasoning stands for. */
   let encryptedBytes = 0;
 
@@ -97,6 +99,7 @@ export function readResponsesStream(
         return 'pass';
       case 'response.output_item.done':
         continuationKeys.addItem(body.item);
+        if (isRecord(body.item)) noteCall(body.item);
         if (isRecord(body.item) && typeof body.item.encrypted_content === 'string') {
           encryptedBytes += decodedSizeBytes(body.item.encrypted_content);
         }
@@ -116,6 +119,25 @@ export function readResponsesStream(
       default:
         return 'pass';
     }
+  }
+
+  /** Keeps what a call of a tool is charged by, should the stream not reach its end. */
+  function noteCall({ type, status, action, container_id, environment }: Readonly<Record<string, unknown>>): void {
+    if (calls.length >= TOOL_USES_MAX || serverToolCalls([{ type }]).length === 0) return;
+    calls.push({
+      type,
+      status,
+      action: isRecord(action) ? { type: action.type } : undefined,
+      container_id,
+      environment,
+    });
+  }
+
+  /** The uses of tools so far, of a stream that has reported no usage yet. */
+  function usesSoFar(): Usage | null {
+    if (calls.length === 0) return null;
+    const uses = billedToolUses({ output: calls }, {}, containerUse ?? NO_CONTAINERS);
+    return { ...noUsage, ...uses, serverToolUses: calls.length };
   }
 
   function end(response: unknown): void {
@@ -138,7 +160,7 @@ export function readResponsesStream(
       return encryptedBytes;
     },
     usage: () => usage,
-    partialUsage: () => null,
+    partialUsage: usesSoFar,
     get hasOutputEnd() {
       return hasOutputEnd;
     },

@@ -1,5 +1,5 @@
 import { isRecord } from '../../lib/json.ts';
-import { readToolUses, type ToolUses } from '../metering/tool-uses.ts';
+import { reportedToolUses, type ToolUses, toolUnit } from '../metering/tool-uses.ts';
 import { readCount } from '../metering/usage-facts.ts';
 
 /** The uses of the provider's tools that a response of the responses protocol shows in its items and its counts. */
@@ -23,6 +23,8 @@ const CLIENT_CALLS: readonly unknown[] = [
   'computer_call',
 ];
 
+const CALL = '_call';
+
 type Item = Readonly<Record<string, unknown>>;
 
 /** The items of calls of tools that the provider ran. */
@@ -30,18 +32,15 @@ export function serverToolCalls(output: unknown): readonly Item[] {
   if (!Array.isArray(output)) return [];
   return output.filter(
     (item: unknown): item is Item =>
-      isRecord(item) &&
-      typeof item.type === 'string' &&
-      item.type.endsWith('_call') &&
-      !CLIENT_CALLS.includes(item.type),
+      isRecord(item) && typeof item.type === 'string' && item.type.endsWith(CALL) && !CLIENT_CALLS.includes(item.type),
   );
 }
 
 /** The uses that are billed. The provider's own counts go before those of items: some uses are free of charge. */
 export function billedToolUses(response: Item, usage: Item, containerUse: ContainerUse): ToolUses {
-  const counted = readToolUses(usage.server_side_tool_usage_details);
-  if (counted !== null) return counted;
-  const uses = { webSearches: 0, fileSearches: 0, codeExecutions: 0, containers: 0, otherToolUses: 0 };
+  const reported = reportedToolUses(usage);
+  if (reported?.areAll) return reported.uses;
+  const uses = { webSearches: 0, webFetches: 0, fileSearches: 0, codeExecutions: 0, containers: 0, otherToolUses: 0 };
   const containers = new Set<string>();
   for (const item of serverToolCalls(response.output)) {
     if (item.status === 'failed') continue;
@@ -51,12 +50,6 @@ export function billedToolUses(response: Item, usage: Item, containerUse: Contai
       case 'web_search_call':
         if (isSearch(item.action)) uses.webSearches++;
         break;
-      case 'file_search_call':
-        uses.fileSearches++;
-        break;
-      case 'code_interpreter_call':
-        uses.codeExecutions++;
-        break;
       case 'shell_call':
         // Without a container the caller runs it.
         if (containerId !== null) uses.codeExecutions++;
@@ -65,14 +58,15 @@ export function billedToolUses(response: Item, usage: Item, containerUse: Contai
         // Billed by the tokens of its images.
         break;
       default:
-        uses.otherToolUses++;
+        uses[toolUnit(String(item.type).slice(0, -CALL.length))]++;
     }
   }
   for (const id of containerUse.named) containers.delete(id);
   if (!containerUse.mayContinue) uses.containers = containers.size;
   const webSearch = isRecord(response.tool_usage) ? response.tool_usage.web_search : null;
   const billed = isRecord(webSearch) ? readCount(webSearch.num_requests) : null;
-  return billed == null ? uses : { ...uses, webSearches: billed };
+  const named = { ...uses, ...reported?.uses };
+  return billed == null ? named : { ...named, webSearches: billed };
 }
 
 /** Opening a page, and finding something in it, is not billed as a search. */

@@ -1,0 +1,100 @@
+import { isRecord } from '../../lib/json.ts';
+import { ShownUses, type ToolUses, toolUnit } from '../metering/tool-uses.ts';
+
+/**
+ * The uses of a provider's tools that chat responses show and their usage does not count: vendors bill these searches, and all
+ * that says of one is the call of the tool, or a list of what was found.
+ */
+export interface ShownTools {
+  /** Takes a response in, or one event of it. */
+  add(response: Readonly<Record<string, unknown>>): void;
+  /** A byte test: whether an event may show a use that was not seen yet. */
+  mayShow(event: Buffer): boolean;
+  uses(): ToolUses;
+}
+
+/** Members that list what a search found: in the response, in a choice, or in its message. */
+export const RESULT_MEMBERS: readonly string[] = [
+  // Zhipu.
+  'web_search',
+  // DashScope and Hunyuan, around a list.
+  'search_info',
+  // Baidu Qianfan, Perplexity.
+  'search_results',
+  'citations',
+  // Volcengine Ark, of bots that search.
+  'references',
+];
+/** OpenAI, OpenRouter: what in the text is from a page that was found. */
+const CITATION = 'url_citation';
+const marks = [...RESULT_MEMBERS, CITATION].map((name) => Buffer.from(`"${name}"`));
+const CALLS = Buffer.from('"tool_calls"');
+const NAME = Buffer.from('"name"');
+
+/** Calls of these types are run by the caller, unless their name says that the provider does. */
+const CLIENT_TYPES: readonly unknown[] = [undefined, null, '', 'function', 'custom'];
+/** No function of a caller may have such a name: Moonshot, MiniMax. */
+const PROVIDER_NAME = /^(?:\$|plugin_(?=web_search$))(.+)$/;
+
+export function shownTools(): ShownTools {
+  const calls = new ShownUses();
+  let hasResults = false;
+
+  function addCalls(list: unknown, choice: unknown): void {
+    if (!Array.isArray(list)) return;
+    for (const [place, call] of list.entries()) {
+      const tool = isRecord(call) ? toolOf(call) : null;
+      if (tool !== null) calls.note(`${choice}.${call.index ?? call.id ?? place}`, toolUnit(tool));
+    }
+  }
+
+  return {
+    add(response) {
+      hasResults ||= listsResults(response);
+      if (!Array.isArray(response.choices)) return;
+      for (const [place, choice] of response.choices.entries()) {
+        if (!isRecord(choice)) continue;
+        hasResults ||= listsResults(choice);
+        const message = choice.message ?? choice.delta;
+        if (!isRecord(message)) continue;
+        hasResults ||= listsResults(message) || cites(message.annotations);
+        addCalls(message.tool_calls, choice.index ?? place);
+      }
+    },
+    mayShow: (event) =>
+      (!hasResults && marks.some((mark) => event.includes(mark))) || (event.includes(CALLS) && event.includes(NAME)),
+    uses() {
+      const counts = calls.counts();
+      // What was found says of one search, which its call may say as well.
+      return hasResults ? { ...counts, webSearches: Math.max(counts.webSearches ?? 0, 1) } : counts;
+    },
+  };
+}
+
+/** The tool of a call that the provider runs; `null`: the caller runs it. */
+function toolOf(call: Readonly<Record<string, unknown>>): string | null {
+  const { type } = call;
+  const named = isRecord(call.function) ? call.function.name : null;
+  const own = typeof named === 'string' ? PROVIDER_NAME.exec(named)?.[1] : undefined;
+  if (own !== undefined) return own;
+  return CLIENT_TYPES.includes(type) || type === BUILT_IN ? null : String(type);
+}
+
+/** Moonshot's type of tools that have a name with a dollar. */
+const BUILT_IN = 'builtin_function';
+
+function listsResults(holder: Readonly<Record<string, unknown>>): boolean {
+  return RESULT_MEMBERS.some((name) => {
+    const value = holder[name];
+    if (isRecord(value)) return Object.values(value).some(isFilledList);
+    return isFilledList(value);
+  });
+}
+
+function isFilledList(value: unknown): boolean {
+  return Array.isArray(value) && value.length > 0;
+}
+
+function cites(annotations: unknown): boolean {
+  return Array.isArray(annotations) && annotations.some((each) => isRecord(each) && each.type === CITATION);
+}
