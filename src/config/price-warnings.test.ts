@@ -30,8 +30,8 @@ describe('warnings of a configuration', () => {
 
   it('name the models whose output has no limit', () => {
     const free =
-      '{ input: "1", output: "1", perWebSearch: "0", perToolUse: "0", perWebFetch: "0", perCodeExecution: "0", perContainer: "0" }';
-    for (const operation of ['chat', 'messages']) {
+      '{ input: "1", output: "1", perWebSearch: "0", perToolUse: "0", perWebFetch: "0", perFileSearch: "0", perCodeExecution: "0", perContainer: "0" }';
+    for (const operation of ['chat', 'messages', 'responses']) {
       const [warning, ...others] = warningsOf(operation, free, '');
       assert.match(warning!, /^models\.m\.maxOutputTokens: .*4096 tokens are reserved/);
       assert.deepEqual(others, []);

@@ -444,9 +444,37 @@ for (const engine of wireEngines) {
   describe(`output without a limit, ${engine}`, () => {
     let gateway: TestGateway;
     before(async () => {
-      gateway = await startGateway({ engine });
+      gateway = await startGateway({ engine, ...MODELS });
     });
     after(() => gateway.stop());
+
+    const [, messages, responses] = wires();
+    const long = 'word'.repeat(5_000);
+    for (const { wire, event: text } of [
+      {
+        wire: messages!,
+        event: event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: long } }),
+      },
+      { wire: responses!, event: event('response.output_text.delta', { delta: long }) },
+    ]) {
+      it(`is charged as far as it was delivered, and is bound where it is stated: ${wire.path}`, async () => {
+        const { max_tokens: _, ...unlimited } = { max_tokens: 0, ...wire.body };
+        const body = { ...unlimited, model: wire === messages ? 'test-both' : 'test-unlimited' };
+        const limit = wire === messages ? { max_tokens: 100 } : { max_output_tokens: 100 };
+        const begun = wire === messages ? wire.first + wire.words : wire.first;
+        const { account, live } = await leaveAfter(gateway, wire.path, body, begun + text);
+        await live.closed;
+        const { id, usage } = await account.endedCall();
+        const before = wire === messages ? 'Hello'.length : 0;
+        assert.equal(usage.outputTokens, Math.ceil((before + long.length) / 4));
+        assert.notEqual((await gateway.admin('GET', `/calls/${id}`)).body.reservedYuan, null);
+        const limited = await leaveAfter(gateway, wire.path, { ...body, ...limit }, begun + text);
+        await limited.live.closed;
+        const bounded = await limited.account.endedCall();
+        assert.ok(bounded.usage.outputTokens < 200, String(bounded.usage.outputTokens));
+        assert.equal((await gateway.admin('GET', `/calls/${bounded.id}`)).body.reservedYuan, null);
+      });
+    }
 
     it('is charged as far as it was delivered, also above the reservation, which the record then has', async () => {
       const [chat] = wires();

@@ -89,6 +89,17 @@ describe('sounds of a chat stream that is left', () => {
     assert.deepEqual(outputOf(told), { text: 10, audio: 230, image: 0 });
   });
 
+  it('are not counted behind the end, where nothing is delivered', () => {
+    const [first, second] = spoken(TEN_SECONDS, 2).slice(1);
+    const search = chunk({}, { web_search: [{ title: 'x' }] });
+    const tap = left([first!, 'data: [DONE]\n\n', second!, chunk({ images: [picture()] }), search], {
+      ...speaks,
+      offersTools: true,
+    });
+    assert.deepEqual(outputOf(tap), { text: 0, audio: 100, image: 0 });
+    assert.equal(tap.usage(11)!.webSearches, 0);
+  });
+
   it('are charged where an error follows them', () => {
     const tap = left([...spoken(TEN_SECONDS, 1).slice(1), 'data: {"error":{"message":"No."}}\n\n'], speaks);
     assert.equal(tap.hasError, true);

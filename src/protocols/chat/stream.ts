@@ -53,6 +53,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
   /** As the last chunk that was read reports it; each chunk has it. */
   let serviceTier: unknown;
   let isUsageFinal = false;
+  let hasEnded = false;
   let hasUsageChunk = false;
   /** The choices that have finished. */
   const finished = new Set<number>();
@@ -76,7 +77,8 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     const mayFinish = finished.size < options.choices && hasFinishReason(event);
     const mayHoldUsage = hasValueAfter(event, USAGE);
     const mayHoldError = mayBeError(event);
-    const mayHoldMedia = holdsMedia(event);
+    // What comes behind the end is not delivered, and so not charged, except for its usage.
+    const mayHoldMedia = !hasEnded && holdsMedia(event);
     const holdsNothing =
       !mayFinish && !mayHoldUsage && !mayHoldError && !mayHoldMedia && !mayHoldTier(event) && !mayShowTools(event);
     if (holdsNothing && !event.includes(DONE)) return 'pass';
@@ -84,6 +86,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     const data = eventData(event);
     if (data === '[DONE]') {
       isUsageFinal ||= usage !== null;
+      hasEnded = true;
       return 'terminal';
     }
     if (data === null || holdsNothing) return 'pass';
@@ -98,7 +101,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     }
     for (const [place, choice] of choices.entries()) noteChoice(choice, place);
     serviceTier = chunk.service_tier ?? serviceTier;
-    shown.add(chunk);
+    if (!hasEnded) shown.add(chunk);
     const used = chunk.usage ?? (isRecord(chunk.x_groq) ? chunk.x_groq.usage : undefined);
     const meaning = choices.some((choice) => isRecord(choice) && choice.finish_reason === 'error') ? 'error' : 'pass';
     if (!isRecord(used)) {

@@ -203,6 +203,7 @@ describe('messages stream: searches of the provider', () => {
     const shown = [begun, call('a'), result('a'), call('b'), call('c'), result('c', error)];
     assert.deepEqual(searchesOf(...shown), { partial: 2, final: undefined });
     assert.deepEqual(searchesOf(...shown, delta({ output_tokens: 9 })), { partial: 2, final: 2 });
+    assert.equal(searchesOf(...shown, eventOf('message_stop'), call('d')).partial, 2);
   });
 
   it('count as the end of the stream says, where it does', () => {

@@ -38,6 +38,7 @@ export function readMessagesStream(namesContainer = false, offersTools = false):
   /** The figures of `message_start` are provisional; only a `message_delta` has the final count of output. */
   let hasFinalUsage = false;
   let hasOutputEnd = false;
+  let hasEnded = false;
   let container: unknown = null;
   const shown = shownTools();
   /** Whether the end of the stream counts uses of tools. */
@@ -57,7 +58,7 @@ export function readMessagesStream(namesContainer = false, offersTools = false):
         }
         return 'pass';
       case 'content_block_start':
-        shown.add(body.content_block);
+        if (!hasEnded) shown.add(body.content_block);
         return 'pass';
       case 'content_block_stop':
         hasOutputEnd = true;
@@ -72,6 +73,7 @@ export function readMessagesStream(namesContainer = false, offersTools = false):
         }
         return 'pass';
       case 'message_stop':
+        hasEnded = true;
         return 'terminal';
       case 'error':
         return 'error';

@@ -482,5 +482,8 @@ describe('a responses stream that is left', () => {
     done({ type: 'function_call', name: 'web_search' });
     const { webSearches, codeExecutions, containers, otherToolUses, serverToolUses } = reading.partialUsage()!;
     assert.deepEqual([webSearches, codeExecutions, containers, otherToolUses, serverToolUses], [1, 1, 1, 0, 4]);
+    reading.read(eventOf('response.completed', { response: { usage: null } }));
+    done({ type: 'web_search_call', action: { type: 'search' } });
+    assert.equal(reading.partialUsage()!.webSearches, 1);
   });
 });

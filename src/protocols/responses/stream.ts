@@ -83,6 +83,7 @@ export function readResponsesStream(
   let reported: unknown = null;
   let usage: Usage | null = null;
   let hasOutputEnd = false;
+  let hasEnded = false;
   const calls: Readonly<Record<string, unknown>>[] = [];
   /** The size of the text that encrypted reasoning stands for. */
   let encryptedBytes = 0;
@@ -98,6 +99,7 @@ export function readResponsesStream(
         if (isRecord(body.response)) continuationKeys.addResponse(body.response.id);
         return 'pass';
       case 'response.output_item.done':
+        if (hasEnded) return 'pass';
         continuationKeys.addItem(body.item);
         if (isRecord(body.item)) noteCall(body.item);
         if (isRecord(body.item) && typeof body.item.encrypted_content === 'string') {
@@ -141,6 +143,7 @@ export function readResponsesStream(
   }
 
   function end(response: unknown): void {
+    hasEnded = true;
     if (!isRecord(response)) return;
     reported = greatestFigures(reported, response.usage);
     usage = readResponsesUsage(reported, response, containerUse);
