@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { EVENT_BYTES_MAX } from '../../lib/sse.ts';
 import { createStreamTap, type StreamTap } from '../metering/tap.ts';
@@ -137,6 +138,19 @@ describe('pictures of a chat stream that is left', () => {
       assert.equal(outputOf(left(parts)).image, 2 * 1_056, `cut at ${at}`);
     }
     assert.equal(outputOf(left([bytes])).image, 2 * 1_056);
+  });
+});
+
+describe('pictures in the text of a chat response', () => {
+  const text = `![](data:image/png;base64,${randomBytes(30_000).toString('base64')})`;
+
+  it('count as pictures, in a stream and in a whole response', () => {
+    assert.deepEqual(outputOf(left([chunk({ content: text })])), { text: 7, audio: 0, image: 1_056 });
+    const { estimate } = chatAnswer();
+    const choices = [{ index: 0, message: { content: text } }];
+    const answer = { member: (name: string) => (name === 'choices' ? choices : undefined), count: () => null };
+    assert.equal(estimate!.outputTokens(answer), 7);
+    assert.equal(estimate!.mediaTokens!(answer).imageOutputTokens, 1_056);
   });
 });
 

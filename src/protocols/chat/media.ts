@@ -1,4 +1,5 @@
 import { isRecord } from '../../lib/json.ts';
+import { textAndPictures } from '../metering/data-runs.ts';
 import { PartedText } from '../metering/estimate.ts';
 import { base64Size, pictureTokens, soundTokens } from '../metering/media-tokens.ts';
 import type { MediaTokens } from '../metering/usage-facts.ts';
@@ -29,11 +30,13 @@ export function chatMedia(format: string | null): ChatMedia {
   const placed = new Set<string>();
   let large: LargeEvent | null = null;
 
-  function addMessage(message: unknown, choice: unknown): void {
+  /** In a stream the text is measured elsewhere, and its pictures with it. */
+  function addMessage(message: unknown, choice: unknown, isWhole: boolean): void {
     if (!isRecord(message)) return;
     const { audio, images, content } = message;
     if (isRecord(audio) && typeof audio.data === 'string') audioBytes += base64Size(audio.data.length);
     for (const image of listOf(images)) addPicture(image, choice);
+    if (isWhole && typeof content === 'string') pictures += textAndPictures(content).pictures;
     for (const part of listOf(content)) if (isRecord(part) && part.type !== 'text') addPicture(part, choice);
   }
 
@@ -46,7 +49,8 @@ export function chatMedia(format: string | null): ChatMedia {
   return {
     add(choices) {
       for (const [place, choice] of listOf(choices).entries()) {
-        if (isRecord(choice)) addMessage(choice.message ?? choice.delta, choice.index ?? place);
+        if (!isRecord(choice)) continue;
+        addMessage(choice.message ?? choice.delta, choice.index ?? place, choice.message !== undefined);
       }
     },
     addPart(part, isLast) {

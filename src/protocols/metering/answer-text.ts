@@ -1,3 +1,4 @@
+import { textAndPictures } from './data-runs.ts';
 import { estimateTokens } from './estimate.ts';
 
 /** Where the text that a model wrote stands in a whole response. */
@@ -26,7 +27,7 @@ export function answerTextTokens(value: unknown, { text, reasoning = [], written
     if (typeof next !== 'object' || next === null) continue;
     for (const [name, member] of Object.entries(next)) {
       if (typeof member === 'string') {
-        if (text.includes(name)) textBytes += Buffer.byteLength(member);
+        if (text.includes(name)) textBytes += textAndPictures(member).sizeBytes;
         else if (reasoning.includes(name)) {
           reasoningBytes.set(name, (reasoningBytes.get(name) ?? 0) + Buffer.byteLength(member));
         }

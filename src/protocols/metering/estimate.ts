@@ -1,3 +1,5 @@
+import { DataRuns } from './data-runs.ts';
+
 /**
  * Sizes instead of counts, where no count exists: for output that a provider did not report, and for the prompt of an
  * image edit. By size and not by tokenizer, because the text of every stream is measured.
@@ -36,18 +38,19 @@ export function textKeys(...names: readonly string[]): readonly Buffer[] {
 
 /**
  * The size of the string values that stand under any of the keys, escapes decoded, found by byte search, without parsing. A key
- * inside a string has its quotes escaped, so it does not match.
+ * inside a string has its quotes escaped, so it does not match. `runs`: for each key, what finds pictures in its text, which do
+ * not count.
  */
-export function countTextBytes(bytes: Buffer, keys: readonly Buffer[]): number {
+export function countTextBytes(bytes: Buffer, keys: readonly Buffer[], runs: readonly DataRuns[] = []): number {
   let total = 0;
-  for (const key of keys) {
+  for (const [i, key] of keys.entries()) {
     let at = bytes.indexOf(key);
     while (at !== -1) {
       let next = at + key.length;
       const value = valueStart(bytes, next);
       if (bytes[value] === QUOTE) {
         next = stringEnd(bytes, value + 1);
-        total += decodedSize(bytes, value + 1, next);
+        total += decodedSize(bytes, value + 1, next) - (runs[i]?.dataIn(bytes, value + 1, next) ?? 0);
       }
       at = bytes.indexOf(key, next);
     }
@@ -137,13 +140,21 @@ export class StreamedText {
   readonly #reasoningKeys: readonly ReasoningKey[];
   readonly #reasoningBytes: number[];
   #textBytes = 0;
+  /** For each key of text. */
+  readonly #runs: readonly DataRuns[];
   /** Count an event that comes in parts: one for the text, and one for each key of reasoning. */
   #parted: readonly PartedText[] | null = null;
 
   constructor(keys: readonly Buffer[], reasoningKeys: readonly ReasoningKey[]) {
     this.#keys = keys;
+    this.#runs = keys.map(() => new DataRuns());
     this.#reasoningKeys = reasoningKeys;
     this.#reasoningBytes = reasoningKeys.map(() => 0);
+  }
+
+  /** The pictures that stand in the text as base64. */
+  get pictures(): number {
+    return this.#runs.reduce((sum, { pictures }) => sum + pictures, 0);
   }
 
   get sizeBytes(): number {
@@ -161,7 +172,7 @@ export class StreamedText {
 
   /** Counts whole events. */
   add(events: Buffer): void {
-    this.#textBytes += countTextBytes(events, this.#keys);
+    this.#textBytes += countTextBytes(events, this.#keys, this.#runs);
     for (const [i, { key }] of this.#reasoningKeys.entries()) {
       this.#reasoningBytes[i]! += countTextBytes(events, [key]);
     }
@@ -169,7 +180,10 @@ export class StreamedText {
 
   /** Counts the next part of an event that is too large to be kept. */
   addPart(part: Buffer, isLast: boolean): void {
-    this.#parted ??= [this.#keys, ...this.#reasoningKeys.map(({ key }) => [key])].map((keys) => new PartedText(keys));
+    this.#parted ??= [
+      new PartedText(this.#keys, this.#runs),
+      ...this.#reasoningKeys.map(({ key }) => new PartedText([key])),
+    ];
     const [text, ...reasoning] = this.#parted;
     this.#textBytes += text!.count(part);
     for (const [i, counter] of reasoning.entries()) this.#reasoningBytes[i]! += counter.count(part);
@@ -185,8 +199,8 @@ const NO_BYTES = Buffer.alloc(0);
 export class PartedText {
   readonly #keys: readonly PartedKey[];
 
-  constructor(keys: readonly Buffer[]) {
-    this.#keys = keys.map((key) => new PartedKey(key));
+  constructor(keys: readonly Buffer[], runs: readonly DataRuns[] = []) {
+    this.#keys = keys.map((key, i) => new PartedKey(key, runs[i]));
   }
 
   /** Returns how much of the text has come with this part. Keeps back no more than may still become a key. */
@@ -199,12 +213,14 @@ export class PartedText {
 
 class PartedKey {
   readonly #key: Buffer;
+  readonly #runs: DataRuns | undefined;
   /** The last bytes of the part before, where a key may have begun in them or its value may follow. */
   #rest = NO_BYTES;
   #isInText = false;
 
-  constructor(key: Buffer) {
+  constructor(key: Buffer, runs: DataRuns | undefined) {
     this.#key = key;
+    this.#runs = runs;
   }
 
   count(part: Buffer): number {
@@ -215,7 +231,7 @@ class PartedKey {
     while (at < bytes.length) {
       if (this.#isInText) {
         const end = this.#textEnd(bytes, at);
-        total += decodedSize(bytes, at, end);
+        total += decodedSize(bytes, at, end) - (this.#runs?.dataIn(bytes, at, end) ?? 0);
         at = this.#isInText ? bytes.length : end;
       } else {
         at = this.#textStart(bytes, at);

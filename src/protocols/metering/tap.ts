@@ -1,6 +1,7 @@
 import { eachEvent, holdsData, type SseSink, SseSplitter } from '../../lib/sse.ts';
 import { estimateTokens, type ReasoningKey, StreamedText } from './estimate.ts';
 import { isDone, isWholeEvent } from './event-forms.ts';
+import { pictureTokens } from './media-tokens.ts';
 import {
   inputTokensOf,
   type MediaTokens,
@@ -245,8 +246,15 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
     return text.sizeBytes + (reading.otherTextBytes ?? 0);
   }
 
-  function hasMedia(): boolean {
+  function mediaTokens(): MediaTokens {
     const media = reading.mediaTokens?.() ?? NO_MEDIA;
+    const { pictures } = text;
+    if (pictures === 0) return media;
+    return { ...media, imageOutputTokens: media.imageOutputTokens + pictures * pictureTokens(null) };
+  }
+
+  function hasMedia(): boolean {
+    const media = mediaTokens();
     return media.audioOutputTokens + media.imageOutputTokens > 0 || (media.parts ?? []).length > 0;
   }
 
@@ -300,7 +308,7 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
       if (observed !== null) return { ...observed, source: 'observed' };
       if (!isEstimable()) return null;
       const reported = reading.partialUsage() ?? noUsage;
-      const output = withMedia(reported, reading.mediaTokens?.() ?? NO_MEDIA);
+      const output = withMedia(reported, mediaTokens());
       return {
         ...output,
         inputTokens: holdsInput(reported) ? reported.inputTokens : inputTokensEstimate,

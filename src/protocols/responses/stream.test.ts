@@ -5,7 +5,7 @@ import { keySpelling, memberOf, objectText } from '../../../test/support/json-te
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { halfEventStart } from '../../../test/support/streams.ts';
 import { EVENT_BYTES_MAX } from '../../lib/sse.ts';
-import { countTextBytes } from '../metering/estimate.ts';
+import { countTextBytes, StreamedText } from '../metering/estimate.ts';
 import { createStreamTap, type EventMeaning, type StreamReading, type StreamTap } from '../metering/tap.ts';
 import { noUsage } from '../metering/usage-facts.ts';
 import { stateKey } from '../state-references.ts';
@@ -485,5 +485,30 @@ describe('a responses stream that is left', () => {
     reading.read(eventOf('response.completed', { response: { usage: null } }));
     done({ type: 'web_search_call', action: { type: 'search' } });
     assert.equal(reading.partialUsage()!.webSearches, 1);
+  });
+});
+
+describe('sounds and pictures of a responses stream that is left', () => {
+  it('are no text, and count by their seconds, and as the pictures of another model', () => {
+    const reading = readResponsesStream();
+    const second = Buffer.alloc(48_000, 7).toString('base64');
+    const text = new StreamedText(reading.textKeys, []);
+    for (const event of [
+      eventOf('response.output_text.delta', { delta: 'four' }),
+      ...Array.from({ length: 10 }, () => eventOf('response.audio.delta', { delta: second })),
+      eventOf('response.output_item.done', { item: { type: 'image_generation_call', quality: 'high', result: 'AA' } }),
+      eventOf('response.output_item.done', { item: { type: 'image_generation_call', status: 'failed' } }),
+    ]) {
+      text.add(event);
+      if (reading.matters(event)) reading.read(event);
+    }
+    reading.noteLarge?.(
+      eventOf('response.output_item.done', { item: { type: 'image_generation_call', result: 'AA' } }),
+    );
+    assert.equal(text.sizeBytes + reading.otherTextBytes!, 4);
+    const { audioOutputTokens, imageOutputTokens, parts } = reading.mediaTokens!();
+    assert.deepEqual([audioOutputTokens, imageOutputTokens], [200, 0]);
+    const usage = { ...noUsage, imageOutputTokens: 4_160 + 1_056 };
+    assert.deepEqual(parts, [{ model: 'image_generation', isInside: false, usage }]);
   });
 });

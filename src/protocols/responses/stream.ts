@@ -4,12 +4,13 @@ import { type JsonParts, parseJsonParts } from '../../lib/json-parts.ts';
 import { EVENT_BYTES_MAX } from '../../lib/sse.ts';
 import { textKeys, valueStart } from '../metering/estimate.ts';
 import { greatestFigures } from '../metering/greatest-figures.ts';
+import { base64Size, pictureTokens, soundTokens } from '../metering/media-tokens.ts';
 import type { EventMeaning, StreamReading } from '../metering/tap.ts';
 import { noUsage, type Usage } from '../metering/usage-facts.ts';
 import { TOOL_USES_MAX } from '../metering/usage-units.ts';
 import { AnswerContinuationKeys } from './continuation-keys.ts';
 import { billedToolUses, type ContainerUse, NO_CONTAINERS, serverToolCalls } from './tool-uses.ts';
-import { readResponsesUsage } from './usage.ts';
+import { IMAGE_MODEL, readResponsesUsage } from './usage.ts';
 
 /**
  * Streams of the responses protocol: named events whose data repeats the name as `type`; clients go by the `type`, so
@@ -17,10 +18,11 @@ import { readResponsesUsage } from './usage.ts';
  * `response.failed`, with the whole response and its usage, or an `error`. There is no `[DONE]`; one is passed on.
  */
 const TERMINAL = ['response.completed', 'response.incomplete', 'response.failed'];
-const terminalNames = TERMINAL.map((name) => Buffer.from(name));
-const namesThatMatter = [...TERMINAL, 'response.created', 'response.output_item.done', 'error'].map((name) =>
-  Buffer.from(name),
-);
+const ITEM_DONE = 'response.output_item.done';
+/** Pieces of sounds, in base64. */
+const AUDIO = ['response.audio.delta', 'response.output_audio.delta'];
+const neededNames = [...TERMINAL, ...AUDIO].map((name) => Buffer.from(name));
+const namesThatMatter = [...neededNames, ...['response.created', ITEM_DONE, 'error'].map((name) => Buffer.from(name))];
 
 /** A type that stands deeper than this into an event is not its own, which the vendors put first. */
 const BEGINNING_BYTES = 1024;
@@ -35,16 +37,20 @@ const ITEM: JsonParts = {
   id: true,
   encrypted_content: true,
   status: true,
+  quality: true,
   action: { type: true },
   container_id: true,
   environment: { container_id: true },
   content: { annotations: { type: true, file_id: true, container_id: true } },
 };
 
+const PICTURE = 'image_generation_call';
+
 /** All that is read of an event. The last event repeats the output, which may contain images of megabytes. */
 const READ: JsonParts = {
   type: true,
   error: true,
+  delta: true,
   item: ITEM,
   response: { id: true, usage: true, service_tier: true, tool_usage: true, output: ITEM },
 };
@@ -61,11 +67,6 @@ function parseData(data: Buffer): unknown {
 const PART_END = Buffer.from('.done');
 const ITEM_END = /^event: ?response\..+\.done\r?$|"type"\s*:\s*"response\.[^"]+\.done"/m;
 const PART_END_TYPE = /^response\..+\.done$/;
-
-/** The size in bytes of what base64 stands for. */
-function decodedSizeBytes(base64: string): number {
-  return Math.floor((base64.length * 3) / 4);
-}
 
 /** The events behind the deltas repeat the text under other keys, so none is counted twice. */
 const STREAMED_TEXT = textKeys('delta');
@@ -87,6 +88,9 @@ export function readResponsesStream(
   const calls: Readonly<Record<string, unknown>>[] = [];
   /** The size of the text that encrypted reasoning stands for. */
   let encryptedBytes = 0;
+  let audioCharacters = 0;
+  /** The estimated tokens of pictures that a tool made, with another model. */
+  let pictureOutput = 0;
 
   function read(event: Buffer): EventMeaning {
     const { name, data } = eventFields(event);
@@ -98,13 +102,17 @@ export function readResponsesStream(
       case 'response.created':
         if (isRecord(body.response)) continuationKeys.addResponse(body.response.id);
         return 'pass';
-      case 'response.output_item.done':
+      case ITEM_DONE:
         if (hasEnded) return 'pass';
         continuationKeys.addItem(body.item);
-        if (isRecord(body.item)) noteCall(body.item);
+        if (isRecord(body.item)) noteItem(body.item);
         if (isRecord(body.item) && typeof body.item.encrypted_content === 'string') {
-          encryptedBytes += decodedSizeBytes(body.item.encrypted_content);
+          encryptedBytes += base64Size(body.item.encrypted_content.length);
         }
+        return 'pass';
+      case 'response.audio.delta':
+      case 'response.output_audio.delta':
+        if (!hasEnded && typeof body.delta === 'string') audioCharacters += body.delta.length;
         return 'pass';
       case 'response.completed':
       case 'response.incomplete':
@@ -124,7 +132,10 @@ export function readResponsesStream(
   }
 
   /** Keeps what a call of a tool is charged by, should the stream not reach its end. */
-  function noteCall({ type, status, action, container_id, environment }: Readonly<Record<string, unknown>>): void {
+  function noteItem(item: Readonly<Record<string, unknown>>): void {
+    const { type, status, quality, action, container_id, environment } = item;
+    if (type === PICTURE && status !== 'failed')
+      pictureOutput += pictureTokens(typeof quality === 'string' ? quality : null);
     if (calls.length >= TOOL_USES_MAX || serverToolCalls([{ type }]).length === 0) return;
     calls.push({
       type,
@@ -160,7 +171,16 @@ export function readResponsesStream(
     textKeys: STREAMED_TEXT,
     read,
     get otherTextBytes() {
-      return encryptedBytes;
+      // Sounds stand under the key of text, and are none.
+      return encryptedBytes - audioCharacters;
+    },
+    mediaTokens() {
+      const usage = { ...noUsage, imageOutputTokens: pictureOutput };
+      return {
+        audioOutputTokens: soundTokens({ sizeBytes: base64Size(audioCharacters), format: null, model: null }),
+        imageOutputTokens: 0,
+        ...(pictureOutput > 0 && { parts: [{ model: IMAGE_MODEL, isInside: false, usage }] }),
+      };
     },
     usage: () => usage,
     partialUsage: usesSoFar,
@@ -169,10 +189,12 @@ export function readResponsesStream(
     },
     noteLarge(beginning) {
       // An item with an image is passed on unread, and ends the output all the same.
-      hasOutputEnd ||= ITEM_END.test(beginning.toString('latin1', 0, BEGINNING_BYTES));
+      const text = beginning.toString('latin1', 0, BEGINNING_BYTES);
+      hasOutputEnd ||= ITEM_END.test(text);
+      if (text.includes(ITEM_DONE) && text.includes(PICTURE)) pictureOutput += pictureTokens(null);
     },
     canEndHere: false,
-    isNeededWhole: (beginning) => isNamed(beginning.subarray(0, BEGINNING_BYTES), terminalNames),
+    isNeededWhole: (beginning) => isNamed(beginning.subarray(0, BEGINNING_BYTES), neededNames),
     continuationKeys: () => continuationKeys.keys(),
   };
 }

@@ -54,7 +54,7 @@ export function readResponsesUsage(
 }
 
 /** The model that makes the images of the tool for them has no name in a report. */
-const IMAGE_MODEL = 'image_generation';
+export const IMAGE_MODEL = 'image_generation';
 
 /** What another model used to make images; it is not in the usage of the response. */
 function imagesOf(toolUsage: unknown): ModelUsage | null {

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { textAndPictures } from './data-runs.ts';
+import { PartedText, StreamedText, textKeys } from './estimate.ts';
+
+const data = randomBytes(60_000).toString('base64');
+const written = (before: string, after: string) => `${before}![](data:image/png;base64,${data})${after}`;
+const AROUND = Buffer.byteLength(written('', '')) - data.length;
+
+const measured = (...pieces: readonly Buffer[]) => {
+  const text = new StreamedText(textKeys('content'), []);
+  for (const piece of pieces) text.add(piece);
+  return { sizeBytes: text.sizeBytes, pictures: text.pictures };
+};
+const eventOf = (content: string) => Buffer.from(`data: {"delta":{"content":${JSON.stringify(content)}}}\n\n`);
+
+describe('pictures in a text', () => {
+  it('are no text', () => {
+    assert.deepEqual(textAndPictures(written('Here: ', '\nDone.')), { sizeBytes: AROUND + 12, pictures: 1 });
+    assert.deepEqual(measured(eventOf(written('Here: ', '\nDone.'))), { sizeBytes: AROUND + 12, pictures: 1 });
+    assert.equal(textAndPictures(written(written('', ' '), '')).pictures, 2);
+  });
+
+  it('are known where slashes are escaped', () => {
+    const escaped = Buffer.from(eventOf(written('', '')).toString().replaceAll('/', '\\/'));
+    assert.deepEqual(measured(escaped), { sizeBytes: AROUND, pictures: 1 });
+  });
+
+  it('are known in pieces of a stream, the last of which may be small', () => {
+    const whole = written('Here: ', '');
+    const pieces = Array.from({ length: Math.ceil(whole.length / 4_000) }, (_, i) =>
+      eventOf(whole.slice(i * 4_000, (i + 1) * 4_000)),
+    );
+    assert.deepEqual(measured(...pieces, eventOf(' Done.')), { sizeBytes: AROUND + 12, pictures: 1 });
+  });
+
+  it('are known in an event that comes in parts', () => {
+    const event = eventOf(written('Here: ', ''));
+    for (const size of [100, 1_500, 50_000]) {
+      const text = new StreamedText(textKeys('content'), []);
+      for (let at = 0; at < event.length; at += size)
+        text.addPart(event.subarray(at, at + size), at + size >= event.length);
+      const { sizeBytes, pictures } = text;
+      assert.equal(pictures, size === 100 ? 0 : 1, `parts of ${size}`);
+      if (pictures === 1) assert.equal(sizeBytes, AROUND + 6);
+    }
+    assert.equal(new PartedText(textKeys('content')).count(event), Buffer.byteLength(written('Here: ', '')));
+  });
+
+  it('are nothing that models write', () => {
+    for (const text of [
+      'word'.repeat(20_000),
+      'x'.repeat(1_000_000),
+      data.slice(0, 12_000),
+      'The quick brown fox jumps over the lazy dog. '.repeat(2_000),
+      `${'0123456789abcdef'.repeat(4_000)}\n`,
+    ]) {
+      assert.deepEqual(textAndPictures(text), { sizeBytes: text.length, pictures: 0 });
+      assert.deepEqual(measured(eventOf(text)), { sizeBytes: text.length, pictures: 0 });
+    }
+    const chinese = '你好世界'.repeat(5_000);
+    const escaped = chinese.replace(/./gu, (each) => `\\u${each.charCodeAt(0).toString(16)}`);
+    const event = Buffer.from(`data: {"content":"${escaped}"}\n\n`);
+    assert.deepEqual(measured(event), { sizeBytes: Buffer.byteLength(chinese), pictures: 0 });
+  });
+});
