@@ -30,12 +30,21 @@ export class InputSide {
     return this.#fields;
   }
 
+  /** Takes the input side of a report in the place of all before, where it states one. */
+  replace(report: Fields): void {
+    const stated = statedOf(report);
+    if (stated[INPUT] === undefined || !isReadable(stated)) {
+      this.update(report);
+      return;
+    }
+    this.#whole = null;
+    this.#fields = stated;
+  }
+
   /** Takes the input side of a report in: the latest that splits the input counts, one without figures changes nothing. */
   update(report: Fields): void {
     const before = this.#fields;
-    const stated = Object.fromEntries(
-      INPUT_SIDE.flatMap((name) => (report[name] == null ? [] : [[name, report[name]]])),
-    );
+    const stated = statedOf(report);
     if (Object.values(stated).length === 0) return;
     if (Object.keys(before).length === 0 || !isReadable(before) || !isReadable(stated)) {
       this.#fields = isReadable(stated) || !isReadable(before) ? { ...before, ...stated } : before;
@@ -79,6 +88,10 @@ export class InputSide {
     const falls = totalOf(tuple) < totalOf(before) && !isAbout(totalOf(tuple), totalOf(before));
     this.#fields = falls ? { ...tuple, ...realWhereZero(before, stated) } : tuple;
   }
+}
+
+function statedOf(report: Fields): Fields {
+  return Object.fromEntries(INPUT_SIDE.flatMap((name) => (report[name] == null ? [] : [[name, report[name]]])));
 }
 
 /** Of a report whose sum falls, zeros say nothing where there was a figure before. */
