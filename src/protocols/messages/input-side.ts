@@ -38,7 +38,7 @@ export class InputSide {
       return;
     }
     this.#whole = null;
-    this.#fields = stated;
+    this.#fields = this.#withLifetimes(stated, stated);
   }
 
   /** Takes the input side of a report in: the latest that splits the input counts, one without figures changes nothing. */
@@ -81,12 +81,16 @@ export class InputSide {
   #takeTuple(stated: Fields): void {
     const before = this.#fields;
     this.#whole = null;
-    const tuple = { ...before, ...stated };
-    const written = readCount(stated[WRITTEN]);
-    // The split by lifetime is often in the first report alone; it counts as far as the total of the last one goes.
-    if (written != null && stated[LIFETIMES] === undefined) tuple[LIFETIMES] = lifetimesWithin(before, written);
+    const tuple = this.#withLifetimes({ ...before, ...stated }, stated);
     const falls = totalOf(tuple) < totalOf(before) && !isAbout(totalOf(tuple), totalOf(before));
     this.#fields = falls ? { ...tuple, ...realWhereZero(before, stated) } : tuple;
+  }
+
+  /** The split by lifetime is often in the first report alone; it counts as far as the total of the last one goes. */
+  #withLifetimes(tuple: Fields, stated: Fields): Fields {
+    const written = readCount(stated[WRITTEN]);
+    if (written == null || stated[LIFETIMES] !== undefined) return tuple;
+    return { ...tuple, [LIFETIMES]: lifetimesWithin(this.#fields, written) };
   }
 }
 
