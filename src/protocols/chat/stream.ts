@@ -4,7 +4,7 @@ import { textKeys, valueStart } from '../metering/estimate.ts';
 import { greatestFigures } from '../metering/greatest-figures.ts';
 import { readTerms } from '../metering/service-terms.ts';
 import type { EventMeaning, StreamReading } from '../metering/tap.ts';
-import { noUsage, type Usage } from '../metering/usage-facts.ts';
+import { noUsage, totalTokens, type Usage } from '../metering/usage-facts.ts';
 import { audioKeys } from './audio.ts';
 import { readChatUsage } from './usage.ts';
 
@@ -77,7 +77,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     if (mayHoldAudio) for (const key of audioKeys(choices)) audio.add(key);
     for (const [place, choice] of choices.entries()) noteChoice(choice, place);
     serviceTier = chunk.service_tier ?? serviceTier;
-    const used = chunk.usage ?? (isRecord(chunk.x_groq) ? chunk.x_groq.usage : undefined);
+    const used = chunk.usage ?? (isRecord(chunk.x_groq) ? chunk.x_groq.usage : usageOfChoices(choices));
     const meaning = choices.some((choice) => isRecord(choice) && choice.finish_reason === 'error') ? 'error' : 'pass';
     if (!isRecord(used)) return meaning;
     reported = greatestFigures(reported, used);
@@ -85,7 +85,9 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     const isUsageOnly = choices.length === 0;
     hasUsageChunk ||= isUsageOnly;
     // Some providers report figures with every chunk; those before the end are not final. Some ignore `n`.
-    isUsageFinal ||= usage !== null && (finished.size >= options.choices || (isUsageOnly && finished.size > 0));
+    // Zeros stand for figures that are still to come.
+    const hasFigures = usage !== null && totalTokens(usage) > 0;
+    isUsageFinal ||= hasFigures && (finished.size >= options.choices || (isUsageOnly && finished.size > 0));
     return options.dropsUsageChunk && isUsageOnly ? 'drop' : meaning;
   }
 
@@ -120,6 +122,12 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
       return finished.size > 0 || hasUsageChunk;
     },
   };
+}
+
+/** Dialect: Moonshot states the usage in the choice that finishes, and only where it is asked for once more beside it. */
+function usageOfChoices(choices: readonly unknown[]): unknown {
+  const choice = choices.find((each) => isRecord(each) && isRecord(each.usage));
+  return isRecord(choice) ? choice.usage : undefined;
 }
 
 const LETTER_N = 0x6e;

@@ -1,6 +1,6 @@
 import { isRecord } from '../../lib/json.ts';
 import { readToolUses, type ToolUses } from '../metering/tool-uses.ts';
-import { readCount } from '../metering/usage-facts.ts';
+import { readCount, sumCounts } from '../metering/usage-facts.ts';
 
 /** The uses of the provider's tools that a response of the responses protocol shows in its items and its counts. */
 
@@ -72,7 +72,19 @@ export function billedToolUses(response: Item, usage: Item, containerUse: Contai
   if (!containerUse.mayContinue) uses.containers = containers.size;
   const webSearch = isRecord(response.tool_usage) ? response.tool_usage.web_search : null;
   const billed = isRecord(webSearch) ? readCount(webSearch.num_requests) : null;
-  return billed == null ? uses : { ...uses, webSearches: billed };
+  if (billed != null) return { ...uses, webSearches: billed };
+  return { ...uses, ...countedByTool(usage.tool_usage, uses) };
+}
+
+/** Dialect: Volcengine Ark counts by tool, of which one call may have searched several sources. */
+function countedByTool(
+  counts: unknown,
+  { webSearches, otherToolUses }: { webSearches: number; otherToolUses: number },
+): ToolUses {
+  if (!isRecord(counts)) return {};
+  const searches = readCount(counts.web_search);
+  const others = sumCounts(counts) - (searches ?? 0);
+  return { webSearches: searches ?? webSearches, otherToolUses: Math.max(others, otherToolUses) };
 }
 
 /** Opening a page, and finding something in it, is not billed as a search. */
