@@ -152,6 +152,10 @@ export const billedFacts: readonly BilledFact[] = [
     amount: 'flex',
   },
   ofChat(
+    { service_tier: 'flex' },
+    { where: 'else `usage.service_tier`', vendor: 'Mistral', counts: 'serviceTier', amount: 'flex' },
+  ),
+  ofChat(
     { server_tool_use: { web_search_requests: 2 } },
     { where: '`usage.server_tool_use.web_search_requests`', vendor: 'OpenRouter', counts: 'webSearches', amount: 2 },
   ),
@@ -254,16 +258,6 @@ export const billedFacts: readonly BilledFact[] = [
     amount: 'flex',
   },
   inUsage(['responses'], responsesUsage)(
-    { tool_usage: { web_search: 2 } },
-    {
-      where: '`usage.tool_usage`, by tool',
-      vendor: 'Volcengine Ark',
-      counts: 'webSearches',
-      amount: 2,
-      note: 'other tools by their names',
-    },
-  ),
-  inUsage(['responses'], responsesUsage)(
     { x_tools: { web_extractor: { count: 2 } } },
     {
       where: '`usage.x_tools`, by tool: `count`',
@@ -280,6 +274,19 @@ export const billedFacts: readonly BilledFact[] = [
     example: { usage: responsesUsage, tool_usage: { web_search: { num_requests: 2 } } },
     amount: 2,
   },
+  inUsage(['responses'], responsesUsage)(
+    { tool_usage: { web_search: 2 } },
+    { where: 'else `usage.tool_usage.web_search`', vendor: 'Volcengine Ark', counts: 'webSearches', amount: 2 },
+  ),
+  inUsage(['responses'], responsesUsage)(
+    { tool_usage: { mcp: 1, knowledge_search: 1 } },
+    {
+      where: '`usage.tool_usage`: other tools, where these are more than their calls in `output[]`',
+      vendor: 'Volcengine Ark',
+      counts: 'otherToolUses',
+      amount: 2,
+    },
+  ),
   inOutput(
     { type: 'web_search_call', action: { type: 'search' } },
     { where: 'else `output[]`: `web_search_call` with the action `search`', counts: 'webSearches', amount: 1 },
@@ -468,11 +475,15 @@ export const unreadFacts: readonly (readonly [operation: OperationName, where: s
     'it cannot be told from none: the usage of models that bill it has `plugins`',
   ],
   ['chat', '`bot_usage` (Volcengine Ark)', 'what bots use by themselves; their `references` count a search'],
-  ['chat', '`usage.num_sources_used` (xAI)', 'a fee by source, which its vendor has given up'],
   [
     'chat',
     '`usage.search_context_size`, `usage.citation_tokens` (Perplexity)',
     'a fee by depth of a search has no price key: set `perWebSearch` to the depth that you allow',
+  ],
+  [
+    'chat',
+    '`usage.num_sources_used` (xAI)',
+    'the sources of its live search, which it billed one by one, have no price key; the tools that took its place are counted',
   ],
   [
     'messages',

@@ -21,8 +21,8 @@ const part = `| operation | what the response has | what prices it |
 |---|---|---|
 ${rows.join('\n')}
 
-The same members count in streams: the greatest figure of each, wherever it comes. The input of messages is
-[one tuple](client-aborts.md#figures-of-a-stream).
+The same members count in streams: the greatest figure of each, wherever it comes; chat also has them in \`x_groq\` (Groq) and in the choice
+that finishes (Moonshot). The input of messages is [one tuple](client-aborts.md#figures-of-a-stream).
 
 What is not read:
 

@@ -3,7 +3,7 @@ import { type Engine, engines } from '../test/support/database.ts';
 import { globalSetup, globalTeardown } from '../test/support/global-setup.ts';
 
 /**
- * A large month of made-up traffic, charged by the gateway and billed by another program (`test/month`).
+ * A large month of made-up traffic and of the corpus of dialects, charged by the gateway and billed by another program (`test/month`).
  *
  *   npm run month -- [calls] [seed] [engine]      exit code 1 where the sums differ
  */
@@ -21,7 +21,7 @@ const month = await runMonth({
 }).finally(globalTeardown);
 for (const { model, chargedNano, billedNano } of month.sums) {
   const verdict = chargedNano === billedNano ? 'equal' : `billed ${yuan(billedNano)}`;
-  console.log(`${model.padEnd(18)} charged ${yuan(chargedNano).padStart(18)}  ${verdict}`);
+  console.log(`${model.padEnd(48)} charged ${yuan(chargedNano).padStart(18)}  ${verdict}`);
 }
 const over = month.aborted.filter(({ chargedNano, reservedNano }) => chargedNano > reservedNano);
 console.log(`${month.refused} refused; ${month.aborted.length} aborted, ${over.length} of them above the reservation`);

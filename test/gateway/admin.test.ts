@@ -320,6 +320,7 @@ for (const engine of wireEngines) {
         requestsPerMinute: null,
         tokensPerMinute: null,
         modelLimits: {},
+        membersSeeBalance: true,
         createdAt: NOON,
       });
       const full = await g.admin('POST', '/accounts', {

@@ -68,7 +68,10 @@ const MODELS = `
     price: ${PRICE}
     routes: [{ provider: chatty, model: upstream-responses }]`;
 /** What a reader must take for no count at all. */
-const NO_COUNTS: readonly unknown[] = [null, undefined, '7', -1, 1.5, 2 ** 31, [7], {}, true];
+const NO_COUNTS: readonly unknown[] = [null, undefined, 'seven', '1.5', -1, 1.5, 2 ** 31, [7], {}, true];
+
+/** The same where the contract declares the count (2.1, 2.2): text is none there, whatever it says. */
+const NO_DECLARED_COUNTS: readonly unknown[] = [...NO_COUNTS, '7'];
 
 const chatParts = fc.record({ plain: tokens, cached: tokens, written: tokens, output: tokens, reasoning: tokens });
 const chatFacts = chatParts.map(({ plain, cached, written, output, reasoning }) => ({
@@ -275,7 +278,7 @@ function imageKinds({ name, path, events, request }: ImageAddress): Kind[] {
     }),
   );
 
-  const unreadable = NO_COUNTS.flatMap((count) => [
+  const unreadable = NO_DECLARED_COUNTS.flatMap((count) => [
     { ...imageUsage({ text: 1, image: 2 }, 3), input_tokens: count },
     { ...imageUsage({ text: 1, image: 2 }, 3), output_tokens: count },
     { ...imageUsage({ text: 1, image: 2 }, 3), total_tokens: count },
@@ -343,8 +346,8 @@ function imageKinds({ name, path, events, request }: ImageAddress): Kind[] {
   ];
 }
 
-const unreadableTotals = (usage: object, names: readonly string[]): object[] =>
-  NO_COUNTS.flatMap((count) => names.map((name) => ({ ...usage, [name]: count })));
+const unreadableTotals = (usage: object, names: readonly string[], noCounts = NO_COUNTS): object[] =>
+  noCounts.flatMap((count) => names.map((name) => ({ ...usage, [name]: count })));
 
 const kinds: readonly Kind[] = [
   {
@@ -518,8 +521,8 @@ const kinds: readonly Kind[] = [
       json(200, { ...compactionResult({ usage: usageOf(1, 2) }), output: [] }),
       json(200, { ...compactionResult({ usage: usageOf(1, 2) }), id: '' }),
       json(200, { ...compactionResult({ usage: usageOf(1, 2) }), created_at: 'today' }),
-      ...unreadableTotals(usageOf(1, 2), ['input_tokens', 'output_tokens', 'total_tokens']).map((usage) =>
-        json(200, compactionResult({ usage })),
+      ...unreadableTotals(usageOf(1, 2), ['input_tokens', 'output_tokens', 'total_tokens'], NO_DECLARED_COUNTS).map(
+        (usage) => json(200, compactionResult({ usage })),
       ),
     ],
   },

@@ -210,7 +210,7 @@ describe('byte for byte', () => {
         asksForUsage: fc.boolean(),
         events: fc.array(fc.oneof({ weight: 3, arbitrary: chatChunk }, otherEvent), { maxLength: 8 }),
         afterUsage: fc.array(otherEvent, { maxLength: 2 }),
-        tail: fc.constantFrom('', ': bye\n\n', 'data: {"choices":[]}\n\n', '\n\n'),
+        tail: fc.constantFrom('', ': bye\n\n', '\n\n'),
         ending: lineEnding,
         isUnfinished: fc.boolean(),
         cuts: streamCuts,

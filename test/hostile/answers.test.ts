@@ -65,7 +65,7 @@ describe('whole answers', () => {
         ),
         'usage as a list': answer(withUsage(`[${usage('11', '7')}]`)),
         'usage as text': answer(withUsage(JSON.stringify(usage('11', '7')))),
-        'counts as text': answer(withUsage(usage('"11"', '"7"'))),
+        'counts in words': answer(withUsage(usage('"eleven"', '"7"'))),
         'counts of true': answer(withUsage(usage('true', 'true'))),
         'a negative count': answer(withUsage(usage('-11', '7'))),
         'a part of a token': answer(withUsage(usage('11', '7.5'))),

@@ -70,17 +70,30 @@ const SHEETS: { readonly [model: string]: ModelSheet } = {
   'painter-by-image': { prices: { 'image low': 80_000_000, 'image high': 1_200_000_000 } },
 };
 
+/** Priced by the sheets above. */
+interface UnpricedCall {
+  readonly model: string;
+  readonly items: Record<string, number>;
+  readonly moreRuns: readonly Record<string, number>[];
+  readonly multipliers: readonly string[];
+}
+
+/** Priced by whoever wrote the line: quantities, and what one of each costs. */
+interface PricedCall {
+  readonly model: string;
+  readonly lines: readonly (readonly [quantity: number, priceNano: number])[];
+}
+
 /** The sum of each model, in nano-yuan. */
 export function bill(lines: Iterable<string>): Map<string, bigint> {
   const sums = new Map<string, bigint>();
   for (const line of lines) {
-    const { model, items, moreRuns, multipliers } = JSON.parse(line) as {
-      model: string;
-      items: Record<string, number>;
-      moreRuns: Record<string, number>[];
-      multipliers: string[];
-    };
-    sums.set(model, (sums.get(model) ?? 0n) + billCall(SHEETS[model]!, [items, ...moreRuns], multipliers));
+    const call = JSON.parse(line) as UnpricedCall | PricedCall;
+    const nano =
+      'lines' in call
+        ? call.lines.reduce((sum, [quantity, price]) => sum + BigInt(quantity) * BigInt(price), 0n)
+        : billCall(SHEETS[call.model]!, [call.items, ...call.moreRuns], call.multipliers);
+    sums.set(call.model, (sums.get(call.model) ?? 0n) + nano);
   }
   return sums;
 }

@@ -9,6 +9,7 @@ import { clientLeaves, startGateway, type TestGateway } from '../support/gateway
 import { event, json, liveAnswer, type ReceivedRequest, sse } from '../support/provider.ts';
 import { recomputedCharge } from '../support/recomputed-charge.ts';
 import { bill } from './biller.ts';
+import { corpusCalls, corpusModels, markedModels } from './corpus.ts';
 import { type BillLine, type DrawnCall, drawCall, type Operation } from './vendor.ts';
 
 /** The price list of `biller.ts`, as an operator writes it. */
@@ -55,6 +56,7 @@ const MODELS = `
 export interface MonthOptions {
   readonly engine: Engine;
   readonly seed: number;
+  /** Made-up ones; those of the corpus come to these, each at least once. */
   readonly calls: number;
   /** Streams whose clients leave. */
   readonly aborts: number;
@@ -70,7 +72,11 @@ export interface Month {
 
 /** Sends the traffic of a month through a gateway, and has it billed by the vendor's account of it. */
 export async function runMonth(options: MonthOptions): Promise<Month> {
-  const g = await startGateway({ engine: options.engine, models: MODELS, providerFields: 'sharedState: pass' });
+  const g = await startGateway({
+    engine: options.engine,
+    models: MODELS + corpusModels(),
+    providerFields: 'sharedState: pass',
+  });
   try {
     const dice = new Dice(options.seed);
     const month = await runCalls(g, dice, options);
@@ -81,7 +87,11 @@ export async function runMonth(options: MonthOptions): Promise<Month> {
 }
 
 async function runCalls(g: TestGateway, dice: Dice, options: MonthOptions): Promise<Omit<Month, 'aborted'>> {
-  const drawn = Array.from({ length: options.calls }, () => drawCall(dice));
+  const rounds = Math.max(1, Math.round(options.calls / corpusCalls.length / 10));
+  const drawn: readonly DrawnCall[] = [
+    ...Array.from({ length: options.calls }, () => drawCall(dice)),
+    ...Array.from({ length: rounds }, () => corpusCalls).flat(),
+  ];
   const invoice: string[] = [];
   g.provider.respond = (request, response) => {
     const made = drawn[numberOf(request)]!;
@@ -97,24 +107,24 @@ async function runCalls(g: TestGateway, dice: Dice, options: MonthOptions): Prom
       const made = drawn[number]!;
       const { body, headers } = requestOf(made, number);
       const { status, text } = await call(g.url + PATHS[made.operation], account.key, body, { headers });
-      assert.equal(status, made.bill === null ? 400 : 200, `${made.operation} ${text}`);
+      assert.equal(status, made.bill === null ? 400 : 200, `${made.operation} of ${made.model}: ${text}`);
     }
   };
   await Promise.all(Array.from({ length: options.callsAtOnce }, send));
 
-  const rows = await g.database.query<{ model: string; nano: bigint; prices_missing: bigint }>({
+  const rows = await g.database.query<{ model: string; nano: bigint; unpriced: bigint; excess: bigint }>({
     name: 'test.month',
     text: `select model, sum(coalesce(charge_nano, 0))::bigint as nano,
-      count(*) filter (where notes -> 'unpriced' is not null or notes -> 'excess' is not null) as prices_missing
+      count(*) filter (where notes -> 'unpriced' is not null) as unpriced,
+      count(*) filter (where notes -> 'excess' is not null) as excess
       from calls group by model order by model`,
   });
   await assertRecomputable(g);
   const charged = new Map(rows.map(({ model, nano }) => [model, nano]));
-  assert.equal(
-    rows.reduce((sum, row) => sum + row.prices_missing, 0n),
-    0n,
-    'a use was cut off or had no price',
-  );
+  for (const { model, unpriced, excess } of rows) {
+    assert.equal(excess, 0n, `a use of ${model} was cut off`);
+    assert.equal(unpriced > 0n, markedModels.includes(model), `uses of ${model} without a price`);
+  }
   const billed = bill(invoice);
   const models = [...new Set([...charged.keys(), ...billed.keys()])].sort();
   const { balanceNano } = await account.money();
@@ -212,9 +222,14 @@ function requestOf(
 ): { body: object | Buffer; headers: Record<string, string> } {
   const text = `This is call #${number}. ${padding}`;
   const { operation, model, isStream, request } = made;
+  if (made.body !== undefined && operation !== 'edit')
+    return { body: { ...request, model, user: text.trim() }, headers: {} };
   if (operation === 'edit') {
     const texts = Object.fromEntries(Object.entries(request).map(([name, value]) => [name, String(value)]));
-    return { body: editForm({ model, prompt: text, ...texts }), headers: { 'content-type': formType() } };
+    return {
+      body: editForm({ prompt: text, ...texts, model, user: text.trim() }),
+      headers: { 'content-type': formType() },
+    };
   }
   const messages = [{ role: 'user', content: text }];
   const own: Readonly<Record<Exclude<Operation, 'edit'>, object>> = {
@@ -230,8 +245,13 @@ function requestOf(
 }
 
 function answerOf(made: DrawnCall): (request: ReceivedRequest, response: ServerResponse) => void | Promise<void> {
+  if (made.body !== undefined) return bytes(made.isStream ? 'text/event-stream' : 'application/json', made.body);
   if (made.bill === null) return json(400, { error: { message: 'No.', type: 'invalid_request_error' } });
   return made.isStream ? sse(eventsOf(made)) : json(200, made.answer);
+}
+
+function bytes(type: string, body: Buffer): (request: ReceivedRequest, response: ServerResponse) => void {
+  return (_, response) => response.writeHead(200, { 'content-type': type }).end(body);
 }
 
 function eventsOf({ operation, answer }: DrawnCall): string[] {

@@ -14,6 +14,12 @@ export interface BillLine {
   readonly multipliers: readonly string[];
 }
 
+/** What is billed of a call of the corpus: quantities with their prices in nano-yuan. */
+export interface PricedLines {
+  readonly model: string;
+  readonly lines: readonly (readonly [quantity: number, priceNano: number])[];
+}
+
 export interface Items {
   readonly [item: string]: number;
 }
@@ -28,7 +34,14 @@ export interface DrawnCall {
   readonly request: Readonly<Record<string, unknown>>;
   /** What the vendor answers, as one object. */
   readonly answer: Readonly<Record<string, unknown>>;
+  /** What it sends in the place of that, byte for byte. */
+  readonly body?: Buffer;
   /** `null`: the vendor refuses the call, and bills nothing. */
+  readonly bill: BillLine | PricedLines | null;
+}
+
+/** A call that was made up. */
+export interface MadeCall extends DrawnCall {
   readonly bill: BillLine | null;
 }
 
@@ -44,13 +57,13 @@ export const OPERATIONS = [
 ] as const;
 export type Operation = (typeof OPERATIONS)[number];
 
-export function drawCall(dice: Dice): DrawnCall {
+export function drawCall(dice: Dice): MadeCall {
   const operation = dice.one(OPERATIONS);
   const drawn = draw[operation](dice);
   return dice.next() < 0.05 ? { ...drawn, bill: null } : drawn;
 }
 
-const draw: Readonly<Record<Operation, (dice: Dice) => DrawnCall>> = {
+const draw: Readonly<Record<Operation, (dice: Dice) => MadeCall>> = {
   chat: drawChat,
   responses: drawResponses,
   compact: drawCompact,
@@ -89,7 +102,7 @@ function drawTier(dice: Dice, tiers: readonly string[]): { asked: string | null;
 
 const tierMultiplier = (served: string): string[] => (served === 'default' ? [] : [`tier ${served}`]);
 
-function drawChat(dice: Dice): DrawnCall {
+function drawChat(dice: Dice): MadeCall {
   const { asked, served } = drawTier(dice, ['flex', 'priority']);
   const items = {
     text_in: 1 + dice.upTo(6_000),
@@ -154,7 +167,7 @@ function drawResponsesUsage(dice: Dice) {
   return { items, usage };
 }
 
-function drawResponses(dice: Dice): DrawnCall {
+function drawResponses(dice: Dice): MadeCall {
   const { asked, served } = drawTier(dice, ['flex', 'priority']);
   const { items, usage } = drawResponsesUsage(dice);
   const tools = {
@@ -200,7 +213,7 @@ function drawResponses(dice: Dice): DrawnCall {
   });
 }
 
-function drawCompact(dice: Dice): DrawnCall {
+function drawCompact(dice: Dice): MadeCall {
   const { items, usage } = drawResponsesUsage(dice);
   const output = [{ type: 'compaction', id: 'cmp_1', encrypted_content: 'opaque' }];
   return call('compact', 'thinker', {
@@ -239,7 +252,7 @@ const messagesFigures = (run: MessagesRun) => ({
 });
 
 /** The turns of a loop of tools are summed up in the totals, the summary of a long context is not. */
-function drawMessages(dice: Dice): DrawnCall {
+function drawMessages(dice: Dice): MadeCall {
   const { asked, served } = drawTier(dice, ['fast']);
   const geo = dice.one(['global', 'us', null]);
   const turns = Array.from({ length: dice.next() < 0.3 ? 2 : 1 }, () => drawMessagesRun(dice));
@@ -281,7 +294,7 @@ function drawMessages(dice: Dice): DrawnCall {
   });
 }
 
-function drawImages(dice: Dice, operation: 'generate' | 'edit'): DrawnCall {
+function drawImages(dice: Dice, operation: 'generate' | 'edit'): MadeCall {
   const n = 1 + dice.upTo(2);
   const data = Array.from({ length: n }, () => ({ b64_json: 'AAAA' }));
   if (dice.next() < 0.5) {
@@ -313,7 +326,7 @@ function call(
   operation: Operation,
   model: string,
   { answer, items, request = {}, isStream = false, moreRuns = [], multipliers = [] }: Drawn,
-): DrawnCall {
+): MadeCall {
   return {
     operation,
     model,

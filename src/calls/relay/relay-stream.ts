@@ -13,8 +13,8 @@ import { type AbortEvent, type AbortState, limitOf, nextAbortState } from './cli
 import { type KeepAlive, startKeepAlive } from './keep-alive.ts';
 import { toAnswer } from './to-answer.ts';
 
-/** The most bytes that may follow the terminal event while it waits for settlement. */
-const HELD_BACK_BYTES_MAX = 1024 * 1024;
+/** The most bytes that are read behind the terminal event; a provider that sends more is cut off, and its stream is complete. */
+const BYTES_BEHIND_END_MAX = 1024 * 1024;
 /** How long the terminal event waits for usage that the provider reports behind it. */
 const LATE_USAGE_MS = 2_000;
 
@@ -58,7 +58,7 @@ class StreamRelay {
   #isOver = false;
   /** The terminal event and the bytes after it, until the call is settled. */
   #heldBack: Buffer[] = [];
-  #heldBackBytes = 0;
+  #bytesBehindEnd = 0;
   #settling: Promise<void> | null = null;
   #isSettled = false;
   #keepAlive: KeepAlive | null = null;
@@ -130,6 +130,10 @@ class StreamRelay {
   #receive(chunk: Buffer): void {
     this.#firstByteAtMs ??= this.#clock.nowMs();
     this.#receivedBytes += chunk.length;
+    if (this.#heldBack.length > 0 || this.#isSettled) {
+      this.#bytesBehindEnd += chunk.length;
+      if (this.#bytesBehindEnd > BYTES_BEHIND_END_MAX) this.#exchange.abort();
+    }
     this.#tap.push(chunk);
     if (this.#tap.hasBegun) this.#firstEventAtMs ??= this.#clock.nowMs();
     if (this.#heldBack.length > 0 && this.#settling === null) this.#settleOrAwaitUsage();
@@ -210,10 +214,6 @@ class StreamRelay {
     if (this.#isSettled) {
       this.#send(bytes);
       return;
-    }
-    if (this.#heldBack.length > 0) {
-      this.#heldBackBytes += bytes.length;
-      if (this.#heldBackBytes > HELD_BACK_BYTES_MAX) this.#exchange.abort();
     }
     this.#heldBack.push(bytes);
   }

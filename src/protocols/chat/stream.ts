@@ -4,7 +4,7 @@ import { textKeys, valueStart } from '../metering/estimate.ts';
 import { greatestFigures } from '../metering/greatest-figures.ts';
 import { readTerms } from '../metering/service-terms.ts';
 import type { EventMeaning, StreamReading } from '../metering/tap.ts';
-import { noUsage, sumCounts, type Usage } from '../metering/usage-facts.ts';
+import { noUsage, sumCounts, totalTokens, type Usage } from '../metering/usage-facts.ts';
 import { audioKeys } from './audio.ts';
 import { chatMedia, PICTURE_MARKS } from './media.ts';
 import { shownTools } from './shown-tools.ts';
@@ -102,7 +102,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     for (const [place, choice] of choices.entries()) noteChoice(choice, place);
     serviceTier = chunk.service_tier ?? serviceTier;
     if (!hasEnded) shown.add(chunk);
-    const used = chunk.usage ?? (isRecord(chunk.x_groq) ? chunk.x_groq.usage : undefined);
+    const used = chunk.usage ?? (isRecord(chunk.x_groq) ? chunk.x_groq.usage : usageOfChoices(choices));
     const meaning = choices.some((choice) => isRecord(choice) && choice.finish_reason === 'error') ? 'error' : 'pass';
     if (!isRecord(used)) {
       // Uses of tools may be shown behind the usage.
@@ -114,7 +114,9 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     const isUsageOnly = choices.length === 0;
     hasUsageChunk ||= isUsageOnly;
     // Some providers report figures with every chunk; those before the end are not final. Some ignore `n`.
-    isUsageFinal ||= usage !== null && (finished.size >= options.choices || (isUsageOnly && finished.size > 0));
+    // Zeros stand for figures that are still to come.
+    const hasFigures = usage !== null && totalTokens(usage) > 0;
+    isUsageFinal ||= hasFigures && (finished.size >= options.choices || (isUsageOnly && finished.size > 0));
     return options.dropsUsageChunk && isUsageOnly ? 'drop' : meaning;
   }
 
@@ -159,6 +161,12 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
       return finished.size > 0 || hasUsageChunk;
     },
   };
+}
+
+/** Dialect: Moonshot states the usage in the choice that finishes, and only where it is asked for once more beside it. */
+function usageOfChoices(choices: readonly unknown[]): unknown {
+  const choice = choices.find((each) => isRecord(each) && isRecord(each.usage));
+  return isRecord(choice) ? choice.usage : undefined;
 }
 
 const LETTER_N = 0x6e;

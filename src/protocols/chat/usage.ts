@@ -39,7 +39,8 @@ export function readChatUsage(
   const reasoning = readCount(completionDetails.reasoning_tokens) ?? 0;
   const toolUses = chatToolUses(usage, { asksForSearch, shown });
   const { unexplained } = stated;
-  const servedOn = readTerms({ service_tier: serviceTier }, ['serviceTier']);
+  // Mistral states the tier inside the usage.
+  const servedOn = readTerms({ service_tier: serviceTier ?? usage.service_tier }, ['serviceTier']);
 
   // A detail cannot exceed the total that it is part of; a provider that reports more must not make a token count
   // twice.

@@ -1,5 +1,5 @@
 import { isRecord } from '../../lib/json.ts';
-import { noUsage, readCount, type Usage } from '../metering/usage-facts.ts';
+import { noUsage, readDeclaredCount, type Usage } from '../metering/usage-facts.ts';
 
 /**
  * Token facts of the image protocol (contract 2.2). Of the three totals none may be missing. Details are required by
@@ -8,9 +8,9 @@ import { noUsage, readCount, type Usage } from '../metering/usage-facts.ts';
  */
 export function readImageUsage(usage: unknown): Usage | null {
   if (!isRecord(usage)) return null;
-  const inputTokens = readCount(usage.input_tokens);
-  const outputTokens = readCount(usage.output_tokens);
-  if (inputTokens == null || outputTokens == null || readCount(usage.total_tokens) == null) return null;
+  const inputTokens = readDeclaredCount(usage.input_tokens);
+  const outputTokens = readDeclaredCount(usage.output_tokens);
+  if (inputTokens == null || outputTokens == null || readDeclaredCount(usage.total_tokens) == null) return null;
 
   const inputDetails = isRecord(usage.input_tokens_details) ? usage.input_tokens_details : {};
   const outputDetails = isRecord(usage.output_tokens_details) ? usage.output_tokens_details : {};
@@ -30,9 +30,9 @@ export function readImageUsage(usage: unknown): Usage | null {
  * that it is part of; a provider that reports more must not make a token count twice.
  */
 function part(total: number, own: unknown, other: unknown): number {
-  const ownTokens = readCount(own);
+  const ownTokens = readDeclaredCount(own);
   if (ownTokens != null) return Math.min(ownTokens, total);
-  const otherTokens = readCount(other);
+  const otherTokens = readDeclaredCount(other);
   return otherTokens == null ? 0 : Math.max(total - otherTokens, 0);
 }
 
@@ -43,14 +43,14 @@ function part(total: number, own: unknown, other: unknown): number {
 export function withSvgUsage(usage: Usage, svgUsage: unknown): Usage | null {
   if (svgUsage === undefined || svgUsage === null) return usage;
   if (!isRecord(svgUsage)) return null;
-  const inputTokens = readCount(svgUsage.input_tokens);
-  const outputTokens = readCount(svgUsage.output_tokens);
+  const inputTokens = readDeclaredCount(svgUsage.input_tokens);
+  const outputTokens = readDeclaredCount(svgUsage.output_tokens);
   if (inputTokens == null || outputTokens == null) return null;
   return {
     ...usage,
     inputTokens: usage.inputTokens + inputTokens,
     outputTokens: usage.outputTokens + outputTokens,
-    reasoningTokens: Math.min(readCount(svgUsage.reasoning_tokens) ?? 0, outputTokens),
+    reasoningTokens: Math.min(readDeclaredCount(svgUsage.reasoning_tokens) ?? 0, outputTokens),
   };
 }
 

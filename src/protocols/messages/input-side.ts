@@ -30,12 +30,21 @@ export class InputSide {
     return this.#fields;
   }
 
+  /** Takes the input side of a report in the place of all before, where it states one. */
+  replace(report: Fields): void {
+    const stated = statedOf(report);
+    if (stated[INPUT] === undefined || !isReadable(stated)) {
+      this.update(report);
+      return;
+    }
+    this.#whole = null;
+    this.#fields = this.#withLifetimes(stated, stated);
+  }
+
   /** Takes the input side of a report in: the latest that splits the input counts, one without figures changes nothing. */
   update(report: Fields): void {
     const before = this.#fields;
-    const stated = Object.fromEntries(
-      INPUT_SIDE.flatMap((name) => (report[name] == null ? [] : [[name, report[name]]])),
-    );
+    const stated = statedOf(report);
     if (Object.values(stated).length === 0) return;
     if (Object.keys(before).length === 0 || !isReadable(before) || !isReadable(stated)) {
       this.#fields = isReadable(stated) || !isReadable(before) ? { ...before, ...stated } : before;
@@ -72,13 +81,21 @@ export class InputSide {
   #takeTuple(stated: Fields): void {
     const before = this.#fields;
     this.#whole = null;
-    const tuple = { ...before, ...stated };
-    const written = readCount(stated[WRITTEN]);
-    // The split by lifetime is often in the first report alone; it counts as far as the total of the last one goes.
-    if (written != null && stated[LIFETIMES] === undefined) tuple[LIFETIMES] = lifetimesWithin(before, written);
+    const tuple = this.#withLifetimes({ ...before, ...stated }, stated);
     const falls = totalOf(tuple) < totalOf(before) && !isAbout(totalOf(tuple), totalOf(before));
     this.#fields = falls ? { ...tuple, ...realWhereZero(before, stated) } : tuple;
   }
+
+  /** The split by lifetime is often in the first report alone; it counts as far as the total of the last one goes. */
+  #withLifetimes(tuple: Fields, stated: Fields): Fields {
+    const written = readCount(stated[WRITTEN]);
+    if (written == null || stated[LIFETIMES] !== undefined) return tuple;
+    return { ...tuple, [LIFETIMES]: lifetimesWithin(this.#fields, written) };
+  }
+}
+
+function statedOf(report: Fields): Fields {
+  return Object.fromEntries(INPUT_SIDE.flatMap((name) => (report[name] == null ? [] : [[name, report[name]]])));
 }
 
 /** Of a report whose sum falls, zeros say nothing where there was a figure before. */

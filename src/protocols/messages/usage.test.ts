@@ -242,6 +242,36 @@ describe('messages usage', () => {
     });
   });
 
+  it('has the context that a summary read once, where only the end says that there was one', () => {
+    const usage = new MessagesUsage();
+    usage.update({
+      input_tokens: 9_000,
+      cache_read_input_tokens: 50_000,
+      cache_creation_input_tokens: 800,
+      cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 800 },
+      output_tokens: 5,
+    });
+    usage.update({
+      input_tokens: 612,
+      cache_read_input_tokens: 0,
+      cache_creation_input_tokens: 300,
+      output_tokens: 40,
+      iterations: [{ type: 'compaction', input_tokens: 9_000, cache_read_input_tokens: 50_000, output_tokens: 500 }],
+    });
+    const { inputTokens, cachedInputTokens, cacheWriteTokens, cacheWrite1hTokens, outputTokens } = usage.total()!;
+    assert.deepEqual(
+      [inputTokens, cachedInputTokens, cacheWriteTokens, cacheWrite1hTokens, outputTokens],
+      [9_612, 50_000, 0, 300, 540],
+    );
+  });
+
+  it('keeps the input of the beginning where a report with a summary states none', () => {
+    const usage = new MessagesUsage();
+    usage.update({ input_tokens: 100, output_tokens: 1 });
+    usage.update({ output_tokens: 20, iterations: [{ type: 'compaction', input_tokens: 900, output_tokens: 50 }] });
+    assert.equal(usage.total()!.inputTokens, 1_000);
+  });
+
   it('does not mix up runs where a later report has another one in front', () => {
     const usage = new MessagesUsage();
     const message = { type: 'message', ...totals };

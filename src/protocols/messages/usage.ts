@@ -25,7 +25,8 @@ export class MessagesUsage {
     if (Array.isArray(before) && Array.isArray(iterations) && !areSameRuns(before, iterations)) {
       this.#fields.iterations = iterations.length < before.length ? before : iterations;
     }
-    this.#input.update(usage);
+    if (listsCompaction(iterations)) this.#input.replace(usage);
+    else this.#input.update(usage);
     for (const name of INPUT_SIDE) this.#fields[name] = this.#input.fields[name];
   }
 
@@ -71,6 +72,14 @@ export class MessagesUsage {
 
 /** Runs that the reported totals include. Of the others, compactions are added here, those of other models where they are charged. */
 const INSIDE: readonly string[] = ['message', 'fallback_message'];
+
+/**
+ * Whether a report lists the summary of a context. Its input is then that of the messages alone, while the reports before had the
+ * context that the summary read.
+ */
+function listsCompaction(iterations: unknown): boolean {
+  return Array.isArray(iterations) && iterations.some((run) => isRecord(run) && run.type === 'compaction');
+}
 
 /**
  * Whether two lists of runs begin with the same ones. A run that is put in front, such as the summary of the context, must not

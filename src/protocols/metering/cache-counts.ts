@@ -26,6 +26,7 @@ const LITELLM = 'https://docs.litellm.ai/docs/completion/prompt_caching';
 const NEW_API = 'https://docs.newapi.pro/en/docs/api/ai-model/chat/openai/create-chat-completion';
 const DEEPSEEK = 'https://api-docs.deepseek.com/guides/kv_cache';
 const MOONSHOT = 'https://platform.moonshot.ai/docs/api/chat';
+const MISTRAL = 'https://docs.mistral.ai/api/endpoint/chat';
 const OPENROUTER = 'https://openrouter.ai/docs/features/prompt-caching';
 
 /** What stands in the details of the input, whatever a protocol calls them. */
@@ -87,7 +88,12 @@ const atTheTop: readonly CacheSpelling[] = [
 ];
 
 export const cacheSpellings: Readonly<Record<CacheProtocol, readonly CacheSpelling[]>> = {
-  chat: [...inDetails('prompt_tokens_details'), ...atTheTop],
+  chat: [
+    ...inDetails('prompt_tokens_details'),
+    { counts: 'read', path: ['prompt_token_details', 'cached_tokens'], vendor: 'Mistral', document: MISTRAL },
+    { counts: 'read', path: ['num_cached_tokens'], vendor: 'Mistral', document: MISTRAL },
+    ...atTheTop,
+  ],
   responses: [
     ...inDetails('input_tokens_details'),
     {

@@ -75,14 +75,19 @@ export interface UsageFacts extends Usage {
 export const TOKEN_COUNT_MAX = 2_147_483_647;
 
 /**
- * Reads one count of a usage object, which some relays send as text. Absent and null are `null`; anything that is not a whole
- * number from 0 to `TOKEN_COUNT_MAX` is `undefined`, which makes the facts unusable rather than zero.
+ * Reads one count of a usage object whose shape the contract declares (2.1, 2.2). Absent and null are `null`; anything that is
+ * not a whole number from 0 to `TOKEN_COUNT_MAX` is `undefined`, which makes the facts unusable rather than zero.
  */
-export function readCount(reported: unknown): number | null | undefined {
+export function readDeclaredCount(reported: unknown): number | null | undefined {
   if (reported === undefined || reported === null) return null;
-  const value = typeof reported === 'string' && DIGITS.test(reported) ? Number(reported) : reported;
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > TOKEN_COUNT_MAX) return undefined;
-  return value;
+  if (typeof reported !== 'number' || !Number.isInteger(reported)) return undefined;
+  return reported < 0 || reported > TOKEN_COUNT_MAX ? undefined : reported;
+}
+
+/** As `readDeclaredCount`, where the contract declares no shape: some relays send counts as text of digits. */
+export function readCount(reported: unknown): number | null | undefined {
+  const isText = typeof reported === 'string' && DIGITS.test(reported);
+  return readDeclaredCount(isText ? Number(reported) : reported);
 }
 
 const DIGITS = /^\d{1,10}$/;

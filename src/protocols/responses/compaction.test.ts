@@ -157,7 +157,7 @@ describe('compaction response', () => {
     ['with a negative total', { usage: { ...usage, total_tokens: -1 } }],
     ['with a total beyond int32', { usage: { ...usage, total_tokens: TOKEN_COUNT_MAX + 1 } }],
     ['with details in words', { usage: { ...usage, input_tokens_details: 'none' } }],
-    ['with a cached count in words', { usage: { ...usage, input_tokens_details: { cached_tokens: 'sixty' } } }],
+    ['with a cached count in words', { usage: { ...usage, input_tokens_details: { cached_tokens: '60' } } }],
     ['with a written count below zero', { usage: { ...usage, input_tokens_details: { cache_write_tokens: -5 } } }],
     ['with half a reasoning token', { usage: { ...usage, output_tokens_details: { reasoning_tokens: 0.5 } } }],
   ];

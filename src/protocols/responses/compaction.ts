@@ -1,6 +1,6 @@
 import { isRecord } from '../../lib/json.ts';
 import type { Answer, AnswerReading } from '../metering/answer.ts';
-import { readCount } from '../metering/usage-facts.ts';
+import { readDeclaredCount } from '../metering/usage-facts.ts';
 import { AnswerContinuationKeys } from './continuation-keys.ts';
 import { readResponsesUsage } from './usage.ts';
 
@@ -85,7 +85,7 @@ function isTrustedUsage(usage: unknown): boolean {
   if (!isRecord(usage)) return false;
   const { input_tokens, output_tokens, total_tokens, input_tokens_details, output_tokens_details } = usage;
   return (
-    [input_tokens, output_tokens, total_tokens].every((total) => readCount(total) != null) &&
+    [input_tokens, output_tokens, total_tokens].every((total) => readDeclaredCount(total) != null) &&
     areCounts(input_tokens_details, ['cached_tokens', 'cache_write_tokens']) &&
     areCounts(output_tokens_details, ['reasoning_tokens'])
   );
@@ -94,7 +94,7 @@ function isTrustedUsage(usage: unknown): boolean {
 function areCounts(details: unknown, names: readonly string[]): boolean {
   return (
     isAbsentOr(isRecord, details) &&
-    names.every((name) => readCount(isRecord(details) ? details[name] : null) !== undefined)
+    names.every((name) => readDeclaredCount(isRecord(details) ? details[name] : null) !== undefined)
   );
 }
 

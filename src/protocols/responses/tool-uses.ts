@@ -66,7 +66,9 @@ export function billedToolUses(response: Item, usage: Item, containerUse: Contai
   const webSearch = isRecord(response.tool_usage) ? response.tool_usage.web_search : null;
   const billed = isRecord(webSearch) ? readCount(webSearch.num_requests) : null;
   const named = { ...uses, ...reported?.uses };
-  return billed == null ? named : { ...named, webSearches: billed };
+  // Of tools that have no unit of their own, a vendor may count some alone.
+  const others = Math.max(uses.otherToolUses, named.otherToolUses);
+  return { ...named, otherToolUses: others, ...(billed != null && { webSearches: billed }) };
 }
 
 /** Opening a page, and finding something in it, is not billed as a search. */

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { billedNano, dialects } from './dialects.ts';
+
+const PROTOCOLS = ['chat', 'messages', 'responses', 'embeddings', 'rerank', 'images'];
+
+describe('the corpus of dialects', () => {
+  const all = dialects();
+
+  it('names the document of each, and how its bill was worked out', () => {
+    assert.ok(all.length > 0);
+    for (const { name, document, date, working, protocol } of all) {
+      assert.match(document, /^https:\/\//, name);
+      assert.match(date, /^\d{4}-\d{2}-\d{2}$/, name);
+      assert.notEqual(working, '', name);
+      assert.ok(PROTOCOLS.includes(protocol), name);
+    }
+  });
+
+  it('has a sum of each bill that is that of its lines', () => {
+    for (const each of all) {
+      assert.equal(each.bill === undefined, each.billNano === null, each.name);
+      if (each.billNano !== null) assert.equal(billedNano(each), BigInt(each.billNano), each.name);
+    }
+  });
+});

@@ -1,0 +1,49 @@
+import { type Dialect, dialects } from '../dialects/dialects.ts';
+import type { DrawnCall, Operation } from './vendor.ts';
+
+/**
+ * Calls from the corpus of dialects: what vendors really send, each with the lines of its bill, which were worked out by hand.
+ * No figure of a bill here is read out of a response.
+ */
+const billable = dialects().filter(({ billNano }) => billNano !== null);
+
+const OPERATIONS: Readonly<Record<string, Operation>> = {
+  chat: 'chat',
+  messages: 'messages',
+  responses: 'responses',
+  embeddings: 'embeddings',
+  rerank: 'rerank',
+  'images.generate': 'generate',
+  'images.edit': 'edit',
+};
+
+/** A call of each case that is billed. */
+export const corpusCalls: readonly DrawnCall[] = billable.map(({ name, isStream, request, bill, body, ...rest }) => ({
+  operation: OPERATIONS[rest.operation ?? rest.protocol]!,
+  model: name,
+  isStream,
+  request,
+  answer: {},
+  body,
+  bill: { model: name, lines: bill! },
+}));
+
+/** The cases whose record marks a use without a price. */
+export const markedModels: readonly string[] = billable
+  .filter(({ unpriced = [] }) => unpriced.length > 0)
+  .map(({ name }) => name);
+
+/** A model for each case, at its prices, as a part of a configuration. */
+export function corpusModels(): string {
+  return billable.map((each) => `  ${JSON.stringify(each.name)}: ${JSON.stringify(modelOf(each))}\n`).join('');
+}
+
+function modelOf({ name, protocol, operation, prices }: Dialect): object {
+  const isText = protocol === 'chat' || protocol === 'messages' || protocol === 'responses';
+  return {
+    operations: [operation ?? protocol],
+    ...(isText && { contextLength: 200_000, maxOutputTokens: 8_192 }),
+    price: prices,
+    routes: [{ provider: protocol === 'messages' ? 'messy' : 'chatty', model: name }],
+  };
+}
