@@ -150,7 +150,7 @@ export function createSettlementStore(database: Database): SettlementStore {
           waitsForLocks: locks === 'waiting',
           reads: reads.queries,
           decide(rows) {
-            const { accounts, nowMs, today } = readAccounts(rows);
+            const { accounts, nowMs, periods } = readAccounts(rows);
             const before = copyAccounts(accounts);
             const isLocked = ({ outcome }: SettlementRecord): boolean =>
               locks === 'free' && !accounts.has(outcome.accountId);
@@ -164,7 +164,7 @@ export function createSettlementStore(database: Database): SettlementStore {
                   claims(rows).map((row) => callKey({ accountId: row.account_id, callId: row.claim_id })),
                 ),
               },
-              today,
+              periods,
             );
             let next = 0;
             const result = endings.map((ending, i): EndResult | 'locked' => {
@@ -204,10 +204,10 @@ export function createSettlementStore(database: Database): SettlementStore {
         name: 'settlement.resolve',
         reads: reads.queries,
         decide(rows) {
-          const { accounts, nowMs, today } = readAccounts(rows);
+          const { accounts, nowMs, periods } = readAccounts(rows);
           const reservations = readOpen(rows);
           const before = copyAccounts(accounts);
-          const unresolved = decideUnresolved({ accounts, reservations, recorded: toRecorded(records(rows)) }, today);
+          const unresolved = decideUnresolved({ accounts, reservations, recorded: toRecorded(records(rows)) }, periods);
           const recorded = unresolved.filter(({ isRecorded }) => isRecorded).map(({ reservation }) => reservation);
           const writes = [
             ...deleteWrites(unresolved.map(({ reservation }) => reservation)),
