@@ -226,8 +226,8 @@ for (const engine of engines) {
           accountId,
           id: `sub_${accountId}`,
           planId: WIDE.id,
-          startsAt: NOW,
-          endsAt: new Date(NOW.getTime() + 30 * 86_400_000),
+          startsAt: new Date('2026-01-01T00:00Z'),
+          endsAt: new Date('2027-12-31T00:00Z'),
           at: NOW,
         });
       }

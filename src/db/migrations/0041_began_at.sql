@@ -21,19 +21,27 @@ update balances b set day_began_at = date_trunc('milliseconds', least(greatest(c
 ), first_of(b.spent_on)), first_of(b.spent_on)), last_of(b.spent_on)))
 where b.spent_on > '1970-01-01';
 
--- The day of a key is that of its last use; where that is not known, of the account's last charge. Its week and its month are those
--- of this day.
+-- The day of a key is that of its last call. Its week and its month are those of this day.
 alter table key_limits
   add column day_began_at timestamptz not null default '1970-01-01T00:00:00Z',
   add column week_began_at timestamptz not null default '1970-01-01T00:00:00Z',
   add column month_began_at timestamptz not null default '1970-01-01T00:00:00Z',
   -- how many days were begun: reservations name the one in which they were counted
   add column day_no bigint not null default 0;
-update key_limits l set day_began_at = date_trunc('milliseconds', least(greatest(coalesce(
-  (select u.last_used_at from key_uses u where u.account_id = l.account_id and u.key_id = l.key_id),
-  (select b.day_began_at from balances b where b.account_id = l.account_id),
+-- Days that were over when the last node ran need no call. Plan: reservations of the account, calls by primary key, backwards from the
+-- newest one to that of the key, of some days.
+update key_limits l set day_began_at = date_trunc('milliseconds', least(greatest(
+  (
+    select max(r.reserved_at) from reservations r
+    where r.account_id = l.account_id and r.key_id = l.key_id and r.key_day = l.day
+  ),
+  case when l.day >= (select coalesce(max(seen_at), now()) - interval '3 days' from nodes) then (
+    select c.ended_at from calls c
+    where c.account_id = l.account_id and c.key_id = l.key_id and c.started_at >= first_of(l.day) - interval '1 day'
+    order by c.id desc limit 1
+  ) end,
   first_of(l.day)
-), first_of(l.day)), last_of(l.day)))
+), last_of(l.day)))
 where l.day > '1970-01-01';
 update key_limits set week_began_at = day_began_at, month_began_at = day_began_at;
 
