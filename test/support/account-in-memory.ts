@@ -60,6 +60,7 @@ export function balanceCall(callId: string, parts: Partial<ReservationRequest> =
     callId,
     keyId: KEY,
     model: 'test',
+    modelAliases: [],
     isKeyLimited: false,
     isRateLimited: false,
     tokens: 1,

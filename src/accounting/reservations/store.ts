@@ -24,7 +24,7 @@ import {
 import { accountWrites, copyAccounts } from './account-writes-store.ts';
 import { decideAdmissions } from './admit.ts';
 import { countsAhead, warnOfCountsAhead } from './counts-ahead.ts';
-import { placesOf } from './limits/minute-rates.ts';
+import { aliasPlacesOf, placesOf } from './limits/minute-rates.ts';
 import type { LockedIn, LockMode } from './locked-accounts.ts';
 import { freeReservation, NO_USE } from './release.ts';
 import {
@@ -247,8 +247,10 @@ function askedBy(
 
 /** Where the limits by the minute of calls may stand. */
 function ratePlaces(requests: readonly ReservationRequest[]): RatePlace[] {
-  const places = requests.flatMap(({ accountId, keyId, model }) =>
-    placesOf(keyId, model).map((place) => [`${accountId} ${rateName(place)}`, { accountId, ...place }] as const),
+  const places = requests.flatMap((request) =>
+    [...placesOf(request.keyId, request.model), ...aliasPlacesOf(request)].map(
+      (place) => [`${request.accountId} ${rateName(place)}`, { accountId: request.accountId, ...place }] as const,
+    ),
   );
   return [...new Map(places).values()];
 }
