@@ -11,13 +11,17 @@ export function keyOf(call: Pick<AskingCall, 'keyId' | 'isKeyLimited'>, { keys }
   return call.isKeyLimited ? (keys.get(call.keyId) ?? null) : null;
 }
 
-/** What counts in the day, the week and the month that run. */
+/**
+ * What counts in the day, the week and the month that run. A day that goes on is in the week and the month that run, also where these
+ * begin anew, because the time zone was changed.
+ */
 export function usedNow(key: KeyState, periods: RunningPeriods): KeyUse {
   const { isDay, isWeek, isMonth } = countedPeriods(key, periods);
+  const spentNano = isDay ? key.spentNano : 0n;
   return {
-    spentNano: isDay ? key.spentNano : 0n,
-    weekSpentNano: isWeek ? key.weekSpentNano : 0n,
-    monthSpentNano: isMonth ? key.monthSpentNano : 0n,
+    spentNano,
+    weekSpentNano: isWeek ? key.weekSpentNano : spentNano,
+    monthSpentNano: isMonth ? key.monthSpentNano : spentNano,
     totalSpentNano: key.totalSpentNano,
     calls: isDay ? key.calls : 0,
   };
@@ -34,11 +38,11 @@ export function beginPeriods(key: KeyState, periods: RunningPeriods): void {
   }
   if (!isWeek) {
     key.weekBeganAtMs = periods.weekBeganAtMs;
-    key.weekSpentNano = 0n;
+    key.weekSpentNano = key.spentNano;
   }
   if (!isMonth) {
     key.monthBeganAtMs = periods.monthBeganAtMs;
-    key.monthSpentNano = 0n;
+    key.monthSpentNano = key.spentNano;
   }
 }
 
