@@ -1,6 +1,8 @@
 import { type KeyLimits, NO_LIMITS } from '../../src/accounting/accounts/key-limit-store.ts';
+import { CLOCK_TOLERANCE_MS } from '../../src/accounting/counted-since.ts';
 import type { PlanTerms } from '../../src/accounting/plans/plan.ts';
-import { nextMonthOf, nextWeekOf } from '../../src/accounting/pricing/billing-periods.ts';
+import { createLocalTime } from '../../src/accounting/pricing/local-time.ts';
+import { runningPeriods } from '../../src/accounting/pricing/running-periods.ts';
 import {
   type AccountState,
   type AdmissionContext,
@@ -23,11 +25,10 @@ import type {
 
 /**
  * An account without a database, for tests of decisions: what a store reads before a decision and keeps after it, as
- * `account-store.ts` does. Days are those of UTC.
+ * `account-store.ts` does. Days are those of UTC, unless a test says otherwise.
  */
 
 const FIVE_HOURS_MS = 5 * 3_600_000;
-const DAY_MS = 24 * 3_600_000;
 /** As in `account-store.ts`. */
 const SPARE_LAPSED_SLOTS = 64;
 
@@ -59,6 +60,7 @@ export function balanceCall(callId: string, parts: Partial<ReservationRequest> =
     callId,
     keyId: KEY,
     model: 'test',
+    modelAliases: [],
     isKeyLimited: false,
     isRateLimited: false,
     tokens: 1,
@@ -89,8 +91,10 @@ export function unusedSubscription(terms: Partial<SubscriptionTerms> = {}): Subs
     endsAtMs: 1_000,
     ...terms,
     slots: 0,
+    weekBeganAtMs: terms.startsAtMs ?? 0,
     weekNo: 0,
     weekCalls: 0,
+    periodBeganAtMs: terms.startsAtMs ?? 0,
     periodNo: 0,
     periodTokens: 0,
     periodReservedTokens: 0,
@@ -116,6 +120,7 @@ export class MemoryAccount {
   plans: readonly PlanTerms[];
   defaultDailyCapNano: bigint | null = null;
   rateDefaults: RateDefaults | null = null;
+  localTime = createLocalTime('UTC');
   readonly #subscriptions: MemorySubscription[] = [];
   readonly #slots = new Map<string, Slot[]>();
 
@@ -142,7 +147,7 @@ export class MemoryAccount {
         priceFactorBasisPoints,
         balanceNano,
         reservedNano: 0n,
-        spentOn: '1970-01-01',
+        dayBeganAtMs: 0,
         spentNano: 0n,
         lastEntryNo: 0n,
       },
@@ -156,7 +161,16 @@ export class MemoryAccount {
   /** Sets limits of a key, which begins to count with the first ones. */
   limitKey(limits: Partial<KeyLimits>, keyId = KEY): void {
     const spent = { spentNano: 0n, weekSpentNano: 0n, monthSpentNano: 0n, totalSpentNano: 0n };
-    const counts = { day: '1970-01-01', ...spent, calls: 0, reservedNano: 0n, inFlight: 0 };
+    const counts = {
+      dayBeganAtMs: 0,
+      dayNo: 0,
+      weekBeganAtMs: 0,
+      monthBeganAtMs: 0,
+      ...spent,
+      calls: 0,
+      reservedNano: 0n,
+      inFlight: 0,
+    };
     const key = { accountId: ACCOUNT, keyId, ...NO_LIMITS, ...counts };
     this.state.keys.set(keyId, { ...key, ...this.state.keys.get(keyId), ...limits });
   }
@@ -216,17 +230,13 @@ export class MemoryAccount {
     this.open.delete(callId);
     const slots = this.#slots.get(reservation.subscriptionId ?? '') ?? [];
     const hasSlot = slots.some((slot) => slot.callId === callId);
-    freeReservation({ ...reservation, hasSlot }, use, this.state, dayOf(nowMs));
+    freeReservation({ ...reservation, hasSlot }, use, this.state, runningPeriods(this.localTime, nowMs));
     this.#keep();
   }
 
   contextAt(nowMs: number): AdmissionContext {
     return {
-      nowMs,
-      today: dayOf(nowMs),
-      nextDayMs: (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS,
-      nextWeekMs: Date.parse(nextWeekOf(dayOf(nowMs))),
-      nextMonthMs: Date.parse(nextMonthOf(dayOf(nowMs))),
+      ...runningPeriods(this.localTime, nowMs),
       defaultDailyCapNano: this.defaultDailyCapNano,
       rateDefaults: this.rateDefaults,
       plans: new Map(this.plans.map((plan) => [plan.id, plan])),
@@ -246,9 +256,13 @@ export class MemoryAccount {
       let readMax = 1;
       if (id === current?.id && endsAtMs > nowMs && limit !== undefined) {
         readMax = callsMax + SPARE_LAPSED_SLOTS + Math.max(was.slots - limit, 0);
-        const untilMs = was.slots + callsMax > limit ? Number.POSITIVE_INFINITY : nowMs - FIVE_HOURS_MS;
+        const aheadMs = nowMs + CLOCK_TOLERANCE_MS;
+        const untilMs = was.slots + callsMax > limit ? aheadMs : nowMs - FIVE_HOURS_MS;
         const inOrder = this.#slots.get(id)!.toSorted((a, b) => a.takenAtMs - b.takenAtMs);
-        oldestSlots = inOrder.filter(({ takenAtMs }) => takenAtMs <= untilMs).slice(0, readMax);
+        oldestSlots = [
+          ...inOrder.filter(({ takenAtMs }) => takenAtMs <= untilMs).slice(0, readMax),
+          ...inOrder.filter(({ takenAtMs }) => takenAtMs > aheadMs).slice(0, readMax),
+        ];
       }
       const oldestSlotsMax = oldestSlots.length === 0 ? 1 : readMax;
       this.state.subscriptions.set(id, {

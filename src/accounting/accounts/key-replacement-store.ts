@@ -34,10 +34,12 @@ const copyLimits: Statement = {
   name: 'keys.copy-limits',
   text: `insert into key_limits (
   account_id, key_id, daily_spend_cap_nano, weekly_spend_cap_nano, monthly_spend_cap_nano, total_spend_cap_nano,
-  daily_calls_max, concurrency_max, day, spent_nano, week_spent_nano, month_spent_nano, total_spent_nano, calls
+  daily_calls_max, concurrency_max, day_began_at, spent_nano, week_began_at, week_spent_nano, month_began_at, month_spent_nano,
+  total_spent_nano, calls
 )
 select account_id, $3, daily_spend_cap_nano, weekly_spend_cap_nano, monthly_spend_cap_nano, total_spend_cap_nano,
-  daily_calls_max, concurrency_max, day, spent_nano, week_spent_nano, month_spent_nano, total_spent_nano, calls
+  daily_calls_max, concurrency_max, day_began_at, spent_nano, week_began_at, week_spent_nano, month_began_at, month_spent_nano,
+  total_spent_nano, calls
 from key_limits where account_id = $1 and key_id = $2`,
 };
 

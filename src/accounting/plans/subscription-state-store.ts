@@ -1,10 +1,11 @@
 import { columnsOf } from '../../db/columns.ts';
 import type { Queryable, Statement } from '../../db/database.ts';
+import { CLOCK_TOLERANCE_MS } from '../counted-since.ts';
 import type { PlanTerms } from './plan.ts';
 
 /** The SQL of what is used of a subscription, as people see it. */
 
-/** A subscription with its counters as they are stored: each names the week or the period that it counts. */
+/** A subscription with its counters as they are stored: each says when the week or the period began that it counts. */
 export interface SubscriptionState {
   readonly planId: string;
   readonly startsAtMs: number;
@@ -13,12 +14,15 @@ export interface SubscriptionState {
   readonly fiveHourCalls: number;
   /** When the window has room for one more than now, or at all where it is full; null where it counts no call. */
   readonly fiveHourMoreAtMs: number | null;
-  readonly weekNo: number;
+  readonly weekBeganAtMs: number;
   readonly weekCalls: number;
-  readonly periodNo: number;
+  readonly periodBeganAtMs: number;
   readonly periodTokens: number;
   readonly inFlight: number;
 }
+
+/** SQL: the last instant that is not ahead (`accounting/counted-since.ts`). */
+const AHEAD = `$2::timestamptz + interval '${CLOCK_TOLERANCE_MS} ms'`;
 
 /** What a plan allows in five hours. */
 export type WindowLimit = Pick<PlanTerms, 'id' | 'fiveHourCalls'>;
@@ -26,11 +30,11 @@ export type WindowLimit = Pick<PlanTerms, 'id' | 'fiveHourCalls'>;
 /**
  * The subscription that is active at an instant and what of it is used, else the one that ended last or begins next, for the
  * reason why none is active; and the slot whose end gives the window more room than now. Plan: primary key;
- * plan_slots_by_time for the slots that are over but not deleted yet, and for the oldest of the others.
+ * plan_slots_by_time for the slots that are over, or lie ahead, but are not deleted yet, and for the oldest of the others.
  */
 const selectState: Statement = {
   name: 'plans.select-state',
-  text: `select s.plan_id, s.starts_at, s.ends_at, s.week_no, s.week_calls, s.period_no, s.period_tokens, s.in_flight,
+  text: `select s.plan_id, s.starts_at, s.ends_at, s.week_began_at, s.week_calls, s.period_began_at, s.period_tokens, s.in_flight,
   lapsed.five_hour_calls, freeing.taken_at + interval '5 hours' as five_hour_more_at
 from (
   select * from subscriptions
@@ -41,13 +45,13 @@ from (
 cross join lateral (
   select s.slots - count(*) as five_hour_calls from plan_slots
   where plan_slots.account_id = s.account_id and plan_slots.subscription_id = s.id
-    and plan_slots.taken_at <= $2::timestamptz - interval '5 hours'
+    and (plan_slots.taken_at <= $2::timestamptz - interval '5 hours' or plan_slots.taken_at > ${AHEAD})
 ) lapsed
 left join unnest($3::text[], $4::bigint[]) as p (plan_id, five_hour_limit) on p.plan_id = s.plan_id
 left join lateral (
   select taken_at from plan_slots
   where plan_slots.account_id = s.account_id and plan_slots.subscription_id = s.id
-    and plan_slots.taken_at > $2::timestamptz - interval '5 hours'
+    and plan_slots.taken_at > $2::timestamptz - interval '5 hours' and plan_slots.taken_at <= ${AHEAD}
   order by taken_at offset greatest(lapsed.five_hour_calls - p.five_hour_limit, 0) limit 1
 ) freeing on true`,
 };
@@ -56,9 +60,9 @@ interface StateRow {
   plan_id: string;
   starts_at: Date;
   ends_at: Date;
-  week_no: bigint;
+  week_began_at: Date;
   week_calls: bigint;
-  period_no: bigint;
+  period_began_at: Date;
   period_tokens: bigint;
   in_flight: bigint;
   five_hour_calls: bigint;
@@ -85,9 +89,9 @@ export async function findState(
     endsAtMs: row.ends_at.getTime(),
     fiveHourCalls: Number(row.five_hour_calls),
     fiveHourMoreAtMs: row.five_hour_more_at?.getTime() ?? null,
-    weekNo: Number(row.week_no),
+    weekBeganAtMs: row.week_began_at.getTime(),
     weekCalls: Number(row.week_calls),
-    periodNo: Number(row.period_no),
+    periodBeganAtMs: row.period_began_at.getTime(),
     periodTokens: Number(row.period_tokens),
     inFlight: Number(row.in_flight),
   };

@@ -1,4 +1,5 @@
 import type { PlanTerms } from '../plans/plan.ts';
+import type { RunningPeriods } from '../pricing/running-periods.ts';
 import type { RateDefaults } from './rate-defaults.ts';
 
 /**
@@ -30,20 +31,23 @@ export interface MoneyTerms {
   readonly priceFactorBasisPoints: number;
 }
 
-/** As the other `…Counts`: what decisions change, and what is written where they have. */
+/**
+ * As the other `…Counts`: what decisions change, and what is written where they have. `…BeganAtMs` is the beginning of the day, week,
+ * month or period that is counted, by the terms at that time; whether it still counts: `accounting/counted-since.ts`.
+ */
 export interface MoneyCounts {
   balanceNano: bigint;
   reservedNano: bigint;
-  /** The day, `YYYY-MM-DD` of the billing time zone, that `spentNano` counts. */
-  spentOn: string;
+  /** Of the day that `spentNano` counts. */
+  dayBeganAtMs: number;
   spentNano: bigint;
   lastEntryNo: bigint;
 }
 
 export interface SubscriptionState extends SubscriptionTerms, SubscriptionCounts {
-  /** The oldest slots of the window, in order: as many as the batch can make use of. */
+  /** The oldest slots of the window, in order: as many as the batch can make use of. Behind them those that lie ahead. */
   readonly oldestSlots: readonly Slot[];
-  /** How many slots were read at most: where there are fewer, there are no others. */
+  /** How many of each were read at most: where there are fewer, there are no others. */
   readonly oldestSlotsMax: number;
   readonly newSlots: Slot[];
   /** Calls whose slots are to be deleted. */
@@ -61,8 +65,11 @@ export interface SubscriptionTerms {
 export interface SubscriptionCounts {
   /** Rows of `plan_slots`; those that are older than five hours count until they are deleted. */
   slots: number;
+  weekBeganAtMs: number;
+  /** How many weeks were begun: reservations name by it the one in which they are counted. As `periodNo`. */
   weekNo: number;
   weekCalls: number;
+  periodBeganAtMs: number;
   periodNo: number;
   periodTokens: number;
   periodReservedTokens: number;
@@ -89,13 +96,14 @@ export interface KeyTerms {
 }
 
 export interface KeyCounts {
-  /**
-   * The day, `YYYY-MM-DD` of the billing time zone, that `spentNano` and `calls` count; `weekSpentNano` and `monthSpentNano`
-   * count the week and the month that it is in.
-   */
-  day: string;
+  /** Of the day that `spentNano` and `calls` count. */
+  dayBeganAtMs: number;
+  /** How many days were begun: reservations name by it the one in which they are counted. */
+  dayNo: number;
   spentNano: bigint;
+  weekBeganAtMs: number;
   weekSpentNano: bigint;
+  monthBeganAtMs: number;
   monthSpentNano: bigint;
   totalSpentNano: bigint;
   calls: number;
@@ -141,16 +149,8 @@ export interface AdmissionTerms {
   contextAt(nowMs: number): AdmissionContext;
 }
 
-/** What decisions need besides the state: the instant, and the configuration in force. */
-export interface AdmissionContext {
-  /** By the database's clock. */
-  readonly nowMs: number;
-  /** The billing time zone's date, `YYYY-MM-DD`. */
-  readonly today: string;
-  /** When the next day, the next week (on a Monday) and the next month of the billing time zone begin. */
-  readonly nextDayMs: number;
-  readonly nextWeekMs: number;
-  readonly nextMonthMs: number;
+/** What decisions need besides the state: the instant, by the database's clock, and the configuration in force. */
+export interface AdmissionContext extends RunningPeriods {
   /** The cap of accounts that have none of their own; `null` for no cap. */
   readonly defaultDailyCapNano: bigint | null;
   readonly rateDefaults: RateDefaults | null;

@@ -2,8 +2,10 @@ import { columnsOf, writeRows } from '../../db/columns.ts';
 import { type Database, type Query, type Statement, toArray } from '../../db/database.ts';
 import { Reads } from '../../db/reads.ts';
 import type { StoredRow } from '../../db/table.ts';
+import type { Logger } from '../../lib/logger.ts';
 import { type BillingTime, nowMsOf } from '../database-time.ts';
 import { IS_OF_DEAD_NODE } from '../nodes/dead.ts';
+import type { RunningPeriods } from '../pricing/running-periods.ts';
 import { type AccountState, type AdmissionTerms, rateName } from './account-state.ts';
 import {
   type AskedAccounts,
@@ -21,7 +23,8 @@ import {
 } from './account-store.ts';
 import { accountWrites, copyAccounts } from './account-writes-store.ts';
 import { decideAdmissions } from './admit.ts';
-import { placesOf } from './limits/minute-rates.ts';
+import { countsAhead, warnOfCountsAhead } from './counts-ahead.ts';
+import { aliasPlacesOf, placesOf } from './limits/minute-rates.ts';
 import type { LockedIn, LockMode } from './locked-accounts.ts';
 import { freeReservation, NO_USE } from './release.ts';
 import {
@@ -74,7 +77,7 @@ from key_limits l
 where (l.account_id, l.key_id) in (
   select r.account_id, r.key_id from unnest($1::text[], $2::text[]) as v (account_id, call_id)
   join reservations r on r.account_id = v.account_id and r.call_id = v.call_id
-  where r.key_day is not null
+  where r.key_day_no is not null
 )`,
 };
 
@@ -126,7 +129,11 @@ export interface ReservationStore {
   listOfNode(nodeId: string): Promise<CallName[]>;
 }
 
-export function createReservationStore(database: Database): ReservationStore {
+/** `logger` hears of counts that had begun in the future. */
+export function createReservationStore(
+  database: Database,
+  logger: Pick<Logger, 'warn'> | null = null,
+): ReservationStore {
   return {
     async admit<Locks extends LockMode>(
       requests: readonly ReservationRequest[],
@@ -147,6 +154,7 @@ export function createReservationStore(database: Database): ReservationStore {
             const isLocked = ({ accountId }: ReservationRequest): boolean => !accounts.has(accountId);
             const asking = locks === 'free' ? requests.filter((request) => !isLocked(request)) : requests;
             const { admissions, reservations } = decideAdmissions(asking, accounts, terms.contextAt(nowMs));
+            warnOfCountsAhead(logger, countsAhead(accounts, before, nowMs));
             let next = 0;
             return {
               result:
@@ -184,13 +192,14 @@ export function createReservationStore(database: Database): ReservationStore {
         name: 'reservations.release',
         reads: reads.queries,
         decide(rows) {
-          const { accounts, today } = readAccounts(rows);
+          const { accounts, periods } = readAccounts(rows);
           const reservations = readOpen(rows);
           const before = copyAccounts(accounts);
           const freed = [...reservations.values()].filter(({ accountId }) => accounts.has(accountId));
           for (const reservation of freed) {
-            freeReservation(reservation, NO_USE, accounts.get(reservation.accountId)!, today);
+            freeReservation(reservation, NO_USE, accounts.get(reservation.accountId)!, periods);
           }
+          warnOfCountsAhead(logger, countsAhead(accounts, before, periods.nowMs));
           const writes = [...deleteWrites(freed), ...accountWrites(accounts, before)];
           const result = locks === 'free' ? calls.filter(({ accountId }) => accounts.has(accountId)) : calls;
           return { result, writes };
@@ -238,8 +247,10 @@ function askedBy(
 
 /** Where the limits by the minute of calls may stand. */
 function ratePlaces(requests: readonly ReservationRequest[]): RatePlace[] {
-  const places = requests.flatMap(({ accountId, keyId, model }) =>
-    placesOf(keyId, model).map((place) => [`${accountId} ${rateName(place)}`, { accountId, ...place }] as const),
+  const places = requests.flatMap((request) =>
+    [...placesOf(request.keyId, request.model), ...aliasPlacesOf(request)].map(
+      (place) => [`${request.accountId} ${rateName(place)}`, { accountId: request.accountId, ...place }] as const,
+    ),
   );
   return [...new Map(places).values()];
 }
@@ -255,8 +266,8 @@ export interface AccountsOfCalls {
   readonly accounts: Map<string, AccountState>;
   /** By the database's clock, after the accounts were locked. */
   readonly nowMs: number;
-  /** The billing day of that instant. */
-  readonly today: string;
+  /** Those of that instant. */
+  readonly periods: RunningPeriods;
 }
 
 /** Which limits the calls of a batch may be counted in; only these are read. */
@@ -302,7 +313,7 @@ export function addAccountsOfCalls(
     addKeys(accounts, keys(rows));
     addRates(accounts, rates(rows));
     const nowMs = time.nowMs ?? nowMsOf(money(rows));
-    return { accounts, nowMs, today: time.dayAt(nowMs) };
+    return { accounts, nowMs, periods: time.periodsAt(nowMs) };
   };
 }
 

@@ -2,7 +2,9 @@ import { writeRows } from '../../db/columns.ts';
 import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
 import type { StoredRow } from '../../db/table.ts';
 import { lockAccount } from '../account-lock-store.ts';
+import { countedSql } from '../counted-since.ts';
 import type { CallNotes, CallStatus, RequestedVia, ResolutionNote } from '../ledger/call-outcome.ts';
+import type { RunningPeriods } from '../pricing/running-periods.ts';
 import { readKeys } from '../reservations/account-store.ts';
 import { countKeySpending } from '../reservations/limits/key-budgets.ts';
 import { KEY_LIMITS } from '../reservations/tables.ts';
@@ -45,13 +47,16 @@ const findKey: Statement = {
   text: 'select from ledger_entries where account_id = $1 and idempotency_key = $2',
 };
 
+/** SQL: as `isCounted`, of the day that began at $4, at the instant $7. */
+const IS_OF_DAY = countedSql('day_began_at', '$4', '$7');
+
 /** The charge counts as spent on the day of the resolution, as that of a late end does on its day. Plan: primary key. */
 const chargeCall: Statement = {
   name: 'resolutions.charge-call',
   text: `with moved as (
   update balances set balance_nano = balance_nano - $3::bigint, last_entry_no = last_entry_no + 1,
-    spent_nano = case when spent_on >= $4::date then spent_nano else 0 end + $3::bigint,
-    spent_on = greatest(spent_on, $4::date)
+    spent_nano = case when ${IS_OF_DAY} then spent_nano else 0 end + $3::bigint,
+    day_began_at = case when ${IS_OF_DAY} then day_began_at else $4::timestamptz end
   where account_id = $1
   returning account_id, balance_nano, last_entry_no
 )
@@ -93,9 +98,8 @@ export interface ResolutionRequest {
   readonly memo: string | null;
   /** Of the ledger entry. A key that the account's ledger has already is refused, unless the call was resolved with it. */
   readonly idempotencyKey: string | null;
-  /** By the database's clock, and the billing day of that instant. */
-  readonly at: Date;
-  readonly today: string;
+  /** Of the instant of the resolution, by the database's clock. */
+  readonly periods: RunningPeriods;
 }
 
 export type ResolutionResult =
@@ -131,7 +135,8 @@ async function resolveCall(
   { accountId, startedAt }: { readonly accountId: string; readonly startedAt: Date },
   request: ResolutionRequest,
 ): Promise<ResolutionResult> {
-  const { callId, resolution, idempotencyKey, memo, at, today } = request;
+  const { callId, resolution, idempotencyKey, memo, periods } = request;
+  const at = new Date(periods.nowMs);
   await lockAccount(transaction, accountId);
   const [row] = await transaction.query<CallRow>(readCall, [accountId, callId, startedAt]);
   const call = toResolvable(row!);
@@ -145,8 +150,16 @@ async function resolveCall(
   const notes: CallNotes = { resolution: noteOf(request) };
   await transaction.query(recordResolution, [accountId, callId, startedAt, chargeNano, JSON.stringify(notes)]);
   if (chargeNano !== null) {
-    await transaction.query(chargeCall, [accountId, callId, chargeNano, today, memo, idempotencyKey, at]);
-    await chargeKey(transaction, { accountId, keyId: row!.key_id }, chargeNano, today);
+    await transaction.query(chargeCall, [
+      accountId,
+      callId,
+      chargeNano,
+      new Date(periods.dayBeganAtMs),
+      memo,
+      idempotencyKey,
+      at,
+    ]);
+    await chargeKey(transaction, { accountId, keyId: row!.key_id }, chargeNano, periods);
   }
   const reserved = call.notes?.reservedTokens;
   if (resolution.action === 'count' && reserved !== undefined) {
@@ -161,20 +174,20 @@ async function chargeKey(
   transaction: Queryable,
   { accountId, keyId }: { readonly accountId: string; readonly keyId: string },
   chargeNano: bigint,
-  today: string,
+  periods: RunningPeriods,
 ): Promise<void> {
   const [row] = await transaction.query<StoredRow>(readKeys, [toArray([accountId]), toArray([keyId])]);
   if (row === undefined) return;
   const key = KEY_LIMITS.columns.read(row);
-  countKeySpending(key, chargeNano, today);
+  countKeySpending(key, chargeNano, periods);
   for (const { statement, parameters } of writeRows(countInBudgets, [key], KEY_LIMITS.written.values)) {
     await transaction.query(statement, parameters);
   }
 }
 
-function noteOf({ resolution, by, via, memo, at }: ResolutionRequest): ResolutionNote {
+function noteOf({ resolution, by, via, memo, periods }: ResolutionRequest): ResolutionNote {
   const counted = resolution.action === 'count' ? { tokens: resolution.tokens } : {};
-  return { action: resolution.action, ...counted, by, via, memo, at: at.toISOString() };
+  return { action: resolution.action, ...counted, by, via, memo, at: new Date(periods.nowMs).toISOString() };
 }
 
 function toResolvable(row: CallRow): ResolvableCall {

@@ -1,4 +1,5 @@
 import type { CallOutcome, CallStatus } from '../ledger/call-outcome.ts';
+import type { RunningPeriods } from '../pricing/running-periods.ts';
 import type { AccountState } from '../reservations/account-state.ts';
 import { countSpending } from '../reservations/limits/daily-cap.ts';
 import { countKeySpending } from '../reservations/limits/key-budgets.ts';
@@ -45,7 +46,11 @@ export interface EndingDecision {
  * charge keeps every later one from charging. Only a call that was recorded as `unresolved` may end after it was recorded.
  * Pure but for `accounts`, which it changes to their state after the batch.
  */
-export function decideEnds(endings: readonly SettlementRecord[], state: EndingState, today: string): EndingDecision {
+export function decideEnds(
+  endings: readonly SettlementRecord[],
+  state: EndingState,
+  periods: RunningPeriods,
+): EndingDecision {
   const reservations = new Map(state.reservations);
   const recorded = new Map(state.recorded);
   const fresh: SettlementRecord[] = [];
@@ -61,15 +66,15 @@ export function decideEnds(endings: readonly SettlementRecord[], state: EndingSt
     if (!isOver && kept !== null && !state.claims.has(callKey(kept))) return 'claim_lost';
     const reservation = reservations.get(key);
     if (reservation !== undefined && account !== undefined) {
-      freeReservation(reservation, useOf(ending), account, today);
+      freeReservation(reservation, useOf(ending), account, periods);
       reservations.delete(key);
       freed.push(reservation);
     }
     if (isOver || account === undefined) return 'ended';
     recorded.set(key, outcome.status);
     fresh.push(ending);
-    if (reservation === undefined) countLateCharge(ending, account, today);
-    if (outcome.chargeNano !== null) charges.push(charge(outcome, outcome.chargeNano, account, today));
+    if (reservation === undefined) countLateCharge(ending, account, periods);
+    if (outcome.chargeNano !== null) charges.push(charge(outcome, outcome.chargeNano, account, periods));
     return 'ended';
   });
   return { verdicts, fresh, freed, charges };
@@ -81,15 +86,24 @@ function useOf({ plan, key, rate }: SettlementRecord): CallUse {
 }
 
 /** The reservation was given back when the node of the call was taken for dead, and its key was charged nothing then. */
-function countLateCharge({ outcome, key: use }: SettlementRecord, { keys }: AccountState, today: string): void {
+function countLateCharge(
+  { outcome, key: use }: SettlementRecord,
+  { keys }: AccountState,
+  periods: RunningPeriods,
+): void {
   const key = use === null ? undefined : keys.get(outcome.keyId);
-  if (key !== undefined && use !== null) countKeySpending(key, use.chargeNano, today);
+  if (key !== undefined && use !== null) countKeySpending(key, use.chargeNano, periods);
 }
 
-function charge(outcome: CallOutcome, chargeNano: bigint, { money }: AccountState, today: string): ChargeEntry {
+function charge(
+  outcome: CallOutcome,
+  chargeNano: bigint,
+  { money }: AccountState,
+  periods: RunningPeriods,
+): ChargeEntry {
   money.balanceNano -= chargeNano;
   money.lastEntryNo++;
-  countSpending(money, chargeNano, today);
+  countSpending(money, chargeNano, periods);
   return {
     accountId: outcome.accountId,
     callId: outcome.callId,
@@ -116,12 +130,12 @@ export interface UnresolvedCall {
  * Decides on calls whose node is dead: their reservations are released, and they are recorded as unresolved, with nothing
  * charged. A call that ended meanwhile has no reservation any more, and nothing is changed.
  */
-export function decideUnresolved(state: UnresolvedState, today: string): readonly UnresolvedCall[] {
+export function decideUnresolved(state: UnresolvedState, periods: RunningPeriods): readonly UnresolvedCall[] {
   const unresolved: UnresolvedCall[] = [];
   for (const [key, reservation] of state.reservations) {
     const account = state.accounts.get(reservation.accountId);
     if (account === undefined) continue;
-    freeReservation(reservation, NO_USE, account, today);
+    freeReservation(reservation, NO_USE, account, periods);
     const wasAdmitted = reservation.amountNano !== null || reservation.subscriptionId !== null;
     unresolved.push({ reservation, isRecorded: wasAdmitted && !state.recorded.has(key) });
   }

@@ -2,10 +2,12 @@ import { columnsOf, toTimestamp, writeRows } from '../../db/columns.ts';
 import type { Database, Query, Statement } from '../../db/database.ts';
 import { Reads } from '../../db/reads.ts';
 import type { StoredRow } from '../../db/table.ts';
+import type { Logger } from '../../lib/logger.ts';
 import type { BillingTime } from '../database-time.ts';
 import type { CallStatus, EndedCall } from '../ledger/call-outcome.ts';
 import type { UnitPrices } from '../pricing/charge.ts';
 import { accountWrites, copyAccounts } from '../reservations/account-writes-store.ts';
+import { countsAhead, warnOfCountsAhead } from '../reservations/counts-ahead.ts';
 import type { LockedIn, LockMode } from '../reservations/locked-accounts.ts';
 import {
   CALL_NAME,
@@ -113,7 +115,8 @@ export interface SettlementStore {
   resolve(calls: readonly CallName[], time: BillingTime, locks?: LockMode): Promise<readonly OpenReservation[]>;
 }
 
-export function createSettlementStore(database: Database): SettlementStore {
+/** `logger` hears of counts that had begun in the future. */
+export function createSettlementStore(database: Database, logger: Pick<Logger, 'warn'> | null = null): SettlementStore {
   const storedPriceLists = new StoredPriceLists();
   return {
     async end<Locks extends LockMode>(
@@ -150,7 +153,7 @@ export function createSettlementStore(database: Database): SettlementStore {
           waitsForLocks: locks === 'waiting',
           reads: reads.queries,
           decide(rows) {
-            const { accounts, nowMs, today } = readAccounts(rows);
+            const { accounts, nowMs, periods } = readAccounts(rows);
             const before = copyAccounts(accounts);
             const isLocked = ({ outcome }: SettlementRecord): boolean =>
               locks === 'free' && !accounts.has(outcome.accountId);
@@ -164,8 +167,9 @@ export function createSettlementStore(database: Database): SettlementStore {
                   claims(rows).map((row) => callKey({ accountId: row.account_id, callId: row.claim_id })),
                 ),
               },
-              today,
+              periods,
             );
+            warnOfCountsAhead(logger, countsAhead(accounts, before, nowMs));
             let next = 0;
             const result = endings.map((ending, i): EndResult | 'locked' => {
               if (isLocked(ending)) return 'locked';
@@ -204,10 +208,11 @@ export function createSettlementStore(database: Database): SettlementStore {
         name: 'settlement.resolve',
         reads: reads.queries,
         decide(rows) {
-          const { accounts, nowMs, today } = readAccounts(rows);
+          const { accounts, nowMs, periods } = readAccounts(rows);
           const reservations = readOpen(rows);
           const before = copyAccounts(accounts);
-          const unresolved = decideUnresolved({ accounts, reservations, recorded: toRecorded(records(rows)) }, today);
+          const unresolved = decideUnresolved({ accounts, reservations, recorded: toRecorded(records(rows)) }, periods);
+          warnOfCountsAhead(logger, countsAhead(accounts, before, nowMs));
           const recorded = unresolved.filter(({ isRecorded }) => isRecorded).map(({ reservation }) => reservation);
           const writes = [
             ...deleteWrites(unresolved.map(({ reservation }) => reservation)),
