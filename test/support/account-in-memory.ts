@@ -95,6 +95,7 @@ export function unusedSubscription(terms: Partial<SubscriptionTerms> = {}): Subs
     periodTokens: 0,
     periodReservedTokens: 0,
     inFlight: 0,
+    useNo: 0,
     oldestSlots: [],
     oldestSlotsMax: 1,
     newSlots: [],
@@ -156,7 +157,7 @@ export class MemoryAccount {
   /** Sets limits of a key, which begins to count with the first ones. */
   limitKey(limits: Partial<KeyLimits>, keyId = KEY): void {
     const spent = { spentNano: 0n, weekSpentNano: 0n, monthSpentNano: 0n, totalSpentNano: 0n };
-    const counts = { day: '1970-01-01', ...spent, calls: 0, reservedNano: 0n, inFlight: 0 };
+    const counts = { day: '1970-01-01', ...spent, calls: 0, reservedNano: 0n, inFlight: 0, useNo: 0 };
     const key = { accountId: ACCOUNT, keyId, ...NO_LIMITS, ...counts };
     this.state.keys.set(keyId, { ...key, ...this.state.keys.get(keyId), ...limits });
   }

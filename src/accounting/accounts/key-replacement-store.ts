@@ -29,15 +29,18 @@ select account_id, $2, name, $3, $4, $5, $6, allowed_models, allowed_networks, s
 returning ${API_KEY_COLUMNS}`,
 };
 
-/** With what is used of them: a budget does not begin anew. What is in flight ends at the old key. Plan: primary key. */
+/** With what is used of them: a budget does not begin anew. The records of it name the old key. What is in flight ends at the old key. Plan: primary key. */
 const copyLimits: Statement = {
   name: 'keys.copy-limits',
   text: `insert into key_limits (
   account_id, key_id, daily_spend_cap_nano, weekly_spend_cap_nano, monthly_spend_cap_nano, total_spend_cap_nano,
-  daily_calls_max, concurrency_max, day, spent_nano, week_spent_nano, month_spent_nano, total_spent_nano, calls
+  daily_calls_max, concurrency_max, day, spent_nano, week_spent_nano, month_spent_nano, total_spent_nano, calls, counted_before
 )
 select account_id, $3, daily_spend_cap_nano, weekly_spend_cap_nano, monthly_spend_cap_nano, total_spend_cap_nano,
-  daily_calls_max, concurrency_max, day, spent_nano, week_spent_nano, month_spent_nano, total_spent_nano, calls
+  daily_calls_max, concurrency_max, day, spent_nano, week_spent_nano, month_spent_nano, total_spent_nano, calls,
+  jsonb_build_object(
+    'day', day, 'spent', spent_nano, 'week', week_spent_nano, 'month', month_spent_nano, 'all', total_spent_nano, 'calls', calls
+  )
 from key_limits where account_id = $1 and key_id = $2`,
 };
 

@@ -67,6 +67,8 @@ export interface SubscriptionCounts {
   periodTokens: number;
   periodReservedTokens: number;
   inFlight: number;
+  /** How many records of calls say that they count here. */
+  useNo: number;
 }
 
 export interface Slot {
@@ -101,6 +103,8 @@ export interface KeyCounts {
   calls: number;
   reservedNano: bigint;
   inFlight: number;
+  /** How many records of calls say that they count among its calls. */
+  useNo: number;
 }
 
 /** What an account or a key, for all models or for one, may use in a minute, and has used. */

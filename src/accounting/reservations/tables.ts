@@ -64,6 +64,7 @@ export const KEY_LIMITS = new CountedTable<KeyTerms, KeyCounts>('key_limits', {
     calls: countColumn('calls'),
     reservedNano: bigintColumn('reserved_nano'),
     inFlight: countColumn('in_flight'),
+    useNo: countColumn('use_no'),
   },
 });
 
@@ -84,6 +85,7 @@ export const SUBSCRIPTIONS = new CountedTable<SubscriptionTerms, SubscriptionCou
     periodTokens: countColumn('period_tokens'),
     periodReservedTokens: countColumn('period_reserved_tokens'),
     inFlight: countColumn('in_flight'),
+    useNo: countColumn('use_no'),
   },
 });
 

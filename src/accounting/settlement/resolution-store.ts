@@ -2,7 +2,9 @@ import { writeRows } from '../../db/columns.ts';
 import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
 import type { StoredRow } from '../../db/table.ts';
 import { lockAccount } from '../account-lock-store.ts';
-import type { CallNotes, CallStatus, RequestedVia, ResolutionNote } from '../ledger/call-outcome.ts';
+import type { CallNotes, CallStatus, RequestedVia, ReservedTokens, ResolutionNote } from '../ledger/call-outcome.ts';
+import { type CountedUse, countedText } from '../ledger/counted-use.ts';
+import type { KeyState } from '../reservations/account-state.ts';
 import { readKeys } from '../reservations/account-store.ts';
 import { countKeySpending } from '../reservations/limits/key-budgets.ts';
 import { KEY_LIMITS } from '../reservations/tables.ts';
@@ -35,7 +37,8 @@ where account_id = $1 and id = $2 and started_at = $3::timestamptz`,
 /** Plan: primary key. What the call had reserved stays on record: it bounds the charge. */
 const recordResolution: Statement = {
   name: 'resolutions.record',
-  text: `update calls set status = 'resolved', charge_nano = $4::bigint, notes = coalesce(notes, '{}') || $5::jsonb
+  text: `update calls set status = 'resolved', charge_nano = $4::bigint, notes = coalesce(notes, '{}') || $5::jsonb,
+  counted = $6::jsonb
 where account_id = $1 and id = $2 and started_at = $3::timestamptz`,
 };
 
@@ -53,12 +56,14 @@ const chargeCall: Statement = {
     spent_nano = case when spent_on >= $4::date then spent_nano else 0 end + $3::bigint,
     spent_on = greatest(spent_on, $4::date)
   where account_id = $1
-  returning account_id, balance_nano, last_entry_no
+  returning account_id, balance_nano, last_entry_no, spent_on
 )
 insert into ledger_entries (
-  account_id, entry_no, kind, amount_nano, balance_after_nano, call_id, memo, idempotency_key, created_at
+  account_id, entry_no, kind, amount_nano, balance_after_nano, call_id, memo, idempotency_key, created_at, spent_on, key_id,
+  key_day
 )
-select account_id, last_entry_no, 'charge', -$3::bigint, balance_nano, $2, $5, $6, $7::timestamptz from moved`,
+select account_id, last_entry_no, 'charge', -$3::bigint, balance_nano, $2, $5, $6, $7::timestamptz, spent_on, $8, $9::date
+from moved`,
 };
 
 const countInBudgets = KEY_LIMITS.update('resolutions.count-in-budgets');
@@ -66,8 +71,10 @@ const countInBudgets = KEY_LIMITS.update('resolutions.count-in-budgets');
 /** In the period in which the call was admitted, while the subscription counts it. Plan: primary key. */
 const countTokens: Statement = {
   name: 'resolutions.count-tokens',
-  text: `update subscriptions set period_tokens = period_tokens + $4::bigint
-where account_id = $1 and id = $2 and period_no = $3::bigint`,
+  text: `update subscriptions set use_no = use_no + 1,
+  period_tokens = period_tokens + case when period_no = $3::bigint then $4::bigint else 0 end
+where account_id = $1 and id = $2
+returning use_no`,
 };
 
 interface FoundRow {
@@ -142,34 +149,54 @@ async function resolveCall(
     return { outcome: 'key_conflict' };
   }
   const chargeNano = resolution.action === 'charge' ? resolution.chargeNano : null;
-  const notes: CallNotes = { resolution: noteOf(request) };
-  await transaction.query(recordResolution, [accountId, callId, startedAt, chargeNano, JSON.stringify(notes)]);
-  if (chargeNano !== null) {
-    await transaction.query(chargeCall, [accountId, callId, chargeNano, today, memo, idempotencyKey, at]);
-    await chargeKey(transaction, { accountId, keyId: row!.key_id }, chargeNano, today);
-  }
   const reserved = call.notes?.reservedTokens;
-  if (resolution.action === 'count' && reserved !== undefined) {
-    const { subscriptionId, periodNo } = reserved;
-    await transaction.query(countTokens, [accountId, subscriptionId, periodNo, resolution.tokens]);
+  const counted =
+    resolution.action === 'count' && reserved !== undefined
+      ? await countUse(transaction, accountId, { ...reserved, tokens: resolution.tokens })
+      : null;
+  const notes: CallNotes = { resolution: noteOf(request) };
+  await transaction.query(recordResolution, [
+    accountId,
+    callId,
+    startedAt,
+    chargeNano,
+    JSON.stringify(notes),
+    countedText(counted),
+  ]);
+  if (chargeNano !== null) {
+    const key = await chargeKey(transaction, { accountId, keyId: row!.key_id }, chargeNano, today);
+    const countedBy = [key?.keyId ?? null, key?.day ?? null];
+    await transaction.query(chargeCall, [accountId, callId, chargeNano, today, memo, idempotencyKey, at, ...countedBy]);
   }
   return { outcome: 'resolved' };
 }
 
-/** A key that has no limits counts nothing. */
+/** Counts tokens in the quota of a plan; returns what the record says of it. */
+async function countUse(
+  transaction: Queryable,
+  accountId: string,
+  { subscriptionId, periodNo, tokens }: ReservedTokens,
+): Promise<CountedUse | null> {
+  const [row] = await transaction.query<{ use_no: bigint }>(countTokens, [accountId, subscriptionId, periodNo, tokens]);
+  if (row === undefined) return null;
+  return { plan: { id: subscriptionId, no: Number(row.use_no), week: null, period: periodNo, tokens } };
+}
+
+/** Returns the key with what it has spent; `null` where it has no limits, and counts nothing. */
 async function chargeKey(
   transaction: Queryable,
   { accountId, keyId }: { readonly accountId: string; readonly keyId: string },
   chargeNano: bigint,
   today: string,
-): Promise<void> {
+): Promise<KeyState | null> {
   const [row] = await transaction.query<StoredRow>(readKeys, [toArray([accountId]), toArray([keyId])]);
-  if (row === undefined) return;
+  if (row === undefined) return null;
   const key = KEY_LIMITS.columns.read(row);
   countKeySpending(key, chargeNano, today);
   for (const { statement, parameters } of writeRows(countInBudgets, [key], KEY_LIMITS.written.values)) {
     await transaction.query(statement, parameters);
   }
+  return key;
 }
 
 function noteOf({ resolution, by, via, memo, at }: ResolutionRequest): ResolutionNote {

@@ -176,6 +176,7 @@ function accountOf(accountId: string): AccountState {
           calls: 0,
           reservedNano: 0n,
           inFlight: 0,
+          useNo: 0,
         },
       ],
     ]),

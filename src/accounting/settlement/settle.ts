@@ -1,5 +1,6 @@
 import type { CallOutcome, CallStatus } from '../ledger/call-outcome.ts';
-import type { AccountState } from '../reservations/account-state.ts';
+import type { CountedUse } from '../ledger/counted-use.ts';
+import type { AccountState, KeyState } from '../reservations/account-state.ts';
 import { countSpending } from '../reservations/limits/daily-cap.ts';
 import { countKeySpending } from '../reservations/limits/key-budgets.ts';
 import { freeReservation, NO_USE } from '../reservations/release.ts';
@@ -23,18 +24,31 @@ export interface EndingState {
 }
 
 /** A ledger entry of a charge. */
-export interface ChargeEntry extends CallName {
+export interface ChargeEntry extends CallName, ChargeDays {
   readonly entryNo: bigint;
   readonly chargeNano: bigint;
   readonly balanceAfterNano: bigint;
   readonly endedAtMs: number;
 }
 
+/** What counts a charge: the account on a day, and its key on one where it has budgets. Days are `YYYY-MM-DD`. */
+interface ChargeDays {
+  readonly spentOn: string;
+  readonly keyId: string | null;
+  readonly keyDay: string | null;
+}
+
+/** An end that is written. */
+export interface FreshEnd extends SettlementRecord {
+  /** What the call counts for from now on; `null`: for nothing. */
+  readonly counted: CountedUse | null;
+}
+
 export interface EndingDecision {
   /** One an end, in the same order. `claim_lost`: a repeat of the call runs elsewhere; nothing of this end is written. */
   readonly verdicts: readonly ('ended' | 'claim_lost')[];
   /** Ends that are written: the first of each call, where it is not on record, or only as unresolved. */
-  readonly fresh: readonly SettlementRecord[];
+  readonly fresh: readonly FreshEnd[];
   readonly freed: readonly ReservedLimits[];
   readonly charges: readonly ChargeEntry[];
 }
@@ -48,7 +62,7 @@ export interface EndingDecision {
 export function decideEnds(endings: readonly SettlementRecord[], state: EndingState, today: string): EndingDecision {
   const reservations = new Map(state.reservations);
   const recorded = new Map(state.recorded);
-  const fresh: SettlementRecord[] = [];
+  const fresh: FreshEnd[] = [];
   const freed: ReservedLimits[] = [];
   const charges: ChargeEntry[] = [];
 
@@ -61,15 +75,21 @@ export function decideEnds(endings: readonly SettlementRecord[], state: EndingSt
     if (!isOver && kept !== null && !state.claims.has(callKey(kept))) return 'claim_lost';
     const reservation = reservations.get(key);
     if (reservation !== undefined && account !== undefined) {
-      freeReservation(reservation, useOf(ending), account, today);
+      // What counts has a record that says so, and a call that is over has it already.
+      const use = useOf(ending);
+      freeReservation(reservation, isOver ? { ...NO_USE, rateTokens: use.rateTokens } : use, account, today);
       reservations.delete(key);
       freed.push(reservation);
     }
     if (isOver || account === undefined) return 'ended';
     recorded.set(key, outcome.status);
-    fresh.push(ending);
-    if (reservation === undefined) countLateCharge(ending, account, today);
-    if (outcome.chargeNano !== null) charges.push(charge(outcome, outcome.chargeNano, account, today));
+    fresh.push({
+      ...ending,
+      counted: reservation === undefined ? null : countUse(reservation, useOf(ending), account),
+    });
+    const payer = countingKey(ending, reservation, account);
+    if (reservation === undefined && payer !== null) countKeySpending(payer, ending.key!.chargeNano, today);
+    if (outcome.chargeNano !== null) charges.push(charge(outcome, outcome.chargeNano, account, payer, today));
     return 'ended';
   });
   return { verdicts, fresh, freed, charges };
@@ -80,13 +100,43 @@ function useOf({ plan, key, rate }: SettlementRecord): CallUse {
   return { counts, tokens: plan?.tokens ?? 0, keyChargeNano: key?.chargeNano ?? 0n, rateTokens: rate?.tokens ?? 0 };
 }
 
-/** The reservation was given back when the node of the call was taken for dead, and its key was charged nothing then. */
-function countLateCharge({ outcome, key: use }: SettlementRecord, { keys }: AccountState, today: string): void {
-  const key = use === null ? undefined : keys.get(outcome.keyId);
-  if (key !== undefined && use !== null) countKeySpending(key, use.chargeNano, today);
+/** What a call counts for in windows, quotas and calls of a day, beside the charges that the ledger has. */
+function countUse(
+  { subscriptionId, weekNo, periodNo, keyId, keyDay }: ReservedLimits,
+  { counts, tokens }: CallUse,
+  { subscriptions, keys }: AccountState,
+): CountedUse | null {
+  const subscription = subscriptionId === null ? undefined : subscriptions.get(subscriptionId);
+  const key = keyDay === null ? undefined : keys.get(keyId);
+  if (!counts || (subscription === undefined && key === undefined)) return null;
+  return {
+    ...(subscription && {
+      plan: { id: subscription.id, no: ++subscription.useNo, week: weekNo, period: periodNo, tokens },
+    }),
+    ...(key && { key: { no: ++key.useNo, day: keyDay! } }),
+  };
 }
 
-function charge(outcome: CallOutcome, chargeNano: bigint, { money }: AccountState, today: string): ChargeEntry {
+/**
+ * The key whose budgets count the charge. Where a reservation was given back, because the node of the call was taken for dead, its
+ * key was charged nothing then.
+ */
+function countingKey(
+  { outcome, key: use }: SettlementRecord,
+  reservation: ReservedLimits | undefined,
+  { keys }: AccountState,
+): KeyState | null {
+  if (use === null || reservation?.keyAmountNano === null) return null;
+  return keys.get(outcome.keyId) ?? null;
+}
+
+function charge(
+  outcome: CallOutcome,
+  chargeNano: bigint,
+  { money }: AccountState,
+  key: KeyState | null,
+  today: string,
+): ChargeEntry {
   money.balanceNano -= chargeNano;
   money.lastEntryNo++;
   countSpending(money, chargeNano, today);
@@ -97,6 +147,9 @@ function charge(outcome: CallOutcome, chargeNano: bigint, { money }: AccountStat
     chargeNano,
     balanceAfterNano: money.balanceNano,
     endedAtMs: outcome.endedAtMs,
+    spentOn: money.spentOn,
+    keyId: key?.keyId ?? null,
+    keyDay: key?.day ?? null,
   };
 }
 

@@ -69,10 +69,13 @@ where k.account_id = v.account_id and k.claim_id = v.claim_id`,
 
 const insertCharges: Statement = {
   name: 'settlement.insert-charges',
-  text: `insert into ledger_entries (account_id, entry_no, kind, amount_nano, balance_after_nano, call_id, created_at)
-select account_id, entry_no, 'charge', -charge_nano, balance_after_nano, call_id, created_at
-from unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::timestamptz[])
-  as e (account_id, entry_no, charge_nano, balance_after_nano, call_id, created_at)`,
+  text: `insert into ledger_entries (
+  account_id, entry_no, kind, amount_nano, balance_after_nano, call_id, created_at, spent_on, key_id, key_day
+)
+select account_id, entry_no, 'charge', -charge_nano, balance_after_nano, call_id, created_at, spent_on, key_id, key_day
+from unnest(
+  $1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::timestamptz[], $7::date[], $8::text[], $9::date[]
+) as e (account_id, entry_no, charge_nano, balance_after_nano, call_id, created_at, spent_on, key_id, key_day)`,
 };
 
 /**
@@ -178,10 +181,7 @@ export function createSettlementStore(database: Database): SettlementStore {
             const writes = [
               ...deleteWrites(decision.freed),
               ...storedPriceLists.writes(prices),
-              ...recordWrites(
-                decision.fresh.map(({ outcome }) => outcome),
-                (outcome) => known.recorded.has(callKey(outcome)),
-              ),
+              ...recordWrites(decision.fresh, ({ outcome }) => known.recorded.has(callKey(outcome))),
               ...chargeWrites(decision.charges),
               ...continuationWrites(decision.fresh),
               ...validWrites(decision.fresh, nowMs),
@@ -277,6 +277,9 @@ function chargeWrites(charges: readonly ChargeEntry[]): Query[] {
     (entry) => entry.balanceAfterNano,
     (entry) => entry.callId,
     (entry) => toTimestamp(entry.endedAtMs),
+    (entry) => entry.spentOn,
+    (entry) => entry.keyId,
+    (entry) => entry.keyDay,
   ]);
 }
 

@@ -140,13 +140,16 @@ export class AccountBooks {
 
   get balanceRow(): HistoryRow {
     const { id, dailyCapNano, ownDailyCapNano, priceFactorBasisPoints } = this.account;
+    const spentNano = String(this.#spentNano(this.outcomes, (day) => day === this.#today));
     return {
       account_id: id,
       balance_nano: String(this.#balanceNano),
       daily_cap_nano: dailyCapNano === undefined ? null : String(dailyCapNano),
       own_daily_cap_nano: ownDailyCapNano === undefined ? null : String(ownDailyCapNano),
       spent_on: this.#today,
-      spent_nano: String(this.#spentNano(this.outcomes, (day) => day === this.#today)),
+      spent_nano: spentNano,
+      // Records of a history do not say what they count for, here and below.
+      counted_before: { day: this.#today, spent: spentNano },
       last_entry_no: this.entries.length,
       price_factor_basis_points: priceFactorBasisPoints ?? 10_000,
     };
@@ -181,6 +184,13 @@ export class AccountBooks {
       if (limits === undefined) return [];
       const own = this.outcomes.filter(({ keyId }) => keyId === id);
       const today = this.#today;
+      const spentNano = String(this.#spentNano(own, (day) => day === today));
+      const weekNano = String(this.#spentNano(own, (day) => weekOf(day) === weekOf(today)));
+      const monthNano = String(this.#spentNano(own, (day) => monthOf(day) === monthOf(today)));
+      const totalNano = String(this.#spentNano(own, () => true));
+      const calls = own.filter(
+        ({ status, endedAtMs }) => status !== 'failed' && this.#localTime.day(endedAtMs) === today,
+      ).length;
       const capText = (capNano: bigint | undefined): string | null => (capNano === undefined ? null : String(capNano));
       return {
         account_id: this.account.id,
@@ -190,12 +200,12 @@ export class AccountBooks {
         daily_calls_max: limits.dailyCalls ?? null,
         concurrency_max: limits.concurrency ?? null,
         day: today,
-        spent_nano: String(this.#spentNano(own, (day) => day === today)),
-        calls: own.filter(({ status, endedAtMs }) => status !== 'failed' && this.#localTime.day(endedAtMs) === today)
-          .length,
-        week_spent_nano: String(this.#spentNano(own, (day) => weekOf(day) === weekOf(today))),
-        month_spent_nano: String(this.#spentNano(own, (day) => monthOf(day) === monthOf(today))),
-        total_spent_nano: String(this.#spentNano(own, () => true)),
+        spent_nano: spentNano,
+        calls,
+        week_spent_nano: weekNano,
+        month_spent_nano: monthNano,
+        total_spent_nano: totalNano,
+        counted_before: { day: today, spent: spentNano, week: weekNano, month: monthNano, all: totalNano, calls },
       };
     });
   }

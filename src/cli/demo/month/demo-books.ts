@@ -130,6 +130,8 @@ function planOf(
       week_calls: ofWeek.length,
       period_no: 0,
       period_tokens: tokens,
+      // Records of a history do not say what they count for.
+      counted_before: { week: weekNo, weekCalls: ofWeek.length, period: 0, periodTokens: tokens },
     },
     slotRows: slots.map(({ callId, startedAtMs }) => ({
       account_id: account.id,
