@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CallOutcome } from '../src/accounting/ledger/call-outcome.ts';
 import { createCallsStore } from '../src/accounting/ledger/calls-store.ts';
+import { createLocalTime } from '../src/accounting/pricing/local-time.ts';
+import { runningPeriods } from '../src/accounting/pricing/running-periods.ts';
 import type { AdmissionTerms } from '../src/accounting/reservations/account-state.ts';
 import { factsText } from '../src/accounting/reservations/call-facts.ts';
 import type { ReservationRequest } from '../src/accounting/reservations/reservation.ts';
@@ -56,17 +58,14 @@ const plan = planOf({
   outputTokensMax: 1_000,
 });
 const plans = new Map([[plan.id, plan]]);
-const time = { nowMs: null, dayAt: () => '2026-11-20' };
+const localTime = createLocalTime('Asia/Shanghai');
+const time = { nowMs: null, periodsAt: (epochMs: number) => runningPeriods(localTime, epochMs) };
 const terms: AdmissionTerms = {
   nowMs: null,
   rateDefaults: null,
   plans,
   contextAt: (nowMs) => ({
-    nowMs,
-    today: '2026-11-20',
-    nextDayMs: nowMs,
-    nextWeekMs: nowMs,
-    nextMonthMs: nowMs,
+    ...runningPeriods(localTime, nowMs),
     defaultDailyCapNano: null,
     rateDefaults: null,
     plans,

@@ -1,3 +1,5 @@
+import type { RunningPeriods } from './pricing/running-periods.ts';
+
 /**
  * Which instant it is, and which billing day: the database's clock says so, so that nodes whose clocks differ decide alike and
  * none pushes a window or a day ahead for the others.
@@ -7,8 +9,8 @@
 export interface BillingTime {
   /** For tests: an instant in place of the database's clock. In production `null`. */
   readonly nowMs: number | null;
-  /** The billing time zone's date at an instant, `YYYY-MM-DD`. */
-  dayAt(epochMs: number): string;
+  /** The day, week and month of the billing time zone that run at an instant. */
+  periodsAt(epochMs: number): RunningPeriods;
 }
 
 /** SQL: the database's clock, or the instant of a parameter where that is not null. Constant within a statement. */

@@ -18,6 +18,7 @@ import { createDatabaseClock } from '../accounting/nodes/database-clock.ts';
 import { createNodes } from '../accounting/nodes/nodes.ts';
 import { createNodeStore } from '../accounting/nodes/store.ts';
 import { createSubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
+import { type RunningPeriods, runningPeriods } from '../accounting/pricing/running-periods.ts';
 import { probeDatabase } from '../accounting/probe-store.ts';
 import { createRefusalsStore } from '../accounting/refusals/refusals-store.ts';
 import { createInFlightStore } from '../accounting/reservations/in-flight-store.ts';
@@ -87,10 +88,10 @@ export async function createAccounting(parts: AccountingParts) {
   const directory = await journalDirectory(config, database);
   const journal = await openJournal({ directory, name: nodeId, logger, clock, disk });
   const databaseClock = createDatabaseClock(clock, logger, testDatabaseClock);
-  const today = (): string => settings.current.localTime.day(databaseClock.nowMs());
+  const periods = (): RunningPeriods => runningPeriods(settings.current.localTime, databaseClock.nowMs());
   const time = (): BillingTime => {
     const { localTime } = settings.current;
-    return { nowMs: testDatabaseClock?.nowMs() ?? null, dayAt: (epochMs) => localTime.day(epochMs) };
+    return { nowMs: testDatabaseClock?.nowMs() ?? null, periodsAt: (epochMs) => runningPeriods(localTime, epochMs) };
   };
   const questions = createQuestions({
     probe: (signal) => probeDatabase(database, signal),
@@ -161,7 +162,7 @@ export async function createAccounting(parts: AccountingParts) {
   return {
     questions,
     databaseClock,
-    today,
+    periods,
     /** For the keys of calls. */
     keys: createAccountStore(database),
     balances: {

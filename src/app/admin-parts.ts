@@ -18,7 +18,7 @@ import { testProviderOf } from './provider-tester.ts';
 import type { SettingsInForce } from './settings-in-force.ts';
 
 export interface AdministeredParts {
-  readonly accounting: Pick<Accounting, 'admin' | 'drains' | 'today'>;
+  readonly accounting: Pick<Accounting, 'admin' | 'drains' | 'periods'>;
   readonly adminTokens: AdminParts['adminTokens'];
   readonly changes: AdminParts['changes'];
   readonly notices: Pick<AdminParts, 'webhooks' | 'lowBalanceNano'>;
@@ -60,7 +60,7 @@ export function createAdminParts(parts: AdministeredParts): AdminParts {
     clock,
     databaseNowMs: () => parts.databaseNowMs(accounting.admin),
     ids,
-    today: accounting.today,
+    periods: accounting.periods,
     localTime: () => settings.current.localTime,
     timezone: () => settings.current.config.billing.timezone,
     auditLedger: (given) => orOverloaded(auditLedger(database, { ...given, pace: auditPace() })),

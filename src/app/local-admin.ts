@@ -14,6 +14,7 @@ import { createRefundStore } from '../accounting/ledger/refund-store.ts';
 import { compilePlans } from '../accounting/plans/plan.ts';
 import { createSubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
 import { createLocalTime } from '../accounting/pricing/local-time.ts';
+import { runningPeriods } from '../accounting/pricing/running-periods.ts';
 import { createRefusalsStore } from '../accounting/refusals/refusals-store.ts';
 import { createInFlightStore } from '../accounting/reservations/in-flight-store.ts';
 import { createResolutionStore } from '../accounting/settlement/resolution-store.ts';
@@ -142,7 +143,7 @@ export function createLocalAdmin(
       redemptions: createRedemptionStore(database),
       localTime: () => localTime,
       timezone: () => config.billing.timezone,
-      today: () => localTime.day(clock.nowMs()),
+      periods: () => runningPeriods(localTime, clock.nowMs()),
       // On a server gateways may run beside it.
       auditLedger: (given) => auditLedger(database, { ...given, pace: auditPace() }),
       exportDatabase: () => exportDatabase({ store: createExportStore(database), schema: schemaVersion(), clock }),

@@ -5,7 +5,7 @@ import type { Accounting } from './accounting.ts';
 import type { SettingsInForce } from './settings-in-force.ts';
 
 export interface QueryParts {
-  readonly accounting: Pick<Accounting, 'balances' | 'today'>;
+  readonly accounting: Pick<Accounting, 'balances' | 'periods'>;
   readonly settings: SettingsInForce;
   readonly publicCatalog: QuerySources['publicCatalog'];
   readonly databaseNowMs: (stores: Accounting['balances']) => Promise<number>;
@@ -13,14 +13,14 @@ export interface QueryParts {
 
 /** Wires what the free queries read. Of an account one read runs and one waits, however often its keys ask. */
 export function createQuerySources({ accounting, settings, publicCatalog, databaseNowMs }: QueryParts): QuerySources {
-  const { balances, today } = accounting;
+  const { balances, periods } = accounting;
   return {
     balanceNano: shareReads(async (accountId) => {
-      const found = await balances.ledger.findBalances([accountId], today());
+      const found = await balances.ledger.findBalances([accountId], periods());
       return found.get(accountId)?.balanceNano ?? 0n;
     }),
     budgetLeftNano: async ({ accountId, keyId, isKeyLimited }) =>
-      isKeyLimited ? balances.keyBudgets.smallestLeftNano(accountId, keyId, today()) : null,
+      isKeyLimited ? balances.keyBudgets.smallestLeftNano(accountId, keyId, periods()) : null,
     config: () => settings.current.config,
     publicCatalog,
     subscription: shareReads(async (accountId) => {

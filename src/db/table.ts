@@ -95,9 +95,6 @@ const asItIs = <Value extends SqlValue>(name: string, type: string): Column<Valu
 
 export const textColumn = (name: string): Column<string> => asItIs(name, 'text');
 
-/** A day, `YYYY-MM-DD`. */
-export const dateColumn = (name: string): Column<string> => asItIs(name, 'date');
-
 /** An amount. */
 export const bigintColumn = (name: string): Column<bigint> => asItIs(name, 'bigint');
 
@@ -110,6 +107,14 @@ export const instantColumn = (name: string): Column<number> => ({
   type: 'timestamptz',
   read: (stored) => (stored as Date).getTime(),
   write: toTimestamp,
+});
+
+/** A value as JSON in a column of text. */
+export const jsonColumn = <Value>(name: string): Column<Value> => ({
+  name,
+  type: 'text',
+  read: (stored) => JSON.parse(stored as string) as Value,
+  write: (value) => JSON.stringify(value),
 });
 
 export function orNull<Value>(column: Column<Value>): Column<Value | null> {

@@ -38,18 +38,15 @@ class Account {
     return this.look({ balanceNano: BigInt(Math.round(yuan * 100)) * (YUAN / 100n), lowBalanceNano }).join();
   }
 
-  plan(
-    used: { weekCalls?: number; weekNo?: number; periodTokens?: number; periodNo?: number },
-    nowMs = terms.nowMs,
-  ): string[] {
+  plan(used: { weekCalls?: number; weekBeganAtMs?: number; periodTokens?: number }, nowMs = terms.nowMs): string[] {
     const subscription = {
       id: 'sub_1',
       planId: 'pro',
       startsAtMs: START_MS,
       endsAtMs: START_MS + 60 * DAY_MS,
-      weekNo: 0,
+      weekBeganAtMs: START_MS,
       weekCalls: 0,
-      periodNo: 0,
+      periodBeganAtMs: START_MS,
       periodTokens: 0,
       ...used,
     };
@@ -112,7 +109,7 @@ describe('the notice of a plan that is nearly used', () => {
     const nextWeekMs = START_MS + 8 * DAY_MS;
     assert.deepEqual(account.plan({ weekCalls: 8 }), ['plan.nearly_used weekly_calls sub_1 0 80']);
     assert.deepEqual(account.plan({ weekCalls: 10 }, nextWeekMs), []);
-    assert.deepEqual(account.plan({ weekCalls: 9, weekNo: 1 }, nextWeekMs), [
+    assert.deepEqual(account.plan({ weekCalls: 9, weekBeganAtMs: START_MS + 7 * DAY_MS }, nextWeekMs), [
       'plan.nearly_used weekly_calls sub_1 1 80',
     ]);
   });
@@ -134,7 +131,7 @@ describe('the notice of a plan that is nearly used', () => {
   it('says when the period ends, which the plan may do before', () => {
     const subscription = {
       ...{ id: 'sub_1', planId: 'pro', startsAtMs: START_MS, endsAtMs: START_MS + 5 * DAY_MS },
-      ...{ weekNo: 0, weekCalls: 9, periodNo: 0, periodTokens: 0 },
+      ...{ weekBeganAtMs: START_MS, weekCalls: 9, periodBeganAtMs: START_MS, periodTokens: 0 },
     };
     const facts = {
       accountId: 'a',

@@ -1,3 +1,4 @@
+import { countedPeriod } from '../accounting/counted-since.ts';
 import { formatYuan } from '../lib/yuan.ts';
 import type { DueNotice } from './notice.ts';
 
@@ -17,9 +18,9 @@ export interface SubscriptionFacts {
   readonly planId: string;
   readonly startsAtMs: number;
   readonly endsAtMs: number;
-  readonly weekNo: number;
+  readonly weekBeganAtMs: number;
   readonly weekCalls: number;
-  readonly periodNo: number;
+  readonly periodBeganAtMs: number;
   readonly periodTokens: number;
 }
 
@@ -162,17 +163,17 @@ function decidePlan(
 
 /** Counters are of the period that a call was counted in last; where another one has begun, nothing of it is used. */
 function measuresOf(
-  { startsAtMs, weekNo, weekCalls, periodNo, periodTokens }: SubscriptionFacts,
+  { startsAtMs, weekBeganAtMs, weekCalls, periodBeganAtMs, periodTokens }: SubscriptionFacts,
   { quotaTokens, periodDays, weeklyCalls }: NoticedPlan,
   nowMs: number,
 ): Measure[] {
-  const measure = (name: Measure['name'], lengthMs: number, countedNo: number, used: number, limit: number) => {
-    const no = Math.max(Math.floor((nowMs - startsAtMs) / lengthMs), countedNo);
-    const resetsAtMs = startsAtMs + (no + 1) * lengthMs;
-    return { name, occurrence: no, used: no === countedNo ? used : 0, limit, resetsAtMs };
+  const measure = (name: Measure['name'], lengthMs: number, countBeganAtMs: number, used: number, limit: number) => {
+    const { beganAtMs, isCounted } = countedPeriod(startsAtMs, lengthMs, countBeganAtMs, nowMs);
+    const occurrence = (beganAtMs - startsAtMs) / lengthMs;
+    return { name, occurrence, used: isCounted ? used : 0, limit, resetsAtMs: beganAtMs + lengthMs };
   };
   return [
-    measure('tokens', periodDays * DAY_MS, periodNo, periodTokens, quotaTokens),
-    measure('weekly_calls', WEEK_MS, weekNo, weekCalls, weeklyCalls),
+    measure('tokens', periodDays * DAY_MS, periodBeganAtMs, periodTokens, quotaTokens),
+    measure('weekly_calls', WEEK_MS, weekBeganAtMs, weekCalls, weeklyCalls),
   ];
 }

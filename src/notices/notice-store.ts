@@ -50,7 +50,7 @@ from balances b join accounts a on a.id = b.account_id where b.account_id = any 
 /** Plan: primary key, the subscriptions of each account. */
 const selectSubscriptions: Statement = {
   name: 'notices.select-subscriptions',
-  text: `select account_id, id, plan_id, starts_at, ends_at, week_no, week_calls, period_no, period_tokens
+  text: `select account_id, id, plan_id, starts_at, ends_at, week_began_at, week_calls, period_began_at, period_tokens
 from subscriptions where account_id = any ($1::text[]) and canceled_at is null and starts_at <= $2 and ends_at > $2`,
 };
 
@@ -342,9 +342,9 @@ interface SubscriptionRow {
   plan_id: string;
   starts_at: Date;
   ends_at: Date;
-  week_no: bigint;
+  week_began_at: Date;
   week_calls: bigint;
-  period_no: bigint;
+  period_began_at: Date;
   period_tokens: bigint;
 }
 
@@ -369,9 +369,9 @@ function toSubscription(row: SubscriptionRow): SubscriptionFacts {
     planId: row.plan_id,
     startsAtMs: row.starts_at.getTime(),
     endsAtMs: row.ends_at.getTime(),
-    weekNo: Number(row.week_no),
+    weekBeganAtMs: row.week_began_at.getTime(),
     weekCalls: Number(row.week_calls),
-    periodNo: Number(row.period_no),
+    periodBeganAtMs: row.period_began_at.getTime(),
     periodTokens: Number(row.period_tokens),
   };
 }

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type AccountStore, createAccountStore } from '../../src/accounting/accounts/store.ts';
 import { createLedgerStore } from '../../src/accounting/ledger/ledger-store.ts';
+import { CONTEXT } from '../support/accounting-builders.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { type ObservedDatabase, observeDatabase } from '../support/observed-database.ts';
 
 const AT = new Date('2026-11-20T04:00:00Z');
-const TODAY = '2026-11-20';
 
 for (const engine of engines) {
   describe(`creations on ${engine}`, () => {
@@ -28,7 +28,7 @@ for (const engine of engines) {
     it('of an account with a balance are its first ledger entry too', async () => {
       await open('acct_funded', 5n);
       const ledger = createLedgerStore(stored.database);
-      assert.equal((await ledger.findBalances(['acct_funded'], TODAY)).get('acct_funded')?.balanceNano, 5n);
+      assert.equal((await ledger.findBalances(['acct_funded'], CONTEXT)).get('acct_funded')?.balanceNano, 5n);
       const [entry] = await ledger.listEntries('acct_funded', null, 10);
       assert.deepEqual([entry?.entryNo, entry?.kind, entry?.amountNano, entry?.memo], [1n, 'top_up', 5n, null]);
       await open('acct_empty', 0n);

@@ -9,14 +9,17 @@ import {
   CONTEXT,
   createTestNode,
   endCalls,
+  endingOf,
   NOW_MS,
   openAccount,
   outcomeOf,
+  periodsAt,
   readBalance,
   requestOf,
   type TestNode,
   TIME,
   termsOf,
+  timeAt,
   verdictsOn,
 } from '../support/accounting-builders.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
@@ -236,18 +239,18 @@ for (const engine of engines) {
       );
     });
 
-    it('count what is spent by the day, and never back onto a day that is over', async () => {
+    it('count what is spent by the day, and not back onto a day that is over where the clock goes back by a minute', async () => {
       const id = await account(100n, 30n);
-      const end = async (callId: string, chargeNano: bigint, day: string): Promise<void> => {
-        await verdictsOn(reservations, [requestOf(id, callId, 1n)], { ...CONTEXT, today: day });
-        await endCalls(settlement, [outcomeOf(id, callId, chargeNano)], day);
+      const end = async (callId: string, chargeNano: bigint, atMs: number): Promise<void> => {
+        await verdictsOn(reservations, [requestOf(id, callId, 1n)], { ...CONTEXT, ...periodsAt(atMs) });
+        await settlement.end([endingOf(outcomeOf(id, callId, chargeNano))], timeAt(atMs));
       };
-      await end(`call_d1_${engine}`, 29n, '2026-11-20');
-      await end(`call_d2_${engine}`, 5n, '2026-11-20');
+      await end(`call_d1_${engine}`, 29n, NOW_MS);
+      await end(`call_d2_${engine}`, 5n, NOW_MS);
       const next = [requestOf(id, `call_d3_${engine}`, 1n)];
       assert.deepEqual(await verdictsOn(reservations, next), ['balanceDailyLimitExceeded']);
-      await end(`call_d4_${engine}`, 7n, '2026-11-21');
-      await end(`call_d5_${engine}`, 2n, '2026-11-20');
+      await end(`call_d4_${engine}`, 7n, CONTEXT.nextDayMs);
+      await end(`call_d5_${engine}`, 2n, CONTEXT.nextDayMs - 60_000);
       assert.equal((await readBalance(database, id)).spentNano, 9n);
     });
 

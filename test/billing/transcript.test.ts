@@ -11,6 +11,7 @@ import {
   NOW_MS,
   openAccount,
   outcomeOf,
+  periodsOf,
   readBalance,
   requestOf,
   type TestNode,
@@ -125,7 +126,10 @@ for (const engine of gatewayEngines) {
           switch (operation) {
             case 'reserve':
               assert.deepEqual(
-                await verdictsOn(stores.reservations, [requestOf(id, callId, amountNano!)], { ...CONTEXT, today }),
+                await verdictsOn(stores.reservations, [requestOf(id, callId, amountNano!)], {
+                  ...CONTEXT,
+                  ...periodsOf(today),
+                }),
                 [verdict],
                 line,
               );
@@ -158,7 +162,7 @@ for (const engine of gatewayEngines) {
             default:
               assert.fail(line);
           }
-          const state = (await ledger.findBalances([id], today)).get(id)!;
+          const state = (await ledger.findBalances([id], periodsOf(today))).get(id)!;
           assert.deepEqual(
             [state.balanceNano, state.reservedNano, state.spentTodayNano].map(String),
             [balance, reserved, spent],

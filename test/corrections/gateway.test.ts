@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createSettlementStore } from '../../src/accounting/settlement/store.ts';
 import { formatYuan } from '../../src/lib/yuan.ts';
+import { TIME } from '../support/accounting-builders.ts';
 import { call, startCall } from '../support/client.ts';
 import { gatewayEngines } from '../support/database.ts';
 import { ADMIN_TOKEN, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
@@ -41,7 +42,7 @@ for (const engine of gatewayEngines) {
       const inFlight = await g.admin('POST', `/calls/${id}/resolution`, { action: 'release' });
       assert.equal(inFlight.status, 409);
       assert.match(inFlight.body.error.message, /in flight/);
-      const time = { nowMs: null, dayAt: () => new Date().toISOString().slice(0, 10) };
+      const time = { ...TIME, nowMs: null };
       await createSettlementStore(g.database).resolve([{ accountId: account.id, callId: id }], time);
       return {
         account,

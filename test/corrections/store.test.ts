@@ -24,6 +24,7 @@ import {
   NOW_MS,
   openAccount,
   outcomeOf,
+  periodsOf,
   readBalance,
   requestOf,
   TIME,
@@ -124,8 +125,7 @@ for (const engine of engines) {
         via: 'command_line',
         memo: null,
         idempotencyKey: null,
-        at: NOW,
-        today: TODAY,
+        periods: periodsOf(TODAY),
         ...parts,
       });
     const outcomeOfResolve = async (...given: Parameters<typeof resolve>): Promise<string> => {
@@ -178,15 +178,19 @@ for (const engine of engines) {
       const body = { action: 'charge', chargeYuan: '0.00000003' };
       const input = resolve.check({ id: callId, body, query: {}, idempotencyKey: null, wantsCsv: false });
       await resolve.run(input, { actor: { kind: 'command_line' } });
-      const [spent] = await database.query<{ spent_on: string; spent_nano: bigint; created_at: Date }>(
+      const [spent] = await database.query<{ day_began_at: Date; spent_nano: bigint; created_at: Date }>(
         {
           name: 'test.spent',
-          text: `select b.spent_on::text as spent_on, b.spent_nano, e.created_at from balances b
+          text: `select b.day_began_at, b.spent_nano, e.created_at from balances b
 join ledger_entries e using (account_id) where b.account_id = $1 and e.kind = 'charge'`,
         },
         [accountId],
       );
-      assert.deepEqual(spent, { spent_on: '2026-12-31', spent_nano: 30n, created_at: new Date(atMs) });
+      assert.deepEqual(spent, {
+        day_began_at: new Date('2026-12-30T16:00Z'),
+        spent_nano: 30n,
+        created_at: new Date(atMs),
+      });
     });
 
     it('release an unresolved call without an entry, and list it no longer as unresolved', async () => {
@@ -256,7 +260,7 @@ join ledger_entries e using (account_id) where b.account_id = $1 and e.kind = 'c
         },
       });
       const request = { callId: call.callId, resolution: release, by: null, via: 'command_line', memo: null } as const;
-      const result = await ending.resolve({ ...request, idempotencyKey: null, at: NOW, today: TODAY });
+      const result = await ending.resolve({ ...request, idempotencyKey: null, periods: periodsOf(TODAY) });
       assert.equal(result.outcome === 'refused' ? result.refusal : result.outcome, 'ended');
     });
 

@@ -4,6 +4,7 @@ import { BALANCES, KEY_LIMITS, SUBSCRIPTIONS } from '../../src/accounting/reserv
 import { createSettlementStore } from '../../src/accounting/settlement/store.ts';
 import type { AuditResult } from '../../src/api/admin/audit.ts';
 import { CODING_CHAT, grant, plansText } from '../plans/coding.ts';
+import { timeAt } from '../support/accounting-builders.ts';
 import { call, startCall } from '../support/client.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 import { gatewayEngines } from '../support/database.ts';
@@ -38,6 +39,16 @@ const NAMES = {
 /** What the audit names where a counter is wrong, and in which words; a day, week or period makes all wrong that is counted in it. */
 type Named = readonly (readonly [keyof typeof NAMES, RegExp])[];
 
+const SPENT = (period: string, records: string): Named => [
+  ['keySpending', new RegExp(`^key_\\w+ counts \\d+ spent in the ${period} since \\S+, records ${records}$`)],
+];
+const CALLS: Named = [['keyCalls', /^key_\w+ counts \d+ calls in the day since \S+, records \d+$/]];
+const WEEK: Named = [['week', /^sub_\w+ counts \d+ calls in the week since \S+, records \d+$/]];
+const PERIOD: Named = [['period', /^sub_\w+ counts \d+ tokens in the period since \S+, records \d+$/]];
+const RESERVED_TOKENS: Named = [['reservedTokens', /^sub_\w+ counts \d+, reservations \d+$/]];
+const SPENDING: Named = [['spending', /^the account counts \d+ spent in the day since \S+, records \d+$/]];
+const USES: Named = [['uses', /^(key|sub)_\w+ counts \d+ records, (records \d+|the last one has number \d+)$/]];
+
 const TABLES: readonly {
   readonly table: string;
   readonly counted: readonly string[];
@@ -51,8 +62,9 @@ const TABLES: readonly {
     named: {
       balance_nano: [['balance', /^balance \d+, entries \d+$/]],
       reserved_nano: [['reserved', /^reserved \d+, reservations \d+$/]],
-      spent_on: [['spending', /^the account counts \d+ spent on [-\d]+, records 0$/]],
-      spent_nano: [['spending', /^the account counts \d+ spent on 2026-03-12, records \d+$/]],
+      day_began_at: SPENDING,
+      day_no: SPENDING,
+      spent_nano: SPENDING,
       last_entry_no: [['lastEntry', /^last \d+, ledger \d+$/]],
     },
   },
@@ -61,18 +73,20 @@ const TABLES: readonly {
     counted: KEY_LIMITS.written.names,
     key: ['account_id', 'key_id'],
     named: {
-      day: [
-        ['keyCalls', /^key_\w+ counts \d+ calls on [-\d]+, records 0$/],
-        ['keySpending', /^key_\w+ counts \d+ spent on [-\d]+, records 0$/],
-      ],
-      spent_nano: [['keySpending', /^key_\w+ counts \d+ spent on 2026-03-12, records \d+$/]],
-      week_spent_nano: [['keySpending', /^key_\w+ counts \d+ spent in the week of 2026-03-09, records \d+$/]],
-      month_spent_nano: [['keySpending', /^key_\w+ counts \d+ spent in the month of 2026-03-01, records \d+$/]],
+      day_began_at: [...CALLS, ...SPENT('day', '0')],
+      day_no: [...CALLS, ...SPENT('day', '0')],
+      spent_nano: SPENT('day', '\\d+'),
+      week_began_at: SPENT('week', '0'),
+      week_no: SPENT('week', '0'),
+      week_spent_nano: SPENT('week', '\\d+'),
+      month_began_at: SPENT('month', '0'),
+      month_no: SPENT('month', '0'),
+      month_spent_nano: SPENT('month', '\\d+'),
       total_spent_nano: [['keySpending', /^key_\w+ counts \d+ spent in all, records \d+$/]],
-      calls: [['keyCalls', /^key_\w+ counts \d+ calls on 2026-03-12, records \d+$/]],
+      calls: CALLS,
       reserved_nano: [['keyInFlight', /^key_\w+ counts 2, reservations 2$/]],
       in_flight: [['keyInFlight', /^key_\w+ counts \d+, reservations 2$/]],
-      use_no: [['uses', /^key_\w+ counts \d+ records, /]],
+      use_no: USES,
     },
   },
   {
@@ -80,32 +94,39 @@ const TABLES: readonly {
     counted: SUBSCRIPTIONS.written.names,
     key: ['account_id', 'id'],
     named: {
-      slots: [['slots', /^sub_\w+ counts \d+, slots 3$/]],
-      week_no: [['week', /^sub_\w+ counts 3 calls in week \S+, records 0$/]],
-      week_calls: [['week', /^sub_\w+ counts \d+ calls in week \S+, records 3$/]],
-      period_no: [
-        ['period', /^sub_\w+ counts \d+ tokens in period \S+, records 0$/],
-        ['reservedTokens', /^sub_\w+ counts \d+, reservations 0$/],
-      ],
-      period_tokens: [['period', /^sub_\w+ counts \d+ tokens in period \S+, records \d+$/]],
-      period_reserved_tokens: [['reservedTokens', /^sub_\w+ counts \d+, reservations \d+$/]],
+      slots: [['slots', /^sub_\w+ counts \d+, slots \d+$/]],
+      week_began_at: WEEK,
+      week_no: WEEK,
+      week_calls: WEEK,
+      period_began_at: PERIOD,
+      // Calls in flight have reserved tokens of that period.
+      period_no: [...PERIOD, ...RESERVED_TOKENS],
+      period_tokens: PERIOD,
+      period_reserved_tokens: RESERVED_TOKENS,
       in_flight: [['inFlight', /^sub_\w+ counts \d+, reservations 1$/]],
-      use_no: [['uses', /^sub_\w+ counts \d+ records, /]],
+      use_no: USES,
     },
   },
 ];
 
-/** SQL: a counter with nothing in it, and one more, by its type. */
+/** SQL: a counter `c` with nothing in it, and with one more, by its type. */
 const DAMAGES: Readonly<Record<string, readonly [string, string]>> = {
   bigint: ['0', 'c + 1'],
-  date: [`date '1970-01-01'`, 'c + 1'],
+  'timestamp with time zone': [`timestamptz 'epoch'`, `c + interval '1 ms'`],
 };
+
+interface UsedAccount {
+  readonly id: string;
+  /** The account, its key and its subscription. */
+  readonly owners: readonly string[];
+}
 
 for (const engine of gatewayEngines) {
   describe(`the audit of counters on ${engine}`, { timeout: 300_000 }, () => {
     let g: TestGateway;
     let clock: TestClock;
-    let damaged: string;
+    let damaged: UsedAccount;
+    let statements = 0;
     const running: (() => Promise<void>)[] = [];
 
     before(async () => {
@@ -127,7 +148,7 @@ for (const engine of gatewayEngines) {
     const broken = ({ invariants }: AuditResult) => invariants.filter(({ breaches }) => breaches.length > 0);
 
     async function query<Row>(text: string, parameters: string[] = []): Promise<Row[]> {
-      return g.database.query<Row>({ name: `test.${text.slice(0, 40)}`, text }, parameters);
+      return g.database.query<Row>({ name: `test.audit-counters-${statements++}`, text }, parameters);
     }
 
     /** A call that goes on until it is told to end. */
@@ -149,15 +170,13 @@ for (const engine of gatewayEngines) {
       const [open] = await query<{ call_id: string }>('select call_id from reservations where account_id = $1', [
         accountId,
       ]);
-      const nowMs = clock.nowMs();
-      const time = { nowMs, dayAt: () => new Date(nowMs + 8 * 3_600_000).toISOString().slice(0, 10) };
-      await createSettlementStore(g.database).resolve([{ accountId, callId: open!.call_id }], time);
+      await createSettlementStore(g.database).resolve([{ accountId, callId: open!.call_id }], timeAt(clock.nowMs()));
       running.push(end);
       return open!.call_id;
     }
 
     /** An account that has used everything that is counted, in periods that are over and in those that are not. */
-    async function createUsedAccount(since: string): Promise<string> {
+    async function createUsedAccount(since: string): Promise<UsedAccount> {
       clock.set(since);
       const { id, key: oldKey, keyId } = await g.createAccount();
       await grant(g, id, 'coder');
@@ -193,7 +212,7 @@ for (const engine of gatewayEngines) {
       await send(CHAT, key, 3);
       await send(CODING_CHAT, key, 2);
       g.provider.respond = json(500, '{}');
-      assert.equal((await call(g.url + CODING_CHAT, key, HELLO)).status, 502);
+      assert.equal((await call(g.url + CODING_CHAT, key, HELLO)).status, 500);
       g.provider.respond = chatAnswer();
       const [charged] = await query<{ call_id: string }>(
         `select call_id from ledger_entries where account_id = $1 and kind = 'charge' order by entry_no desc limit 1`,
@@ -206,7 +225,7 @@ for (const engine of gatewayEngines) {
       await resolve(await unresolvedCall(id, CHAT, key), { action: 'charge', chargeYuan: '0.0001' });
       await resolve(await unresolvedCall(id, CODING_CHAT, key), { action: 'count', tokens: 7 });
       running.push(await liveCall(CHAT, key), await liveCall(CODING_CHAT, key));
-      return id;
+      return { id, owners: [id, body.id, subscription] };
     }
 
     it('is sound as long as nobody touches them, and knows them all', async () => {
@@ -220,24 +239,24 @@ for (const engine of gatewayEngines) {
     });
 
     for (const { table, key, named } of TABLES) {
+      const isSame = key.map((name) => `t.${name} = b.${name}`).join(' and ');
       for (const [column, expected] of Object.entries(named)) {
         for (const [which, what] of ['set to zero', 'raised by one'].entries()) {
           it(`names ${column} of ${table} that was ${what}`, async () => {
-            const [type] = await query<{ type: string; is_last: boolean }>(
-              `select format_type(atttypid, null) as type from pg_attribute where attrelid = '${table}'::regclass and attname = '${column}'`,
+            const [{ type } = { type: '' }] = await query<{ type: string }>(
+              `select format_type(atttypid, null) as type from pg_attribute
+where attrelid = '${table}'::regclass and attname = '${column}'`,
             );
-            const value = DAMAGES[type!.type]![which]!.replace('c', column);
-            const changed = await query<{ was: bigint; key_id: string }>(
-              `update ${table} t set ${column} = ${value.replace(column, `t.${column}`)} from backup.${table} b
-where t.account_id = $1 and ${key.map((name) => `t.${name} = b.${name}`).join(' and ')} and t.${column} <> ${value.replace(column, `b.${column}`)}
-  and t.ctid = (select max(n.ctid) from ${table} n where n.account_id = $1) returning 1 as changed`,
-              [damaged],
+            const value = DAMAGES[type]![which]!.replace('c +', `b.${column} +`);
+            const changed = await query(
+              `update ${table} t set ${column} = ${value} from backup.${table} b
+where ${isSame} and b.account_id = $1 and b.${key.at(-1)} = any ($2::text[]) and b.${column} <> ${value}
+returning t.account_id`,
+              [damaged.id, `{${damaged.owners.join(',')}}`],
             );
             assert.equal(changed.length, 1);
             const found = broken(await audit());
-            await query(
-              `update ${table} t set ${column} = b.${column} from backup.${table} b where ${key.map((name) => `t.${name} = b.${name}`).join(' and ')}`,
-            );
+            await query(`update ${table} t set ${column} = b.${column} from backup.${table} b where ${isSame}`);
             assert.deepEqual(
               found.map(({ invariant }) => invariant).sort(),
               expected.map(([name]) => NAMES[name]).sort(),
@@ -245,8 +264,8 @@ where t.account_id = $1 and ${key.map((name) => `t.${name} = b.${name}`).join(' 
             );
             for (const [name, words] of expected) {
               const { breaches } = found.find(({ invariant }) => invariant === NAMES[name])!;
-              if (column !== 'day') assert.equal(breaches.length, 1, JSON.stringify(breaches));
-              for (const { accountId } of breaches) assert.equal(accountId, damaged);
+              assert.equal(breaches.length, 1, JSON.stringify(breaches));
+              assert.equal(breaches[0]!.accountId, damaged.id);
               assert.match(breaches[0]!.detail, words);
             }
             assert.deepEqual(broken(await audit()), []);

@@ -131,7 +131,7 @@ export class ReferenceKey {
     );
   }
 
-  /** Days never go back: a node whose clock is behind works in the day of those that are ahead. */
+  /** Days do not go back where the clock does by less than a minute. */
   #dayFrom(today: string): string {
     return this.#calls.flatMap(({ day, endDay }) => [day, endDay ?? day]).reduce((a, b) => (a > b ? a : b), today);
   }

@@ -21,8 +21,11 @@ import {
   endingOf,
   openAccount,
   outcomeOf,
+  periodsAt,
+  periodsOf,
   requestOf,
   type TestNode,
+  timeAt,
   timeOf,
   verdictsOn,
 } from '../support/accounting-builders.ts';
@@ -36,7 +39,11 @@ const NOW = new Date('2026-11-20T04:00:00Z');
 
 /** A plan that limits nothing, for calls that cost no money. */
 const WIDE = planOf({ id: 'wide', fiveHourCalls: 1_000_000, weeklyCalls: 1_000_000, concurrency: 1_000_000 });
-const contextOf = (today: string) => ({ ...CONTEXT, today, plans: new Map([[WIDE.id, WIDE]]) });
+/** Just behind midnight of a day, or as much before it: the clock went back by less than a minute. */
+const instantOf = (day: string, isBack: boolean): number =>
+  Date.parse(`${day}T00:00+08:00`) + (isBack ? -20_000 : 20_000);
+const contextAt = (atMs: number) => ({ ...CONTEXT, ...periodsAt(atMs), plans: new Map([[WIDE.id, WIDE]]) });
+const contextOf = (today: string) => ({ ...CONTEXT, ...periodsOf(today), plans: new Map([[WIDE.id, WIDE]]) });
 
 interface Stores {
   readonly limits: KeyLimitStore;
@@ -135,12 +142,12 @@ const change: fc.Arbitrary<KeyLimitChange> = fc.record({
 type Step =
   | {
       readonly kind: 'calls';
-      readonly isBehind: boolean;
+      readonly isBack: boolean;
       readonly calls: readonly { key: number; amountNano: bigint | null }[];
     }
   | {
       readonly kind: 'end';
-      readonly isBehind: boolean;
+      readonly isBack: boolean;
       readonly ends: readonly { which: number; counts: boolean; chargeNano: bigint; isRepeated: boolean }[];
     }
   | { readonly kind: 'release'; readonly which: number }
@@ -152,7 +159,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 8,
     arbitrary: fc.record({
       kind: fc.constant('calls' as const),
-      isBehind: fc.boolean(),
+      isBack: fc.boolean(),
       calls: fc.array(
         // Calls at coding addresses cost nothing, and come in the same batches.
         fc.record({
@@ -167,7 +174,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 6,
     arbitrary: fc.record({
       kind: fc.constant('end' as const),
-      isBehind: fc.boolean(),
+      isBack: fc.boolean(),
       ends: fc.array(
         fc.record({
           which: fc.nat(20),
@@ -219,8 +226,8 @@ for (const engine of engines) {
           accountId,
           id: `sub_${accountId}`,
           planId: WIDE.id,
-          startsAt: NOW,
-          endsAt: new Date(NOW.getTime() + 30 * 86_400_000),
+          startsAt: new Date('2026-01-01T00:00Z'),
+          endsAt: new Date('2027-12-31T00:00Z'),
           at: NOW,
         });
       }
@@ -255,8 +262,8 @@ for (const engine of engines) {
 
             for (const [index, taken] of steps.entries()) {
               const store = stores[index % stores.length]!;
-              // Around midnight the clock of one node may be behind that of another.
-              const today = DAYS['isBehind' in taken && taken.isBehind ? day - 1 : day]!;
+              const atMs = instantOf(DAYS[day]!, 'isBack' in taken && taken.isBack);
+              const { today } = periodsAt(atMs);
               switch (taken.kind) {
                 case 'calls': {
                   const batch = taken.calls.map(({ key, amountNano }) => {
@@ -264,7 +271,7 @@ for (const engine of engines) {
                     owner.set(callId, keys[key]!);
                     return limitedRequest(keys[key]!, callId, amountNano);
                   });
-                  const verdicts = await verdictsOn(store.reservations, batch, contextOf(today));
+                  const verdicts = await verdictsOn(store.reservations, batch, contextAt(atMs));
                   const expected: KeyVerdict[] = batch.map((call) =>
                     owner.get(call.callId)!.reference.admit(call, today),
                   );
@@ -285,18 +292,19 @@ for (const engine of engines) {
                     ended.set(callId, { callId, ...use });
                     batch.push(ending, ...(isRepeated ? [ending] : []));
                   }
-                  await store.settlement.end(batch, timeOf(today));
+                  await store.settlement.end(batch, timeAt(atMs));
                   for (const outcome of ended.values()) owner.get(outcome.callId)!.reference.end(outcome, today);
                   inFlight = inFlight.filter((callId) => !ended.has(callId));
                   // A node that never got the reply stores the end again, another day perhaps.
-                  if (taken.ends[0]!.isRepeated) await store.settlement.end(batch, timeOf(DAYS[day]!));
+                  if (taken.ends[0]!.isRepeated)
+                    await store.settlement.end(batch, timeAt(instantOf(DAYS[day]!, false)));
                   break;
                 }
                 case 'release': {
                   const [callId] = inFlight.splice(taken.which % Math.max(inFlight.length, 1), 1);
                   const unknown = { accountId: keys[0]!.accountId, callId: 'call_never_admitted' };
                   const held = callId === undefined ? [] : [{ accountId: owner.get(callId)!.accountId, callId }];
-                  await store.reservations.release([unknown, ...held], timeOf(today));
+                  await store.reservations.release([unknown, ...held], timeAt(atMs));
                   for (const call of held) {
                     owner.get(call.callId)!.reference.end({ ...call, counts: false, chargeNano: 0n }, today);
                   }
@@ -385,7 +393,7 @@ for (const engine of engines) {
           idempotencyKey: null,
         } as const;
         for (const again of ['resolved', 'repeated']) {
-          const result = await createResolutionStore(database).resolve({ ...request, at: NOW, today });
+          const result = await createResolutionStore(database).resolve({ ...request, periods: periodsOf(today) });
           assert.equal(result.outcome, again);
         }
       }

@@ -13,8 +13,10 @@ import {
   endingOf,
   openAccount,
   outcomeOf,
+  periodsAt,
   requestOf,
   type TestNode,
+  timeAt,
   verdictsOn,
 } from '../support/accounting-builders.ts';
 import { type Answer, call } from '../support/client.ts';
@@ -184,10 +186,10 @@ describe('batches of two nodes that meet at the same accounts', { timeout: 240_0
 
   const CONTEXT: AdmissionContext = {
     ...BALANCE_CONTEXT,
-    nowMs: NOW.getTime(),
+    ...periodsAt(NOW.getTime()),
     plans: new Map([['raced', TERMS]]),
   };
-  const TIME: BillingTime = { nowMs: CONTEXT.nowMs, dayAt: () => CONTEXT.today };
+  const TIME: BillingTime = timeAt(CONTEXT.nowMs);
   const PLAN = { inputBytes: 1, outputTokensRequested: 1, tokens: 1, innerModels: [] };
 
   const request = (accountId: string, callId: string) => requestOf(accountId, callId, null, { model: 'm', plan: PLAN });

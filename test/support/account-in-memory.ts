@@ -1,6 +1,7 @@
 import { type KeyLimits, NO_LIMITS } from '../../src/accounting/accounts/key-limit-store.ts';
 import type { PlanTerms } from '../../src/accounting/plans/plan.ts';
-import { nextMonthOf, nextWeekOf } from '../../src/accounting/pricing/billing-periods.ts';
+import { createLocalTime } from '../../src/accounting/pricing/local-time.ts';
+import { runningPeriods } from '../../src/accounting/pricing/running-periods.ts';
 import {
   type AccountState,
   type AdmissionContext,
@@ -23,11 +24,10 @@ import type {
 
 /**
  * An account without a database, for tests of decisions: what a store reads before a decision and keeps after it, as
- * `account-store.ts` does. Days are those of UTC.
+ * `account-store.ts` does. Days are those of UTC, unless a test says otherwise.
  */
 
 const FIVE_HOURS_MS = 5 * 3_600_000;
-const DAY_MS = 24 * 3_600_000;
 /** As in `account-store.ts`. */
 const SPARE_LAPSED_SLOTS = 64;
 
@@ -89,8 +89,10 @@ export function unusedSubscription(terms: Partial<SubscriptionTerms> = {}): Subs
     endsAtMs: 1_000,
     ...terms,
     slots: 0,
+    weekBeganAtMs: 0,
     weekNo: 0,
     weekCalls: 0,
+    periodBeganAtMs: 0,
     periodNo: 0,
     periodTokens: 0,
     periodReservedTokens: 0,
@@ -117,6 +119,7 @@ export class MemoryAccount {
   plans: readonly PlanTerms[];
   defaultDailyCapNano: bigint | null = null;
   rateDefaults: RateDefaults | null = null;
+  localTime = createLocalTime('UTC');
   readonly #subscriptions: MemorySubscription[] = [];
   readonly #slots = new Map<string, Slot[]>();
 
@@ -143,7 +146,8 @@ export class MemoryAccount {
         priceFactorBasisPoints,
         balanceNano,
         reservedNano: 0n,
-        spentOn: '1970-01-01',
+        dayBeganAtMs: 0,
+        dayNo: 0,
         spentNano: 0n,
         lastEntryNo: 0n,
       },
@@ -157,7 +161,19 @@ export class MemoryAccount {
   /** Sets limits of a key, which begins to count with the first ones. */
   limitKey(limits: Partial<KeyLimits>, keyId = KEY): void {
     const spent = { spentNano: 0n, weekSpentNano: 0n, monthSpentNano: 0n, totalSpentNano: 0n };
-    const counts = { day: '1970-01-01', ...spent, calls: 0, reservedNano: 0n, inFlight: 0, useNo: 0 };
+    const counts = {
+      dayBeganAtMs: 0,
+      dayNo: 0,
+      weekBeganAtMs: 0,
+      weekNo: 0,
+      monthBeganAtMs: 0,
+      monthNo: 0,
+      ...spent,
+      calls: 0,
+      reservedNano: 0n,
+      inFlight: 0,
+      useNo: 0,
+    };
     const key = { accountId: ACCOUNT, keyId, ...NO_LIMITS, ...counts };
     this.state.keys.set(keyId, { ...key, ...this.state.keys.get(keyId), ...limits });
   }
@@ -217,17 +233,13 @@ export class MemoryAccount {
     this.open.delete(callId);
     const slots = this.#slots.get(reservation.subscriptionId ?? '') ?? [];
     const hasSlot = slots.some((slot) => slot.callId === callId);
-    freeReservation({ ...reservation, hasSlot }, use, this.state, dayOf(nowMs));
+    freeReservation({ ...reservation, hasSlot }, use, this.state, runningPeriods(this.localTime, nowMs));
     this.#keep();
   }
 
   contextAt(nowMs: number): AdmissionContext {
     return {
-      nowMs,
-      today: dayOf(nowMs),
-      nextDayMs: (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS,
-      nextWeekMs: Date.parse(nextWeekOf(dayOf(nowMs))),
-      nextMonthMs: Date.parse(nextMonthOf(dayOf(nowMs))),
+      ...runningPeriods(this.localTime, nowMs),
       defaultDailyCapNano: this.defaultDailyCapNano,
       rateDefaults: this.rateDefaults,
       plans: new Map(this.plans.map((plan) => [plan.id, plan])),

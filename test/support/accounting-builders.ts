@@ -1,6 +1,7 @@
 import type { BillingTime } from '../../src/accounting/database-time.ts';
 import type { CallOutcome } from '../../src/accounting/ledger/call-outcome.ts';
 import { createLocalTime } from '../../src/accounting/pricing/local-time.ts';
+import { type RunningPeriods, runningPeriods } from '../../src/accounting/pricing/running-periods.ts';
 import type { AdmissionContext, AdmissionTerms } from '../../src/accounting/reservations/account-state.ts';
 import { type CallFacts, factsText } from '../../src/accounting/reservations/call-facts.ts';
 import type { Admission, ReservationRequest } from '../../src/accounting/reservations/reservation.ts';
@@ -39,16 +40,17 @@ export const PRICES = {
 /** The instant at which all calls of these tests take place. */
 export const NOW_MS = Date.UTC(2026, 10, 20, 4, 0, 0);
 export const TODAY = '2026-11-20';
-/** That instant, on another day than its own where one is named. */
-export const timeOf = (today: string): BillingTime => ({ nowMs: NOW_MS, dayAt: () => today });
+const SHANGHAI = createLocalTime('Asia/Shanghai');
+export const periodsAt = (epochMs: number): RunningPeriods => runningPeriods(SHANGHAI, epochMs);
+/** The periods that run in Shanghai at noon of a day. */
+export const periodsOf = (today: string): RunningPeriods => periodsAt(Date.parse(`${today}T04:00Z`));
+/** That instant, or the same one of another day where one is named. */
+export const timeOf = (today: string): BillingTime => timeAt(periodsOf(today).nowMs);
+export const timeAt = (nowMs: number): BillingTime => ({ nowMs, periodsAt });
 export const TIME = timeOf(TODAY);
 /** An admission at that instant, in Shanghai's day, with no plans and no cap. */
 export const CONTEXT: AdmissionContext = {
-  nowMs: NOW_MS,
-  today: TODAY,
-  nextDayMs: Date.UTC(2026, 10, 20, 16, 0, 0),
-  nextWeekMs: Date.UTC(2026, 10, 22, 16, 0, 0),
-  nextMonthMs: Date.UTC(2026, 10, 30, 16, 0, 0),
+  ...periodsOf(TODAY),
   defaultDailyCapNano: null,
   rateDefaults: null,
   plans: new Map(),
@@ -197,7 +199,7 @@ export function createTestNode(
     storedResponses: { keep: () => Promise.reject(new Error('nothing is stored for repeats of these calls')) },
     reservations,
     questions,
-    time: () => ({ nowMs: clock?.nowMs() ?? null, dayAt: (epochMs) => terms().localTime.day(epochMs) }),
+    time: () => ({ nowMs: clock?.nowMs() ?? null, periodsAt: (epochMs) => runningPeriods(terms().localTime, epochMs) }),
   });
   return {
     stores,

@@ -15,8 +15,10 @@ import {
   NOW_MS,
   openAccount,
   outcomeOf,
+  periodsAt,
   requestOf,
   type TestNode,
+  timeAt,
 } from '../support/accounting-builders.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { byScope } from '../support/scope.ts';
@@ -127,7 +129,7 @@ for (const engine of engines) {
       const { accountId, callId, keyId, model } = endOf(n);
       const request = requestOf(accountId, callId, 5_000n, { keyId, model });
       await node.reservations.admit(request);
-      const time = { nowMs: NOW_MS, dayAt: () => '2026-11-20' };
+      const time = timeAt(NOW_MS);
       assert.equal((await node.stores.settlement.resolve([{ accountId, callId }], time)).length, 1);
     };
 
@@ -166,8 +168,7 @@ for (const engine of engines) {
         via: 'admin_token',
         memo: null,
         idempotencyKey: null,
-        at: new Date(NOW_MS + 30 * HOUR_MS),
-        today: '2026-11-21',
+        periods: periodsAt(NOW_MS + 30 * HOUR_MS),
       });
       assert.equal(resolved.outcome, 'resolved');
       await sumAll(rollups);

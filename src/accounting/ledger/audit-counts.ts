@@ -1,3 +1,5 @@
+import { beginningOf } from './counted-use.ts';
+
 /**
  * What counters say against what records say. A counter is read once, together with a mark: how many entries or uses there were at
  * that moment. Records are summed later, slice by slice, and only up to the mark: they are final, so the sum is what it was then,
@@ -21,14 +23,14 @@ export type Counter = keyof typeof INVARIANT_OF;
 
 /** How findings name what a counter counts; `place` is its day, week, month or period. */
 const WORDS: { readonly [Name in Counter]: (place: string) => string } = {
-  spent: (day) => `spent on ${day}`,
-  day: (day) => `spent on ${day}`,
-  week: (monday) => `spent in the week of ${monday}`,
-  month: (first) => `spent in the month of ${first}`,
+  spent: (place) => `spent in the day since ${beginningOf(place)}`,
+  day: (place) => `spent in the day since ${beginningOf(place)}`,
+  week: (place) => `spent in the week since ${beginningOf(place)}`,
+  month: (place) => `spent in the month since ${beginningOf(place)}`,
   all: () => 'spent in all',
-  calls: (day) => `calls on ${day}`,
-  weekCalls: (week) => `calls in week ${week}`,
-  periodTokens: (period) => `tokens in period ${period}`,
+  calls: (place) => `calls in the day since ${beginningOf(place)}`,
+  weekCalls: (place) => `calls in the week since ${beginningOf(place)}`,
+  periodTokens: (place) => `tokens in the period since ${beginningOf(place)}`,
   uses: () => 'records',
 };
 
@@ -38,6 +40,7 @@ export interface StoredCounter {
   /** A key or a subscription; empty: the account itself. */
   readonly owner_id: string;
   readonly counter: Counter;
+  /** What it counts (`placeOf`); empty: all. */
   readonly place: string;
   readonly stored: string;
   /** What calls in flight count, and what was counted that no record says. */

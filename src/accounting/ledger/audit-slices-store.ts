@@ -1,5 +1,6 @@
 import { type Parameter, type Statement, type TableReader, toArray } from '../../db/database.ts';
 import type { Above, Marks, Sum } from './audit-counts.ts';
+import { placeSql } from './counted-use.ts';
 
 /**
  * The SQL of the two parts of an audit that grow with every call: the entries of accounts, and their calls beside the charges
@@ -61,7 +62,8 @@ const NO_MORE = '9223372036854775807';
 const sliceEntries: Statement = {
   name: 'audit.slice-entries',
   text: `with part as materialized (
-  select e.account_id, e.entry_no, e.amount_nano, e.balance_after_nano, e.kind, e.spent_on, e.key_id, e.key_day
+  select e.account_id, e.entry_no, e.amount_nano, e.balance_after_nano, e.kind, e.day_no, e.day_began_at,
+    e.counted_key
   from ledger_entries e
   where (e.account_id, e.entry_no) > ($1::text, $2::bigint) and e.account_id <= $3::text
   order by e.account_id, e.entry_no limit $4::int
@@ -78,23 +80,19 @@ totals as materialized (
     sum(amount_nano) + case when account_id = $1::text then $6::numeric else 0 end as amount_nano, max(entry_no) as last_no
   from part group by account_id
 ),
-charged as materialized (
-  select p.account_id, p.spent_on, p.key_id, p.key_day, -sum(p.amount_nano) as amount
-  from part p join unnest($8::text[], $9::bigint[]) as m (account_id, mark) using (account_id)
-  where p.kind = 'charge' and p.spent_on is not null and p.entry_no <= m.mark
-  group by p.account_id, p.spent_on, p.key_id, p.key_day
-),
 sums as (
-  select c.account_id, s.owner_id, s.counter, coalesce(to_char(s.place, 'YYYY-MM-DD'), '') as place, sum(c.amount) as amount
-  from charged c cross join lateral (values
-    ('', 'spent', c.spent_on),
-    (c.key_id, 'day', c.key_day),
-    (c.key_id, 'week', date_trunc('week', c.key_day::timestamp)::date),
-    (c.key_id, 'month', date_trunc('month', c.key_day::timestamp)::date),
-    (c.key_id, 'all', null)
+  select p.account_id, s.owner_id, s.counter, s.place, -sum(p.amount_nano) as amount
+  from part p
+  join unnest($8::text[], $9::bigint[]) as m (account_id, mark) using (account_id)
+  cross join lateral (values
+    ('', 'spent', ${placeSql('p.day_no', 'p.day_began_at')}),
+    (p.counted_key ->> 'id', 'day', p.counted_key ->> 'day'),
+    (p.counted_key ->> 'id', 'week', p.counted_key ->> 'week'),
+    (p.counted_key ->> 'id', 'month', p.counted_key ->> 'month'),
+    (p.counted_key ->> 'id', 'all', '')
   ) as s (owner_id, counter, place)
-  where s.owner_id is not null
-  group by c.account_id, s.owner_id, s.counter, s.place
+  where p.kind = 'charge' and p.day_no is not null and p.entry_no <= m.mark and s.owner_id is not null
+  group by p.account_id, s.owner_id, s.counter, s.place
 ),
 owners as (
   select b.account_id, b.balance_nano, b.last_entry_no,

@@ -143,7 +143,7 @@ where ${inRange('s')}
 group by s.account_id, s.id, s.slots having s.slots <> count(p.call_id)`,
   'key-in-flight': `select l.account_id, l.key_id || ' counts ' || l.in_flight || ', reservations ' || count(r.call_id) as detail
 from key_limits l
-left join reservations r on r.account_id = l.account_id and r.key_id = l.key_id and r.key_day is not null and ${inRange('r')}
+left join reservations r on r.account_id = l.account_id and r.key_id = l.key_id and r.key_day_no is not null and ${inRange('r')}
 where ${inRange('l')}
 group by l.account_id, l.key_id, l.in_flight, l.reserved_nano
 having l.in_flight <> count(r.call_id) or l.reserved_nano <> coalesce(sum(r.key_amount_nano), 0)`,

@@ -1,6 +1,8 @@
 import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
 import { sqlState } from '../../db/errors.ts';
 import { lockAccount } from '../account-lock-store.ts';
+import { countedSql } from '../counted-since.ts';
+import type { RunningPeriods } from '../pricing/running-periods.ts';
 
 /** The SQL of the ledger as people use it: top-ups, adjustments, statements of account. */
 
@@ -92,7 +94,7 @@ where account_id = $1 and ($2::bigint is null or entry_no < $2) order by entry_n
 const selectBalances: Statement = {
   name: 'ledger.select-balances',
   text: `select account_id, balance_nano, reserved_nano, daily_cap_nano, own_daily_cap_nano, price_factor_basis_points,
-  case when spent_on >= $2::date then spent_nano else 0 end as spent_today_nano
+  case when ${countedSql('day_began_at', '$2', '$3')} then spent_nano else 0 end as spent_today_nano
 from balances where account_id = any ($1::text[])`,
 };
 
@@ -125,8 +127,8 @@ interface BalanceRow {
 export interface LedgerStore {
   post(entry: NewLedgerEntry): Promise<PostResult>;
   listEntries(accountId: string, beforeNo: bigint | null, limit: number): Promise<LedgerEntry[]>;
-  /** `today` is the billing time zone's date, `YYYY-MM-DD`. Accounts that do not exist are left out. */
-  findBalances(accountIds: readonly string[], today: string): Promise<Map<string, BalanceState>>;
+  /** Accounts that do not exist are left out. */
+  findBalances(accountIds: readonly string[], periods: RunningPeriods): Promise<Map<string, BalanceState>>;
   /** `null`: the configuration's cap applies. */
   setDailyCap(accountId: string, capNano: bigint | null): Promise<void>;
   /** The cap of the owners of the account, which lifts none of the operator; `null`: none. */
@@ -149,8 +151,9 @@ export function createLedgerStore(database: Lane): LedgerStore {
       const rows = await database.query<EntryRow>(listEntries, [accountId, beforeNo, limit]);
       return rows.map(toEntry);
     },
-    async findBalances(accountIds, today) {
-      const rows = await database.query<BalanceRow>(selectBalances, [toArray(accountIds), today]);
+    async findBalances(accountIds, { dayBeganAtMs, nowMs }) {
+      const parameters = [toArray(accountIds), new Date(dayBeganAtMs), new Date(nowMs)];
+      const rows = await database.query<BalanceRow>(selectBalances, parameters);
       return new Map(rows.map((row) => [row.account_id, toBalanceState(row)]));
     },
     async setDailyCap(accountId, capNano) {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { planOf } from '../../../test/support/account-in-memory.ts';
+import { CLOCK_TOLERANCE_MS } from '../counted-since.ts';
 import type { PlanTerms } from './plan.ts';
 import { DAY_MS, findCurrentPlan, noPlanSnapshot, planSnapshot, usableAgainMs } from './snapshot.ts';
 import type { SubscriptionState } from './subscription-state-store.ts';
@@ -26,9 +27,9 @@ const stateOf = (state: Partial<SubscriptionState>): SubscriptionState => ({
   endsAtMs: START_MS + 10 * DAY_MS,
   fiveHourCalls: 0,
   fiveHourMoreAtMs: null,
-  weekNo: 0,
+  weekBeganAtMs: START_MS,
   weekCalls: 0,
-  periodNo: 0,
+  periodBeganAtMs: START_MS,
   periodTokens: 0,
   inFlight: 0,
   ...state,
@@ -137,10 +138,21 @@ describe('plan snapshot', () => {
     assert.equal(snapshotOf(state, 10 * DAY_MS).pkg?.usedTokens, 0);
   });
 
-  it('does not go back to an earlier week where a clock is behind the one that counted', () => {
-    const { weekly, pkg } = snapshotOf({ weekNo: 1, weekCalls: 3, periodNo: 1, periodTokens: 7 }, 7 * DAY_MS - 1);
+  it('does not go back to an earlier week where the clock went back a little', () => {
+    const weekBeganAtMs = START_MS + 7 * DAY_MS;
+    const { weekly } = snapshotOf({ weekBeganAtMs, weekCalls: 3 }, 7 * DAY_MS - CLOCK_TOLERANCE_MS);
     assert.deepEqual([weekly?.used, weekly?.windowStart], [3, '2026-11-08T08:30:00.250Z']);
-    assert.equal(pkg?.usedTokens, 7);
+    const { weekly: past } = snapshotOf({ weekBeganAtMs, weekCalls: 3 }, 7 * DAY_MS - CLOCK_TOLERANCE_MS - 1);
+    assert.deepEqual([past?.used, past?.windowStart], [0, '2026-11-01T08:30:00.250Z']);
+  });
+
+  it('counts what is counted of the running period, whatever its length was when the count began', () => {
+    const used = (beganAtDays: number, periodDays: number) =>
+      snapshotOf({ periodBeganAtMs: START_MS + beganAtDays * DAY_MS, periodTokens: 7 }, 9 * DAY_MS, { periodDays }).pkg;
+    assert.deepEqual([used(8, 30)?.usedTokens, used(8, 30)?.periodEnd], [7, '2026-11-11T08:30:00.250Z']);
+    assert.equal(used(8, 1)?.usedTokens, 0);
+    assert.equal(used(8, 4)?.usedTokens, 7);
+    assert.equal(used(10, 30)?.usedTokens, 0);
   });
 
   it('ends the last period with the plan', () => {

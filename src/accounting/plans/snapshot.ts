@@ -1,3 +1,4 @@
+import { countedPeriod } from '../counted-since.ts';
 import type { PlanTerms } from './plan.ts';
 import type { SubscriptionState } from './subscription-state-store.ts';
 
@@ -88,14 +89,14 @@ export function noPlanSnapshot(nowMs: number, message: string): PlanSnapshot {
  */
 export function planSnapshot(plan: PlanTerms, state: SubscriptionState, nowMs: number): PlanSnapshot {
   const fiveHour = window(plan.fiveHourCalls, state.fiveHourCalls);
-  const ageMs = nowMs - state.startsAtMs;
-  const weekNo = Math.max(Math.floor(ageMs / WEEK_MS), state.weekNo);
-  const weekStartMs = state.startsAtMs + weekNo * WEEK_MS;
-  const weekly = window(plan.weeklyCalls, weekNo === state.weekNo ? state.weekCalls : 0);
+  const { startsAtMs, weekBeganAtMs, periodBeganAtMs } = state;
+  const week = countedPeriod(startsAtMs, WEEK_MS, weekBeganAtMs, nowMs);
+  const weekStartMs = week.beganAtMs;
+  const weekly = window(plan.weeklyCalls, week.isCounted ? state.weekCalls : 0);
   const periodMs = plan.periodDays * DAY_MS;
-  const periodNo = Math.max(Math.floor(ageMs / periodMs), state.periodNo);
-  const periodStartMs = state.startsAtMs + periodNo * periodMs;
-  const usedTokens = periodNo === state.periodNo ? state.periodTokens : 0;
+  const period = countedPeriod(startsAtMs, periodMs, periodBeganAtMs, nowMs);
+  const periodStartMs = period.beganAtMs;
+  const usedTokens = period.isCounted ? state.periodTokens : 0;
   const remainingTokens = Math.max(plan.quotaTokens - usedTokens, 0);
   const remaining = remainingTokens === 0 ? 0 : Math.min(fiveHour.remaining, weekly.remaining);
   return {

@@ -4,7 +4,7 @@ import type { PlanTerms } from './plan.ts';
 
 /** The SQL of what is used of a subscription, as people see it. */
 
-/** A subscription with its counters as they are stored: each names the week or the period that it counts. */
+/** A subscription with its counters as they are stored: each says when the week or the period began that it counts. */
 export interface SubscriptionState {
   readonly planId: string;
   readonly startsAtMs: number;
@@ -13,9 +13,9 @@ export interface SubscriptionState {
   readonly fiveHourCalls: number;
   /** When the window has room for one more than now, or at all where it is full; null where it counts no call. */
   readonly fiveHourMoreAtMs: number | null;
-  readonly weekNo: number;
+  readonly weekBeganAtMs: number;
   readonly weekCalls: number;
-  readonly periodNo: number;
+  readonly periodBeganAtMs: number;
   readonly periodTokens: number;
   readonly inFlight: number;
 }
@@ -30,7 +30,7 @@ export type WindowLimit = Pick<PlanTerms, 'id' | 'fiveHourCalls'>;
  */
 const selectState: Statement = {
   name: 'plans.select-state',
-  text: `select s.plan_id, s.starts_at, s.ends_at, s.week_no, s.week_calls, s.period_no, s.period_tokens, s.in_flight,
+  text: `select s.plan_id, s.starts_at, s.ends_at, s.week_began_at, s.week_calls, s.period_began_at, s.period_tokens, s.in_flight,
   lapsed.five_hour_calls, freeing.taken_at + interval '5 hours' as five_hour_more_at
 from (
   select * from subscriptions
@@ -56,9 +56,9 @@ interface StateRow {
   plan_id: string;
   starts_at: Date;
   ends_at: Date;
-  week_no: bigint;
+  week_began_at: Date;
   week_calls: bigint;
-  period_no: bigint;
+  period_began_at: Date;
   period_tokens: bigint;
   in_flight: bigint;
   five_hour_calls: bigint;
@@ -85,9 +85,9 @@ export async function findState(
     endsAtMs: row.ends_at.getTime(),
     fiveHourCalls: Number(row.five_hour_calls),
     fiveHourMoreAtMs: row.five_hour_more_at?.getTime() ?? null,
-    weekNo: Number(row.week_no),
+    weekBeganAtMs: row.week_began_at.getTime(),
     weekCalls: Number(row.week_calls),
-    periodNo: Number(row.period_no),
+    periodBeganAtMs: row.period_began_at.getTime(),
     periodTokens: Number(row.period_tokens),
     inFlight: Number(row.in_flight),
   };

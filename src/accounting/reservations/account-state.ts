@@ -1,4 +1,5 @@
 import type { PlanTerms } from '../plans/plan.ts';
+import type { RunningPeriods } from '../pricing/running-periods.ts';
 import type { RateDefaults } from './rate-defaults.ts';
 
 /**
@@ -30,12 +31,17 @@ export interface MoneyTerms {
   readonly priceFactorBasisPoints: number;
 }
 
-/** As the other `…Counts`: what decisions change, and what is written where they have. */
+/**
+ * As the other `…Counts`: what decisions change, and what is written where they have. `…BeganAtMs` is the beginning of the day, week,
+ * month or period that is counted, by the terms at that time; whether it still counts: `accounting/counted-since.ts`.
+ */
 export interface MoneyCounts {
   balanceNano: bigint;
   reservedNano: bigint;
-  /** The day, `YYYY-MM-DD` of the billing time zone, that `spentNano` counts. */
-  spentOn: string;
+  /** Of the day that `spentNano` counts. */
+  dayBeganAtMs: number;
+  /** How many days were begun: records name by it the one in which they are counted, as by the other `…No`. */
+  dayNo: number;
   spentNano: bigint;
   lastEntryNo: bigint;
 }
@@ -61,8 +67,11 @@ export interface SubscriptionTerms {
 export interface SubscriptionCounts {
   /** Rows of `plan_slots`; those that are older than five hours count until they are deleted. */
   slots: number;
+  weekBeganAtMs: number;
+  /** How many weeks were begun: reservations name by it the one in which they are counted. As `periodNo`. */
   weekNo: number;
   weekCalls: number;
+  periodBeganAtMs: number;
   periodNo: number;
   periodTokens: number;
   periodReservedTokens: number;
@@ -91,13 +100,16 @@ export interface KeyTerms {
 }
 
 export interface KeyCounts {
-  /**
-   * The day, `YYYY-MM-DD` of the billing time zone, that `spentNano` and `calls` count; `weekSpentNano` and `monthSpentNano`
-   * count the week and the month that it is in.
-   */
-  day: string;
+  /** Of the day that `spentNano` and `calls` count. */
+  dayBeganAtMs: number;
+  /** How many days were begun: reservations name by it the one in which they are counted. */
+  dayNo: number;
   spentNano: bigint;
+  weekBeganAtMs: number;
+  weekNo: number;
   weekSpentNano: bigint;
+  monthBeganAtMs: number;
+  monthNo: number;
   monthSpentNano: bigint;
   totalSpentNano: bigint;
   calls: number;
@@ -145,16 +157,8 @@ export interface AdmissionTerms {
   contextAt(nowMs: number): AdmissionContext;
 }
 
-/** What decisions need besides the state: the instant, and the configuration in force. */
-export interface AdmissionContext {
-  /** By the database's clock. */
-  readonly nowMs: number;
-  /** The billing time zone's date, `YYYY-MM-DD`. */
-  readonly today: string;
-  /** When the next day, the next week (on a Monday) and the next month of the billing time zone begin. */
-  readonly nextDayMs: number;
-  readonly nextWeekMs: number;
-  readonly nextMonthMs: number;
+/** What decisions need besides the state: the instant, by the database's clock, and the configuration in force. */
+export interface AdmissionContext extends RunningPeriods {
   /** The cap of accounts that have none of their own; `null` for no cap. */
   readonly defaultDailyCapNano: bigint | null;
   readonly rateDefaults: RateDefaults | null;

@@ -1,3 +1,4 @@
+import type { RunningPeriods } from '../pricing/running-periods.ts';
 import type { AccountState } from './account-state.ts';
 import { LIMITS } from './limits/all.ts';
 import type { CallUse, ReservedLimits } from './reservation.ts';
@@ -6,6 +7,11 @@ import type { CallUse, ReservedLimits } from './reservation.ts';
 export const NO_USE: CallUse = { counts: false, tokens: 0, keyChargeNano: 0n, rateTokens: 0 };
 
 /** Ends a reservation: every limit gives back what was reserved and counts what was used. Changes `account`. */
-export function freeReservation(reservation: ReservedLimits, use: CallUse, account: AccountState, today: string): void {
-  for (const limit of LIMITS) limit.free?.(reservation, use, account, today);
+export function freeReservation(
+  reservation: ReservedLimits,
+  use: CallUse,
+  account: AccountState,
+  periods: RunningPeriods,
+): void {
+  for (const limit of LIMITS) limit.free?.(reservation, use, account, periods);
 }

@@ -56,18 +56,23 @@ export interface LimitNotes {
   /** Of the balance. */
   amountNano: bigint | null;
   subscriptionId: string | null;
-  /** The week and the period of the subscription in which the call was admitted. */
+  /** The week and the period of the subscription in which the call was admitted, as these are numbered. */
   weekNo: number | null;
   periodNo: number | null;
   /** Of the plan's token quota. */
   tokens: number | null;
   /** Of the key's daily spending; 0 on a plan. */
   keyAmountNano: bigint | null;
-  /** The day, `YYYY-MM-DD`, on which the key counts the call. */
-  keyDay: string | null;
+  /** The day on which the key counts the call, as its days are numbered. */
+  keyDayNo: number | null;
   /** What was taken of the tokens of a minute. */
   rateTokens: number | null;
+  /** How full that left the buckets of the call, in the order of its places; `null`: no limit of tokens stands there. */
+  rateFills: readonly (RateFill | null)[] | null;
 }
+
+/** A bucket of tokens as a call has left it: what was used, when, and the limit by which it drains (`limits/rate-bucket.ts`). */
+export type RateFill = readonly [used: number, max: number, countedAtMs: number];
 
 export const NOT_LIMITED: LimitNotes = {
   amountNano: null,
@@ -76,8 +81,9 @@ export const NOT_LIMITED: LimitNotes = {
   periodNo: null,
   tokens: null,
   keyAmountNano: null,
-  keyDay: null,
+  keyDayNo: null,
   rateTokens: null,
+  rateFills: null,
 };
 
 /** What the end of a call needs of its reservation. */

@@ -5,8 +5,8 @@ import type { Logger } from '../../lib/logger.ts';
 import { type Questions, refusedFor } from '../database-questions.ts';
 import type { BillingTime } from '../database-time.ts';
 import type { PlanTerms } from '../plans/plan.ts';
-import { nextMonthOf, nextWeekOf } from '../pricing/billing-periods.ts';
 import type { LocalTime } from '../pricing/local-time.ts';
+import { runningPeriods } from '../pricing/running-periods.ts';
 import type { AdmissionContext, AdmissionTerms } from './account-state.ts';
 import { decideLooks } from './admit.ts';
 import type { AskingCall } from './limits/limit.ts';
@@ -130,8 +130,7 @@ export function createReservations(options: ReservationsOptions): Reservations {
       plans: byId,
       rateDefaults,
       contextAt: (nowMs): AdmissionContext => ({
-        nowMs,
-        ...dayOf(localTime, nowMs),
+        ...runningPeriods(localTime, nowMs),
         defaultDailyCapNano,
         rateDefaults,
         plans: byId,
@@ -142,7 +141,7 @@ export function createReservations(options: ReservationsOptions): Reservations {
 
   function billingTime(): BillingTime {
     const { localTime } = terms();
-    return { nowMs: testClock?.nowMs() ?? null, dayAt: (epochMs) => localTime.day(epochMs) };
+    return { nowMs: testClock?.nowMs() ?? null, periodsAt: (epochMs) => runningPeriods(localTime, epochMs) };
   }
 
   async function lookAll(
@@ -266,26 +265,6 @@ export function createReservations(options: ReservationsOptions): Reservations {
       return doubtful.size;
     },
   };
-}
-
-type Day = Pick<AdmissionContext, 'today' | 'nextDayMs' | 'nextWeekMs' | 'nextMonthMs'>;
-
-/** The ends of a day, its week and its month are searched for, so this is done once for each day. */
-const daysOf = new WeakMap<LocalTime, Day>();
-
-function dayOf(localTime: LocalTime, nowMs: number): Day {
-  const today = localTime.day(nowMs);
-  let day = daysOf.get(localTime);
-  if (day?.today !== today) {
-    day = {
-      today,
-      nextDayMs: localTime.nextDayStartMs(nowMs),
-      nextWeekMs: localTime.dayStartMs(nextWeekOf(today)),
-      nextMonthMs: localTime.dayStartMs(nextMonthOf(today)),
-    };
-    daysOf.set(localTime, day);
-  }
-  return day;
 }
 
 /** Plans belong to the configuration, so this is made once for each. */

@@ -4,6 +4,7 @@ import { Reads } from '../../db/reads.ts';
 import type { StoredRow } from '../../db/table.ts';
 import { type BillingTime, nowMsOf } from '../database-time.ts';
 import { IS_OF_DEAD_NODE } from '../nodes/dead.ts';
+import type { RunningPeriods } from '../pricing/running-periods.ts';
 import { type AccountState, type AdmissionTerms, rateName } from './account-state.ts';
 import {
   type AskedAccounts,
@@ -74,7 +75,7 @@ from key_limits l
 where (l.account_id, l.key_id) in (
   select r.account_id, r.key_id from unnest($1::text[], $2::text[]) as v (account_id, call_id)
   join reservations r on r.account_id = v.account_id and r.call_id = v.call_id
-  where r.key_day is not null
+  where r.key_day_no is not null
 )`,
 };
 
@@ -184,12 +185,12 @@ export function createReservationStore(database: Database): ReservationStore {
         name: 'reservations.release',
         reads: reads.queries,
         decide(rows) {
-          const { accounts, today } = readAccounts(rows);
+          const { accounts, periods } = readAccounts(rows);
           const reservations = readOpen(rows);
           const before = copyAccounts(accounts);
           const freed = [...reservations.values()].filter(({ accountId }) => accounts.has(accountId));
           for (const reservation of freed) {
-            freeReservation(reservation, NO_USE, accounts.get(reservation.accountId)!, today);
+            freeReservation(reservation, NO_USE, accounts.get(reservation.accountId)!, periods);
           }
           const writes = [...deleteWrites(freed), ...accountWrites(accounts, before)];
           const result = locks === 'free' ? calls.filter(({ accountId }) => accounts.has(accountId)) : calls;
@@ -255,8 +256,8 @@ export interface AccountsOfCalls {
   readonly accounts: Map<string, AccountState>;
   /** By the database's clock, after the accounts were locked. */
   readonly nowMs: number;
-  /** The billing day of that instant. */
-  readonly today: string;
+  /** Those of that instant. */
+  readonly periods: RunningPeriods;
 }
 
 /** Which limits the calls of a batch may be counted in; only these are read. */
@@ -302,7 +303,7 @@ export function addAccountsOfCalls(
     addKeys(accounts, keys(rows));
     addRates(accounts, rates(rows));
     const nowMs = time.nowMs ?? nowMsOf(money(rows));
-    return { accounts, nowMs, today: time.dayAt(nowMs) };
+    return { accounts, nowMs, periods: time.periodsAt(nowMs) };
   };
 }
 

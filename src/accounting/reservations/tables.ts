@@ -3,8 +3,8 @@ import {
   type ColumnsOf,
   CountedTable,
   countColumn,
-  dateColumn,
   instantColumn,
+  jsonColumn,
   orNull,
   TableColumns,
   textColumn,
@@ -37,7 +37,8 @@ export const BALANCES = new CountedTable<MoneyTerms, MoneyCounts>('balances', {
   counts: {
     balanceNano: bigintColumn('balance_nano'),
     reservedNano: bigintColumn('reserved_nano'),
-    spentOn: dateColumn('spent_on'),
+    dayBeganAtMs: instantColumn('day_began_at'),
+    dayNo: countColumn('day_no'),
     spentNano: bigintColumn('spent_nano'),
     lastEntryNo: bigintColumn('last_entry_no'),
   },
@@ -56,9 +57,14 @@ export const KEY_LIMITS = new CountedTable<KeyTerms, KeyCounts>('key_limits', {
     concurrencyMax: orNull(countColumn('concurrency_max')),
   },
   counts: {
-    day: dateColumn('day'),
+    dayBeganAtMs: instantColumn('day_began_at'),
+    dayNo: countColumn('day_no'),
     spentNano: bigintColumn('spent_nano'),
+    weekBeganAtMs: instantColumn('week_began_at'),
+    weekNo: countColumn('week_no'),
     weekSpentNano: bigintColumn('week_spent_nano'),
+    monthBeganAtMs: instantColumn('month_began_at'),
+    monthNo: countColumn('month_no'),
     monthSpentNano: bigintColumn('month_spent_nano'),
     totalSpentNano: bigintColumn('total_spent_nano'),
     calls: countColumn('calls'),
@@ -79,8 +85,10 @@ export const SUBSCRIPTIONS = new CountedTable<SubscriptionTerms, SubscriptionCou
   },
   counts: {
     slots: countColumn('slots'),
+    weekBeganAtMs: instantColumn('week_began_at'),
     weekNo: countColumn('week_no'),
     weekCalls: countColumn('week_calls'),
+    periodBeganAtMs: instantColumn('period_began_at'),
     periodNo: countColumn('period_no'),
     periodTokens: countColumn('period_tokens'),
     periodReservedTokens: countColumn('period_reserved_tokens'),
@@ -113,8 +121,9 @@ const NOTES: ColumnsOf<LimitNotes> = {
   periodNo: orNull(countColumn('period_no')),
   tokens: orNull(countColumn('tokens')),
   keyAmountNano: orNull(bigintColumn('key_amount_nano')),
-  keyDay: orNull(dateColumn('key_day')),
+  keyDayNo: orNull(countColumn('key_day_no')),
   rateTokens: orNull(countColumn('rate_tokens')),
+  rateFills: orNull(jsonColumn('rate_fills')),
 };
 
 /** One row a call in flight. */

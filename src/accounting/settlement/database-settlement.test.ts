@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { TIME as TODAY_TIME } from '../../../test/support/accounting-builders.ts';
 import { patientQuestions } from '../../../test/support/questions.ts';
 import type { CallOutcome } from '../ledger/call-outcome.ts';
 import { createDatabaseSettlement } from './database-settlement.ts';
@@ -30,7 +31,7 @@ function endingOf(callId: string, hasKept = false): SettlementRecord {
   };
 }
 
-const TIME = { nowMs: null, dayAt: () => '2026-11-20' };
+const TIME = { ...TODAY_TIME, nowMs: null };
 
 /** A database settlement whose store fails as a test says. */
 function setScene() {

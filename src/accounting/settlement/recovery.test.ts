@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { TIME as TODAY_TIME } from '../../../test/support/accounting-builders.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { type CallName, NOT_LIMITED, type OpenReservation } from '../reservations/reservation.ts';
 import { createRecovery } from './recovery.ts';
@@ -44,7 +45,7 @@ function setScene(calls: readonly OpenReservation[], recorded: readonly string[]
       },
     },
     nodeId: 'node',
-    time: () => ({ nowMs: null, dayAt: () => '2026-11-20' }),
+    time: () => ({ ...TODAY_TIME, nowMs: null }),
     recoverJournals: async () => void done.push('journals'),
     logger: { ...silentLogger, warn: (details: object) => void logged.push(details) },
   });

@@ -2,8 +2,10 @@ import { writeRows } from '../../db/columns.ts';
 import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
 import type { StoredRow } from '../../db/table.ts';
 import { lockAccount } from '../account-lock-store.ts';
+import { countedSql } from '../counted-since.ts';
 import type { CallNotes, CallStatus, RequestedVia, ReservedTokens, ResolutionNote } from '../ledger/call-outcome.ts';
-import { type CountedUse, countedText } from '../ledger/counted-use.ts';
+import { type CountedUse, countedText, keyChargeOf, keyChargeText, placeOf } from '../ledger/counted-use.ts';
+import type { RunningPeriods } from '../pricing/running-periods.ts';
 import type { KeyState } from '../reservations/account-state.ts';
 import { readKeys } from '../reservations/account-store.ts';
 import { countKeySpending } from '../reservations/limits/key-budgets.ts';
@@ -48,21 +50,26 @@ const findKey: Statement = {
   text: 'select from ledger_entries where account_id = $1 and idempotency_key = $2',
 };
 
+/** SQL: as `isCounted`, of the day that began at $4, at the instant $7. */
+const IS_OF_DAY = countedSql('day_began_at', '$4', '$7');
+
 /** The charge counts as spent on the day of the resolution, as that of a late end does on its day. Plan: primary key. */
 const chargeCall: Statement = {
   name: 'resolutions.charge-call',
   text: `with moved as (
   update balances set balance_nano = balance_nano - $3::bigint, last_entry_no = last_entry_no + 1,
-    spent_nano = case when spent_on >= $4::date then spent_nano else 0 end + $3::bigint,
-    spent_on = greatest(spent_on, $4::date)
+    spent_nano = case when ${IS_OF_DAY} then spent_nano else 0 end + $3::bigint,
+    day_began_at = case when ${IS_OF_DAY} then day_began_at else $4::timestamptz end,
+    day_no = case when ${IS_OF_DAY} then day_no else day_no + 1 end
   where account_id = $1
-  returning account_id, balance_nano, last_entry_no, spent_on
+  returning account_id, balance_nano, last_entry_no, day_no, day_began_at
 )
 insert into ledger_entries (
-  account_id, entry_no, kind, amount_nano, balance_after_nano, call_id, memo, idempotency_key, created_at, spent_on, key_id,
-  key_day
+  account_id, entry_no, kind, amount_nano, balance_after_nano, call_id, memo, idempotency_key, created_at, day_no,
+  day_began_at, counted_key
 )
-select account_id, last_entry_no, 'charge', -$3::bigint, balance_nano, $2, $5, $6, $7::timestamptz, spent_on, $8, $9::date
+select account_id, last_entry_no, 'charge', -$3::bigint, balance_nano, $2, $5, $6, $7::timestamptz, day_no, day_began_at,
+  $8::jsonb
 from moved`,
 };
 
@@ -71,10 +78,9 @@ const countInBudgets = KEY_LIMITS.update('resolutions.count-in-budgets');
 /** In the period in which the call was admitted, while the subscription counts it. Plan: primary key. */
 const countTokens: Statement = {
   name: 'resolutions.count-tokens',
-  text: `update subscriptions set use_no = use_no + 1,
-  period_tokens = period_tokens + case when period_no = $3::bigint then $4::bigint else 0 end
-where account_id = $1 and id = $2
-returning use_no`,
+  text: `update subscriptions set use_no = use_no + 1, period_tokens = period_tokens + $4::bigint
+where account_id = $1 and id = $2 and period_no = $3::bigint
+returning use_no, period_began_at`,
 };
 
 interface FoundRow {
@@ -100,9 +106,8 @@ export interface ResolutionRequest {
   readonly memo: string | null;
   /** Of the ledger entry. A key that the account's ledger has already is refused, unless the call was resolved with it. */
   readonly idempotencyKey: string | null;
-  /** By the database's clock, and the billing day of that instant. */
-  readonly at: Date;
-  readonly today: string;
+  /** Of the instant of the resolution, by the database's clock. */
+  readonly periods: RunningPeriods;
 }
 
 export type ResolutionResult =
@@ -138,7 +143,8 @@ async function resolveCall(
   { accountId, startedAt }: { readonly accountId: string; readonly startedAt: Date },
   request: ResolutionRequest,
 ): Promise<ResolutionResult> {
-  const { callId, resolution, idempotencyKey, memo, at, today } = request;
+  const { callId, resolution, idempotencyKey, memo, periods } = request;
+  const at = new Date(periods.nowMs);
   await lockAccount(transaction, accountId);
   const [row] = await transaction.query<CallRow>(readCall, [accountId, callId, startedAt]);
   const call = toResolvable(row!);
@@ -164,22 +170,36 @@ async function resolveCall(
     countedText(counted),
   ]);
   if (chargeNano !== null) {
-    const key = await chargeKey(transaction, { accountId, keyId: row!.key_id }, chargeNano, today);
-    const countedBy = [key?.keyId ?? null, key?.day ?? null];
-    await transaction.query(chargeCall, [accountId, callId, chargeNano, today, memo, idempotencyKey, at, ...countedBy]);
+    const key = await chargeKey(transaction, { accountId, keyId: row!.key_id }, chargeNano, periods);
+    await transaction.query(chargeCall, [
+      accountId,
+      callId,
+      chargeNano,
+      new Date(periods.dayBeganAtMs),
+      memo,
+      idempotencyKey,
+      at,
+      key === null ? null : keyChargeText(keyChargeOf(key)),
+    ]);
   }
   return { outcome: 'resolved' };
 }
 
-/** Counts tokens in the quota of a plan; returns what the record says of it. */
+/** Counts tokens in the quota of a plan; returns what the record says of it, `null` where the period is over. */
 async function countUse(
   transaction: Queryable,
   accountId: string,
   { subscriptionId, periodNo, tokens }: ReservedTokens,
 ): Promise<CountedUse | null> {
-  const [row] = await transaction.query<{ use_no: bigint }>(countTokens, [accountId, subscriptionId, periodNo, tokens]);
+  const [row] = await transaction.query<PeriodRow>(countTokens, [accountId, subscriptionId, periodNo, tokens]);
   if (row === undefined) return null;
-  return { plan: { id: subscriptionId, no: Number(row.use_no), week: null, period: periodNo, tokens } };
+  const period = placeOf(periodNo, row.period_began_at.getTime());
+  return { plan: { id: subscriptionId, no: Number(row.use_no), week: null, period, tokens } };
+}
+
+interface PeriodRow {
+  use_no: bigint;
+  period_began_at: Date;
 }
 
 /** Returns the key with what it has spent; `null` where it has no limits, and counts nothing. */
@@ -187,21 +207,21 @@ async function chargeKey(
   transaction: Queryable,
   { accountId, keyId }: { readonly accountId: string; readonly keyId: string },
   chargeNano: bigint,
-  today: string,
+  periods: RunningPeriods,
 ): Promise<KeyState | null> {
   const [row] = await transaction.query<StoredRow>(readKeys, [toArray([accountId]), toArray([keyId])]);
   if (row === undefined) return null;
   const key = KEY_LIMITS.columns.read(row);
-  countKeySpending(key, chargeNano, today);
+  countKeySpending(key, chargeNano, periods);
   for (const { statement, parameters } of writeRows(countInBudgets, [key], KEY_LIMITS.written.values)) {
     await transaction.query(statement, parameters);
   }
   return key;
 }
 
-function noteOf({ resolution, by, via, memo, at }: ResolutionRequest): ResolutionNote {
+function noteOf({ resolution, by, via, memo, periods }: ResolutionRequest): ResolutionNote {
   const counted = resolution.action === 'count' ? { tokens: resolution.tokens } : {};
-  return { action: resolution.action, ...counted, by, via, memo, at: at.toISOString() };
+  return { action: resolution.action, ...counted, by, via, memo, at: new Date(periods.nowMs).toISOString() };
 }
 
 function toResolvable(row: CallRow): ResolvableCall {

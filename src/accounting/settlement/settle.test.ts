@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { unusedSubscription } from '../../../test/support/account-in-memory.ts';
+import { periodsAt, periodsOf } from '../../../test/support/accounting-builders.ts';
 import { NO_LIMITS } from '../accounts/key-limit-store.ts';
 import type { CallOutcome, CallStatus } from '../ledger/call-outcome.ts';
 import type { AccountState } from '../reservations/account-state.ts';
@@ -18,7 +19,7 @@ import type { SettlementRecord } from './settlement-record.ts';
  * - `end a1+20 a2- b1+5?`: ends come together; a success and its charge, a failure without one. With `?` something is stored
  *   for repeats. On a plan a success is `a1+`, and uses 5 tokens.
  * - `resolve a1 a2`: their node is dead.
- * - `day 2026-11-21`: midnight passes.
+ * - `day 2026-11-21`: it is noon of that day. `before 2026-11-21`: it is the last minute before that day.
  * - `money a`, `plan a`, `key a`: what is used.
  */
 function play(transcript: string): void {
@@ -31,6 +32,9 @@ function play(transcript: string): void {
   }
 }
 
+const FIRST = periodsOf('2026-11-20');
+const dateOf = (beganAtMs: number): string => new Date(beganAtMs + 8 * 3_600_000).toISOString().slice(0, 10);
+
 const nameOf = (call: string): CallName => ({ accountId: call[0]!, callId: call });
 
 function createScene(): Record<string, (...items: string[]) => string> {
@@ -38,7 +42,7 @@ function createScene(): Record<string, (...items: string[]) => string> {
   const reservations = new Map<string, OpenReservation>();
   const recorded = new Map<string, CallStatus>();
   const claims = new Set<string>();
-  let today = '2026-11-20';
+  let periods = periodsOf('2026-11-20');
 
   function reserve(item: string): void {
     const [call, limit, hasKey] = item.split(':') as [string, string, string?];
@@ -69,7 +73,7 @@ function createScene(): Record<string, (...items: string[]) => string> {
       ...NOT_LIMITED,
       amountNano,
       ...(isOnPlan ? { subscriptionId: 'sub', weekNo: 0, periodNo: 0, tokens: 7 } : {}),
-      ...(hasKey ? { keyAmountNano: amountNano ?? 0n, keyDay: key.day } : {}),
+      ...(hasKey ? { keyAmountNano: amountNano ?? 0n, keyDayNo: key.dayNo } : {}),
       hasSlot: isOnPlan,
     });
   }
@@ -94,8 +98,12 @@ function createScene(): Record<string, (...items: string[]) => string> {
       claims.delete(callKey(claimOf(call)));
       return '';
     },
+    before(date: string): string {
+      periods = periodsAt(periodsOf(date).dayBeganAtMs - 60_000);
+      return '';
+    },
     day(date: string): string {
-      today = date;
+      periods = periodsOf(date);
       return '';
     },
     end(...items: string[]): string {
@@ -103,7 +111,7 @@ function createScene(): Record<string, (...items: string[]) => string> {
       const { verdicts, fresh, freed, charges } = decideEnds(
         endings,
         { accounts, reservations, recorded, claims },
-        today,
+        periods,
       );
       for (const each of freed) reservations.delete(callKey(each));
       for (const { outcome } of fresh) recorded.set(callKey(outcome), outcome.status);
@@ -120,7 +128,7 @@ function createScene(): Record<string, (...items: string[]) => string> {
     resolve(...calls: string[]): string {
       const found = calls.map((call) => callKey(nameOf(call))).filter((key) => reservations.has(key));
       const of = new Map(found.map((key) => [key, reservations.get(key)!]));
-      const unresolved = decideUnresolved({ accounts, reservations: of, recorded }, today);
+      const unresolved = decideUnresolved({ accounts, reservations: of, recorded }, periods);
       for (const { reservation, isRecorded } of unresolved) {
         reservations.delete(callKey(reservation));
         if (isRecorded) recorded.set(callKey(reservation), 'unresolved');
@@ -129,8 +137,8 @@ function createScene(): Record<string, (...items: string[]) => string> {
       return `freed ${namesOf(unresolved.map(({ reservation }) => reservation))} | recorded ${namesOf(onRecord)}`;
     },
     money(id: string): string {
-      const { balanceNano, reservedNano, spentNano, spentOn, lastEntryNo } = accounts.get(id)!.money;
-      return `${balanceNano} reserved ${reservedNano} spent ${spentNano} on ${spentOn} entries ${lastEntryNo}`;
+      const { balanceNano, reservedNano, spentNano, dayBeganAtMs, lastEntryNo } = accounts.get(id)!.money;
+      return `${balanceNano} reserved ${reservedNano} spent ${spentNano} on ${dateOf(dayBeganAtMs)} entries ${lastEntryNo}`;
     },
     plan(id: string): string {
       const plan = accounts.get(id)!.subscriptions.get('sub')!;
@@ -138,8 +146,8 @@ function createScene(): Record<string, (...items: string[]) => string> {
       return `slots ${slots} week ${weekCalls} tokens ${periodTokens} reserved ${periodReservedTokens} in flight ${inFlight} deleted ${deletedSlots.join(' ') || 'none'}`;
     },
     key(id: string): string {
-      const { spentNano, calls, reservedNano, inFlight, day } = accounts.get(id)!.keys.get('key')!;
-      return `spent ${spentNano} calls ${calls} on ${day} reserved ${reservedNano} in flight ${inFlight}`;
+      const { spentNano, calls, reservedNano, inFlight, dayBeganAtMs } = accounts.get(id)!.keys.get('key')!;
+      return `spent ${spentNano} calls ${calls} on ${dateOf(dayBeganAtMs)} reserved ${reservedNano} in flight ${inFlight}`;
     },
   };
 }
@@ -154,7 +162,8 @@ function accountOf(accountId: string): AccountState {
       dailyCapNano: null,
       ownDailyCapNano: null,
       priceFactorBasisPoints: 10_000,
-      spentOn: '2026-11-20',
+      dayBeganAtMs: FIRST.dayBeganAtMs,
+      dayNo: 0,
       spentNano: 0n,
       lastEntryNo: 1n,
     },
@@ -168,8 +177,13 @@ function accountOf(accountId: string): AccountState {
           accountId,
           keyId: 'key',
           ...NO_LIMITS,
-          day: '2026-11-20',
+          dayBeganAtMs: FIRST.dayBeganAtMs,
+          dayNo: 0,
           spentNano: 0n,
+          weekBeganAtMs: FIRST.weekBeganAtMs,
+          weekNo: 0,
+          monthBeganAtMs: FIRST.monthBeganAtMs,
+          monthNo: 0,
           weekSpentNano: 0n,
           monthSpentNano: 0n,
           totalSpentNano: 0n,
@@ -199,7 +213,7 @@ function endingOf(item: string, reservations: ReadonlyMap<string, OpenReservatio
       endedAtMs: 1,
     } as unknown as CallOutcome,
     plan: isOnPlan ? { counts, tokens: counts ? 5 : 0 } : null,
-    key: reservation?.keyDay ? { counts, chargeNano: chargeNano ?? 0n } : null,
+    key: reservation !== undefined && reservation.keyDayNo !== null ? { counts, chargeNano: chargeNano ?? 0n } : null,
     kept: isKept
       ? {
           ...claimOf(call!),
@@ -284,16 +298,28 @@ describe('the end of a call, decided', () => {
       end z1+20 a1+5  -> ended ended | recorded a1=succeeded | freed none | a#2 a1 5 leaves 95
     `));
 
-  it('counts as spent on the day of its end; a day never goes back', () =>
+  it('counts as spent on the day of its end; a day does not go back where the clock does by a minute', () =>
     play(`
       reserve a1:30 a2:30 a3:30
       end a1+20       -> ended | recorded a1=succeeded | freed a1 | a#2 a1 20 leaves 80
       day 2026-11-21
       end a2+3        -> ended | recorded a2=succeeded | freed a2 | a#3 a2 3 leaves 77
       money a         -> 77 reserved 30 spent 3 on 2026-11-21 entries 3
-      day 2026-11-20
+      before 2026-11-21
       end a3+4        -> ended | recorded a3=succeeded | freed a3 | a#4 a3 4 leaves 73
       money a         -> 73 reserved 0 spent 7 on 2026-11-21 entries 4
+    `));
+
+  it('begins a day anew that lies further ahead, because the clock was wrong', () =>
+    play(`
+      reserve a1:30:key a2:30:key
+      day 2027-11-20
+      end a1+20       -> ended | recorded a1=succeeded | freed a1 | a#2 a1 20 leaves 80
+      money a         -> 80 reserved 30 spent 20 on 2027-11-20 entries 2
+      day 2026-11-20
+      end a2+4        -> ended | recorded a2=succeeded | freed a2 | a#3 a2 4 leaves 76
+      money a         -> 76 reserved 0 spent 4 on 2026-11-20 entries 3
+      key a           -> spent 4 calls 0 on 2026-11-20 reserved 0 in flight 0
     `));
 });
 

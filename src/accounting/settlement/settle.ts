@@ -1,5 +1,6 @@
 import type { CallOutcome, CallStatus } from '../ledger/call-outcome.ts';
-import type { CountedUse } from '../ledger/counted-use.ts';
+import { type CountedKeyCharge, type CountedUse, keyChargeOf, placeOf } from '../ledger/counted-use.ts';
+import type { RunningPeriods } from '../pricing/running-periods.ts';
 import type { AccountState, KeyState } from '../reservations/account-state.ts';
 import { countSpending } from '../reservations/limits/daily-cap.ts';
 import { countKeySpending } from '../reservations/limits/key-budgets.ts';
@@ -24,18 +25,20 @@ export interface EndingState {
 }
 
 /** A ledger entry of a charge. */
-export interface ChargeEntry extends CallName, ChargeDays {
+export interface ChargeEntry extends CallName, ChargeCounts {
   readonly entryNo: bigint;
   readonly chargeNano: bigint;
   readonly balanceAfterNano: bigint;
   readonly endedAtMs: number;
 }
 
-/** What counts a charge: the account on a day, and its key on one where it has budgets. Days are `YYYY-MM-DD`. */
-interface ChargeDays {
-  readonly spentOn: string;
-  readonly keyId: string | null;
-  readonly keyDay: string | null;
+/** What counts a charge. */
+interface ChargeCounts {
+  /** The day of the account: how many it had begun, and when that one began. */
+  readonly dayNo: number;
+  readonly dayBeganAtMs: number;
+  /** The budgets of its key; `null`: it has none. */
+  readonly countedKey: CountedKeyCharge | null;
 }
 
 /** An end that is written. */
@@ -59,7 +62,11 @@ export interface EndingDecision {
  * charge keeps every later one from charging. Only a call that was recorded as `unresolved` may end after it was recorded.
  * Pure but for `accounts`, which it changes to their state after the batch.
  */
-export function decideEnds(endings: readonly SettlementRecord[], state: EndingState, today: string): EndingDecision {
+export function decideEnds(
+  endings: readonly SettlementRecord[],
+  state: EndingState,
+  periods: RunningPeriods,
+): EndingDecision {
   const reservations = new Map(state.reservations);
   const recorded = new Map(state.recorded);
   const fresh: FreshEnd[] = [];
@@ -77,7 +84,7 @@ export function decideEnds(endings: readonly SettlementRecord[], state: EndingSt
     if (reservation !== undefined && account !== undefined) {
       // What counts has a record that says so, and a call that is over has it already.
       const use = useOf(ending);
-      freeReservation(reservation, isOver ? { ...NO_USE, rateTokens: use.rateTokens } : use, account, today);
+      freeReservation(reservation, isOver ? { ...NO_USE, rateTokens: use.rateTokens } : use, account, periods);
       reservations.delete(key);
       freed.push(reservation);
     }
@@ -88,8 +95,8 @@ export function decideEnds(endings: readonly SettlementRecord[], state: EndingSt
       counted: reservation === undefined ? null : countUse(reservation, useOf(ending), account),
     });
     const payer = countingKey(ending, reservation, account);
-    if (reservation === undefined && payer !== null) countKeySpending(payer, ending.key!.chargeNano, today);
-    if (outcome.chargeNano !== null) charges.push(charge(outcome, outcome.chargeNano, account, payer, today));
+    if (reservation === undefined && payer !== null) countKeySpending(payer, ending.key!.chargeNano, periods);
+    if (outcome.chargeNano !== null) charges.push(charge(outcome, outcome.chargeNano, account, payer, periods));
     return 'ended';
   });
   return { verdicts, fresh, freed, charges };
@@ -100,21 +107,29 @@ function useOf({ plan, key, rate }: SettlementRecord): CallUse {
   return { counts, tokens: plan?.tokens ?? 0, keyChargeNano: key?.chargeNano ?? 0n, rateTokens: rate?.tokens ?? 0 };
 }
 
-/** What a call counts for in windows, quotas and calls of a day, beside the charges that the ledger has. */
+/**
+ * What a call counts for in windows, quotas and calls of a day, beside the charges that the ledger has. What is counted there of a
+ * week, a period or a day that is over is gone, and no record of it is needed.
+ */
 function countUse(
-  { subscriptionId, weekNo, periodNo, keyId, keyDay }: ReservedLimits,
+  { subscriptionId, weekNo, periodNo, keyId, keyDayNo }: ReservedLimits,
   { counts, tokens }: CallUse,
   { subscriptions, keys }: AccountState,
 ): CountedUse | null {
+  if (!counts) return null;
   const subscription = subscriptionId === null ? undefined : subscriptions.get(subscriptionId);
-  const key = keyDay === null ? undefined : keys.get(keyId);
-  if (!counts || (subscription === undefined && key === undefined)) return null;
-  return {
-    ...(subscription && {
-      plan: { id: subscription.id, no: ++subscription.useNo, week: weekNo, period: periodNo, tokens },
-    }),
-    ...(key && { key: { no: ++key.useNo, day: keyDay! } }),
-  };
+  const key = keyDayNo === null ? undefined : keys.get(keyId);
+  const week = subscription?.weekNo === weekNo && subscription ? placeOf(weekNo, subscription.weekBeganAtMs) : null;
+  const period =
+    subscription?.periodNo === periodNo && subscription ? placeOf(periodNo, subscription.periodBeganAtMs) : null;
+  const plan =
+    subscription === undefined || (week ?? period) === null
+      ? null
+      : { id: subscription.id, no: ++subscription.useNo, week, period, tokens };
+  const ofKey =
+    key === undefined || key.dayNo !== keyDayNo ? null : { no: ++key.useNo, day: placeOf(keyDayNo, key.dayBeganAtMs) };
+  if (plan === null && ofKey === null) return null;
+  return { ...(plan && { plan }), ...(ofKey && { key: ofKey }) };
 }
 
 /**
@@ -135,11 +150,11 @@ function charge(
   chargeNano: bigint,
   { money }: AccountState,
   key: KeyState | null,
-  today: string,
+  periods: RunningPeriods,
 ): ChargeEntry {
   money.balanceNano -= chargeNano;
   money.lastEntryNo++;
-  countSpending(money, chargeNano, today);
+  countSpending(money, chargeNano, periods);
   return {
     accountId: outcome.accountId,
     callId: outcome.callId,
@@ -147,9 +162,9 @@ function charge(
     chargeNano,
     balanceAfterNano: money.balanceNano,
     endedAtMs: outcome.endedAtMs,
-    spentOn: money.spentOn,
-    keyId: key?.keyId ?? null,
-    keyDay: key?.day ?? null,
+    dayNo: money.dayNo,
+    dayBeganAtMs: money.dayBeganAtMs,
+    countedKey: key && keyChargeOf(key),
   };
 }
 
@@ -169,12 +184,12 @@ export interface UnresolvedCall {
  * Decides on calls whose node is dead: their reservations are released, and they are recorded as unresolved, with nothing
  * charged. A call that ended meanwhile has no reservation any more, and nothing is changed.
  */
-export function decideUnresolved(state: UnresolvedState, today: string): readonly UnresolvedCall[] {
+export function decideUnresolved(state: UnresolvedState, periods: RunningPeriods): readonly UnresolvedCall[] {
   const unresolved: UnresolvedCall[] = [];
   for (const [key, reservation] of state.reservations) {
     const account = state.accounts.get(reservation.accountId);
     if (account === undefined) continue;
-    freeReservation(reservation, NO_USE, account, today);
+    freeReservation(reservation, NO_USE, account, periods);
     const wasAdmitted = reservation.amountNano !== null || reservation.subscriptionId !== null;
     unresolved.push({ reservation, isRecorded: wasAdmitted && !state.recorded.has(key) });
   }

@@ -4,6 +4,7 @@ import { Reads } from '../../db/reads.ts';
 import type { StoredRow } from '../../db/table.ts';
 import type { BillingTime } from '../database-time.ts';
 import type { CallStatus, EndedCall } from '../ledger/call-outcome.ts';
+import { keyChargeText } from '../ledger/counted-use.ts';
 import type { UnitPrices } from '../pricing/charge.ts';
 import { accountWrites, copyAccounts } from '../reservations/account-writes-store.ts';
 import type { LockedIn, LockMode } from '../reservations/locked-accounts.ts';
@@ -70,12 +71,14 @@ where k.account_id = v.account_id and k.claim_id = v.claim_id`,
 const insertCharges: Statement = {
   name: 'settlement.insert-charges',
   text: `insert into ledger_entries (
-  account_id, entry_no, kind, amount_nano, balance_after_nano, call_id, created_at, spent_on, key_id, key_day
+  account_id, entry_no, kind, amount_nano, balance_after_nano, call_id, created_at, day_no, day_began_at, counted_key
 )
-select account_id, entry_no, 'charge', -charge_nano, balance_after_nano, call_id, created_at, spent_on, key_id, key_day
+select account_id, entry_no, 'charge', -charge_nano, balance_after_nano, call_id, created_at, day_no, day_began_at,
+  counted_key::jsonb
 from unnest(
-  $1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::timestamptz[], $7::date[], $8::text[], $9::date[]
-) as e (account_id, entry_no, charge_nano, balance_after_nano, call_id, created_at, spent_on, key_id, key_day)`,
+  $1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::timestamptz[], $7::bigint[], $8::timestamptz[],
+  $9::text[]
+) as e (account_id, entry_no, charge_nano, balance_after_nano, call_id, created_at, day_no, day_began_at, counted_key)`,
 };
 
 /**
@@ -153,7 +156,7 @@ export function createSettlementStore(database: Database): SettlementStore {
           waitsForLocks: locks === 'waiting',
           reads: reads.queries,
           decide(rows) {
-            const { accounts, nowMs, today } = readAccounts(rows);
+            const { accounts, nowMs, periods } = readAccounts(rows);
             const before = copyAccounts(accounts);
             const isLocked = ({ outcome }: SettlementRecord): boolean =>
               locks === 'free' && !accounts.has(outcome.accountId);
@@ -167,7 +170,7 @@ export function createSettlementStore(database: Database): SettlementStore {
                   claims(rows).map((row) => callKey({ accountId: row.account_id, callId: row.claim_id })),
                 ),
               },
-              today,
+              periods,
             );
             let next = 0;
             const result = endings.map((ending, i): EndResult | 'locked' => {
@@ -204,10 +207,10 @@ export function createSettlementStore(database: Database): SettlementStore {
         name: 'settlement.resolve',
         reads: reads.queries,
         decide(rows) {
-          const { accounts, nowMs, today } = readAccounts(rows);
+          const { accounts, nowMs, periods } = readAccounts(rows);
           const reservations = readOpen(rows);
           const before = copyAccounts(accounts);
-          const unresolved = decideUnresolved({ accounts, reservations, recorded: toRecorded(records(rows)) }, today);
+          const unresolved = decideUnresolved({ accounts, reservations, recorded: toRecorded(records(rows)) }, periods);
           const recorded = unresolved.filter(({ isRecorded }) => isRecorded).map(({ reservation }) => reservation);
           const writes = [
             ...deleteWrites(unresolved.map(({ reservation }) => reservation)),
@@ -277,9 +280,9 @@ function chargeWrites(charges: readonly ChargeEntry[]): Query[] {
     (entry) => entry.balanceAfterNano,
     (entry) => entry.callId,
     (entry) => toTimestamp(entry.endedAtMs),
-    (entry) => entry.spentOn,
-    (entry) => entry.keyId,
-    (entry) => entry.keyDay,
+    (entry) => entry.dayNo,
+    (entry) => toTimestamp(entry.dayBeganAtMs),
+    ({ countedKey }) => (countedKey === null ? null : keyChargeText(countedKey)),
   ]);
 }
 

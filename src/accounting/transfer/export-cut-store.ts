@@ -1,6 +1,7 @@
 import type { SqlValue } from '../../db/columns.ts';
 import type { SnapshotReader, Statement } from '../../db/database.ts';
 import type { StoredRow, TableColumns } from '../../db/table.ts';
+import type { RunningPeriods } from '../pricing/running-periods.ts';
 import { type AccountState, rateName } from '../reservations/account-state.ts';
 import { addKeys, addRates, addSubscriptions, type MoneyRow, toAccounts } from '../reservations/account-store.ts';
 import { freeReservation, NO_USE } from '../reservations/release.ts';
@@ -162,13 +163,22 @@ function toJson(value: SqlValue): string {
   return typeof value === 'bigint' ? String(value) : JSON.stringify(value);
 }
 
-/** No day begins because of it: what a key used on its day stays as it is. */
-const NO_DAY = '';
+/** At any instant and in periods without a beginning, so that none begins because of it: what a key used of its day stays as it is. */
+const NO_PERIODS: RunningPeriods = {
+  today: '',
+  nowMs: Number.POSITIVE_INFINITY,
+  dayBeganAtMs: Number.NEGATIVE_INFINITY,
+  weekBeganAtMs: Number.NEGATIVE_INFINITY,
+  monthBeganAtMs: Number.NEGATIVE_INFINITY,
+  nextDayMs: Number.POSITIVE_INFINITY,
+  nextWeekMs: Number.POSITIVE_INFINITY,
+  nextMonthMs: Number.POSITIVE_INFINITY,
+};
 
 /** Gives everything back that calls in flight have taken, as if they had never been admitted. */
 function release(account: AccountState, rows: readonly (StoredRow & { has_slot: boolean })[]): void {
   for (const row of rows) {
     const reservation: OpenReservation = { ...RESERVATIONS.read(row), hasSlot: row.has_slot };
-    freeReservation(reservation, NO_USE, account, NO_DAY);
+    freeReservation(reservation, NO_USE, account, NO_PERIODS);
   }
 }

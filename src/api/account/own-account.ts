@@ -10,7 +10,7 @@ import { shown } from './shown.ts';
 
 export type OwnAccountParts = Pick<
   AccountAdminParts,
-  'accounts' | 'ledger' | 'rateLimits' | 'today' | 'clock' | 'principals'
+  'accounts' | 'ledger' | 'rateLimits' | 'periods' | 'clock' | 'principals'
 > & { readonly config: () => Config };
 
 const everybodySees = { id: true, name: true, verified: true, status: true, createdAt: true } as const;
@@ -59,13 +59,13 @@ const limitsInForce = z.strictObject(rateLimits).meta({ id: 'LimitsInForce' });
 
 /** The account itself, and the limits that it has. */
 export function ownAccountEndpoints(parts: OwnAccountParts): AccountEndpoint[] {
-  const { accounts, ledger, rateLimits: rateStore, principals, today, config, clock } = parts;
+  const { accounts, ledger, rateLimits: rateStore, principals, periods, config, clock } = parts;
   const { read } = accountReader(parts);
 
-  const calendar = () => ({ timezone: config().billing.timezone, today: today() });
+  const calendar = () => ({ timezone: config().billing.timezone, today: periods().today });
 
   async function readOwn(accountId: string) {
-    const balance = (await ledger.findBalances([accountId], today())).get(accountId);
+    const balance = (await ledger.findBalances([accountId], periods())).get(accountId);
     const capNano = lowestCap(
       balance?.dailyCapNano ?? config().billing.dailySpendCapYuan ?? null,
       balance?.ownDailyCapNano ?? null,

@@ -4,6 +4,7 @@ import type { LedgerStore } from '../../accounting/ledger/ledger-store.ts';
 import { priceInForce, type TimeOfDayPrice } from '../../accounting/pricing/price.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../../accounting/pricing/price-factor.ts';
 import { recordedPrices } from '../../accounting/pricing/priced-by.ts';
+import type { RunningPeriods } from '../../accounting/pricing/running-periods.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Actor } from '../../people/actor.ts';
@@ -20,7 +21,7 @@ export type OwnPlanParts = PlanAdminParts &
   Pick<SubscriptionAdminParts, 'subscriptions'> & {
     readonly accounts: Pick<AccountStore, 'findKey'>;
     readonly ledger: Pick<LedgerStore, 'findBalances'>;
-    readonly today: () => string;
+    readonly periods: () => RunningPeriods;
     readonly catalog: () => Catalog;
     readonly config: () => Config;
     readonly clock: Clock;
@@ -87,7 +88,7 @@ const ownModels = z.strictObject({
 
 /** The Coding Plan, what is offered, and the models with their prices. */
 export function ownPlanEndpoints(parts: OwnPlanParts): AccountEndpoint[] {
-  const { accounts, ledger, today, plans, catalog, config, clock } = parts;
+  const { accounts, ledger, periods, plans, catalog, config, clock } = parts;
 
   /** The models of a key's allow-list; `null`: every model. */
   async function allowedTo(actor: Actor): Promise<ReadonlySet<string> | null> {
@@ -130,7 +131,7 @@ export function ownPlanEndpoints(parts: OwnPlanParts): AccountEndpoint[] {
       answer: ownModels,
       async run(_input, { actor, scope: { accountId } }) {
         const allowed = await allowedTo(actor);
-        const balance = (await ledger.findBalances([accountId], today())).get(accountId);
+        const balance = (await ledger.findBalances([accountId], periods())).get(accountId);
         const { planId } = await readRemainder(parts, accountId);
         const planModels = new Set(plans().find(({ id }) => id === planId)?.models);
         const named = config().models;

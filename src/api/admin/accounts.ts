@@ -4,6 +4,7 @@ import { NO_RATE_LIMITS, type RateLimitStore } from '../../accounting/accounts/r
 import type { Account, AccountStore } from '../../accounting/accounts/store.ts';
 import type { LedgerStore } from '../../accounting/ledger/ledger-store.ts';
 import { PRICE_FACTOR_BASIS_POINTS_MAX } from '../../accounting/pricing/price-factor.ts';
+import type { RunningPeriods } from '../../accounting/pricing/running-periods.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Ids } from '../../lib/ids.ts';
 import { LIST_TIMING } from '../../lib/slices.ts';
@@ -24,7 +25,7 @@ export interface AccountAdminParts {
   readonly clock: Clock;
   readonly ids: Ids;
   /** Today's date in the billing time zone, as YYYY-MM-DD. */
-  readonly today: () => string;
+  readonly periods: () => RunningPeriods;
 }
 
 export const email = z.email({ error: 'Expected an e-mail address.' }).max(200);
@@ -81,11 +82,11 @@ export function accountReader({
   accounts,
   ledger,
   rateLimits,
-  today,
-}: Pick<AccountAdminParts, 'accounts' | 'ledger' | 'rateLimits' | 'today'>) {
+  periods,
+}: Pick<AccountAdminParts, 'accounts' | 'ledger' | 'rateLimits' | 'periods'>) {
   async function withBalances(found: readonly Account[]) {
     const foundIds = found.map(({ id }) => id);
-    const balances = await ledger.findBalances(foundIds, today());
+    const balances = await ledger.findBalances(foundIds, periods());
     const rates = await rateLimits.ofAccounts(foundIds);
     return found.map((account) =>
       accountToWire(account, balances.get(account.id), rates.get(account.id) ?? NO_RATE_LIMITS),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { RefundableCall } from '../../accounting/ledger/refund.ts';
 import type { RefundStore } from '../../accounting/ledger/refund-store.ts';
 import type { LocalTime } from '../../accounting/pricing/local-time.ts';
+import { runningPeriods } from '../../accounting/pricing/running-periods.ts';
 import type { Resolution, ResolutionRefusal, ResolvableCall } from '../../accounting/settlement/resolution.ts';
 import type { ResolutionStore } from '../../accounting/settlement/resolution-store.ts';
 import type { GatewayError } from '../../errors/gateway-error.ts';
@@ -70,8 +71,7 @@ export function callCorrectionEndpoints(parts: CallCorrectionParts): AdminEndpoi
           ...operatorOf(actor, body.by ?? null),
           memo: body.memo ?? null,
           idempotencyKey,
-          at: new Date(atMs),
-          today: localTime().day(atMs),
+          periods: runningPeriods(localTime(), atMs),
         });
         switch (result.outcome) {
           case 'unknown_call':

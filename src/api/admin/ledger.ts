@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { LedgerStore, NewLedgerEntry } from '../../accounting/ledger/ledger-store.ts';
+import type { RunningPeriods } from '../../accounting/pricing/running-periods.ts';
 import { invalidRequest } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { formatYuan } from '../../lib/yuan.ts';
@@ -20,7 +21,7 @@ import {
 export interface LedgerAdminParts {
   readonly ledger: LedgerStore;
   readonly clock: Clock;
-  readonly today: () => string;
+  readonly periods: () => RunningPeriods;
 }
 
 const topUp = z.strictObject({ amountYuan: positiveAmountYuan, memo: shortText.nullish() });
@@ -42,7 +43,7 @@ export async function listLedger(
 }
 
 /** Ledger entries: top-ups, adjustments and lists. */
-export function ledgerEndpoints({ ledger, clock, today }: LedgerAdminParts): AdminEndpoint[] {
+export function ledgerEndpoints({ ledger, clock, periods }: LedgerAdminParts): AdminEndpoint[] {
   async function post(entry: Omit<NewLedgerEntry, 'at'>) {
     const result = await ledger.post({ ...entry, at: new Date(clock.nowMs()) });
     switch (result.outcome) {
@@ -65,7 +66,7 @@ export function ledgerEndpoints({ ledger, clock, today }: LedgerAdminParts): Adm
   const balance: ChangeSubject = {
     kind: 'account',
     async read(id) {
-      const found = (await ledger.findBalances([id], today())).get(id);
+      const found = (await ledger.findBalances([id], periods())).get(id);
       return found === undefined ? null : { balanceYuan: formatYuan(found.balanceNano) };
     },
   };
@@ -102,7 +103,7 @@ export function ledgerEndpoints({ ledger, clock, today }: LedgerAdminParts): Adm
       query: ledgerList,
       answer: pageOf(ledgerEntryAnswer),
       async run({ id, query }) {
-        const balances = await ledger.findBalances([id], today());
+        const balances = await ledger.findBalances([id], periods());
         if (!balances.has(id)) throw notFound('account', id);
         return listLedger(ledger, id, query);
       },

@@ -1,11 +1,19 @@
 -- exclusive: nodes of earlier versions do not record what their calls count for, and the counters would be above their records.
--- What each charge counts for, so that an audit can recompute the counters (docs/decisions/0037-lists-and-audits-at-size.md).
+-- What each charge and each call counts for, so that an audit can recompute the counters
+-- (docs/decisions/0037-lists-and-audits-at-size.md).
+
+-- How many days, weeks and months were begun: with the instant at which one began it names what a counter counts.
+alter table balances add column day_no bigint not null default 0;
+alter table key_limits
+  add column week_no bigint not null default 0,
+  add column month_no bigint not null default 0;
+
 alter table ledger_entries
-  -- of a charge: the day on which the account counts it as spent; null: the record is of an earlier version
-  add column spent_on date,
-  -- the key whose budgets count it, and the day on which; null: none does
-  add column key_id text,
-  add column key_day date;
+  -- of a charge: the day in which the account counts it as spent; null: the entry is of an earlier version
+  add column day_no bigint,
+  add column day_began_at timestamptz,
+  -- the budgets of the key that count it, as JSON; null: none does
+  add column counted_key jsonb;
 
 -- What the call counts for in windows, quotas and calls of a day, as JSON; null: nothing, or the record is of an earlier version.
 alter table calls add column counted jsonb;
@@ -19,21 +27,30 @@ alter table balances add column counted_before jsonb;
 alter table key_limits add column counted_before jsonb;
 alter table subscriptions add column counted_before jsonb;
 
-update balances set counted_before = jsonb_build_object('day', spent_on, 'spent', spent_nano) where spent_nano <> 0;
+create function place_of(no bigint, began_at timestamptz) returns text immutable language sql as
+  $body$ select no || '@' || round(extract(epoch from began_at) * 1000)::bigint $body$;
+
+update balances set counted_before = jsonb_build_object('day', place_of(day_no, day_began_at), 'spent', spent_nano)
+where spent_nano <> 0;
 
 update key_limits l set counted_before = jsonb_build_object(
-  'day', day, 'spent', spent_nano, 'week', week_spent_nano, 'month', month_spent_nano, 'all', total_spent_nano,
-  'calls', calls - (
-    select count(*) from reservations r where r.account_id = l.account_id and r.key_id = l.key_id and r.key_day = l.day
-  )
+  'day', place_of(day_no, day_began_at), 'spent', spent_nano, 'calls', calls - (
+    select count(*) from reservations r
+    where r.account_id = l.account_id and r.key_id = l.key_id and r.key_day_no = l.day_no
+  ),
+  'week', place_of(week_no, week_began_at), 'weekSpent', week_spent_nano,
+  'month', place_of(month_no, month_began_at), 'monthSpent', month_spent_nano,
+  'allSpent', total_spent_nano
 )
-where day > '1970-01-01';
+where calls <> 0 or total_spent_nano <> 0 or week_spent_nano <> 0 or month_spent_nano <> 0 or spent_nano <> 0;
 
 update subscriptions s set counted_before = jsonb_build_object(
-  'week', week_no, 'weekCalls', week_calls - (
+  'week', place_of(week_no, week_began_at), 'weekCalls', week_calls - (
     select count(*) from reservations r
     where r.account_id = s.account_id and r.subscription_id = s.id and r.week_no = s.week_no
   ),
-  'period', period_no, 'periodTokens', period_tokens
+  'period', place_of(period_no, period_began_at), 'periodTokens', period_tokens
 )
-where week_no > 0 or week_calls > 0 or period_no > 0 or period_tokens > 0;
+where week_calls <> 0 or period_tokens <> 0;
+
+drop function place_of(bigint, timestamptz);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { createSettlementStore } from '../../../src/accounting/settlement/store.ts';
+import { TIME } from '../../support/accounting-builders.ts';
 import { type ConsoleOptions, openBrowser, openConsole } from '../../support/browser.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
 import { call, startCall } from '../../support/client.ts';
@@ -46,7 +47,7 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     server.provider.respond = respond;
     const { body } = await server.admin('GET', `/calls?status=in_flight&accountId=${own.id}`);
     const callId: string = body.data[0].id;
-    const time = { nowMs: null, dayAt: () => new Date().toISOString().slice(0, 10) };
+    const time = { ...TIME, nowMs: null };
     await createSettlementStore(server.database).resolve([{ accountId: own.id, callId }], time);
     return {
       callId,

@@ -1,5 +1,5 @@
 import { describe, it } from 'node:test';
-import { balanceCall, codingCall, dayOf, MemoryAccount, planOf } from '../../../../test/support/account-in-memory.ts';
+import { balanceCall, codingCall, MemoryAccount, planOf } from '../../../../test/support/account-in-memory.ts';
 import { runTranscript, type TranscriptScene } from '../../../../test/support/limit-transcript.ts';
 import { countSpending } from './daily-cap.ts';
 
@@ -26,7 +26,7 @@ function scene(
       charge: (parts, nowMs) => {
         const chargeNano = BigInt(parts.get('amount')!);
         money.balanceNano -= chargeNano;
-        countSpending(money, chargeNano, dayOf(nowMs));
+        countSpending(money, chargeNano, account.contextAt(nowMs));
       },
       add: (parts) => {
         money.balanceNano += BigInt(parts.get('amount')!);

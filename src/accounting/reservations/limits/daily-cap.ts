@@ -1,14 +1,16 @@
+import { isCounted } from '../../counted-since.ts';
+import type { RunningPeriods } from '../../pricing/running-periods.ts';
 import type { MoneyState } from '../account-state.ts';
 import type { Limit } from './limit.ts';
 
 /** The most that an account may spend in a day of the billing time zone; what its calls have reserved counts as spent. */
 export const dailyCap: Limit = {
-  refuse(call, { money }, { today, nextDayMs, defaultDailyCapNano }) {
-    const capNano = lowestCap(money.dailyCapNano ?? defaultDailyCapNano, money.ownDailyCapNano);
+  refuse(call, { money }, context) {
+    const capNano = lowestCap(money.dailyCapNano ?? context.defaultDailyCapNano, money.ownDailyCapNano);
     if (call.isOnPlan || capNano === null) return null;
-    const spentNano = spentOn(money, today);
+    const spentNano = spentToday(money, context);
     if (spentNano + money.reservedNano < capNano) return null;
-    return { kind: 'balanceDailyLimitExceeded', retryAt: spentNano < capNano ? 'soon' : nextDayMs };
+    return { kind: 'balanceDailyLimitExceeded', retryAt: spentNano < capNano ? 'soon' : context.nextDayMs };
   },
 };
 
@@ -18,12 +20,16 @@ export function lowestCap(capNano: bigint | null, ownCapNano: bigint | null): bi
   return ownCapNano < capNano ? ownCapNano : capNano;
 }
 
-/** What was spent on a day. The day never goes back: where another node's clock is ahead, its day counts. */
-export function spentOn(money: Pick<MoneyState, 'spentOn' | 'spentNano'>, today: string): bigint {
-  return money.spentOn >= today ? money.spentNano : 0n;
+/** What was spent in the day that runs. */
+function spentToday(money: MoneyState, { dayBeganAtMs, nowMs }: RunningPeriods): bigint {
+  return isCounted(money.dayBeganAtMs, dayBeganAtMs, nowMs) ? money.spentNano : 0n;
 }
 
-export function countSpending(money: MoneyState, chargeNano: bigint, today: string): void {
-  money.spentNano = spentOn(money, today) + chargeNano;
-  if (money.spentOn < today) money.spentOn = today;
+export function countSpending(money: MoneyState, chargeNano: bigint, { dayBeganAtMs, nowMs }: RunningPeriods): void {
+  if (!isCounted(money.dayBeganAtMs, dayBeganAtMs, nowMs)) {
+    money.dayBeganAtMs = dayBeganAtMs;
+    money.dayNo++;
+    money.spentNano = 0n;
+  }
+  money.spentNano += chargeNano;
 }

@@ -1,6 +1,7 @@
-import type { AdmissionContext, KeyState } from '../account-state.ts';
+import type { RunningPeriods } from '../../pricing/running-periods.ts';
+import type { KeyState } from '../account-state.ts';
 import type { Refusal } from '../reservation.ts';
-import { beginDay, keyOf, usedOn } from './key-day.ts';
+import { beginPeriods, keyOf, usedNow } from './key-day.ts';
 import type { Limit } from './limit.ts';
 
 /**
@@ -19,25 +20,25 @@ export const keyBudgets: Limit = {
     }
     return held;
   },
-  take(request, account, reservation, { today }) {
+  take(request, account, reservation, context) {
     const key = keyOf(request, account);
     if (key === null) return;
-    beginDay(key, today);
+    beginPeriods(key, context);
     const { amountNano } = request;
     reservation.keyAmountNano = amountNano ?? 0n;
     key.reservedNano += amountNano ?? 0n;
   },
-  free({ keyId, keyAmountNano }, { keyChargeNano }, { keys }, today) {
+  free({ keyId, keyAmountNano }, { keyChargeNano }, { keys }, periods) {
     const key = keys.get(keyId);
     if (key === undefined || keyAmountNano === null) return;
     key.reservedNano -= keyAmountNano;
-    countKeySpending(key, keyChargeNano, today);
+    countKeySpending(key, keyChargeNano, periods);
   },
 };
 
-/** Counts a charge in all budgets of a key, on the day on which it is charged. */
-export function countKeySpending(key: KeyState, chargeNano: bigint, today: string): void {
-  beginDay(key, today);
+/** Counts a charge in all budgets of a key, in the periods in which it is charged. */
+export function countKeySpending(key: KeyState, chargeNano: bigint, periods: RunningPeriods): void {
+  beginPeriods(key, periods);
   key.spentNano += chargeNano;
   key.weekSpentNano += chargeNano;
   key.monthSpentNano += chargeNano;
@@ -45,8 +46,8 @@ export function countKeySpending(key: KeyState, chargeNano: bigint, today: strin
 }
 
 /** What remains of the budget that leaves least, whatever calls in flight hold; `null` where the key has none. */
-export function smallestBudgetLeft(key: KeyState, today: string): bigint | null {
-  const used = usedOn(key, today);
+export function smallestBudgetLeft(key: KeyState, periods: RunningPeriods): bigint | null {
+  const used = usedNow(key, periods);
   const left = [
     leftOf(key.totalSpendCapNano, used.totalSpentNano),
     leftOf(key.monthlySpendCapNano, used.monthSpentNano),
@@ -62,8 +63,9 @@ function leftOf(capNano: bigint | null, spentNano: bigint): bigint | null {
 }
 
 /** The budgets of a key; the one that frees last comes first, because only its end helps. */
-function budgetsOf(key: KeyState, { today, nextDayMs, nextWeekMs, nextMonthMs }: AdmissionContext) {
-  const used = usedOn(key, today);
+function budgetsOf(key: KeyState, periods: RunningPeriods) {
+  const used = usedNow(key, periods);
+  const { nextDayMs, nextWeekMs, nextMonthMs } = periods;
   return [
     {
       kind: 'keyTotalSpendLimitReached',

@@ -1,4 +1,5 @@
-import { monthOf, weekOf } from '../../pricing/billing-periods.ts';
+import { isCounted } from '../../counted-since.ts';
+import type { RunningPeriods } from '../../pricing/running-periods.ts';
 import type { AccountState, KeyCounts, KeyState } from '../account-state.ts';
 import type { AskingCall } from './limit.ts';
 
@@ -10,19 +11,44 @@ export function keyOf(call: Pick<AskingCall, 'keyId' | 'isKeyLimited'>, { keys }
   return call.isKeyLimited ? (keys.get(call.keyId) ?? null) : null;
 }
 
-/** What counts on a day. The day never goes back: where another node's clock is ahead, its day counts. */
-export function usedOn(key: KeyState, today: string): KeyUse {
-  if (key.day >= today) return key;
+/** What counts in the day, the week and the month that run. */
+export function usedNow(key: KeyState, periods: RunningPeriods): KeyUse {
+  const { isDay, isWeek, isMonth } = countedPeriods(key, periods);
   return {
-    spentNano: 0n,
-    weekSpentNano: weekOf(key.day) === weekOf(today) ? key.weekSpentNano : 0n,
-    monthSpentNano: monthOf(key.day) === monthOf(today) ? key.monthSpentNano : 0n,
+    spentNano: isDay ? key.spentNano : 0n,
+    weekSpentNano: isWeek ? key.weekSpentNano : 0n,
+    monthSpentNano: isMonth ? key.monthSpentNano : 0n,
     totalSpentNano: key.totalSpentNano,
-    calls: 0,
+    calls: isDay ? key.calls : 0,
   };
 }
 
-/** A call that is admitted or ends begins the day; one that is refused changes nothing. */
-export function beginDay(key: KeyState, today: string): void {
-  if (key.day < today) Object.assign(key, usedOn(key, today), { day: today });
+/** A call that is admitted or ends begins the periods that run; one that is refused changes nothing. */
+export function beginPeriods(key: KeyState, periods: RunningPeriods): void {
+  const { isDay, isWeek, isMonth } = countedPeriods(key, periods);
+  if (!isDay) {
+    key.dayBeganAtMs = periods.dayBeganAtMs;
+    key.dayNo++;
+    key.spentNano = 0n;
+    key.calls = 0;
+  }
+  if (!isWeek) {
+    key.weekBeganAtMs = periods.weekBeganAtMs;
+    key.weekNo++;
+    key.weekSpentNano = 0n;
+  }
+  if (!isMonth) {
+    key.monthBeganAtMs = periods.monthBeganAtMs;
+    key.monthNo++;
+    key.monthSpentNano = 0n;
+  }
+}
+
+/** Which of the periods that a key counts are those that run. */
+function countedPeriods(key: KeyState, { nowMs, dayBeganAtMs, weekBeganAtMs, monthBeganAtMs }: RunningPeriods) {
+  return {
+    isDay: isCounted(key.dayBeganAtMs, dayBeganAtMs, nowMs),
+    isWeek: isCounted(key.weekBeganAtMs, weekBeganAtMs, nowMs),
+    isMonth: isCounted(key.monthBeganAtMs, monthBeganAtMs, nowMs),
+  };
 }

@@ -1,27 +1,27 @@
-import { beginDay, keyOf, usedOn } from './key-day.ts';
+import { beginPeriods, keyOf, usedNow } from './key-day.ts';
 import type { Limit } from './limit.ts';
 
 /** The calls of a single key, off by default: those of a day, and those at the same time. */
 
 /** How many calls a key may make in a day. */
 export const keyCalls: Limit = {
-  refuse(call, account, { today, nextDayMs }) {
+  refuse(call, account, context) {
     const key = keyOf(call, account);
-    if (key === null || key.dailyCallsMax === null || usedOn(key, today).calls < key.dailyCallsMax) return null;
-    return { kind: 'keyCallsLimitReached', retryAt: nextDayMs };
+    if (key === null || key.dailyCallsMax === null || usedNow(key, context).calls < key.dailyCallsMax) return null;
+    return { kind: 'keyCallsLimitReached', retryAt: context.nextDayMs };
   },
-  take(request, account, reservation, { today }) {
+  take(request, account, reservation, context) {
     const key = keyOf(request, account);
     if (key === null) return;
-    beginDay(key, today);
-    reservation.keyDay = key.day;
+    beginPeriods(key, context);
+    reservation.keyDayNo = key.dayNo;
     key.calls++;
   },
-  free({ keyId, keyDay }, { counts }, { keys }, today) {
+  free({ keyId, keyDayNo }, { counts }, { keys }, periods) {
     const key = keys.get(keyId);
-    if (key === undefined || keyDay === null) return;
-    beginDay(key, today);
-    if (!counts && keyDay === key.day) key.calls--;
+    if (key === undefined || keyDayNo === null) return;
+    beginPeriods(key, periods);
+    if (!counts && keyDayNo === key.dayNo) key.calls--;
   },
 };
 
@@ -36,8 +36,8 @@ export const keyConcurrency: Limit = {
     const key = keyOf(request, account);
     if (key !== null) key.inFlight++;
   },
-  free({ keyId, keyDay }, _use, { keys }) {
+  free({ keyId, keyDayNo }, _use, { keys }) {
     const key = keys.get(keyId);
-    if (key !== undefined && keyDay !== null) key.inFlight--;
+    if (key !== undefined && keyDayNo !== null) key.inFlight--;
   },
 };

@@ -1,4 +1,5 @@
 import type { PlanWindow } from '../../../protocols/plan-windows.ts';
+import type { RunningPeriods } from '../../pricing/running-periods.ts';
 import type { AccountState, ActivePlan, AdmissionContext } from '../account-state.ts';
 import type { CallUse, Refusal, Reservation, ReservationRequest, ReservedLimits } from '../reservation.ts';
 
@@ -22,6 +23,6 @@ export interface Limit {
   take?(request: ReservationRequest, account: AccountState, reservation: Reservation, context: AdmissionContext): void;
   /** Of a window of calls: what is used of it, as clients are told; `null` where that is not known. */
   window?(plan: ActivePlan, context: AdmissionContext): PlanWindow | null;
-  /** The call has ended: gives back what it reserved, and counts what it used. `today` is the billing time zone's date. */
-  free?(reservation: ReservedLimits, use: CallUse, account: AccountState, today: string): void;
+  /** The call has ended: gives back what it reserved, and counts what it used, in the periods that run. */
+  free?(reservation: ReservedLimits, use: CallUse, account: AccountState, periods: RunningPeriods): void;
 }

@@ -1,9 +1,19 @@
 import type { RateLeft, RateStanding } from '../../../protocols/rate-standing.ts';
+import { isAhead } from '../../counted-since.ts';
 import { type AccountState, type AdmissionContext, type RateState, rateName } from '../account-state.ts';
 import type { RateMaxima } from '../rate-defaults.ts';
-import type { ReachedRate, Refusal, ReservationRequest } from '../reservation.ts';
+import type { RateFill, ReachedRate, Refusal, ReservationRequest } from '../reservation.ts';
 import type { Limit } from './limit.ts';
-import { drained, freeCount, msUntilAllFree, msUntilAnyFree, msUntilOneFree, withMore } from './rate-bucket.ts';
+import {
+  drained,
+  freeCount,
+  msUntilAllFree,
+  msUntilAnyFree,
+  msUntilOneFree,
+  undrained,
+  withMore,
+  withoutUndrained,
+} from './rate-bucket.ts';
 
 /**
  * Requests and tokens a minute, of the account and of the key, for all models together and for the one that is called: at most
@@ -20,6 +30,7 @@ export const minuteRates: Limit = {
       const place = { isOfKey: keyId !== '', model: model === '' ? null : model };
       const { requestsMax, tokensMax } = rate;
       const used = usedNow(rate, context.nowMs);
+      const behindMs = used.asOfMs - context.nowMs;
       const waits = [
         requestsMax && {
           waitMs: msUntilOneFree(used.requests, requestsMax),
@@ -29,9 +40,9 @@ export const minuteRates: Limit = {
         tokensMax && { waitMs: msUntilAnyFree(used.tokens, tokensMax), of: 'tokens' as const, max: tokensMax },
       ];
       for (const wait of waits) {
-        if (!wait || wait.waitMs === 0 || (longest !== null && longest.waitMs >= wait.waitMs)) continue;
+        if (!wait || wait.waitMs === 0 || (longest !== null && longest.waitMs >= behindMs + wait.waitMs)) continue;
         const { waitMs, of, max } = wait;
-        longest = { waitMs, reached: { of, max, ...place } };
+        longest = { waitMs: behindMs + waitMs, reached: { of, max, ...place } };
       }
     }
     if (longest === null) return null;
@@ -49,21 +60,32 @@ export const minuteRates: Limit = {
     const least = Math.min(...rates.map(({ tokensMax }) => tokensMax ?? Number.POSITIVE_INFINITY));
     const tokens = Number.isFinite(least) ? Math.min(request.tokens, least) : null;
     reservation.rateTokens = tokens;
+    const fills = new Map<string, RateFill>();
     for (const rate of rates) {
       const { state, requestsMax, tokensMax } = rate;
       const used = usedNow(rate, context.nowMs);
-      state.countedAtMs = Math.max(context.nowMs, state.countedAtMs);
+      state.countedAtMs = used.asOfMs;
       state.requestsUsed = requestsMax === null ? 0 : withMore(used.requests, 1);
       state.tokensUsed = tokensMax === null ? 0 : withMore(used.tokens, tokens!);
       account.rates.set(rateName(state), state);
+      if (tokensMax !== null) fills.set(rateName(state), [state.tokensUsed, tokensMax, state.countedAtMs]);
     }
+    if (tokens === null) return;
+    const { keyId, model } = request;
+    reservation.rateFills = placesOf(keyId, model).map((place) => fills.get(rateName(place)) ?? null);
   },
-  free({ keyId, model, rateTokens }, use, { rates }) {
-    if (rateTokens === null) return;
-    for (const place of placesOf(keyId, model)) {
+  free({ keyId, model, rateTokens, rateFills }, use, { rates }) {
+    if (rateTokens === null || rateFills === null) return;
+    const more = use.rateTokens - rateTokens;
+    for (const [i, place] of placesOf(keyId, model).entries()) {
       const state = rates.get(rateName(place));
+      const fill = rateFills[i];
+      if (state === undefined || !fill) continue;
       // As if it had been known when the bucket was last drained, so at the admission of this call or after it.
-      if (state !== undefined) state.tokensUsed = withMore(state.tokensUsed, use.rateTokens - rateTokens);
+      state.tokensUsed =
+        more >= 0
+          ? withMore(state.tokensUsed, more)
+          : withoutUndrained(state.tokensUsed, -more, undrained(fill, rateTokens, state.countedAtMs));
     }
   },
 };
@@ -79,15 +101,15 @@ export function rateStanding(
   let tokens: RateLeft | null = null;
   for (const rate of ratesOf(request, account, context)) {
     const used = usedNow(rate, context.nowMs);
-    requests = tighter(requests, used.requests, rate.requestsMax, context.nowMs);
-    tokens = tighter(tokens, used.tokens, rate.tokensMax, context.nowMs);
+    requests = tighter(requests, used.requests, rate.requestsMax, used.asOfMs);
+    tokens = tighter(tokens, used.tokens, rate.tokensMax, used.asOfMs);
   }
   return requests === null && tokens === null ? null : { requests, tokens };
 }
 
-function tighter(other: RateLeft | null, used: number, max: number | null, nowMs: number): RateLeft | null {
+function tighter(other: RateLeft | null, used: number, max: number | null, asOfMs: number): RateLeft | null {
   if (max === null) return other;
-  const left = { limit: max, remaining: freeCount(used, max), resetAtMs: nowMs + msUntilAllFree(used, max) };
+  const left = { limit: max, remaining: freeCount(used, max), resetAtMs: asOfMs + msUntilAllFree(used, max) };
   const isTighter = other === null || left.remaining < other.remaining;
   return isTighter ? left : other;
 }
@@ -140,9 +162,19 @@ export function placesOf(keyId: string, model: string): readonly Pick<RateState,
   ];
 }
 
-function usedNow({ state, requestsMax, tokensMax }: Rate, nowMs: number): { requests: number; tokens: number } {
+/** What is used, and the instant as of which that is: now, or a little later where the clock went back, and nothing drains until then. */
+interface Used {
+  readonly asOfMs: number;
+  readonly requests: number;
+  readonly tokens: number;
+}
+
+/** A bucket that was counted further ahead is begun anew (`accounting/counted-since.ts`). */
+function usedNow({ state, requestsMax, tokensMax }: Rate, nowMs: number): Used {
+  if (isAhead(state.countedAtMs, nowMs)) return { asOfMs: nowMs, requests: 0, tokens: 0 };
   const elapsedMs = nowMs - state.countedAtMs;
   return {
+    asOfMs: Math.max(nowMs, state.countedAtMs),
     requests: requestsMax === null ? 0 : drained(state.requestsUsed, requestsMax, elapsedMs),
     tokens: tokensMax === null ? 0 : drained(state.tokensUsed, tokensMax, elapsedMs),
   };

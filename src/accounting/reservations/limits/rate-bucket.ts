@@ -1,3 +1,5 @@
+import type { RateFill } from '../reservation.ts';
+
 /**
  * A bucket of a limit by the minute. What is used drains evenly, so that a full bucket is empty after a minute: n a minute
  * are n at once, and then one every 60/n seconds. It is one number and one instant, exact in integers: used is counted in
@@ -15,9 +17,26 @@ export function drained(used: number, max: number, elapsedMs: number): number {
   return Math.max(used - max * Math.max(elapsedMs, 0), 0);
 }
 
-/** What is used after `count` more, or after as many were given back. */
+/** What is used after `count` more. */
 export function withMore(used: number, count: number): number {
-  return Math.min(Math.max(used + count * ONE, 0), USED_MAX);
+  return Math.min(used + count * ONE, USED_MAX);
+}
+
+/**
+ * What of the tokens that a call took has not drained at an instant, given how full they left the bucket: what was in it before the
+ * call drains first. Nothing where the instant is before the call: the bucket was begun anew since.
+ */
+export function undrained([used, max, countedAtMs]: RateFill, tokens: number, atMs: number): number {
+  if (atMs < countedAtMs) return 0;
+  return Math.min(drained(used, max, atMs - countedAtMs), tokens * ONE);
+}
+
+/**
+ * What is used after `count` were given back, as far as they have not drained. What has drained made room for others already: if it
+ * came back as well, calls that are held for ten minutes would let ten times the limit through at their ends.
+ */
+export function withoutUndrained(used: number, count: number, undrained: number): number {
+  return Math.max(used - Math.min(count * ONE, undrained), 0);
 }
 
 /** How long until a whole one is free; 0 where one is. */

@@ -1,3 +1,4 @@
+import { beganAtMs, isCounted } from '../../counted-since.ts';
 import { activePlan } from '../account-state.ts';
 import type { Limit } from './limit.ts';
 
@@ -9,17 +10,20 @@ export const tokenQuota: Limit = {
     const plan = activePlan(account, context);
     if (plan === null) return;
     const { subscription, terms } = plan;
-    const periodNo = Math.floor((context.nowMs - subscription.startsAtMs) / (terms.periodDays * DAY_MS));
-    if (periodNo <= subscription.periodNo) return;
-    subscription.periodNo = periodNo;
+    const { startsAtMs, periodBeganAtMs } = subscription;
+    const runningSinceMs = beganAtMs(startsAtMs, terms.periodDays * DAY_MS, context.nowMs);
+    if (isCounted(periodBeganAtMs, runningSinceMs, context.nowMs)) return;
+    subscription.periodBeganAtMs = runningSinceMs;
+    subscription.periodNo++;
     subscription.periodTokens = 0;
     subscription.periodReservedTokens = 0;
   },
   refuse(call, account, context) {
     const plan = call.isOnPlan ? activePlan(account, context) : null;
     if (plan === null || plan.subscription.periodTokens < plan.terms.quotaTokens) return null;
-    const { startsAtMs, endsAtMs, periodNo } = plan.subscription;
-    const periodEndsAtMs = startsAtMs + (periodNo + 1) * plan.terms.periodDays * DAY_MS;
+    const { startsAtMs, endsAtMs, periodBeganAtMs } = plan.subscription;
+    const lengthMs = plan.terms.periodDays * DAY_MS;
+    const periodEndsAtMs = beganAtMs(startsAtMs, lengthMs, Math.max(periodBeganAtMs, context.nowMs)) + lengthMs;
     return { kind: 'packageTokensExhausted', retryAt: Math.min(periodEndsAtMs, endsAtMs), isPaymentRequired: true };
   },
   take({ plan }, account, reservation, context) {

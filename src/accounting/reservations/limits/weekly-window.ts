@@ -1,3 +1,4 @@
+import { beganAtMs, isCounted } from '../../counted-since.ts';
 import { activePlan, type SubscriptionState } from '../account-state.ts';
 import type { Limit } from './limit.ts';
 
@@ -9,15 +10,17 @@ export const weeklyWindow: Limit = {
   advance(account, context) {
     const subscription = activePlan(account, context)?.subscription;
     if (subscription === undefined) return;
-    const weekNo = Math.floor((context.nowMs - subscription.startsAtMs) / WEEK_MS);
-    if (weekNo <= subscription.weekNo) return;
-    subscription.weekNo = weekNo;
+    const { startsAtMs, weekBeganAtMs } = subscription;
+    const runningSinceMs = beganAtMs(startsAtMs, WEEK_MS, context.nowMs);
+    if (isCounted(weekBeganAtMs, runningSinceMs, context.nowMs)) return;
+    subscription.weekBeganAtMs = runningSinceMs;
+    subscription.weekNo++;
     subscription.weekCalls = 0;
   },
   refuse(call, account, context) {
     const plan = call.isOnPlan ? activePlan(account, context) : null;
     if (plan === null || plan.subscription.weekCalls < plan.terms.weeklyCalls) return null;
-    return { kind: 'packageWeeklyQuotaExhausted', retryAt: weekEndMs(plan.subscription) };
+    return { kind: 'packageWeeklyQuotaExhausted', retryAt: weekEndMs(plan.subscription, context.nowMs) };
   },
   take({ plan }, account, reservation, context) {
     const subscription = plan && activePlan(account, context)?.subscription;
@@ -29,14 +32,15 @@ export const weeklyWindow: Limit = {
     const subscription = subscriptionId === null ? undefined : subscriptions.get(subscriptionId);
     if (subscription !== undefined && !counts && subscription.weekNo === weekNo) subscription.weekCalls--;
   },
-  window: ({ terms, subscription }) => ({
+  window: ({ terms, subscription }, { nowMs }) => ({
     name: 'weekly',
     limit: terms.weeklyCalls,
     used: subscription.weekCalls,
-    resetAtMs: weekEndMs(subscription),
+    resetAtMs: weekEndMs(subscription, nowMs),
   }),
 };
 
-function weekEndMs({ startsAtMs, weekNo }: SubscriptionState): number {
-  return startsAtMs + (weekNo + 1) * WEEK_MS;
+/** Of the week that is counted, which `advance` has brought up to the present. */
+function weekEndMs({ startsAtMs, weekBeganAtMs }: SubscriptionState, nowMs: number): number {
+  return beganAtMs(startsAtMs, WEEK_MS, Math.max(weekBeganAtMs, nowMs)) + WEEK_MS;
 }

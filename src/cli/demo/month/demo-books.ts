@@ -1,4 +1,6 @@
+import { beganAtMs } from '../../../accounting/counted-since.ts';
 import type { HistoryRow } from '../../../accounting/history/history-store.ts';
+import { placeOf } from '../../../accounting/ledger/counted-use.ts';
 import { compilePlans } from '../../../accounting/plans/plan.ts';
 import type { Config } from '../../../config/schema.ts';
 import type { NewDemo } from '../new-demo.ts';
@@ -107,10 +109,10 @@ function planOf(
   const { nowMs } = scene;
   const { periodDays } = compilePlans(config).find(({ id }) => id === planId)!;
   const subscriptionId = scene.idsAt(planStartMs).next('sub');
-  const weekNo = Math.floor((nowMs - planStartMs) / WEEK_MS);
+  const weekBeganAtMs = beganAtMs(planStartMs, WEEK_MS, nowMs);
   // A call whose success has begun keeps its slot.
   const counted = outcomes.filter(({ context, usage }) => context === 'coding' && usage !== null);
-  const ofWeek = counted.filter(({ startedAtMs }) => startedAtMs >= planStartMs + weekNo * WEEK_MS);
+  const ofWeek = counted.filter(({ startedAtMs }) => startedAtMs >= weekBeganAtMs);
   const slots = counted.filter(({ startedAtMs }) => startedAtMs > nowMs - WINDOW_MS);
   const tokens = counted.reduce(
     (sum, { usage }) =>
@@ -126,12 +128,17 @@ function planOf(
       ends_at: toInstant(planStartMs + periodDays * DAY_MS),
       created_at: toInstant(planStartMs),
       slots: slots.length,
-      week_no: weekNo,
+      week_began_at: toInstant(weekBeganAtMs),
       week_calls: ofWeek.length,
-      period_no: 0,
+      period_began_at: toInstant(planStartMs),
       period_tokens: tokens,
       // Records of a history do not say what they count for.
-      counted_before: { week: weekNo, weekCalls: ofWeek.length, period: 0, periodTokens: tokens },
+      counted_before: {
+        week: placeOf(0, weekBeganAtMs),
+        weekCalls: ofWeek.length,
+        period: placeOf(0, planStartMs),
+        periodTokens: tokens,
+      },
     },
     slotRows: slots.map(({ callId, startedAtMs }) => ({
       account_id: account.id,
