@@ -127,6 +127,7 @@ function request(kind: Kind, i: number): ReservationRequest {
     callId: ids.next('call'),
     keyId: `key_${account}`,
     model: 'bench',
+    modelAliases: [],
     isKeyLimited: isOnPlan,
     isRateLimited: false,
     tokens: 1,

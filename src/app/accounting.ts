@@ -98,8 +98,8 @@ export async function createAccounting(parts: AccountingParts) {
     logger,
     ...parts.timing,
   });
-  const reservationStore = createReservationStore(database);
-  const settlementStore = createSettlementStore(database);
+  const reservationStore = createReservationStore(database, logger);
+  const settlementStore = createSettlementStore(database, logger);
   const storedResponseStore = createStoredResponseStore(database);
   const reservations = createReservations({
     store: reservationStore,

@@ -81,6 +81,7 @@ function reservationRequest(call: PreparedCall): ReservationRequest {
     callId: call.callId,
     keyId: principal.keyId,
     model: model.id,
+    modelAliases: model.aliases,
     isKeyLimited: principal.isKeyLimited,
     isRateLimited: principal.isRateLimited,
     tokens: reservation.tokens,

@@ -26,6 +26,7 @@ const prices: UnitPrices = {
 function modelWith(limits: { contextTokensMax?: number; outputTokensMax?: number } = {}): Model {
   return {
     id: 'm',
+    aliases: [],
     operations: new Set([chat]),
     price: { base: prices, timeOfDay: null },
     contextTokensMax: null,

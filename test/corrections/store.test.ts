@@ -278,7 +278,9 @@ join ledger_entries e using (account_id) where b.account_id = $1 and e.kind = 'c
       assert.equal((await stores.calls.find(callId))!.status, 'resolved');
 
       const next = await codingCall();
-      await database.script(`update subscriptions set period_no = 1 where account_id = '${next.accountId}'`);
+      await database.script(
+        `update subscriptions set period_no = period_no + 1 where account_id = '${next.accountId}'`,
+      );
       assert.equal(await outcomeOfResolve(next.callId, { action: 'count', tokens: 50 }), 'resolved');
       assert.equal((await stores.subscriptions.findState(next.accountId, NOW))!.periodTokens, 0);
     });

@@ -164,7 +164,8 @@ for (const engine of gatewayEngines) {
           periodNo: null,
           tokens: null,
           keyAmountNano: null,
-          keyDay: null,
+          keyDayNo: null,
+          rateFills: null,
           hasSlot: false,
         },
       ]);
@@ -358,7 +359,7 @@ for (const engine of gatewayEngines) {
       const { subscriptionId, weekNo, periodNo, tokens, amountNano, hasSlot } = resolved!;
       assert.deepEqual(
         { subscriptionId, weekNo, periodNo, tokens, amountNano, hasSlot, facts: resolved!.facts },
-        { subscriptionId: `sub_${id}`, weekNo: 0, periodNo: 0, tokens: 7, amountNano: null, hasSlot: true, facts },
+        { subscriptionId: `sub_${id}`, weekNo: 1, periodNo: 1, tokens: 7, amountNano: null, hasSlot: true, facts },
       );
       assert.deepEqual(await node.resolve(open), []);
       await assertSound(database);

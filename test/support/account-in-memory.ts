@@ -1,4 +1,5 @@
 import { type KeyLimits, NO_LIMITS } from '../../src/accounting/accounts/key-limit-store.ts';
+import { CLOCK_TOLERANCE_MS } from '../../src/accounting/counted-since.ts';
 import type { PlanTerms } from '../../src/accounting/plans/plan.ts';
 import { createLocalTime } from '../../src/accounting/pricing/local-time.ts';
 import { runningPeriods } from '../../src/accounting/pricing/running-periods.ts';
@@ -59,6 +60,7 @@ export function balanceCall(callId: string, parts: Partial<ReservationRequest> =
     callId,
     keyId: KEY,
     model: 'test',
+    modelAliases: [],
     isKeyLimited: false,
     isRateLimited: false,
     tokens: 1,
@@ -89,10 +91,10 @@ export function unusedSubscription(terms: Partial<SubscriptionTerms> = {}): Subs
     endsAtMs: 1_000,
     ...terms,
     slots: 0,
-    weekBeganAtMs: 0,
+    weekBeganAtMs: terms.startsAtMs ?? 0,
     weekNo: 0,
     weekCalls: 0,
-    periodBeganAtMs: 0,
+    periodBeganAtMs: terms.startsAtMs ?? 0,
     periodNo: 0,
     periodTokens: 0,
     periodReservedTokens: 0,
@@ -259,9 +261,13 @@ export class MemoryAccount {
       let readMax = 1;
       if (id === current?.id && endsAtMs > nowMs && limit !== undefined) {
         readMax = callsMax + SPARE_LAPSED_SLOTS + Math.max(was.slots - limit, 0);
-        const untilMs = was.slots + callsMax > limit ? Number.POSITIVE_INFINITY : nowMs - FIVE_HOURS_MS;
+        const aheadMs = nowMs + CLOCK_TOLERANCE_MS;
+        const untilMs = was.slots + callsMax > limit ? aheadMs : nowMs - FIVE_HOURS_MS;
         const inOrder = this.#slots.get(id)!.toSorted((a, b) => a.takenAtMs - b.takenAtMs);
-        oldestSlots = inOrder.filter(({ takenAtMs }) => takenAtMs <= untilMs).slice(0, readMax);
+        oldestSlots = [
+          ...inOrder.filter(({ takenAtMs }) => takenAtMs <= untilMs).slice(0, readMax),
+          ...inOrder.filter(({ takenAtMs }) => takenAtMs > aheadMs).slice(0, readMax),
+        ];
       }
       const oldestSlotsMax = oldestSlots.length === 0 ? 1 : readMax;
       this.state.subscriptions.set(id, {

@@ -90,6 +90,7 @@ export function requestOf(
     callId,
     keyId: 'key_test',
     model: 'test',
+    modelAliases: [],
     isKeyLimited: false,
     isRateLimited: false,
     tokens: 1,

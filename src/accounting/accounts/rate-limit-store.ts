@@ -18,7 +18,8 @@ export interface RateLimits extends RateMaxima {
 
 export const NO_RATE_LIMITS: RateLimits = { requestsMax: null, tokensMax: null, models: new Map() };
 
-type MaximaChange = { readonly [Name in keyof RateMaxima]?: RateMaxima[Name] | undefined };
+/** Limits to set, of all models or of one; what is absent stays as it is. */
+export type MaximaChange = { readonly [Name in keyof RateMaxima]?: RateMaxima[Name] | undefined };
 
 /** Limits to set; what is absent stays as it is. */
 export interface RateLimitChange extends MaximaChange {
@@ -55,14 +56,14 @@ on conflict (account_id, key_id, model) do update
 };
 
 /**
- * An account's row without limits of its own may be the bucket of one that the configuration has: what is used of it stays. Plan:
- * primary key.
+ * A row without limits may be the bucket of one that the configuration has, or that stands under another name of its model: what is
+ * used of it stays. Plan: primary key.
  */
 const deleteEmpty: Statement = {
   name: 'rate-limits.delete-empty',
   text: `delete from rate_limits
 where account_id = $1 and key_id = $2 and requests_max is null and tokens_max is null
-  and ($2 <> '' or (requests_used = 0 and tokens_used = 0))`,
+  and requests_used = 0 and tokens_used = 0`,
 };
 
 /** Plan: primary key. */

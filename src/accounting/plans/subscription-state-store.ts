@@ -1,5 +1,6 @@
 import { columnsOf } from '../../db/columns.ts';
 import type { Queryable, Statement } from '../../db/database.ts';
+import { CLOCK_TOLERANCE_MS } from '../counted-since.ts';
 import type { PlanTerms } from './plan.ts';
 
 /** The SQL of what is used of a subscription, as people see it. */
@@ -20,13 +21,16 @@ export interface SubscriptionState {
   readonly inFlight: number;
 }
 
+/** SQL: the last instant that is not ahead (`accounting/counted-since.ts`). */
+const AHEAD = `$2::timestamptz + interval '${CLOCK_TOLERANCE_MS} ms'`;
+
 /** What a plan allows in five hours. */
 export type WindowLimit = Pick<PlanTerms, 'id' | 'fiveHourCalls'>;
 
 /**
  * The subscription that is active at an instant and what of it is used, else the one that ended last or begins next, for the
  * reason why none is active; and the slot whose end gives the window more room than now. Plan: primary key;
- * plan_slots_by_time for the slots that are over but not deleted yet, and for the oldest of the others.
+ * plan_slots_by_time for the slots that are over, or lie ahead, but are not deleted yet, and for the oldest of the others.
  */
 const selectState: Statement = {
   name: 'plans.select-state',
@@ -41,13 +45,13 @@ from (
 cross join lateral (
   select s.slots - count(*) as five_hour_calls from plan_slots
   where plan_slots.account_id = s.account_id and plan_slots.subscription_id = s.id
-    and plan_slots.taken_at <= $2::timestamptz - interval '5 hours'
+    and (plan_slots.taken_at <= $2::timestamptz - interval '5 hours' or plan_slots.taken_at > ${AHEAD})
 ) lapsed
 left join unnest($3::text[], $4::bigint[]) as p (plan_id, five_hour_limit) on p.plan_id = s.plan_id
 left join lateral (
   select taken_at from plan_slots
   where plan_slots.account_id = s.account_id and plan_slots.subscription_id = s.id
-    and plan_slots.taken_at > $2::timestamptz - interval '5 hours'
+    and plan_slots.taken_at > $2::timestamptz - interval '5 hours' and plan_slots.taken_at <= ${AHEAD}
   order by taken_at offset greatest(lapsed.five_hour_calls - p.five_hour_limit, 0) limit 1
 ) freeing on true`,
 };

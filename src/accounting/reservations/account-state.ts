@@ -47,9 +47,9 @@ export interface MoneyCounts {
 }
 
 export interface SubscriptionState extends SubscriptionTerms, SubscriptionCounts {
-  /** The oldest slots of the window, in order: as many as the batch can make use of. */
+  /** The oldest slots of the window, in order: as many as the batch can make use of. Behind them those that lie ahead. */
   readonly oldestSlots: readonly Slot[];
-  /** How many slots were read at most: where there are fewer, there are no others. */
+  /** How many of each were read at most: where there are fewer, there are no others. */
   readonly oldestSlotsMax: number;
   readonly newSlots: Slot[];
   /** Calls whose slots are to be deleted. */

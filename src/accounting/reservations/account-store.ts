@@ -2,6 +2,7 @@ import { columnsOf, toTimestamp } from '../../db/columns.ts';
 import { type Statement, toArray } from '../../db/database.ts';
 import type { Reads, RowsOf } from '../../db/reads.ts';
 import type { StoredRow } from '../../db/table.ts';
+import { CLOCK_TOLERANCE_MS } from '../counted-since.ts';
 import { NOW_COLUMN, nowMsOf, nowSql, type TimedRow } from '../database-time.ts';
 import { type AccountState, type RateTerms, rateName, type Slot, type SubscriptionState } from './account-state.ts';
 import type { LockMode } from './locked-accounts.ts';
@@ -63,13 +64,17 @@ where s.account_id = any ($1::text[]) and s.canceled_at is null and s.starts_at 
 order by s.account_id, s.ends_at desc`,
 };
 
+/** SQL: the last instant that is not ahead (`accounting/counted-since.ts`). */
+const AHEAD = `${nowSql('$2')} + interval '${CLOCK_TOLERANCE_MS} ms'`;
+
 /** Slots that are over and deleted beyond what a batch needs, so that the count of slots is soon exact. */
 const SPARE_LAPSED_SLOTS = 64;
 
 /**
  * The oldest slots of the active subscriptions: those that are over, as far as the batch can make use of them, and where
  * the window may get full, those that it has to wait for. Many at a time only where the plan's limit was lowered below what
- * is used. Plan: subscriptions by primary key, plan_slots by plan_slots_by_time from its oldest end.
+ * is used. Behind them as many that lie ahead, which a wrong clock has left: there are none but for that. Plan: subscriptions by
+ * primary key, plan_slots by plan_slots_by_time from its oldest end, and from its newest.
  */
 const readOldestSlots: Statement = {
   name: 'reservations.read-oldest-slots',
@@ -78,12 +83,21 @@ const readOldestSlots: Statement = {
 from subscriptions s
 join unnest($3::text[], $4::bigint[]) as p (plan_id, five_hour_calls) on p.plan_id = s.plan_id
 cross join lateral (
-  select call_id, taken_at from plan_slots
-  where plan_slots.account_id = s.account_id and plan_slots.subscription_id = s.id
-    and plan_slots.taken_at <= case when s.slots + $5::int > p.five_hour_calls then 'infinity'::timestamptz
-      else ${nowSql('$2')} - interval '5 hours' end
-  order by taken_at
-  limit $5::int + ${SPARE_LAPSED_SLOTS} + greatest(s.slots - p.five_hour_calls, 0)
+  (
+    select call_id, taken_at from plan_slots
+    where plan_slots.account_id = s.account_id and plan_slots.subscription_id = s.id
+      and plan_slots.taken_at <= case when s.slots + $5::int > p.five_hour_calls then ${AHEAD}
+        else ${nowSql('$2')} - interval '5 hours' end
+    order by taken_at
+    limit $5::int + ${SPARE_LAPSED_SLOTS} + greatest(s.slots - p.five_hour_calls, 0)
+  )
+  union all
+  (
+    select call_id, taken_at from plan_slots
+    where plan_slots.account_id = s.account_id and plan_slots.subscription_id = s.id and plan_slots.taken_at > ${AHEAD}
+    order by taken_at
+    limit $5::int + ${SPARE_LAPSED_SLOTS} + greatest(s.slots - p.five_hour_calls, 0)
+  )
 ) slot
 where s.account_id = any ($1::text[]) and s.canceled_at is null
   and s.starts_at <= ${nowSql('$2')} and s.ends_at > ${nowSql('$2')}`,

@@ -44,8 +44,11 @@ type Snapshot = {
   readonly rates: RateState[];
 };
 
+/** What accounts counted before a decision. */
+export type AccountsBefore = ReadonlyMap<string, Snapshot>;
+
 /** Copies accounts before a decision, to find out what it has changed. */
-export function copyAccounts(accounts: ReadonlyMap<string, AccountState>): ReadonlyMap<string, Snapshot> {
+export function copyAccounts(accounts: ReadonlyMap<string, AccountState>): AccountsBefore {
   const copies = new Map<string, Snapshot>();
   for (const { accountId, money, subscriptions, keys, rates } of accounts.values()) {
     copies.set(accountId, {
@@ -59,10 +62,7 @@ export function copyAccounts(accounts: ReadonlyMap<string, AccountState>): Reado
 }
 
 /** The writes of what a decision has changed: a statement a table, for the rows that are not what they were. */
-export function accountWrites(
-  accounts: ReadonlyMap<string, AccountState>,
-  before: ReadonlyMap<string, Snapshot>,
-): Query[] {
+export function accountWrites(accounts: ReadonlyMap<string, AccountState>, before: AccountsBefore): Query[] {
   const all = [...accounts.values()];
   const balances = all
     .map(({ money }) => money)

@@ -11,6 +11,7 @@ const requestOf = (callId: string): ReservationRequest => ({
   callId,
   keyId: 'key',
   model: 'test',
+  modelAliases: [],
   isKeyLimited: false,
   isRateLimited: false,
   tokens: 1,

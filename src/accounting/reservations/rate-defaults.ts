@@ -6,6 +6,23 @@ export interface RateMaxima {
   readonly tokensMax: number | null;
 }
 
+/**
+ * The limits of a model of an account or a key: those that stand under its id, and where that has none, those under other names of it.
+ * A model that was renamed keeps its limits so, since its old id is an alias; one that took the place of several has the lowest of
+ * theirs.
+ */
+export function maximaOfNames(own: RateMaxima | undefined, others: readonly RateMaxima[]): RateMaxima {
+  return {
+    requestsMax: own?.requestsMax ?? lowest(others.map(({ requestsMax }) => requestsMax)),
+    tokensMax: own?.tokensMax ?? lowest(others.map(({ tokensMax }) => tokensMax)),
+  };
+}
+
+function lowest(maxima: readonly (number | null)[]): number | null {
+  const set = maxima.filter((max) => max !== null);
+  return set.length === 0 ? null : Math.min(...set);
+}
+
 /** What each account may use in a minute where it has no limits of its own; `null`: not limited. */
 export interface RateDefaults {
   readonly all: RateMaxima;

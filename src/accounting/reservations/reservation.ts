@@ -12,6 +12,8 @@ export interface ReservationRequest {
   readonly keyId: string;
   /** The canonical id. */
   readonly model: string;
+  /** Its other names, under one of which it may have got its limits by the minute. */
+  readonly modelAliases: readonly string[];
   /** Whether the key has limits of its own. */
   readonly isKeyLimited: boolean;
   /** Whether its account or its key has limits by the minute of its own. */

@@ -2,6 +2,7 @@ import { columnsOf, writeRows } from '../../db/columns.ts';
 import { type Database, type Query, type Statement, toArray } from '../../db/database.ts';
 import { Reads } from '../../db/reads.ts';
 import type { StoredRow } from '../../db/table.ts';
+import type { Logger } from '../../lib/logger.ts';
 import { type BillingTime, nowMsOf } from '../database-time.ts';
 import { IS_OF_DEAD_NODE } from '../nodes/dead.ts';
 import type { RunningPeriods } from '../pricing/running-periods.ts';
@@ -22,7 +23,8 @@ import {
 } from './account-store.ts';
 import { accountWrites, copyAccounts } from './account-writes-store.ts';
 import { decideAdmissions } from './admit.ts';
-import { placesOf } from './limits/minute-rates.ts';
+import { countsAhead, warnOfCountsAhead } from './counts-ahead.ts';
+import { aliasPlacesOf, placesOf } from './limits/minute-rates.ts';
 import type { LockedIn, LockMode } from './locked-accounts.ts';
 import { freeReservation, NO_USE } from './release.ts';
 import {
@@ -127,7 +129,11 @@ export interface ReservationStore {
   listOfNode(nodeId: string): Promise<CallName[]>;
 }
 
-export function createReservationStore(database: Database): ReservationStore {
+/** `logger` hears of counts that had begun in the future. */
+export function createReservationStore(
+  database: Database,
+  logger: Pick<Logger, 'warn'> | null = null,
+): ReservationStore {
   return {
     async admit<Locks extends LockMode>(
       requests: readonly ReservationRequest[],
@@ -148,6 +154,7 @@ export function createReservationStore(database: Database): ReservationStore {
             const isLocked = ({ accountId }: ReservationRequest): boolean => !accounts.has(accountId);
             const asking = locks === 'free' ? requests.filter((request) => !isLocked(request)) : requests;
             const { admissions, reservations } = decideAdmissions(asking, accounts, terms.contextAt(nowMs));
+            warnOfCountsAhead(logger, countsAhead(accounts, before, nowMs));
             let next = 0;
             return {
               result:
@@ -192,6 +199,7 @@ export function createReservationStore(database: Database): ReservationStore {
           for (const reservation of freed) {
             freeReservation(reservation, NO_USE, accounts.get(reservation.accountId)!, periods);
           }
+          warnOfCountsAhead(logger, countsAhead(accounts, before, periods.nowMs));
           const writes = [...deleteWrites(freed), ...accountWrites(accounts, before)];
           const result = locks === 'free' ? calls.filter(({ accountId }) => accounts.has(accountId)) : calls;
           return { result, writes };
@@ -239,8 +247,10 @@ function askedBy(
 
 /** Where the limits by the minute of calls may stand. */
 function ratePlaces(requests: readonly ReservationRequest[]): RatePlace[] {
-  const places = requests.flatMap(({ accountId, keyId, model }) =>
-    placesOf(keyId, model).map((place) => [`${accountId} ${rateName(place)}`, { accountId, ...place }] as const),
+  const places = requests.flatMap((request) =>
+    [...placesOf(request.keyId, request.model), ...aliasPlacesOf(request)].map(
+      (place) => [`${request.accountId} ${rateName(place)}`, { accountId: request.accountId, ...place }] as const,
+    ),
   );
   return [...new Map(places).values()];
 }

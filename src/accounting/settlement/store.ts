@@ -2,11 +2,13 @@ import { columnsOf, toTimestamp, writeRows } from '../../db/columns.ts';
 import type { Database, Query, Statement } from '../../db/database.ts';
 import { Reads } from '../../db/reads.ts';
 import type { StoredRow } from '../../db/table.ts';
+import type { Logger } from '../../lib/logger.ts';
 import type { BillingTime } from '../database-time.ts';
 import type { CallStatus, EndedCall } from '../ledger/call-outcome.ts';
 import { keyChargeText } from '../ledger/counted-use.ts';
 import type { UnitPrices } from '../pricing/charge.ts';
 import { accountWrites, copyAccounts } from '../reservations/account-writes-store.ts';
+import { countsAhead, warnOfCountsAhead } from '../reservations/counts-ahead.ts';
 import type { LockedIn, LockMode } from '../reservations/locked-accounts.ts';
 import {
   CALL_NAME,
@@ -119,7 +121,8 @@ export interface SettlementStore {
   resolve(calls: readonly CallName[], time: BillingTime, locks?: LockMode): Promise<readonly OpenReservation[]>;
 }
 
-export function createSettlementStore(database: Database): SettlementStore {
+/** `logger` hears of counts that had begun in the future. */
+export function createSettlementStore(database: Database, logger: Pick<Logger, 'warn'> | null = null): SettlementStore {
   const storedPriceLists = new StoredPriceLists();
   return {
     async end<Locks extends LockMode>(
@@ -172,6 +175,7 @@ export function createSettlementStore(database: Database): SettlementStore {
               },
               periods,
             );
+            warnOfCountsAhead(logger, countsAhead(accounts, before, nowMs));
             let next = 0;
             const result = endings.map((ending, i): EndResult | 'locked' => {
               if (isLocked(ending)) return 'locked';
@@ -211,6 +215,7 @@ export function createSettlementStore(database: Database): SettlementStore {
           const reservations = readOpen(rows);
           const before = copyAccounts(accounts);
           const unresolved = decideUnresolved({ accounts, reservations, recorded: toRecorded(records(rows)) }, periods);
+          warnOfCountsAhead(logger, countsAhead(accounts, before, nowMs));
           const recorded = unresolved.filter(({ isRecorded }) => isRecorded).map(({ reservation }) => reservation);
           const writes = [
             ...deleteWrites(unresolved.map(({ reservation }) => reservation)),

@@ -3,6 +3,7 @@ import { lowestCap } from '../../accounting/reservations/limits/daily-cap.ts';
 import { compileRateDefaults, type RateMaxima } from '../../accounting/reservations/rate-defaults.ts';
 import type { Config } from '../../config/schema.ts';
 import { type AccountAdminParts, accountReader, email } from '../admin/accounts.ts';
+import { underPresentNames } from '../admin/rate-limits.ts';
 import { accountAnswer, capYuan, rateLimits, rateLimitsToWire, shortText, yuanOrNull } from '../admin/wire.ts';
 import { yuan } from '../management/answer-fields.ts';
 import { type AccountEndpoint, accountEndpoint } from './endpoint.ts';
@@ -10,7 +11,7 @@ import { shown } from './shown.ts';
 
 export type OwnAccountParts = Pick<
   AccountAdminParts,
-  'accounts' | 'ledger' | 'rateLimits' | 'periods' | 'clock' | 'principals'
+  'accounts' | 'ledger' | 'rateLimits' | 'periods' | 'catalog' | 'clock' | 'principals'
 > & { readonly config: () => Config };
 
 const everybodySees = { id: true, name: true, verified: true, status: true, createdAt: true } as const;
@@ -59,7 +60,7 @@ const limitsInForce = z.strictObject(rateLimits).meta({ id: 'LimitsInForce' });
 
 /** The account itself, and the limits that it has. */
 export function ownAccountEndpoints(parts: OwnAccountParts): AccountEndpoint[] {
-  const { accounts, ledger, rateLimits: rateStore, principals, periods, config, clock } = parts;
+  const { accounts, ledger, rateLimits: rateStore, principals, periods, catalog, config, clock } = parts;
   const { read } = accountReader(parts);
 
   const calendar = () => ({ timezone: config().billing.timezone, today: periods().today });
@@ -76,7 +77,8 @@ export function ownAccountEndpoints(parts: OwnAccountParts): AccountEndpoint[] {
 
   /** Its own limits by the minute, and those of the configuration where it has none. */
   async function limitsOf(accountId: string) {
-    const own = (await rateStore.ofAccounts([accountId])).get(accountId);
+    const stored = (await rateStore.ofAccounts([accountId])).get(accountId);
+    const own = stored && underPresentNames(stored, catalog());
     const usual = compileRateDefaults(config());
     const names = new Set([...(usual?.models.keys() ?? []), ...(own?.models.keys() ?? [])]);
     const models = [...names].sort().map((name) => {

@@ -12,7 +12,7 @@ import type { Catalog } from '../../providers/catalog/catalog.ts';
 import { pageOf } from '../management/answer-fields.ts';
 import { conflict, notFound } from '../management/endpoint.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
-import { rateLimitFields, tooManyModels, toRateChange } from './rate-limits.ts';
+import { rateLimitFields, tooManyModels, toRateChange, underPresentNames } from './rate-limits.ts';
 import { accountAnswer, accountToWire, capYuan, filterText, page, shortText } from './wire.ts';
 
 export interface AccountAdminParts {
@@ -83,13 +83,18 @@ export function accountReader({
   ledger,
   rateLimits,
   periods,
-}: Pick<AccountAdminParts, 'accounts' | 'ledger' | 'rateLimits' | 'periods'>) {
+  catalog,
+}: Pick<AccountAdminParts, 'accounts' | 'ledger' | 'rateLimits' | 'periods' | 'catalog'>) {
   async function withBalances(found: readonly Account[]) {
     const foundIds = found.map(({ id }) => id);
     const balances = await ledger.findBalances(foundIds, periods());
     const rates = await rateLimits.ofAccounts(foundIds);
     return found.map((account) =>
-      accountToWire(account, balances.get(account.id), rates.get(account.id) ?? NO_RATE_LIMITS),
+      accountToWire(
+        account,
+        balances.get(account.id),
+        underPresentNames(rates.get(account.id) ?? NO_RATE_LIMITS, catalog()),
+      ),
     );
   }
 

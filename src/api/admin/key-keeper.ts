@@ -30,7 +30,7 @@ import {
   type ReplacementBody,
   toLimitChange,
 } from './key-body.ts';
-import { tooManyModels, toRateChange } from './rate-limits.ts';
+import { tooManyModels, toRateChange, underPresentNames } from './rate-limits.ts';
 import { keyMembers, keyToWire, toPage } from './wire.ts';
 
 export interface KeyAdminParts {
@@ -74,7 +74,7 @@ export function keyKeeper(parts: KeyAdminParts) {
     const lastUses = await keyUses.find(keys);
     return keys.map((key) => {
       const [limits, rates] = [limitsOf.get(key.id) ?? NO_LIMITS, ratesOf.get(key.id) ?? NO_RATE_LIMITS];
-      return keyToWire(key, limits, rates, lastUses.get(key.id) ?? null);
+      return keyToWire(key, limits, underPresentNames(rates, catalog()), lastUses.get(key.id) ?? null);
     });
   }
 

@@ -5,11 +5,14 @@ import type { FoundKey, KeySearchStore } from '../../accounting/accounts/key-sea
 import { NO_RATE_LIMITS, type RateLimitStore } from '../../accounting/accounts/rate-limit-store.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { SHOWN_CHARS } from '../../lib/secret-text.ts';
+import type { Catalog } from '../../providers/catalog/catalog.ts';
 import { pageOf } from '../management/answer-fields.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
+import { underPresentNames } from './rate-limits.ts';
 import { accountStatus, keyMembers, keyToWire, page, toPage } from './wire.ts';
 
 export interface KeySearchParts {
+  readonly catalog: () => Catalog;
   readonly keySearch: KeySearchStore;
   readonly rateLimits: Pick<RateLimitStore, 'ofKeys'>;
   readonly clock: Clock;
@@ -58,12 +61,12 @@ function isPrefix(text: string): boolean {
 
 /** Finds whose key it is. The key comes in a body, never in an address, because addresses are logged. */
 export function keySearchEndpoints(parts: KeySearchParts): AdminEndpoint[] {
-  const { keySearch, rateLimits, clock } = parts;
+  const { keySearch, rateLimits, catalog, clock } = parts;
 
   async function toWires(found: readonly FoundKey[]) {
     const rates = await rateLimits.ofKeys(found.map(({ key }) => key));
     return found.map(({ key, limits, lastUsedAt, account }) => ({
-      ...keyToWire(key, limits, rates.get(key.id) ?? NO_RATE_LIMITS, lastUsedAt),
+      ...keyToWire(key, limits, underPresentNames(rates.get(key.id) ?? NO_RATE_LIMITS, catalog()), lastUsedAt),
       status: keyStatus(key, clock.nowMs()),
       account,
     }));

@@ -1,9 +1,12 @@
 import { z } from 'zod';
 import {
+  type MaximaChange,
   RATE_LIMITED_MODELS_MAX,
   type RateLimitChange,
+  type RateLimits,
   type RateMaxima,
 } from '../../accounting/accounts/rate-limit-store.ts';
+import { maximaOfNames } from '../../accounting/reservations/rate-defaults.ts';
 import { invalidRequest, quoted } from '../../errors/gateway-error.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';
 import { filterText } from './wire.ts';
@@ -40,18 +43,34 @@ export const tooManyModels = () => invalidRequest(`modelLimits: ${TOO_MANY}`, 'm
  */
 export function toRateChange(body: RateLimitBody, catalog: Catalog): RateLimitChange | undefined {
   const { requestsPerMinute: requestsMax, tokensPerMinute: tokensMax, modelLimits = {} } = body;
-  const models = new Map(
-    Object.entries(modelLimits).map(([name, own]) => {
-      const change = own === null ? NONE : { requestsMax: own.requestsPerMinute, tokensMax: own.tokensPerMinute };
-      const id = catalog.find(name)?.id;
-      if (id === undefined && (change.requestsMax || change.tokensMax)) {
-        throw invalidRequest(`modelLimits: There is no model ${quoted(name)}.`, 'modelLimits');
-      }
-      return [id ?? name, change] as const;
-    }),
-  );
+  const models = new Map<string, MaximaChange>();
+  for (const [name, own] of Object.entries(modelLimits)) {
+    const change = own === null ? NONE : { requestsMax: own.requestsPerMinute, tokensMax: own.tokensPerMinute };
+    const model = catalog.find(name);
+    if (model === null && (change.requestsMax || change.tokensMax)) {
+      throw invalidRequest(`modelLimits: There is no model ${quoted(name)}.`, 'modelLimits');
+    }
+    models.set(model?.id ?? name, change);
+    // What stood under other names of it, because it was renamed since, is replaced too.
+    for (const alias of model?.aliases ?? []) {
+      models.set(alias, {
+        requestsMax: change.requestsMax === undefined ? undefined : null,
+        tokensMax: change.tokensMax === undefined ? undefined : null,
+      });
+    }
+  }
   const isNone = requestsMax === undefined && tokensMax === undefined && models.size === 0;
   return isNone ? undefined : { requestsMax, tokensMax, models };
 }
 
 const NONE: RateMaxima = { requestsMax: null, tokensMax: null };
+
+/** Limits by the names that models have now; those of a model that was renamed stand under its old id. */
+export function underPresentNames(limits: RateLimits, catalog: Pick<Catalog, 'find'>): RateLimits {
+  const namesOf = Map.groupBy(limits.models.keys(), (name) => catalog.find(name)?.id ?? name);
+  const models = [...namesOf].map(([id, names]) => {
+    const others = names.filter((name) => name !== id).map((name) => limits.models.get(name)!);
+    return [id, maximaOfNames(limits.models.get(id), others)] as const;
+  });
+  return { ...limits, models: new Map(models) };
+}

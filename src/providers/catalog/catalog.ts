@@ -26,6 +26,8 @@ export interface Route {
 /** A model as calls need it; the public catalog reads the rest from the configuration. */
 export interface Model {
   readonly id: string;
+  /** Its other names; one that was its id before is among them. */
+  readonly aliases: readonly string[];
   readonly operations: ReadonlySet<Operation>;
   readonly price: ModelPrice;
   /** Limits in tokens; `null` where the configuration gives none, or one that is not a number. */
@@ -107,6 +109,7 @@ function compileModel(id: string, model: ModelConfig, config: Config): Model {
   }
   return {
     id,
+    aliases: model.aliases,
     operations: new Set(model.operations.map(operationOf)),
     price: compilePrice(model.price),
     contextTokensMax: tokenLimit(model.contextLength),

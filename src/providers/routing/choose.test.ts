@@ -23,6 +23,7 @@ const free = {
 function modelWith(routes: Model['routes']): Model {
   return {
     id: 'm',
+    aliases: [],
     operations: new Set([chat]),
     price: { base: free, timeOfDay: null },
     contextTokensMax: null,

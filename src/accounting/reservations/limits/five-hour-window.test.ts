@@ -75,6 +75,22 @@ describe('the five-hour window', () => {
     );
   });
 
+  it('keeps slots where the clock goes back by a minute, and drops those that lie further ahead', () => {
+    runTranscript(
+      `
+      time            operation  call   with  result                                      state
+      0d01:00         asks       a      -     admitted:1                                  1
+      0d00:59         asks       b,c    -     admitted:0,packageFiveHourQuotaExhausted@0d05:59  2
+      0d00:58:59.999  asks       c      -     admitted:0                                  2
+      0d00:58:59.999  asks       d      -     packageFiveHourQuotaExhausted@0d05:58:59.999  2
+      9d00:00         asks       e,f    -     admitted:1,admitted:0                       2
+      0d01:00         asks       g,h    -     admitted:1,admitted:0                       2
+      0d01:00         fails      e      -     -                                           2
+      `,
+      scene(2),
+    );
+  });
+
   it('has room again, where the limit was lowered, when enough of the calls are five hours old', () => {
     runTranscript(
       `

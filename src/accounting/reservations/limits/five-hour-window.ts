@@ -1,5 +1,6 @@
+import { isAhead } from '../../counted-since.ts';
 import type { PlanTerms } from '../../plans/plan.ts';
-import { activePlan, type SubscriptionState } from '../account-state.ts';
+import { activePlan, type Slot, type SubscriptionState } from '../account-state.ts';
 import type { Limit } from './limit.ts';
 
 const FIVE_HOURS_MS = 5 * 3_600_000;
@@ -7,7 +8,7 @@ const FIVE_HOURS_MS = 5 * 3_600_000;
 /**
  * The five-hour window of a Coding Plan: exact, call by call, and as cheap for a limit of 100,000 as for one of 10. A
  * subscription counts its slots. An admission deletes slots that are over from the oldest end, no more than it can use, so
- * each slot is written once and deleted once.
+ * each slot is written once and deleted once; and as many that lie ahead, which a wrong clock has left.
  */
 export const fiveHourWindow: Limit = {
   advance(account, context) {
@@ -15,7 +16,7 @@ export const fiveHourWindow: Limit = {
     if (plan === null) return;
     const { subscription } = plan;
     for (const slot of subscription.oldestSlots) {
-      if (slot.takenAtMs > context.nowMs - FIVE_HOURS_MS) break;
+      if (isLive(slot, context.nowMs)) continue;
       subscription.deletedSlots.push(slot.callId);
       subscription.slots--;
     }
@@ -39,19 +40,24 @@ export const fiveHourWindow: Limit = {
   },
   window({ terms, subscription }, { nowMs }) {
     const { slots, oldestSlots, oldestSlotsMax } = subscription;
-    const last = oldestSlots.at(-1);
-    const areAllLapsed = last !== undefined && last.takenAtMs <= nowMs - FIVE_HOURS_MS;
-    // More slots may be over than were read.
-    if (areAllLapsed && oldestSlots.length >= oldestSlotsMax) return null;
+    // More slots may be over, or lie ahead, than were read.
+    const lapsed = oldestSlots.filter(({ takenAtMs }) => takenAtMs <= nowMs - FIVE_HOURS_MS).length;
+    const ahead = oldestSlots.filter(({ takenAtMs }) => isAhead(takenAtMs, nowMs)).length;
+    if (Math.max(lapsed, ahead) >= oldestSlotsMax) return null;
     const limit = terms.fiveHourCalls;
     const resetAtMs = slots < limit ? nowMs + FIVE_HOURS_MS : freeAtMs(subscription, terms, nowMs);
     return { name: 'fiveHour', limit, used: slots, resetAtMs };
   },
 };
 
+/** Whether a slot counts: it is in the window, or so little ahead that the clock may have gone back. */
+function isLive({ takenAtMs }: Slot, nowMs: number): boolean {
+  return takenAtMs > nowMs - FIVE_HOURS_MS && !isAhead(takenAtMs, nowMs);
+}
+
 /** When the window has room again: when the slot ends that brings it below its limit. */
 function freeAtMs(subscription: SubscriptionState, { fiveHourCalls }: PlanTerms, nowMs: number): number {
-  const live = subscription.oldestSlots.filter(({ takenAtMs }) => takenAtMs > nowMs - FIVE_HOURS_MS);
+  const live = subscription.oldestSlots.filter((slot) => isLive(slot, nowMs));
   const window = [...live, ...subscription.newSlots];
   return (window[subscription.slots - fiveHourCalls]?.takenAtMs ?? nowMs) + FIVE_HOURS_MS;
 }

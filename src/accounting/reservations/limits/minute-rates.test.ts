@@ -66,15 +66,18 @@ describe('requests a minute', () => {
     );
   });
 
-  it('drain by nothing while the clock of another node is behind', () => {
+  it('drain by nothing while the clock is up to a minute behind, and are not held up by one that was ahead', () => {
     const account = accountWith();
     account.limitRate({ requestsMax: 2 });
     runTranscript(
       `
       time      operation  call  with  result                                      state
       0d00:01   asks       a     -     admitted:1000                               1,0
-      0d00:00   asks       b,c   -     admitted:1000,rateLimitExceeded@0d00:00:30  2,0
+      0d00:00   asks       b,c   -     admitted:1000,rateLimitExceeded@0d00:01:30  2,0
       0d00:01   asks       c     -     rateLimitExceeded@0d00:01:30                2,0
+      100d00:00 asks       d     -     admitted:1000                               1,0
+      99d23:58  asks       e,f   -     admitted:1000,admitted:1000                 2,0
+      0d00:02   asks       g     -     admitted:1000                               1,0
       `,
       scene(account),
     );
@@ -131,6 +134,41 @@ describe('tokens a minute', () => {
       0d00:01         asks       d     tokens=1     rateLimitExceeded@0d00:02:10.001  0,1799.99
       0d00:09         asks       d     tokens=7     admitted:1000                     0,7
       0d00:20         fails      d     -            -                                 0,0
+      `,
+      scene(account),
+    );
+  });
+
+  // Calls that are held would otherwise let as many times the limit through as they are minutes old.
+  it('come back as far as they have not drained: what has made room for others already does not', () => {
+    const account = accountWith();
+    account.limitRate({ tokensMax: 6_000 });
+    const held = Array.from({ length: 7 }, (_, i) => `held_${i}`);
+    const call = (callId: string) => balanceCall(callId, { amountNano: 0n, tokens: 6_000 });
+    for (const [i, callId] of held.entries()) {
+      assert.ok(account.admit([call(callId)], START_MS + i * 60_000)[0]!.isAdmitted);
+    }
+    const endMs = START_MS + 10 * 60_000;
+    let through = 0;
+    for (const [i, callId] of held.entries()) {
+      account.end(callId, { counts: true, tokens: 0, keyChargeNano: 0n, rateTokens: 0 }, endMs);
+      if (account.admit([call(`next_${i}`)], endMs)[0]!.isAdmitted) through += 6_000;
+    }
+    assert.equal(through, 6_000);
+  });
+
+  it('come back behind those that were there before, which drain first', () => {
+    const account = accountWith();
+    account.limitRate({ tokensMax: 600 });
+    runTranscript(
+      `
+      time        operation  call  with        result         state
+      0d00:00     asks       a     tokens=300  admitted:1000  0,300
+      0d00:00     asks       b     tokens=200  admitted:1000  0,500
+      0d00:00:40  asks       c     tokens=50   admitted:1000  0,150
+      0d00:00:40  fails      a     -           -              0,150
+      0d00:00:40  fails      b     -           -              0,50
+      0d00:00:40  fails      c     -           -              0,0
       `,
       scene(account),
     );

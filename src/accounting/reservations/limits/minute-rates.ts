@@ -1,7 +1,13 @@
 import type { RateLeft, RateStanding } from '../../../protocols/rate-standing.ts';
 import { isAhead } from '../../counted-since.ts';
-import { type AccountState, type AdmissionContext, type RateState, rateName } from '../account-state.ts';
-import type { RateMaxima } from '../rate-defaults.ts';
+import {
+  type AccountState,
+  type AdmissionContext,
+  type RateCounts,
+  type RateState,
+  rateName,
+} from '../account-state.ts';
+import { maximaOfNames, type RateMaxima } from '../rate-defaults.ts';
 import type { RateFill, ReachedRate, Refusal, ReservationRequest } from '../reservation.ts';
 import type { Limit } from './limit.ts';
 import {
@@ -126,7 +132,7 @@ function mayLimit({ rates }: AccountState, { rateDefaults }: AdmissionContext): 
 
 /** The limits that apply to a call. Those that only the configuration limits may not be among the account's yet. */
 function ratesOf(
-  { accountId, keyId, model }: Pick<ReservationRequest, 'accountId' | 'keyId' | 'model'>,
+  { accountId, keyId, model, modelAliases }: ReservationRequest,
   { rates }: AccountState,
   { rateDefaults }: AdmissionContext,
 ): Rate[] {
@@ -135,24 +141,42 @@ function ratesOf(
     const isOfAccount = place.keyId === '';
     const usual = isOfAccount ? (place.model === '' ? rateDefaults?.all : rateDefaults?.models.get(model)) : undefined;
     const stored = rates.get(rateName(place));
-    const requestsMax = stored?.requestsMax ?? usual?.requestsMax ?? null;
-    const tokensMax = stored?.tokensMax ?? usual?.tokensMax ?? null;
+    const others = place.model === '' ? [] : underAliases(place.keyId, modelAliases, rates);
+    const own = maximaOfNames(stored, others);
+    const requestsMax = own.requestsMax ?? usual?.requestsMax ?? null;
+    const tokensMax = own.tokensMax ?? usual?.tokensMax ?? null;
     if (requestsMax === null && tokensMax === null) continue;
-    found.push({ state: stored ?? { accountId, ...place, ...UNUSED }, requestsMax, tokensMax });
+    found.push({ state: stored ?? { ...countsOf(others), accountId, ...place, ...UNLIMITED }, requestsMax, tokensMax });
   }
   return found;
 }
 
-const UNUSED = {
-  requestsMax: null,
-  tokensMax: null,
-  countedAtMs: 0,
-  requestsUsed: 0,
-  tokensUsed: 0,
-  isStored: false,
-} as const;
+/** Limits that stand under other names of a model. */
+function underAliases(keyId: string, aliases: readonly string[], rates: AccountState['rates']): readonly RateState[] {
+  return aliases.flatMap((model) => rates.get(rateName({ keyId, model })) ?? []);
+}
 
-/** Where the limits of a call stand: those of its account and its key, for all models and for its own. */
+/** A bucket that stands under another name of its model goes on under the id. */
+function countsOf(others: readonly RateState[]): RateCounts {
+  const [last] = others.toSorted((a, b) => b.countedAtMs - a.countedAtMs);
+  return {
+    countedAtMs: last?.countedAtMs ?? 0,
+    requestsUsed: last?.requestsUsed ?? 0,
+    tokensUsed: last?.tokensUsed ?? 0,
+  };
+}
+
+const UNLIMITED = { requestsMax: null, tokensMax: null, isStored: false } as const;
+
+/** Where limits of a call may stand under other names of its model. */
+export function aliasPlacesOf({ keyId, modelAliases }: Pick<ReservationRequest, 'keyId' | 'modelAliases'>) {
+  return modelAliases.flatMap((model) => [
+    { keyId: '', model },
+    { keyId, model },
+  ]);
+}
+
+/** Where the limits of a call stand, and its buckets: those of its account and its key, for all models and for its own. */
 export function placesOf(keyId: string, model: string): readonly Pick<RateState, 'keyId' | 'model'>[] {
   return [
     { keyId: '', model: '' },

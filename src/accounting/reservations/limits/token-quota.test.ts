@@ -13,8 +13,13 @@ function scene(): TranscriptScene {
     account,
     startMs: START_MS,
     call: (callId, parts) => codingCall(callId, { tokens: Number(parts.get('tokens') ?? 0) }),
-    state: ({ subscription: { periodNo, periodTokens, periodReservedTokens } }) =>
-      `${periodNo}:${periodTokens}+${periodReservedTokens}`,
+    state: ({ subscription: { periodBeganAtMs, periodTokens, periodReservedTokens } }) =>
+      `${(periodBeganAtMs - START_MS) / (3 * DAY_MS)}:${periodTokens}+${periodReservedTokens}`,
+    operations: {
+      terms: (parts) => {
+        account.plans = [planOf({ quotaTokens: 100, periodDays: Number(parts.get('days')) })];
+      },
+    },
   };
 }
 
@@ -52,6 +57,41 @@ describe('the token quota', () => {
       6d00:00         counts     c     tokens=100  -                               2:100+0
       6d00:00         asks       d     tokens=1    packageTokensExhausted@7d00:00  2:100+0
       7d00:00         asks       d     tokens=1    packageExpired                  2:100+0
+      `,
+      scene(),
+    );
+  });
+
+  it('ends when the present terms say, also where the period was shorter or longer for a while', () => {
+    runTranscript(
+      `
+      time     operation  call  with        result                          state
+      0d00:00  asks       a     tokens=1    admitted:999                    0:0+1
+      0d00:00  counts     a     tokens=60   -                               0:60+0
+      5d12:00  terms      -     days=1      -                               0:60+0
+      6d00:00  asks       b     tokens=1    admitted:998                    2:0+1
+      6d00:00  counts     b     tokens=100  -                               2:100+0
+      6d00:00  asks       c     tokens=1    packageTokensExhausted@7d00:00  2:100+0
+      6d00:00  terms      -     days=2      -                               2:100+0
+      6d00:00  asks       c     tokens=1    packageTokensExhausted@7d00:00  2:100+0
+      6d00:00  terms      -     days=30     -                               2:100+0
+      6d12:00  asks       c     tokens=1    packageTokensExhausted@7d00:00  2:100+0
+      `,
+      scene(),
+    );
+  });
+
+  it('begins anew where a clock was ahead, and takes nothing of calls of another count', () => {
+    runTranscript(
+      `
+      time     operation  call  with       result        state
+      0d00:00  asks       a     tokens=5   admitted:999  0:0+5
+      6d00:00  asks       b     tokens=70  admitted:998  2:0+70
+      0d00:00  asks       c     tokens=9   admitted:997  0:0+9
+      0d00:00  counts     a     tokens=50  -             0:0+9
+      6d00:00  asks       d     tokens=8   admitted:996  2:0+8
+      6d00:00  counts     b     tokens=70  -             2:0+8
+      6d00:00  counts     d     tokens=3   -             2:3+0
       `,
       scene(),
     );

@@ -13,7 +13,8 @@ function scene(): TranscriptScene {
     account,
     startMs: START_MS,
     call: (callId) => codingCall(callId),
-    state: ({ subscription: { weekNo, weekCalls } }) => `week=${weekNo},calls=${weekCalls}`,
+    state: ({ subscription: { weekBeganAtMs, weekCalls } }) =>
+      `week=${(weekBeganAtMs - START_MS) / (7 * DAY_MS)},calls=${weekCalls}`,
     operations: {
       renew: () => {
         subscription.endsAtMs += 30 * DAY_MS;
@@ -65,13 +66,18 @@ describe('the weekly window', () => {
     );
   });
 
-  it('does not go back where the clock of another node is behind', () => {
+  it('does not go back where the clock goes back by a minute, and begins anew where it was further ahead', () => {
     runTranscript(
       `
       time            operation  call  with  result                                state
       7d00:00         asks       a     -     admitted:1                            week=1,calls=1
       6d23:59:59.999  asks       b     -     admitted:0                            week=1,calls=2
-      6d23:59:59.999  asks       c     -     packageWeeklyQuotaExhausted@14d00:00  week=1,calls=2
+      6d23:59         asks       c     -     packageWeeklyQuotaExhausted@14d00:00  week=1,calls=2
+      6d23:58:59.999  asks       c     -     admitted:1                            week=0,calls=1
+      6d23:59         fails      a     -     -                                     week=0,calls=1
+      27d00:00        asks       d,e   -     admitted:1,admitted:0                 week=3,calls=2
+      8d00:00         asks       f     -     admitted:1                            week=1,calls=1
+      8d00:00         fails      b     -     -                                     week=1,calls=1
       `,
       scene(),
     );
