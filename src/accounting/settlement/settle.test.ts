@@ -293,6 +293,14 @@ describe('the end of a call, decided', () => {
       money a        -> 80 reserved 0 spent 20 on 2026-11-20 entries 2
     `));
 
+  it('counts nothing for a key where the call is on record: no record would say so', () =>
+    play(`
+      end a1+20         -> ended | recorded a1=succeeded | freed none | a#2 a1 20 leaves 80
+      reserve a1:30:key
+      end a1+20         -> ended | recorded none | freed a1
+      key a             -> spent 0 calls 0 on 2026-11-20 reserved 0 in flight 0
+    `));
+
   it('of an account that was deleted writes nothing, and is not tried again', () =>
     play(`
       end z1+20 a1+5  -> ended ended | recorded a1=succeeded | freed none | a#2 a1 5 leaves 95
