@@ -80,19 +80,24 @@ totals as materialized (
     sum(amount_nano) + case when account_id = $1::text then $6::numeric else 0 end as amount_nano, max(entry_no) as last_no
   from part group by account_id
 ),
+charged as materialized (
+  select p.account_id, p.day_no, p.day_began_at, p.counted_key, -sum(p.amount_nano) as amount
+  from part p join unnest($8::text[], $9::bigint[]) as m (account_id, mark) using (account_id)
+  where p.kind = 'charge' and p.day_no is not null and p.entry_no <= m.mark
+  group by p.account_id, p.day_no, p.day_began_at, p.counted_key
+),
 sums as (
-  select p.account_id, s.owner_id, s.counter, s.place, -sum(p.amount_nano) as amount
-  from part p
-  join unnest($8::text[], $9::bigint[]) as m (account_id, mark) using (account_id)
+  select c.account_id, s.owner_id, s.counter, s.place, sum(c.amount) as amount
+  from charged c
   cross join lateral (values
-    ('', 'spent', ${placeSql('p.day_no', 'p.day_began_at')}),
-    (p.counted_key ->> 'id', 'day', p.counted_key ->> 'day'),
-    (p.counted_key ->> 'id', 'week', p.counted_key ->> 'week'),
-    (p.counted_key ->> 'id', 'month', p.counted_key ->> 'month'),
-    (p.counted_key ->> 'id', 'all', '')
+    ('', 'spent', ${placeSql('c.day_no', 'c.day_began_at')}),
+    (c.counted_key ->> 'id', 'day', c.counted_key ->> 'day'),
+    (c.counted_key ->> 'id', 'week', c.counted_key ->> 'week'),
+    (c.counted_key ->> 'id', 'month', c.counted_key ->> 'month'),
+    (c.counted_key ->> 'id', 'all', '')
   ) as s (owner_id, counter, place)
-  where p.kind = 'charge' and p.day_no is not null and p.entry_no <= m.mark and s.owner_id is not null
-  group by p.account_id, s.owner_id, s.counter, s.place
+  where s.owner_id is not null
+  group by c.account_id, s.owner_id, s.counter, s.place
 ),
 owners as (
   select b.account_id, b.balance_nano, b.last_entry_no,
@@ -198,28 +203,34 @@ both_sides as (
     c.status, c.context, c.charge_nano, c.reserved_nano, c.price_list
   from part c full join charges e on e.account_id = c.account_id and e.call_id = c.id
 ),
-counted as materialized (
-  select c.account_id, m.owner_id, m.mark, u.no, u.counter, u.place, u.amount
+uses as materialized (
+  select c.account_id, u.owner_id, u.use, (u.use ->> 'no')::bigint as no, m.mark
   from part c
   cross join lateral (values
-    (c.counted #>> '{plan,id}', (c.counted #>> '{plan,no}')::bigint, 'weekCalls', c.counted #>> '{plan,week}', 1::bigint),
-    (c.counted #>> '{plan,id}', (c.counted #>> '{plan,no}')::bigint, 'periodTokens', c.counted #>> '{plan,period}',
-      (c.counted #>> '{plan,tokens}')::bigint),
-    (c.counted #>> '{plan,id}', (c.counted #>> '{plan,no}')::bigint, 'uses', '', 1),
-    (c.key_id, (c.counted #>> '{key,no}')::bigint, 'calls', c.counted #>> '{key,day}', 1),
-    (c.key_id, (c.counted #>> '{key,no}')::bigint, 'uses', '', 1)
-  ) as u (owner_id, no, counter, place, amount)
+    (c.counted #>> '{plan,id}', c.counted -> 'plan'),
+    (case when c.counted ? 'key' then c.key_id end, c.counted -> 'key')
+  ) as u (owner_id, use)
   join unnest($5::text[], $6::text[], $7::bigint[]) as m (account_id, owner_id, mark)
     on m.account_id = c.account_id and m.owner_id = u.owner_id
-  where c.counted is not null and u.no is not null and u.place is not null
+  where c.counted is not null
     and not exists (select from stop where (c.account_id, c.id) > (stop.account_id, stop.call_id))
 ),
+used as (
+  select account_id, owner_id, use ->> 'week' as week, use ->> 'period' as period, use ->> 'day' as day, count(*) as calls,
+    sum((use ->> 'tokens')::bigint) as tokens
+  from uses where no <= mark group by 1, 2, 3, 4, 5
+),
 sums as (
-  select account_id, owner_id, counter, place, sum(amount) as amount from counted where no <= mark
-  group by account_id, owner_id, counter, place
+  select u.account_id, u.owner_id, s.counter, s.place, sum(s.amount) as amount
+  from used u
+  cross join lateral (values
+    ('weekCalls', u.week, u.calls::numeric), ('periodTokens', u.period, u.tokens), ('calls', u.day, u.calls), ('uses', '', u.calls)
+  ) as s (counter, place, amount)
+  where s.place is not null
+  group by u.account_id, u.owner_id, s.counter, s.place
 ),
 above as (
-  select account_id, owner_id, max(no) as no from counted where no > mark group by account_id, owner_id
+  select account_id, owner_id, max(no) as no from uses where no > mark group by account_id, owner_id
 ),
 suspect as (
   select s.*, s.price_list is not null and l.id is null as has_no_prices
