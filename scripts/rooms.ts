@@ -246,6 +246,7 @@ export const ROOMS: readonly Room[] = [
           'accounting/ledger/call-index-store.ts',
           'accounting/ledger/call-outcome.ts',
           'accounting/ledger/calls-store.ts',
+          'accounting/ledger/counted-use.ts',
           'accounting/ledger/ledger-store.ts',
           'accounting/ledger/refund-store.ts',
           'accounting/ledger/refund.ts',

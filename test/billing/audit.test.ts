@@ -46,6 +46,7 @@ const DAMAGES: readonly { readonly name: string; readonly sql: string; readonly 
     sql: `delete from ledger_entries where account_id = 'acct_b' and entry_no = 4`,
     // Behind the gap every number is one too high, and one balance does not follow from the one before it.
     found: [
+      'acct_b account-spending the account counts 21 spent in the day since 2026-11-19T16:00:00.000Z, records 19',
       'acct_b balance-sum',
       ...[5, 6, 7, 8].map((no) => `acct_b entry-chain entry ${no}`),
       'acct_b settled-calls call call_2',
@@ -54,7 +55,12 @@ const DAMAGES: readonly { readonly name: string; readonly sql: string; readonly 
   {
     name: 'an amount',
     sql: `update ledger_entries set amount_nano = amount_nano - 1 where account_id = 'acct_e' and entry_no = 3`,
-    found: ['acct_e balance-sum', 'acct_e entry-chain entry 3', 'acct_e settled-calls call call_1'],
+    found: [
+      'acct_e account-spending the account counts 21 spent in the day since 2026-11-19T16:00:00.000Z, records 22',
+      'acct_e balance-sum',
+      'acct_e entry-chain entry 3',
+      'acct_e settled-calls call call_1',
+    ],
   },
   {
     name: 'the ledger of nobody',
@@ -117,6 +123,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'reserved money is the sum of the open reservations': 'reserved-sum',
   'entries are numbered without gaps and carry the balance forward': 'entry-chain',
   'the last entry number of a balance is that of its ledger': 'last-entry',
+  'an account counts what was charged on its day': 'account-spending',
   'every settled call has its entry with its charge': 'settled-calls',
   'no charge without its call': 'charge-calls',
   'an unresolved call has no charge, a resolved one none above what it had reserved, which no other record has':

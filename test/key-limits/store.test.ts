@@ -67,12 +67,15 @@ function limitedRequest({ accountId, keyId }: Key, callId: string, amountNano: b
   return requestOf(accountId, callId, amountNano, { keyId, isKeyLimited: true, plan });
 }
 
-/** The end of one: what it costs concerns its key only. */
+/** The end of one: whatever pays for it, what it costs is charged. */
 function limitedEnding(
   { accountId, keyId, callId }: CallName & Key,
   key: { counts: boolean; chargeNano: bigint },
 ): SettlementRecord {
-  return endingOf({ ...outcomeOf(accountId, callId, null), keyId }, { key, plan: { counts: key.counts, tokens: 0 } });
+  return endingOf(
+    { ...outcomeOf(accountId, callId, key.chargeNano), keyId },
+    { key, plan: { counts: key.counts, tokens: 0 } },
+  );
 }
 
 async function createKey(database: Database, accountId: string, id: string): Promise<void> {

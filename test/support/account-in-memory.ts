@@ -99,6 +99,7 @@ export function unusedSubscription(terms: Partial<SubscriptionTerms> = {}): Subs
     periodTokens: 0,
     periodReservedTokens: 0,
     inFlight: 0,
+    useNo: 0,
     oldestSlots: [],
     oldestSlotsMax: 1,
     newSlots: [],
@@ -148,6 +149,7 @@ export class MemoryAccount {
         balanceNano,
         reservedNano: 0n,
         dayBeganAtMs: 0,
+        dayNo: 0,
         spentNano: 0n,
         lastEntryNo: 0n,
       },
@@ -165,11 +167,14 @@ export class MemoryAccount {
       dayBeganAtMs: 0,
       dayNo: 0,
       weekBeganAtMs: 0,
+      weekNo: 0,
       monthBeganAtMs: 0,
+      monthNo: 0,
       ...spent,
       calls: 0,
       reservedNano: 0n,
       inFlight: 0,
+      useNo: 0,
     };
     const key = { accountId: ACCOUNT, keyId, ...NO_LIMITS, ...counts };
     this.state.keys.set(keyId, { ...key, ...this.state.keys.get(keyId), ...limits });

@@ -1,5 +1,6 @@
 import type { Lane, Statement } from '../../db/database.ts';
 import { lockAccount } from '../account-lock-store.ts';
+import { placeSql } from '../ledger/counted-use.ts';
 import { API_KEY_COLUMNS, type ApiKey, type KeyRow, toApiKey } from './api-key-store.ts';
 import { type OwnKeysLimit, requireRoomForKey } from './key-owner-store.ts';
 import { announceChange } from './principal-change-store.ts';
@@ -29,17 +30,27 @@ select account_id, $2, name, $3, $4, $5, $6, allowed_models, allowed_networks, s
 returning ${API_KEY_COLUMNS}`,
 };
 
-/** With what is used of them: a budget does not begin anew. What is in flight ends at the old key. Plan: primary key. */
+/** Columns of what is used, which the new key goes on with. */
+const USED = `day_no, day_began_at, spent_nano, calls, week_no, week_began_at, week_spent_nano, month_no, month_began_at,
+  month_spent_nano, total_spent_nano`;
+
+/**
+ * With what is used of them: a budget does not begin anew. The records of it name the old key, so the new one says what it had
+ * counted before. What is in flight ends at the old key. Plan: primary key.
+ */
 const copyLimits: Statement = {
   name: 'keys.copy-limits',
   text: `insert into key_limits (
   account_id, key_id, daily_spend_cap_nano, weekly_spend_cap_nano, monthly_spend_cap_nano, total_spend_cap_nano,
-  daily_calls_max, concurrency_max, day_began_at, spent_nano, week_began_at, week_spent_nano, month_began_at, month_spent_nano,
-  total_spent_nano, calls
+  daily_calls_max, concurrency_max, ${USED}, counted_before
 )
 select account_id, $3, daily_spend_cap_nano, weekly_spend_cap_nano, monthly_spend_cap_nano, total_spend_cap_nano,
-  daily_calls_max, concurrency_max, day_began_at, spent_nano, week_began_at, week_spent_nano, month_began_at, month_spent_nano,
-  total_spent_nano, calls
+  daily_calls_max, concurrency_max, ${USED},
+  jsonb_build_object(
+    'day', ${placeSql('day_no', 'day_began_at')}, 'spent', spent_nano, 'calls', calls,
+    'week', ${placeSql('week_no', 'week_began_at')}, 'weekSpent', week_spent_nano,
+    'month', ${placeSql('month_no', 'month_began_at')}, 'monthSpent', month_spent_nano, 'allSpent', total_spent_nano
+  )
 from key_limits where account_id = $1 and key_id = $2`,
 };
 

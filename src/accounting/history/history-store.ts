@@ -65,7 +65,8 @@ export function writeHistory(database: Database, { rows, outcomes }: History): P
       await transaction.query(statement, parameters);
     }
     for (const some of slices(outcomes)) {
-      for (const { statement, parameters } of recordWrites(some, () => false)) {
+      const ends = some.map((outcome) => ({ outcome, counted: null }));
+      for (const { statement, parameters } of recordWrites(ends, () => false)) {
         await transaction.query(statement, parameters);
       }
     }

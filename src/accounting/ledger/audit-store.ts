@@ -1,11 +1,14 @@
 import type { Database, Statement, TableReader } from '../../db/database.ts';
 import type { Pace } from '../../lib/pace.ts';
+import { readCounterCheck, wrongCounters } from './audit-counts-store.ts';
 import { type AccountRange, auditCalls, auditEntries, type FoundBreach, type Slice } from './audit-slices-store.ts';
 import { auditUsage } from './audit-usage-store.ts';
 
 /**
  * The audit reads a database in slices: ranges of accounts, and within each its entries and calls so many at a time
- * (`audit-slices-store.ts`), and its sums of usage by as many accounts as have so many of them (`audit-usage-store.ts`). What an invariant compares is read by one statement, so all of it is of one moment.
+ * (`audit-slices-store.ts`), and its sums of usage by as many accounts as have so many of them (`audit-usage-store.ts`). What an
+ * invariant compares is read by one statement, so all of it is of one moment; or it is a counter that is read with a mark, and final
+ * records up to that mark (`audit-counts.ts`).
  */
 
 export interface Breach {
@@ -61,8 +64,12 @@ const INVARIANTS = {
   'plan-reserved-tokens': 'a subscription counts the tokens that calls in flight have reserved in its period',
   'plan-slots': 'a subscription counts the slots of its five-hour window',
   'key-in-flight': 'a limited key counts its calls in flight and what they have reserved',
-  'key-budgets':
-    'what a limited key spent in a day is part of its week and its month, and these of what it spent in all',
+  'account-spending': 'an account counts what was charged on its day',
+  'plan-week': 'a subscription counts the calls of its week',
+  'plan-period': 'a subscription counts the tokens of its period',
+  'key-calls': 'a limited key counts the calls of its day',
+  'key-spending': 'a limited key counts what it was charged in its day, its week, its month, and in all',
+  'use-numbers': 'subscriptions and limited keys number the records of calls that count for them',
   'coding-charges': 'a coding call has no charge',
   'ended-reservations': 'an ended call has nothing reserved',
   vouchers:
@@ -140,12 +147,6 @@ left join reservations r on r.account_id = l.account_id and r.key_id = l.key_id 
 where ${inRange('l')}
 group by l.account_id, l.key_id, l.in_flight, l.reserved_nano
 having l.in_flight <> count(r.call_id) or l.reserved_nano <> coalesce(sum(r.key_amount_nano), 0)`,
-  'key-budgets': `select l.account_id, l.key_id || ' counts ' || l.spent_nano || ', ' || l.week_spent_nano || ' in its week, ' ||
-  l.month_spent_nano || ' in its month, ' || l.total_spent_nano || ' in all' as detail
-from key_limits l
-where ${inRange('l')} and (
-  l.spent_nano > least(l.week_spent_nano, l.month_spent_nano) or greatest(l.week_spent_nano, l.month_spent_nano) > l.total_spent_nano
-)`,
   'ended-reservations': `select r.account_id, 'call ' || r.call_id as detail from reservations r
 where ${inRange('r')} and (select count(*) from calls c where c.account_id = r.account_id and c.id = r.call_id) > 0`,
 };
@@ -238,18 +239,21 @@ export function auditLedger(
     const findings = new Findings();
     const [total] = await reader.query<{ n: number }>(countAccounts);
     const progress = { accounts: 0, accountsTotal: total!.n, entries: 0, calls: 0 };
-    const readAll = async (slices: AsyncIterable<Slice>, counted: 'entries' | 'calls'): Promise<void> => {
-      for await (const { breaches, rowsRead } of slices) {
-        findings.add(breaches);
-        progress[counted] += rowsRead;
-        onProgress?.({ ...progress });
-      }
-    };
     for await (const range of ranges(reader, accountsMax)) {
-      await readAll(auditEntries(reader, range, rowsMax), 'entries');
+      const counters = await readCounterCheck(reader, range);
+      const readAll = async (slices: AsyncIterable<Slice>, counted: 'entries' | 'calls'): Promise<void> => {
+        for await (const { breaches, rowsRead, sums, above } of slices) {
+          findings.add(breaches);
+          counters.add(sums, above);
+          progress[counted] += rowsRead;
+          onProgress?.({ ...progress });
+        }
+      };
+      await readAll(auditEntries(reader, range, rowsMax, counters.marks), 'entries');
       findings.add(await reader.query<FoundBreach>(auditAccounts, [range.behind, range.upTo]));
       for await (const breaches of auditUsage(reader, range, rowsMax)) findings.add(breaches);
-      await readAll(auditCalls(reader, range, rowsMax), 'calls');
+      await readAll(auditCalls(reader, range, rowsMax, counters.marks), 'calls');
+      findings.add(await wrongCounters(reader, counters));
       progress.accounts += range.accounts;
     }
     onProgress?.({ ...progress });

@@ -40,6 +40,8 @@ export interface MoneyCounts {
   reservedNano: bigint;
   /** Of the day that `spentNano` counts. */
   dayBeganAtMs: number;
+  /** How many days were begun: records name by it the one in which they are counted, as by the other `…No`. */
+  dayNo: number;
   spentNano: bigint;
   lastEntryNo: bigint;
 }
@@ -74,6 +76,8 @@ export interface SubscriptionCounts {
   periodTokens: number;
   periodReservedTokens: number;
   inFlight: number;
+  /** How many records of calls say that they count here. */
+  useNo: number;
 }
 
 export interface Slot {
@@ -102,13 +106,17 @@ export interface KeyCounts {
   dayNo: number;
   spentNano: bigint;
   weekBeganAtMs: number;
+  weekNo: number;
   weekSpentNano: bigint;
   monthBeganAtMs: number;
+  monthNo: number;
   monthSpentNano: bigint;
   totalSpentNano: bigint;
   calls: number;
   reservedNano: bigint;
   inFlight: number;
+  /** How many records of calls say that they count among its calls. */
+  useNo: number;
 }
 
 /** What an account or a key, for all models or for one, may use in a minute, and has used. */

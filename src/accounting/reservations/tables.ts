@@ -38,6 +38,7 @@ export const BALANCES = new CountedTable<MoneyTerms, MoneyCounts>('balances', {
     balanceNano: bigintColumn('balance_nano'),
     reservedNano: bigintColumn('reserved_nano'),
     dayBeganAtMs: instantColumn('day_began_at'),
+    dayNo: countColumn('day_no'),
     spentNano: bigintColumn('spent_nano'),
     lastEntryNo: bigintColumn('last_entry_no'),
   },
@@ -60,13 +61,16 @@ export const KEY_LIMITS = new CountedTable<KeyTerms, KeyCounts>('key_limits', {
     dayNo: countColumn('day_no'),
     spentNano: bigintColumn('spent_nano'),
     weekBeganAtMs: instantColumn('week_began_at'),
+    weekNo: countColumn('week_no'),
     weekSpentNano: bigintColumn('week_spent_nano'),
     monthBeganAtMs: instantColumn('month_began_at'),
+    monthNo: countColumn('month_no'),
     monthSpentNano: bigintColumn('month_spent_nano'),
     totalSpentNano: bigintColumn('total_spent_nano'),
     calls: countColumn('calls'),
     reservedNano: bigintColumn('reserved_nano'),
     inFlight: countColumn('in_flight'),
+    useNo: countColumn('use_no'),
   },
 });
 
@@ -89,6 +93,7 @@ export const SUBSCRIPTIONS = new CountedTable<SubscriptionTerms, SubscriptionCou
     periodTokens: countColumn('period_tokens'),
     periodReservedTokens: countColumn('period_reserved_tokens'),
     inFlight: countColumn('in_flight'),
+    useNo: countColumn('use_no'),
   },
 });
 

@@ -3,6 +3,7 @@ import { type Query, type Statement, toArray } from '../../db/database.ts';
 import type { Usage } from '../../protocols/metering/usage-facts.ts';
 import { otherUnits, unitColumns } from '../../protocols/metering/usage-units.ts';
 import type { CallNotes, CallOutcome } from '../ledger/call-outcome.ts';
+import { type CountedUse, countedText } from '../ledger/counted-use.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../pricing/price-factor.ts';
 import { type CallFacts, readFacts } from '../reservations/call-facts.ts';
 import type { OpenReservation } from '../reservations/reservation.ts';
@@ -81,15 +82,17 @@ const KEY: readonly string[] = ['account_id', 'id', 'started_at'];
  */
 const recordCalls: Statement = {
   name: 'settlement.record-calls',
-  text: `insert into calls (${RECORD.map(({ name }) => name).join(', ')}, price_list, is_queued)
-select ${RECORD.map(valueSql).join(', ')},
-  ($${RECORD.length + 2}::uuid[])[price_list_no], true
+  text: `insert into calls (${RECORD.map(({ name }) => name).join(', ')}, counted, price_list, is_queued)
+select ${RECORD.map(valueSql).join(', ')}, counted::jsonb,
+  ($${RECORD.length + 3}::uuid[])[price_list_no], true
 from unnest(
-  ${RECORD.map((column, i) => `$${i + 1}::${parameterType(column)}[]`).join(', ')}, $${RECORD.length + 1}::int[]
-) as o (${RECORD.map(({ name }) => name).join(', ')}, price_list_no)
+  ${RECORD.map((column, i) => `$${i + 1}::${parameterType(column)}[]`).join(', ')}, $${RECORD.length + 1}::text[],
+  $${RECORD.length + 2}::int[]
+) as o (${RECORD.map(({ name }) => name).join(', ')}, counted, price_list_no)
 on conflict (account_id, id, started_at) do update set
   ${[
     ...RECORD.map(({ name }) => name).filter((name) => !KEY.includes(name)),
+    'counted',
     'price_list',
     'is_queued',
     'reserved_nano',
@@ -130,24 +133,39 @@ from unnest(
 on conflict do nothing`,
 };
 
+/** The end of a call as it is recorded. */
+export interface RecordedEnd {
+  readonly outcome: CallOutcome;
+  /** What it counts for; `null`: for nothing. */
+  readonly counted: CountedUse | null;
+}
+
 /**
  * The writes of ended calls, whose price lists are written by `StoredPriceLists`.
  *
  * @param isOnRecord whether there is a record of the call, as unresolved.
  */
-export function recordWrites(outcomes: readonly CallOutcome[], isOnRecord: (outcome: CallOutcome) => boolean): Query[] {
-  const priceLists = [...new Set(outcomes.map((o) => o.price.prices))];
-  const columns = [...RECORD.map(({ read }) => read), (o: CallOutcome) => priceLists.indexOf(o.price.prices) + 1];
+export function recordWrites(ends: readonly RecordedEnd[], isOnRecord: (end: RecordedEnd) => boolean): Query[] {
+  const priceLists = [...new Set(ends.map(({ outcome }) => outcome.price.prices))];
+  const columns = [
+    ...RECORD.map(
+      ({ read }) =>
+        ({ outcome }: RecordedEnd) =>
+          read(outcome),
+    ),
+    ({ counted }: RecordedEnd) => countedText(counted),
+    ({ outcome }: RecordedEnd) => priceLists.indexOf(outcome.price.prices) + 1,
+  ];
   const names = [
-    (o: CallOutcome) => o.accountId,
-    (o: CallOutcome) => o.callId,
-    (o: CallOutcome) => toTimestamp(o.startedAtMs),
+    ({ outcome }: RecordedEnd) => outcome.accountId,
+    ({ outcome }: RecordedEnd) => outcome.callId,
+    ({ outcome }: RecordedEnd) => toTimestamp(outcome.startedAtMs),
   ];
   return [
-    ...writeRows(recordCalls, outcomes, columns, [toArray(priceLists.map(priceListId))]),
+    ...writeRows(recordCalls, ends, columns, [toArray(priceLists.map(priceListId))]),
     ...writeRows(
       queueForUsage,
-      outcomes.filter((outcome) => !isOnRecord(outcome)),
+      ends.filter((end) => !isOnRecord(end)),
       names,
     ),
   ];

@@ -3,8 +3,10 @@ import { type Lane, type Queryable, type Statement, toArray } from '../../db/dat
 import type { StoredRow } from '../../db/table.ts';
 import { lockAccount } from '../account-lock-store.ts';
 import { countedSql } from '../counted-since.ts';
-import type { CallNotes, CallStatus, RequestedVia, ResolutionNote } from '../ledger/call-outcome.ts';
+import type { CallNotes, CallStatus, RequestedVia, ReservedTokens, ResolutionNote } from '../ledger/call-outcome.ts';
+import { type CountedUse, countedText, keyChargeOf, keyChargeText, placeOf } from '../ledger/counted-use.ts';
 import type { RunningPeriods } from '../pricing/running-periods.ts';
+import type { KeyState } from '../reservations/account-state.ts';
 import { readKeys } from '../reservations/account-store.ts';
 import { countKeySpending } from '../reservations/limits/key-budgets.ts';
 import { KEY_LIMITS } from '../reservations/tables.ts';
@@ -37,7 +39,8 @@ where account_id = $1 and id = $2 and started_at = $3::timestamptz`,
 /** Plan: primary key. What the call had reserved stays on record: it bounds the charge. */
 const recordResolution: Statement = {
   name: 'resolutions.record',
-  text: `update calls set status = 'resolved', charge_nano = $4::bigint, notes = coalesce(notes, '{}') || $5::jsonb
+  text: `update calls set status = 'resolved', charge_nano = $4::bigint, notes = coalesce(notes, '{}') || $5::jsonb,
+  counted = $6::jsonb
 where account_id = $1 and id = $2 and started_at = $3::timestamptz`,
 };
 
@@ -56,14 +59,18 @@ const chargeCall: Statement = {
   text: `with moved as (
   update balances set balance_nano = balance_nano - $3::bigint, last_entry_no = last_entry_no + 1,
     spent_nano = case when ${IS_OF_DAY} then spent_nano else 0 end + $3::bigint,
-    day_began_at = case when ${IS_OF_DAY} then day_began_at else $4::timestamptz end
+    day_began_at = case when ${IS_OF_DAY} then day_began_at else $4::timestamptz end,
+    day_no = case when ${IS_OF_DAY} then day_no else day_no + 1 end
   where account_id = $1
-  returning account_id, balance_nano, last_entry_no
+  returning account_id, balance_nano, last_entry_no, day_no, day_began_at
 )
 insert into ledger_entries (
-  account_id, entry_no, kind, amount_nano, balance_after_nano, call_id, memo, idempotency_key, created_at
+  account_id, entry_no, kind, amount_nano, balance_after_nano, call_id, memo, idempotency_key, created_at, day_no,
+  day_began_at, counted_key
 )
-select account_id, last_entry_no, 'charge', -$3::bigint, balance_nano, $2, $5, $6, $7::timestamptz from moved`,
+select account_id, last_entry_no, 'charge', -$3::bigint, balance_nano, $2, $5, $6, $7::timestamptz, day_no, day_began_at,
+  $8::jsonb
+from moved`,
 };
 
 const countInBudgets = KEY_LIMITS.update('resolutions.count-in-budgets');
@@ -71,8 +78,9 @@ const countInBudgets = KEY_LIMITS.update('resolutions.count-in-budgets');
 /** In the period in which the call was admitted, while the subscription counts it. Plan: primary key. */
 const countTokens: Statement = {
   name: 'resolutions.count-tokens',
-  text: `update subscriptions set period_tokens = period_tokens + $4::bigint
-where account_id = $1 and id = $2 and period_no = $3::bigint`,
+  text: `update subscriptions set use_no = use_no + 1, period_tokens = period_tokens + $4::bigint
+where account_id = $1 and id = $2 and period_no = $3::bigint
+returning use_no, period_began_at`,
 };
 
 interface FoundRow {
@@ -147,9 +155,22 @@ async function resolveCall(
     return { outcome: 'key_conflict' };
   }
   const chargeNano = resolution.action === 'charge' ? resolution.chargeNano : null;
+  const reserved = call.notes?.reservedTokens;
+  const counted =
+    resolution.action === 'count' && reserved !== undefined
+      ? await countUse(transaction, accountId, { ...reserved, tokens: resolution.tokens })
+      : null;
   const notes: CallNotes = { resolution: noteOf(request) };
-  await transaction.query(recordResolution, [accountId, callId, startedAt, chargeNano, JSON.stringify(notes)]);
+  await transaction.query(recordResolution, [
+    accountId,
+    callId,
+    startedAt,
+    chargeNano,
+    JSON.stringify(notes),
+    countedText(counted),
+  ]);
   if (chargeNano !== null) {
+    const key = await chargeKey(transaction, { accountId, keyId: row!.key_id }, chargeNano, periods);
     await transaction.query(chargeCall, [
       accountId,
       callId,
@@ -158,31 +179,44 @@ async function resolveCall(
       memo,
       idempotencyKey,
       at,
+      key === null ? null : keyChargeText(keyChargeOf(key)),
     ]);
-    await chargeKey(transaction, { accountId, keyId: row!.key_id }, chargeNano, periods);
-  }
-  const reserved = call.notes?.reservedTokens;
-  if (resolution.action === 'count' && reserved !== undefined) {
-    const { subscriptionId, periodNo } = reserved;
-    await transaction.query(countTokens, [accountId, subscriptionId, periodNo, resolution.tokens]);
   }
   return { outcome: 'resolved' };
 }
 
-/** A key that has no limits counts nothing. */
+/** Counts tokens in the quota of a plan; returns what the record says of it, `null` where the period is over. */
+async function countUse(
+  transaction: Queryable,
+  accountId: string,
+  { subscriptionId, periodNo, tokens }: ReservedTokens,
+): Promise<CountedUse | null> {
+  const [row] = await transaction.query<PeriodRow>(countTokens, [accountId, subscriptionId, periodNo, tokens]);
+  if (row === undefined) return null;
+  const period = placeOf(periodNo, row.period_began_at.getTime());
+  return { plan: { id: subscriptionId, no: Number(row.use_no), week: null, period, tokens } };
+}
+
+interface PeriodRow {
+  use_no: bigint;
+  period_began_at: Date;
+}
+
+/** Returns the key with what it has spent; `null` where it has no limits, and counts nothing. */
 async function chargeKey(
   transaction: Queryable,
   { accountId, keyId }: { readonly accountId: string; readonly keyId: string },
   chargeNano: bigint,
   periods: RunningPeriods,
-): Promise<void> {
+): Promise<KeyState | null> {
   const [row] = await transaction.query<StoredRow>(readKeys, [toArray([accountId]), toArray([keyId])]);
-  if (row === undefined) return;
+  if (row === undefined) return null;
   const key = KEY_LIMITS.columns.read(row);
   countKeySpending(key, chargeNano, periods);
   for (const { statement, parameters } of writeRows(countInBudgets, [key], KEY_LIMITS.written.values)) {
     await transaction.query(statement, parameters);
   }
+  return key;
 }
 
 function noteOf({ resolution, by, via, memo, periods }: ResolutionRequest): ResolutionNote {

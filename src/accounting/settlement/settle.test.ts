@@ -163,6 +163,7 @@ function accountOf(accountId: string): AccountState {
       ownDailyCapNano: null,
       priceFactorBasisPoints: 10_000,
       dayBeganAtMs: FIRST.dayBeganAtMs,
+      dayNo: 0,
       spentNano: 0n,
       lastEntryNo: 1n,
     },
@@ -180,13 +181,16 @@ function accountOf(accountId: string): AccountState {
           dayNo: 0,
           spentNano: 0n,
           weekBeganAtMs: FIRST.weekBeganAtMs,
+          weekNo: 0,
           monthBeganAtMs: FIRST.monthBeganAtMs,
+          monthNo: 0,
           weekSpentNano: 0n,
           monthSpentNano: 0n,
           totalSpentNano: 0n,
           calls: 0,
           reservedNano: 0n,
           inFlight: 0,
+          useNo: 0,
         },
       ],
     ]),
@@ -287,6 +291,14 @@ describe('the end of a call, decided', () => {
       reserve a1:30
       end a1+20      -> ended | recorded none | freed a1
       money a        -> 80 reserved 0 spent 20 on 2026-11-20 entries 2
+    `));
+
+  it('counts nothing for a key where the call is on record: no record would say so', () =>
+    play(`
+      end a1+20         -> ended | recorded a1=succeeded | freed none | a#2 a1 20 leaves 80
+      reserve a1:30:key
+      end a1+20         -> ended | recorded none | freed a1
+      key a             -> spent 0 calls 0 on 2026-11-20 reserved 0 in flight 0
     `));
 
   it('of an account that was deleted writes nothing, and is not tried again', () =>

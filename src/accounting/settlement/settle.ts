@@ -1,6 +1,7 @@
 import type { CallOutcome, CallStatus } from '../ledger/call-outcome.ts';
+import { type CountedKeyCharge, type CountedUse, keyChargeOf, placeOf } from '../ledger/counted-use.ts';
 import type { RunningPeriods } from '../pricing/running-periods.ts';
-import type { AccountState } from '../reservations/account-state.ts';
+import type { AccountState, KeyState } from '../reservations/account-state.ts';
 import { countSpending } from '../reservations/limits/daily-cap.ts';
 import { countKeySpending } from '../reservations/limits/key-budgets.ts';
 import { freeReservation, NO_USE } from '../reservations/release.ts';
@@ -24,18 +25,33 @@ export interface EndingState {
 }
 
 /** A ledger entry of a charge. */
-export interface ChargeEntry extends CallName {
+export interface ChargeEntry extends CallName, ChargeCounts {
   readonly entryNo: bigint;
   readonly chargeNano: bigint;
   readonly balanceAfterNano: bigint;
   readonly endedAtMs: number;
 }
 
+/** What counts a charge. */
+interface ChargeCounts {
+  /** The day of the account: how many it had begun, and when that one began. */
+  readonly dayNo: number;
+  readonly dayBeganAtMs: number;
+  /** The budgets of its key; `null`: it has none. */
+  readonly countedKey: CountedKeyCharge | null;
+}
+
+/** An end that is written. */
+export interface FreshEnd extends SettlementRecord {
+  /** What the call counts for from now on; `null`: for nothing. */
+  readonly counted: CountedUse | null;
+}
+
 export interface EndingDecision {
   /** One an end, in the same order. `claim_lost`: a repeat of the call runs elsewhere; nothing of this end is written. */
   readonly verdicts: readonly ('ended' | 'claim_lost')[];
   /** Ends that are written: the first of each call, where it is not on record, or only as unresolved. */
-  readonly fresh: readonly SettlementRecord[];
+  readonly fresh: readonly FreshEnd[];
   readonly freed: readonly ReservedLimits[];
   readonly charges: readonly ChargeEntry[];
 }
@@ -53,7 +69,7 @@ export function decideEnds(
 ): EndingDecision {
   const reservations = new Map(state.reservations);
   const recorded = new Map(state.recorded);
-  const fresh: SettlementRecord[] = [];
+  const fresh: FreshEnd[] = [];
   const freed: ReservedLimits[] = [];
   const charges: ChargeEntry[] = [];
 
@@ -66,15 +82,21 @@ export function decideEnds(
     if (!isOver && kept !== null && !state.claims.has(callKey(kept))) return 'claim_lost';
     const reservation = reservations.get(key);
     if (reservation !== undefined && account !== undefined) {
-      freeReservation(reservation, useOf(ending), account, periods);
+      // What counts has a record that says so, and a call that is over has it already.
+      const use = useOf(ending);
+      freeReservation(reservation, isOver ? { ...NO_USE, rateTokens: use.rateTokens } : use, account, periods);
       reservations.delete(key);
       freed.push(reservation);
     }
     if (isOver || account === undefined) return 'ended';
     recorded.set(key, outcome.status);
-    fresh.push(ending);
-    if (reservation === undefined) countLateCharge(ending, account, periods);
-    if (outcome.chargeNano !== null) charges.push(charge(outcome, outcome.chargeNano, account, periods));
+    fresh.push({
+      ...ending,
+      counted: reservation === undefined ? null : countUse(reservation, useOf(ending), account),
+    });
+    const payer = countingKey(ending, reservation, account);
+    if (reservation === undefined && payer !== null) countKeySpending(payer, ending.key!.chargeNano, periods);
+    if (outcome.chargeNano !== null) charges.push(charge(outcome, outcome.chargeNano, account, payer, periods));
     return 'ended';
   });
   return { verdicts, fresh, freed, charges };
@@ -85,20 +107,49 @@ function useOf({ plan, key, rate }: SettlementRecord): CallUse {
   return { counts, tokens: plan?.tokens ?? 0, keyChargeNano: key?.chargeNano ?? 0n, rateTokens: rate?.tokens ?? 0 };
 }
 
-/** The reservation was given back when the node of the call was taken for dead, and its key was charged nothing then. */
-function countLateCharge(
+/**
+ * What a call counts for in windows, quotas and calls of a day, beside the charges that the ledger has. What is counted there of a
+ * week, a period or a day that is over is gone, and no record of it is needed.
+ */
+function countUse(
+  { subscriptionId, weekNo, periodNo, keyId, keyDayNo }: ReservedLimits,
+  { counts, tokens }: CallUse,
+  { subscriptions, keys }: AccountState,
+): CountedUse | null {
+  if (!counts) return null;
+  const subscription = subscriptionId === null ? undefined : subscriptions.get(subscriptionId);
+  const key = keyDayNo === null ? undefined : keys.get(keyId);
+  const week = subscription?.weekNo === weekNo && subscription ? placeOf(weekNo, subscription.weekBeganAtMs) : null;
+  const period =
+    subscription?.periodNo === periodNo && subscription ? placeOf(periodNo, subscription.periodBeganAtMs) : null;
+  const plan =
+    subscription === undefined || (week ?? period) === null
+      ? null
+      : { id: subscription.id, no: ++subscription.useNo, week, period, tokens };
+  const ofKey =
+    key === undefined || key.dayNo !== keyDayNo ? null : { no: ++key.useNo, day: placeOf(keyDayNo, key.dayBeganAtMs) };
+  if (plan === null && ofKey === null) return null;
+  return { ...(plan && { plan }), ...(ofKey && { key: ofKey }) };
+}
+
+/**
+ * The key whose budgets count the charge. Where a reservation was given back, because the node of the call was taken for dead, its
+ * key was charged nothing then.
+ */
+function countingKey(
   { outcome, key: use }: SettlementRecord,
+  reservation: ReservedLimits | undefined,
   { keys }: AccountState,
-  periods: RunningPeriods,
-): void {
-  const key = use === null ? undefined : keys.get(outcome.keyId);
-  if (key !== undefined && use !== null) countKeySpending(key, use.chargeNano, periods);
+): KeyState | null {
+  if (use === null || reservation?.keyAmountNano === null) return null;
+  return keys.get(outcome.keyId) ?? null;
 }
 
 function charge(
   outcome: CallOutcome,
   chargeNano: bigint,
   { money }: AccountState,
+  key: KeyState | null,
   periods: RunningPeriods,
 ): ChargeEntry {
   money.balanceNano -= chargeNano;
@@ -111,6 +162,9 @@ function charge(
     chargeNano,
     balanceAfterNano: money.balanceNano,
     endedAtMs: outcome.endedAtMs,
+    dayNo: money.dayNo,
+    dayBeganAtMs: money.dayBeganAtMs,
+    countedKey: key && keyChargeOf(key),
   };
 }
 

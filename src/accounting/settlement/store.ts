@@ -5,6 +5,7 @@ import type { StoredRow } from '../../db/table.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { BillingTime } from '../database-time.ts';
 import type { CallStatus, EndedCall } from '../ledger/call-outcome.ts';
+import { keyChargeText } from '../ledger/counted-use.ts';
 import type { UnitPrices } from '../pricing/charge.ts';
 import { accountWrites, copyAccounts } from '../reservations/account-writes-store.ts';
 import { countsAhead, warnOfCountsAhead } from '../reservations/counts-ahead.ts';
@@ -71,10 +72,15 @@ where k.account_id = v.account_id and k.claim_id = v.claim_id`,
 
 const insertCharges: Statement = {
   name: 'settlement.insert-charges',
-  text: `insert into ledger_entries (account_id, entry_no, kind, amount_nano, balance_after_nano, call_id, created_at)
-select account_id, entry_no, 'charge', -charge_nano, balance_after_nano, call_id, created_at
-from unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::timestamptz[])
-  as e (account_id, entry_no, charge_nano, balance_after_nano, call_id, created_at)`,
+  text: `insert into ledger_entries (
+  account_id, entry_no, kind, amount_nano, balance_after_nano, call_id, created_at, day_no, day_began_at, counted_key
+)
+select account_id, entry_no, 'charge', -charge_nano, balance_after_nano, call_id, created_at, day_no, day_began_at,
+  counted_key::jsonb
+from unnest(
+  $1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::timestamptz[], $7::bigint[], $8::timestamptz[],
+  $9::text[]
+) as e (account_id, entry_no, charge_nano, balance_after_nano, call_id, created_at, day_no, day_began_at, counted_key)`,
 };
 
 /**
@@ -182,10 +188,7 @@ export function createSettlementStore(database: Database, logger: Pick<Logger, '
             const writes = [
               ...deleteWrites(decision.freed),
               ...storedPriceLists.writes(prices),
-              ...recordWrites(
-                decision.fresh.map(({ outcome }) => outcome),
-                (outcome) => known.recorded.has(callKey(outcome)),
-              ),
+              ...recordWrites(decision.fresh, ({ outcome }) => known.recorded.has(callKey(outcome))),
               ...chargeWrites(decision.charges),
               ...continuationWrites(decision.fresh),
               ...validWrites(decision.fresh, nowMs),
@@ -282,6 +285,9 @@ function chargeWrites(charges: readonly ChargeEntry[]): Query[] {
     (entry) => entry.balanceAfterNano,
     (entry) => entry.callId,
     (entry) => toTimestamp(entry.endedAtMs),
+    (entry) => entry.dayNo,
+    (entry) => toTimestamp(entry.dayBeganAtMs),
+    ({ countedKey }) => (countedKey === null ? null : keyChargeText(countedKey)),
   ]);
 }
 

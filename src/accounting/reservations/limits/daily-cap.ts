@@ -28,6 +28,7 @@ function spentToday(money: MoneyState, { dayBeganAtMs, nowMs }: RunningPeriods):
 export function countSpending(money: MoneyState, chargeNano: bigint, { dayBeganAtMs, nowMs }: RunningPeriods): void {
   if (!isCounted(money.dayBeganAtMs, dayBeganAtMs, nowMs)) {
     money.dayBeganAtMs = dayBeganAtMs;
+    money.dayNo++;
     money.spentNano = 0n;
   }
   money.spentNano += chargeNano;

@@ -13,15 +13,16 @@ export function keyOf(call: Pick<AskingCall, 'keyId' | 'isKeyLimited'>, { keys }
 
 /**
  * What counts in the day, the week and the month that run. A day that goes on is in the week and the month that run, also where these
- * begin anew, because the time zone was changed.
+ * began anew in it, because the time zone was changed.
  */
 export function usedNow(key: KeyState, periods: RunningPeriods): KeyUse {
   const { isDay, isWeek, isMonth } = countedPeriods(key, periods);
   const spentNano = isDay ? key.spentNano : 0n;
+  const atLeastOfDay = (spent: bigint): bigint => (spent > spentNano ? spent : spentNano);
   return {
     spentNano,
-    weekSpentNano: isWeek ? key.weekSpentNano : spentNano,
-    monthSpentNano: isMonth ? key.monthSpentNano : spentNano,
+    weekSpentNano: isWeek ? atLeastOfDay(key.weekSpentNano) : spentNano,
+    monthSpentNano: isMonth ? atLeastOfDay(key.monthSpentNano) : spentNano,
     totalSpentNano: key.totalSpentNano,
     calls: isDay ? key.calls : 0,
   };
@@ -38,11 +39,13 @@ export function beginPeriods(key: KeyState, periods: RunningPeriods): void {
   }
   if (!isWeek) {
     key.weekBeganAtMs = periods.weekBeganAtMs;
-    key.weekSpentNano = key.spentNano;
+    key.weekNo++;
+    key.weekSpentNano = 0n;
   }
   if (!isMonth) {
     key.monthBeganAtMs = periods.monthBeganAtMs;
-    key.monthSpentNano = key.spentNano;
+    key.monthNo++;
+    key.monthSpentNano = 0n;
   }
 }
 

@@ -1,6 +1,7 @@
 import { displayPrefix, hashApiKey } from '../../../accounting/accounts/key-format.ts';
 import type { HistoryRow } from '../../../accounting/history/history-store.ts';
 import type { CallOutcome } from '../../../accounting/ledger/call-outcome.ts';
+import { placeOf } from '../../../accounting/ledger/counted-use.ts';
 import { monthOf, weekOf } from '../../../accounting/pricing/billing-periods.ts';
 import type { LocalTime } from '../../../accounting/pricing/local-time.ts';
 
@@ -140,13 +141,17 @@ export class AccountBooks {
 
   get balanceRow(): HistoryRow {
     const { id, dailyCapNano, ownDailyCapNano, priceFactorBasisPoints } = this.account;
+    const spentNano = String(this.#spentNano(this.outcomes, (day) => day === this.#today));
+    const dayBeganAtMs = this.#localTime.dayStartMs(this.#today);
     return {
       account_id: id,
       balance_nano: String(this.#balanceNano),
       daily_cap_nano: dailyCapNano === undefined ? null : String(dailyCapNano),
       own_daily_cap_nano: ownDailyCapNano === undefined ? null : String(ownDailyCapNano),
-      day_began_at: toInstant(this.#localTime.dayStartMs(this.#today)),
-      spent_nano: String(this.#spentNano(this.outcomes, (day) => day === this.#today)),
+      day_began_at: toInstant(dayBeganAtMs),
+      spent_nano: spentNano,
+      // Records of a history do not say what they count for, here and below.
+      counted_before: { day: placeOf(0, dayBeganAtMs), spent: spentNano },
       last_entry_no: this.entries.length,
       price_factor_basis_points: priceFactorBasisPoints ?? 10_000,
     };
@@ -181,6 +186,16 @@ export class AccountBooks {
       if (limits === undefined) return [];
       const own = this.outcomes.filter(({ keyId }) => keyId === id);
       const today = this.#today;
+      const [dayBeganAtMs, weekBeganAtMs, monthBeganAtMs] = [today, weekOf(today), monthOf(today)].map((day) =>
+        this.#localTime.dayStartMs(day),
+      ) as [number, number, number];
+      const spentNano = String(this.#spentNano(own, (day) => day === today));
+      const weekNano = String(this.#spentNano(own, (day) => weekOf(day) === weekOf(today)));
+      const monthNano = String(this.#spentNano(own, (day) => monthOf(day) === monthOf(today)));
+      const totalNano = String(this.#spentNano(own, () => true));
+      const calls = own.filter(
+        ({ status, endedAtMs }) => status !== 'failed' && this.#localTime.day(endedAtMs) === today,
+      ).length;
       const capText = (capNano: bigint | undefined): string | null => (capNano === undefined ? null : String(capNano));
       return {
         account_id: this.account.id,
@@ -189,15 +204,24 @@ export class AccountBooks {
         monthly_spend_cap_nano: capText(limits.monthlySpendCapNano),
         daily_calls_max: limits.dailyCalls ?? null,
         concurrency_max: limits.concurrency ?? null,
-        day_began_at: toInstant(this.#localTime.dayStartMs(today)),
-        week_began_at: toInstant(this.#localTime.dayStartMs(weekOf(today))),
-        month_began_at: toInstant(this.#localTime.dayStartMs(monthOf(today))),
-        spent_nano: String(this.#spentNano(own, (day) => day === today)),
-        calls: own.filter(({ status, endedAtMs }) => status !== 'failed' && this.#localTime.day(endedAtMs) === today)
-          .length,
-        week_spent_nano: String(this.#spentNano(own, (day) => weekOf(day) === weekOf(today))),
-        month_spent_nano: String(this.#spentNano(own, (day) => monthOf(day) === monthOf(today))),
-        total_spent_nano: String(this.#spentNano(own, () => true)),
+        day_began_at: toInstant(dayBeganAtMs),
+        week_began_at: toInstant(weekBeganAtMs),
+        month_began_at: toInstant(monthBeganAtMs),
+        spent_nano: spentNano,
+        calls,
+        week_spent_nano: weekNano,
+        month_spent_nano: monthNano,
+        total_spent_nano: totalNano,
+        counted_before: {
+          day: placeOf(0, dayBeganAtMs),
+          spent: spentNano,
+          calls,
+          week: placeOf(0, weekBeganAtMs),
+          weekSpent: weekNano,
+          month: placeOf(0, monthBeganAtMs),
+          monthSpent: monthNano,
+          allSpent: totalNano,
+        },
       };
     });
   }

@@ -1,5 +1,6 @@
 import { beganAtMs } from '../../../accounting/counted-since.ts';
 import type { HistoryRow } from '../../../accounting/history/history-store.ts';
+import { placeOf } from '../../../accounting/ledger/counted-use.ts';
 import { compilePlans } from '../../../accounting/plans/plan.ts';
 import type { Config } from '../../../config/schema.ts';
 import type { NewDemo } from '../new-demo.ts';
@@ -131,6 +132,13 @@ function planOf(
       week_calls: ofWeek.length,
       period_began_at: toInstant(planStartMs),
       period_tokens: tokens,
+      // Records of a history do not say what they count for.
+      counted_before: {
+        week: placeOf(0, weekBeganAtMs),
+        weekCalls: ofWeek.length,
+        period: placeOf(0, planStartMs),
+        periodTokens: tokens,
+      },
     },
     slotRows: slots.map(({ callId, startedAtMs }) => ({
       account_id: account.id,
