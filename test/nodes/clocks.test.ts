@@ -107,7 +107,10 @@ describe('postgresql: nodes whose clocks differ', { timeout: 120_000 }, () => {
       assert.equal(await chat(node, account), 'key_daily_calls_limit_exceeded');
     }
     const [row] = await stored.database.query<{ days: number }>(
-      { name: 'test.key-day', text: 'select day - current_date as days from key_limits where key_id = $1' },
+      {
+        name: 'test.key-day',
+        text: 'select day_began_at::date - current_date as days from key_limits where key_id = $1',
+      },
       [account.keyId],
     );
     assert.ok(Math.abs(row!.days) <= 1, `${row!.days} days ahead`);

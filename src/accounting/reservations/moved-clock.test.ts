@@ -8,6 +8,7 @@ import { createLocalTime } from '../pricing/local-time.ts';
 import { runningPeriods } from '../pricing/running-periods.ts';
 import { rateName } from './account-state.ts';
 import { countSpending } from './limits/daily-cap.ts';
+import { usedNow } from './limits/key-day.ts';
 import { minuteRates } from './limits/minute-rates.ts';
 import { maximaOfNames } from './rate-defaults.ts';
 import type { Refusal, ReservationRequest } from './reservation.ts';
@@ -324,7 +325,8 @@ describe('limits while the clock and the terms move', () => {
           }
           const { slots, weekCalls, periodTokens, periodReservedTokens, inFlight } = account.subscription;
           const key = [...account.state.keys.values()][0]!;
-          assert.ok(key.spentNano <= key.weekSpentNano && key.spentNano <= key.monthSpentNano);
+          const used = usedNow(key, runningPeriods(account.localTime, nowMs));
+          assert.ok(used.spentNano <= used.weekSpentNano && used.spentNano <= used.monthSpentNano);
           const counts = [slots, weekCalls, periodTokens, periodReservedTokens, inFlight, key.calls, key.inFlight];
           assert.ok(
             counts.every((count) => count >= 0),
