@@ -33,7 +33,10 @@ export class OpenDataDirError extends Error {
   }
 }
 
-/** The data directory cannot be made or read. */
+/** What the gateway makes directories of in it. */
+const OWN_DIRECTORIES = ['db', 'journal', 'spool'];
+
+/** The data directory cannot be made or read, or something else stands where a directory of it should be. */
 export class UnusableDataDirError extends Error {
   constructor(dataDir: string, cause: NodeJS.ErrnoException) {
     super(
@@ -46,8 +49,10 @@ export class UnusableDataDirError extends Error {
 }
 
 function reasonOf(dataDir: string, { code, message }: NodeJS.ErrnoException): string {
-  const obstacle = obstacleOf(dataDir);
-  if (obstacle !== null) return obstacle;
+  for (const path of [dataDir, ...OWN_DIRECTORIES.map((name) => join(dataDir, name))]) {
+    const obstacle = obstacleOf(path);
+    if (obstacle !== null) return obstacle;
+  }
   if (code === 'EACCES' || code === 'EPERM') return 'this user may not make it, or not read it';
   if (code === 'EROFS') return 'its file system can only be read';
   return message;
@@ -97,6 +102,7 @@ export function makePrivateDirectory(dataDir: string, logger?: Logger, rights: R
   try {
     mkdirSync(dataDir, { recursive: true, mode: DIRECTORY_MODE });
     readdirSync(dataDir);
+    for (const name of OWN_DIRECTORIES) if (obstacleOf(join(dataDir, name)) !== null) readdirSync(join(dataDir, name));
   } catch (error) {
     throw new UnusableDataDirError(dataDir, error as NodeJS.ErrnoException);
   }

@@ -52,6 +52,13 @@ describe('GatewayError', () => {
     assert.equal(error.cause, cause);
     assert.equal(error.isMoney, true);
   });
+
+  it('quotes the beginning of a long field, whatever words it has', () => {
+    const param = '$&'.repeat(100_000);
+    const error = invalidRequest(`${param}: There is no such field here.`, param);
+    assert.equal(error.param, `${param.slice(0, 199)}…`);
+    assert.equal(error.message, `${param.slice(0, 199)}…: There is no such field here.`);
+  });
 });
 
 describe('invalidRequest', () => {

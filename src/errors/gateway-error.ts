@@ -65,7 +65,7 @@ const MESSAGE_LENGTH_MAX = 8_000;
 
 function messageOf(row: ErrorRow, { message = row.message, param = '' }: GatewayErrorOptions): string {
   if (param.length <= QUOTE_LENGTH_MAX && message.length <= MESSAGE_LENGTH_MAX) return message;
-  return cut(param === '' ? message : message.replaceAll(param, quoted(param)), MESSAGE_LENGTH_MAX);
+  return cut(param === '' ? message : message.replaceAll(param, () => quoted(param)), MESSAGE_LENGTH_MAX);
 }
 
 /** What an error quotes of a request. */

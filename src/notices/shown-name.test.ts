@@ -13,6 +13,7 @@ describe('a name in a mail', () => {
     ['visit evil。example', 'visit [link]'],
     ['visit ｅｖｉｌ．example', 'visit [link]'],
     ['visit evil.\u200bexample', 'visit evil. example'],
+    ['visit 💩.example and x\u0323.example and evil.भारत', 'visit [link] and [link] and [link]'],
     ['two\r\nlines', 'two lines'],
   ];
   for (const [name, shown] of cases)

@@ -1,7 +1,7 @@
 const LENGTH_MAX = 60;
 
 /** Part of an address of the network: a scheme, `www.`, or a name with a domain. */
-const LINK = /:\/\/|^www\.|[\p{L}\d]\.\p{L}{2}/iu;
+const LINK = /:\/\/|^www\.|[^.]\.\p{L}[\p{L}\p{M}]/iu;
 
 /**
  * A name that people chose, as the subject and the first lines of a mail show it: in one line, short, and without anything that a

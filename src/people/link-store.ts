@@ -3,7 +3,7 @@ import type { AccountRole } from './actor.ts';
 import { addIdentity, type IdentityRefusal, type NewIdentity } from './identity-store.ts';
 import { addMembership, type MembershipRefusal } from './membership-store.ts';
 import { orRolledBack } from './rollback-store.ts';
-import { OPEN_INVITATIONS_MAX, type UserRefusal } from './user.ts';
+import { INVITATIONS_A_DAY_MAX, OPEN_INVITATIONS_MAX, type UserRefusal } from './user.ts';
 import { insertUserWith, setPassword } from './user-store.ts';
 
 /** The SQL of one-time links. */
@@ -46,11 +46,12 @@ const lockAccount: Statement = {
   text: 'select id from accounts where id = $1 for no key update',
 };
 
-/** Plan: user_links_by_account. */
-const countOpen: Statement = {
-  name: 'user-links.count-open',
-  text: `select count(*)::int as n from user_links l
-where account_id = $1 and used_at is null and expires_at > $2::timestamptz and ${IS_IN_FORCE}`,
+/** Used ones stay until they would have expired, which is longer than a day. Plan: user_links_by_account. */
+const countInvitations: Statement = {
+  name: 'user-links.count-invitations',
+  text: `select count(*) filter (where used_at is null and expires_at > $2::timestamptz and ${IS_IN_FORCE})::int as open,
+  count(*) filter (where created_at > $2::timestamptz - interval '1 day')::int as made
+from user_links l where account_id = $1`,
 };
 
 /** What a link that still works is for. By user_links_by_token and primary keys. */
@@ -154,14 +155,17 @@ export type LinkUse =
   | { readonly newUserId: string; readonly name: string; readonly email: string | null; readonly identity: NewIdentity }
   | { readonly userId: string };
 
+/** Which limit of an account a further invitation would be beyond: of those that are open, or of those made in a day. */
+export type InvitationsLimit = 'too_many_open' | 'too_many_made';
+
 export interface LinkStore {
   /**
    * Makes a link by which a user sets a password; earlier ones are void. `null` where there is no such user, or it is
    * suspended. Which kind it is follows from whether there is a password.
    */
   insertForUser(userId: string, link: NewLink, kind: LinkKind): Promise<boolean>;
-  /** Returns false where too many invitations of the account are open. */
-  insertInvitation(invitation: NewInvitation): Promise<boolean>;
+  /** `null`: it was made. */
+  insertInvitation(invitation: NewInvitation): Promise<InvitationsLimit | null>;
   look(tokenHash: Buffer, at: Date): Promise<LinkView | null>;
   /** Uses a link up and does what it is for, or neither; returns the user's id. */
   use(tokenHash: Buffer, use: LinkUse, at: Date): Promise<{ readonly userId: string } | LinkRefusal>;
@@ -245,10 +249,12 @@ export function createLinkStore(database: Lane): LinkStore {
     insertInvitation: (invitation) =>
       database.transaction(async (transaction) => {
         await transaction.query(lockAccount, [invitation.accountId]);
-        const [open] = await transaction.query<{ n: number }>(countOpen, [invitation.accountId, invitation.at]);
-        if (open!.n >= OPEN_INVITATIONS_MAX) return false;
+        const parameters = [invitation.accountId, invitation.at];
+        const [counts] = await transaction.query<{ open: number; made: number }>(countInvitations, parameters);
+        if (counts!.open >= OPEN_INVITATIONS_MAX) return 'too_many_open';
+        if (counts!.made >= INVITATIONS_A_DAY_MAX) return 'too_many_made';
         await transaction.query(insertLink, valuesOf(invitation, 'invitation', null, invitation));
-        return true;
+        return null;
       }),
     async look(tokenHash, at) {
       const [row] = await database.query<ViewRow>(lookUp, [tokenHash, at]);

@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { FillRandom, Ids } from '../lib/ids.ts';
 import { type AccountRole, type Actor, signatureOf } from './actor.ts';
-import type { LinkKind, LinkStore } from './link-store.ts';
+import type { InvitationsLimit, LinkKind, LinkStore } from './link-store.ts';
 import { createSecretToken, hashSecretToken } from './secret-token.ts';
 
 const HOUR_MS = 3_600_000;
@@ -50,11 +50,11 @@ export interface OneTimeLinksParts {
 export interface OneTimeLinks {
   /** A link by which a user sets a password; `null` where there is no such user, or it is suspended. */
   forUser(user: LinkedUser, by: Actor): Promise<OneTimeLink | null>;
-  /** An invitation, with its id. Nothing is made where too many of the account are open, or too many mails were sent. */
+  /** An invitation, with its id. Nothing is made where the account has too many, or too many mails were sent. */
   invite(
     invitation: AskedInvitation,
     by: Actor,
-  ): Promise<(OneTimeLink & { readonly id: string }) | 'too_many_open' | { readonly mailWaitMs: number }>;
+  ): Promise<(OneTimeLink & { readonly id: string }) | InvitationsLimit | { readonly mailWaitMs: number }>;
 }
 
 export interface LinkedUser {
@@ -107,7 +107,8 @@ export function createOneTimeLinks(parts: OneTimeLinksParts): OneTimeLinks {
       const mailWaitMs = email === null ? 0 : await countMail(accountId, email);
       if (mailWaitMs > 0) return { mailWaitMs };
       const { stored, url } = begin('invitation', by);
-      if (!(await links.insertInvitation({ ...stored, email, accountId, role }))) return 'too_many_open';
+      const limit = await links.insertInvitation({ ...stored, email, accountId, role });
+      if (limit !== null) return limit;
       const { id, createdBy, expiresAt } = stored;
       const link = { kind: 'invitation', url, expiresAt, email, name: null, accountName, createdBy } as const;
       deliverLink(link);

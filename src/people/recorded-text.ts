@@ -36,10 +36,12 @@ function isWebAddress(text: string): boolean {
 /** Where an address begins that ends with the word; `null` where there is none. */
 function startOfAddress(word: string): number | null {
   if (isWebAddress(word)) return 0;
-  const end = word.indexOf('://');
-  let start = end;
-  while (start > Math.max(0, end - SCHEME_CHARS_MAX) && SCHEME_CHARACTER.test(word[start - 1]!)) start--;
-  return end === -1 || start === end ? null : start;
+  for (let end = word.indexOf('://'); end !== -1; end = word.indexOf('://', end + 1)) {
+    let start = end;
+    while (start > Math.max(0, end - SCHEME_CHARS_MAX) && SCHEME_CHARACTER.test(word[start - 1]!)) start--;
+    if (start < end) return start;
+  }
+  return null;
 }
 
 /** The address without name, password, path, query and fragment; the scheme alone where it cannot be parsed. */

@@ -54,6 +54,7 @@ describe('what the change log keeps of a value', () => {
         behind: '_1https://hooks.example.com/secret',
         database: 'at (postgres://me:word@db.example.com/faregate)',
         broken: 'https://[/secret',
+        second: '://https://hooks.example.com/secret',
       }),
       {
         memo: 'for [key] and [key]',
@@ -65,6 +66,7 @@ describe('what the change log keeps of a value', () => {
         behind: '_1https://…',
         database: 'at (postgres://db.example.com/…',
         broken: 'https://…',
+        second: '://https://hooks.example.com/…',
       },
     );
   });

@@ -41,6 +41,8 @@ export const MEMBERS_MAX = 200;
 export const SESSIONS_MAX = 50;
 /** Invitations to one account that are neither used nor expired. */
 export const OPEN_INVITATIONS_MAX = 50;
+/** Invitations to one account that were made in a day, but for those that were taken back: each one that is used may make a user. */
+export const INVITATIONS_A_DAY_MAX = 200;
 
 /** Why users cannot be changed so. */
 export type UserRefusal =

@@ -105,7 +105,7 @@ describe('a data directory', { timeout: 300_000 }, () => {
     writeFileSync(join(dataDir, 'outside'), '');
     writeFileSync(join(own, 'notes.txt'), '');
     symlinkSync(join(dataDir, 'outside'), join(own, 'spool', 'link'));
-    symlinkSync(join(dataDir, 'outside'), join(own, 'journal'));
+    symlinkSync(join(dataDir, 'outside'), join(own, 'journal.old'));
     openUpAllBut(own);
     makePrivateDirectory(own, logger);
     assert.equal(statSync(join(dataDir, 'outside')).mode & 0o777, 0o666);
@@ -144,6 +144,18 @@ describe('a data directory', { timeout: 300_000 }, () => {
       assert.throws(() => makePrivateDirectory(path, logger), { name: 'UnusableDataDirError', message: reason });
     }
   });
+
+  for (const name of ['db', 'journal', 'spool']) {
+    it(`in which ${name} is a link to nowhere, or a file, is refused by a sentence`, () => {
+      symlinkSync(join(dataDir, 'nowhere'), join(dataDir, name));
+      const refused = (message: RegExp) =>
+        assert.throws(() => makePrivateDirectory(dataDir, logger), { name: 'UnusableDataDirError', message });
+      refused(new RegExp(`${name} is a link to .*nowhere, which is no directory or does not exist\\. Mend that`));
+      rmSync(join(dataDir, name));
+      writeFileSync(join(dataDir, name), '');
+      refused(new RegExp(`${name} is no directory`));
+    });
+  }
 
   it('for everybody, such as /tmp, is refused, with the command', () => {
     chmodSync(dataDir, 0o1777);

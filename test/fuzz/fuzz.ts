@@ -44,6 +44,7 @@ export interface FuzzReport {
 
 interface Answer {
   readonly status: number;
+  readonly sizeBytes: number;
   readonly text: string;
 }
 
@@ -142,8 +143,8 @@ class FuzzRun {
     if (answer.status < 400) this.#done.add(name);
     if (answer.status >= 500) violate(`status ${answer.status}: ${answer.text.slice(0, 300)}`);
     if (!asked.asksForMuch) {
-      this.#largestBytes = Math.max(this.#largestBytes, answer.text.length);
-      if (answer.text.length > ANSWER_BYTES_MAX) violate(`an answer of ${answer.text.length} bytes`);
+      this.#largestBytes = Math.max(this.#largestBytes, answer.sizeBytes);
+      if (answer.sizeBytes > ANSWER_BYTES_MAX) violate(`an answer of ${answer.sizeBytes} bytes`);
     }
     const steadyMs = busyMs <= BUSY_MS_MAX ? busyMs : await this.#leastOf(child, agent, gateway, asked, busyMs);
     this.#longestBusyMs = Math.max(this.#longestBusyMs, steadyMs);
@@ -263,7 +264,10 @@ function send(agent: Agent, url: string, { method, path, headers, body }: FuzzRe
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.on('error', reject);
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }));
+      response.on('end', () => {
+        const bytes = Buffer.concat(chunks);
+        resolve({ status: response.statusCode ?? 0, sizeBytes: bytes.length, text: bytes.toString() });
+      });
     });
     asked.on('error', reject);
     asked.end(body ?? undefined);

@@ -121,7 +121,7 @@ for (const engine of gatewayEngines) {
       const at = new Date();
       const expiresAt = new Date(at.getTime() + 60_000);
       const link = { id: 'lnk_of_second', tokenHash, createdBy: 'Second', createdByUserId: second.id, at, expiresAt };
-      assert.equal(await links.insertInvitation({ ...link, email: null, accountId, role: 'owner' }), true);
+      assert.equal(await links.insertInvitation({ ...link, email: null, accountId, role: 'owner' }), null);
       await g.admin('DELETE', `/accounts/${accountId}/members?userId=${second.id}`);
       assert.equal(await links.use(tokenHash, { userId: second.id }, at), 'void');
     });
@@ -161,9 +161,22 @@ for (const engine of gatewayEngines) {
       const invite = async () => (await ask(g, 'POST', '/invitations', {}, owner.headers)).status;
       const statuses = await Promise.all(Array.from({ length: 52 }, invite));
       assert.deepEqual(
-        [201, 422].map((status) => statuses.filter((one) => one === status).length),
+        [201, 409].map((status) => statuses.filter((one) => one === status).length),
         [50, 2],
       );
+    });
+
+    it('are invited by at most two hundred links a day, however soon these are used', async () => {
+      const { owner } = await createTeam();
+      const invite = () => ask(g, 'POST', '/invitations', {}, owner.headers);
+      for (let round = 0; round < 4; round++) {
+        for (let i = 0; i < 50; i++) assert.equal((await invite()).status, 201);
+        await g.database.query({ name: 'test.use-links', text: 'update user_links set used_at = created_at' });
+      }
+      const beyond = await invite();
+      assert.deepEqual([beyond.status, beyond.body.error.code], [409, 'conflict_error']);
+      assert.match(beyond.body.error.message, /^200 invitations were made/);
+      assert.equal((await ask(g, 'GET', '/invitations', undefined, owner.headers)).body.data.length, 0);
     });
   });
 

@@ -8,7 +8,7 @@ import { STREAMS_MAX } from '../../src/api/management/streamed-lines.ts';
 import { HOLDER_SHARE } from '../../src/app/management-apis.ts';
 import { COSTS, OF_ACCOUNT, TO_ADDRESS } from '../../src/notices/send-rates.ts';
 import { ACCOUNT_ENDPOINTS_MAX, OPERATOR_ENDPOINTS_MAX } from '../../src/notices/webhooks.ts';
-import { OPEN_INVITATIONS_MAX, SESSIONS_MAX } from '../../src/people/user.ts';
+import { INVITATIONS_A_DAY_MAX, OPEN_INVITATIONS_MAX, SESSIONS_MAX } from '../../src/people/user.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import type { RoleName } from './roles.ts';
 import { peopleOfWalk, type Scene } from './scene.ts';
@@ -106,7 +106,12 @@ describe('the table of what people cost', () => {
       `${count(ACTIVE_KEYS_MAX)} that work, ${count(KEYS_A_DAY_MAX)} made in a day; a member ${MEMBER_KEYS_MAX}`,
       'as the account',
     ],
-    ['open invitations', 'none', `${OPEN_INVITATIONS_MAX} of an account`, 'none'],
+    [
+      'invitations',
+      'none',
+      `${OPEN_INVITATIONS_MAX} of an account that are open, ${INVITATIONS_A_DAY_MAX} made in a day`,
+      'none',
+    ],
     ['webhook endpoints', 'none', `${ACCOUNT_ENDPOINTS_MAX} of an account`, `${OPERATOR_ENDPOINTS_MAX} of their own`],
     [
       'links by mail',

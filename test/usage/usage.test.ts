@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { readUsage, USAGE_START } from '../../src/accounting/usage/usage.ts';
-import { createUsageStore, type UsageFilter } from '../../src/accounting/usage/usage-store.ts';
+import { readUsage, USAGE_START, usagePages } from '../../src/accounting/usage/usage.ts';
+import { createUsageStore, type UsageFilter, type UsageStore } from '../../src/accounting/usage/usage-store.ts';
 import { parseYuan } from '../../src/lib/yuan.ts';
 import { call } from '../support/client.ts';
 import { runCommand } from '../support/command.ts';
@@ -200,6 +200,43 @@ select 'acct_' || lpad(n::text, 26, '0'), 'idle', false, 'active', now(), now() 
       assert.equal(next, null);
       assert.deepEqual(rows.map(({ group }) => group[0]).sort(), [alice.id, bob.id].sort());
       await g.database.script(`delete from accounts where name = 'idle'`);
+    });
+
+    it('of many days is read whole in spans of days, each of which is summed once', async () => {
+      await g.database.script(
+        `insert into usage_rollups
+select 'acct_many', date '2026-01-01' + n % 90, 'key_' || n / 90, 'm', 'p', 'succeeded', 'balance', 1, ${'0, '.repeat(21)}0
+from generate_series(0, 90 * 7 - 1) n`,
+      );
+      const spans = new Set<string>();
+      const real = createUsageStore(g.database);
+      const store: UsageStore = {
+        ...real,
+        sum(query, ...others) {
+          spans.add(`${query.filter.from} ${query.filter.to}`);
+          return real.sum(query, ...others);
+        },
+      };
+      for (const groupBy of [
+        ['key', 'day'],
+        ['key', 'month'],
+      ] as const) {
+        spans.clear();
+        const filter = { ...NO_FILTER, accountId: 'acct_many' };
+        const query = { groupBy, filter, timezone: 'Asia/Shanghai' };
+        const found: string[] = [];
+        for await (const rows of usagePages(store, query, 40)) {
+          found.push(...rows.map(({ group, calls }) => `${group.join(' ')} ${calls}`));
+        }
+        const { rows } = await readUsage(real, query, USAGE_START, 1_000);
+        assert.deepEqual(found.toSorted(), rows.map(({ group, calls }) => `${group.join(' ')} ${calls}`).toSorted());
+        assert.equal(found.length, groupBy[1] === 'day' ? 630 : 21);
+        const ends = [...spans].map((span) => span.split(' '));
+        assert.ok(ends.length >= 2);
+        assert.deepEqual([ends[0]![0], ends.at(-1)![1]], ['null', 'null']);
+        for (let i = 1; i < ends.length; i++) assert.equal(ends[i]![0], ends[i - 1]![1]);
+      }
+      await g.database.script(`delete from usage_rollups where account_id = 'acct_many'`);
     });
 
     it('is CSV for spreadsheets, whose names are no formulas', async () => {

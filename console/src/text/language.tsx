@@ -41,7 +41,7 @@ export function useLanguage(): LanguageChoice {
 
 function initialLanguage(): Language {
   const stored = localStorage.getItem(STORED_AS);
-  if (stored !== null && stored in LANGUAGES) return stored as Language;
+  if (stored !== null && Object.hasOwn(LANGUAGES, stored)) return stored as Language;
   return navigator.languages
     .find((tag) => /^(?:en|zh)\b/i.test(tag))
     ?.slice(0, 2)

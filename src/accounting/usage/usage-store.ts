@@ -91,6 +91,8 @@ export interface UsageStore {
   sum(query: UsageQuery, scope: UsageScope, after: readonly string[] | null, limit: number): Promise<UsageRow[]>;
   /** The window of so many accounts that begins with an id. */
   windowFrom(accountId: string, accounts: number): Promise<AccountWindow>;
+  /** The first and the last day that has sums, of an account or of all of them; `null`: none has. */
+  knownDays(accountId: string | null): Promise<{ readonly first: string; readonly last: string } | null>;
   accountOfKey(keyId: string): Promise<string | null>;
   readCompleteness(): Promise<Completeness>;
 }
@@ -193,6 +195,16 @@ const selectBoundary: Statement = {
   text: 'select id from accounts where id >= $1::text order by id offset $2::int limit 1',
 };
 
+/** Plans: the ends of primary keys. */
+const selectDays: Statement = {
+  name: 'usage.select-days',
+  text: `select min(day)::text as first, max(day)::text as last from usage_totals`,
+};
+const selectDaysOfAccount: Statement = {
+  name: 'usage.select-days-of-account',
+  text: `select min(day)::text as first, max(day)::text as last from usage_rollups where account_id = $1::text`,
+};
+
 /** Plan: api_keys_by_id. */
 const selectAccountOfKey: Statement = {
   name: 'usage.select-account-of-key',
@@ -234,6 +246,14 @@ export function createUsageStore(database: Lane): UsageStore {
     async windowFrom(accountId, accounts) {
       const [row] = await database.query<{ id: string }>(selectBoundary, [accountId, accounts]);
       return { kind: 'window', from: accountId, to: row?.id ?? null };
+    },
+    async knownDays(accountId) {
+      const [row] =
+        accountId === null
+          ? await database.query<{ first: string | null; last: string | null }>(selectDays)
+          : await database.query<{ first: string | null; last: string | null }>(selectDaysOfAccount, [accountId]);
+      const { first, last } = row!;
+      return first === null || last === null ? null : { first, last };
     },
     async accountOfKey(keyId) {
       const [row] = await database.query<{ account_id: string }>(selectAccountOfKey, [keyId]);

@@ -1,3 +1,4 @@
+import { daySpans } from './day-spans.ts';
 import type { Completeness, UsageQuery, UsageRow, UsageScope, UsageStore } from './usage-store.ts';
 
 /** Where a list of groups goes on. */
@@ -38,23 +39,46 @@ export async function readUsage(
   const completeness = await store.readCompleteness();
   const accountId = await accountOf(store, query);
   if (accountId === NOBODY) return { rows: [], next: null, completeness };
-  const found =
-    accountId === null && query.groupBy.includes('account')
-      ? await byWindows(store, query, place, limit)
-      : await inOne(store, query, place, limit, accountId === null ? { kind: 'all' } : { kind: 'account', accountId });
-  return { ...found, completeness };
+  return { ...(await find(store, query, accountId, place, limit)), completeness };
 }
 
-/** All groups, page by page. */
+/**
+ * All groups, page by page. A page sums all that lies behind it, so where groups are of days or months, those of one span of them
+ * come before those of the next, and each span is summed once. Other groupings have few pages.
+ */
 export async function* usagePages(
   store: UsageStore,
   query: UsageQuery,
   limit: number,
 ): AsyncIterable<readonly UsageRow[]> {
+  const accountId = await accountOf(store, query);
+  if (accountId === NOBODY) return;
+  const unit = (['day', 'month'] as const).find((name) => query.groupBy.includes(name));
+  if (unit === undefined || isByWindows(query, accountId)) {
+    yield* pagesOf(store, query, accountId, limit);
+    return;
+  }
+  const spans = daySpans(unit, query.filter, await store.knownDays(accountId), limit);
+  let groups = 0;
+  for (let span = spans.next(0); !span.done; span = spans.next(groups)) {
+    groups = 0;
+    for await (const rows of pagesOf(
+      store,
+      { ...query, filter: { ...query.filter, ...span.value } },
+      accountId,
+      limit,
+    )) {
+      groups += rows.length;
+      yield rows;
+    }
+  }
+}
+
+async function* pagesOf(store: UsageStore, query: UsageQuery, accountId: string | null, limit: number) {
   let place: UsagePlace | null = USAGE_START;
   while (place !== null) {
-    const page: UsagePage = await readUsage(store, query, place, limit);
-    yield page.rows;
+    const page: Found = await find(store, query, accountId, place, limit);
+    if (page.rows.length > 0) yield page.rows;
     place = page.next;
   }
 }
@@ -70,6 +94,20 @@ async function accountOf(store: UsageStore, { filter }: UsageQuery): Promise<str
 }
 
 type Found = Pick<UsagePage, 'rows' | 'next'>;
+
+const isByWindows = ({ groupBy }: UsageQuery, accountId: string | null): boolean =>
+  accountId === null && groupBy.includes('account');
+
+function find(
+  store: UsageStore,
+  query: UsageQuery,
+  accountId: string | null,
+  place: UsagePlace,
+  limit: number,
+): Promise<Found> {
+  if (isByWindows(query, accountId)) return byWindows(store, query, place, limit);
+  return inOne(store, query, place, limit, accountId === null ? { kind: 'all' } : { kind: 'account', accountId });
+}
 
 async function inOne(
   store: UsageStore,

@@ -6,10 +6,10 @@ import { signatureOf } from '../../people/actor.ts';
 import type { LinkStore } from '../../people/link-store.ts';
 import type { MembershipStore } from '../../people/membership-store.ts';
 import type { OneTimeLinks } from '../../people/one-time-links.ts';
-import { OPEN_INVITATIONS_MAX } from '../../people/user.ts';
+import { INVITATIONS_A_DAY_MAX, OPEN_INVITATIONS_MAX } from '../../people/user.ts';
 import { page, toPage } from '../admin/wire.ts';
 import { listOf, pageOf } from '../management/answer-fields.ts';
-import { type ChangeSubject, notFound, unprocessable } from '../management/endpoint.ts';
+import { type ChangeSubject, conflict, notFound } from '../management/endpoint.ts';
 import type { AccountEntry } from '../management/guard.ts';
 import { accountRole, emailAddress } from '../people/fields.ts';
 import { peopleError } from '../people/people-errors.ts';
@@ -120,9 +120,7 @@ export function memberEndpoints(parts: MemberParts): AccountEndpoint[] {
         const createdBy = signatureOf(actor);
         const createdAt = new Date(clock.nowMs());
         const link = await oneTimeLinks.invite(asked, actor);
-        if (link === 'too_many_open') {
-          throw unprocessable(`At most ${OPEN_INVITATIONS_MAX} invitations may be open at a time.`);
-        }
+        if (typeof link === 'string') throw conflict(TOO_MANY[link]);
         if ('mailWaitMs' in link) throw tooManyMails(link.mailWaitMs);
         const { id, expiresAt } = link;
         const made = invitationToWire({ id, email, role, createdBy, createdAt, expiresAt });
@@ -151,6 +149,11 @@ export function memberEndpoints(parts: MemberParts): AccountEndpoint[] {
     }),
   ];
 }
+
+const TOO_MANY = {
+  too_many_open: `At most ${OPEN_INVITATIONS_MAX} invitations may be open at a time. Take one back first.`,
+  too_many_made: `${INVITATIONS_A_DAY_MAX} invitations were made for the account in a day, which is the most. Make further ones tomorrow.`,
+};
 
 function tooManyMails(waitMs: number): GatewayError {
   const minutes = Math.ceil(waitMs / 60_000);

@@ -9,6 +9,7 @@ import { withoutDrained } from '../../providers/routing/choose.ts';
 import type { RouteHealth } from '../../providers/routing/health.ts';
 import type { CredentialStanding } from '../../providers/upstream/credentials.ts';
 import { count, listOf } from '../management/answer-fields.ts';
+import { conflict } from '../management/endpoint.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 import { operatorOf } from './operator.ts';
 import { drainMembers, drainToWire, routeAnswer, routeToWire } from './route-wire.ts';
@@ -84,7 +85,7 @@ export function routeEndpoints(parts: RouteAdminParts): AdminEndpoint[] {
         }
         await drains.refresh();
         if (drains.list().length >= DRAINS_MAX) {
-          throw invalidRequest(`There are ${DRAINS_MAX} drains already; drain whole providers.`);
+          throw conflict(`There are ${DRAINS_MAX} drains already; drain whole providers.`);
         }
         const drain = await drainStore.insert({
           ...asked,

@@ -61,7 +61,7 @@ export const usageAnswer = z.strictObject({
   timezone: z.string(),
 });
 
-/** Groups that are read at a time for CSV: what comes before them is summed again for each page. */
+/** Groups that are read at a time for CSV. */
 const CSV_PAGE = 2_000;
 /** Entries of a statement beside its charges, and models, that are listed. */
 const STATEMENT_ENTRIES_MAX = 1_000;

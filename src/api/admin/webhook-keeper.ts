@@ -4,7 +4,7 @@ import type { InsertedEndpoint, WebhookEndpoint } from '../../notices/endpoint-s
 import { ASKED_SENDS_A_MINUTE } from '../../notices/send-rates.ts';
 import { TargetRefusedError } from '../../notices/target.ts';
 import { ACCOUNT_ENDPOINTS_MAX, OPERATOR_ENDPOINTS_MAX, type Webhooks } from '../../notices/webhooks.ts';
-import { type ChangeSubject, conflict, notFound, unprocessable } from '../management/endpoint.ts';
+import { type ChangeSubject, conflict, notFound } from '../management/endpoint.ts';
 import {
   deliveryToWire,
   lowBalanceToWire,
@@ -92,7 +92,7 @@ function createdToWire(result: InsertedEndpoint, accountId: string | null): z.in
     case 'key_conflict':
       throw conflict('The Idempotency-Key was used for another endpoint.');
     case 'too_many':
-      throw unprocessable(
+      throw conflict(
         `There are ${accountId === null ? OPERATOR_ENDPOINTS_MAX : ACCOUNT_ENDPOINTS_MAX} endpoints already; delete one.`,
       );
     default:

@@ -6,7 +6,7 @@ import { passwordFault } from '../../people/password-rules.ts';
 import { PasswordsBusyError } from '../../people/passwords.ts';
 import type { PasswordRefusal } from '../../people/sign-in.ts';
 import { MEMBERS_MAX, MEMBERSHIPS_MAX } from '../../people/user.ts';
-import { conflict, unprocessable } from '../management/endpoint.ts';
+import { conflict } from '../management/endpoint.ts';
 
 /** What people are told of why something about them cannot be done. */
 
@@ -31,15 +31,15 @@ export function peopleError(refusal: Refusal): GatewayError {
     case 'absent':
       return new GatewayError('pathUnknown', { message: 'There is no such user here.' });
     case 'account_full':
-      return unprocessable(`An account has at most ${MEMBERS_MAX} members.`);
+      return conflict(`An account has at most ${MEMBERS_MAX} members.`);
     case 'user_full':
-      return unprocessable(`A user belongs to at most ${MEMBERSHIPS_MAX} accounts.`);
+      return conflict(`A user belongs to at most ${MEMBERSHIPS_MAX} accounts.`);
     case 'already':
       return conflict('The user belongs to the account already.');
     case 'identity_taken':
       return conflict('Somebody signs in with this identity already.');
     case 'identities_full':
-      return unprocessable(`A user has at most ${IDENTITIES_MAX} identities.`);
+      return conflict(`A user has at most ${IDENTITIES_MAX} identities.`);
     case 'void':
       return new GatewayError('pathUnknown', {
         message: 'This link was used, has expired, or never was one. Ask whoever sent it for another one.',

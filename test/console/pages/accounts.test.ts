@@ -52,6 +52,18 @@ describe('the pages of accounts, for operators', { skip: withoutBrowser }, () =>
     await console.close();
   });
 
+  it('shows the summary of an account where its address names no tab that there is', async () => {
+    const { id } = await server.createAccount();
+    for (const tab of ['toString', '__proto__', 'no such tab']) {
+      const console = await openConsole(browser, server, {
+        person: auditor,
+        at: `#/operator/accounts/${id}?tab=${tab}`,
+      });
+      await console.page.getByRole('tab', { name: 'Summary', selected: true }).waitFor();
+      await console.close();
+    }
+  });
+
   it('says what the balance will be before it tops up, and adds exactly that', async () => {
     const { id } = await server.createAccount({ balanceYuan: '0.1' });
     const console = await openConsole(browser, server, { person: operator, at: `#/operator/accounts/${id}?tab=money` });

@@ -64,6 +64,14 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
     }
   });
 
+  it('is in a language of its own, whatever the browser has stored', async () => {
+    const console = await openConsole(browser, server, { at: '#/' });
+    await console.page.evaluate(() => localStorage.setItem('faregate.language', 'toString'));
+    await console.page.reload();
+    await console.page.getByRole('button', { name: 'Sign in' }).waitFor();
+    await console.close();
+  });
+
   it('says that there is no such page at an address that cannot be read', async () => {
     const console = await openConsole(browser, server, { person: owner, at: '#/calls/%' });
     await console.page.getByText('There is no such page').waitFor();

@@ -36,7 +36,7 @@ export function AccountPage({ id }: PageProps) {
   if (account === undefined) {
     return error === null ? <Loading /> : <ErrorNotice error={error} onRetry={() => void refetch()} />;
   }
-  const tab = query.tab !== undefined && query.tab in TABS ? (query.tab as TabName) : 'summary';
+  const tab = query.tab !== undefined && Object.hasOwn(TABS, query.tab) ? (query.tab as TabName) : 'summary';
   return (
     <Page
       title={account.name}
