@@ -1,13 +1,13 @@
 import { rm } from 'node:fs/promises';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
-import { exportDatabase } from '../src/accounting/transfer/export.ts';
-import { createExportStore } from '../src/accounting/transfer/export-store.ts';
-import { writeExport } from '../src/cli/export-file.ts';
+import { writeExport } from '../src/cli/commands/export-file.ts';
 import type { Database, Query, SnapshotReader } from '../src/db/database.ts';
 import { schemaVersion } from '../src/db/migrate.ts';
 import { openPostgres } from '../src/db/postgres.ts';
 import { silentLogger } from '../src/lib/logger.ts';
+import { exportDatabase } from '../src/transfer/export.ts';
+import { createExportStore } from '../src/transfer/export-store.ts';
 import { quantile } from './quantile.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { partitionOf } from '../src/accounting/ledger/calls-store.ts';
+import { partitionOf } from '../src/accounting/calls/calls-store.ts';
 import { migrate } from '../src/db/migrate.ts';
 import { openPostgres } from '../src/db/postgres.ts';
 import { silentLogger } from '../src/lib/logger.ts';

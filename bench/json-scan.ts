@@ -1,5 +1,5 @@
-import { JsonCapture } from '../src/lib/json-capture.ts';
-import { scanJson } from '../src/lib/json-scan.ts';
+import { JsonCapture } from '../src/lib/json/json-capture.ts';
+import { scanJson } from '../src/lib/json/json-scan.ts';
 
 /**
  * What it costs to look into JSON that is passed on as it is: `scanJson`, which has the text whole, and `JsonCapture`,

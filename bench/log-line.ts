@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { CallOutcome } from '../src/accounting/ledger/call-outcome.ts';
-import { createReports, OpenReport, type RequestObserver } from '../src/api/request-report.ts';
+import type { CallOutcome } from '../src/accounting/calls/call-outcome.ts';
 import { createRequestLog } from '../src/app/request-log.ts';
-import { LogStream } from '../src/cli/log-stream.ts';
-import { loggerTo } from '../src/cli/logger.ts';
+import { LogStream } from '../src/cli/log/log-stream.ts';
+import { loggerTo } from '../src/cli/log/logger.ts';
 import type { Logger } from '../src/lib/logger.ts';
+import { createReports, OpenReport, type RequestObserver } from '../src/requests/request-report.ts';
 import { createMetrics } from '../src/telemetry/metrics.ts';
 import { sampleOutcome } from './sample-outcome.ts';
 

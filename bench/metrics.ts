@@ -1,4 +1,4 @@
-import type { RequestReport } from '../src/api/request-report.ts';
+import type { RequestReport } from '../src/requests/request-report.ts';
 import { createMetrics } from '../src/telemetry/metrics.ts';
 import { sampleOutcome } from './sample-outcome.ts';
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createCallsStore } from '../src/accounting/ledger/calls-store.ts';
+import { createCallsStore } from '../src/accounting/calls/calls-store.ts';
 import { type Database, toArray } from '../src/db/database.ts';
 import { migrate } from '../src/db/migrate.ts';
 import { openDatabase } from '../src/db/open.ts';

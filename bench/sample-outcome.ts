@@ -1,4 +1,4 @@
-import type { CallOutcome } from '../src/accounting/ledger/call-outcome.ts';
+import type { CallOutcome } from '../src/accounting/calls/call-outcome.ts';
 import { noUsage } from '../src/protocols/metering/usage-facts.ts';
 
 /** What is observed of the end of an ordinary streamed call. */

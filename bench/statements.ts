@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { CallOutcome } from '../src/accounting/ledger/call-outcome.ts';
-import { createCallsStore } from '../src/accounting/ledger/calls-store.ts';
+import type { CallOutcome } from '../src/accounting/calls/call-outcome.ts';
+import { createCallsStore } from '../src/accounting/calls/calls-store.ts';
 import { createLocalTime } from '../src/accounting/pricing/local-time.ts';
 import { runningPeriods } from '../src/accounting/pricing/running-periods.ts';
 import type { AdmissionTerms } from '../src/accounting/reservations/account-state.ts';

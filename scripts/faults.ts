@@ -24,11 +24,11 @@ const SLOW = 'test/settlement/slow.test.ts';
 const FULL = 'test/settlement/disk-full.test.ts';
 const KILLED = 'test/settlement/killed.test.ts';
 const WHEN = 'test/hostile/what-happens-when.test.ts';
-const RELAY = 'test/gateway/relay-failures.test.ts';
-const FAILOVER = 'test/gateway/failover.test.ts';
-const LEAVING = 'test/gateway/leaving-clients.test.ts';
-const ABORTS = 'test/gateway/client-aborts.test.ts';
-const JOURNAL = 'src/accounting/settlement/journal.test.ts';
+const RELAY = 'test/relay/relay-failures.test.ts';
+const FAILOVER = 'test/routing/failover.test.ts';
+const LEAVING = 'test/relay/leaving-clients.test.ts';
+const ABORTS = 'test/relay/client-aborts.test.ts';
+const JOURNAL = 'src/journal/journal.test.ts';
 
 const NOTHING = 'nothing';
 
@@ -102,7 +102,7 @@ export const faultGroups: readonly FaultGroup[] = [
             'leaves no row locked: the server ends a transaction whose client sends nothing more',
           ],
           [
-            'test/gateway/durable-before-delivery.test.ts',
+            'test/relay/durable-before-delivery.test.ts',
             'a reservation whose admission committed without a reply is released',
           ],
         ],
@@ -346,7 +346,7 @@ export const faultGroups: readonly FaultGroup[] = [
         account: NOTHING,
         tests: [
           [
-            'test/gateway/breakers.test.ts',
+            'test/routing/breakers.test.ts',
             'where every route is out of service, calls are refused at once, reserve nothing and cost nothing',
           ],
         ],
@@ -383,7 +383,7 @@ export const faultGroups: readonly FaultGroup[] = [
         tests: [
           [WHEN, 'provider sends broken JSON, HTML, or an empty 200: 502 upstream_error, nothing'],
           [
-            'test/gateway/missing-usage.test.ts',
+            'test/billing/missing-usage.test.ts',
             '${what} is refused by default, and the 502 says that usage is missing',
           ],
         ],

@@ -36,7 +36,7 @@ const COVERAGE = [
   `--test-coverage-branches=${BRANCHES_MIN}`,
   ...MONEY_AND_RELAY.map((folder) => `--test-coverage-include=src/${folder}/**`),
   '--test-coverage-include=src/lib/json-*.ts',
-  '--test-coverage-include=src/lib/sse.ts',
+  '--test-coverage-include=src/lib/sse/sse.ts',
   '--test-coverage-include=src/lib/event-*.ts',
   '--test-coverage-exclude=**/*.test.ts',
 ];
@@ -62,8 +62,8 @@ const COUNTED = [
 /** Unit tests that compute so much that they do not. */
 const NOT_COUNTED = [
   'src/calls/request-workers.test.ts',
-  'src/lib/json-parts.test.ts',
-  'src/lib/json-scan.test.ts',
+  'src/lib/json/json-parts.test.ts',
+  'src/lib/json/json-scan.test.ts',
   'src/protocols/metering/tap-*.test.ts',
   'src/protocols/responses/stream.test.ts',
   'src/protocols/token-estimate/**',

@@ -1,6 +1,6 @@
 import { GuessLimit } from '../accounting/vouchers/guess-limit.ts';
-import type { AccountParts } from '../api/account/register.ts';
-import type { AdminParts } from '../api/admin/register.ts';
+import type { AccountParts } from '../api/registers/account.ts';
+import type { AdminParts } from '../api/registers/admin.ts';
 import type { People } from './people.ts';
 
 /** Wires what the account API of a gateway reads and changes. */

@@ -1,5 +1,4 @@
 import { totalmem } from 'node:os';
-import type { Disk } from '../accounting/settlement/disk.ts';
 import type { Config } from '../config/schema.ts';
 import {
   type BodyBudgetLimits,
@@ -7,6 +6,7 @@ import {
   defaultBodyMemoryBytes,
   defaultUploadDiskBytes,
 } from '../http/body-budgets.ts';
+import type { Disk } from '../journal/disk.ts';
 
 /** Sets the budgets of bodies by the configuration, and by the memory and the disk that are available now. */
 export async function setBodyBudgets(

@@ -1,13 +1,13 @@
 import type { ManagementChange } from '../api/management/serve.ts';
+import { changeElsewhere } from '../changes/change.ts';
+import { type ChangeLog, createChangeLog } from '../changes/change-log.ts';
+import { type ChangesStore, createChangesStore } from '../changes/changes-store.ts';
 import type { Config } from '../config/schema.ts';
 import { changedSettings } from '../config/watch.ts';
 import type { Database } from '../db/database.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
-import { changeElsewhere } from '../people/change.ts';
-import { type ChangeLog, createChangeLog } from '../people/change-log.ts';
-import { type ChangesStore, createChangesStore } from '../people/changes-store.ts';
 import { requestLane } from './lanes.ts';
 
 export interface Changes {

@@ -1,17 +1,17 @@
-import type { QuestionTiming } from '../accounting/database-questions.ts';
-import type { Disk } from '../accounting/settlement/disk.ts';
 import type { SettlementTiming } from '../accounting/settlement/settlement.ts';
-import type { RequestObserver } from '../api/request-report.ts';
 import type { AbortLimits } from '../calls/relay/client-abort.ts';
 import type { RequestWorkersOptions } from '../calls/request-workers.ts';
 import type { ConfigLoads } from '../config/loads.ts';
 import type { Config } from '../config/schema.ts';
 import type { Database } from '../db/database.ts';
 import type { ServedAs } from '../db/demo-mark.ts';
+import type { QuestionTiming } from '../db/questions/database-questions.ts';
+import type { Disk } from '../journal/disk.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { FillRandom } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { RandomSource } from '../providers/routing/choose.ts';
+import type { RequestObserver } from '../requests/request-report.ts';
 import type { TracesOptions } from '../telemetry/traces.ts';
 import type { NoticeOptions } from './notices.ts';
 

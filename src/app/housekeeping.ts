@@ -1,13 +1,13 @@
-import type { CallIndexes } from '../accounting/ledger/call-index-store.ts';
-import type { CallsStore } from '../accounting/ledger/calls-store.ts';
-import type { NodeStore } from '../accounting/nodes/store.ts';
+import type { CallIndexes } from '../accounting/calls/call-index-store.ts';
+import type { CallsStore } from '../accounting/calls/calls-store.ts';
+import type { ContinuationKeyStore } from '../accounting/continuation/continuation-key-store.ts';
+import { oldestContinuationKey } from '../accounting/continuation/continuation-keys.ts';
 import type { SubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
-import type { RefusalsStore } from '../accounting/refusals/refusals-store.ts';
-import type { ContinuationKeyStore } from '../accounting/settlement/continuation-key-store.ts';
-import { oldestContinuationKey } from '../accounting/settlement/continuation-keys.ts';
-import type { StoredResponseStore } from '../accounting/settlement/stored-response-store.ts';
+import type { StoredResponseStore } from '../accounting/repeats/stored-response-store.ts';
+import type { ChangesStore } from '../changes/changes-store.ts';
+import type { NodeStore } from '../db/nodes/nodes-store.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { ChangesStore } from '../people/changes-store.ts';
+import type { RefusalsStore } from '../requests/refusals-store.ts';
 import type { HousekeepingTask } from './maintenance.ts';
 
 export interface HousekeepingParts {

@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto';
-import { ACCOUNT_PREFIX } from '../api/account/register.ts';
-import type { OidcParts } from '../api/people/oidc.ts';
+import { ACCOUNT_PREFIX } from '../api/registers/account.ts';
+import type { OidcParts } from '../api/sessions/oidc.ts';
 import type { Config } from '../config/schema.ts';
 import type { Lane } from '../db/database.ts';
 import type { Clock } from '../lib/clock.ts';

@@ -1,8 +1,8 @@
 import { randomFillSync } from 'node:crypto';
-import type { KeyAdminParts } from '../api/admin/key-keeper.ts';
-import type { AdminPeopleParts } from '../api/admin/users.ts';
-import type { PeopleParts } from '../api/people/register.ts';
-import { createSessionReader } from '../api/people/session-reader.ts';
+import type { KeyAdminParts } from '../api/keys/key-keeper.ts';
+import type { PeopleParts } from '../api/registers/people.ts';
+import { createSessionReader } from '../api/sessions/session-reader.ts';
+import type { AdminPeopleParts } from '../api/users/admin.ts';
 import type { Config } from '../config/schema.ts';
 import type { Database } from '../db/database.ts';
 import type { ClientAddresses } from '../http/client-address.ts';

@@ -1,8 +1,8 @@
-import type { Refusal } from '../accounting/refusals/refusal.ts';
-import type { RefusalRecorder } from '../accounting/refusals/refusal-recorder.ts';
 import { BALANCE_QUERY } from '../api/queries/query.ts';
-import type { RequestObserver, RequestReport } from '../api/request-report.ts';
 import { scrub } from '../providers/upstream/secrets.ts';
+import type { Refusal } from '../requests/refusal.ts';
+import type { RefusalRecorder } from '../requests/refusal-recorder.ts';
+import type { RequestObserver, RequestReport } from '../requests/request-report.ts';
 
 /** The most of a text that the client chose, or that may quote it. */
 const TEXT_LENGTH_MAX = 500;

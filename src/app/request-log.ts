@@ -1,9 +1,9 @@
-import type { RequestObserver, RequestReport } from '../api/request-report.ts';
 import type { Config } from '../config/schema.ts';
 import type { Logger } from '../lib/logger.ts';
 import { formatYuan } from '../lib/yuan.ts';
 import { inputTokensOf, outputTokensOf } from '../protocols/metering/usage-facts.ts';
 import { removeSecrets } from '../providers/upstream/secrets.ts';
+import type { RequestObserver, RequestReport } from '../requests/request-report.ts';
 
 type Mode = Config['log']['requests'];
 

@@ -1,8 +1,8 @@
-import { createRefusalRecorder } from '../accounting/refusals/refusal-recorder.ts';
-import type { RequestObserver } from '../api/request-report.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
+import { createRefusalRecorder } from '../requests/refusal-recorder.ts';
+import type { RequestObserver } from '../requests/request-report.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Traces } from '../telemetry/traces.ts';
 import type { Accounting } from './accounting.ts';

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
-import { ACCOUNT_PREFIX, type AccountParts, accountTable } from '../api/account/register.ts';
-import { ADMIN_PREFIX, type AdminParts, adminTable } from '../api/admin/register.ts';
 import type { Endpoint } from '../api/endpoints/endpoint.ts';
 import { registerOpenApi } from '../api/openapi/register.ts';
-import { type PeopleParts, peopleTable } from '../api/people/register.ts';
+import { ACCOUNT_PREFIX, type AccountParts, accountTable } from '../api/registers/account.ts';
+import { ADMIN_PREFIX, type AdminParts, adminTable } from '../api/registers/admin.ts';
+import { type PeopleParts, peopleTable } from '../api/registers/people.ts';
 
 interface DescribedParts {
   readonly publicTable: readonly Endpoint[];

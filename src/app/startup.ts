@@ -1,8 +1,8 @@
-import type { Nodes } from '../accounting/nodes/nodes.ts';
+import type { StoredResponses } from '../accounting/repeats/stored-responses.ts';
 import type { Reservations } from '../accounting/reservations/reservations.ts';
 import type { Settlement } from '../accounting/settlement/settlement.ts';
-import type { StoredResponses } from '../accounting/settlement/stored-responses.ts';
 import type { Database } from '../db/database.ts';
+import type { Nodes } from '../db/nodes/nodes.ts';
 import type { Maintenance } from './maintenance.ts';
 
 export interface StartUpParts {

@@ -1,5 +1,5 @@
 import type { Principal } from '../accounting/accounts/principals.ts';
-import type { CallOutcome } from '../accounting/ledger/call-outcome.ts';
+import type { CallOutcome } from '../accounting/calls/call-outcome.ts';
 import type { ClientTrace } from './call-trace.ts';
 
 /** What a call notes in the report of its request, each as soon as it is known. */

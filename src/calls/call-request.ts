@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Principal } from '../accounting/accounts/principals.ts';
-import type { Claim } from '../accounting/settlement/stored-responses.ts';
+import type { Claim } from '../accounting/repeats/stored-responses.ts';
 import type { CallInput } from '../protocols/operations/operation.ts';
 import type { CallReport } from './call-report.ts';
 import type { EndpointPolicy } from './endpoint-policy.ts';

@@ -1,4 +1,3 @@
-import type { DrainedRoutes } from '../accounting/drains/drain.ts';
 import type { Settlement } from '../accounting/settlement/settlement.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -6,6 +5,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { Operation } from '../protocols/operations/operation.ts';
 import type { Route } from '../providers/catalog/catalog.ts';
 import { withoutDrained } from '../providers/routing/choose.ts';
+import type { DrainedRoutes } from '../providers/routing/drains/drain.ts';
 import type { RouteHealth, RoutePermit } from '../providers/routing/health.ts';
 import { upstreamHeaders } from '../providers/upstream/headers.ts';
 import type { Admit } from './admission.ts';

@@ -1,5 +1,5 @@
-import type { ContinuedState } from '../accounting/settlement/continuation-key-store.ts';
-import type { ContinuationKeys } from '../accounting/settlement/continuation-keys.ts';
+import type { ContinuedState } from '../accounting/continuation/continuation-key-store.ts';
+import type { ContinuationKeys } from '../accounting/continuation/continuation-keys.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { CallInput } from '../protocols/operations/operation.ts';
 import { canBeMade, type StateKind, type StateReference, stateKey } from '../protocols/state-references.ts';

@@ -1,10 +1,11 @@
+import { chargeCall } from '../accounting/pricing/call-charge.ts';
 import { chargeBasis } from '../accounting/pricing/charge-basis.ts';
 import { type PriceInForce, priceInForce } from '../accounting/pricing/price.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../accounting/pricing/price-factor.ts';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
-import { JsonCapture } from '../lib/json-capture.ts';
-import { JsonSyntaxError } from '../lib/json-scan.ts';
+import { JsonCapture } from '../lib/json/json-capture.ts';
+import { JsonSyntaxError } from '../lib/json/json-scan.ts';
 import type { ProtocolName } from '../protocols/all.ts';
 import type { Answer } from '../protocols/metering/answer.ts';
 import { capturedAnswer } from '../protocols/metering/captured-answer.ts';
@@ -19,7 +20,6 @@ import { upstreamHeaders } from '../providers/upstream/headers.ts';
 import type { Provider } from '../providers/upstream/provider.ts';
 import { ERROR_BODY_BYTES_MAX } from '../providers/upstream/refusal.ts';
 import { scrub } from '../providers/upstream/secrets.ts';
-import { chargeCall } from './call-charge.ts';
 
 /** What is tested, and with what. */
 export interface ProviderTestParts {

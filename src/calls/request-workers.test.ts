@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { after, describe, it } from 'node:test';
 import { byScope } from '../../test/support/scope.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
-import { defaultJsonScanLimits } from '../lib/json-scan.ts';
+import { defaultJsonScanLimits } from '../lib/json/json-scan.ts';
 import { type OperationName, operations } from '../protocols/operations/all.ts';
 import { compact } from '../protocols/operations/compact.ts';
 import { imageGeneration } from '../protocols/operations/image-generation.ts';

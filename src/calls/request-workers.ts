@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { GatewayError } from '../errors/gateway-error.ts';
-import { moduleFile } from '../lib/module-file.ts';
-import type { ShareHolder } from '../lib/shares.ts';
+import type { ShareHolder } from '../lib/fair/shares.ts';
+import { moduleFile } from '../lib/files/module-file.ts';
 import { copyToMove, createWorkerPool, takeToMove, type WorkerPool, WorkerPoolBusyError } from '../lib/worker-pool.ts';
 import { jsonOperationOf } from '../protocols/operations/all.ts';
 import type { Estimate } from '../protocols/operations/estimate.ts';

@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
-import type { AdminClient } from '../api/admin/client.ts';
+import type { AdminClient } from '../api/management/admin-client.ts';
 import type { Environment } from '../config/load.ts';
 import type { Output } from './output.ts';
 

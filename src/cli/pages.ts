@@ -1,4 +1,4 @@
-import type { AdminClient } from '../api/admin/client.ts';
+import type { AdminClient } from '../api/management/admin-client.ts';
 
 /** A page of a list of the admin API. */
 export interface Page<Item> {

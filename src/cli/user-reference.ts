@@ -1,4 +1,4 @@
-import type { AdminClient } from '../api/admin/client.ts';
+import type { AdminClient } from '../api/management/admin-client.ts';
 import { CliError } from './command.ts';
 import type { Page } from './pages.ts';
 

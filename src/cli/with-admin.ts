@@ -1,4 +1,4 @@
-import { type AdminClient, remoteAdminClient } from '../api/admin/client.ts';
+import { type AdminClient, remoteAdminClient } from '../api/management/admin-client.ts';
 import { ConfigError, type Environment } from '../config/load.ts';
 import { ConfigLoads } from '../config/loads.ts';
 import type { Config } from '../config/schema.ts';
@@ -10,7 +10,7 @@ import { withoutTrailing } from '../lib/trailing.ts';
 import { CliError, type CliProcess, type GlobalFlags, UsageError } from './command.ts';
 import { findConfigSource, loadForBooks, readAdminToken } from './environment.ts';
 import { localUserName } from './local-user.ts';
-import { createLogger } from './logger.ts';
+import { createLogger } from './log/logger.ts';
 import { findServingGateway, openBooks, type ServingGateway } from './own-database.ts';
 
 /** Whether a command only reads. If so, it prints which database it reads, so that a wrong data directory is noticed. */

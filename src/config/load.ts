@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { z } from 'zod';
-import { isRecord } from '../lib/json.ts';
+import { isRecord } from '../lib/json/json.ts';
 import { escapeText } from '../lib/plain-text.ts';
 import { type ConfigDocument, describeText, type Environment, type Path, readDocument } from './document.ts';
 import { fillCredentialFiles } from './provider-credentials.ts';

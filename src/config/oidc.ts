@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isRecord } from '../lib/json.ts';
+import { isRecord } from '../lib/json/json.ts';
 import { durationMs, listOf, name, secret, section, trueOrFalse, wireName } from './fields.ts';
 
 /** The providers at which people can sign in by OpenID Connect, in a configuration. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isRecord } from '../lib/json.ts';
+import { isRecord } from '../lib/json/json.ts';
 import { secret, section } from './fields.ts';
 import { readRegularFile, UnreadableFileError } from './regular-file.ts';
 

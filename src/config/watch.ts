@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { isRecord } from '../lib/json.ts';
+import { isRecord } from '../lib/json/json.ts';
 import type { Logger } from '../lib/logger.ts';
 import { watchOneFile } from './file-watch.ts';
 import {

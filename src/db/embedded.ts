@@ -4,9 +4,9 @@ import { dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { PGlite } from '@electric-sql/pglite';
-import { syncDirectoriesAbove, syncDirectory, syncTree } from '../lib/durable-files.ts';
+import { syncDirectoriesAbove, syncDirectory, syncTree } from '../lib/files/durable-files.ts';
+import { moduleFile } from '../lib/files/module-file.ts';
 import type { Logger } from '../lib/logger.ts';
-import { moduleFile } from '../lib/module-file.ts';
 import { type AcquireOptions, acquireDataDir, NoDatabaseError } from './data-dir.ts';
 import {
   type ConnectionFigures,

@@ -1,4 +1,4 @@
-import { FairQueue } from '../lib/fair-queue.ts';
+import { FairQueue } from '../lib/fair/fair-queue.ts';
 import type { ConnectionFigures, Lane, LaneName } from './database.ts';
 import { LaneFullError } from './errors.ts';
 import { currentHolder } from './lane-holder.ts';

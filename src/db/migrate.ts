@@ -69,7 +69,7 @@ export interface MigrateOptions {
   readonly stopped?: AbortSignal | undefined;
 }
 
-/** Nodes write a heartbeat every three seconds (`accounting/nodes/nodes.ts`). */
+/** Nodes write a heartbeat every three seconds (`db/nodes/nodes.ts`). */
 const NODE_SILENCE_S = 15;
 const PATIENCE_MS = 30_000;
 const LOCK_PATIENCE_MS = 600_000;

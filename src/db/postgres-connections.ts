@@ -4,7 +4,7 @@ import type { Logger } from '../lib/logger.ts';
 import { type ConnectionFigures, type Parameter, type Statement, toSqlText } from './database.ts';
 import { asStatement, sqlState, toStatementError } from './errors.ts';
 
-/** As long as a question of a call has (`accounting/database-questions.ts`): a connection that takes longer helps nobody. */
+/** As long as a question of a call has (`db/questions/database-questions.ts`): a connection that takes longer helps nobody. */
 const CONNECT_TIMEOUT_MS = 2_000;
 
 /** How long a server has to close a connection that was ended. One that says nothing would keep the process from ending. */

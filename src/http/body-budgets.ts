@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors/gateway-error.ts';
-import { type Share, type ShareHolder, Shares } from '../lib/shares.ts';
+import { type Share, type ShareHolder, Shares } from '../lib/fair/shares.ts';
 
 /** The memory and disk that all bodies together may take. */
 export interface BodyBudgetLimits {

@@ -1,7 +1,7 @@
 import type { Transform } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
-import type { FairTurns } from '../lib/fair-turns.ts';
+import type { FairTurns } from '../lib/fair/fair-turns.ts';
 
 /** An encoding of bodies. */
 export interface BodyEncoding {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorKind } from '../errors/catalogue.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
-import { FairTurns } from '../lib/fair-turns.ts';
+import { FairTurns } from '../lib/fair/fair-turns.ts';
 import { parseParameters } from '../lib/header-parameters.ts';
 import { createYoungGarbageCollector } from '../lib/young-garbage.ts';
 import { type BodyBudgets, type BodyHolder, type BodyMemory, LARGE_BODY_BYTES } from './body-budgets.ts';

@@ -1,6 +1,6 @@
 import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { AtATime } from '../lib/at-a-time.ts';
+import { AtATime } from '../lib/fair/at-a-time.ts';
 import type { AddressRange } from '../lib/ip-address.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ClientAddresses } from './client-address.ts';

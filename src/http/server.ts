@@ -3,8 +3,8 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import type { Envelope } from '../errors/envelopes.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { errorHeaders } from '../errors/headers.ts';
-import { AtATime } from '../lib/at-a-time.ts';
 import type { Clock } from '../lib/clock.ts';
+import { AtATime } from '../lib/fair/at-a-time.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import { isAwaitingContinue, markAwaitingContinue } from './body.ts';

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import type { ShareHolder } from './shares.ts';
+import type { ShareHolder } from './fair/shares.ts';
 import {
   copyToMove,
   createWorkerPool,

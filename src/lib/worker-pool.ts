@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Piscina } from 'piscina';
-import { FairQueue } from './fair-queue.ts';
-import { type ShareHolder, Shares } from './shares.ts';
+import { FairQueue } from './fair/fair-queue.ts';
+import { type ShareHolder, Shares } from './fair/shares.ts';
 
 export interface WorkerPoolOptions {
   /** The file whose function `run` the threads run. */

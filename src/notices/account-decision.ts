@@ -1,4 +1,4 @@
-import { countedPeriod } from '../accounting/counted-since.ts';
+import { countedPeriod } from '../accounting/counts/counted-since.ts';
 import { formatYuan } from '../lib/yuan.ts';
 import type { DueNotice } from './notice.ts';
 

@@ -1,5 +1,5 @@
 import type { Lane, Queryable, Statement } from '../db/database.ts';
-import { orRolledBack } from './rollback-store.ts';
+import { orRolledBack } from '../db/rollback-store.ts';
 
 /** The SQL of who people are at OpenID providers. */
 

@@ -1,8 +1,8 @@
 import type { Lane, Queryable, Statement } from '../db/database.ts';
+import { orRolledBack } from '../db/rollback-store.ts';
 import type { AccountRole } from './actor.ts';
 import { addIdentity, type IdentityRefusal, type NewIdentity } from './identity-store.ts';
 import { addMembership, type MembershipRefusal } from './membership-store.ts';
-import { orRolledBack } from './rollback-store.ts';
 import { INVITATIONS_A_DAY_MAX, OPEN_INVITATIONS_MAX, type UserRefusal } from './user.ts';
 import { insertUserWith, setPassword } from './user-store.ts';
 

@@ -1,7 +1,7 @@
 import { announceChange } from '../accounting/accounts/principal-change-store.ts';
 import type { Lane, Queryable, Statement } from '../db/database.ts';
+import { orRolledBack } from '../db/rollback-store.ts';
 import type { AccountRole } from './actor.ts';
-import { orRolledBack } from './rollback-store.ts';
 import { MEMBERS_MAX, MEMBERSHIPS_MAX, type Member, type UserStatus } from './user.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { announceChange } from '../accounting/accounts/principal-change-store.ts';
 import type { Lane, Queryable, Statement } from '../db/database.ts';
+import { orRolledBack } from '../db/rollback-store.ts';
 import type { AccountRole, OperatorRole } from './actor.ts';
 import { addMembership } from './membership-store.ts';
-import { orRolledBack } from './rollback-store.ts';
 import { deleteSessionsOf } from './session-store.ts';
 import { foldSignInName, isLikeEmail, signInNameOf } from './sign-in-name.ts';
 import type { UserRefusal, UserStatus } from './user.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { invalidRequest } from '../errors/gateway-error.ts';
-import { JsonMemberError, JsonReader } from '../lib/json-reader.ts';
+import { JsonMemberError, JsonReader } from '../lib/json/json-reader.ts';
 
 /**
  * State that a provider keeps between calls. All accounts of the gateway reach it with one credential, so a request may

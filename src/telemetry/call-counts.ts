@@ -1,6 +1,6 @@
-import type { RequestEnd, RequestReport } from '../api/request-report.ts';
 import { errorCatalogue } from '../errors/catalogue.ts';
 import { type UnitCounts, type UnitName, unitNames } from '../protocols/metering/usage-units.ts';
+import type { RequestEnd, RequestReport } from '../requests/request-report.ts';
 
 /** What the metrics count of a report. */
 export type CountedReport = Pick<

@@ -1,9 +1,9 @@
-import type { RequestReport } from '../api/request-report.ts';
 import type { CallTrace, TracedAttempt } from '../calls/call-trace.ts';
 import type { TraceContext } from '../lib/trace-context.ts';
 import { formatYuan } from '../lib/yuan.ts';
 import { inputTokensOf, outputTokensOf } from '../protocols/metering/usage-facts.ts';
 import type { OperationName } from '../protocols/operations/all.ts';
+import type { RequestReport } from '../requests/request-report.ts';
 
 export type SpanAttributes = Record<string, string | number | boolean>;
 

@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, type OpenMetricsContentType, Registry } from 'prom-client';
 import type { AdmissionObserver } from '../accounting/reservations/reservations.ts';
 import type { EndPlace } from '../accounting/settlement/settlement.ts';
-import type { RequestObserver } from '../api/request-report.ts';
+import type { RequestObserver } from '../requests/request-report.ts';
 import { accountingMetrics } from './accounting-metrics.ts';
 import { CallCounts } from './call-counts.ts';
 import { callHistograms, callMetrics } from './call-metrics.ts';

@@ -1,9 +1,9 @@
-import type { OpenTrace, RequestObserver } from '../api/request-report.ts';
 import { CallTrace } from '../calls/call-trace.ts';
 import type { Config, TracingConfig } from '../config/schema.ts';
 import type { FillRandom } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createTraceIds, isInSample, parseTraceparent, type TraceIds } from '../lib/trace-context.ts';
+import type { OpenTrace, RequestObserver } from '../requests/request-report.ts';
 import { callSpans, type ServerAddress } from './call-spans.ts';
 import { EXPORT_TIMING, type ExportTiming, loadSpanExporter, type SpanSink } from './span-exporter.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createKeyLimitStore } from '../../src/accounting/accounts/key-limit-store.ts';
 import { createAccountStore } from '../../src/accounting/accounts/store.ts';
-import { type AuditOptions, auditLedger } from '../../src/accounting/ledger/audit-store.ts';
+import { type AuditOptions, auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
 import { planOf } from '../support/account-in-memory.ts';
 import {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { auditLedger } from '../../src/accounting/ledger/audit-store.ts';
+import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import {
   createTestNode,

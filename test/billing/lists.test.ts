@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createAccountStore } from '../../src/accounting/accounts/store.ts';
-import { createCallIndexes } from '../../src/accounting/ledger/call-index-store.ts';
-import type { CallFilter } from '../../src/accounting/ledger/call-list-store.ts';
-import { createCallsStore } from '../../src/accounting/ledger/calls-store.ts';
+import { createCallIndexes } from '../../src/accounting/calls/call-index-store.ts';
+import type { CallFilter } from '../../src/accounting/calls/call-list-store.ts';
+import { createCallsStore } from '../../src/accounting/calls/calls-store.ts';
 import { firstIdAt } from '../../src/lib/ids.ts';
 import { type SliceTiming, UNHURRIED } from '../../src/lib/slices.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';

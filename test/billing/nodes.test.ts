@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { auditLedger } from '../../src/accounting/ledger/audit-store.ts';
-import type { EndedCall } from '../../src/accounting/ledger/call-outcome.ts';
+import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
+import type { EndedCall } from '../../src/accounting/calls/call-outcome.ts';
 import type { Database } from '../../src/db/database.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { silentLogger } from '../../src/lib/logger.ts';

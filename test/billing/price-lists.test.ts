@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { createCallsStore } from '../../src/accounting/ledger/calls-store.ts';
+import { createCallsStore } from '../../src/accounting/calls/calls-store.ts';
 import type { UnitPrices } from '../../src/accounting/pricing/charge.ts';
 import { createSettlementStore, type SettlementStore } from '../../src/accounting/settlement/store.ts';
 import type { Database } from '../../src/db/database.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { createCallsStore } from '../../src/accounting/ledger/calls-store.ts';
+import { createCallsStore } from '../../src/accounting/calls/calls-store.ts';
 import { noUsage, type UsageFacts } from '../../src/protocols/metering/usage-facts.ts';
 import { byUnit, otherUnits, unitNames } from '../../src/protocols/metering/usage-units.ts';
 import { createTestNode, endCalls, openAccount, outcomeOf, type TestNode } from '../support/accounting-builders.ts';

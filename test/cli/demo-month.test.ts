@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { writeHistory } from '../../src/accounting/history/history-store.ts';
-import { auditLedger } from '../../src/accounting/ledger/audit-store.ts';
 import { createRollupStore } from '../../src/accounting/usage/rollup-store.ts';
 import { createRollups } from '../../src/accounting/usage/rollups.ts';
 import { makeBareDemo, makeMonth, monthStartMs } from '../../src/cli/demo/month/month.ts';

@@ -4,7 +4,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import type { Finding } from '../../src/cli/doctor-finding.ts';
+import type { Finding } from '../../src/cli/doctor/doctor-finding.ts';
 import { acquireDataDir, announceGateway } from '../../src/db/data-dir.ts';
 import { runCommand } from '../support/command.ts';
 import { createBareDatabase, placeEmbedded } from '../support/database.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isCounted } from '../../src/accounting/counted-since.ts';
+import { isCounted } from '../../src/accounting/counts/counted-since.ts';
 import type { Database } from '../../src/db/database.ts';
 import { readMigrations } from '../../src/db/migrate.ts';
 import { createBareDatabase, engines } from '../support/database.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createCallsStore } from '../../src/accounting/ledger/calls-store.ts';
+import { createCallsStore } from '../../src/accounting/calls/calls-store.ts';
 import { createGateway } from '../../src/app/gateway.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import type { Database } from '../../src/db/database.ts';

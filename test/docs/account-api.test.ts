@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { type AccountParts, accountTable } from '../../src/api/account/register.ts';
+import { type AccountParts, accountTable } from '../../src/api/registers/account.ts';
 
 const page = readFileSync(new URL('../../docs/account-api.md', import.meta.url), 'utf8');
 

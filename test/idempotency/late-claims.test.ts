@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { createStoredResponseStore } from '../../src/accounting/settlement/stored-response-store.ts';
+import { createStoredResponseStore } from '../../src/accounting/repeats/stored-response-store.ts';
 import { LateError } from '../../src/lib/batcher.ts';
 import { openAccount } from '../support/accounting-builders.ts';
 import { createTestDatabase, type TestDatabase, usualEngine } from '../support/database.ts';

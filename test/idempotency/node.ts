@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
-import { createSettlementStore } from '../../src/accounting/settlement/store.ts';
-import type { StoredResponse } from '../../src/accounting/settlement/stored-response.ts';
+import type { StoredResponse } from '../../src/accounting/repeats/stored-response.ts';
 import {
   type AnsweredClaim,
   createStoredResponseStore,
   type StoredResponseStore,
-} from '../../src/accounting/settlement/stored-response-store.ts';
+} from '../../src/accounting/repeats/stored-response-store.ts';
 import {
   type ClaimResult,
   createStoredResponses,
   type StoredResponses,
   type Waiter,
-} from '../../src/accounting/settlement/stored-responses.ts';
+} from '../../src/accounting/repeats/stored-responses.ts';
+import { createSettlementStore } from '../../src/accounting/settlement/store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { BodyBudgets } from '../../src/http/body-budgets.ts';
 import { createIds } from '../../src/lib/ids.ts';

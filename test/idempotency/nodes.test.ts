@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { type ClaimVerdict, createStoredResponseStore } from '../../src/accounting/settlement/stored-response-store.ts';
+import { type ClaimVerdict, createStoredResponseStore } from '../../src/accounting/repeats/stored-response-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { NOW_MS, openAccount } from '../support/accounting-builders.ts';
 import { call } from '../support/client.ts';

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { createReservationStore } from '../../src/accounting/reservations/store.ts';
-import { createSettlementStore, type EndResult } from '../../src/accounting/settlement/store.ts';
-import type { StoredHead } from '../../src/accounting/settlement/stored-response.ts';
-import { ROW_BYTES } from '../../src/accounting/settlement/stored-response-room.ts';
+import type { StoredHead } from '../../src/accounting/repeats/stored-response.ts';
+import { ROW_BYTES } from '../../src/accounting/repeats/stored-response-room.ts';
 import {
   type AnsweredClaim,
   type ClaimRequest,
@@ -11,7 +9,9 @@ import {
   type ClaimVerdict,
   createStoredResponseStore,
   type StoredResponseStore,
-} from '../../src/accounting/settlement/stored-response-store.ts';
+} from '../../src/accounting/repeats/stored-response-store.ts';
+import { createReservationStore } from '../../src/accounting/reservations/store.ts';
+import { createSettlementStore, type EndResult } from '../../src/accounting/settlement/store.ts';
 import {
   requestOf as admissionOf,
   CONTEXT,

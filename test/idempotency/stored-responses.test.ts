@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
-import { ROW_BYTES } from '../../src/accounting/settlement/stored-response-room.ts';
-import {
-  type AnsweredClaim,
-  createStoredResponseStore,
-} from '../../src/accounting/settlement/stored-response-store.ts';
-import { type Claim, ClaimLostError, type ClaimResult } from '../../src/accounting/settlement/stored-responses.ts';
+import { ROW_BYTES } from '../../src/accounting/repeats/stored-response-room.ts';
+import { type AnsweredClaim, createStoredResponseStore } from '../../src/accounting/repeats/stored-response-store.ts';
+import { type Claim, ClaimLostError, type ClaimResult } from '../../src/accounting/repeats/stored-responses.ts';
 import { NOW_MS, openAccount } from '../support/accounting-builders.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { type ObservedDatabase, observeDatabase } from '../support/observed-database.ts';

@@ -8,10 +8,10 @@ import {
   NO_LIMITS,
 } from '../../src/accounting/accounts/key-limit-store.ts';
 import { createAccountStore } from '../../src/accounting/accounts/store.ts';
-import { auditLedger } from '../../src/accounting/ledger/audit-store.ts';
+import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
+import { createResolutionStore } from '../../src/accounting/corrections/resolution-store.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
 import type { CallName, ReservationRequest } from '../../src/accounting/reservations/reservation.ts';
-import { createResolutionStore } from '../../src/accounting/settlement/resolution-store.ts';
 import type { SettlementRecord } from '../../src/accounting/settlement/settlement-record.ts';
 import type { Database } from '../../src/db/database.ts';
 import { planOf } from '../support/account-in-memory.ts';

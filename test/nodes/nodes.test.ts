@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { createNodes, type Nodes } from '../../src/accounting/nodes/nodes.ts';
-import type { NodeStore } from '../../src/accounting/nodes/store.ts';
+import { createNodes, type Nodes } from '../../src/db/nodes/nodes.ts';
+import type { NodeStore } from '../../src/db/nodes/nodes-store.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { type Logger, silentLogger } from '../../src/lib/logger.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { createNodeStore, type NodeStore } from '../../src/accounting/nodes/store.ts';
+import { createNodeStore, type NodeStore } from '../../src/db/nodes/nodes-store.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 
 const HOUR_MS = 3_600_000;

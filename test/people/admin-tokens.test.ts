@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomFillSync } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { type AdminParts, adminTable } from '../../src/api/admin/register.ts';
+import { type AdminParts, adminTable } from '../../src/api/registers/admin.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import {
   createAdminToken,

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import type { Change } from '../../src/changes/change.ts';
+import { changeActor } from '../../src/changes/change-log.ts';
+import { type ChangeFilter, createChangesStore } from '../../src/changes/changes-store.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import { createIds, type Ids } from '../../src/lib/ids.ts';
 import { UNHURRIED } from '../../src/lib/slices.ts';
-import type { Change } from '../../src/people/change.ts';
-import { changeActor } from '../../src/people/change-log.ts';
-import { type ChangeFilter, createChangesStore } from '../../src/people/changes-store.ts';
 import { createTestClock } from '../support/clock.ts';
 import { createTestDatabase, engines, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import {

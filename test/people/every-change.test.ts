@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { z } from 'zod';
-import { type AccountParts, accountTable } from '../../src/api/account/register.ts';
-import { type AdminParts, adminTable } from '../../src/api/admin/register.ts';
-import { type PeopleParts, peopleTable } from '../../src/api/people/register.ts';
+import { type AccountParts, accountTable } from '../../src/api/registers/account.ts';
+import { type AdminParts, adminTable } from '../../src/api/registers/admin.ts';
+import { type PeopleParts, peopleTable } from '../../src/api/registers/people.ts';
 import { plansText } from '../plans/coding.ts';
 import { call } from '../support/client.ts';
 import { ADMIN_TOKEN, startGateway, type TestGateway } from '../support/gateway.ts';

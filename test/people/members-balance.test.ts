@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type AccountParts, accountTable } from '../../src/api/account/register.ts';
-import { type PeopleParts, peopleTable } from '../../src/api/people/register.ts';
+import { type AccountParts, accountTable } from '../../src/api/registers/account.ts';
+import { type PeopleParts, peopleTable } from '../../src/api/registers/people.ts';
 import {
   type Address,
   type Asked,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { ACTIVE_KEYS_MAX, KEYS_A_DAY_MAX } from '../../src/accounting/accounts/key-owner-store.ts';
-import { MEMBER_KEYS_MAX } from '../../src/api/account/own-keys.ts';
+import { MEMBER_KEYS_MAX } from '../../src/api/keys/own.ts';
 import { HOLDER_LIMITS, VISITOR_LIMITS } from '../../src/api/management/request-body.ts';
 import { STREAMS_MAX } from '../../src/api/management/streamed-lines.ts';
 import { HOLDER_SHARE } from '../../src/app/management-apis.ts';

@@ -152,7 +152,7 @@ for (const engine of wireEngines) {
             assert.deepEqual(await subscriber.used(), NOTHING);
           });
 
-          // Of streams: test/gateway/client-aborts.test.ts.
+          // Of streams: test/relay/client-aborts.test.ts.
           if (!isStream) {
             it('a client that leaves before the provider has answered costs what the answer says that was made for it', async () => {
               subscriber = await createSubscriber(gateway, 'plan');

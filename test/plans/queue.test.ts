@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
-import { auditLedger } from '../../src/accounting/ledger/audit-store.ts';
+import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { type StartedCall, startCall } from '../support/client.ts';
 import { createTestDatabase, type TestDatabase, wireEngines } from '../support/database.ts';

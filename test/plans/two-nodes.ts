@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { auditLedger } from '../../src/accounting/ledger/audit-store.ts';
+import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { testConfigText } from '../support/gateway.ts';
 import { startProgram, temporaryDirectory } from '../support/process.ts';

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import {
   type ContinuationKeyStore,
   createContinuationKeyStore,
-} from '../../src/accounting/settlement/continuation-key-store.ts';
-import { createContinuationKeys, oldestContinuationKey } from '../../src/accounting/settlement/continuation-keys.ts';
+} from '../../src/accounting/continuation/continuation-key-store.ts';
+import { createContinuationKeys, oldestContinuationKey } from '../../src/accounting/continuation/continuation-keys.ts';
 import type { MadeState } from '../../src/accounting/settlement/settlement-record.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createTestNode, endingOf, openAccount, outcomeOf, TIME } from '../support/accounting-builders.ts';

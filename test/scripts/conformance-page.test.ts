@@ -134,7 +134,7 @@ Every rule of the contract, and the test that shows it. A rule that no test can 
   });
 
   it('leaves out tests of other folders, whatever they are called', () => {
-    const file = 'test/gateway/money.test.ts';
+    const file = 'test/billing/money.test.ts';
     const results = resultsOf([
       test('no number', { file }),
       suite('money', { file }),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { auditLedger } from '../../src/accounting/ledger/audit-store.ts';
-import { type CallRecord, createCallsStore } from '../../src/accounting/ledger/calls-store.ts';
+import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
+import { type CallRecord, createCallsStore } from '../../src/accounting/calls/calls-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { parseYuan } from '../../src/lib/yuan.ts';
 import { type Attempt, answerId, type CrashProvider, costOf, PAID_IN_YUAN, type Purse } from './crash-load.ts';

@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises';
-import { type Disk, type DiskFile, nodeDisk } from '../../src/accounting/settlement/disk.ts';
+import { type Disk, type DiskFile, nodeDisk } from '../../src/journal/disk.ts';
 
 /** The disk of this machine, as a journal sees it: a test can fill it up and delay what it writes. */
 export interface TestDisk extends Disk {

@@ -1,5 +1,5 @@
 import { type KeyLimits, NO_LIMITS } from '../../src/accounting/accounts/key-limit-store.ts';
-import { CLOCK_TOLERANCE_MS } from '../../src/accounting/counted-since.ts';
+import { CLOCK_TOLERANCE_MS } from '../../src/accounting/counts/counted-since.ts';
 import type { PlanTerms } from '../../src/accounting/plans/plan.ts';
 import { createLocalTime } from '../../src/accounting/pricing/local-time.ts';
 import { runningPeriods } from '../../src/accounting/pricing/running-periods.ts';

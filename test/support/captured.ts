@@ -1,4 +1,4 @@
-import { JsonCapture } from '../../src/lib/json-capture.ts';
+import { JsonCapture } from '../../src/lib/json/json-capture.ts';
 import type { Answer, AnswerReading } from '../../src/protocols/metering/answer.ts';
 import { capturedAnswer } from '../../src/protocols/metering/captured-answer.ts';
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { JsonKind } from '../../src/lib/json-scan.ts';
+import type { JsonKind } from '../../src/lib/json/json-scan.ts';
 
 /** Arbitrary JSON texts, spelt as freely as RFC 8259 allows: odd spacing, escapes, duplicate keys, any size of number. */
 

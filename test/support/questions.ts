@@ -1,4 +1,4 @@
-import { createQuestions, type Questions } from '../../src/accounting/database-questions.ts';
+import { createQuestions, type Questions } from '../../src/db/questions/database-questions.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 
 /** Questions that may take as long as they like, so that slow machines change nothing. */

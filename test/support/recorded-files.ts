@@ -1,6 +1,6 @@
 import { fstatSync, statSync } from 'node:fs';
-import { type Disk, type DiskFile, nodeDisk } from '../../src/accounting/settlement/disk.ts';
 import { EmbeddedFiles, type EngineSync } from '../../src/db/embedded-files.ts';
+import { type Disk, type DiskFile, nodeDisk } from '../../src/journal/disk.ts';
 import type { PowerCutDisk } from './power-cut-disk.ts';
 
 /** The files of the embedded engine and of the journal, of which a `PowerCutDisk` is told every change and every sync. */

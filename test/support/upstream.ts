@@ -9,7 +9,7 @@ import {
 } from 'node:http2';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { parseConfig } from '../../src/config/load.ts';
-import type { ShareHolder } from '../../src/lib/shares.ts';
+import type { ShareHolder } from '../../src/lib/fair/shares.ts';
 import type { RequestBody } from '../../src/protocols/operations/operation.ts';
 import { startExchange, type UpstreamExchange, type UpstreamHead } from '../../src/providers/upstream/exchange.ts';
 import { UpstreamFailure } from '../../src/providers/upstream/failure.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { RequestReport } from '../../src/api/request-report.ts';
 import { parseYuan } from '../../src/lib/yuan.ts';
 import { unitColumns } from '../../src/protocols/metering/usage-units.ts';
+import type { RequestReport } from '../../src/requests/request-report.ts';
 import { unitLabel } from '../../src/telemetry/call-metrics.ts';
 import { metricRows } from '../../src/telemetry/metrics.ts';
 import { CODING_CHAT, codingBody, createSubscriber, plansText, type Subscriber } from '../plans/coding.ts';

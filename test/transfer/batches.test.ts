@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { createPartition, partitionOf } from '../../src/accounting/ledger/calls-store.ts';
-import { exportDatabase } from '../../src/accounting/transfer/export.ts';
-import { createExportStore, type ExportSizes } from '../../src/accounting/transfer/export-store.ts';
+import { createPartition, partitionOf } from '../../src/accounting/calls/calls-store.ts';
 import type { Database, SnapshotReader } from '../../src/db/database.ts';
 import { schemaVersion } from '../../src/db/migrate.ts';
+import { exportDatabase } from '../../src/transfer/export.ts';
+import { createExportStore, type ExportSizes } from '../../src/transfer/export-store.ts';
 import {
   CONTEXT,
   createTestNode,

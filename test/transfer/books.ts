@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { auditLedger } from '../../src/accounting/ledger/audit-store.ts';
-import { exportDatabase } from '../../src/accounting/transfer/export.ts';
-import { createExportStore } from '../../src/accounting/transfer/export-store.ts';
-import { type Imported, importDatabase } from '../../src/accounting/transfer/import.ts';
-import { createImportStore } from '../../src/accounting/transfer/import-store.ts';
-import { EXPORTED_TABLES } from '../../src/accounting/transfer/tables.ts';
+import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { schemaVersion } from '../../src/db/migrate.ts';
+import { exportDatabase } from '../../src/transfer/export.ts';
+import { createExportStore } from '../../src/transfer/export-store.ts';
+import { type Imported, importDatabase } from '../../src/transfer/import.ts';
+import { createImportStore } from '../../src/transfer/import-store.ts';
+import { EXPORTED_TABLES } from '../../src/transfer/tables.ts';
 
 /** What the tests of exports and imports share. */
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { EXPORTED_TABLES, TABLES_LEFT_OUT } from '../../src/accounting/transfer/tables.ts';
+import { EXPORTED_TABLES, TABLES_LEFT_OUT } from '../../src/transfer/tables.ts';
 import { createTestDatabase, usualEngine } from '../support/database.ts';
 
 describe('the tables of an export', () => {

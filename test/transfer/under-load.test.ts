@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createAccountStore } from '../../src/accounting/accounts/store.ts';
-import { createExportStore } from '../../src/accounting/transfer/export-store.ts';
-import { readLine } from '../../src/accounting/transfer/format.ts';
 import type { Database } from '../../src/db/database.ts';
+import { createExportStore } from '../../src/transfer/export-store.ts';
+import { readLine } from '../../src/transfer/format.ts';
 import { call } from '../support/client.ts';
 import { createTestDatabase, engines } from '../support/database.ts';
 import { startGateway } from '../support/gateway.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { auditLedger } from '../../src/accounting/ledger/audit-store.ts';
-import type { CallOutcome } from '../../src/accounting/ledger/call-outcome.ts';
-import { createRefundStore } from '../../src/accounting/ledger/refund-store.ts';
-import { createResolutionStore } from '../../src/accounting/settlement/resolution-store.ts';
+import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
+import type { CallOutcome } from '../../src/accounting/calls/call-outcome.ts';
+import { createRefundStore } from '../../src/accounting/corrections/refund-store.ts';
+import { createResolutionStore } from '../../src/accounting/corrections/resolution-store.ts';
 import { createRollupStore, type RollupStore } from '../../src/accounting/usage/rollup-store.ts';
 import { createRollups } from '../../src/accounting/usage/rollups.ts';
 import type { Database, Queryable } from '../../src/db/database.ts';

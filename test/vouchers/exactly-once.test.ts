@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { auditLedger } from '../../src/accounting/ledger/audit-store.ts';
+import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { runCommand } from '../support/command.ts';
 import { gatewayEngines } from '../support/database.ts';
 import { ADMIN_TOKEN, type TestGateway } from '../support/gateway.ts';

@@ -1,5 +1,5 @@
 import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
-import { lockAccount } from '../account-lock-store.ts';
+import { lockAccount } from '../ledger/account-lock-store.ts';
 
 /** The SQL of the limits of keys as people set them. What is used of them is counted by `accounting/reservations/`. */
 

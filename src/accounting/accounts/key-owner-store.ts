@@ -1,5 +1,5 @@
 import type { Queryable, Statement } from '../../db/database.ts';
-import { lockAccount } from '../account-lock-store.ts';
+import { lockAccount } from '../ledger/account-lock-store.ts';
 
 /** The SQL of the keys that persons have in an account. */
 

@@ -1,6 +1,6 @@
 import type { Lane, Statement } from '../../db/database.ts';
-import { lockAccount } from '../account-lock-store.ts';
-import { placeSql } from '../ledger/counted-use.ts';
+import { placeSql } from '../counts/counted-use.ts';
+import { lockAccount } from '../ledger/account-lock-store.ts';
 import { API_KEY_COLUMNS, type ApiKey, type KeyRow, toApiKey } from './api-key-store.ts';
 import { type OwnKeysLimit, requireRoomForKey } from './key-owner-store.ts';
 import { announceChange } from './principal-change-store.ts';

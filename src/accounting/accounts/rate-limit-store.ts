@@ -1,6 +1,6 @@
 import { columnsOf } from '../../db/columns.ts';
 import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
-import { lockAccount } from '../account-lock-store.ts';
+import { lockAccount } from '../ledger/account-lock-store.ts';
 
 /** The SQL of limits by the minute as people set them. What is used of them is counted by `accounting/reservations/`. */
 

@@ -1,8 +1,8 @@
 import type { Database, Queryable, Statement } from '../../db/database.ts';
-import type { CallOutcome } from '../ledger/call-outcome.ts';
-import { createPartition, partitionOf } from '../ledger/calls-store.ts';
-import { recordWrites } from '../settlement/call-record-store.ts';
-import { StoredPriceLists } from '../settlement/price-list-store.ts';
+import type { CallOutcome } from '../calls/call-outcome.ts';
+import { recordWrites } from '../calls/call-record-store.ts';
+import { createPartition, partitionOf } from '../calls/calls-store.ts';
+import { StoredPriceLists } from '../pricing/price-list-store.ts';
 
 /**
  * The SQL that gives a new database a past: accounts as they would be if they had been used for some time. The demo has one.

@@ -1,8 +1,8 @@
 import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
 import { sqlState } from '../../db/errors.ts';
-import { lockAccount } from '../account-lock-store.ts';
-import { countedSql } from '../counted-since.ts';
+import { countedSql } from '../counts/counted-since.ts';
 import type { RunningPeriods } from '../pricing/running-periods.ts';
+import { lockAccount } from './account-lock-store.ts';
 
 /** The SQL of the ledger as people use it: top-ups, adjustments, statements of account. */
 

@@ -1,6 +1,6 @@
 import type { Lane, Statement } from '../../db/database.ts';
+import { nowSql } from '../../db/database-time.ts';
 import { sqlState } from '../../db/errors.ts';
-import { nowSql } from '../database-time.ts';
 
 /** The SQL that deletes the slots of subscriptions that are over. */
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { planOf } from '../../../test/support/account-in-memory.ts';
-import { CLOCK_TOLERANCE_MS } from '../counted-since.ts';
+import { CLOCK_TOLERANCE_MS } from '../counts/counted-since.ts';
 import type { PlanTerms } from './plan.ts';
 import { DAY_MS, findCurrentPlan, noPlanSnapshot, planSnapshot, usableAgainMs } from './snapshot.ts';
 import type { SubscriptionState } from './subscription-state-store.ts';

@@ -1,4 +1,4 @@
-import { countedPeriod } from '../counted-since.ts';
+import { countedPeriod } from '../counts/counted-since.ts';
 import type { PlanTerms } from './plan.ts';
 import type { SubscriptionState } from './subscription-state-store.ts';
 

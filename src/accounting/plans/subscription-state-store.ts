@@ -1,6 +1,6 @@
 import { columnsOf } from '../../db/columns.ts';
 import type { Queryable, Statement } from '../../db/database.ts';
-import { CLOCK_TOLERANCE_MS } from '../counted-since.ts';
+import { CLOCK_TOLERANCE_MS } from '../counts/counted-since.ts';
 import type { PlanTerms } from './plan.ts';
 
 /** The SQL of what is used of a subscription, as people see it. */
@@ -21,7 +21,7 @@ export interface SubscriptionState {
   readonly inFlight: number;
 }
 
-/** SQL: the last instant that is not ahead (`accounting/counted-since.ts`). */
+/** SQL: the last instant that is not ahead (`accounting/counts/counted-since.ts`). */
 const AHEAD = `$2::timestamptz + interval '${CLOCK_TOLERANCE_MS} ms'`;
 
 /** What a plan allows in five hours. */

@@ -1,5 +1,5 @@
 import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
-import { lockAccount } from '../account-lock-store.ts';
+import { lockAccount } from '../ledger/account-lock-store.ts';
 import { forgetPastSlots } from './past-slots-store.ts';
 import { findState, type SubscriptionState, type WindowLimit } from './subscription-state-store.ts';
 

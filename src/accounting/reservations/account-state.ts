@@ -33,7 +33,7 @@ export interface MoneyTerms {
 
 /**
  * As the other `…Counts`: what decisions change, and what is written where they have. `…BeganAtMs` is the beginning of the day, week,
- * month or period that is counted, by the terms at that time; whether it still counts: `accounting/counted-since.ts`.
+ * month or period that is counted, by the terms at that time; whether it still counts: `accounting/counts/counted-since.ts`.
  */
 export interface MoneyCounts {
   balanceNano: bigint;

@@ -1,9 +1,9 @@
 import { columnsOf, toTimestamp } from '../../db/columns.ts';
 import { type Statement, toArray } from '../../db/database.ts';
+import { NOW_COLUMN, nowMsOf, nowSql, type TimedRow } from '../../db/database-time.ts';
 import type { Reads, RowsOf } from '../../db/reads.ts';
 import type { StoredRow } from '../../db/table.ts';
-import { CLOCK_TOLERANCE_MS } from '../counted-since.ts';
-import { NOW_COLUMN, nowMsOf, nowSql, type TimedRow } from '../database-time.ts';
+import { CLOCK_TOLERANCE_MS } from '../counts/counted-since.ts';
 import { type AccountState, type RateTerms, rateName, type Slot, type SubscriptionState } from './account-state.ts';
 import type { LockMode } from './locked-accounts.ts';
 import { BALANCES, KEY_LIMITS, RATE_LIMITS, SUBSCRIPTIONS } from './tables.ts';
@@ -64,7 +64,7 @@ where s.account_id = any ($1::text[]) and s.canceled_at is null and s.starts_at 
 order by s.account_id, s.ends_at desc`,
 };
 
-/** SQL: the last instant that is not ahead (`accounting/counted-since.ts`). */
+/** SQL: the last instant that is not ahead (`accounting/counts/counted-since.ts`). */
 const AHEAD = `${nowSql('$2')} + interval '${CLOCK_TOLERANCE_MS} ms'`;
 
 /** Slots that are over and deleted beyond what a batch needs, so that the count of slots is soon exact. */

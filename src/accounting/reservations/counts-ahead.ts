@@ -1,5 +1,5 @@
 import type { Logger } from '../../lib/logger.ts';
-import { isAhead } from '../counted-since.ts';
+import { isAhead } from '../counts/counted-since.ts';
 import { type AccountState, rateName } from './account-state.ts';
 import type { AccountsBefore } from './account-writes-store.ts';
 

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { balanceCall, codingCall, MemoryAccount, planOf } from '../../../test/support/account-in-memory.ts';
 import { propertyRuns } from '../../../test/support/scope.ts';
-import { CLOCK_TOLERANCE_MS } from '../counted-since.ts';
+import { CLOCK_TOLERANCE_MS } from '../counts/counted-since.ts';
 import { createLocalTime } from '../pricing/local-time.ts';
 import { runningPeriods } from '../pricing/running-periods.ts';
 import { rateName } from './account-state.ts';

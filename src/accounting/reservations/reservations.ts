@@ -1,9 +1,9 @@
+import type { BillingTime } from '../../db/database-time.ts';
 import { isDataError } from '../../db/errors.ts';
+import { type Questions, refusedFor } from '../../db/questions/database-questions.ts';
 import { createBatcher, NotBegunError } from '../../lib/batcher.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { type Questions, refusedFor } from '../database-questions.ts';
-import type { BillingTime } from '../database-time.ts';
 import type { PlanTerms } from '../plans/plan.ts';
 import type { LocalTime } from '../pricing/local-time.ts';
 import { runningPeriods } from '../pricing/running-periods.ts';

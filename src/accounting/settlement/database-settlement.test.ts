@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { TIME as TODAY_TIME } from '../../../test/support/accounting-builders.ts';
 import { patientQuestions } from '../../../test/support/questions.ts';
-import type { CallOutcome } from '../ledger/call-outcome.ts';
+import type { CallOutcome } from '../calls/call-outcome.ts';
+import { ClaimLostError } from '../repeats/stored-responses.ts';
 import { createDatabaseSettlement } from './database-settlement.ts';
 import type { SettlementRecord } from './settlement-record.ts';
 import type { EndResult } from './store.ts';
-import { ClaimLostError } from './stored-responses.ts';
 
 const connectionLost = new Error('the connection was lost');
 const dataFault = Object.assign(new Error('a value is bad'), { code: '22003' });

@@ -1,13 +1,13 @@
+import type { BillingTime } from '../../db/database-time.ts';
 import { isDataError } from '../../db/errors.ts';
+import type { Questions } from '../../db/questions/database-questions.ts';
 import { createBatcher } from '../../lib/batcher.ts';
-import type { Questions } from '../database-questions.ts';
-import type { BillingTime } from '../database-time.ts';
-import type { EndedCall } from '../ledger/call-outcome.ts';
+import type { EndedCall } from '../calls/call-outcome.ts';
+import { ClaimLostError, type StoredResponses } from '../repeats/stored-responses.ts';
 import { createLockedAccounts } from '../reservations/locked-accounts.ts';
 import type { Reservations } from '../reservations/reservations.ts';
 import type { SettlementRecord } from './settlement-record.ts';
 import type { EndResult, SettlementStore } from './store.ts';
-import { ClaimLostError, type StoredResponses } from './stored-responses.ts';
 
 /** What the end of a call is written with. */
 export interface DatabaseSettlementParts {

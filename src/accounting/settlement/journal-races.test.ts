@@ -2,9 +2,15 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { propertyRuns } from '../../../test/support/scope.ts';
+import type { Disk, DiskFile } from '../../journal/disk.ts';
+import {
+  type EntryId,
+  type Journal,
+  JournalEntryGoneError,
+  JournalUnwritableError,
+  openJournal,
+} from '../../journal/journal.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import type { Disk, DiskFile } from './disk.ts';
-import { type EntryId, type Journal, JournalEntryGoneError, JournalUnwritableError, openJournal } from './journal.ts';
 
 /**
  * Several journals share a directory, and every operation on the disk is a step: which process makes the next one is

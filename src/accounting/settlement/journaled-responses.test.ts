@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { endingOf, outcomeOf } from '../../../test/support/accounting-builders.ts';
 import { BodyBudgets } from '../../http/body-budgets.ts';
+import { openJournal } from '../../journal/journal.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import { openJournal } from './journal.ts';
 import { JournaledResponses } from './journaled-responses.ts';
 import { decodeRecord, type SettlementRecord } from './settlement-record.ts';
 

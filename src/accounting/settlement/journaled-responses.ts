@@ -1,8 +1,8 @@
-import { Shares } from '../../lib/shares.ts';
-import type { EntryId, Journal } from './journal.ts';
+import type { EntryId, Journal } from '../../journal/journal.ts';
+import { Shares } from '../../lib/fair/shares.ts';
+import type { StoredResponseBudget } from '../repeats/stored-response-budget.ts';
+import { withoutBody } from '../repeats/stored-responses.ts';
 import { encodeRecord, type SettlementRecord } from './settlement-record.ts';
-import type { StoredResponseBudget } from './stored-response-budget.ts';
-import { withoutBody } from './stored-responses.ts';
 
 /** Half of what the journal holds before it refuses calls: responses that are kept for repeats must not be the reason. */
 const BODIES_MAX_BYTES = 128 * 2 ** 20;

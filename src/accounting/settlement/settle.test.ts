@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { unusedSubscription } from '../../../test/support/account-in-memory.ts';
 import { periodsAt, periodsOf } from '../../../test/support/accounting-builders.ts';
 import { NO_LIMITS } from '../accounts/key-limit-store.ts';
-import type { CallOutcome, CallStatus } from '../ledger/call-outcome.ts';
+import type { CallOutcome, CallStatus } from '../calls/call-outcome.ts';
 import type { AccountState } from '../reservations/account-state.ts';
 import { type CallName, callKey, NOT_LIMITED, type OpenReservation } from '../reservations/reservation.ts';
 import { decideEnds, decideUnresolved } from './settle.ts';

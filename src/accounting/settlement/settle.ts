@@ -1,5 +1,5 @@
-import type { CallOutcome, CallStatus } from '../ledger/call-outcome.ts';
-import { type CountedKeyCharge, type CountedUse, keyChargeOf, placeOf } from '../ledger/counted-use.ts';
+import type { CallOutcome, CallStatus } from '../calls/call-outcome.ts';
+import { type CountedKeyCharge, type CountedUse, keyChargeOf, placeOf } from '../counts/counted-use.ts';
 import type { RunningPeriods } from '../pricing/running-periods.ts';
 import type { AccountState, KeyState } from '../reservations/account-state.ts';
 import { countSpending } from '../reservations/limits/daily-cap.ts';

@@ -1,7 +1,7 @@
-import type { CallOutcome } from '../ledger/call-outcome.ts';
+import type { CallOutcome } from '../calls/call-outcome.ts';
+import type { MadeContinuedState } from '../continuation/continuation-key-store.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../pricing/price-factor.ts';
-import type { MadeContinuedState } from './continuation-key-store.ts';
-import type { AnsweredClaim } from './stored-response-store.ts';
+import type { AnsweredClaim } from '../repeats/stored-response-store.ts';
 
 /**
  * The whole end of a call: everything that has to be durable before the last byte of its response leaves. Plain data, and

@@ -1,13 +1,13 @@
+import { type EntryId, type Journal, JournalEntryGoneError } from '../../journal/journal.ts';
 import { inTime, LATE } from '../../lib/in-time.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { systemTimers, type Timers } from '../../lib/timers.ts';
-import type { EndedCall } from '../ledger/call-outcome.ts';
+import type { EndedCall } from '../calls/call-outcome.ts';
+import type { StoredResponseBudget } from '../repeats/stored-response-budget.ts';
+import { ClaimLostError } from '../repeats/stored-responses.ts';
 import type { DatabaseSettlement } from './database-settlement.ts';
-import { type EntryId, type Journal, JournalEntryGoneError } from './journal.ts';
 import { JournaledResponses } from './journaled-responses.ts';
 import { decodeRecord, type SettlementRecord, unpaid, withheld } from './settlement-record.ts';
-import type { StoredResponseBudget } from './stored-response-budget.ts';
-import { ClaimLostError } from './stored-responses.ts';
 
 /**
  * The ends of calls, durable before delivery:

@@ -1,12 +1,14 @@
 import { columnsOf, toTimestamp, writeRows } from '../../db/columns.ts';
 import type { Database, Query, Statement } from '../../db/database.ts';
+import type { BillingTime } from '../../db/database-time.ts';
 import { Reads } from '../../db/reads.ts';
 import type { StoredRow } from '../../db/table.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type { BillingTime } from '../database-time.ts';
-import type { CallStatus, EndedCall } from '../ledger/call-outcome.ts';
-import { keyChargeText } from '../ledger/counted-use.ts';
+import type { CallStatus, EndedCall } from '../calls/call-outcome.ts';
+import { recordWrites, unresolvedWrites } from '../calls/call-record-store.ts';
+import { keyChargeText } from '../counts/counted-use.ts';
 import type { UnitPrices } from '../pricing/charge.ts';
+import { StoredPriceLists } from '../pricing/price-list-store.ts';
 import { accountWrites, copyAccounts } from '../reservations/account-writes-store.ts';
 import { countsAhead, warnOfCountsAhead } from '../reservations/counts-ahead.ts';
 import type { LockedIn, LockMode } from '../reservations/locked-accounts.ts';
@@ -19,8 +21,6 @@ import {
 } from '../reservations/reservation.ts';
 import { ALL_LIMITS, addAccountsOfCalls, addReservations, deleteWrites } from '../reservations/store.ts';
 import { HAS_SLOT, RESERVED_LIMITS } from '../reservations/tables.ts';
-import { recordWrites, unresolvedWrites } from './call-record-store.ts';
-import { StoredPriceLists } from './price-list-store.ts';
 import { type ChargeEntry, decideEnds, decideUnresolved, type EndingState } from './settle.ts';
 import type { SettlementRecord } from './settlement-record.ts';
 

@@ -1,6 +1,6 @@
 import type { Lane, Queryable, Statement } from '../../db/database.ts';
 import { sqlState } from '../../db/errors.ts';
-import { lockAccount } from '../account-lock-store.ts';
+import { lockAccount } from '../ledger/account-lock-store.ts';
 import { NUMERIC_OUT_OF_RANGE, postEntry } from '../ledger/ledger-store.ts';
 import { grantPeriod } from '../plans/subscriptions-store.ts';
 import type { RedeemRefusal, RedeemResult, Redemption, RedemptionRequest } from './voucher.ts';

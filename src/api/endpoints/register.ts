@@ -21,9 +21,9 @@ import { totalTokens } from '../../protocols/token-estimate/budgets.ts';
 import { ESTIMATOR_VERSION } from '../../protocols/token-estimate/count-body.ts';
 import { familyFactor } from '../../protocols/token-estimate/families.ts';
 import { modelAbsence } from '../../providers/catalog/catalog.ts';
+import { reportOf } from '../../requests/request-report.ts';
 import type { QueryString } from '../queries/paging.ts';
 import type { QuerySources } from '../queries/query.ts';
-import { reportOf } from '../request-report.ts';
 import type { CallEndpoint, Endpoint, EstimateEndpoint, QueryEndpoint } from './endpoint.ts';
 import type { Refusals } from './refusals.ts';
 

@@ -5,9 +5,9 @@ import type { UnknownAddresses } from '../../http/unknown-addresses.ts';
 import { upTo } from '../../lib/trailing.ts';
 import { chatEnvelope } from '../../protocols/chat/errors.ts';
 import { messagesEnvelope } from '../../protocols/messages/errors.ts';
+import { isMessagesClient } from '../queries/messages-client.ts';
 import { endpointAliases, pathParts } from './aliases.ts';
 import type { Endpoint } from './endpoint.ts';
-import { isMessagesClient } from './messages-client.ts';
 
 /** A longer path is not compared with the table. */
 const PATH_LENGTH_MAX = 300;

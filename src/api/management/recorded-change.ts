@@ -1,7 +1,7 @@
+import { type ChangeLog, changeActor } from '../../changes/change-log.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import { isRecord } from '../../lib/json.ts';
+import { isRecord } from '../../lib/json/json.ts';
 import type { Actor } from '../../people/actor.ts';
-import { type ChangeLog, changeActor } from '../../people/change-log.ts';
 import { type ChangeSubject, LineStream, type ManagementEndpoint, type ManagementInput } from './endpoint.ts';
 
 /** Who changes something, and in which account where that is the account API. */

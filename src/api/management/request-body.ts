@@ -3,9 +3,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import { type BodyLimits, type HeldBody, readBody, requireJson } from '../../http/body.ts';
 import type { BodyBudgets, BodyHolder } from '../../http/body-budgets.ts';
-import { AtATime } from '../../lib/at-a-time.ts';
-import { findRepeatedMember } from '../../lib/json-repeats.ts';
-import { JsonLimitError, type JsonScanLimits, JsonSyntaxError, scanJson } from '../../lib/json-scan.ts';
+import { AtATime } from '../../lib/fair/at-a-time.ts';
+import { findRepeatedMember } from '../../lib/json/json-repeats.ts';
+import { JsonLimitError, type JsonScanLimits, JsonSyntaxError, scanJson } from '../../lib/json/json-scan.ts';
 
 /** What a body of the admin API or the account API may have. Its values are counted before they are made. */
 export interface RequestBodyLimits {

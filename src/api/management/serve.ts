@@ -1,15 +1,15 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ChangeLog } from '../../changes/change-log.ts';
 import { asHolder } from '../../db/lane-holder.ts';
 import { adminEnvelope } from '../../errors/envelopes.ts';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import type { BodyBudgets, BodyHolder } from '../../http/body-budgets.ts';
 import type { RequestKind } from '../../http/http-report.ts';
 import { groupMethods } from '../../http/served-addresses.ts';
+import { ShareBusyError, type TimeShares } from '../../lib/fair/time-shares.ts';
 import { isStorable } from '../../lib/plain-text.ts';
-import { ShareBusyError, type TimeShares } from '../../lib/time-shares.ts';
 import type { Actor } from '../../people/actor.ts';
-import type { ChangeLog } from '../../people/change-log.ts';
 import { LineStream, type ManagementEndpoint } from './endpoint.ts';
 import type { GuessLimits } from './guard.ts';
 import { localUserOf } from './local-user.ts';

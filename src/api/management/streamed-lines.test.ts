@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { collect } from '../../../test/support/client.ts';
-import { TimeShares } from '../../lib/time-shares.ts';
+import { TimeShares } from '../../lib/fair/time-shares.ts';
 import { StreamedLines } from './streamed-lines.ts';
 
 const LIMITS = { atOnceMax: 1, waitingMax: 0, burstMs: 1_000, share: 0.5 };

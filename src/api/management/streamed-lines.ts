@@ -1,7 +1,7 @@
 import { asHolder } from '../../db/lane-holder.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import { AtATime } from '../../lib/at-a-time.ts';
-import type { TimeShares } from '../../lib/time-shares.ts';
+import { AtATime } from '../../lib/fair/at-a-time.ts';
+import type { TimeShares } from '../../lib/fair/time-shares.ts';
 
 /** Answers of one holder that are sent line by line at the same time; each keeps what it has read and its client has not. */
 export const STREAMS_MAX = 4;

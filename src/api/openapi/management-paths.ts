@@ -1,7 +1,7 @@
 import { adminEnvelope } from '../../errors/envelopes.ts';
 import type { AccountNeed, AdminNeed } from '../../people/access.ts';
 import type { ManagementEndpoint } from '../management/endpoint.ts';
-import type { VisitNeed } from '../people/endpoint.ts';
+import type { VisitNeed } from '../sessions/endpoint.ts';
 import type { ErrorAnswers } from './errors.ts';
 import { exampleOf } from './examples.ts';
 import type { SchemaCollection } from './json-schema.ts';

@@ -1,7 +1,7 @@
 import type { ModelConfig } from '../../config/schema.ts';
 import { messages } from '../../protocols/operations/messages.ts';
 import { modelAbsence, tokenLimit } from '../../providers/catalog/catalog.ts';
-import { isMessagesClient, messagesVersion } from '../endpoints/messages-client.ts';
+import { isMessagesClient, messagesVersion } from './messages-client.ts';
 import { pageOf, type QueryString } from './paging.ts';
 import type { Query, QueryDocument, QueryRequest, QuerySources } from './query.ts';
 import {

@@ -1,7 +1,7 @@
 import { createHash, hash } from 'node:crypto';
-import type { StoredResponse } from '../../accounting/settlement/stored-response.ts';
-import type { StoredResponseBudget, Taken } from '../../accounting/settlement/stored-response-budget.ts';
-import type { StoredResponses } from '../../accounting/settlement/stored-responses.ts';
+import type { StoredResponse } from '../../accounting/repeats/stored-response.ts';
+import type { StoredResponseBudget, Taken } from '../../accounting/repeats/stored-response-budget.ts';
+import type { StoredResponses } from '../../accounting/repeats/stored-responses.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { CallRequest } from '../call-request.ts';
 import { REPEATED_HEADER } from '../relay/call-headers.ts';

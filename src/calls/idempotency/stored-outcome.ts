@@ -1,4 +1,4 @@
-import type { StoredFailure, StoredResponse } from '../../accounting/settlement/stored-response.ts';
+import type { StoredFailure, StoredResponse } from '../../accounting/repeats/stored-response.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { WholeAnswer } from '../relay/attempt.ts';
 import type { CallHeaders } from '../relay/call-headers.ts';

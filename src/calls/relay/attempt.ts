@@ -1,4 +1,4 @@
-import type { CallOutcome } from '../../accounting/ledger/call-outcome.ts';
+import type { CallOutcome } from '../../accounting/calls/call-outcome.ts';
 import type { GatewayError } from '../../errors/gateway-error.ts';
 import type { CompletedStream } from '../../protocols/metering/output-speed.ts';
 import type { UsageFacts } from '../../protocols/metering/usage-facts.ts';

@@ -1,4 +1,4 @@
-import { isRecord } from '../../lib/json.ts';
+import { isRecord } from '../../lib/json/json.ts';
 import type { Route } from '../../providers/catalog/catalog.ts';
 import { UpstreamFailure } from '../../providers/upstream/failure.ts';
 

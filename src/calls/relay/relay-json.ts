@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
-import { JsonCapture } from '../../lib/json-capture.ts';
-import { JsonSyntaxError } from '../../lib/json-scan.ts';
+import { JsonCapture } from '../../lib/json/json-capture.ts';
+import { JsonSyntaxError } from '../../lib/json/json-scan.ts';
 import type { Answer } from '../../protocols/metering/answer.ts';
 import { capturedAnswer } from '../../protocols/metering/captured-answer.ts';
 import type { UsageFacts } from '../../protocols/metering/usage-facts.ts';

@@ -1,4 +1,4 @@
-import type { ShareHolder } from '../../lib/shares.ts';
+import type { ShareHolder } from '../../lib/fair/shares.ts';
 import type { OutputSpeeds } from '../../protocols/metering/output-speed.ts';
 import type { RequestBody } from '../../protocols/operations/operation.ts';
 import { type Count, totalTokens } from '../../protocols/token-estimate/budgets.ts';

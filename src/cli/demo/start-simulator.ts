@@ -1,5 +1,5 @@
 import { fork } from 'node:child_process';
-import { moduleFile } from '../../lib/module-file.ts';
+import { moduleFile } from '../../lib/files/module-file.ts';
 
 export interface Simulator {
   readonly url: string;

@@ -1,4 +1,4 @@
-import { isRecord } from '../../lib/json.ts';
+import { isRecord } from '../../lib/json/json.ts';
 import { stateKey } from '../state-references.ts';
 
 /** The keys of the audio in choices, of a whole response or of one event: a later call may refer to it by its id. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { EVENT_BYTES_MAX } from '../../lib/sse.ts';
+import { EVENT_BYTES_MAX } from '../../lib/sse/sse.ts';
 import { createStreamTap, type StreamTap } from '../metering/tap.ts';
 import { chatAnswer } from './answer.ts';
 import { type ChatStreamOptions, readChatStream } from './stream.ts';

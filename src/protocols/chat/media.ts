@@ -1,4 +1,4 @@
-import { isRecord } from '../../lib/json.ts';
+import { isRecord } from '../../lib/json/json.ts';
 import { textAndPictures } from '../metering/data-runs.ts';
 import { PartedText } from '../metering/estimate.ts';
 import { base64Size, pictureTokens, soundTokens } from '../metering/media-tokens.ts';

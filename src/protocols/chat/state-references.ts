@@ -1,4 +1,4 @@
-import { MemberNames } from '../../lib/json-reader.ts';
+import { MemberNames } from '../../lib/json/json-reader.ts';
 import { readReferences, type StateReference } from '../state-references.ts';
 
 const REQUEST = new MemberNames('messages');

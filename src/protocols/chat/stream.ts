@@ -1,5 +1,5 @@
-import { isRecord, parseJson } from '../../lib/json.ts';
-import { eventData, eventName } from '../../lib/sse.ts';
+import { isRecord, parseJson } from '../../lib/json/json.ts';
+import { eventData, eventName } from '../../lib/sse/sse.ts';
 import { textKeys, valueStart } from '../metering/estimate.ts';
 import { greatestFigures } from '../metering/greatest-figures.ts';
 import { readTerms } from '../metering/service-terms.ts';

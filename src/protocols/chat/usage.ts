@@ -1,4 +1,4 @@
-import { isRecord } from '../../lib/json.ts';
+import { isRecord } from '../../lib/json/json.ts';
 import { type CacheCounts, readCacheCounts } from '../metering/cache-counts.ts';
 import { readTerms } from '../metering/service-terms.ts';
 import { reportedToolUses, type ToolUses } from '../metering/tool-uses.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import { isRecord } from '../../lib/json.ts';
+import { isRecord } from '../../lib/json/json.ts';
 import { type ImageMembers, refuseAliases, refuseAliasPart } from './aliases.ts';
 
 function membersOf(body: Record<string, unknown>): ImageMembers {

@@ -1,4 +1,4 @@
-import type { HoldingRules } from '../../lib/json-holdings.ts';
+import type { HoldingRules } from '../../lib/json/json-holdings.ts';
 
 /** What a response or an event of a stream holds, as far as it has been read. */
 export interface Holder {

@@ -1,4 +1,4 @@
-import { isRecord } from '../../lib/json.ts';
+import { isRecord } from '../../lib/json/json.ts';
 import { pictureTokens } from '../metering/media-tokens.ts';
 import { addUsage, noUsage, readCount, totalTokens, type Usage } from '../metering/usage-facts.ts';
 import { readImageUsage } from './usage.ts';

@@ -1,7 +1,7 @@
-import { type EventFields, eventFields } from '../../lib/event-fields.ts';
-import { parseJson } from '../../lib/json.ts';
-import { JsonCapture } from '../../lib/json-capture.ts';
-import { JsonSyntaxError } from '../../lib/json-scan.ts';
+import { parseJson } from '../../lib/json/json.ts';
+import { JsonCapture } from '../../lib/json/json-capture.ts';
+import { JsonSyntaxError } from '../../lib/json/json-scan.ts';
+import { type EventFields, eventFields } from '../../lib/sse/event-fields.ts';
 import type { EventMeaning, StreamReading } from '../metering/tap.ts';
 import { type ChargeBasis, type ImageCount, noUsage } from '../metering/usage-facts.ts';
 import type { RequestedImages } from './answer.ts';

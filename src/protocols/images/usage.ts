@@ -1,4 +1,4 @@
-import { isRecord } from '../../lib/json.ts';
+import { isRecord } from '../../lib/json/json.ts';
 import { noUsage, readDeclaredCount, type Usage } from '../metering/usage-facts.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { isRecord } from '../../lib/json.ts';
+import { isRecord } from '../../lib/json/json.ts';
 import type { AnswerEstimate, AnswerReading } from '../metering/answer.ts';
 import { type AnswerText, answerTextTokens } from '../metering/answer-text.ts';
 import type { Usage } from '../metering/usage-facts.ts';

@@ -1,4 +1,4 @@
-import { isRecord } from '../../lib/json.ts';
+import { isRecord } from '../../lib/json/json.ts';
 import { ShownUses, type ToolUnit, type ToolUses } from '../metering/tool-uses.ts';
 import type { Usage } from '../metering/usage-facts.ts';
 

@@ -1,4 +1,4 @@
-import { type JsonReader, MemberNames } from '../../lib/json-reader.ts';
+import { type JsonReader, MemberNames } from '../../lib/json/json-reader.ts';
 import { readReferences, type StateReference, type StateReferences } from '../state-references.ts';
 
 const REQUEST = new MemberNames('container', 'messages', 'system');

@@ -1,5 +1,5 @@
-import { isRecord, parseJson } from '../../lib/json.ts';
-import { eventData, eventName } from '../../lib/sse.ts';
+import { isRecord, parseJson } from '../../lib/json/json.ts';
+import { eventData, eventName } from '../../lib/sse/sse.ts';
 import { textKeys } from '../metering/estimate.ts';
 import type { EventMeaning, StreamReading } from '../metering/tap.ts';
 import { readCount, type Usage } from '../metering/usage-facts.ts';

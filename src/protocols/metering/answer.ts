@@ -1,4 +1,4 @@
-import type { HoldingRules } from '../../lib/json-holdings.ts';
+import type { HoldingRules } from '../../lib/json/json-holdings.ts';
 import type { ChargeBasis, MediaTokens, Usage } from './usage-facts.ts';
 
 /** What was kept of a whole response while it was relayed. */

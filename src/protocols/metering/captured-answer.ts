@@ -1,5 +1,5 @@
-import { parseJson } from '../../lib/json.ts';
-import type { JsonCapture } from '../../lib/json-capture.ts';
+import { parseJson } from '../../lib/json/json.ts';
+import type { JsonCapture } from '../../lib/json/json-capture.ts';
 import type { Answer } from './answer.ts';
 
 /** The members of a response that were kept and counted while it passed, read without parsing all of it. */

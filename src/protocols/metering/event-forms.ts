@@ -1,5 +1,5 @@
-import { eventFields } from '../../lib/event-fields.ts';
-import { JsonSyntaxError, scanJson } from '../../lib/json-scan.ts';
+import { JsonSyntaxError, scanJson } from '../../lib/json/json-scan.ts';
+import { eventFields } from '../../lib/sse/event-fields.ts';
 
 const DONE = Buffer.from('[DONE]');
 

@@ -1,4 +1,4 @@
-import { isRecord } from '../../lib/json.ts';
+import { isRecord } from '../../lib/json/json.ts';
 import { readCount } from './usage-facts.ts';
 
 /** Usage objects have a dozen members in two levels; further members that a provider adds are left out. */

@@ -13,7 +13,7 @@ import {
   relay,
   relayBrokenOff,
 } from '../../../test/support/streams.ts';
-import { eachEvent } from '../../lib/sse.ts';
+import { eachEvent } from '../../lib/sse/sse.ts';
 import { readChatStream } from '../chat/stream.ts';
 import { readImagesStream } from '../images/stream.ts';
 import { readMessagesStream } from '../messages/stream.ts';

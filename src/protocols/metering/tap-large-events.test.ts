@@ -12,7 +12,7 @@ import {
   recordedStreams,
   relay,
 } from '../../../test/support/streams.ts';
-import { EVENT_BYTES_MAX, NEEDED_EVENT_BYTES_MAX } from '../../lib/sse.ts';
+import { EVENT_BYTES_MAX, NEEDED_EVENT_BYTES_MAX } from '../../lib/sse/sse.ts';
 import { createStreamTap } from './tap.ts';
 
 const MB = 1_000_000;

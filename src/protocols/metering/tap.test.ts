@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { halfEventStart } from '../../../test/support/streams.ts';
-import { EVENT_BYTES_MAX } from '../../lib/sse.ts';
+import { EVENT_BYTES_MAX } from '../../lib/sse/sse.ts';
 import { readChatStream } from '../chat/stream.ts';
 import { readMessagesStream } from '../messages/stream.ts';
 import { readResponsesStream } from '../responses/stream.ts';

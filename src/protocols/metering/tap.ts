@@ -1,4 +1,4 @@
-import { eachEvent, holdsData, type SseSink, SseSplitter } from '../../lib/sse.ts';
+import { eachEvent, holdsData, type SseSink, SseSplitter } from '../../lib/sse/sse.ts';
 import { estimateTokens, type ReasoningKey, StreamedText } from './estimate.ts';
 import { isDone, isWholeEvent } from './event-forms.ts';
 import { pictureTokens } from './media-tokens.ts';

@@ -1,4 +1,4 @@
-import { isRecord } from '../../lib/json.ts';
+import { isRecord } from '../../lib/json/json.ts';
 import { readCount } from './usage-facts.ts';
 import type { UnitName } from './usage-units.ts';
 

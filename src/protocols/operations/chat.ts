@@ -1,4 +1,4 @@
-import { isRecord, parseJson } from '../../lib/json.ts';
+import { isRecord, parseJson } from '../../lib/json/json.ts';
 import { chatAnswer } from '../chat/answer.ts';
 import { chatStreamError } from '../chat/errors.ts';
 import { chatProtocol } from '../chat/protocol.ts';

@@ -1,4 +1,4 @@
-import { type JsonReader, MemberNames } from '../../lib/json-reader.ts';
+import { type JsonReader, MemberNames } from '../../lib/json/json-reader.ts';
 
 const EDIT = new MemberNames('type', 'edits', 'trigger', 'value', 'compact_threshold');
 const TYPE_BYTES_MAX = 64;

@@ -1,4 +1,4 @@
-import { type JsonReader, MemberNames } from '../../lib/json-reader.ts';
+import { type JsonReader, MemberNames } from '../../lib/json/json-reader.ts';
 import { BUDGETS } from '../token-estimate/budgets.ts';
 
 /** Members of content. */

@@ -1,5 +1,5 @@
 import { invalidRequest } from '../../errors/gateway-error.ts';
-import { isRecord } from '../../lib/json.ts';
+import { isRecord } from '../../lib/json/json.ts';
 import type { Estimate } from './estimate.ts';
 
 /** Input tokens of a messages request (contract 4.7). */

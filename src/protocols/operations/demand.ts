@@ -1,5 +1,5 @@
 import { invalidRequest } from '../../errors/gateway-error.ts';
-import { JsonReader, MemberNames } from '../../lib/json-reader.ts';
+import { JsonReader, MemberNames } from '../../lib/json/json-reader.ts';
 import { isPlainTerm, serviceTerms, type TermName, termNames } from '../metering/service-terms.ts';
 import { TOOL_USES_MAX } from '../metering/usage-units.ts';
 import { BUDGETS } from '../token-estimate/budgets.ts';

@@ -1,4 +1,4 @@
-import { JsonReader } from '../../lib/json-reader.ts';
+import { JsonReader } from '../../lib/json/json-reader.ts';
 import { embeddingsAnswer } from '../chat/embeddings.ts';
 import { chatStreamError } from '../chat/errors.ts';
 import { chatProtocol } from '../chat/protocol.ts';

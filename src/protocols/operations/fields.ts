@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { invalidRequest } from '../../errors/gateway-error.ts';
 import { foldedName } from '../../lib/folded-name.ts';
-import { isExactWhole } from '../../lib/json-number.ts';
+import { isExactWhole } from '../../lib/json/json-number.ts';
 import {
   type JsonKind,
   JsonLimitError,
@@ -9,7 +9,7 @@ import {
   type JsonOutline,
   JsonSyntaxError,
   scanJson,
-} from '../../lib/json-scan.ts';
+} from '../../lib/json/json-scan.ts';
 import { DECISIVE_FIELDS, hasDoubtfulKeys } from './decisive-fields.ts';
 import type { ModelPlace, Splice } from './operation.ts';
 

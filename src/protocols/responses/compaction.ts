@@ -1,4 +1,4 @@
-import { isRecord } from '../../lib/json.ts';
+import { isRecord } from '../../lib/json/json.ts';
 import type { Answer, AnswerReading } from '../metering/answer.ts';
 import { readDeclaredCount } from '../metering/usage-facts.ts';
 import { AnswerContinuationKeys } from './continuation-keys.ts';

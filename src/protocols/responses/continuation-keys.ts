@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { isRecord, parseJson } from '../../lib/json.ts';
+import { isRecord, parseJson } from '../../lib/json/json.ts';
 import { valueStart } from '../metering/estimate.ts';
 import { REFERENCES_MAX, type StateKind, stateKey } from '../state-references.ts';
 

@@ -1,5 +1,5 @@
 import { invalidRequest } from '../../errors/gateway-error.ts';
-import { isRecord } from '../../lib/json.ts';
+import { isRecord } from '../../lib/json/json.ts';
 
 /**
  * The checks of `input` and `tools` for compact and input_tokens (contract 4.3, 4.4). Declared fields keep their types

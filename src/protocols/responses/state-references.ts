@@ -1,5 +1,5 @@
-import { type JsonReader, MemberNames } from '../../lib/json-reader.ts';
-import type { JsonKind } from '../../lib/json-scan.ts';
+import { type JsonReader, MemberNames } from '../../lib/json/json-reader.ts';
+import type { JsonKind } from '../../lib/json/json-scan.ts';
 import { readReferences, type StateReference, type StateReferences } from '../state-references.ts';
 
 /** The members of a responses or compact request that refer to state, or contain items and tools that do. */

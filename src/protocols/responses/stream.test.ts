@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { keySpelling, memberOf, objectText } from '../../../test/support/json-text.ts';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { halfEventStart } from '../../../test/support/streams.ts';
-import { EVENT_BYTES_MAX } from '../../lib/sse.ts';
+import { EVENT_BYTES_MAX } from '../../lib/sse/sse.ts';
 import { countTextBytes, StreamedText } from '../metering/estimate.ts';
 import { createStreamTap, type EventMeaning, type StreamReading, type StreamTap } from '../metering/tap.ts';
 import { noUsage } from '../metering/usage-facts.ts';

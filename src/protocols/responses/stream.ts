@@ -1,7 +1,7 @@
-import { eventFields } from '../../lib/event-fields.ts';
-import { isRecord, parseJson } from '../../lib/json.ts';
-import { type JsonParts, parseJsonParts } from '../../lib/json-parts.ts';
-import { EVENT_BYTES_MAX } from '../../lib/sse.ts';
+import { isRecord, parseJson } from '../../lib/json/json.ts';
+import { type JsonParts, parseJsonParts } from '../../lib/json/json-parts.ts';
+import { eventFields } from '../../lib/sse/event-fields.ts';
+import { EVENT_BYTES_MAX } from '../../lib/sse/sse.ts';
 import { textKeys, valueStart } from '../metering/estimate.ts';
 import { greatestFigures } from '../metering/greatest-figures.ts';
 import { base64Size, pictureTokens, soundTokens } from '../metering/media-tokens.ts';

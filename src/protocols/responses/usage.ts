@@ -1,4 +1,4 @@
-import { isRecord } from '../../lib/json.ts';
+import { isRecord } from '../../lib/json/json.ts';
 import { readImageUsage } from '../images/usage.ts';
 import { readCacheCounts } from '../metering/cache-counts.ts';
 import { readTerms } from '../metering/service-terms.ts';

@@ -1,4 +1,4 @@
-import { isRecord } from '../../lib/json.ts';
+import { isRecord } from '../../lib/json/json.ts';
 import { audioBudget, BUDGETS, type Count, fileBudget, opaqueBudget } from './budgets.ts';
 import { type DataUrl, dataUrlText, decodedSizeBytes, decodeText, isPlainText, readDataUrl } from './media.ts';
 import { writeStructure } from './structure.ts';

@@ -1,4 +1,4 @@
-import { isRecord } from '../../lib/json.ts';
+import { isRecord } from '../../lib/json/json.ts';
 import { BodyCounter, isEmpty } from './body-counter.ts';
 import { BUDGETS, type Count } from './budgets.ts';
 import type { Tokenizer } from './tokenizer.ts';

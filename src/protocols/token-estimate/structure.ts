@@ -1,4 +1,4 @@
-import { isRecord } from '../../lib/json.ts';
+import { isRecord } from '../../lib/json/json.ts';
 
 export interface StructureSink {
   /** A stretch of compact JSON. Long structures come in several. */

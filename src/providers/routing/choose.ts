@@ -1,7 +1,7 @@
-import { type DrainedRoutes, NOTHING_DRAINED } from '../../accounting/drains/drain.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ProtocolName } from '../../protocols/all.ts';
 import type { Model, Route } from '../catalog/catalog.ts';
+import { type DrainedRoutes, NOTHING_DRAINED } from './drains/drain.ts';
 
 /** A number from 0 up to, but not including, 1. */
 export type RandomSource = () => number;

@@ -1,5 +1,5 @@
-import { FairQueue } from '../../lib/fair-queue.ts';
-import { type Share, type ShareHolder, Shares } from '../../lib/shares.ts';
+import { FairQueue } from '../../lib/fair/fair-queue.ts';
+import { type Share, type ShareHolder, Shares } from '../../lib/fair/shares.ts';
 
 /** How many calls a provider takes at a time, and how many more may wait. */
 export interface GateLimits {

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { GatewayError, type GatewayErrorOptions } from '../../errors/gateway-error.ts';
-import { isRecord, parseJson } from '../../lib/json.ts';
+import { isRecord, parseJson } from '../../lib/json/json.ts';
 import { safeResponseHeaders } from './headers.ts';
 import { isAccountCode } from './refusal-reason.ts';
 import { scrub } from './secrets.ts';

@@ -1,4 +1,4 @@
-import { isAhead } from '../../counted-since.ts';
+import { isAhead } from '../../counts/counted-since.ts';
 import type { PlanTerms } from '../../plans/plan.ts';
 import { activePlan, type Slot, type SubscriptionState } from '../account-state.ts';
 import type { Limit } from './limit.ts';

@@ -1,4 +1,4 @@
-import { isCounted } from '../../counted-since.ts';
+import { isCounted } from '../../counts/counted-since.ts';
 import type { RunningPeriods } from '../../pricing/running-periods.ts';
 import type { AccountState, KeyCounts, KeyState } from '../account-state.ts';
 import type { AskingCall } from './limit.ts';

@@ -1,5 +1,5 @@
 import type { RateLeft, RateStanding } from '../../../protocols/rate-standing.ts';
-import { isAhead } from '../../counted-since.ts';
+import { isAhead } from '../../counts/counted-since.ts';
 import {
   type AccountState,
   type AdmissionContext,
@@ -193,7 +193,7 @@ interface Used {
   readonly tokens: number;
 }
 
-/** A bucket that was counted further ahead is begun anew (`accounting/counted-since.ts`). */
+/** A bucket that was counted further ahead is begun anew (`accounting/counts/counted-since.ts`). */
 function usedNow({ state, requestsMax, tokensMax }: Rate, nowMs: number): Used {
   if (isAhead(state.countedAtMs, nowMs)) return { asOfMs: nowMs, requests: 0, tokens: 0 };
   const elapsedMs = nowMs - state.countedAtMs;

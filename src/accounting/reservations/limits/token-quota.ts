@@ -1,4 +1,4 @@
-import { beganAtMs, isCounted } from '../../counted-since.ts';
+import { beganAtMs, isCounted } from '../../counts/counted-since.ts';
 import { activePlan } from '../account-state.ts';
 import type { Limit } from './limit.ts';
 

@@ -1,7 +1,7 @@
 import { displayPrefix, hashApiKey } from '../../../accounting/accounts/key-format.ts';
+import type { CallOutcome } from '../../../accounting/calls/call-outcome.ts';
+import { placeOf } from '../../../accounting/counts/counted-use.ts';
 import type { HistoryRow } from '../../../accounting/history/history-store.ts';
-import type { CallOutcome } from '../../../accounting/ledger/call-outcome.ts';
-import { placeOf } from '../../../accounting/ledger/counted-use.ts';
 import { monthOf, weekOf } from '../../../accounting/pricing/billing-periods.ts';
 import type { LocalTime } from '../../../accounting/pricing/local-time.ts';
 

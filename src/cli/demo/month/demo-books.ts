@@ -1,6 +1,6 @@
-import { beganAtMs } from '../../../accounting/counted-since.ts';
+import { beganAtMs } from '../../../accounting/counts/counted-since.ts';
+import { placeOf } from '../../../accounting/counts/counted-use.ts';
 import type { HistoryRow } from '../../../accounting/history/history-store.ts';
-import { placeOf } from '../../../accounting/ledger/counted-use.ts';
 import { compilePlans } from '../../../accounting/plans/plan.ts';
 import type { Config } from '../../../config/schema.ts';
 import type { NewDemo } from '../new-demo.ts';

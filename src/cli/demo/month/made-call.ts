@@ -1,4 +1,4 @@
-import type { CallOutcome } from '../../../accounting/ledger/call-outcome.ts';
+import type { CallOutcome } from '../../../accounting/calls/call-outcome.ts';
 import { chargeFor } from '../../../accounting/pricing/charge.ts';
 import { chargeBasis } from '../../../accounting/pricing/charge-basis.ts';
 import { priceInForce } from '../../../accounting/pricing/price.ts';

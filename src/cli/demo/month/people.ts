@@ -1,6 +1,6 @@
 import type { HistoryRow } from '../../../accounting/history/history-store.ts';
+import { CHANGE_PREFIX } from '../../../changes/change-log.ts';
 import { formatYuan } from '../../../lib/yuan.ts';
-import { CHANGE_PREFIX } from '../../../people/change-log.ts';
 import type { NewDemo } from '../new-demo.ts';
 import { type AccountBooks, toInstant } from './account-books.ts';
 import type { MonthScene } from './accounts.ts';

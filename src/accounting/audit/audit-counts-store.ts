@@ -1,0 +1,138 @@
+import { type Statement, type TableReader, toArray } from '../../db/database.ts';
+import { placeSql } from '../counts/counted-use.ts';
+import { type Counter, CounterCheck, type StoredCounter, type UseNumber, type WrongCounter } from './audit-counts.ts';
+import type { AccountRange } from './audit-slices-store.ts';
+
+/** The SQL of counters that are compared with sums of records (`audit-counts.ts`). The records are read by `audit-slices-store.ts`. */
+
+/** SQL: the rows of the accounts of a range, which are $1 and $2. */
+const inRange = (row: string): string => `${row}.account_id > $1::text and ${row}.account_id <= $2::text`;
+
+/** A counter: its name, the day, week, month or period that it counts, and columns. */
+interface CounterSql {
+  readonly counter: Counter;
+  /** SQL; empty where it counts in all. */
+  readonly place: string;
+  readonly stored: string;
+  /** The names of the place and the amount in `counted_before`. */
+  readonly before: readonly [place: string | null, amount: string] | null;
+  /** SQL: what calls in flight count. */
+  readonly inFlight?: string;
+}
+
+/** SQL: rows of counters of a row, with what they count that no record says. */
+function countersOf(row: string, counters: readonly CounterSql[]): string {
+  const rows = counters.map(({ counter, place, stored, before, inFlight = '0' }) => {
+    const known = before === null ? '0' : beforeSql(row, before, place);
+    return `('${counter}', ${place === '' ? "''" : place}, ${stored}, ${inFlight} + ${known})`;
+  });
+  return `(values\n  ${rows.join(',\n  ')}\n) as v (counter, place, stored, known)`;
+}
+
+function beforeSql(row: string, [placeName, amount]: readonly [string | null, string], place: string): string {
+  const value = `coalesce((${row}.counted_before ->> '${amount}')::numeric, 0)`;
+  return placeName === null
+    ? value
+    : `case when ${row}.counted_before ->> '${placeName}' = ${place} then ${value} else 0 end`;
+}
+
+const DAY = placeSql('l.day_no', 'l.day_began_at');
+const WEEK = placeSql('l.week_no', 'l.week_began_at');
+const MONTH = placeSql('l.month_no', 'l.month_began_at');
+
+const OF_ACCOUNT: readonly CounterSql[] = [
+  {
+    counter: 'spent',
+    place: placeSql('b.day_no', 'b.day_began_at'),
+    stored: 'b.spent_nano',
+    before: ['day', 'spent'],
+  },
+];
+
+const OF_KEY: readonly CounterSql[] = [
+  { counter: 'day', place: DAY, stored: 'l.spent_nano', before: ['day', 'spent'] },
+  { counter: 'week', place: WEEK, stored: 'l.week_spent_nano', before: ['week', 'weekSpent'] },
+  { counter: 'month', place: MONTH, stored: 'l.month_spent_nano', before: ['month', 'monthSpent'] },
+  { counter: 'all', place: '', stored: 'l.total_spent_nano', before: [null, 'allSpent'] },
+  { counter: 'calls', place: DAY, stored: 'l.calls', before: ['day', 'calls'], inFlight: 'coalesce(f.calls, 0)' },
+  { counter: 'uses', place: '', stored: 'l.use_no', before: null },
+];
+
+const OF_SUBSCRIPTION: readonly CounterSql[] = [
+  {
+    counter: 'weekCalls',
+    place: placeSql('s.week_no', 's.week_began_at'),
+    stored: 's.week_calls',
+    before: ['week', 'weekCalls'],
+    inFlight: 'coalesce(f.calls, 0)',
+  },
+  {
+    counter: 'periodTokens',
+    place: placeSql('s.period_no', 's.period_began_at'),
+    stored: 's.period_tokens',
+    before: ['period', 'periodTokens'],
+  },
+  { counter: 'uses', place: '', stored: 's.use_no', before: null },
+];
+
+/**
+ * The counters of a range, with what calls in flight count in them and up to where records are summed: all of one moment. The mark
+ * of an account is its last entry itself, whatever its balance says of it. Plans: primary keys, along the index.
+ */
+const readCounters: Statement = {
+  name: 'audit.read-counters',
+  text: `select b.account_id, '' as owner_id, v.counter, v.place, v.stored::text, v.known::text, coalesce((
+    select e.entry_no from ledger_entries e where e.account_id = b.account_id order by e.entry_no desc limit 1
+  ), 0)::text as mark
+from balances b
+cross join lateral ${countersOf('b', OF_ACCOUNT)}
+where ${inRange('b')}
+union all
+select l.account_id, l.key_id, v.counter, v.place, v.stored::text, v.known::text, l.use_no::text
+from key_limits l
+left join (
+  select r.account_id, r.key_id, r.key_day_no, count(*) as calls from reservations r
+  where r.key_day_no is not null and ${inRange('r')} group by r.account_id, r.key_id, r.key_day_no
+) f on f.account_id = l.account_id and f.key_id = l.key_id and f.key_day_no = l.day_no
+cross join lateral ${countersOf('l', OF_KEY)}
+where ${inRange('l')}
+union all
+select s.account_id, s.id, v.counter, v.place, v.stored::text, v.known::text, s.use_no::text
+from subscriptions s
+left join (
+  select r.account_id, r.subscription_id, r.week_no, count(*) as calls from reservations r
+  where r.subscription_id is not null and ${inRange('r')} group by r.account_id, r.subscription_id, r.week_no
+) f on f.account_id = s.account_id and f.subscription_id = s.id and f.week_no = s.week_no
+cross join lateral ${countersOf('s', OF_SUBSCRIPTION)}
+where ${inRange('s')}`,
+};
+
+/** Plans: primary keys. */
+const readUseNumbers: Statement = {
+  name: 'audit.read-use-numbers',
+  text: `select l.account_id, l.key_id as owner_id, l.use_no::text as use_no
+from unnest($1::text[], $2::text[]) as v (account_id, owner_id)
+join key_limits l on l.account_id = v.account_id and l.key_id = v.owner_id
+union all
+select s.account_id, s.id, s.use_no::text
+from unnest($1::text[], $2::text[]) as v (account_id, owner_id)
+join subscriptions s on s.account_id = v.account_id and s.id = v.owner_id`,
+};
+
+/** What the counters of a range say, before its records are read. */
+export async function readCounterCheck(reader: TableReader, { behind, upTo }: AccountRange): Promise<CounterCheck> {
+  return new CounterCheck(await reader.query<StoredCounter>(readCounters, [behind, upTo]));
+}
+
+/** Which of them differ, after all records of the range have been added. */
+export async function wrongCounters(reader: TableReader, check: CounterCheck): Promise<WrongCounter[]> {
+  const { aboveMark } = check;
+  const now =
+    aboveMark.length === 0
+      ? []
+      : await reader.query<UseNumber>(readUseNumbers, [
+          toArray(aboveMark.map(({ accountId }) => accountId)),
+          toArray(aboveMark.map(({ ownerId }) => ownerId)),
+        ]);
+  return check.findings(now);
+}

@@ -1,0 +1,221 @@
+import { columnsOf, toTimestamp, writeRows } from '../../db/columns.ts';
+import { type Query, type Statement, toArray } from '../../db/database.ts';
+import type { Usage } from '../../protocols/metering/usage-facts.ts';
+import { otherUnits, unitColumns } from '../../protocols/metering/usage-units.ts';
+import { type CountedUse, countedText } from '../counts/counted-use.ts';
+import { LIST_PRICE_BASIS_POINTS } from '../pricing/price-factor.ts';
+import { priceListId } from '../pricing/price-list-store.ts';
+import { type CallFacts, readFacts } from '../reservations/call-facts.ts';
+import type { OpenReservation } from '../reservations/reservation.ts';
+import type { CallNotes, CallOutcome } from './call-outcome.ts';
+
+/** The SQL that writes call records, in the transactions of `store.ts`. */
+
+/** A column of a record, its type in the parameters, and its value; JSON travels as text, and the count 0 as `null`. */
+interface RecordColumn {
+  readonly name: string;
+  readonly type: 'text' | 'int' | 'bigint' | 'count' | 'boolean' | 'timestamptz' | 'jsonb';
+  read(outcome: CallOutcome): string | number | bigint | boolean | null;
+}
+
+/** All of a record but the id of its price list. */
+const RECORD: readonly RecordColumn[] = [
+  { name: 'account_id', type: 'text', read: (o) => o.accountId },
+  { name: 'id', type: 'text', read: (o) => o.callId },
+  { name: 'started_at', type: 'timestamptz', read: (o) => toTimestamp(o.startedAtMs) },
+  { name: 'ended_at', type: 'timestamptz', read: (o) => toTimestamp(o.endedAtMs) },
+  { name: 'key_id', type: 'text', read: (o) => o.keyId },
+  { name: 'context', type: 'text', read: (o) => o.context },
+  { name: 'operation', type: 'text', read: (o) => o.operation },
+  { name: 'model', type: 'text', read: (o) => o.model },
+  { name: 'provider', type: 'text', read: (o) => o.provider },
+  { name: 'provider_model', type: 'text', read: (o) => o.providerModel },
+  { name: 'is_stream', type: 'boolean', read: (o) => o.isStream },
+  { name: 'status', type: 'text', read: (o) => o.status },
+  { name: 'http_status', type: 'int', read: (o) => o.httpStatus },
+  { name: 'error_code', type: 'text', read: (o) => o.errorCode },
+  { name: 'request_id', type: 'text', read: (o) => o.requestId },
+  { name: 'client_request_id', type: 'text', read: (o) => o.clientRequestId ?? null },
+  { name: 'first_byte_ms', type: 'int', read: (o) => o.firstByteMs },
+  { name: 'usage_source', type: 'text', read: (o) => o.usage?.source ?? null },
+  ...unitColumns.map(({ unit, column }): RecordColumn => {
+    return { name: column, type: 'count', read: (o) => o.usage?.[unit] || null };
+  }),
+  { name: 'other_units', type: 'jsonb', read: (o) => otherUnitsText(o.usage) },
+  { name: 'images', type: 'count', read: (o) => countImages(o.usage) || null },
+  { name: 'price_rule', type: 'text', read: (o) => o.price.rule },
+  {
+    name: 'price_factor_basis_points',
+    type: 'int',
+    read: (o) => (o.priceFactorBasisPoints === LIST_PRICE_BASIS_POINTS ? null : o.priceFactorBasisPoints),
+  },
+  { name: 'charge_nano', type: 'bigint', read: (o) => o.chargeNano },
+  {
+    name: 'failed_routes',
+    type: 'jsonb',
+    read: (o) => (o.failedRoutes.length === 0 ? null : JSON.stringify(o.failedRoutes)),
+  },
+  { name: 'notes', type: 'jsonb', read: (o) => (o.notes === undefined ? null : JSON.stringify(o.notes)) },
+  // Journal entries of earlier versions have no cost.
+  { name: 'cost_nano', type: 'bigint', read: (o) => o.costNano ?? null },
+];
+
+/** SQL: the type of a column in the parameters. */
+function parameterType({ type }: RecordColumn): string {
+  if (type === 'jsonb') return 'text';
+  return type === 'count' ? 'bigint' : type;
+}
+
+/** SQL: the value of a column, from its parameter. */
+function valueSql({ name, type }: RecordColumn): string {
+  if (type === 'jsonb') return `${name}::jsonb`;
+  return type === 'count' ? `coalesce(${name}, 0)` : name;
+}
+
+/** The key of a record. */
+const KEY: readonly string[] = ['account_id', 'id', 'started_at'];
+
+/**
+ * Records ends. The record of an unresolved call is replaced, and `reserved_nano`, which only unresolved calls have, is
+ * cleared. Calls name their price list by its place among those of the batch: an id is longer, and nearly all calls have the
+ * same one. Plan: inserts that find calls by primary key.
+ */
+const recordCalls: Statement = {
+  name: 'settlement.record-calls',
+  text: `insert into calls (${RECORD.map(({ name }) => name).join(', ')}, counted, price_list, is_queued)
+select ${RECORD.map(valueSql).join(', ')}, counted::jsonb,
+  ($${RECORD.length + 3}::uuid[])[price_list_no], true
+from unnest(
+  ${RECORD.map((column, i) => `$${i + 1}::${parameterType(column)}[]`).join(', ')}, $${RECORD.length + 1}::text[],
+  $${RECORD.length + 2}::int[]
+) as o (${RECORD.map(({ name }) => name).join(', ')}, counted, price_list_no)
+on conflict (account_id, id, started_at) do update set
+  ${[
+    ...RECORD.map(({ name }) => name).filter((name) => !KEY.includes(name)),
+    'counted',
+    'price_list',
+    'is_queued',
+    'reserved_nano',
+  ]
+    .map((name) => `${name} = excluded.${name}`)
+    .join(', ')}
+where calls.status = 'unresolved'`,
+};
+
+/**
+ * Queues records for the sums of usage (`accounting/usage/`), one row for a batch: each row more would cost the ends of calls
+ * time. Records that replace one of an unresolved call are queued by a trigger.
+ */
+const queueForUsage: Statement = {
+  name: 'settlement.queue-for-usage',
+  text: `insert into usage_queue (account_ids, call_ids, started_ats)
+values ($1::text[], $2::text[], $3::timestamptz[])`,
+};
+
+/** What is recorded of an unresolved call: what was known when it was admitted, and nothing of its end. */
+const recordUnresolved: Statement = {
+  name: 'settlement.record-unresolved',
+  text: `insert into calls (
+  account_id, id, started_at, ended_at, key_id, context, operation, model, provider, provider_model, is_stream, status,
+  error_code, request_id, input_tokens, cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, output_tokens,
+  reasoning_tokens, price_rule, reserved_nano, notes
+)
+select c.account_id, c.id, c.started_at, $13::timestamptz, c.key_id, c.context, c.operation, c.model, c.provider,
+  c.provider_model, c.is_stream, 'unresolved', 'call_unresolved', c.request_id, 0, 0, 0, 0, 0, 0, c.price_rule,
+  c.reserved_nano, c.notes::jsonb
+from unnest(
+  $1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::text[], $8::text[], $9::text[],
+  $10::boolean[], $11::text[], $12::text[], $14::bigint[], $15::text[]
+) as c (
+  account_id, id, key_id, model, started_at, context, operation, provider, provider_model, is_stream, request_id,
+  price_rule, reserved_nano, notes
+)
+on conflict do nothing`,
+};
+
+/** The end of a call as it is recorded. */
+export interface RecordedEnd {
+  readonly outcome: CallOutcome;
+  /** What it counts for; `null`: for nothing. */
+  readonly counted: CountedUse | null;
+}
+
+/**
+ * The writes of ended calls, whose price lists are written by `StoredPriceLists`.
+ *
+ * @param isOnRecord whether there is a record of the call, as unresolved.
+ */
+export function recordWrites(ends: readonly RecordedEnd[], isOnRecord: (end: RecordedEnd) => boolean): Query[] {
+  const priceLists = [...new Set(ends.map(({ outcome }) => outcome.price.prices))];
+  const columns = [
+    ...RECORD.map(
+      ({ read }) =>
+        ({ outcome }: RecordedEnd) =>
+          read(outcome),
+    ),
+    ({ counted }: RecordedEnd) => countedText(counted),
+    ({ outcome }: RecordedEnd) => priceLists.indexOf(outcome.price.prices) + 1,
+  ];
+  const names = [
+    ({ outcome }: RecordedEnd) => outcome.accountId,
+    ({ outcome }: RecordedEnd) => outcome.callId,
+    ({ outcome }: RecordedEnd) => toTimestamp(outcome.startedAtMs),
+  ];
+  return [
+    ...writeRows(recordCalls, ends, columns, [toArray(priceLists.map(priceListId))]),
+    ...writeRows(
+      queueForUsage,
+      ends.filter((end) => !isOnRecord(end)),
+      names,
+    ),
+  ];
+}
+
+/** The writes of unresolved calls. Facts that are absent, because an older version admitted the call, are recorded empty. */
+export function unresolvedWrites(reservations: readonly OpenReservation[], now: Date): Query[] {
+  type Known = { readonly r: OpenReservation; readonly facts: Partial<CallFacts> };
+  const known = reservations.map((r): Known => ({ r, facts: readFacts(r.facts) }));
+  const columns = [
+    ({ r }: Known) => r.accountId,
+    ({ r }: Known) => r.callId,
+    ({ r }: Known) => r.keyId,
+    ({ r }: Known) => r.model,
+    ({ r, facts }: Known) => toTimestamp(facts.startedAtMs ?? r.reservedAtMs),
+    ({ r, facts }: Known) => facts.context ?? (r.subscriptionId === null ? 'balance' : 'coding'),
+    ({ facts }: Known) => facts.operation ?? '',
+    ({ facts }: Known) => facts.provider ?? '',
+    ({ facts }: Known) => facts.providerModel ?? '',
+    ({ facts }: Known) => facts.isStream ?? false,
+    ({ facts }: Known) => facts.requestId ?? '',
+    ({ facts }: Known) => facts.priceRule ?? 'base',
+  ];
+  const ofReservations = columnsOf(
+    known,
+    ({ r }) => r.amountNano,
+    ({ r }) => reservedTokensText(r),
+  );
+  return writeRows(recordUnresolved, known, columns, [now, ...ofReservations]);
+}
+
+/** What an operator who resolves the call may count; the reservation is gone then. `null` on the balance. */
+function reservedTokensText({ subscriptionId, periodNo, tokens }: OpenReservation): string | null {
+  if (subscriptionId === null || periodNo === null) return null;
+  const notes: CallNotes = { reservedTokens: { subscriptionId, periodNo, tokens: tokens ?? 0 } };
+  return JSON.stringify(notes);
+}
+
+/** Units that have no column of their own, as JSON; `null` where there are none. */
+function otherUnitsText(usage: Usage | null): string | null {
+  if (usage === null) return null;
+  const counts: Record<string, number> = {};
+  for (const unit of otherUnits) {
+    // Journal entries of earlier versions lack the units that were added since.
+    const count = usage[unit] ?? 0;
+    if (count > 0) counts[unit] = count;
+  }
+  return Object.keys(counts).length === 0 ? null : JSON.stringify(counts);
+}
+
+function countImages(usage: Usage | null): number {
+  return usage === null ? 0 : usage.images.reduce((sum, { count }) => sum + count, 0);
+}

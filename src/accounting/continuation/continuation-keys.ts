@@ -1,0 +1,49 @@
+import { type Questions, refusedFor } from '../../db/questions/database-questions.ts';
+import { createBatcher } from '../../lib/batcher.ts';
+import type { ContinuationKeyStore, ContinuationLookup, ContinuedState } from './continuation-key-store.ts';
+
+/**
+ * Remembers which provider made a response or a compacted context, by account and across restarts. A later call that refers
+ * to it goes back there, because no other provider can read it (`docs/provider-state.md`).
+ */
+export interface ContinuationKeys {
+  /**
+   * Those of an account's keys that are known, with the provider that made what they stand for.
+   *
+   * @throws GatewayError `databaseDown`.
+   */
+  find(accountId: string, keys: readonly string[]): Promise<ReadonlyMap<string, ContinuedState>>;
+  drain(): Promise<void>;
+}
+
+/** Providers keep responses for thirty days. */
+const KEPT_MS = 30 * 24 * 3_600_000;
+const BATCH_ITEMS_MAX = 64;
+const WAITING_ITEMS_MAX = 10_000;
+
+/** Older keys are those of state that no provider keeps any more. */
+export function oldestContinuationKey(nowMs: number): Date {
+  return new Date(nowMs - KEPT_MS);
+}
+
+export function createContinuationKeys(store: ContinuationKeyStore, questions: Questions): ContinuationKeys {
+  const limits = { batchItemsMax: BATCH_ITEMS_MAX, waitingItemsMax: WAITING_ITEMS_MAX, isItemFault: () => false };
+  const lookups = createBatcher({
+    ...limits,
+    run: questions.guard<ContinuationLookup, ReadonlyMap<string, ContinuedState>>((wanted, { signal }) =>
+      store.find(wanted, signal),
+    ),
+    limit: questions.limit,
+  });
+  return {
+    async find(accountId, keys) {
+      if (keys.length === 0) return new Map();
+      try {
+        return await lookups.submit({ accountId, keys });
+      } catch (error) {
+        throw refusedFor(error);
+      }
+    },
+    drain: () => lookups.drain(),
+  };
+}

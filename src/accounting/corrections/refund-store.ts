@@ -1,0 +1,166 @@
+import { columnsOf } from '../../db/columns.ts';
+import type { Lane, Queryable, Statement } from '../../db/database.ts';
+import { sqlState } from '../../db/errors.ts';
+import { lockAccount } from '../ledger/account-lock-store.ts';
+import { type LedgerEntry, NUMERIC_OUT_OF_RANGE, postEntry, selectKeyedEntry } from '../ledger/ledger-store.ts';
+import { decideRefund, type RefundableCall } from './refund.ts';
+
+/**
+ * The SQL of refunds: ledger entries that give the charge of a call back, or a part of it. What a call has been refunded is the
+ * sum of them, read under the lock of its account; the call record itself is not changed.
+ */
+
+/** Plan: calls_by_id in each partition. */
+const findCall: Statement = {
+  name: 'refunds.find-call',
+  text: 'select account_id, started_at from calls where id = $1',
+};
+
+/** Read after the account is locked, so that no other refund comes between. Plans: primary key, ledger_refunds_by_call. */
+const readCharge: Statement = {
+  name: 'refunds.read-charge',
+  text: `select c.charge_nano, (
+  select coalesce(sum(e.amount_nano), 0)::bigint from ledger_entries e
+  where e.account_id = $1 and e.call_id = $2 and e.kind = 'refund'
+) as refunded_nano
+from calls c where c.account_id = $1 and c.id = $2 and c.started_at = $3::timestamptz`,
+};
+
+/** What a call had been refunded when an entry was posted, that one included. Plan: ledger_refunds_by_call. */
+const sumUpToEntry: Statement = {
+  name: 'refunds.sum-up-to-entry',
+  text: `select coalesce(sum(amount_nano), 0)::bigint as refunded_nano from ledger_entries
+where account_id = $1 and call_id = $2 and kind = 'refund' and entry_no <= $3::bigint`,
+};
+
+/** The refunds of the calls of a list, in their order. Plan: ledger_refunds_by_call. */
+const selectRefunds: Statement = {
+  name: 'refunds.select',
+  text: `select e.call_id, e.entry_no, e.amount_nano, e.memo, e.created_at
+from unnest($1::text[], $2::text[]) as v (account_id, call_id)
+join ledger_entries e on e.account_id = v.account_id and e.call_id = v.call_id and e.kind = 'refund'
+order by e.entry_no`,
+};
+
+/** A refund of a call, which is an entry of the ledger of its account. */
+export interface CallRefund {
+  readonly entryNo: bigint;
+  readonly amountNano: bigint;
+  readonly memo: string | null;
+  readonly at: Date;
+}
+
+export interface RefundRequest {
+  readonly callId: string;
+  /** `null`: all that is not refunded yet. */
+  readonly amountNano: bigint | null;
+  readonly memo: string | null;
+  /** A request with the same key returns the first refund instead of making another; for another amount it is a conflict. */
+  readonly idempotencyKey: string | null;
+  readonly at: Date;
+}
+
+export type RefundResult =
+  | { readonly outcome: 'refunded' | 'repeated'; readonly entry: LedgerEntry; readonly call: RefundableCall }
+  | {
+      readonly outcome: 'refused';
+      readonly refusal: 'not_charged' | 'refunded_already' | 'above_charge';
+      readonly call: RefundableCall;
+    }
+  | { readonly outcome: 'unknown_call' | 'key_conflict' | 'out_of_range' };
+
+/** A call as lists name it. */
+interface ListedCall {
+  readonly accountId: string;
+  readonly id: string;
+}
+
+export interface RefundStore {
+  /** Refunds a call, never more than its charge in all. */
+  refund(request: RefundRequest): Promise<RefundResult>;
+  /** The refunds of calls, by their ids; calls without one are left out. */
+  refundsOf(calls: readonly ListedCall[]): Promise<ReadonlyMap<string, readonly CallRefund[]>>;
+}
+
+export function createRefundStore(database: Lane): RefundStore {
+  return {
+    async refund(request) {
+      const [found] = await database.query<FoundRow>(findCall, [request.callId]);
+      if (found === undefined) return { outcome: 'unknown_call' };
+      try {
+        return await database.transaction((transaction) => refundCall(transaction, found, request));
+      } catch (error) {
+        if (sqlState(error) === NUMERIC_OUT_OF_RANGE) return { outcome: 'out_of_range' };
+        throw error;
+      }
+    },
+    async refundsOf(calls) {
+      if (calls.length === 0) return new Map();
+      const names = columnsOf(
+        calls,
+        (call) => call.accountId,
+        (call) => call.id,
+      );
+      const rows = await database.query<RefundRow>(selectRefunds, names);
+      return new Map([...Map.groupBy(rows, (row) => row.call_id)].map(([id, found]) => [id, found.map(toRefund)]));
+    },
+  };
+}
+
+interface RefundRow {
+  call_id: string;
+  entry_no: bigint;
+  amount_nano: bigint;
+  memo: string | null;
+  created_at: Date;
+}
+
+function toRefund(row: RefundRow): CallRefund {
+  return { entryNo: row.entry_no, amountNano: row.amount_nano, memo: row.memo, at: row.created_at };
+}
+
+interface FoundRow {
+  account_id: string;
+  started_at: Date;
+}
+
+interface ChargeRow {
+  charge_nano: bigint | null;
+  refunded_nano: bigint;
+}
+
+async function refundCall(
+  transaction: Queryable,
+  { account_id: accountId, started_at: startedAt }: FoundRow,
+  { callId, amountNano, memo, idempotencyKey, at }: RefundRequest,
+): Promise<RefundResult> {
+  await lockAccount(transaction, accountId);
+  const readCall = async (): Promise<RefundableCall> => {
+    const [row] = await transaction.query<ChargeRow>(readCharge, [accountId, callId, startedAt]);
+    return { chargeNano: row!.charge_nano, refundedNano: row!.refunded_nano };
+  };
+  const call = await readCall();
+  const first = idempotencyKey === null ? null : await selectKeyedEntry(transaction, accountId, idempotencyKey);
+  if (first !== null) {
+    const isSame = first.kind === 'refund' && first.callId === callId && first.memo === memo;
+    const isSameAmount =
+      amountNano === null ? isSame && (await wasAll(transaction, first, call)) : first.amountNano === amountNano;
+    return isSame && isSameAmount ? { outcome: 'repeated', entry: first, call } : { outcome: 'key_conflict' };
+  }
+  const verdict = decideRefund(call, amountNano);
+  if ('refusal' in verdict) return { outcome: 'refused', refusal: verdict.refusal, call };
+  const entry = { accountId, kind: 'refund', callId, memo, idempotencyKey, at } as const;
+  const posted = await postEntry(transaction, { ...entry, amountNano: verdict.amountNano });
+  if (posted.outcome !== 'posted') throw new Error(`a refund was not posted: ${posted.outcome}`);
+  return { outcome: 'refunded', entry: posted.entry, call: await readCall() };
+}
+
+/** Whether a refund gave back all that was left of the charge, as one does that names no amount. */
+async function wasAll(
+  transaction: Queryable,
+  { accountId, callId, entryNo }: LedgerEntry,
+  { chargeNano }: RefundableCall,
+): Promise<boolean> {
+  const [row] = await transaction.query<{ refunded_nano: bigint }>(sumUpToEntry, [accountId, callId, entryNo]);
+  return row!.refunded_nano === chargeNano;
+}

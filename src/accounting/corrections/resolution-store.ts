@@ -1,0 +1,235 @@
+import { writeRows } from '../../db/columns.ts';
+import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
+import type { StoredRow } from '../../db/table.ts';
+import type { CallNotes, CallStatus, RequestedVia, ReservedTokens, ResolutionNote } from '../calls/call-outcome.ts';
+import { countedSql } from '../counts/counted-since.ts';
+import { type CountedUse, countedText, keyChargeOf, keyChargeText, placeOf } from '../counts/counted-use.ts';
+import { lockAccount } from '../ledger/account-lock-store.ts';
+import type { RunningPeriods } from '../pricing/running-periods.ts';
+import type { KeyState } from '../reservations/account-state.ts';
+import { readKeys } from '../reservations/account-store.ts';
+import { countKeySpending } from '../reservations/limits/key-budgets.ts';
+import { KEY_LIMITS } from '../reservations/tables.ts';
+import { decideResolution, type Resolution, type ResolutionRefusal, type ResolvableCall } from './resolution.ts';
+
+/**
+ * The SQL of unresolved calls that operators settle by hand. As at every end of a call, the account is locked first: a late end
+ * of the same call comes before or after the resolution, and whichever is second finds that the call is over.
+ */
+
+/** Plan: calls_by_id in each partition. */
+const findCall: Statement = {
+  name: 'resolutions.find-call',
+  text: 'select account_id, started_at from calls where id = $1',
+};
+
+/** As many rows as there are calls in flight: reservations by sequence. */
+const findInFlight: Statement = {
+  name: 'resolutions.find-in-flight',
+  text: 'select account_id from reservations where call_id = $1',
+};
+
+/** Plan: primary key. */
+const readCall: Statement = {
+  name: 'resolutions.read-call',
+  text: `select status, context, key_id, charge_nano, reserved_nano, notes from calls
+where account_id = $1 and id = $2 and started_at = $3::timestamptz`,
+};
+
+/** Plan: primary key. What the call had reserved stays on record: it bounds the charge. */
+const recordResolution: Statement = {
+  name: 'resolutions.record',
+  text: `update calls set status = 'resolved', charge_nano = $4::bigint, notes = coalesce(notes, '{}') || $5::jsonb,
+  counted = $6::jsonb
+where account_id = $1 and id = $2 and started_at = $3::timestamptz`,
+};
+
+/** Plan: ledger_by_idempotency_key. */
+const findKey: Statement = {
+  name: 'resolutions.find-key',
+  text: 'select from ledger_entries where account_id = $1 and idempotency_key = $2',
+};
+
+/** SQL: as `isCounted`, of the day that began at $4, at the instant $7. */
+const IS_OF_DAY = countedSql('day_began_at', '$4', '$7');
+
+/** The charge counts as spent on the day of the resolution, as that of a late end does on its day. Plan: primary key. */
+const chargeCall: Statement = {
+  name: 'resolutions.charge-call',
+  text: `with moved as (
+  update balances set balance_nano = balance_nano - $3::bigint, last_entry_no = last_entry_no + 1,
+    spent_nano = case when ${IS_OF_DAY} then spent_nano else 0 end + $3::bigint,
+    day_began_at = case when ${IS_OF_DAY} then day_began_at else $4::timestamptz end,
+    day_no = case when ${IS_OF_DAY} then day_no else day_no + 1 end
+  where account_id = $1
+  returning account_id, balance_nano, last_entry_no, day_no, day_began_at
+)
+insert into ledger_entries (
+  account_id, entry_no, kind, amount_nano, balance_after_nano, call_id, memo, idempotency_key, created_at, day_no,
+  day_began_at, counted_key
+)
+select account_id, last_entry_no, 'charge', -$3::bigint, balance_nano, $2, $5, $6, $7::timestamptz, day_no, day_began_at,
+  $8::jsonb
+from moved`,
+};
+
+const countInBudgets = KEY_LIMITS.update('resolutions.count-in-budgets');
+
+/** In the period in which the call was admitted, while the subscription counts it. Plan: primary key. */
+const countTokens: Statement = {
+  name: 'resolutions.count-tokens',
+  text: `update subscriptions set use_no = use_no + 1, period_tokens = period_tokens + $4::bigint
+where account_id = $1 and id = $2 and period_no = $3::bigint
+returning use_no, period_began_at`,
+};
+
+interface FoundRow {
+  account_id: string;
+  started_at: Date;
+}
+
+interface CallRow {
+  status: CallStatus;
+  context: string;
+  key_id: string;
+  charge_nano: bigint | null;
+  reserved_nano: bigint | null;
+  notes: CallNotes | null;
+}
+
+/** A resolution that is asked for, and who asks. */
+export interface ResolutionRequest {
+  readonly callId: string;
+  readonly resolution: Resolution;
+  readonly by: string | null;
+  readonly via: RequestedVia;
+  readonly memo: string | null;
+  /** Of the ledger entry. A key that the account's ledger has already is refused, unless the call was resolved with it. */
+  readonly idempotencyKey: string | null;
+  /** Of the instant of the resolution, by the database's clock. */
+  readonly periods: RunningPeriods;
+}
+
+export type ResolutionResult =
+  | { readonly outcome: 'resolved' | 'repeated' }
+  | { readonly outcome: 'refused'; readonly refusal: ResolutionRefusal; readonly call: ResolvableCall }
+  | { readonly outcome: 'unknown_call' | 'in_flight' | 'key_conflict' };
+
+export interface ResolutionStore {
+  /** Settles an unresolved call as an operator decides, all of it or nothing, once. */
+  resolve(request: ResolutionRequest): Promise<ResolutionResult>;
+}
+
+export function createResolutionStore(database: Lane): ResolutionStore {
+  return {
+    async resolve(request) {
+      const { callId } = request;
+      const find = async () => (await database.query<FoundRow>(findCall, [callId]))[0];
+      let found = await find();
+      if (found === undefined) {
+        if ((await database.query(findInFlight, [callId])).length > 0) return { outcome: 'in_flight' };
+        // It may have ended between the two looks.
+        found = await find();
+        if (found === undefined) return { outcome: 'unknown_call' };
+      }
+      const { account_id: accountId, started_at: startedAt } = found;
+      return database.transaction((transaction) => resolveCall(transaction, { accountId, startedAt }, request));
+    },
+  };
+}
+
+async function resolveCall(
+  transaction: Queryable,
+  { accountId, startedAt }: { readonly accountId: string; readonly startedAt: Date },
+  request: ResolutionRequest,
+): Promise<ResolutionResult> {
+  const { callId, resolution, idempotencyKey, memo, periods } = request;
+  const at = new Date(periods.nowMs);
+  await lockAccount(transaction, accountId);
+  const [row] = await transaction.query<CallRow>(readCall, [accountId, callId, startedAt]);
+  const call = toResolvable(row!);
+  const verdict = decideResolution(call, resolution);
+  if (verdict === 'repeated') return { outcome: 'repeated' };
+  if (verdict !== 'resolve') return { outcome: 'refused', refusal: verdict.refusal, call };
+  if (idempotencyKey !== null && (await transaction.query(findKey, [accountId, idempotencyKey])).length > 0) {
+    return { outcome: 'key_conflict' };
+  }
+  const chargeNano = resolution.action === 'charge' ? resolution.chargeNano : null;
+  const reserved = call.notes?.reservedTokens;
+  const counted =
+    resolution.action === 'count' && reserved !== undefined
+      ? await countUse(transaction, accountId, { ...reserved, tokens: resolution.tokens })
+      : null;
+  const notes: CallNotes = { resolution: noteOf(request) };
+  await transaction.query(recordResolution, [
+    accountId,
+    callId,
+    startedAt,
+    chargeNano,
+    JSON.stringify(notes),
+    countedText(counted),
+  ]);
+  if (chargeNano !== null) {
+    const key = await chargeKey(transaction, { accountId, keyId: row!.key_id }, chargeNano, periods);
+    await transaction.query(chargeCall, [
+      accountId,
+      callId,
+      chargeNano,
+      new Date(periods.dayBeganAtMs),
+      memo,
+      idempotencyKey,
+      at,
+      key === null ? null : keyChargeText(keyChargeOf(key)),
+    ]);
+  }
+  return { outcome: 'resolved' };
+}
+
+/** Counts tokens in the quota of a plan; returns what the record says of it, `null` where the period is over. */
+async function countUse(
+  transaction: Queryable,
+  accountId: string,
+  { subscriptionId, periodNo, tokens }: ReservedTokens,
+): Promise<CountedUse | null> {
+  const [row] = await transaction.query<PeriodRow>(countTokens, [accountId, subscriptionId, periodNo, tokens]);
+  if (row === undefined) return null;
+  const period = placeOf(periodNo, row.period_began_at.getTime());
+  return { plan: { id: subscriptionId, no: Number(row.use_no), week: null, period, tokens } };
+}
+
+interface PeriodRow {
+  use_no: bigint;
+  period_began_at: Date;
+}
+
+/** Returns the key with what it has spent; `null` where it has no limits, and counts nothing. */
+async function chargeKey(
+  transaction: Queryable,
+  { accountId, keyId }: { readonly accountId: string; readonly keyId: string },
+  chargeNano: bigint,
+  periods: RunningPeriods,
+): Promise<KeyState | null> {
+  const [row] = await transaction.query<StoredRow>(readKeys, [toArray([accountId]), toArray([keyId])]);
+  if (row === undefined) return null;
+  const key = KEY_LIMITS.columns.read(row);
+  countKeySpending(key, chargeNano, periods);
+  for (const { statement, parameters } of writeRows(countInBudgets, [key], KEY_LIMITS.written.values)) {
+    await transaction.query(statement, parameters);
+  }
+  return key;
+}
+
+function noteOf({ resolution, by, via, memo, periods }: ResolutionRequest): ResolutionNote {
+  const counted = resolution.action === 'count' ? { tokens: resolution.tokens } : {};
+  return { action: resolution.action, ...counted, by, via, memo, at: new Date(periods.nowMs).toISOString() };
+}
+
+function toResolvable(row: CallRow): ResolvableCall {
+  return {
+    status: row.status,
+    context: row.context,
+    chargeNano: row.charge_nano,
+    reservedNano: row.reserved_nano,
+    notes: row.notes,
+  };
+}

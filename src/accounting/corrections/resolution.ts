@@ -1,0 +1,69 @@
+import type { CallNotes, CallStatus } from '../calls/call-outcome.ts';
+
+/**
+ * What an operator decides on an unresolved call: it is charged, its tokens count in the quota of its plan, or it costs
+ * nothing.
+ */
+export type Resolution =
+  | { readonly action: 'charge'; readonly chargeNano: bigint }
+  | { readonly action: 'count'; readonly tokens: number }
+  | { readonly action: 'release' };
+
+/** What the database has of a call that is to be resolved. */
+export interface ResolvableCall {
+  readonly status: CallStatus;
+  readonly context: string;
+  readonly chargeNano: bigint | null;
+  /** The most that it may have cost; `null` on a plan. */
+  readonly reservedNano: bigint | null;
+  readonly notes: CallNotes | null;
+}
+
+/** Why a call cannot be resolved so. */
+export type ResolutionRefusal =
+  | 'ended'
+  | 'resolved_otherwise'
+  | 'charge_on_plan'
+  | 'charge_above_reserved'
+  | 'tokens_without_plan'
+  | 'tokens_unknown'
+  | 'tokens_above_reserved';
+
+export type ResolutionVerdict = 'resolve' | 'repeated' | { readonly refusal: ResolutionRefusal };
+
+/**
+ * Decides on a resolution. A call is resolved once: the same resolution again changes nothing, another one is refused, and so
+ * is one of a call whose own end came first.
+ */
+export function decideResolution(call: ResolvableCall, resolution: Resolution): ResolutionVerdict {
+  if (call.status === 'resolved') {
+    return isSameResolution(call, resolution) ? 'repeated' : { refusal: 'resolved_otherwise' };
+  }
+  if (call.status !== 'unresolved') return { refusal: 'ended' };
+  const refusal = refusalOf(call, resolution);
+  return refusal === null ? 'resolve' : { refusal };
+}
+
+function refusalOf(call: ResolvableCall, resolution: Resolution): ResolutionRefusal | null {
+  const isOnPlan = call.context === 'coding';
+  switch (resolution.action) {
+    case 'release':
+      return null;
+    case 'charge':
+      if (isOnPlan) return 'charge_on_plan';
+      return resolution.chargeNano > (call.reservedNano ?? 0n) ? 'charge_above_reserved' : null;
+    case 'count': {
+      if (!isOnPlan) return 'tokens_without_plan';
+      const reserved = call.notes?.reservedTokens;
+      if (reserved === undefined) return 'tokens_unknown';
+      return resolution.tokens > reserved.tokens ? 'tokens_above_reserved' : null;
+    }
+  }
+}
+
+function isSameResolution({ chargeNano, notes }: ResolvableCall, resolution: Resolution): boolean {
+  const first = notes?.resolution;
+  if (first?.action !== resolution.action) return false;
+  if (resolution.action === 'charge') return chargeNano === resolution.chargeNano;
+  return resolution.action === 'release' || first.tokens === resolution.tokens;
+}

@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { noUsage, type UsageFacts } from '../../protocols/metering/usage-facts.ts';
+import { plainDemand } from '../../protocols/operations/operation.ts';
+import type { Model } from '../../providers/catalog/catalog.ts';
+import { type ChargeTerms, type CostTerms, chargeCall } from './call-charge.ts';
+import type { UnitPrices } from './charge.ts';
+
+/** A nano-yuan for a token, and two for one of a call with more than 1,000 tokens of input. */
+const tokenPrices = (nanoPerMillion: bigint) => ({
+  inputNanoPerMillion: nanoPerMillion,
+  cachedInputNanoPerMillion: nanoPerMillion,
+  cacheWriteNanoPerMillion: nanoPerMillion,
+  cacheWrite1hNanoPerMillion: nanoPerMillion,
+  imageInputNanoPerMillion: nanoPerMillion,
+  outputNanoPerMillion: nanoPerMillion,
+  imageOutputNanoPerMillion: nanoPerMillion,
+});
+const prices: UnitPrices = {
+  ...tokenPrices(1_000_000n),
+  perImageNano: null,
+  perSearchUnitNano: null,
+  perCallNano: null,
+  serviceTiers: { flex: 500_000_000n, priority: 2_000_000_000n },
+  above: { '1000': tokenPrices(2_000_000n) },
+};
+const model = { id: 'm', contextTokensMax: null, outputTokensMax: null } as Model;
+
+const charge = (usage: Partial<UsageFacts>, terms: Partial<ChargeTerms> = {}) =>
+  chargeCall(
+    { ...noUsage, source: 'observed', ...usage },
+    {
+      model,
+      prices,
+      basis: 'tokens',
+      inner: [],
+      ownNames: ['m'],
+      input: { choices: 1, demand: plainDemand },
+      cost: null,
+      isPaid: true,
+      priceFactorBasisPoints: 10_000,
+      ...terms,
+    },
+  );
+const asking = (serviceTier: string) => ({
+  input: { choices: 1, demand: { ...plainDemand, terms: { serviceTier } } },
+});
+
+describe('the charge of a call', () => {
+  it('notes the step and the terms that chose its prices, and what has no price', () => {
+    const { chargeNano, notes } = charge({
+      inputTokens: 1_001,
+      webSearches: 2,
+      servedOn: { serviceTier: 'flex', speed: 'fast' },
+    });
+    assert.equal(chargeNano, 1_001n);
+    assert.deepEqual(notes, {
+      pricedBy: { above: '1000', serviceTier: 'flex' },
+      unpriced: ['perWebSearch', 'speeds.fast'],
+    });
+  });
+
+  it('has no such notes on a plan', () => {
+    const usage = { inputTokens: 1_001, webSearches: 2, servedOn: { speed: 'fast' } };
+    assert.equal(charge(usage, { isPaid: false }).notes, undefined);
+  });
+
+  it('is that of the cheaper of the asked and the plain tier, where none is reported', () => {
+    const used = { inputTokens: 100 };
+    assert.equal(charge(used, asking('flex')).chargeNano, 50n);
+    assert.equal(charge(used, asking('priority')).chargeNano, 100n);
+    assert.equal(charge({ ...used, servedOn: { serviceTier: 'default' } }, asking('flex')).chargeNano, 100n);
+  });
+
+  it('has the prices of each run by the length of its own input', () => {
+    const run = (inputTokens: number, more: object = {}) => ({
+      model: null,
+      isInside: true,
+      usage: { ...noUsage, inputTokens, ...more },
+    });
+    const cost = (
+      parts: ReturnType<typeof run>[],
+      more: Partial<UsageFacts> = {},
+      terms: Partial<ChargeTerms> = {},
+    ) => {
+      const inputTokens = parts.reduce((sum, { usage }) => sum + usage.inputTokens, 0);
+      const { chargeNano, notes } = charge({ inputTokens, parts, ...more }, terms);
+      return [chargeNano, notes?.pricedBy];
+    };
+    const summary = { compactions: 1 };
+
+    assert.deepEqual(cost([run(900, summary), run(600)]), [1_500n, { steps: [{ runs: 2, inputTokens: 1_500 }] }]);
+    assert.deepEqual(cost([run(1_001, summary), run(600)]), [
+      2_602n,
+      {
+        steps: [
+          { runs: 1, inputTokens: 600 },
+          { above: '1000', runs: 1, inputTokens: 1_001 },
+        ],
+      },
+    ]);
+    // Nothing needs to be said where the sum has the same prices.
+    assert.deepEqual(cost([run(300, summary), run(600)]), [900n, undefined]);
+    assert.deepEqual(cost([run(1_001, summary), run(1_002)]), [4_006n, { above: '1000' }]);
+    // Of an estimate, and of what was cut, the runs are not known.
+    assert.deepEqual(cost([run(900, summary), run(600)], { source: 'estimated' }), [3_000n, { above: '1000' }]);
+    const short = { ...model, contextTokensMax: 700 };
+    assert.deepEqual(cost([run(900, summary), run(600)], summary, { model: short }), [2_800n, { above: '1000' }]);
+  });
+
+  it('rounds the sum of the runs once', () => {
+    const halves: UnitPrices = { ...prices, ...tokenPrices(500_000n), above: { '1000': tokenPrices(500_000n) } };
+    const parts = [1_001, 1].map((inputTokens) => ({
+      model: null,
+      isInside: true,
+      usage: { ...noUsage, inputTokens },
+    }));
+    assert.equal(charge({ inputTokens: 1_002, parts }, { prices: halves }).chargeNano, 501n);
+  });
+
+  describe('for an inner model', () => {
+    const inner = { name: 'inner', model, price: { rule: 'base' as const, prices } };
+    const run = (inputTokens: number) => ({ model: 'inner', isInside: false, usage: { ...noUsage, inputTokens } });
+    const cost = (runs: number[], terms: Partial<ChargeTerms> = {}, more: Partial<UsageFacts> = {}) =>
+      charge({ parts: runs.map(run), ...more }, { inner: [inner], ...terms });
+
+    it('has the prices of each of its runs by the length of that', () => {
+      const nano = (...runs: number[]) => cost(runs).chargeNano;
+      assert.deepEqual([nano(900, 900), nano(1_001), nano(900, 1_102)], [1_800n, 2_002n, 3_104n]);
+    });
+
+    it('has those of the average run where it was cut', () => {
+      const short = { ...inner, model: { ...model, contextTokensMax: 1_000 } };
+      assert.equal(cost([900, 1_102], { inner: [short] }).chargeNano, 2_000n);
+    });
+
+    it('is on record with what it follows from', () => {
+      const [note] = cost([900, 1_102]).notes!.innerModels!;
+      assert.deepEqual(note!.used, { inputTokens: 2_002 });
+      assert.deepEqual(note!.pricedBy, {
+        steps: [
+          { runs: 1, inputTokens: 900 },
+          { above: '1000', runs: 1, inputTokens: 1_102 },
+        ],
+      });
+      assert.deepEqual([note!.price!.rule, note!.price!.prices.inputNanoPerMillion], ['base', '1000000']);
+    });
+
+    it('is at the plain price, or at that of the terms of the call where they are cheaper', () => {
+      const asked = (serviceTier: string) => cost([100], asking(serviceTier)).chargeNano;
+      assert.deepEqual([asked('flex'), asked('priority')], [50n, 100n]);
+      const served = (serviceTier: string) => cost([100], asking('flex'), { servedOn: { serviceTier } }).chargeNano;
+      assert.deepEqual([served('flex'), served('default')], [50n, 100n]);
+    });
+  });
+
+  describe('and its cost', () => {
+    const dear: UnitPrices = { ...prices, ...tokenPrices(3_000_000n), above: { '1000': tokenPrices(5_000_000n) } };
+    const costOf = (usage: Partial<UsageFacts>, terms: Partial<ChargeTerms> = {}, cost: Partial<CostTerms> = {}) =>
+      charge(usage, { cost: { prices: dear, basis: 'tokens', ofInner: () => null, ...cost }, ...terms }).costNano;
+
+    it('is what the usage has at the prices of the route, with steps and terms of these, and charges nothing more', () => {
+      assert.deepEqual([costOf({ inputTokens: 10 }), costOf({ inputTokens: 1_001 })], [30n, 5_005n]);
+      assert.equal(costOf({ inputTokens: 100, servedOn: { serviceTier: 'flex' } }), 150n);
+      assert.equal(costOf({ inputTokens: 10 }, { isPaid: false }), 30n);
+      const usage = { inputTokens: 1_001, outputTokens: 7 };
+      const withCost = charge(usage, { cost: { prices: dear, basis: 'tokens', ofInner: () => null } });
+      assert.deepEqual({ ...withCost, costNano: null }, charge(usage));
+    });
+
+    it('is not known without a cost, or where the provider did not report what it goes by', () => {
+      const images = [{ quality: null, size: null, count: 2 }];
+      const perImage = { ...dear, perImageNano: { default: 9n } };
+      assert.equal(charge({ inputTokens: 10 }).costNano, null);
+      assert.equal(costOf({ images }), null);
+      assert.equal(
+        costOf({ images }, { input: { choices: 2, demand: plainDemand } }, { prices: perImage, basis: 'images' }),
+        18n,
+      );
+      assert.equal(costOf({ inputTokens: 3 }, {}, { prices: perImage, basis: 'images' }), null);
+    });
+
+    it('has inner models at their own cost, and is not known where one has none', () => {
+      const inner = { name: 'inner', model, price: { rule: 'base' as const, prices } };
+      const parts = [{ model: 'inner', isInside: false, usage: { ...noUsage, inputTokens: 100 } }];
+      const usage = { inputTokens: 10, parts };
+      const cheap: UnitPrices = { ...prices, ...tokenPrices(7_000_000n) };
+      assert.equal(costOf(usage, { inner: [inner] }), null);
+      assert.equal(costOf(usage, { inner: [inner] }, { ofInner: () => cheap }), 730n);
+    });
+  });
+
+  it('names the price of each image where a table has several', () => {
+    const perImageNano = { low: 3n, high: { default: 70n } };
+    const images = [
+      { quality: 'low', size: null, count: 2 },
+      { quality: 'high', size: '1x1', count: 1 },
+      { quality: 'low', size: '1x1', count: 1 },
+    ];
+    const terms = { basis: 'images', input: { choices: 4, demand: plainDemand } } as const;
+    const { chargeNano, notes } = charge({ images }, { ...terms, prices: { ...prices, perImageNano } });
+    assert.equal(chargeNano, 79n);
+    assert.deepEqual(notes?.pricedBy, {
+      images: [
+        { count: 3, priceNano: '3' },
+        { count: 1, priceNano: '70' },
+      ],
+    });
+    const flat = charge({ images }, { ...terms, prices: { ...prices, perImageNano: { default: 3n } } });
+    assert.deepEqual([flat.chargeNano, flat.notes], [12n, undefined]);
+  });
+});

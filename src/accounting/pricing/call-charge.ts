@@ -1,0 +1,190 @@
+import { type AllowedModel, ownerOf } from '../../calls/inner-models.ts';
+import type { ServiceTerms } from '../../protocols/metering/service-terms.ts';
+import {
+  addUsage,
+  type ChargeBasis,
+  inputTokensOf,
+  totalTokens,
+  type Usage,
+  type UsageFacts,
+} from '../../protocols/metering/usage-facts.ts';
+import type { CallInput } from '../../protocols/operations/operation.ts';
+import type { Model } from '../../providers/catalog/catalog.ts';
+import type { CallNotes, InnerModelNote } from '../calls/call-outcome.ts';
+import { boundUsage, type UsageExcess, usageBounds } from './bounds.ts';
+import { chargeFor, type UnitPrices } from './charge.ts';
+import { type InnerUsage, type OwnedUsage, splitUsage } from './model-usage.ts';
+import { nonzero, pricedBy, recordedPrices, unpricedUses } from './priced-by.ts';
+import { type StepShare, stepShares } from './step-shares.ts';
+import { cheaperTerms, stepFor, termsInForce } from './token-rates.ts';
+
+export interface ChargeTerms {
+  readonly model: Model;
+  readonly prices: UnitPrices;
+  readonly basis: ChargeBasis;
+  /** The inner models that the request names. */
+  readonly inner: readonly AllowedModel[];
+  /** The names that the provider may report for the call's own model. */
+  readonly ownNames: readonly string[];
+  readonly input: Pick<CallInput, 'choices' | 'demand'>;
+  /** The prices that the operator pays the provider; `null`: not known. */
+  readonly cost: CostTerms | null;
+  /** Whether the call pays for what it used; on a plan nothing needs a price. */
+  readonly isPaid: boolean;
+  /** What the account paid of the list price when the call was admitted. */
+  readonly priceFactorBasisPoints: number;
+}
+
+/** The cost of the route that served a call, in force when the call was admitted. */
+export interface CostTerms {
+  readonly prices: UnitPrices;
+  readonly basis: ChargeBasis;
+  /** What an inner model costs at the same provider; `null`: not known. */
+  ofInner(model: Model): UnitPrices | null;
+}
+
+export interface CallCharge {
+  /** The usage of all models together, within their bounds. */
+  readonly usage: UsageFacts;
+  readonly chargeNano: bigint;
+  /** What the call cost the operator; `null`: not known. */
+  readonly costNano: bigint | null;
+  readonly notes: CallNotes | undefined;
+}
+
+/**
+ * Charges a call: each model's usage at its own price, as far as that model can have used it, and each run of a model at the
+ * step of the price list that its own input exceeds; all at the price factor of the account.
+ */
+export function chargeCall({ parts = [], ...reported }: UsageFacts, terms: ChargeTerms): CallCharge {
+  const { inner, ownNames, prices, basis, input, isPaid, priceFactorBasisPoints } = terms;
+  const servedOn = termsInForce(prices, input.demand.terms, reported.servedOn);
+  const totals = Object.keys(servedOn).length === 0 ? reported : { ...reported, servedOn };
+  const split = splitUsage(totals, parts, (name) => ownerOf(name, ownNames, inner));
+  const own = boundOwn(split.own.usage, terms);
+  // An estimate, and what was cut, no longer consist of the runs that the provider lists.
+  const isListed = own.excess === null && totals.source === 'observed';
+  const runs = isListed ? split.own.runs : [own.usage];
+  const shares = stepShares(runs, prices.above);
+  const termsOfCall = { ...input.demand.terms, ...reported.servedOn };
+  const others = split.inner.map((each) => chargeInner(each, termsOfCall, priceFactorBasisPoints));
+  const ownNano = chargeFor(own.usage, prices, basis, shares, priceFactorBasisPoints);
+  const excess = sumExcess([own.excess, ...others.map((other) => other.excess)]);
+  const by = isPaid ? pricedBy(own.usage, prices, basis, shares) : null;
+  const unpriced = isPaid ? unpricedUses(own.usage, prices, basis) : [];
+  const notes: CallNotes = {
+    ...(excess !== null && { excess }),
+    ...(others.length > 0 && { innerModels: others.map(({ note }) => note) }),
+    ...(by !== null && { pricedBy: by }),
+    ...(unpriced.length > 0 && { unpriced }),
+  };
+  return {
+    usage: { ...others.reduce((sum, { usage }) => addUsage(sum, usage), own.usage), source: totals.source },
+    chargeNano: others.reduce((sum, { chargeNano }) => sum + chargeNano, ownNano),
+    costNano: costOf({ usage: own.usage, runs }, reported.servedOn, split.inner, terms),
+    notes: Object.keys(notes).length === 0 ? undefined : notes,
+  };
+}
+
+/** As a charge, at the prices of the route. Where the usage of any model has no cost, the whole is not known. */
+function costOf(
+  own: OwnedUsage,
+  servedOn: ServiceTerms | undefined,
+  inner: readonly InnerUsage<AllowedModel>[],
+  { cost, input }: ChargeTerms,
+): bigint | null {
+  if (cost === null || !isCountedBy(cost.basis, own.usage)) return null;
+  const { prices, basis } = cost;
+  const inForce = termsInForce(prices, input.demand.terms, servedOn);
+  let sum = chargeFor({ ...own.usage, servedOn: inForce }, prices, basis, stepShares(own.runs, prices.above));
+  for (const each of inner) {
+    const pricesOfInner = cost.ofInner(each.inner.model);
+    if (pricesOfInner === null) return null;
+    const terms = cheaperTerms(pricesOfInner, { ...input.demand.terms, ...servedOn });
+    const shares = stepShares(each.runs, pricesOfInner.above);
+    sum += chargeFor({ ...each.usage, servedOn: terms }, pricesOfInner, 'tokens', shares);
+  }
+  return sum;
+}
+
+/** Whether the provider reported what a cost goes by: a model that is charged by image may cost by token. */
+function isCountedBy(basis: ChargeBasis, usage: Usage): boolean {
+  switch (basis) {
+    case 'tokens':
+      return usage.images.length === 0 || totalTokens(usage) > 0;
+    case 'images':
+      // A response of which every image failed reports nothing, and costs nothing.
+      return usage.images.length > 0 || totalTokens(usage) === 0;
+    case 'searchUnits':
+      return usage.searchUnits > 0;
+    case 'calls':
+      return true;
+  }
+}
+
+function boundOwn(usage: Usage, { model, input: { choices, demand } }: ChargeTerms) {
+  const facts = {
+    contextTokensMax: model.contextTokensMax,
+    outputTokensMax: model.outputTokensMax,
+    choices,
+    inputs: demand.inputs,
+    moreOutputTokens: demand.thinkingTokens + demand.moreOutputTokens,
+    searchUnitsMax: demand.searchUnitsMax,
+  };
+  return boundUsage(usage, usageBounds(facts, usage));
+}
+
+/** The most runs of an inner model that are charged; each run may read its context and write its output. */
+const RUNS_MAX = 100;
+
+/**
+ * Charges an inner model. No vendor reports the terms of its runs: they count at the plain price, or at that of the terms of
+ * the call where these are cheaper.
+ */
+function chargeInner(
+  { inner, usage: reported, runs }: InnerUsage<AllowedModel>,
+  termsOfCall: ServiceTerms,
+  priceFactorBasisPoints: number,
+) {
+  const { contextTokensMax, outputTokensMax } = inner.model;
+  const { rule, prices } = inner.price;
+  const times = Math.min(runs.length, RUNS_MAX);
+  const facts = {
+    contextTokensMax,
+    outputTokensMax,
+    choices: times,
+    inputs: times,
+    moreOutputTokens: 0,
+    searchUnitsMax: 0,
+  };
+  const { usage: bounded, excess } = boundUsage(reported, usageBounds(facts, reported));
+  const servedOn = cheaperTerms(prices, termsOfCall);
+  const usage = Object.keys(servedOn).length === 0 ? bounded : { ...bounded, servedOn };
+  const shares = excess === null ? stepShares(runs, prices.above) : [averageShare(usage, times, prices)];
+  const chargeNano = chargeFor(usage, prices, 'tokens', shares, priceFactorBasisPoints);
+  const by = pricedBy(usage, prices, 'tokens', shares);
+  const note: InnerModelNote = {
+    name: inner.name,
+    model: inner.model.id,
+    inputTokens: inputTokensOf(usage),
+    outputTokens: usage.outputTokens,
+    chargeNano: chargeNano.toString(),
+    used: nonzero(usage),
+    ...(by !== null && { pricedBy: by }),
+    price: { rule, prices: recordedPrices(prices) },
+  };
+  return { usage, excess, chargeNano, note };
+}
+
+/** Runs of which only the sum is known after it was cut. */
+function averageShare(usage: Usage, runs: number, prices: UnitPrices): StepShare {
+  return { above: stepFor(prices.above, Math.ceil(inputTokensOf(usage) / runs)), runs, counts: usage };
+}
+
+function sumExcess(all: readonly (UsageExcess | null)[]): UsageExcess | null {
+  const sum: Record<string, number> = {};
+  for (const excess of all) {
+    for (const [name, count] of Object.entries(excess ?? {})) sum[name] = (sum[name] ?? 0) + (count as number);
+  }
+  return Object.keys(sum).length === 0 ? null : sum;
+}

@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto';
+import { writeRows } from '../../db/columns.ts';
+import type { Query, Statement } from '../../db/database.ts';
+import type { UnitPrices } from './charge.ts';
+
+/**
+ * The SQL of price lists. A list is some hundred bytes and nearly all calls have the same few, so a record has the id of its
+ * list. The id is a hash of the content: nothing has to be read to know it, and nodes that write the same list agree.
+ */
+
+/** In the order of ids, so that two nodes that write the same lists wait for each other instead of deadlocking. */
+const insertPriceLists: Statement = {
+  name: 'settlement.insert-price-lists',
+  text: `insert into price_lists (id, prices)
+select id::uuid, prices::jsonb from unnest($1::text[], $2::text[]) as l (id, prices)
+order by id
+on conflict (id) do nothing`,
+};
+
+interface PriceList {
+  readonly id: string;
+  readonly text: string;
+}
+
+/** Far more than a configuration has; entries of a journal bring those of earlier ones. */
+const STORED_MAX = 10_000;
+
+/** The price lists that this node has stored; only others are written. */
+export class StoredPriceLists {
+  readonly #stored = new Set<string>();
+
+  /** The writes of lists that this node has not stored yet. */
+  writes(prices: Iterable<UnitPrices>): Query[] {
+    const missing = new Map<string, PriceList>();
+    for (const each of prices) {
+      const list = listOf(each);
+      if (!this.#stored.has(list.id)) missing.set(list.id, list);
+    }
+    return writeRows(insertPriceLists, [...missing.values()], [({ id }) => id, ({ text }) => text]);
+  }
+
+  /** The writes of these lists are durable. */
+  add(prices: Iterable<UnitPrices>): void {
+    if (this.#stored.size > STORED_MAX) this.#stored.clear();
+    for (const each of prices) this.#stored.add(priceListId(each));
+  }
+}
+
+/** A UUID, equal for price lists with equal content. */
+export function priceListId(prices: UnitPrices): string {
+  return listOf(prices).id;
+}
+
+/** Lists belong to the configuration and recur in every call, so what is made of them is cached as long as they live. */
+const lists = new WeakMap<UnitPrices, PriceList>();
+
+function listOf(prices: UnitPrices): PriceList {
+  let list = lists.get(prices);
+  if (list === undefined) {
+    const text = contentText(prices);
+    const hash = createHash('sha256').update(text).digest('hex');
+    list = { id: hash.slice(0, 32), text };
+    lists.set(prices, list);
+  }
+  return list;
+}
+
+/** JSON with sorted names and amounts as text. */
+function contentText(prices: UnitPrices): string {
+  return JSON.stringify(prices, (_name, value: unknown) => {
+    if (typeof value === 'bigint') return value.toString();
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+    return Object.fromEntries(Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1)));
+  });
+}

@@ -1,0 +1,283 @@
+import { type Queryable, type Statement, toArray } from '../../db/database.ts';
+import { nowSql } from '../../db/database-time.ts';
+import type { HeldCall } from '../../lib/two-phase.ts';
+import type { KeyedCall, StoredHead, StoredResponse } from './stored-response.ts';
+import { ROW_BYTES } from './stored-response-room.ts';
+
+/**
+ * The SQL of stored responses. A response is stored before its call is settled and is valid only from then on (`is_valid`).
+ * So no repeat gets a response that was not paid for, and no call is paid twice, if the node dies in between.
+ */
+
+/** SQL: an instant that is so many milliseconds away, by the database's clock. */
+const inMs = (now: string, ms: string): string => `${nowSql(now)} + ${ms}::bigint * interval '1 millisecond'`;
+
+/** Whether a key can be claimed although it has a row: its response has expired, or its node is dead and left none. */
+const IS_FREE = `case when k.is_valid then k.expires_at else k.claimed_until end <= ${nowSql('$6')}`;
+
+/**
+ * Claims keys. A row that is there already stays, unless it is free. Rows go in by the order of their keys, so that two
+ * nodes that claim the same ones wait for each other instead of deadlocking; a row that is refused is locked as well.
+ * For keys that were not claimed it returns what their row said before. It returns nothing where the row was free or not
+ * there: then another node claimed the key at the same time, and this statement cannot see for which request. Plan: primary
+ * key.
+ */
+const claimKeys: Statement = {
+  name: 'idempotency.claim-keys',
+  text: `with wanted as (
+  select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
+    with ordinality as w (account_id, key_id, idempotency_key, fingerprint, claim_id, position)
+),
+claimed as (
+  insert into stored_responses as k (account_id, key_id, idempotency_key, fingerprint, claim_id, claimed_until, expires_at)
+  select account_id, key_id, idempotency_key, fingerprint, claim_id, ${inMs('$6', '$7')}, ${inMs('$6', '$8')}
+  from wanted
+  order by account_id, key_id, idempotency_key
+  on conflict (account_id, key_id, idempotency_key) do update set
+    fingerprint = excluded.fingerprint, claim_id = excluded.claim_id, claimed_until = excluded.claimed_until,
+    expires_at = excluded.expires_at, is_valid = false, head = null, body = null
+  where ${IS_FREE}
+  returning k.account_id, k.claim_id
+),
+found as (
+  select wanted.position, claimed.claim_id is not null as is_claimed, k.fingerprint, k.is_valid as has_ended,
+    ${IS_FREE} as was_free
+  from wanted
+  left join claimed using (account_id, claim_id)
+  left join stored_responses k using (account_id, key_id, idempotency_key)
+)
+select is_claimed, case when not was_free then fingerprint end as fingerprint, has_ended and not was_free as has_ended
+from found order by position`,
+};
+
+/** A larger body is read only once there is memory for it. */
+const SMALL_BODY_BYTES = 16_384;
+
+/** Of a body that is stored apart, only its size is read. Plan: primary key. */
+const selectAnswer: Statement = {
+  name: 'idempotency.select-answer',
+  text: `select head, octet_length(body) as body_bytes,
+  case when octet_length(body) <= ${SMALL_BODY_BYTES} then body end as body
+from stored_responses k
+where account_id = $1 and key_id = $2 and idempotency_key = $3 and fingerprint = $4 and k.is_valid`,
+};
+
+/** Plan: primary key. */
+const selectBody: Statement = {
+  name: 'idempotency.select-body',
+  text: `select body from stored_responses k
+where account_id = $1 and key_id = $2 and idempotency_key = $3 and fingerprint = $4 and k.is_valid`,
+};
+
+/** One row at a time: bodies may be large. Plan: stored_responses_by_claim. */
+const keepAnswer: Statement = {
+  name: 'idempotency.keep-answer',
+  text: `update stored_responses set head = $3::jsonb, body = $4::bytea, claimed_until = ${inMs('$5', '$6')},
+  expires_at = ${inMs('$5', '$7')}
+where account_id = $1 and claim_id = $2
+returning claim_id`,
+};
+
+/** Locks rows in the order in which they are claimed, whatever the order in which they are then changed. */
+const LOCKED_CLAIMS = `with locked as (
+  select k.account_id, k.claim_id from stored_responses k
+  join unnest($1::text[], $2::text[]) as w (account_id, claim_id) using (account_id, claim_id)
+  order by k.account_id, k.key_id, k.idempotency_key
+  for update of k
+)`;
+
+/** Of a body that is stored apart, only its size is read. Plan: primary key, by account. */
+const sumBytes: Statement = {
+  name: 'idempotency.sum-bytes',
+  text: `select (coalesce(sum(octet_length(body)), 0) + count(head) * ${ROW_BYTES})::bigint as bytes
+from stored_responses where account_id = $1`,
+};
+
+/** Frees keys whose calls did not end. Plan: stored_responses_by_claim. */
+const freeClaims: Statement = {
+  name: 'idempotency.free-claims',
+  text: `${LOCKED_CLAIMS}
+delete from stored_responses k using locked
+where k.account_id = locked.account_id and k.claim_id = locked.claim_id and not k.is_valid`,
+};
+
+/** Plan: stored_responses_by_claim. */
+const renewClaims: Statement = {
+  name: 'idempotency.renew-claims',
+  text: `${LOCKED_CLAIMS}
+update stored_responses k set claimed_until = ${inMs('$3', '$4')} from locked
+where k.account_id = locked.account_id and k.claim_id = locked.claim_id`,
+};
+
+/** Claims without a valid response, over all accounts; run once at the start of the only process of the database. */
+const freeLeftClaims: Statement = {
+  name: 'idempotency.free-left-claims',
+  text: `delete from stored_responses k where not k.is_valid`,
+};
+
+/** Bodies may be large, so one statement deletes no more than it has time for. */
+const FORGOTTEN_ROWS_MAX = 100;
+
+/**
+ * For how long a claim stays whose call has not ended in the database. The end of a call that was delivered may wait in a journal for as
+ * long as the database is out of reach, or the node that has the journal: without its claim it would be taken for one that a repeat
+ * has replaced, and never be charged.
+ */
+const UNENDED_KEPT_DAYS = 30;
+
+/**
+ * Housekeeping, over all accounts. The row of a call that runs stays, even where its response would have expired, and one that has
+ * not ended for long. Rows that another transaction has locked are left to a later round. Plan: stored_responses_by_expiry.
+ */
+const forgetExpired: Statement = {
+  name: 'idempotency.forget-expired',
+  text: `with expired as (
+  select account_id, claim_id from stored_responses
+  where expires_at <= ${nowSql('$1')} and claimed_until <= ${nowSql('$1')}
+    and (is_valid or expires_at <= ${nowSql('$1')} - interval '${UNENDED_KEPT_DAYS} days')
+  order by expires_at
+  limit ${FORGOTTEN_ROWS_MAX}
+  for update skip locked
+)
+delete from stored_responses k using expired
+where k.account_id = expired.account_id and k.claim_id = expired.claim_id
+returning k.claim_id`,
+};
+
+/** A key that is to be claimed; `callId` identifies the claim. */
+export interface ClaimRequest extends KeyedCall, HeldCall {}
+
+/**
+ * - `claimed`: the key is free for this call.
+ * - `running`: another call with this key runs on another node.
+ * - `contended`: another node claimed the key at the same time; the next claim returns for which request.
+ * - `answered`: there is a stored response.
+ * - `other_request`: the key was used for another request.
+ */
+export type ClaimVerdict = 'claimed' | 'running' | 'contended' | 'answered' | 'other_request';
+
+export interface ClaimTerms {
+  /** For tests: an instant in place of the database's clock. In production `null`. */
+  readonly nowMs: number | null;
+  /** How long a node is taken to be alive that does not renew its claim. */
+  readonly claimedForMs: number;
+  /** How long a response is stored. */
+  readonly keptForMs: number;
+}
+
+/** The response of a claim's call, which is about to be settled. */
+export interface AnsweredClaim extends HeldCall, StoredResponse {
+  readonly billedCallId: string;
+  readonly startedAtMs: number;
+  /** How long it is stored, from the end of its call on. Journal entries of earlier versions do not say it. */
+  readonly keptForMs?: number | undefined;
+}
+
+/** A stored response, without its body where that is large. */
+export interface FoundResponse extends StoredResponse {
+  /** The size of a body that has not been read. */
+  readonly unreadBytes?: number;
+}
+
+export interface StoredResponseStore {
+  /** One verdict a request, in the same order. No two requests may be for the same key. */
+  claim(requests: readonly ClaimRequest[], terms: ClaimTerms, signal?: AbortSignal): Promise<ClaimVerdict[]>;
+  /** `null` where there is none, or its call has not ended. */
+  find(call: KeyedCall, signal?: AbortSignal): Promise<FoundResponse | null>;
+  /** The body of a response that was found without it; `null` where it has expired meanwhile. */
+  readBody(call: KeyedCall, signal?: AbortSignal): Promise<Buffer | null>;
+  /** Whether the response was stored: it is not where the claim was lost. */
+  keep(answered: AnsweredClaim, terms: ClaimTerms): Promise<boolean>;
+  /** What the responses of an account take, bodies and rows. */
+  storedBytes(accountId: string): Promise<number>;
+  free(claims: readonly HeldCall[]): Promise<void>;
+  renew(claims: readonly HeldCall[], terms: Pick<ClaimTerms, 'nowMs' | 'claimedForMs'>): Promise<void>;
+  freeLeft(): Promise<void>;
+  /** In batches, until none is left or the signal has aborted. */
+  forgetExpired(nowMs: number | null, signal?: AbortSignal): Promise<void>;
+}
+
+export function createStoredResponseStore(database: Queryable): StoredResponseStore {
+  return {
+    async claim(requests, { nowMs, claimedForMs, keptForMs }, signal) {
+      const column = (read: (request: ClaimRequest) => string): string => toArray(requests.map(read));
+      const rows = await database.query<{ is_claimed: boolean; fingerprint: string | null; has_ended: boolean }>(
+        claimKeys,
+        [
+          column((request) => request.accountId),
+          column((request) => request.keyId),
+          column((request) => request.idempotencyKey),
+          column((request) => request.fingerprint),
+          column((request) => request.callId),
+          toInstant(nowMs),
+          claimedForMs,
+          keptForMs,
+        ],
+        signal,
+      );
+      return rows.map(({ is_claimed, fingerprint, has_ended }, i) => {
+        if (is_claimed) return 'claimed';
+        if (fingerprint === null) return 'contended';
+        if (fingerprint !== requests[i]!.fingerprint) return 'other_request';
+        return has_ended ? 'answered' : 'running';
+      });
+    },
+    async find({ accountId, keyId, idempotencyKey, fingerprint }, signal) {
+      const [row] = await database.query<{ head: StoredHead; body_bytes: number | null; body: Uint8Array | null }>(
+        selectAnswer,
+        [accountId, keyId, idempotencyKey, fingerprint],
+        signal,
+      );
+      if (row === undefined) return null;
+      const { head, body, body_bytes: bodyBytes } = row;
+      if (body !== null) return { head, body: Buffer.from(body) };
+      return bodyBytes === null ? { head, body } : { head, body, unreadBytes: bodyBytes };
+    },
+    async readBody({ accountId, keyId, idempotencyKey, fingerprint }, signal) {
+      const [row] = await database.query<{ body: Uint8Array | null }>(
+        selectBody,
+        [accountId, keyId, idempotencyKey, fingerprint],
+        signal,
+      );
+      return row === undefined || row.body === null ? null : Buffer.from(row.body);
+    },
+    async keep({ accountId, callId, head, body }, { nowMs, claimedForMs, keptForMs }) {
+      const rows = await database.query(keepAnswer, [
+        accountId,
+        callId,
+        JSON.stringify(head),
+        body,
+        toInstant(nowMs),
+        claimedForMs,
+        keptForMs,
+      ]);
+      return rows.length > 0;
+    },
+    async storedBytes(accountId) {
+      const [row] = await database.query<{ bytes: bigint }>(sumBytes, [accountId]);
+      return Number(row!.bytes);
+    },
+    async free(claims) {
+      await database.query(freeClaims, columnsOf(claims));
+    },
+    async renew(claims, { nowMs, claimedForMs }) {
+      await database.query(renewClaims, [...columnsOf(claims), toInstant(nowMs), claimedForMs]);
+    },
+    async freeLeft() {
+      await database.query(freeLeftClaims);
+    },
+    async forgetExpired(nowMs, signal) {
+      let rows: unknown[];
+      do rows = await database.query(forgetExpired, [toInstant(nowMs)]);
+      while (rows.length === FORGOTTEN_ROWS_MAX && !signal?.aborted);
+    },
+  };
+}
+
+function toInstant(nowMs: number | null): Date | null {
+  return nowMs === null ? null : new Date(nowMs);
+}
+
+function columnsOf(claims: readonly HeldCall[]): string[] {
+  return [toArray(claims.map(({ accountId }) => accountId)), toArray(claims.map(({ callId }) => callId))];
+}

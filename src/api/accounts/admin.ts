@@ -1,0 +1,193 @@
+import { z } from 'zod';
+import type { Principals } from '../../accounting/accounts/principals.ts';
+import { NO_RATE_LIMITS, type RateLimitStore } from '../../accounting/accounts/rate-limit-store.ts';
+import type { Account, AccountStore } from '../../accounting/accounts/store.ts';
+import type { LedgerStore } from '../../accounting/ledger/ledger-store.ts';
+import { PRICE_FACTOR_BASIS_POINTS_MAX } from '../../accounting/pricing/price-factor.ts';
+import type { RunningPeriods } from '../../accounting/pricing/running-periods.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Ids } from '../../lib/ids.ts';
+import { LIST_TIMING } from '../../lib/slices.ts';
+import type { Catalog } from '../../providers/catalog/catalog.ts';
+import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
+import { pageOf } from '../management/answer-fields.ts';
+import { conflict, notFound } from '../management/endpoint.ts';
+import { accountAnswer, accountToWire, capYuan, filterText, page, shortText } from '../management/wire.ts';
+import { rateLimitFields, tooManyModels, toRateChange, underPresentNames } from './rate-limits.ts';
+
+export interface AccountAdminParts {
+  readonly accounts: AccountStore;
+  readonly ledger: LedgerStore;
+  readonly rateLimits: RateLimitStore;
+  /** The catalog in force. */
+  readonly catalog: () => Catalog;
+  readonly principals: Pick<Principals, 'forget'>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  /** Today's date in the billing time zone, as YYYY-MM-DD. */
+  readonly periods: () => RunningPeriods;
+}
+
+export const email = z.email({ error: 'Expected an e-mail address.' }).max(200);
+
+/** The body of a request for an account; an import checks its rows by it. */
+export const newAccount = z.strictObject({
+  name: shortText,
+  email: email.nullish(),
+  verified: z.boolean().default(false),
+  dailySpendCapYuan: capYuan.nullish(),
+  /** The first top-up. */
+  balanceYuan: capYuan.nullish(),
+});
+
+const EXPECTED_FACTOR = {
+  error: `Expected a whole number of basis points from 0 to ${PRICE_FACTOR_BASIS_POINTS_MAX}; 10000 is the list price.`,
+};
+const priceFactor = z
+  .number(EXPECTED_FACTOR)
+  .int(EXPECTED_FACTOR)
+  .min(0, EXPECTED_FACTOR)
+  .max(PRICE_FACTOR_BASIS_POINTS_MAX, EXPECTED_FACTOR);
+
+const accountChange = z
+  .strictObject({
+    name: shortText.optional(),
+    email: email.optional(),
+    verified: z.boolean().optional(),
+    status: z.enum(['active', 'suspended']).optional(),
+    /** Why; a status without one removes the earlier reason. */
+    statusReason: shortText.optional(),
+    /** `null` applies the cap of the configuration again. */
+    dailySpendCapYuan: capYuan.nullable().optional(),
+    /** What it pays of the list price; 8000 is a fifth less. For calls that are admitted from now on. */
+    priceFactorBasisPoints: priceFactor.optional(),
+    /** Whether keys of members read the balance of the account. */
+    membersSeeBalance: z.boolean().optional(),
+    ...rateLimitFields,
+  })
+  .refine(({ status, statusReason }) => statusReason === undefined || status !== undefined, {
+    path: ['statusReason'],
+    error: 'A reason is that of a status: send "status" with it.',
+  });
+
+const accountList = z
+  .strictObject({ ...page, search: filterText.optional(), name: filterText.optional() })
+  .refine(({ search, name }) => search === undefined || name === undefined, {
+    path: ['name'],
+    error: 'Send either search or name.',
+  });
+
+/** Reads accounts as both APIs show them. */
+export function accountReader({
+  accounts,
+  ledger,
+  rateLimits,
+  periods,
+  catalog,
+}: Pick<AccountAdminParts, 'accounts' | 'ledger' | 'rateLimits' | 'periods' | 'catalog'>) {
+  async function withBalances(found: readonly Account[]) {
+    const foundIds = found.map(({ id }) => id);
+    const balances = await ledger.findBalances(foundIds, periods());
+    const rates = await rateLimits.ofAccounts(foundIds);
+    return found.map((account) =>
+      accountToWire(
+        account,
+        balances.get(account.id),
+        underPresentNames(rates.get(account.id) ?? NO_RATE_LIMITS, catalog()),
+      ),
+    );
+  }
+
+  async function read(id: string) {
+    const account = await accounts.findAccount(id);
+    if (account === null) throw notFound('account', id);
+    const [wire] = await withBalances([account]);
+    return wire!;
+  }
+
+  return { read, withBalances };
+}
+
+/** Accounts: create, find, read, change. */
+export function accountEndpoints(parts: AccountAdminParts): AdminEndpoint[] {
+  const { accounts, ledger, rateLimits, catalog, principals, clock, ids } = parts;
+
+  const { read, withBalances } = accountReader(parts);
+
+  return [
+    adminEndpoint({
+      method: 'POST',
+      path: '/accounts',
+      status: 201,
+      summary: 'Create an account, with a first top-up where it has a balance',
+      body: newAccount,
+      isRepeatable: true,
+      answer: accountAnswer,
+      async run({ body, idempotencyKey }) {
+        const account = {
+          name: body.name,
+          email: body.email ?? null,
+          verified: body.verified,
+          dailyCapNano: body.dailySpendCapYuan ?? null,
+          openingNano: body.balanceYuan ?? 0n,
+        };
+        const keyed = idempotencyKey === null ? null : { idempotencyKey, request: requestText(account) };
+        const at = new Date(clock.nowMs());
+        const id = await accounts.insertAccount({ id: ids.next('acct'), ...account, keyed, at });
+        if (id === null) {
+          throw conflict('This Idempotency-Key was used for another account.');
+        }
+        return read(id);
+      },
+    }),
+    adminEndpoint({
+      method: 'GET',
+      path: '/accounts',
+      summary: 'List and search accounts',
+      query: accountList,
+      answer: pageOf(accountAnswer),
+      async run({ query }) {
+        const { search, name, cursor, limit } = query;
+        const { items, next } = await accounts.listAccounts({ search, name }, cursor ?? null, limit, LIST_TIMING);
+        return { data: await withBalances(items), nextCursor: next };
+      },
+    }),
+    adminEndpoint({
+      method: 'GET',
+      path: '/accounts/:id',
+      summary: 'Read an account',
+      answer: accountAnswer,
+      run: ({ id }) => read(id),
+    }),
+    adminEndpoint({
+      method: 'PATCH',
+      path: '/accounts/:id',
+      subject: { kind: 'account', read },
+      summary: 'Change an account',
+      body: accountChange,
+      answer: accountAnswer,
+      async run({ id, body }) {
+        const { dailySpendCapYuan, priceFactorBasisPoints, ...fields } = body;
+        const { requestsPerMinute, tokensPerMinute, modelLimits, ...change } = fields;
+        const rateChange = toRateChange({ requestsPerMinute, tokensPerMinute, modelLimits }, catalog());
+        if ((await accounts.findAccount(id)) === null) throw notFound('account', id);
+        // First, so that the notification of the change comes after it.
+        if (rateChange !== undefined) {
+          const changed = await rateLimits.change({ accountId: id, keyId: null }, rateChange);
+          if (changed === 'too_many') throw tooManyModels();
+        }
+        const account = await accounts.updateAccount(id, change, new Date(clock.nowMs()));
+        if (account === null) throw notFound('account', id);
+        principals.forget(id);
+        if (dailySpendCapYuan !== undefined) await ledger.setDailyCap(id, dailySpendCapYuan);
+        if (priceFactorBasisPoints !== undefined) await ledger.setPriceFactor(id, priceFactorBasisPoints);
+        return read(id);
+      },
+    }),
+  ];
+}
+
+/** What a request for an account asks for, however it spells amounts. */
+function requestText(account: object): string {
+  return JSON.stringify(account, (_name, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
+}

@@ -1,0 +1,136 @@
+import { z } from 'zod';
+import { lowestCap } from '../../accounting/reservations/limits/daily-cap.ts';
+import { compileRateDefaults, type RateMaxima } from '../../accounting/reservations/rate-defaults.ts';
+import type { Config } from '../../config/schema.ts';
+import { yuan } from '../management/answer-fields.ts';
+import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoint.ts';
+import { shown } from '../management/shown.ts';
+import { accountAnswer, capYuan, rateLimits, rateLimitsToWire, shortText, yuanOrNull } from '../management/wire.ts';
+import { type AccountAdminParts, accountReader, email } from './admin.ts';
+import { underPresentNames } from './rate-limits.ts';
+
+export type OwnAccountParts = Pick<
+  AccountAdminParts,
+  'accounts' | 'ledger' | 'rateLimits' | 'periods' | 'catalog' | 'clock' | 'principals'
+> & { readonly config: () => Config };
+
+const everybodySees = { id: true, name: true, verified: true, status: true, createdAt: true } as const;
+
+/** By which days and months are counted: whoever asks is often in another time zone, and has another clock. */
+const billingCalendar = {
+  timezone: z.string().describe('The billing time zone.'),
+  today: z.iso.date().describe('The day that it is there, as caps of a day and sums of usage count.'),
+};
+
+/** What a member sees of the account: no money. */
+const memberAccount = accountAnswer
+  .pick(everybodySees)
+  .extend({ ...billingCalendar, role: z.literal('member') })
+  .meta({ id: 'AccountOfMember' });
+
+const ownerAccount = accountAnswer
+  .pick({
+    ...everybodySees,
+    email: true,
+    balanceYuan: true,
+    heldYuan: true,
+    spentTodayYuan: true,
+    dailySpendCapYuan: true,
+    ownDailySpendCapYuan: true,
+    priceFactorBasisPoints: true,
+    membersSeeBalance: true,
+  })
+  .extend({
+    ...billingCalendar,
+    role: z.literal('owner'),
+    dailySpendCapInForceYuan: yuan.nullable().describe('The lowest of the caps that apply; null: none does.'),
+  })
+  .meta({ id: 'AccountOfOwner' });
+
+const accountChange = z.strictObject({
+  name: shortText.optional(),
+  email: email.optional(),
+  /** `null` removes it; the cap of the operator stays whatever this one is. */
+  ownDailySpendCapYuan: capYuan.nullable().optional(),
+  /** Whether keys of members read the balance; where not, they read what their own budgets leave. */
+  membersSeeBalance: z.boolean().optional(),
+});
+
+const limitsInForce = z.strictObject(rateLimits).meta({ id: 'LimitsInForce' });
+
+/** The account itself, and the limits that it has. */
+export function ownAccountEndpoints(parts: OwnAccountParts): AccountEndpoint[] {
+  const { accounts, ledger, rateLimits: rateStore, principals, periods, catalog, config, clock } = parts;
+  const { read } = accountReader(parts);
+
+  const calendar = () => ({ timezone: config().billing.timezone, today: periods().today });
+
+  async function readOwn(accountId: string) {
+    const balance = (await ledger.findBalances([accountId], periods())).get(accountId);
+    const capNano = lowestCap(
+      balance?.dailyCapNano ?? config().billing.dailySpendCapYuan ?? null,
+      balance?.ownDailyCapNano ?? null,
+    );
+    const account = { ...(await read(accountId)), dailySpendCapInForceYuan: yuanOrNull(capNano) };
+    return shown(ownerAccount, { ...account, ...calendar(), role: 'owner' });
+  }
+
+  /** Its own limits by the minute, and those of the configuration where it has none. */
+  async function limitsOf(accountId: string) {
+    const stored = (await rateStore.ofAccounts([accountId])).get(accountId);
+    const own = stored && underPresentNames(stored, catalog());
+    const usual = compileRateDefaults(config());
+    const names = new Set([...(usual?.models.keys() ?? []), ...(own?.models.keys() ?? [])]);
+    const models = [...names].sort().map((name) => {
+      return [name, inForce(own?.models.get(name), usual?.models.get(name))] as const;
+    });
+    return rateLimitsToWire({ ...inForce(own, usual?.all), models: new Map(models) });
+  }
+
+  return [
+    accountEndpoint({
+      method: 'GET',
+      path: '/account',
+      summary: 'Read the account: its standing, and for owners its balance, what is held and spent today, caps',
+      needs: 'member',
+      answer: z.union([ownerAccount, memberAccount]),
+      async run(_input, { scope }) {
+        if (scope.role === 'owner') return readOwn(scope.accountId);
+        return shown(memberAccount, { ...(await read(scope.accountId)), ...calendar(), role: 'member' });
+      },
+    }),
+    accountEndpoint({
+      method: 'PATCH',
+      path: '/account',
+      subject: { kind: 'account', named: (_input, { scope }) => scope.accountId, read: readOwn },
+      summary:
+        'Change the name, the e-mail address, the cap of a day that the account sets itself, or whether members see the balance',
+      needs: 'owner',
+      body: accountChange,
+      answer: ownerAccount,
+      async run({ body: { ownDailySpendCapYuan, ...change } }, { scope: { accountId } }) {
+        if (Object.keys(change).length > 0) {
+          await accounts.updateAccount(accountId, change, new Date(clock.nowMs()));
+          principals.forget(accountId);
+        }
+        if (ownDailySpendCapYuan !== undefined) await ledger.setOwnDailyCap(accountId, ownDailySpendCapYuan);
+        return readOwn(accountId);
+      },
+    }),
+    accountEndpoint({
+      method: 'GET',
+      path: '/limits',
+      summary: 'Read the limits by the minute that are in force for the account',
+      needs: 'member',
+      answer: limitsInForce,
+      run: (_input, { scope }) => limitsOf(scope.accountId),
+    }),
+  ];
+}
+
+function inForce(own: RateMaxima | undefined, usual: RateMaxima | undefined): RateMaxima {
+  return {
+    requestsMax: own?.requestsMax ?? usual?.requestsMax ?? null,
+    tokensMax: own?.tokensMax ?? usual?.tokensMax ?? null,
+  };
+}

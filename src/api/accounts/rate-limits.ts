@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import {
+  type MaximaChange,
+  RATE_LIMITED_MODELS_MAX,
+  type RateLimitChange,
+  type RateLimits,
+  type RateMaxima,
+} from '../../accounting/accounts/rate-limit-store.ts';
+import { maximaOfNames } from '../../accounting/reservations/rate-defaults.ts';
+import { invalidRequest, quoted } from '../../errors/gateway-error.ts';
+import type { Catalog } from '../../providers/catalog/catalog.ts';
+import { filterText } from '../management/wire.ts';
+
+/** Limits by the minute on the wire, of accounts and keys alike. */
+
+const TOO_MANY = `At most ${RATE_LIMITED_MODELS_MAX} models may have limits of their own.`;
+const COUNT_MAX = 1_000_000_000;
+const EXPECTED_COUNT = { error: `Expected a whole number from 1 to ${COUNT_MAX}, or null for no limit.` };
+const perMinute = z.number(EXPECTED_COUNT).int(EXPECTED_COUNT).min(1, EXPECTED_COUNT).max(COUNT_MAX, EXPECTED_COUNT);
+
+const ofModel = z.strictObject({ requestsPerMinute: perMinute.nullish(), tokensPerMinute: perMinute.nullish() });
+
+/** `null` removes a limit, an absent member leaves it unchanged; `null` for a model removes both of its limits. */
+export const rateLimitFields = {
+  requestsPerMinute: perMinute.nullish(),
+  tokensPerMinute: perMinute.nullish(),
+  modelLimits: z
+    .record(filterText, ofModel.nullable())
+    .refine((models) => Object.keys(models).length <= RATE_LIMITED_MODELS_MAX, TOO_MANY)
+    .optional(),
+};
+
+/** The fields of a checked body. */
+export type RateLimitBody = z.infer<z.ZodObject<typeof rateLimitFields>>;
+
+/** The refusal of a change that would give more models limits than may have them. */
+export const tooManyModels = () => invalidRequest(`modelLimits: ${TOO_MANY}`, 'modelLimits');
+
+/**
+ * The change that a body asks for; `undefined` where it names no limit. Limits are kept by the canonical ids of models.
+ *
+ * @throws GatewayError `invalidRequest` where there is no such model; limits of one that is gone can be removed.
+ */
+export function toRateChange(body: RateLimitBody, catalog: Catalog): RateLimitChange | undefined {
+  const { requestsPerMinute: requestsMax, tokensPerMinute: tokensMax, modelLimits = {} } = body;
+  const models = new Map<string, MaximaChange>();
+  for (const [name, own] of Object.entries(modelLimits)) {
+    const change = own === null ? NONE : { requestsMax: own.requestsPerMinute, tokensMax: own.tokensPerMinute };
+    const model = catalog.find(name);
+    if (model === null && (change.requestsMax || change.tokensMax)) {
+      throw invalidRequest(`modelLimits: There is no model ${quoted(name)}.`, 'modelLimits');
+    }
+    models.set(model?.id ?? name, change);
+    // What stood under other names of it, because it was renamed since, is replaced too.
+    for (const alias of model?.aliases ?? []) {
+      models.set(alias, {
+        requestsMax: change.requestsMax === undefined ? undefined : null,
+        tokensMax: change.tokensMax === undefined ? undefined : null,
+      });
+    }
+  }
+  const isNone = requestsMax === undefined && tokensMax === undefined && models.size === 0;
+  return isNone ? undefined : { requestsMax, tokensMax, models };
+}
+
+const NONE: RateMaxima = { requestsMax: null, tokensMax: null };
+
+/** Limits by the names that models have now; those of a model that was renamed stand under its old id. */
+export function underPresentNames(limits: RateLimits, catalog: Pick<Catalog, 'find'>): RateLimits {
+  const namesOf = Map.groupBy(limits.models.keys(), (name) => catalog.find(name)?.id ?? name);
+  const models = [...namesOf].map(([id, names]) => {
+    const others = names.filter((name) => name !== id).map((name) => limits.models.get(name)!);
+    return [id, maximaOfNames(limits.models.get(id), others)] as const;
+  });
+  return { ...limits, models: new Map(models) };
+}

@@ -1,0 +1,130 @@
+import { z } from 'zod';
+import type { AccountStore } from '../../accounting/accounts/store.ts';
+import { type CallRecord, type CallsStore, EVERYBODY, type OwnedBy } from '../../accounting/calls/calls-store.ts';
+import type { RefundStore } from '../../accounting/corrections/refund-store.ts';
+import type { InFlightStore } from '../../accounting/reservations/in-flight-store.ts';
+import { invalidRequest } from '../../errors/gateway-error.ts';
+import { LIST_TIMING } from '../../lib/slices.ts';
+import type { RefusalsStore } from '../../requests/refusals-store.ts';
+import { accountNamesOf } from '../accounts/account-names.ts';
+import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
+import { listOf, pageOf } from '../management/answer-fields.ts';
+import { notFound } from '../management/endpoint.ts';
+import { filterText, instant, page, toPage } from '../management/wire.ts';
+import { refusalAnswer, showRefusals } from '../refusals/admin.ts';
+import { callAnswer, callToWire, inFlightAnswer, inFlightToWire } from './wire.ts';
+
+export interface CallAdminParts {
+  readonly accounts: Pick<AccountStore, 'findNames'>;
+  readonly calls: CallsStore;
+  readonly refunds: Pick<RefundStore, 'refundsOf'>;
+  readonly inFlight: InFlightStore;
+  readonly refusals: Pick<RefusalsStore, 'find'>;
+}
+
+export const callList = z.strictObject({
+  ...page,
+  accountId: filterText.optional(),
+  keyId: filterText.optional(),
+  model: filterText.optional(),
+  status: z.enum(['succeeded', 'failed', 'aborted', 'unresolved', 'resolved', 'in_flight']).optional(),
+  /** The id of the request: the gateway's, the provider's or the client's. */
+  requestId: filterText.optional(),
+  from: instant.optional(),
+  to: instant.optional(),
+});
+
+/** Those in flight have members of their own, and a search for a request finds refusals too. */
+const callPage = z.union([
+  pageOf(z.union([callAnswer, inFlightAnswer])),
+  z.strictObject({ data: listOf(callAnswer), refusals: listOf(refusalAnswer), nextCursor: z.null() }),
+]);
+
+/** What a list of calls is asked for. */
+export type CallQuery = Partial<z.infer<typeof callList>> & { readonly limit: number };
+
+/** Lists calls as both APIs do. `of`: whose, whatever the query names. */
+export function callReader(parts: CallAdminParts) {
+  const { calls, inFlight, refusals } = parts;
+
+  /** Calls and refusals alike: whoever complains knows an id, not what became of the request. */
+  async function findRequest(requestId: string, limit: number, of: OwnedBy) {
+    const [found, refused] = await Promise.all([
+      calls.findByRequest(requestId, limit, of),
+      refusals.find(requestId, limit, of),
+    ]);
+    return {
+      data: await showCalls(parts, found),
+      refusals: await showRefusals(parts, refused),
+      nextCursor: null,
+    };
+  }
+
+  return async (query: CallQuery, of: OwnedBy) => {
+    const { limit, cursor, accountId, keyId, model, status, requestId, from, to } = query;
+    if (requestId !== undefined) {
+      const other = [cursor, accountId, keyId, model, status, from, to].some((given) => given !== undefined);
+      if (other) throw invalidRequest('requestId: It is searched for alone; leave the other filters out.', 'requestId');
+      return findRequest(requestId, limit, of);
+    }
+    const filter = {
+      accountId: of.accountId ?? accountId ?? null,
+      keyId: keyId ?? null,
+      ownKeyIds: of.keyIds,
+      model: model ?? null,
+      from: from ?? null,
+      to: to ?? null,
+    };
+    if (status === 'in_flight') {
+      const open = await inFlight.list(filter, cursor ?? null, limit);
+      return toPage(open, limit, inFlightToWire, (call) => call.id);
+    }
+    const { items, next } = await calls.list({ ...filter, status: status ?? null }, cursor ?? null, limit, LIST_TIMING);
+    return { data: await showCalls(parts, items), nextCursor: next };
+  };
+}
+
+/** Call records: list and read. */
+export function callEndpoints(parts: CallAdminParts): AdminEndpoint[] {
+  const list = callReader(parts);
+
+  return [
+    adminEndpoint({
+      method: 'GET',
+      path: '/calls',
+      summary: 'List calls, newest first; those in flight over all nodes with status=in_flight',
+      query: callList,
+      answer: callPage,
+      run: ({ query }) => list(query, EVERYBODY),
+    }),
+    adminEndpoint({
+      method: 'GET',
+      path: '/calls/:id',
+      summary: 'Read a call',
+      answer: callAnswer,
+      run: ({ id }) => readCall(parts, id),
+    }),
+  ];
+}
+
+type ShownWith = Pick<CallAdminParts, 'accounts' | 'refunds'>;
+
+/** Calls as the admin API shows them, with the names of their accounts and the refunds of each. */
+async function showCalls({ accounts, refunds }: ShownWith, calls: readonly CallRecord[]) {
+  const [names, refundsOf] = await Promise.all([accountNamesOf(accounts, calls), refunds.refundsOf(calls)]);
+  return calls.map((call) =>
+    callToWire(call, {
+      // No account is ever removed.
+      accountName: names.get(call.accountId) ?? call.accountId,
+      refunds: refundsOf.get(call.id),
+    }),
+  );
+}
+
+/** A call as the admin API shows it. @throws GatewayError `pathUnknown` where there is none. */
+export async function readCall(parts: ShownWith & Pick<CallAdminParts, 'calls'>, id: string) {
+  const call = await parts.calls.find(id);
+  if (call === null) throw notFound('call', id);
+  const [shown] = await showCalls(parts, [call]);
+  return shown!;
+}

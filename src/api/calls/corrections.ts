@@ -1,0 +1,209 @@
+import { z } from 'zod';
+import type { RefundableCall } from '../../accounting/corrections/refund.ts';
+import type { RefundStore } from '../../accounting/corrections/refund-store.ts';
+import type { Resolution, ResolutionRefusal, ResolvableCall } from '../../accounting/corrections/resolution.ts';
+import type { ResolutionStore } from '../../accounting/corrections/resolution-store.ts';
+import type { LocalTime } from '../../accounting/pricing/local-time.ts';
+import { runningPeriods } from '../../accounting/pricing/running-periods.ts';
+import type { GatewayError } from '../../errors/gateway-error.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { formatYuan } from '../../lib/yuan.ts';
+import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
+import { yuan } from '../management/answer-fields.ts';
+import { type ChangeSubject, conflict, notFound, unprocessable } from '../management/endpoint.ts';
+import { operatorOf } from '../management/operator.ts';
+import { capYuan, ledgerEntryId, positiveAmountYuan, shortText } from '../management/wire.ts';
+import { type CallAdminParts, readCall } from './admin.ts';
+import { callAnswer } from './wire.ts';
+
+export interface CallCorrectionParts extends Pick<CallAdminParts, 'accounts' | 'calls'> {
+  readonly refunds: RefundStore;
+  readonly resolutions: ResolutionStore;
+  readonly clock: Clock;
+  readonly databaseNowMs: () => Promise<number>;
+  /** The calendar of the billing time zone. */
+  readonly localTime: () => LocalTime;
+}
+
+const said = { memo: shortText.nullish(), by: shortText.nullish() };
+const TOKENS = { error: 'Expected a whole number of tokens, 0 or more.' };
+const resolution = z.discriminatedUnion(
+  'action',
+  [
+    z.strictObject({ action: z.literal('charge'), chargeYuan: capYuan, ...said }),
+    z.strictObject({ action: z.literal('count'), tokens: z.number(TOKENS).int(TOKENS).min(0, TOKENS), ...said }),
+    z.strictObject({ action: z.literal('release'), ...said }),
+  ],
+  { error: 'Expected an object with the action "charge", "count" or "release".' },
+);
+
+const refund = z.strictObject({ amountYuan: positiveAmountYuan.nullish(), memo: shortText.nullish() });
+
+const refundAnswer = z
+  .strictObject({
+    entryId: z.string(),
+    callId: z.string(),
+    amountYuan: yuan,
+    refundedYuan: yuan.describe('Of the call, in all.'),
+    chargeYuan: yuan,
+    balanceYuan: yuan,
+  })
+  .meta({ id: 'Refund' });
+
+/** Corrections of calls by operators: unresolved ones are settled by hand, charges refunded. */
+export function callCorrectionEndpoints(parts: CallCorrectionParts): AdminEndpoint[] {
+  const { refunds, resolutions, clock, databaseNowMs, localTime } = parts;
+  const subject: ChangeSubject = { kind: 'call', read: (id) => readCall(parts, id) };
+  return [
+    adminEndpoint({
+      method: 'POST',
+      path: '/calls/:id/resolution',
+      subject,
+      summary: 'Settle an unresolved call by hand: charge it, count its tokens on its plan, or release it',
+      body: resolution,
+      isRepeatable: true,
+      answer: callAnswer,
+      async run({ id, body, idempotencyKey }, { actor }) {
+        const atMs = await databaseNowMs();
+        const result = await resolutions.resolve({
+          callId: id,
+          resolution: toResolution(body),
+          ...operatorOf(actor, body.by ?? null),
+          memo: body.memo ?? null,
+          idempotencyKey,
+          periods: runningPeriods(localTime(), atMs),
+        });
+        switch (result.outcome) {
+          case 'unknown_call':
+            throw notFound('call', id);
+          case 'in_flight':
+            throw conflict(
+              'The call is in flight. Its node ends it; where the node died, it is unresolved within 30 seconds.',
+            );
+          case 'key_conflict':
+            throw conflict('This Idempotency-Key was used for another entry of the account. Use a new one.');
+          case 'refused':
+            throw resolutionError(result.refusal, result.call);
+          case 'resolved':
+          case 'repeated':
+            return readCall(parts, id);
+        }
+      },
+    }),
+    adminEndpoint({
+      method: 'POST',
+      path: '/calls/:id/refunds',
+      subject,
+      status: 201,
+      summary: 'Give the charge of a call back, or a part of it; never more than the charge in all',
+      body: refund,
+      isRepeatable: true,
+      answer: refundAnswer,
+      async run({ id, body, idempotencyKey }) {
+        const result = await refunds.refund({
+          callId: id,
+          amountNano: body.amountYuan ?? null,
+          memo: body.memo ?? null,
+          idempotencyKey,
+          at: new Date(clock.nowMs()),
+        });
+        switch (result.outcome) {
+          case 'unknown_call':
+            throw notFound('call', id);
+          case 'key_conflict':
+            throw conflict(
+              'This Idempotency-Key was used for another entry of the account, or another refund. Use a new one.',
+            );
+          case 'out_of_range':
+            throw unprocessable('The balance would exceed what can be stored.', 'amountYuan');
+          case 'refused':
+            throw refundError(result.refusal, result.call);
+          case 'refunded':
+          case 'repeated': {
+            const { entry, call } = result;
+            return {
+              entryId: ledgerEntryId(entry.accountId, entry.entryNo),
+              callId: id,
+              amountYuan: formatYuan(entry.amountNano),
+              refundedYuan: formatYuan(call.refundedNano),
+              chargeYuan: formatYuan(call.chargeNano ?? 0n),
+              balanceYuan: formatYuan(entry.balanceAfterNano),
+            };
+          }
+        }
+      },
+    }),
+  ];
+}
+
+function toResolution(body: z.infer<typeof resolution>): Resolution {
+  switch (body.action) {
+    case 'charge':
+      return { action: 'charge', chargeNano: body.chargeYuan };
+    case 'count':
+      return { action: 'count', tokens: body.tokens };
+    case 'release':
+      return { action: 'release' };
+  }
+}
+
+function resolutionError(refusal: ResolutionRefusal, call: ResolvableCall): GatewayError {
+  switch (refusal) {
+    case 'ended':
+      return conflict(
+        `The call has ended by itself: it is ${call.status} and ${chargeOf(call)}. Only an unresolved call can be resolved; ` +
+          'give a charge back with a refund.',
+      );
+    case 'resolved_otherwise':
+      return conflict(
+        `The call was resolved already, at ${call.notes?.resolution?.at}: it was ${resolvedAs(call)}. It can be resolved only ` +
+          'once; give a charge back with a refund, take more with an adjustment.',
+      );
+    case 'charge_on_plan':
+      return unprocessable('The call ran on a Coding Plan, which charges no money: count its tokens, or release it.');
+    case 'charge_above_reserved':
+      return unprocessable(
+        `chargeYuan: The call had reserved ¥${formatYuan(call.reservedNano ?? 0n)}; it can be charged at most that.`,
+        'chargeYuan',
+      );
+    case 'tokens_without_plan':
+      return unprocessable('The call ran on the balance, not on a Coding Plan: charge it, or release it.');
+    case 'tokens_unknown':
+      return unprocessable(
+        'It is not recorded what the call had reserved of its plan, since an earlier version recorded it: release it.',
+      );
+    case 'tokens_above_reserved':
+      return unprocessable(
+        `tokens: The call had reserved ${call.notes?.reservedTokens?.tokens} tokens; at most that can be counted.`,
+        'tokens',
+      );
+  }
+}
+
+function resolvedAs({ chargeNano, notes }: ResolvableCall): string {
+  const resolution = notes?.resolution;
+  if (resolution?.action === 'charge') return `charged ¥${formatYuan(chargeNano ?? 0n)}`;
+  return resolution?.action === 'count' ? `counted with ${resolution.tokens} tokens` : 'released';
+}
+
+const chargeOf = ({ chargeNano }: ResolvableCall): string =>
+  chargeNano === null ? 'was not charged' : `was charged ¥${formatYuan(chargeNano)}`;
+
+function refundError(refusal: 'not_charged' | 'refunded_already' | 'above_charge', call: RefundableCall): GatewayError {
+  const { chargeNano, refundedNano } = call;
+  const charge = `¥${formatYuan(chargeNano ?? 0n)}`;
+  switch (refusal) {
+    case 'not_charged':
+      return conflict(
+        'The call was not charged, so there is nothing to refund. Make an adjustment where money is due.',
+      );
+    case 'refunded_already':
+      return conflict(`All of the charge of ${charge} was refunded already.`);
+    case 'above_charge':
+      return unprocessable(
+        `amountYuan: The charge is ${charge}, of which ¥${formatYuan(refundedNano)} was refunded already; at most ` +
+          `¥${formatYuan((chargeNano ?? 0n) - refundedNano)} can be refunded.`,
+        'amountYuan',
+      );
+  }
+}

@@ -1,0 +1,166 @@
+import { z } from 'zod';
+import type { AccountStore } from '../../accounting/accounts/store.ts';
+import type { OwnedBy } from '../../accounting/calls/calls-store.ts';
+import type { AccountScope } from '../../people/access.ts';
+import { listOf, pageOf } from '../management/answer-fields.ts';
+import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoint.ts';
+import { shown, shownPage } from '../management/shown.ts';
+import { type RefusalAdminParts, refusalAnswer, refusalList, refusalReader } from '../refusals/admin.ts';
+import { type CallAdminParts, callList, callReader, readCall } from './admin.ts';
+import { callAnswer, inFlightAnswer } from './wire.ts';
+
+export type OwnCallParts = CallAdminParts &
+  RefusalAdminParts & { readonly accounts: Pick<AccountStore, 'findOwnKeyIds'> };
+
+/** Without routes and costs, which are the operator's. */
+const ownCallMembers = callAnswer.pick({
+  id: true,
+  accountId: true,
+  keyId: true,
+  context: true,
+  operation: true,
+  model: true,
+  isStream: true,
+  status: true,
+  httpStatus: true,
+  errorCode: true,
+  requestId: true,
+  clientRequestId: true,
+  usage: true,
+  excessUsage: true,
+  pricedBy: true,
+  price: true,
+  priceFactorBasisPoints: true,
+  chargeYuan: true,
+  refundedYuan: true,
+  heldYuan: true,
+  heldTokens: true,
+  startedAt: true,
+  endedAt: true,
+  durationMs: true,
+  firstByteMs: true,
+});
+
+/** Without the provider's name of the model. */
+const innerModel = callAnswer.shape.innerModels.unwrap().element.pick({
+  model: true,
+  inputTokens: true,
+  outputTokens: true,
+  chargeYuan: true,
+  usage: true,
+  pricedBy: true,
+  price: true,
+});
+
+/** Without who resolved the call, and what that person noted. */
+const resolution = callAnswer.shape.resolution.unwrap().pick({ action: true, tokens: true, at: true });
+
+/** Without the memo, which operators write for themselves. */
+const refund = callAnswer.shape.refunds.unwrap().element.pick({ entryId: true, amountYuan: true, at: true });
+
+const ownCall = ownCallMembers
+  .extend({ innerModels: listOf(innerModel), refunds: listOf(refund), resolution: resolution.nullable() })
+  .meta({ id: 'OwnCall' });
+
+const ownInFlight = inFlightAnswer
+  .pick({
+    id: true,
+    accountId: true,
+    keyId: true,
+    keyName: true,
+    context: true,
+    operation: true,
+    model: true,
+    isStream: true,
+    status: true,
+    requestId: true,
+    heldYuan: true,
+    heldTokens: true,
+    startedAt: true,
+    reservedAt: true,
+  })
+  .meta({ id: 'OwnCallInFlight' });
+
+const ownRefusal = refusalAnswer
+  .pick({
+    id: true,
+    at: true,
+    count: true,
+    accountId: true,
+    keyId: true,
+    clientRequestId: true,
+    clientAddress: true,
+    method: true,
+    path: true,
+    operation: true,
+    model: true,
+    status: true,
+    code: true,
+    message: true,
+    param: true,
+  })
+  .meta({ id: 'OwnRefusal' });
+
+/** Those in flight have members of their own, and a search for a request finds refusals too. */
+const ownCallPage = z.union([
+  pageOf(z.union([ownCall, ownInFlight])),
+  z.strictObject({ data: listOf(ownCall), refusals: listOf(ownRefusal), nextCursor: z.null() }),
+]);
+
+/** Calls and refusals; for members those of their own keys. */
+export function ownCallEndpoints(parts: OwnCallParts): AccountEndpoint[] {
+  const list = callReader(parts);
+  const listRefusals = refusalReader(parts);
+
+  async function ownedBy({ accountId, ownUserId }: AccountScope): Promise<OwnedBy> {
+    const keyIds = ownUserId === null ? null : await parts.accounts.findOwnKeyIds(accountId, ownUserId);
+    return { accountId, keyIds };
+  }
+
+  return [
+    accountEndpoint({
+      method: 'GET',
+      path: '/calls',
+      summary: 'List calls, newest first; those in flight with status=in_flight, all of a request with requestId',
+      needs: 'member',
+      query: callList.omit({ accountId: true }),
+      answer: ownCallPage,
+      async run({ query }, { scope }) {
+        const found = await list(query, await ownedBy(scope));
+        if ('refusals' in found) {
+          const refusals = found.refusals.map((refusal) => shown(ownRefusal, refusal));
+          return { data: found.data.map(showCall), refusals, nextCursor: null };
+        }
+        const data = found.data.map((call) => ('nodeId' in call ? shown(ownInFlight, call) : showCall(call)));
+        return { data, nextCursor: found.nextCursor };
+      },
+    }),
+    accountEndpoint({
+      method: 'GET',
+      path: '/calls/:id',
+      resource: 'call',
+      summary: 'Read a call',
+      needs: 'member',
+      answer: ownCall,
+      run: async ({ id }) => showCall(await readCall(parts, id)),
+    }),
+    accountEndpoint({
+      method: 'GET',
+      path: '/refusals',
+      summary: 'List refused requests, newest first',
+      needs: 'member',
+      query: refusalList.omit({ accountId: true }),
+      answer: pageOf(ownRefusal),
+      run: async ({ query }, { scope }) => shownPage(ownRefusal, await listRefusals(query, await ownedBy(scope))),
+    }),
+  ];
+}
+
+function showCall(call: z.infer<typeof callAnswer>): z.infer<typeof ownCall> {
+  return {
+    ...shown(ownCallMembers, call),
+    innerModels: call.innerModels.map((inner) => shown(innerModel, inner)),
+    refunds: call.refunds.map((each) => shown(refund, each)),
+    resolution: call.resolution && shown(resolution, call.resolution),
+  };
+}

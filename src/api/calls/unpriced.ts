@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import type { UnpricedUse } from '../../calls/unpriced-uses.ts';
+import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
+import { at, count, listOf } from '../management/answer-fields.ts';
+
+export interface UnpricedAdminParts {
+  readonly unpricedUses: () => readonly UnpricedUse[];
+}
+
+const unpricedUse = z.strictObject({ model: z.string(), price: z.string(), calls: count, lastAt: at });
+
+/** What calls used without a price for it, as this node has seen it since it started. */
+export function unpricedEndpoints({ unpricedUses }: UnpricedAdminParts): AdminEndpoint[] {
+  return [
+    adminEndpoint({
+      method: 'GET',
+      path: '/unpriced',
+      summary: 'List what calls used that has no price, as this node has seen it since its start',
+      answer: z.strictObject({ data: listOf(unpricedUse) }),
+      async run() {
+        return {
+          data: unpricedUses().map(({ lastAtMs, ...use }) => ({ ...use, lastAt: new Date(lastAtMs).toISOString() })),
+        };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,258 @@
+import { z } from 'zod';
+import type { InnerModelNote, PricedBy, RecordedPrices, ResolutionNote } from '../../accounting/calls/call-outcome.ts';
+import type { CallRecord } from '../../accounting/calls/calls-store.ts';
+import type { CallRefund } from '../../accounting/corrections/refund-store.ts';
+import type { PriceRule } from '../../accounting/pricing/price.ts';
+import type { InFlightCall } from '../../accounting/reservations/in-flight-store.ts';
+import { formatYuan } from '../../lib/yuan.ts';
+import { signerIdOf } from '../../people/actor.ts';
+import { type TermName, termNames } from '../../protocols/metering/service-terms.ts';
+import { shownUnits, type UnitName, unitNames, usageUnits } from '../../protocols/metering/usage-units.ts';
+import { at, count, listOf, signerId, yuan } from '../management/answer-fields.ts';
+import { instantToWire, ledgerEntryId, yuanOrNull } from '../management/wire.ts';
+
+/** Calls on the wire of the admin API: those that have ended, and those in flight. */
+
+type PricesOnWire = { [name: string]: string | PricesOnWire };
+
+const prices: z.ZodType<PricesOnWire> = z
+  .record(
+    z.string(),
+    z.lazy(() => z.union([yuan, prices])),
+  )
+  .meta({ id: 'Prices', description: 'Prices in yuan by name; tables of prices are nested.' });
+
+const priceRule = z.enum(['base', 'peak', 'off_peak']);
+export const price = z.object({ rule: priceRule }).catchall(z.union([yuan, prices]));
+
+type Count = typeof count;
+const optionalCounts = <Name extends string>(names: readonly Name[]) =>
+  Object.fromEntries(names.map((name) => [name, count.optional()])) as { [Each in Name]: z.ZodOptional<Count> };
+
+const SHOWN_TOKENS = shownUnits.filter((unit) => usageUnits[unit].side !== 'other');
+const SHOWN_OTHERS = shownUnits.filter((unit) => usageUnits[unit].side === 'other');
+
+/** Counts by unit: tokens, images and the other units. */
+const shownCounts = Object.fromEntries([...SHOWN_TOKENS, 'images', ...SHOWN_OTHERS].map((name) => [name, count])) as {
+  readonly images: Count;
+};
+
+const pricedBy = z
+  .strictObject({
+    ...(Object.fromEntries(termNames.map((name) => [name, z.string().optional()])) as {
+      [Name in TermName]: z.ZodOptional<z.ZodString>;
+    }),
+    above: z.string().optional(),
+    steps: listOf(
+      z.strictObject({ ...optionalCounts(unitNames), above: z.string().optional(), runs: count }),
+    ).optional(),
+    images: listOf(z.strictObject({ count, priceYuan: yuan })).optional(),
+  })
+  .meta({ id: 'PricedBy', description: 'What chose the prices of the tokens, beside the price list.' });
+
+const innerModel = z.strictObject({
+  name: z.string(),
+  model: z.string(),
+  inputTokens: count,
+  outputTokens: count,
+  chargeYuan: yuan,
+  usage: z.strictObject(optionalCounts(unitNames)).nullable(),
+  pricedBy: pricedBy.nullable(),
+  price: price.nullable(),
+});
+
+const resolution = z.strictObject({
+  action: z.enum(['charge', 'count', 'release']),
+  tokens: count.optional(),
+  by: z.string().nullable(),
+  byId: signerId,
+  via: z.enum(['admin_token', 'command_line', 'user']),
+  memo: z.string().nullable(),
+  at,
+});
+
+const refund = z.strictObject({ entryId: z.string(), amountYuan: yuan, memo: z.string().nullable(), at });
+
+export const callAnswer = z
+  .strictObject({
+    id: z.string(),
+    accountId: z.string(),
+    accountName: z.string(),
+    keyId: z.string(),
+    context: z.string().describe('`balance` or `coding`.'),
+    operation: z.string(),
+    model: z.string(),
+    route: z.strictObject({ provider: z.string(), model: z.string() }),
+    failedRoutes: listOf(z.strictObject({ provider: z.string(), model: z.string(), error: z.string() })),
+    isStream: z.boolean(),
+    status: z.enum(['succeeded', 'failed', 'aborted', 'unresolved', 'resolved']),
+    httpStatus: z.int().nullable(),
+    errorCode: z.string().nullable(),
+    requestId: z.string(),
+    clientRequestId: z.string().nullable(),
+    usage: z.strictObject({ source: z.enum(['observed', 'estimated']), ...shownCounts }).nullable(),
+    excessUsage: z
+      .strictObject(optionalCounts(['inputTokens', 'outputTokens', 'searchUnits', 'toolUses', 'images']))
+      .nullable()
+      .describe('What the provider reported beyond what the call can have used; it is not charged.'),
+    innerModels: listOf(innerModel),
+    pricedBy: pricedBy.nullable(),
+    unpriced: listOf(z.string()),
+    price,
+    priceFactorBasisPoints: count.nullable(),
+    chargeYuan: yuan.nullable(),
+    refundedYuan: yuan.nullable().describe('The sum of the refunds.'),
+    refunds: listOf(refund).describe('What was given back of the charge, in the order of the ledger.'),
+    costYuan: yuan.nullable(),
+    reservedYuan: yuan
+      .nullable()
+      .describe(
+        'What was reserved, where the estimate of what was delivered costs more: the model has no `maxOutputTokens`.',
+      ),
+    heldYuan: yuan.nullable(),
+    heldTokens: count.nullable(),
+    resolution: resolution.nullable(),
+    startedAt: at,
+    endedAt: at,
+    durationMs: z.number(),
+    firstByteMs: z.number().nullable(),
+  })
+  .meta({ id: 'Call' });
+
+interface ShownWith {
+  readonly accountName: string;
+  readonly refunds?: readonly CallRefund[] | undefined;
+}
+
+export function callToWire(call: CallRecord, { accountName, refunds = [] }: ShownWith): z.infer<typeof callAnswer> {
+  const refundedNano = refunds.reduce((sum, { amountNano }) => sum + amountNano, 0n);
+  return {
+    id: call.id,
+    accountId: call.accountId,
+    accountName,
+    keyId: call.keyId,
+    context: call.context,
+    operation: call.operation,
+    model: call.model,
+    route: { provider: call.provider, model: call.providerModel },
+    failedRoutes: call.failedRoutes ?? [],
+    isStream: call.isStream,
+    status: call.status,
+    httpStatus: call.httpStatus,
+    errorCode: call.errorCode,
+    requestId: call.requestId,
+    clientRequestId: call.clientRequestId,
+    usage: call.usageSource === null ? null : { source: call.usageSource, ...usageToWire(call) },
+    excessUsage: call.notes?.excess ?? null,
+    innerModels: (call.notes?.innerModels ?? []).map(innerModelToWire),
+    pricedBy: pricedByToWire(call.notes?.pricedBy),
+    unpriced: call.notes?.unpriced ?? [],
+    price: priceToWire(call.priceRule, call.prices),
+    priceFactorBasisPoints: call.priceFactorBasisPoints,
+    chargeYuan: yuanOrNull(call.chargeNano),
+    refundedYuan: call.chargeNano === null ? null : formatYuan(refundedNano),
+    refunds: refunds.map(({ entryNo, amountNano, memo, at }) => ({
+      entryId: ledgerEntryId(call.accountId, entryNo),
+      amountYuan: formatYuan(amountNano),
+      memo,
+      at: at.toISOString(),
+    })),
+    costYuan: yuanOrNull(call.costNano),
+    reservedYuan: yuanOrNull(call.notes?.reservedNano === undefined ? null : BigInt(call.notes.reservedNano)),
+    heldYuan: yuanOrNull(call.reservedNano),
+    heldTokens: call.notes?.reservedTokens?.tokens ?? null,
+    resolution: resolutionToWire(call.notes?.resolution),
+    startedAt: call.startedAt.toISOString(),
+    endedAt: call.endedAt.toISOString(),
+    durationMs: call.endedAt.getTime() - call.startedAt.getTime(),
+    firstByteMs: call.firstByteMs,
+  };
+}
+
+export const inFlightAnswer = z
+  .strictObject({
+    id: z.string(),
+    accountId: z.string(),
+    accountName: z.string(),
+    keyId: z.string(),
+    keyName: z.string().nullable(),
+    context: z.string(),
+    operation: z.string().nullable(),
+    model: z.string(),
+    route: z.strictObject({ provider: z.string().nullable(), model: z.string().nullable() }),
+    isStream: z.boolean().nullable(),
+    status: z.literal('in_flight'),
+    requestId: z.string().nullable(),
+    nodeId: z.string(),
+    heldYuan: yuan.nullable(),
+    heldTokens: count.nullable(),
+    startedAt: at.nullable(),
+    reservedAt: at,
+  })
+  .meta({ id: 'CallInFlight' });
+
+/** A call that has not ended: its route is the first one that it may go over. */
+export function inFlightToWire({ facts, ...call }: InFlightCall): z.infer<typeof inFlightAnswer> {
+  return {
+    id: call.id,
+    accountId: call.accountId,
+    accountName: call.accountName,
+    keyId: call.keyId,
+    keyName: call.keyName,
+    context: facts.context ?? (call.subscriptionId === null ? 'balance' : 'coding'),
+    operation: facts.operation ?? null,
+    model: call.model,
+    route: { provider: facts.provider ?? null, model: facts.providerModel ?? null },
+    isStream: facts.isStream ?? null,
+    status: 'in_flight',
+    requestId: facts.requestId ?? null,
+    nodeId: call.nodeId,
+    heldYuan: yuanOrNull(call.reservedNano),
+    heldTokens: call.reservedTokens,
+    startedAt: instantToWire(facts.startedAtMs ?? call.reservedAt.getTime()),
+    reservedAt: call.reservedAt.toISOString(),
+  };
+}
+
+function usageToWire({ units, images }: CallRecord): { readonly images: number } {
+  const counts = (names: readonly UnitName[]) => Object.fromEntries(names.map((unit) => [unit, units[unit]]));
+  return { ...counts(SHOWN_TOKENS), images, ...counts(SHOWN_OTHERS) };
+}
+
+function innerModelToWire({ chargeNano, used, pricedBy, price, ...inner }: InnerModelNote): z.infer<typeof innerModel> {
+  return {
+    ...inner,
+    chargeYuan: formatYuan(BigInt(chargeNano)),
+    usage: used ?? null,
+    pricedBy: pricedByToWire(pricedBy),
+    price: price === undefined ? null : priceToWire(price.rule, price.prices),
+  };
+}
+
+function resolutionToWire(made: ResolutionNote | undefined): z.infer<typeof resolution> | null {
+  if (made === undefined) return null;
+  return { ...made, byId: made.by === null ? null : signerIdOf(made.by) };
+}
+
+function pricedByToWire(by: PricedBy | undefined): z.infer<typeof pricedBy> | null {
+  if (by === undefined) return null;
+  const { images: priced, ...others } = by;
+  if (priced === undefined) return others;
+  const images = priced.map(({ count, priceNano }) => ({ count, priceYuan: formatYuan(BigInt(priceNano)) }));
+  return { ...others, images };
+}
+
+/** A price in force; `null`: only its rule is known. */
+export function priceToWire(rule: PriceRule, prices: RecordedPrices | null): z.infer<typeof price> {
+  return { rule, ...(prices === null ? {} : pricesToWire(prices)) };
+}
+
+/** `inputNanoPerMillion: "4000000000"` as `inputYuanPerMillion: "4"`; what the model is not charged by is absent. */
+function pricesToWire(prices: RecordedPrices): PricesOnWire {
+  const shown: PricesOnWire = {};
+  for (const [name, price] of Object.entries(prices)) {
+    if (price === null) continue;
+    shown[name.replace('Nano', 'Yuan')] = typeof price === 'string' ? formatYuan(BigInt(price)) : pricesToWire(price);
+  }
+  return shown;
+}

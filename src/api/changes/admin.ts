@@ -1,0 +1,108 @@
+import { z } from 'zod';
+import type { AccountStore } from '../../accounting/accounts/store.ts';
+import type { Change } from '../../changes/change.ts';
+import type { ChangesStore } from '../../changes/changes-store.ts';
+import { LIST_TIMING } from '../../lib/slices.ts';
+import { accountNamesOf } from '../accounts/account-names.ts';
+import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
+import { at, pageOf } from '../management/answer-fields.ts';
+import { filterText, instant, instantToWire, page } from '../management/wire.ts';
+
+export interface ChangeAdminParts {
+  readonly accounts: Pick<AccountStore, 'findNames'>;
+  readonly changes: Pick<ChangesStore, 'list'>;
+}
+
+const actorKind = z.enum(['admin_token', 'command_line', 'user', 'api_key', 'visitor', 'configuration']);
+
+const changeList = z.strictObject({
+  ...page,
+  actorKind: actorKind.optional(),
+  actorId: filterText.optional(),
+  action: filterText.optional(),
+  subjectId: filterText.optional(),
+  accountId: filterText.optional(),
+  from: instant.optional(),
+  to: instant.optional(),
+});
+
+const shown = z.record(z.string(), z.unknown()).nullable();
+const changeAnswer = z
+  .strictObject({
+    id: z.string(),
+    at,
+    endedAt: at.nullable(),
+    outcome: z.enum(['done', 'failed', 'unknown']).meta({
+      description:
+        'failed: it ended with an error, and may have changed something. unknown: nothing more was heard of it, because it is being ' +
+        'made, or its node died.',
+    }),
+    actor: z.strictObject({
+      kind: actorKind,
+      id: z.string().nullable(),
+      name: z.string(),
+      sessionId: z.string().nullable(),
+      localUser: z.string().nullable(),
+    }),
+    method: z.string().nullable(),
+    path: z.string().nullable(),
+    action: z.string(),
+    subject: z.strictObject({ kind: z.string(), id: z.string().nullable() }),
+    accountId: z.string().nullable(),
+    accountName: z.string().nullable(),
+    before: shown,
+    after: shown,
+    clientAddress: z.string().nullable(),
+    requestId: z.string().nullable(),
+    errorCode: z.string().nullable(),
+  })
+  .meta({ id: 'Change' });
+
+/** The change log. No address changes it. */
+export function changeEndpoints({ changes, accounts }: ChangeAdminParts): AdminEndpoint[] {
+  return [
+    adminEndpoint({
+      method: 'GET',
+      path: '/changes',
+      summary: 'List what people, tokens, keys, the command line and configurations have changed, newest first',
+      query: changeList,
+      answer: pageOf(changeAnswer),
+      async run({ query }) {
+        const { limit, cursor, ...asked } = query;
+        const filter = {
+          actorKind: asked.actorKind ?? null,
+          actorId: asked.actorId ?? null,
+          action: asked.action ?? null,
+          subjectId: asked.subjectId ?? null,
+          accountId: asked.accountId ?? null,
+          from: asked.from ?? null,
+          to: asked.to ?? null,
+        };
+        const { items, next } = await changes.list(filter, cursor ?? null, limit, LIST_TIMING);
+        const names = await accountNamesOf(accounts, items);
+        return { data: items.map((change) => changeToWire(change, names)), nextCursor: next };
+      },
+    }),
+  ];
+}
+
+function changeToWire(change: Change, names: ReadonlyMap<string, string>): z.infer<typeof changeAnswer> {
+  return {
+    id: change.id,
+    at: new Date(change.begunAtMs).toISOString(),
+    endedAt: instantToWire(change.endedAtMs),
+    outcome: change.outcome === 'begun' ? 'unknown' : change.outcome,
+    actor: change.actor,
+    method: change.method,
+    path: change.path,
+    action: change.action,
+    subject: { kind: change.subjectKind, id: change.subjectId },
+    accountId: change.accountId,
+    accountName: change.accountId === null ? null : (names.get(change.accountId) ?? null),
+    before: change.before as z.infer<typeof shown>,
+    after: change.after as z.infer<typeof shown>,
+    clientAddress: change.clientAddress,
+    requestId: change.requestId,
+    errorCode: change.errorCode,
+  };
+}

@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import type { ConfigStanding } from '../../config/loads.ts';
+import type { Config } from '../../config/schema.ts';
+import { showConfig } from '../../config/shown.ts';
+import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
+import { at, listOf } from '../management/answer-fields.ts';
+
+export interface ConfigAdminParts {
+  /** The configuration in force. */
+  readonly config: () => Config;
+  readonly configStanding: () => ConfigStanding;
+  /** The node whose configuration it is; `null` where the process serves nothing. */
+  readonly nodeId: string | null;
+}
+
+/** Its members are those of the file, which `docs/configuration.md` explains. */
+const shown = z.unknown().meta({ description: 'The configuration in the spelling of the file, without secrets.' });
+
+const configAnswer = z
+  .strictObject({
+    node: z.string().nullable(),
+    file: z.string().nullable(),
+    loadedAt: at,
+    overridden: listOf(z.string()),
+    needsRestart: listOf(z.string()),
+    lastError: z.strictObject({ at, message: z.string() }).nullable(),
+    config: shown,
+  })
+  .meta({ id: 'ConfigInForce' });
+
+/** The configuration in force: after environment and defaults, without secrets. */
+export function configEndpoints({ config, configStanding, nodeId }: ConfigAdminParts): AdminEndpoint[] {
+  return [
+    adminEndpoint({
+      method: 'GET',
+      path: '/config',
+      summary: 'Show the configuration in force on this node, without secrets, and why a later one is not in force',
+      answer: configAnswer,
+      async run() {
+        const { file, overridden, loadedAtMs, needsRestart, lastError } = configStanding();
+        return {
+          node: nodeId,
+          file,
+          loadedAt: new Date(loadedAtMs).toISOString(),
+          overridden,
+          needsRestart,
+          lastError:
+            lastError === null ? null : { at: new Date(lastError.atMs).toISOString(), message: lastError.message },
+          config: showConfig(config()),
+        };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,24 @@
+import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
+import { LineStream } from '../management/endpoint.ts';
+
+export interface ExportAdminParts {
+  /** All of the database as lines (`transfer/format.ts`). */
+  exportDatabase(): AsyncIterable<string>;
+}
+
+export const EXPORT_PATH = '/export';
+
+export function exportEndpoints({ exportDatabase }: ExportAdminParts): AdminEndpoint[] {
+  return [
+    adminEndpoint({
+      method: 'GET',
+      path: EXPORT_PATH,
+      // It has hashes of keys and the responses that customers were sent.
+      needs: 'local',
+      summary: 'All of the database as lines of JSON, for the command line of this machine',
+      answer: null,
+      lines: { mediaType: 'application/x-ndjson', description: 'All of the database, a JSON object a line.' },
+      run: async () => new LineStream(exportDatabase()),
+    }),
+  ];
+}

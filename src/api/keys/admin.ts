@@ -1,0 +1,72 @@
+import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
+import { pageOf } from '../management/answer-fields.ts';
+import { notFound } from '../management/endpoint.ts';
+import { keyAnswer } from '../management/wire.ts';
+import { keyChange, keyList, newKey, replacement } from './key-body.ts';
+import { createdKey, type KeyAdminParts, keyKeeper, replacementKey } from './key-keeper.ts';
+
+/** API keys: create (shown once), list, limit, replace, revoke (refused at once). */
+export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
+  const { accounts } = parts;
+  const keys = keyKeeper(parts);
+
+  async function requireAccount(id: string): Promise<void> {
+    if ((await accounts.findAccount(id)) === null) throw notFound('account', id);
+  }
+
+  return [
+    adminEndpoint({
+      method: 'POST',
+      path: '/accounts/:id/keys',
+      subject: { kind: 'key', isMadeInAccount: true },
+      status: 201,
+      summary: 'Create an API key; its text is never shown again',
+      body: newKey,
+      answer: createdKey,
+      async run({ id, body }) {
+        await requireAccount(id);
+        return keys.create(id, body);
+      },
+    }),
+    adminEndpoint({
+      method: 'GET',
+      path: '/accounts/:id/keys',
+      summary: 'List the keys of an account',
+      query: keyList,
+      answer: pageOf(keyAnswer),
+      async run({ id, query }) {
+        await requireAccount(id);
+        return keys.list(id, query);
+      },
+    }),
+    adminEndpoint({
+      method: 'PATCH',
+      path: '/keys/:id',
+      subject: keys.subject,
+      summary:
+        'Limit what a key may use: budgets, calls of a day and at the same time, requests and tokens a minute, models, client networks',
+      body: keyChange,
+      answer: keyAnswer,
+      run: ({ id, body }) => keys.change(id, body),
+    }),
+    adminEndpoint({
+      method: 'POST',
+      path: '/keys/:id/replacement',
+      subject: keys.subject,
+      status: 201,
+      summary: 'Replace a key by a new one that may do the same; the old one is valid for a chosen time still',
+      body: replacement,
+      answer: replacementKey,
+      run: ({ id, body }) => keys.replace(id, body),
+    }),
+    adminEndpoint({
+      method: 'DELETE',
+      path: '/keys/:id',
+      subject: keys.subject,
+      status: 204,
+      summary: 'Revoke a key',
+      answer: null,
+      run: ({ id }) => keys.revoke(id),
+    }),
+  ];
+}

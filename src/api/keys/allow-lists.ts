@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { ALLOWED_MAX, type AllowListChange, type AllowLists } from '../../accounting/accounts/allow-lists.ts';
+import { closestName } from '../../config/suggest.ts';
+import { invalidRequest } from '../../errors/gateway-error.ts';
+import { formatAddressRange, parseAddressRange } from '../../lib/ip-address.ts';
+import type { Catalog } from '../../providers/catalog/catalog.ts';
+import { shortText } from '../management/wire.ts';
+
+/** The allow-lists of a key as requests set them. */
+
+const network = shortText.transform((text, context) => {
+  const range = parseAddressRange(text);
+  if (range !== null) return formatAddressRange(range);
+  context.addIssue({
+    code: 'custom',
+    message: 'Expected an address or a range of addresses, such as 203.0.113.7, 10.0.0.0/8 or 2001:db8::/32.',
+  });
+  return z.NEVER;
+});
+
+/** An empty list could be meant for nothing at all, or for no limit, so it is neither. */
+const listOf = <Item extends z.ZodType<string>>(item: Item, what: string) =>
+  z
+    .array(item, { error: `Expected a list of ${what}, or null for no allow-list.` })
+    .min(1, `Name at least one of the ${what}, or null for no allow-list.`)
+    .max(ALLOWED_MAX, `At most ${ALLOWED_MAX} ${what}.`)
+    .nullish();
+
+/** `null` removes an allow-list, an absent member leaves it unchanged. */
+export const allowListFields = {
+  allowedModels: listOf(shortText, 'models'),
+  allowedNetworks: listOf(network, 'networks'),
+};
+
+interface AskedLists {
+  readonly allowedModels?: readonly string[] | null | undefined;
+  readonly allowedNetworks?: readonly string[] | null | undefined;
+}
+
+/**
+ * The change of a key's allow-lists that a request asks for, with the canonical ids of models. Ids that the key has stay
+ * possible where the configuration has lost them, so that a list can be written back with a change.
+ *
+ * @throws GatewayError `invalidRequest` where a model is not one of the catalog.
+ */
+export function toAllowListChange(
+  { allowedModels, allowedNetworks }: AskedLists,
+  { models: current }: AllowLists,
+  catalog: Catalog,
+): AllowListChange {
+  const models = allowedModels?.map((name) => {
+    const model = catalog.find(name);
+    if (model !== null) return model.id;
+    if (current?.includes(name)) return name;
+    throw unknownModel(name, catalog);
+  });
+  return {
+    models: models === undefined ? (allowedModels as null | undefined) : [...new Set(models)],
+    networks: allowedNetworks && [...new Set(allowedNetworks)],
+  };
+}
+
+function unknownModel(name: string, { models }: Catalog) {
+  const closest = closestName(
+    name,
+    models.map(({ id }) => id),
+  );
+  const suggestion = closest === null ? '' : ` Did you mean ${JSON.stringify(closest)}?`;
+  return invalidRequest(
+    `allowedModels: There is no model ${JSON.stringify(name)} that may be called.${suggestion}`,
+    'allowedModels',
+  );
+}

@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import { KEY_STATUSES } from '../../accounting/accounts/api-key-store.ts';
+import type { KeyLimitChange } from '../../accounting/accounts/key-limit-store.ts';
+import { KEY_SCOPES } from '../../accounting/accounts/key-scopes.ts';
+import { rateLimitFields } from '../accounts/rate-limits.ts';
+import { capYuan, filterText, instant, page, shortText } from '../management/wire.ts';
+import { allowListFields } from './allow-lists.ts';
+
+/** The bodies and filters of requests about keys, in the admin API and the account API. */
+
+const COUNT_MAX = 1_000_000_000;
+const EXPECTED_COUNT = { error: `Expected a whole number from 0 to ${COUNT_MAX}, or null for no limit.` };
+const wholeLimit = z.number(EXPECTED_COUNT).int(EXPECTED_COUNT).min(0, EXPECTED_COUNT).max(COUNT_MAX, EXPECTED_COUNT);
+
+/** The limits of a key (none by default): `null` removes a limit, an absent member leaves it unchanged. */
+const limits = {
+  dailySpendCapYuan: capYuan.nullish(),
+  weeklySpendCapYuan: capYuan.nullish(),
+  monthlySpendCapYuan: capYuan.nullish(),
+  totalSpendCapYuan: capYuan.nullish(),
+  dailyCalls: wholeLimit.nullish(),
+  concurrency: wholeLimit.nullish(),
+  ...rateLimitFields,
+};
+
+const EXPECTED_SCOPES = { error: `Expected a list of ${KEY_SCOPES.map((scope) => `"${scope}"`).join(' and ')}.` };
+const scopes = z
+  .array(z.enum(KEY_SCOPES, EXPECTED_SCOPES), EXPECTED_SCOPES)
+  .min(1, 'Name at least one scope.')
+  .max(KEY_SCOPES.length, 'Name each scope once.')
+  .refine((names) => new Set(names).size === names.length, 'Name each scope once.');
+
+/** What a list of keys is filtered by. */
+export const keyList = z.strictObject({
+  ...page,
+  status: z.enum(KEY_STATUSES).optional(),
+  /** The person whose keys they are. */
+  userId: filterText.optional(),
+});
+
+/** The body of a request for a key; an import checks its rows by it. */
+export const newKey = z.strictObject({
+  name: shortText.default('default'),
+  expiresAt: instant.nullish(),
+  /** What it may be used for; calls by default. */
+  scopes: scopes.optional(),
+  /** The person whose key it is; `null` or absent: the account's. */
+  userId: filterText.nullish(),
+  ...limits,
+  ...allowListFields,
+});
+
+export const keyChange = z.strictObject({ ...limits, ...allowListFields });
+
+/** The longest time for which a key that was replaced may be used still. */
+const KEEP_OLD_SECONDS_MAX = 30 * 86_400;
+const EXPECTED_SECONDS = {
+  error: `Expected a whole number of seconds from 0 to ${KEEP_OLD_SECONDS_MAX}, which is 30 days.`,
+};
+
+export const replacement = z.strictObject({
+  /** How long the old key is valid still, where it does not end earlier; by default it is refused at once. */
+  keepOldSeconds: z
+    .number(EXPECTED_SECONDS)
+    .int(EXPECTED_SECONDS)
+    .min(0, EXPECTED_SECONDS)
+    .max(KEEP_OLD_SECONDS_MAX, EXPECTED_SECONDS)
+    .default(0),
+  /** When the new key expires; never by default. */
+  expiresAt: instant.nullish(),
+});
+
+export type KeyListQuery = z.infer<typeof keyList>;
+export type NewKeyBody = z.infer<typeof newKey>;
+export type KeyChangeBody = z.infer<typeof keyChange>;
+export type ReplacementBody = z.infer<typeof replacement>;
+
+/** `undefined` where it names no limit. */
+export function toLimitChange(limits: KeyChangeBody): KeyLimitChange | undefined {
+  const change: KeyLimitChange = {
+    dailySpendCapNano: limits.dailySpendCapYuan,
+    weeklySpendCapNano: limits.weeklySpendCapYuan,
+    monthlySpendCapNano: limits.monthlySpendCapYuan,
+    totalSpendCapNano: limits.totalSpendCapYuan,
+    dailyCallsMax: limits.dailyCalls,
+    concurrencyMax: limits.concurrency,
+  };
+  return Object.values(change).every((limit) => limit === undefined) ? undefined : change;
+}

@@ -1,0 +1,104 @@
+import { z } from 'zod';
+import { type ApiKey, KEY_STATUSES } from '../../accounting/accounts/api-key-store.ts';
+import { hashApiKey, isApiKey, KEY_PREFIX } from '../../accounting/accounts/key-format.ts';
+import type { FoundKey, KeySearchStore } from '../../accounting/accounts/key-search-store.ts';
+import { NO_RATE_LIMITS, type RateLimitStore } from '../../accounting/accounts/rate-limit-store.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { SHOWN_CHARS } from '../../lib/secret-text.ts';
+import type { Catalog } from '../../providers/catalog/catalog.ts';
+import { underPresentNames } from '../accounts/rate-limits.ts';
+import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
+import { pageOf } from '../management/answer-fields.ts';
+import { accountStatus, keyMembers, keyToWire, page, toPage } from '../management/wire.ts';
+
+export interface KeySearchParts {
+  readonly catalog: () => Catalog;
+  readonly keySearch: KeySearchStore;
+  readonly rateLimits: Pick<RateLimitStore, 'ofKeys'>;
+  readonly clock: Clock;
+}
+
+const MALFORMED = `This is no key of Faregate, or it is mistyped or cut: keys begin with ${KEY_PREFIX} and have 44 characters.`;
+const PREFIX =
+  `Expected the beginning of a key as lists show it: ${KEY_PREFIX} and two to four characters. ` +
+  'A whole key is sent as "key".';
+
+/** Messages say nothing of the key: it may be a mistyped real one. */
+const search = z
+  .strictObject({
+    key: z.string().refine(isApiKey, { error: MALFORMED }).optional(),
+    prefix: z
+      .string()
+      .transform((text) => text.replace(/…$/, ''))
+      .refine(isPrefix, { error: PREFIX })
+      .optional(),
+    ...page,
+  })
+  .refine(({ key, prefix }) => (key === undefined) !== (prefix === undefined), {
+    error: 'Expected either the whole "key" or its "prefix".',
+  })
+  .meta({ examples: [{ prefix: `${KEY_PREFIX}ab12` }] });
+
+const foundKey = z
+  .strictObject({
+    ...keyMembers,
+    status: z.enum(KEY_STATUSES),
+    account: z.strictObject({
+      id: z.string(),
+      name: z.string(),
+      email: z.string().nullable(),
+      verified: z.boolean(),
+      status: accountStatus,
+      statusReason: z.string().nullable(),
+    }),
+  })
+  .meta({ id: 'FoundKey' });
+
+function isPrefix(text: string): boolean {
+  const rest = text.slice(KEY_PREFIX.length);
+  return text.startsWith(KEY_PREFIX) && /^[0-9A-Za-z]+$/.test(rest) && rest.length >= 2 && rest.length <= SHOWN_CHARS;
+}
+
+/** Finds whose key it is. The key comes in a body, never in an address, because addresses are logged. */
+export function keySearchEndpoints(parts: KeySearchParts): AdminEndpoint[] {
+  const { keySearch, rateLimits, catalog, clock } = parts;
+
+  async function toWires(found: readonly FoundKey[]) {
+    const rates = await rateLimits.ofKeys(found.map(({ key }) => key));
+    return found.map(({ key, limits, lastUsedAt, account }) => ({
+      ...keyToWire(key, limits, underPresentNames(rates.get(key.id) ?? NO_RATE_LIMITS, catalog()), lastUsedAt),
+      status: keyStatus(key, clock.nowMs()),
+      account,
+    }));
+  }
+
+  return [
+    adminEndpoint({
+      method: 'POST',
+      path: '/keys/search',
+      isChange: false,
+      summary: 'Find a key, and whose it is, by the whole key or by its beginning',
+      body: search,
+      answer: pageOf(foundKey),
+      async run({ body }) {
+        const { key, prefix, cursor, limit } = body;
+        if (key !== undefined) {
+          const found = await keySearch.findByHash(hashApiKey(key));
+          return { data: await toWires(found === null ? [] : [found]), nextCursor: null };
+        }
+        const found = await keySearch.findByPrefix(prefix!, cursor ?? null, limit);
+        return toPage(
+          await toWires(found),
+          limit,
+          (wire) => wire,
+          (wire) => wire.id,
+        );
+      },
+    }),
+  ];
+}
+
+function keyStatus({ revokedAt, expiresAt }: ApiKey, nowMs: number): 'active' | 'revoked' | 'expired' {
+  if (revokedAt !== null) return 'revoked';
+  return expiresAt !== null && expiresAt.getTime() <= nowMs ? 'expired' : 'active';
+}

@@ -1,0 +1,134 @@
+import type { ApiKey } from '../../accounting/accounts/api-key-store.ts';
+import type { OwnKeysLimit } from '../../accounting/accounts/key-owner-store.ts';
+import { invalidRequest } from '../../errors/gateway-error.ts';
+import type { AccountScope } from '../../people/access.ts';
+import { pageOf } from '../management/answer-fields.ts';
+import { notFound } from '../management/endpoint.ts';
+import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoint.ts';
+import { shown, shownPage } from '../management/shown.ts';
+import { keyAnswer } from '../management/wire.ts';
+import { keyChange, keyList, newKey, replacement } from './key-body.ts';
+import { createdKey, type KeyAdminParts, keyKeeper, replacementKey } from './key-keeper.ts';
+
+/** The keys of one member that can be used at a time. */
+export const MEMBER_KEYS_MAX = 20;
+
+const members = {
+  id: true,
+  accountId: true,
+  name: true,
+  prefix: true,
+  createdAt: true,
+  expiresAt: true,
+  revokedAt: true,
+  lastUsedAt: true,
+  dailySpendCapYuan: true,
+  weeklySpendCapYuan: true,
+  monthlySpendCapYuan: true,
+  totalSpendCapYuan: true,
+  dailyCalls: true,
+  concurrency: true,
+  allowedModels: true,
+  allowedNetworks: true,
+  scopes: true,
+  userId: true,
+  requestsPerMinute: true,
+  tokensPerMinute: true,
+  modelLimits: true,
+} as const;
+
+const ownKey = keyAnswer.pick(members).meta({ id: 'OwnKey' });
+const ownCreatedKey = createdKey.pick({ ...members, key: true }).meta({ id: 'OwnCreatedKey' });
+const ownReplacementKey = replacementKey
+  .pick({ ...members, key: true, replaces: true })
+  .meta({ id: 'OwnReplacementKey' });
+
+/** Keys: members have theirs, with limits that only owners change; owners have all of the account. */
+export function ownKeyEndpoints(parts: KeyAdminParts): AccountEndpoint[] {
+  const { accounts } = parts;
+  const keys = keyKeeper(parts);
+
+  return [
+    accountEndpoint({
+      method: 'GET',
+      path: '/keys',
+      summary: 'List the keys of the account; for members their own',
+      needs: 'member',
+      query: keyList,
+      answer: pageOf(ownKey),
+      async run({ query }, { scope: { accountId, ownUserId } }) {
+        const userId = ownUserId ?? query.userId;
+        // Whose keys those of others are is nothing that a member learns: there are none.
+        if (query.userId !== undefined && query.userId !== userId) return { data: [], nextCursor: null };
+        return shownPage(ownKey, await keys.list(accountId, { ...query, userId }));
+      },
+    }),
+    accountEndpoint({
+      method: 'POST',
+      path: '/keys',
+      status: 201,
+      summary: 'Create an API key; its text is never shown again',
+      needs: 'member',
+      body: newKey,
+      answer: ownCreatedKey,
+      async run({ body }, { scope }) {
+        const { accountId, ownUserId } = scope;
+        if (ownUserId === null) return shown(ownCreatedKey, await keys.create(accountId, body));
+        if (body.userId != null && body.userId !== ownUserId) {
+          throw invalidRequest('userId: A member makes keys for itself alone.', 'userId');
+        }
+        const made = await keys.create(accountId, { ...body, userId: ownUserId }, ownKeysLimit(scope));
+        return shown(ownCreatedKey, made);
+      },
+    }),
+    accountEndpoint({
+      method: 'PATCH',
+      path: '/keys/:id',
+      subject: keys.subject,
+      resource: 'key',
+      summary: 'Limit what a key may use',
+      needs: 'owner',
+      body: keyChange,
+      answer: ownKey,
+      run: async ({ id, body }) => shown(ownKey, await keys.change(id, body)),
+    }),
+    accountEndpoint({
+      method: 'POST',
+      path: '/keys/:id/replacement',
+      subject: keys.subject,
+      resource: 'key',
+      status: 201,
+      summary: 'Replace a key by a new one that may do the same; the old one is valid for a chosen time still',
+      needs: 'member',
+      body: replacement,
+      answer: ownReplacementKey,
+      async run({ id, body }, { scope }) {
+        const key = await accounts.findKey(id);
+        if (key === null) throw notFound('key', id);
+        const asked = scope.ownUserId === null ? body : { ...body, expiresAt: earlierEnd(key, body.expiresAt) };
+        return shown(ownReplacementKey, await keys.replace(id, asked, ownKeysLimit(scope)));
+      },
+    }),
+    accountEndpoint({
+      method: 'DELETE',
+      path: '/keys/:id',
+      subject: keys.subject,
+      resource: 'key',
+      status: 204,
+      summary: 'Revoke a key',
+      needs: 'member',
+      answer: null,
+      run: ({ id }) => keys.revoke(id),
+    }),
+  ];
+}
+
+function ownKeysLimit({ ownUserId }: AccountScope): OwnKeysLimit | undefined {
+  return ownUserId === null ? undefined : { userId: ownUserId, keysMax: MEMBER_KEYS_MAX };
+}
+
+/** A member's replacement ends when its key would have, where somebody has set an end. */
+function earlierEnd({ expiresAt }: ApiKey, asked: Date | null | undefined): Date | null {
+  if (expiresAt === null || asked == null) return expiresAt ?? asked ?? null;
+  return asked < expiresAt ? asked : expiresAt;
+}

@@ -1,0 +1,118 @@
+import { z } from 'zod';
+import type { LedgerStore, NewLedgerEntry } from '../../accounting/ledger/ledger-store.ts';
+import type { RunningPeriods } from '../../accounting/pricing/running-periods.ts';
+import { invalidRequest } from '../../errors/gateway-error.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { formatYuan } from '../../lib/yuan.ts';
+import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
+import { pageOf, yuan } from '../management/answer-fields.ts';
+import { type ChangeSubject, conflict, notFound, unprocessable } from '../management/endpoint.ts';
+import {
+  amountYuan,
+  ledgerEntryAnswer,
+  ledgerEntryId,
+  ledgerEntryToWire,
+  page,
+  positiveAmountYuan,
+  shortText,
+  toPage,
+} from '../management/wire.ts';
+
+export interface LedgerAdminParts {
+  readonly ledger: LedgerStore;
+  readonly clock: Clock;
+  readonly periods: () => RunningPeriods;
+}
+
+const topUp = z.strictObject({ amountYuan: positiveAmountYuan, memo: shortText.nullish() });
+const adjustment = z.strictObject({
+  amountYuan: amountYuan.refine((nano) => nano !== 0n, { error: 'Expected an amount other than zero.' }),
+  memo: shortText,
+});
+const posted = z.strictObject({ entryId: z.string(), balanceYuan: yuan }).meta({ id: 'PostedEntry' });
+export const ledgerList = z.strictObject(page);
+
+/** Lists the ledger entries of an account, newest first, as both APIs do. */
+export async function listLedger(
+  ledger: Pick<LedgerStore, 'listEntries'>,
+  accountId: string,
+  { cursor, limit }: z.infer<typeof ledgerList>,
+) {
+  const entries = await ledger.listEntries(accountId, readCursor(cursor), limit);
+  return toPage(entries, limit, ledgerEntryToWire, (entry) => String(entry.entryNo));
+}
+
+/** Ledger entries: top-ups, adjustments and lists. */
+export function ledgerEndpoints({ ledger, clock, periods }: LedgerAdminParts): AdminEndpoint[] {
+  async function post(entry: Omit<NewLedgerEntry, 'at'>) {
+    const result = await ledger.post({ ...entry, at: new Date(clock.nowMs()) });
+    switch (result.outcome) {
+      case 'unknown_account':
+        throw notFound('account', entry.accountId);
+      case 'out_of_range':
+        throw unprocessable('The balance would exceed what can be stored.', 'amountYuan');
+      case 'key_conflict':
+        throw conflict('This Idempotency-Key was used for another amount, memo or kind of entry.');
+      case 'posted':
+      case 'repeated':
+        return {
+          entryId: ledgerEntryId(result.entry.accountId, result.entry.entryNo),
+          balanceYuan: formatYuan(result.entry.balanceAfterNano),
+        };
+    }
+  }
+
+  /** The change log shows the balance on both sides of an entry, and the entry itself. */
+  const balance: ChangeSubject = {
+    kind: 'account',
+    async read(id) {
+      const found = (await ledger.findBalances([id], periods())).get(id);
+      return found === undefined ? null : { balanceYuan: formatYuan(found.balanceNano) };
+    },
+  };
+
+  return [
+    adminEndpoint({
+      method: 'POST',
+      path: '/accounts/:id/top-ups',
+      subject: balance,
+      status: 201,
+      summary: 'Add money to a balance',
+      body: topUp,
+      isRepeatable: true,
+      answer: posted,
+      run: ({ id, body, idempotencyKey }) =>
+        post({ accountId: id, kind: 'top_up', amountNano: body.amountYuan, memo: body.memo ?? null, idempotencyKey }),
+    }),
+    adminEndpoint({
+      method: 'POST',
+      path: '/accounts/:id/adjustments',
+      subject: balance,
+      status: 201,
+      summary: 'Correct a balance, up or down',
+      body: adjustment,
+      isRepeatable: true,
+      answer: posted,
+      run: ({ id, body, idempotencyKey }) =>
+        post({ accountId: id, kind: 'adjustment', amountNano: body.amountYuan, memo: body.memo, idempotencyKey }),
+    }),
+    adminEndpoint({
+      method: 'GET',
+      path: '/accounts/:id/ledger',
+      summary: 'List the ledger entries of an account, newest first',
+      query: ledgerList,
+      answer: pageOf(ledgerEntryAnswer),
+      async run({ id, query }) {
+        const balances = await ledger.findBalances([id], periods());
+        if (!balances.has(id)) throw notFound('account', id);
+        return listLedger(ledger, id, query);
+      },
+    }),
+  ];
+}
+
+function readCursor(cursor: string | undefined): bigint | null {
+  if (cursor === undefined) return null;
+  if (!/^\d{1,18}$/.test(cursor)) throw invalidRequest('cursor: Expected the nextCursor of an earlier page.', 'cursor');
+  return BigInt(cursor);
+}

@@ -1,0 +1,131 @@
+import type { AccountStore } from '../../accounting/accounts/store.ts';
+import type { LedgerStore } from '../../accounting/ledger/ledger-store.ts';
+import type { Dimension } from '../../accounting/usage/usage-store.ts';
+import { shownUnits } from '../../protocols/metering/usage-units.ts';
+import { listOf, pageOf } from '../management/answer-fields.ts';
+import { LineStream } from '../management/endpoint.ts';
+import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoint.ts';
+import { shown, shownPage } from '../management/shown.ts';
+import { ledgerEntryAnswer } from '../management/wire.ts';
+import { CSV_TYPE, statementQuery, type UsageAdminParts, usageAnswer, usageList, usageReader } from '../usage/admin.ts';
+import { statementAnswer, statementCsv, statementToWire } from '../usage/statement-wire.ts';
+import { readDimensions, usageRowAnswer } from '../usage/wire.ts';
+import { ledgerList, listLedger } from './admin.ts';
+
+export type OwnMoneyParts = UsageAdminParts & {
+  readonly ledger: Pick<LedgerStore, 'listEntries'>;
+  readonly accounts: Pick<AccountStore, 'findOwnKeyIds'>;
+};
+
+/** What sums may be grouped by: all but providers. */
+const OWN_DIMENSIONS: readonly Dimension[] = ['key', 'month', 'day', 'model', 'status', 'context'];
+
+/** Without providers, costs and margins. */
+const ownUsageRow = usageRowAnswer
+  .pick({
+    accountId: true,
+    accountName: true,
+    keyId: true,
+    keyName: true,
+    keyPrefix: true,
+    month: true,
+    day: true,
+    model: true,
+    status: true,
+    context: true,
+    calls: true,
+    chargeYuan: true,
+    refundYuan: true,
+    netChargeYuan: true,
+    heldYuan: true,
+    usage: true,
+  })
+  .meta({ id: 'OwnUsageGroup' });
+
+const ownUsage = usageAnswer.extend({ data: listOf(ownUsageRow) });
+
+/** The columns of CSV. */
+const OWN_COLUMNS: ReadonlySet<string> = new Set([...Object.keys(ownUsageRow.shape), ...shownUnits, 'images']);
+
+/** Without memos, which operators write for themselves. */
+const ownEntry = ledgerEntryAnswer
+  .pick({ id: true, kind: true, amountYuan: true, balanceAfterYuan: true, callId: true, createdAt: true })
+  .meta({ id: 'OwnLedgerEntry' });
+const ownStatementEntry = ownEntry.omit({ balanceAfterYuan: true });
+
+const ownStatementMembers = statementAnswer.pick({
+  accountId: true,
+  month: true,
+  timezone: true,
+  from: true,
+  to: true,
+  isOver: true,
+  openingYuan: true,
+  closingYuan: true,
+  kinds: true,
+  areEntriesCut: true,
+  completeUntil: true,
+});
+const ownStatement = ownStatementMembers
+  .extend({ entries: listOf(ownStatementEntry), models: listOf(ownUsageRow) })
+  .meta({ id: 'OwnStatement' });
+
+/** Usage, and for owners the ledger and statements. */
+export function ownMoneyEndpoints(parts: OwnMoneyParts): AccountEndpoint[] {
+  const { ledger, accounts } = parts;
+  const { queryOf, list, csv, statement } = usageReader(parts);
+
+  return [
+    accountEndpoint({
+      method: 'GET',
+      path: '/usage',
+      summary: 'Sums of usage by day, month, model, key, status, context; for members of their own keys; also as CSV',
+      needs: 'member',
+      query: usageList.omit({ accountId: true, provider: true }),
+      answer: ownUsage,
+      lines: { mediaType: 'text/csv', description: 'All groups, where the request accepts text/csv.' },
+      async run(
+        { query: { groupBy: names, cursor, limit, ...filter }, wantsCsv },
+        { scope: { accountId, ownUserId } },
+      ) {
+        const ownKeyIds = ownUserId === null ? null : await accounts.findOwnKeyIds(accountId, ownUserId);
+        const query = queryOf(readDimensions(names, OWN_DIMENSIONS), { ...filter, accountId, ownKeyIds });
+        if (wantsCsv)
+          return new LineStream(
+            csv(query, (title) => OWN_COLUMNS.has(title)),
+            CSV_TYPE,
+          );
+        return shownPage(ownUsageRow, await list(query, { cursor, limit }));
+      },
+    }),
+    accountEndpoint({
+      method: 'GET',
+      path: '/ledger',
+      summary: 'List the ledger entries of the account, newest first',
+      needs: 'owner',
+      query: ledgerList,
+      answer: pageOf(ownEntry),
+      run: async ({ query }, { scope }) => shownPage(ownEntry, await listLedger(ledger, scope.accountId, query)),
+    }),
+    accountEndpoint({
+      method: 'GET',
+      path: '/statement',
+      summary: 'The statement of the account for a month of the billing time zone; also as CSV',
+      needs: 'owner',
+      query: statementQuery,
+      answer: ownStatement,
+      lines: { mediaType: 'text/csv', description: 'The same as a table, where the request accepts text/csv.' },
+      async run({ query: { month }, wantsCsv }, { scope }) {
+        const made = await statement(scope.accountId, month);
+        const entries = made.entries.map((entry) => ({ ...entry, memo: null }));
+        if (wantsCsv) return LineStream.of(statementCsv({ ...made, entries }), CSV_TYPE);
+        const wire = statementToWire(made);
+        return {
+          ...shown(ownStatementMembers, wire),
+          entries: wire.entries.map((entry) => shown(ownStatementEntry, entry)),
+          models: wire.models.map((row) => shown(ownUsageRow, row)),
+        };
+      },
+    }),
+  ];
+}

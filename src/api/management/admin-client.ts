@@ -1,0 +1,164 @@
+import type { FastifyInstance } from 'fastify';
+import { isRecord, parseJson } from '../../lib/json/json.ts';
+import { ADMIN_PREFIX } from '../registers/admin.ts';
+import { localUserHeader } from './local-user.ts';
+
+/**
+ * A client of the admin API: of a running gateway over HTTP, or of an admin API in this process, which is called without
+ * a socket. Both run the same endpoints.
+ */
+export interface AdminClient {
+  /**
+   * A request with an idempotency key may be repeated without being carried out twice.
+   *
+   * @throws AdminClientError with the API's own message where the response is an error.
+   */
+  request<Answer>(method: string, path: string, body?: object, idempotencyKey?: string): Promise<Answer>;
+  /** A GET `request` that returns `null` where the resource does not exist. */
+  find<Answer>(path: string): Promise<Answer | null>;
+  /** A GET whose response comes line by line, each a JSON value. Whoever ends early ends the request. */
+  lines<Line>(path: string): AsyncIterable<Line>;
+}
+
+/** The admin API refused the request or was not reached; the message says why. */
+export class AdminClientError extends Error {
+  /** The code of the API, and the field that it is about; `null` where there is none. */
+  readonly code: string | null;
+  readonly param: string | null;
+
+  constructor(message: string, options: ErrorOptions & { code?: string | null; param?: string | null } = {}) {
+    super(message, options);
+    this.name = 'AdminClientError';
+    this.code = options.code ?? null;
+    this.param = options.param ?? null;
+  }
+}
+
+interface RawAnswer {
+  readonly status: number;
+  readonly text: string;
+}
+
+interface RawRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Record<string, string>;
+  readonly body: string | undefined;
+}
+
+type Transport = (request: RawRequest) => Promise<RawAnswer>;
+
+/** @throws AdminClientError */
+type StreamTransport = (path: string) => Promise<AsyncIterable<Uint8Array | string>>;
+
+function createClient(
+  token: string,
+  localUser: string | null,
+  transport: Transport,
+  stream: StreamTransport,
+): AdminClient {
+  async function send(method: string, path: string, body?: object, idempotencyKey?: string): Promise<RawAnswer> {
+    const headers = {
+      authorization: `Bearer ${token}`,
+      ...localUserHeader(localUser),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+    };
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    return transport({ method, url: ADMIN_PREFIX + path, headers, body: text });
+  }
+  function read<Answer>(answer: RawAnswer): Answer {
+    if (answer.status >= 400) throw toClientError(answer);
+    return (answer.text === '' ? null : JSON.parse(answer.text)) as Answer;
+  }
+  return {
+    request: async (...asked) => read(await send(...asked)),
+    async find(path) {
+      const answer = await send('GET', path);
+      return answer.status === 404 ? null : read(answer);
+    },
+    async *lines<Line>(path: string) {
+      let rest = '';
+      const decoder = new TextDecoder();
+      for await (const chunk of await stream(path)) {
+        const parts = (rest + (typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true }))).split(
+          '\n',
+        );
+        rest = parts.pop()!;
+        for (const part of parts) yield JSON.parse(part) as Line;
+      }
+    },
+  };
+}
+
+function toClientError({ status, text }: RawAnswer): AdminClientError {
+  const body = parseJson(text);
+  const error = isRecord(body) && isRecord(body.error) ? body.error : {};
+  const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+  return new AdminClientError(textOf(error.message) ?? `The gateway responded with status ${status}.`, {
+    code: textOf(error.code),
+    param: textOf(error.param),
+  });
+}
+
+/** A client of the gateway that runs at `url`. `localUser`: who is at the command line, which counts with the local token alone. */
+export function remoteAdminClient(url: string, token: string, localUser: string | null = null): AdminClient {
+  const transport: Transport = async ({ url: path, body, ...request }) => {
+    let response: Response;
+    try {
+      response = await fetch(url + path, { ...request, ...(body === undefined ? {} : { body }) });
+    } catch (error) {
+      throw new AdminClientError(`The gateway at ${url} cannot be reached.`, { cause: error });
+    }
+    return { status: response.status, text: await response.text() };
+  };
+  return createClient(token, localUser, transport, (path) => streamFromGateway(url, token, path));
+}
+
+/**
+ * A body of the gateway that runs at `url`, as it comes. It fails where the gateway ends it early.
+ *
+ * @throws AdminClientError
+ */
+export async function streamFromGateway(url: string, token: string, path: string): Promise<AsyncIterable<Uint8Array>> {
+  let response: Response;
+  try {
+    response = await fetch(url + ADMIN_PREFIX + path, { headers: { authorization: `Bearer ${token}` } });
+  } catch (error) {
+    throw new AdminClientError(`The gateway at ${url} cannot be reached.`, { cause: error });
+  }
+  if (!response.ok || response.body === null) {
+    throw toClientError({ status: response.status, text: await response.text() });
+  }
+  return readBody(response.body, url);
+}
+
+async function* readBody(body: ReadableStream<Uint8Array>, url: string): AsyncIterable<Uint8Array> {
+  try {
+    yield* body as unknown as AsyncIterable<Uint8Array>;
+  } catch (error) {
+    throw new AdminClientError(`The gateway at ${url} ended its response early; its log says why.`, { cause: error });
+  }
+}
+
+/** A client of an admin API in this process. */
+export function localAdminClient(app: FastifyInstance, token: string, localUser: string | null = null): AdminClient {
+  const transport: Transport = async ({ method, url, headers, body }) => {
+    const response = await app.inject({
+      method: method as 'GET',
+      url,
+      headers,
+      ...(body === undefined ? {} : { payload: body }),
+    });
+    return { status: response.statusCode, text: response.body };
+  };
+  return createClient(token, localUser, transport, async (path) => {
+    const headers = { authorization: `Bearer ${token}` };
+    const response = await app.inject({ method: 'GET', url: ADMIN_PREFIX + path, headers, payloadAsStream: true });
+    const body = response.stream() as AsyncIterable<Uint8Array>;
+    if (response.statusCode < 400) return body;
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of body) chunks.push(chunk);
+    throw toClientError({ status: response.statusCode, text: Buffer.concat(chunks).toString() });
+  });
+}

@@ -1,0 +1,32 @@
+import type { z } from 'zod';
+import type { AdminNeed } from '../../people/access.ts';
+import type { Actor } from '../../people/actor.ts';
+import { type ManagementDefinition, type ManagementEndpoint, managementEndpoint } from './endpoint.ts';
+
+/** Who asks. */
+export interface AdminContext {
+  readonly actor: Actor;
+}
+
+/** One address of the admin API. */
+export type AdminEndpoint = ManagementEndpoint<AdminNeed, AdminContext>;
+
+type AdminDefinition<
+  QuerySchema extends z.ZodType,
+  BodySchema extends z.ZodType,
+  AnswerSchema extends z.ZodType | null,
+> = Omit<ManagementDefinition<AdminNeed, AdminContext, QuerySchema, BodySchema, AnswerSchema>, 'needs'> & {
+  /** By default what changes something needs an operator, and the rest is for auditors too. */
+  readonly needs?: AdminNeed;
+};
+
+/** Makes an endpoint whose `run` sees the types of its schemas. */
+export function adminEndpoint<
+  QuerySchema extends z.ZodType = z.ZodUnknown,
+  BodySchema extends z.ZodType = z.ZodUnknown,
+  AnswerSchema extends z.ZodType | null = null,
+>(definition: AdminDefinition<QuerySchema, BodySchema, AnswerSchema>): AdminEndpoint {
+  const isChange = definition.method !== 'GET' && definition.isChange !== false;
+  const needs = definition.needs ?? (isChange ? 'change' : 'read');
+  return managementEndpoint<AdminNeed, AdminContext, QuerySchema, BodySchema, AnswerSchema>({ ...definition, needs });
+}

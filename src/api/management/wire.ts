@@ -1,0 +1,283 @@
+import { z } from 'zod';
+import type { ApiKey } from '../../accounting/accounts/api-key-store.ts';
+import type { KeyLimits } from '../../accounting/accounts/key-limit-store.ts';
+import { KEY_SCOPES } from '../../accounting/accounts/key-scopes.ts';
+import type { RateLimits, RateMaxima } from '../../accounting/accounts/rate-limit-store.ts';
+import type { Account } from '../../accounting/accounts/store.ts';
+import type { BalanceState, LedgerEntry } from '../../accounting/ledger/ledger-store.ts';
+import type { PlanTerms } from '../../accounting/plans/plan.ts';
+import type { Subscription } from '../../accounting/plans/subscriptions-store.ts';
+import { LIST_PRICE_BASIS_POINTS } from '../../accounting/pricing/price-factor.ts';
+import { isPlainText, isStorable } from '../../lib/plain-text.ts';
+import { formatYuan, parseYuan } from '../../lib/yuan.ts';
+import { at, count, listOf, yuan } from './answer-fields.ts';
+
+/** The shapes of the admin API on the wire: money as decimal strings in yuan, instants in ISO 8601. */
+
+/** The largest amount, positive or negative: a hundred million yuan, so that no sum of the ledger overflows. */
+const AMOUNT_NANO_MAX = 100_000_000n * 1_000_000_000n;
+
+export const amountYuan = z
+  .string({ error: 'Expected a decimal string in yuan, such as "12.50".' })
+  .meta({
+    description: 'An amount in yuan: a decimal string.',
+    pattern: '^-?\\d{1,15}(\\.\\d{1,9})?$',
+    examples: ['100'],
+  })
+  .transform((text, context) => {
+    const nano = parseYuan(text);
+    if (nano !== null && nano <= AMOUNT_NANO_MAX && nano >= -AMOUNT_NANO_MAX) return nano;
+    context.addIssue({
+      code: 'custom',
+      message: 'Expected a decimal string in yuan, such as "12.50", with at most 9 decimals and at most 100000000.',
+    });
+    return z.NEVER;
+  });
+
+export const positiveAmountYuan = amountYuan.refine((nano) => nano > 0n, { error: 'Expected an amount above zero.' });
+export const capYuan = amountYuan.refine((nano) => nano >= 0n, { error: 'Expected an amount of zero or more.' });
+
+const boundedText = z
+  .string({ error: 'Expected text.' })
+  .min(1, 'Must not be empty.')
+  .max(200, 'At most 200 characters.')
+  .refine(isStorable, 'Must be well-formed text without zero bytes.');
+
+/** A name or a memo in one line; surrounding white space is removed. */
+export const shortText = z
+  .string({ error: 'Expected text.' })
+  .trim()
+  .pipe(boundedText.refine(isPlainText, 'Must not hold control characters or direction marks.'));
+
+/** The text that a list is filtered by, unchanged. */
+export const filterText = boundedText;
+
+const EXPECTED_INSTANT = 'Expected an instant in ISO 8601, such as 2026-11-20T12:00:00Z.';
+
+/** An instant whose year has four digits, in UTC too: later years have no common form in ISO 8601. */
+export const instant = z.iso
+  .datetime({ offset: true, error: EXPECTED_INSTANT })
+  .transform((text) => new Date(text))
+  .refine((date) => date.getUTCFullYear() >= 1 && date.getUTCFullYear() <= 9999, { error: EXPECTED_INSTANT });
+
+/** `limit` and `cursor` of a list. */
+export const page = {
+  limit: z.coerce.number().int().min(1).max(500).default(50),
+  cursor: filterText.optional(),
+};
+
+/** A page of a list; it has a next page where it has as many items as were requested. */
+export function toPage<Item, Wire>(
+  items: readonly Item[],
+  limit: number,
+  toWire: (item: Item) => Wire,
+  cursorOf: (item: Item) => string,
+): { data: Wire[]; nextCursor: string | null } {
+  const last = items.at(-1);
+  return {
+    data: items.map(toWire),
+    nextCursor: last !== undefined && items.length === limit ? cursorOf(last) : null,
+  };
+}
+
+const maxima = { requestsPerMinute: count.nullable(), tokensPerMinute: count.nullable() };
+
+/** Limits by the minute of an account or a key; null: not limited. */
+export const rateLimits = { ...maxima, modelLimits: z.record(z.string(), z.strictObject(maxima)) };
+
+export const accountStatus = z.enum(['active', 'suspended']);
+
+export const accountAnswer = z
+  .strictObject({
+    id: z.string(),
+    name: z.string(),
+    email: z.string().nullable(),
+    verified: z.boolean(),
+    status: accountStatus,
+    statusReason: z.string().nullable(),
+    statusChangedAt: at.nullable(),
+    balanceYuan: yuan,
+    heldYuan: yuan.describe('What calls in flight have reserved of the balance.'),
+    spentTodayYuan: yuan,
+    dailySpendCapYuan: yuan.nullable().describe('null: the cap of the configuration applies.'),
+    ownDailySpendCapYuan: yuan.nullable().describe('The cap that its owners have set; the lower one applies.'),
+    priceFactorBasisPoints: count.describe('What it pays of the list price; 10000 is the list price.'),
+    ...rateLimits,
+    membersSeeBalance: z
+      .boolean()
+      .describe('Whether keys of members read the balance; else what their own budgets leave.'),
+    createdAt: at,
+  })
+  .meta({ id: 'Account' });
+
+export function accountToWire(
+  account: Account,
+  balance: BalanceState | undefined,
+  rates: RateLimits,
+): z.infer<typeof accountAnswer> {
+  return {
+    id: account.id,
+    name: account.name,
+    email: account.email,
+    verified: account.verified,
+    status: account.status,
+    statusReason: account.statusReason,
+    statusChangedAt: account.statusChangedAt?.toISOString() ?? null,
+    balanceYuan: formatYuan(balance?.balanceNano ?? 0n),
+    heldYuan: formatYuan(balance?.reservedNano ?? 0n),
+    spentTodayYuan: formatYuan(balance?.spentTodayNano ?? 0n),
+    dailySpendCapYuan: yuanOrNull(balance?.dailyCapNano ?? null),
+    ownDailySpendCapYuan: yuanOrNull(balance?.ownDailyCapNano ?? null),
+    priceFactorBasisPoints: balance?.priceFactorBasisPoints ?? LIST_PRICE_BASIS_POINTS,
+    ...rateLimitsToWire(rates),
+    membersSeeBalance: account.membersSeeBalance,
+    createdAt: account.createdAt.toISOString(),
+  };
+}
+
+/** The members of a key in every answer. */
+export const keyMembers = {
+  id: z.string(),
+  accountId: z.string(),
+  name: z.string().nullable(),
+  prefix: z.string().describe('The beginning of the key, as lists show it.'),
+  createdAt: at,
+  expiresAt: at.nullable(),
+  revokedAt: at.nullable(),
+  lastUsedAt: at.nullable(),
+  dailySpendCapYuan: yuan.nullable(),
+  weeklySpendCapYuan: yuan.nullable(),
+  monthlySpendCapYuan: yuan.nullable(),
+  totalSpendCapYuan: yuan.nullable(),
+  dailyCalls: count.nullable(),
+  concurrency: count.nullable(),
+  allowedModels: listOf(z.string()).nullable(),
+  allowedNetworks: listOf(z.string()).nullable(),
+  scopes: listOf(z.enum(KEY_SCOPES)).describe('What the key may be used for.'),
+  userId: z.string().nullable().describe('The person whose key it is; null: it is the account’s.'),
+  ...rateLimits,
+};
+
+export const keyAnswer = z.strictObject(keyMembers).meta({ id: 'Key' });
+
+export function keyToWire(
+  key: ApiKey,
+  limits: KeyLimits,
+  rates: RateLimits,
+  lastUsedAt: Date | null,
+): z.infer<typeof keyAnswer> {
+  return {
+    id: key.id,
+    accountId: key.accountId,
+    name: key.name,
+    prefix: key.prefix,
+    createdAt: key.createdAt.toISOString(),
+    expiresAt: key.expiresAt?.toISOString() ?? null,
+    revokedAt: key.revokedAt?.toISOString() ?? null,
+    lastUsedAt: lastUsedAt?.toISOString() ?? null,
+    dailySpendCapYuan: yuanOrNull(limits.dailySpendCapNano),
+    weeklySpendCapYuan: yuanOrNull(limits.weeklySpendCapNano),
+    monthlySpendCapYuan: yuanOrNull(limits.monthlySpendCapNano),
+    totalSpendCapYuan: yuanOrNull(limits.totalSpendCapNano),
+    dailyCalls: limits.dailyCallsMax,
+    concurrency: limits.concurrencyMax,
+    allowedModels: key.allowed.models,
+    allowedNetworks: key.allowed.networks,
+    scopes: key.scopes,
+    userId: key.userId,
+    ...rateLimitsToWire(rates),
+  };
+}
+
+export function yuanOrNull(amountNano: bigint | null): string | null {
+  return amountNano === null ? null : formatYuan(amountNano);
+}
+
+/** Limits by the minute, of an account or a key. */
+export function rateLimitsToWire(limits: RateLimits) {
+  const modelLimits = Object.fromEntries([...limits.models].map(([model, own]) => [model, maximaToWire(own)]));
+  return { ...maximaToWire(limits), modelLimits };
+}
+
+function maximaToWire({ requestsMax, tokensMax }: RateMaxima) {
+  return { requestsPerMinute: requestsMax, tokensPerMinute: tokensMax };
+}
+
+/** The id of a ledger entry, made of its account and number, so that it needs no column. */
+export function ledgerEntryId(accountId: string, entryNo: bigint): string {
+  return `le_${accountId.replace(/^acct_/, '')}_${entryNo}`;
+}
+
+export const ledgerKind = z.enum(['top_up', 'charge', 'refund', 'adjustment']);
+
+export const ledgerEntryAnswer = z
+  .strictObject({
+    id: z.string(),
+    kind: ledgerKind,
+    amountYuan: yuan,
+    balanceAfterYuan: yuan,
+    callId: z.string().nullable(),
+    memo: z.string().nullable(),
+    createdAt: at,
+  })
+  .meta({ id: 'LedgerEntry' });
+
+export function ledgerEntryToWire(entry: LedgerEntry): z.infer<typeof ledgerEntryAnswer> {
+  return {
+    id: ledgerEntryId(entry.accountId, entry.entryNo),
+    kind: entry.kind,
+    amountYuan: formatYuan(entry.amountNano),
+    balanceAfterYuan: formatYuan(entry.balanceAfterNano),
+    callId: entry.callId,
+    memo: entry.memo,
+    createdAt: entry.createdAt.toISOString(),
+  };
+}
+
+const subscriptionState = z.enum(['active', 'scheduled', 'expired', 'canceled']);
+
+export const subscriptionAnswer = z
+  .strictObject({
+    id: z.string(),
+    accountId: z.string(),
+    planId: z.string(),
+    planName: z.string().nullable().describe('null: the plan is not offered any more.'),
+    status: subscriptionState,
+    startsAt: at,
+    endsAt: at,
+    canceledAt: at.nullable(),
+    createdAt: at,
+  })
+  .meta({ id: 'Subscription' });
+
+export function subscriptionToWire(
+  subscription: Subscription,
+  plans: readonly PlanTerms[],
+  nowMs: number,
+): z.infer<typeof subscriptionAnswer> {
+  const { id, accountId, planId, startsAt, endsAt, canceledAt, createdAt } = subscription;
+  return {
+    id,
+    accountId,
+    planId,
+    planName: plans.find((plan) => plan.id === planId)?.name ?? null,
+    status: subscriptionStatus(subscription, nowMs),
+    startsAt: startsAt.toISOString(),
+    endsAt: endsAt.toISOString(),
+    canceledAt: canceledAt?.toISOString() ?? null,
+    createdAt: createdAt.toISOString(),
+  };
+}
+
+function subscriptionStatus(
+  { startsAt, endsAt, canceledAt }: Subscription,
+  nowMs: number,
+): z.infer<typeof subscriptionState> {
+  if (canceledAt !== null) return 'canceled';
+  if (endsAt.getTime() <= nowMs) return 'expired';
+  return startsAt.getTime() > nowMs ? 'scheduled' : 'active';
+}
+
+export function instantToWire(atMs: number | null): string | null {
+  return atMs === null ? null : new Date(atMs).toISOString();
+}

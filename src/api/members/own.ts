@@ -1,0 +1,167 @@
+import { z } from 'zod';
+import type { AccountStore } from '../../accounting/accounts/store.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { signatureOf } from '../../people/actor.ts';
+import type { LinkStore } from '../../people/link-store.ts';
+import type { MembershipStore } from '../../people/membership-store.ts';
+import type { OneTimeLinks } from '../../people/one-time-links.ts';
+import { INVITATIONS_A_DAY_MAX, OPEN_INVITATIONS_MAX } from '../../people/user.ts';
+import { listOf, pageOf } from '../management/answer-fields.ts';
+import { type ChangeSubject, conflict, notFound } from '../management/endpoint.ts';
+import type { AccountEntry } from '../management/guard.ts';
+import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoint.ts';
+import { page, toPage } from '../management/wire.ts';
+import { accountRole, emailAddress } from '../sessions/fields.ts';
+import { peopleError } from '../sessions/people-errors.ts';
+import {
+  invitationAnswer,
+  invitationMembers,
+  invitationToWire,
+  linkMembers,
+  linkToWire,
+  memberAnswer,
+  memberToWire,
+} from '../sessions/wire.ts';
+
+export interface MemberParts {
+  readonly members: MembershipStore;
+  readonly links: Pick<LinkStore, 'listInvitations' | 'deleteInvitation'>;
+  readonly oneTimeLinks: Pick<OneTimeLinks, 'invite'>;
+  readonly accounts: Pick<AccountStore, 'findAccount'>;
+  readonly publicUrl: () => string | null;
+  readonly clock: Clock;
+}
+
+const invitation = z.strictObject({
+  /** Where the link is sent, and what a new user signs in with; without one, the owner passes the link on. */
+  email: emailAddress.nullish(),
+  role: accountRole.default('member'),
+});
+
+/** The people of an account, and those who are invited to it. */
+export function memberEndpoints(parts: MemberParts): AccountEndpoint[] {
+  const { members, links, oneTimeLinks, accounts, publicUrl, clock } = parts;
+  const subject: ChangeSubject<unknown, unknown, AccountEntry> = {
+    kind: 'member',
+    async read(userId, _input, { scope }) {
+      const member = await members.find(scope.accountId, userId);
+      return member && memberToWire(member);
+    },
+  };
+  return [
+    accountEndpoint({
+      method: 'GET',
+      path: '/members',
+      summary: 'List the people of the account',
+      needs: 'owner',
+      query: z.strictObject(page),
+      answer: pageOf(memberAnswer),
+      async run({ query: { cursor, limit } }, { scope }) {
+        const found = await members.list(scope.accountId, cursor ?? null, limit);
+        return toPage(found, limit, memberToWire, ({ userId }) => userId);
+      },
+    }),
+    accountEndpoint({
+      method: 'PATCH',
+      path: '/members/:id',
+      subject,
+      summary: 'Make a member an owner, or an owner a member',
+      needs: 'person',
+      body: z.strictObject({ role: accountRole }),
+      answer: memberAnswer,
+      async run({ id, body: { role } }, { scope }) {
+        const refusal = await members.changeRole(scope.accountId, id, role, true);
+        if (refusal === 'absent') throw notFound('member', id);
+        if (refusal !== null) throw peopleError(refusal);
+        const member = await members.find(scope.accountId, id);
+        if (member === null) throw notFound('member', id);
+        return memberToWire(member);
+      },
+    }),
+    accountEndpoint({
+      method: 'DELETE',
+      path: '/members/:id',
+      subject,
+      status: 204,
+      summary: 'Remove somebody from the account',
+      needs: 'person',
+      answer: null,
+      async run({ id }, { scope }) {
+        const refusal = await members.remove(scope.accountId, id, true);
+        if (refusal === 'absent') throw notFound('member', id);
+        if (refusal !== null) throw peopleError(refusal);
+        return null;
+      },
+    }),
+    accountEndpoint({
+      method: 'GET',
+      path: '/invitations',
+      summary: 'List the invitations that are open',
+      needs: 'owner',
+      answer: z.strictObject({ data: listOf(invitationAnswer) }),
+      async run(_input, { scope }) {
+        const found = await links.listInvitations(scope.accountId, new Date(clock.nowMs()));
+        return { data: found.map(invitationToWire) };
+      },
+    }),
+    accountEndpoint({
+      method: 'POST',
+      path: '/invitations',
+      status: 201,
+      summary: 'Invite somebody to the account; the link is never shown again',
+      needs: 'person',
+      body: invitation,
+      answer: z.strictObject({ ...invitationMembers, ...linkMembers }),
+      async run({ body: { email = null, role } }, { actor, scope: { accountId } }) {
+        const account = await accounts.findAccount(accountId);
+        if (account === null) throw notFound('account', accountId);
+        const asked = { accountId, accountName: account.name, email, role };
+        const createdBy = signatureOf(actor);
+        const createdAt = new Date(clock.nowMs());
+        const link = await oneTimeLinks.invite(asked, actor);
+        if (typeof link === 'string') throw conflict(TOO_MANY[link]);
+        if ('mailWaitMs' in link) throw tooManyMails(link.mailWaitMs);
+        const { id, expiresAt } = link;
+        const made = invitationToWire({ id, email, role, createdBy, createdAt, expiresAt });
+        return { ...made, ...linkToWire(link, publicUrl()) };
+      },
+    }),
+    accountEndpoint({
+      method: 'DELETE',
+      path: '/invitations/:id',
+      subject: {
+        kind: 'invitation',
+        async read(id, _input, { scope }) {
+          const open = await links.listInvitations(scope.accountId, new Date(clock.nowMs()));
+          const found = open.find((each) => each.id === id);
+          return found === undefined ? null : invitationToWire(found);
+        },
+      },
+      status: 204,
+      summary: 'Take an invitation back',
+      needs: 'person',
+      answer: null,
+      async run({ id }, { scope }) {
+        if (!(await links.deleteInvitation(scope.accountId, id))) throw notFound('invitation', id);
+        return null;
+      },
+    }),
+  ];
+}
+
+const TOO_MANY = {
+  too_many_open: `At most ${OPEN_INVITATIONS_MAX} invitations may be open at a time. Take one back first.`,
+  too_many_made: `${INVITATIONS_A_DAY_MAX} invitations were made for the account in a day, which is the most. Make further ones tomorrow.`,
+};
+
+function tooManyMails(waitMs: number): GatewayError {
+  const minutes = Math.ceil(waitMs / 60_000);
+  return new GatewayError('rateLimitExceeded', {
+    code: 'too_many_mails',
+    message:
+      `Too many mails were sent to this address, or for this account. Try again in ${minutes} minutes, ` +
+      'or invite without an address and pass the link on yourself.',
+    headers: { 'retry-after': String(Math.ceil(waitMs / 1_000)) },
+  });
+}

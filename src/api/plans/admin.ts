@@ -1,0 +1,176 @@
+import { z } from 'zod';
+import type { AccountStore } from '../../accounting/accounts/store.ts';
+import type { PlanTerms } from '../../accounting/plans/plan.ts';
+import { findCurrentPlan, planSnapshot, usableAgainMs } from '../../accounting/plans/snapshot.ts';
+import type { SubscriptionState } from '../../accounting/plans/subscription-state-store.ts';
+import type { SubscriptionStore } from '../../accounting/plans/subscriptions-store.ts';
+import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
+import { at, count, listOf } from '../management/answer-fields.ts';
+import { notFound } from '../management/endpoint.ts';
+
+export interface PlanAdminParts {
+  readonly accounts: Pick<AccountStore, 'findAccount'>;
+  readonly subscriptions: Pick<SubscriptionStore, 'countActive' | 'findState'>;
+  /** The plans in force. */
+  readonly plans: () => readonly PlanTerms[];
+  readonly databaseNowMs: () => Promise<number>;
+}
+
+/** Counting goes so far, so that the list stays quick however many a plan has. */
+const COUNTED_MAX = 10_000;
+
+export const planAnswer = z
+  .strictObject({
+    id: z.string(),
+    name: z.string(),
+    activeSubscriptions: count,
+    hasMoreSubscriptions: z.boolean().describe('Whether there are more than that.'),
+    fiveHourCalls: count,
+    weeklyCalls: count,
+    concurrency: count,
+    quotaTokens: count,
+    periodDays: count,
+    models: listOf(z.string()),
+    inputByteLimit: count,
+    outputTokenLimit: count,
+  })
+  .meta({ id: 'Plan' });
+
+const window = { limit: count, used: count, remaining: count };
+export const planRemainder = z
+  .strictObject({
+    accountId: z.string(),
+    planId: z.string().nullable(),
+    planName: z.string().nullable(),
+    isUsable: z.boolean(),
+    usableAgainAt: at.nullable(),
+    message: z.string().nullable(),
+    fiveHour: z
+      .strictObject({
+        ...window,
+        roomAt: at.nullable().describe('When the first call leaves a window that is full.'),
+        moreAt: at.nullable().describe('When more calls remain than now; `null` where none is counted.'),
+      })
+      .nullable(),
+    weekly: z.strictObject({ ...window, startedAt: at, resetAt: at }).nullable(),
+    quota: z
+      .strictObject({ limitTokens: count, usedTokens: count, remainingTokens: count, startedAt: at, resetAt: at })
+      .nullable(),
+    concurrency: z.strictObject({ limit: count, inFlight: count }).nullable(),
+  })
+  .meta({ id: 'PlanRemainder' });
+
+/** Reads what remains of the plan of an account, as both APIs do. */
+export async function readRemainder(
+  { subscriptions, plans, databaseNowMs }: Omit<PlanAdminParts, 'accounts'>,
+  accountId: string,
+) {
+  const nowMs = await databaseNowMs();
+  const state = await subscriptions.findState(accountId, new Date(nowMs), plans());
+  return remainderToWire(accountId, state, plans(), nowMs);
+}
+
+/** Coding Plans: what is offered, and what remains of an account's. */
+export function planEndpoints(parts: PlanAdminParts): AdminEndpoint[] {
+  const { accounts, subscriptions, plans, databaseNowMs } = parts;
+  return [
+    adminEndpoint({
+      method: 'GET',
+      path: '/plans',
+      summary: 'List the plans of the configuration, with how many subscriptions of each are active',
+      answer: z.strictObject({ data: listOf(planAnswer) }),
+      async run() {
+        const offered = plans();
+        const now = new Date(await databaseNowMs());
+        const planIds = offered.map(({ id }) => id);
+        const active = await subscriptions.countActive(planIds, now, COUNTED_MAX);
+        return { data: offered.map((plan) => planToWire(plan, active.get(plan.id) ?? 0)) };
+      },
+    }),
+    adminEndpoint({
+      method: 'GET',
+      path: '/accounts/:id/plan',
+      summary: 'Read what remains of the Coding Plan of an account: windows, quota, concurrency',
+      answer: planRemainder,
+      async run({ id }) {
+        if ((await accounts.findAccount(id)) === null) throw notFound('account', id);
+        return readRemainder(parts, id);
+      },
+    }),
+  ];
+}
+
+export function planToWire(plan: PlanTerms, active: number): z.infer<typeof planAnswer> {
+  return {
+    id: plan.id,
+    name: plan.name,
+    activeSubscriptions: active,
+    hasMoreSubscriptions: active >= COUNTED_MAX,
+    fiveHourCalls: plan.fiveHourCalls,
+    weeklyCalls: plan.weeklyCalls,
+    concurrency: plan.concurrency,
+    quotaTokens: plan.quotaTokens,
+    periodDays: plan.periodDays,
+    models: [...plan.models],
+    inputByteLimit: plan.inputBytesMax,
+    outputTokenLimit: plan.outputTokensMax,
+  };
+}
+
+/** What remains at an instant, from the rows that admissions write. */
+function remainderToWire(
+  accountId: string,
+  state: SubscriptionState | null,
+  plans: readonly PlanTerms[],
+  nowMs: number,
+): z.infer<typeof planRemainder> {
+  const current = findCurrentPlan(state, plans, nowMs);
+  if (current.plan === null) {
+    const none = { fiveHour: null, weekly: null, quota: null, concurrency: null };
+    const planId = state?.planId ?? null;
+    return {
+      accountId,
+      planId,
+      planName: null,
+      isUsable: false,
+      usableAgainAt: null,
+      message: current.reason,
+      ...none,
+    };
+  }
+  const { plan, state: used } = current;
+  const snapshot = planSnapshot(plan, used, nowMs);
+  const { fiveHour, weekly, pkg, concurrency, remaining } = snapshot;
+  const againMs = usableAgainMs(used, snapshot);
+  const moreAt = used.fiveHourMoreAtMs === null ? null : new Date(used.fiveHourMoreAtMs).toISOString();
+  return {
+    accountId,
+    planId: plan.id,
+    planName: plan.name,
+    isUsable: remaining > 0,
+    usableAgainAt: againMs === null ? null : new Date(againMs).toISOString(),
+    message: null,
+    fiveHour: fiveHour && {
+      limit: fiveHour.limit,
+      used: fiveHour.used,
+      remaining: fiveHour.remaining,
+      roomAt: fiveHour.remaining > 0 ? null : moreAt,
+      moreAt,
+    },
+    weekly: weekly && {
+      limit: weekly.limit,
+      used: weekly.used,
+      remaining: weekly.remaining,
+      startedAt: weekly.windowStart,
+      resetAt: weekly.windowEnd,
+    },
+    quota: pkg && {
+      limitTokens: pkg.quotaTokens,
+      usedTokens: pkg.usedTokens,
+      remainingTokens: pkg.remainingTokens,
+      startedAt: pkg.periodStart,
+      resetAt: pkg.periodEnd,
+    },
+    concurrency,
+  };
+}

@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import type { ProviderTest } from '../../calls/provider-test.ts';
+import { shownUnits } from '../../protocols/metering/usage-units.ts';
+import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
+import { count, listOf, yuan } from '../management/answer-fields.ts';
+import { notFound } from '../management/endpoint.ts';
+import { filterText, yuanOrNull } from '../management/wire.ts';
+
+export interface ProviderAdminParts {
+  /** Tests a provider; resolves with `null` where there is none of this name. Absent where the process calls no providers. */
+  readonly testProvider?: (
+    providerId: string,
+    asked: { readonly model: string | null; readonly operation: string | null },
+  ) => Promise<ProviderTest | null>;
+}
+
+const providerTest = z.strictObject({ model: filterText.nullish(), operation: filterText.nullish() });
+
+/** Providers: a test of one with a small call for each of its credentials. */
+export function providerEndpoints({ testProvider }: ProviderAdminParts): AdminEndpoint[] {
+  if (testProvider === undefined) return [];
+  return [
+    adminEndpoint({
+      method: 'POST',
+      path: '/providers/:id/test',
+      // It changes nothing here, and costs money there.
+      isChange: false,
+      needs: 'change',
+      summary: 'Call a provider with each of its credentials, as small as can be; nobody is charged by this gateway',
+      body: providerTest,
+      answer: providerTestAnswer,
+      async run({ id, body }) {
+        const test = await testProvider(id, { model: body.model ?? null, operation: body.operation ?? null });
+        if (test === null) throw notFound('provider', id);
+        return providerTestToWire(id, test);
+      },
+    }),
+  ];
+}
+
+const providerTestAnswer = z
+  .strictObject({
+    provider: z.string(),
+    operation: z.string(),
+    model: z.string().nullable(),
+    providerModel: z.string(),
+    priceRule: z.string().nullable(),
+    results: listOf(
+      z.strictObject({
+        credential: z.string(),
+        status: z.enum(['succeeded', 'failed']),
+        httpStatus: z.int().nullable(),
+        durationMs: z.number(),
+        firstByteMs: z.number().nullable(),
+        message: z.string().nullable(),
+        usage: z.record(z.string(), count).nullable(),
+        chargeYuan: yuan.nullable().describe('What a call would have been charged at the list price.'),
+      }),
+    ),
+  })
+  .meta({ id: 'ProviderTest' });
+
+export type ProviderTestOnWire = z.infer<typeof providerTestAnswer>;
+
+export function providerTestToWire(provider: string, { results, ...test }: ProviderTest): ProviderTestOnWire {
+  return {
+    provider,
+    ...test,
+    results: results.map(({ isSuccess, usage, chargeNano, ...result }) => ({
+      ...result,
+      status: isSuccess ? ('succeeded' as const) : ('failed' as const),
+      usage:
+        usage === null
+          ? null
+          : Object.fromEntries([
+              ...shownUnits.map((unit) => [unit, usage[unit]] as const),
+              ['images', usage.images.reduce((sum, { count }) => sum + count, 0)] as const,
+            ]),
+      chargeYuan: yuanOrNull(chargeNano),
+    })),
+  };
+}

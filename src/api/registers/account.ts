@@ -1,0 +1,94 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { invalidRequest } from '../../errors/gateway-error.ts';
+import { isStorable } from '../../lib/plain-text.ts';
+import type { AccountNeed } from '../../people/access.ts';
+import { type OwnAccountParts, ownAccountEndpoints } from '../accounts/own.ts';
+import { type OwnCallParts, ownCallEndpoints } from '../calls/own.ts';
+import type { KeyAdminParts } from '../keys/key-keeper.ts';
+import { ownKeyEndpoints } from '../keys/own.ts';
+import { type OwnMoneyParts, ownMoneyEndpoints } from '../ledger/own.ts';
+import { notFound } from '../management/endpoint.ts';
+import type { AccountEntry, Guard } from '../management/guard.ts';
+import type { AccountEndpoint, OwnedResource } from '../management/own-endpoint.ts';
+import { type ManagementWatch, serveManagement } from '../management/serve.ts';
+import { type MemberParts, memberEndpoints } from '../members/own.ts';
+import { type OwnPlanParts, ownPlanEndpoints } from '../plans/own.ts';
+import { type OwnVoucherParts, ownVoucherEndpoints } from '../vouchers/own.ts';
+import { ownWebhookEndpoints } from '../webhooks/own.ts';
+import type { WebhookAdminParts } from '../webhooks/webhook-keeper.ts';
+
+export const ACCOUNT_PREFIX = '/account/v1';
+
+/** Whose a resource is. */
+export interface Owner {
+  readonly accountId: string;
+  /** The person whose key it is, or was made with; `null` where it belongs to the account as a whole. */
+  readonly userId: string | null;
+}
+
+/** Finds whose a resource is; `null` where there is none. */
+export type OwnerFinders = Readonly<Record<OwnedResource, (id: string) => Promise<Owner | null>>>;
+
+export type AccountParts = OwnAccountParts &
+  KeyAdminParts &
+  MemberParts &
+  OwnCallParts &
+  OwnMoneyParts &
+  OwnPlanParts &
+  OwnVoucherParts &
+  WebhookAdminParts & { readonly owners: OwnerFinders };
+
+/** Every address of the account API. */
+export function accountTable(parts: AccountParts): AccountEndpoint[] {
+  return [
+    ...ownAccountEndpoints(parts),
+    ...ownKeyEndpoints(parts),
+    ...ownCallEndpoints(parts),
+    ...ownMoneyEndpoints(parts),
+    ...ownPlanEndpoints(parts),
+    ...ownVoucherEndpoints(parts),
+    ...memberEndpoints(parts),
+    ...ownWebhookEndpoints(parts),
+  ];
+}
+
+/** Serves the account API. */
+export function registerAccount(app: FastifyInstance, parts: AccountParts, guard: Guard, watch: ManagementWatch): void {
+  serveManagement<AccountNeed, AccountEntry, AccountEndpoint>(
+    app,
+    {
+      prefix: ACCOUNT_PREFIX,
+      kind: 'account',
+      endpoints: accountTable(parts),
+      async enter({ needs, resource }, request, reply, query) {
+        const entry = await guard.enterAccount(request, reply, needs, takeAccountId(query));
+        if (resource !== null) await requireOwn(resource, request, entry, parts.owners);
+        return entry;
+      },
+      holderOf: ({ scope }) => scope.accountId,
+    },
+    watch,
+  );
+}
+
+/** The account that a request names, for those who belong to several: a parameter of every address. */
+function takeAccountId(query: Record<string, unknown>): string | null {
+  const { accountId } = query;
+  delete query.accountId;
+  if (accountId === undefined) return null;
+  if (typeof accountId !== 'string') throw invalidRequest('accountId: Name one account.', 'accountId');
+  return accountId;
+}
+
+/** @throws GatewayError 404, the same for what belongs to others and for what does not exist. */
+async function requireOwn(
+  resource: OwnedResource,
+  request: FastifyRequest,
+  { scope }: AccountEntry,
+  owners: OwnerFinders,
+): Promise<void> {
+  const { id } = request.params as { id: string };
+  const owner = isStorable(id) ? await owners[resource](id) : null;
+  const isOwn = owner?.accountId === scope.accountId && (scope.ownUserId === null || owner.userId === scope.ownUserId);
+  if (!isOwn) throw notFound(resource, id);
+}

@@ -1,0 +1,48 @@
+import type { FastifyInstance } from 'fastify';
+import type { Guard } from '../management/guard.ts';
+import { type ManagementWatch, serveManagement } from '../management/serve.ts';
+import type { PeopleEndpoint, VisitNeed } from '../sessions/endpoint.ts';
+import { LINKS, type LinkParts, linkEndpoints } from '../sessions/links.ts';
+import { type OidcParts, oidcEndpoints } from '../sessions/oidc.ts';
+import { registerOidcPages } from '../sessions/oidc-pages.ts';
+import { type OwnUserParts, ownUserEndpoints } from '../sessions/own-user.ts';
+import { tooManyAttempts } from '../sessions/people-errors.ts';
+import { requireSameSite } from '../sessions/session-reader.ts';
+import { type SessionParts, sessionEndpoints } from '../sessions/sessions.ts';
+import { requirePerson, Visit } from '../sessions/visit.ts';
+import { ACCOUNT_PREFIX } from './account.ts';
+
+export type PeopleParts = SessionParts & OwnUserParts & LinkParts & OidcParts;
+
+/** Every address by which people sign in and look after themselves, below the prefix of the account API. */
+export function peopleTable(parts: PeopleParts): PeopleEndpoint[] {
+  return [...sessionEndpoints(parts), ...ownUserEndpoints(parts), ...linkEndpoints(parts), ...oidcEndpoints(parts)];
+}
+
+/** Serves them. No page of another site can sign somebody in, or use a link in somebody's browser. */
+export function registerPeople(app: FastifyInstance, parts: PeopleParts, guard: Guard, watch: ManagementWatch): void {
+  serveManagement<VisitNeed, Visit, unknown>(
+    app,
+    {
+      prefix: ACCOUNT_PREFIX,
+      kind: 'account',
+      endpoints: peopleTable(parts),
+      async enter({ needs, path }, request, reply) {
+        requireSameSite(request.raw, parts.publicUrl());
+        if (needs === 'signed_in') {
+          return new Visit(parts, request, reply, requirePerson(await guard.identify(request, reply)));
+        }
+        const visit = new Visit(parts, request, reply, { kind: 'visitor' });
+        if (path.startsWith(LINKS)) {
+          // Before anything is read or recorded.
+          const waitMs = parts.limits.beginTry(visit.network);
+          if (waitMs > 0) throw tooManyAttempts(waitMs);
+        }
+        return visit;
+      },
+      holderOf: ({ actor }) => (actor.kind === 'user' ? actor.id : null),
+    },
+    watch,
+  );
+  registerOidcPages(app, parts, watch);
+}

@@ -1,0 +1,170 @@
+import { z } from 'zod';
+import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { allRoutes, type Catalog, type Model, type Route } from '../../providers/catalog/catalog.ts';
+import { withoutDrained } from '../../providers/routing/choose.ts';
+import type { Drain, DrainTarget } from '../../providers/routing/drains/drain.ts';
+import type { DrainStore } from '../../providers/routing/drains/drain-store.ts';
+import type { Drains } from '../../providers/routing/drains/drains.ts';
+import type { RouteHealth } from '../../providers/routing/health.ts';
+import type { CredentialStanding } from '../../providers/upstream/credentials.ts';
+import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
+import { count, listOf } from '../management/answer-fields.ts';
+import { conflict } from '../management/endpoint.ts';
+import { operatorOf } from '../management/operator.ts';
+import { filterText, shortText } from '../management/wire.ts';
+import { drainMembers, drainToWire, routeAnswer, routeToWire } from './wire.ts';
+
+export interface RouteAdminParts {
+  readonly health: RouteHealth;
+  /** The catalog in force. */
+  readonly catalog: () => Catalog;
+  /** The credentials of a route's provider, for the route's model. */
+  readonly credentialsOf: (route: Route) => readonly CredentialStanding[];
+  readonly drains: Drains;
+  readonly drainStore: DrainStore;
+  readonly clock: Clock;
+}
+
+/** More drains than anybody would look through. Each node keeps all of them in memory. */
+const DRAINS_MAX = 1_000;
+
+const target = { provider: filterText, model: filterText.nullish(), providerModel: filterText.nullish() };
+const newDrain = z.strictObject({ ...target, reason: shortText.nullish(), by: shortText.nullish() });
+const endOfDrain = z.strictObject(target);
+
+const standings = z.strictObject({
+  data: listOf(routeAnswer),
+  drains: listOf(z.strictObject({ ...drainMembers, routes: count })),
+});
+const ended = { ...drainMembers, routes: listOf(routeAnswer) };
+const begun = z.strictObject({ ...ended, modelsWithoutRoutes: listOf(z.string()) });
+
+interface OfModel {
+  readonly model: Model;
+  readonly route: Route;
+}
+
+/** Routes: list them with their health as this node sees it, drain them and resume them on all nodes. */
+export function routeEndpoints(parts: RouteAdminParts): AdminEndpoint[] {
+  const { health, catalog, credentialsOf, drains, drainStore, clock } = parts;
+
+  const routesToWire = (routes: readonly OfModel[]) =>
+    routes.map(({ model, route }) =>
+      routeToWire(model.id, route, health.standing(route.id), credentialsOf(route), drains.find(model.id, route)),
+    );
+  const routesOf = (drain: DrainTarget): OfModel[] => allRoutes(catalog()).filter((each) => isOf(drain, each));
+
+  return [
+    adminEndpoint({
+      method: 'GET',
+      path: '/routes',
+      summary: 'List the routes with their health, as this node sees it, and the drains',
+      answer: standings,
+      async run() {
+        await drains.refresh();
+        return {
+          data: routesToWire(allRoutes(catalog())),
+          drains: drains.list().map((drain) => ({ ...drainToWire(drain), routes: routesOf(drain).length })),
+        };
+      },
+    }),
+    adminEndpoint({
+      method: 'POST',
+      path: '/routes/drain',
+      subject: { kind: 'drain' },
+      summary: 'Send no new calls to a provider, to it for one model, or over one route',
+      body: newDrain,
+      answer: begun,
+      async run({ body }, { actor }) {
+        const asked = toTarget(body);
+        const { by, via } = operatorOf(actor, body.by ?? null);
+        // A misspelt name would be a drain that does nothing.
+        if (routesOf(asked).length === 0) {
+          throw invalidRequest(`No route of the configuration goes to ${describe(asked)}.`, 'provider');
+        }
+        await drains.refresh();
+        if (drains.list().length >= DRAINS_MAX) {
+          throw conflict(`There are ${DRAINS_MAX} drains already; drain whole providers.`);
+        }
+        const drain = await drainStore.insert({
+          ...asked,
+          reason: body.reason ?? null,
+          drainedBy: by ?? via,
+          drainedAt: new Date(clock.nowMs()),
+        });
+        await drains.refresh();
+        return {
+          ...drainToWire(drain),
+          routes: routesToWire(routesOf(drain)),
+          modelsWithoutRoutes: modelsWithoutRoutes(routesOf(drain), drains),
+        };
+      },
+    }),
+    adminEndpoint({
+      method: 'POST',
+      path: '/routes/resume',
+      subject: { kind: 'drain', isAnswerBefore: true },
+      summary: 'Take a drain back',
+      body: endOfDrain,
+      answer: z.strictObject(ended),
+      async run({ body }) {
+        const asked = toTarget(body);
+        const ended = await drainStore.delete(asked);
+        await drains.refresh();
+        if (ended === null) throw noSuchDrain(asked, drains.list());
+        // Another drain may still have some of them.
+        return { ...drainToWire(ended), routes: routesToWire(routesOf(ended)) };
+      },
+    }),
+  ];
+}
+
+interface TargetInput {
+  readonly provider: string;
+  readonly model?: string | null | undefined;
+  readonly providerModel?: string | null | undefined;
+}
+
+function toTarget({ provider, model, providerModel }: TargetInput): DrainTarget {
+  return { providerId: provider, model: model ?? null, providerModel: providerModel ?? null };
+}
+
+function isOf({ providerId, model, providerModel }: DrainTarget, { model: { id }, route }: OfModel): boolean {
+  return (
+    route.providerId === providerId &&
+    (model === null || model === id) &&
+    (providerModel === null || providerModel === route.providerModel)
+  );
+}
+
+/** The models of these routes that have no other route with a weight left on a protocol: calls of them are refused. */
+function modelsWithoutRoutes(routes: readonly OfModel[], drains: Drains): string[] {
+  const models = new Set(routes.map(({ model }) => model));
+  return [...models].filter(isWithoutRoutes).map(({ id }) => id);
+
+  function isWithoutRoutes(model: Model): boolean {
+    return Object.values(model.routes).some((all) => {
+      const inService = all.filter(({ weight }) => weight > 0);
+      return inService.length > 0 && withoutDrained(model, inService, drains).length === 0;
+    });
+  }
+}
+
+function noSuchDrain(asked: DrainTarget, drains: readonly Drain[]): GatewayError {
+  const wider = drains.filter(
+    ({ providerId, model, providerModel }) =>
+      providerId === asked.providerId &&
+      (model === null || asked.model === null || model === asked.model) &&
+      (providerModel === null || asked.providerModel === null || providerModel === asked.providerModel),
+  );
+  const others = wider.length === 0 ? '' : ` Drained there: ${wider.slice(0, 5).map(describe).join('; ')}.`;
+  return new GatewayError('pathUnknown', { message: `There is no drain of ${describe(asked)}.${others}` });
+}
+
+function describe({ providerId, model, providerModel }: DrainTarget): string {
+  const parts = [`provider ${providerId}`];
+  if (model !== null) parts.push(`model ${model}`);
+  if (providerModel !== null) parts.push(`as ${providerModel}`);
+  return parts.join(', ');
+}

@@ -1,0 +1,107 @@
+import { z } from 'zod';
+import { signerIdOf } from '../../people/actor.ts';
+import type { Route } from '../../providers/catalog/catalog.ts';
+import type { Drain } from '../../providers/routing/drains/drain.ts';
+import type { RouteStanding } from '../../providers/routing/health.ts';
+import type { CredentialStanding } from '../../providers/upstream/credentials.ts';
+import { at, count, listOf, signerId } from '../management/answer-fields.ts';
+import { instantToWire } from '../management/wire.ts';
+
+/** Routes and drains on the wire of the admin API. */
+
+/** The members of a drain in every answer. */
+export const drainMembers = {
+  provider: z.string(),
+  model: z.string().nullable().describe('null: every model.'),
+  providerModel: z.string().nullable().describe('null: every name of the provider.'),
+  reason: z.string().nullable(),
+  by: z.string(),
+  byId: signerId,
+  since: at,
+};
+
+const drainAnswer = z.strictObject(drainMembers).meta({ id: 'Drain' });
+
+const breakerState = z.enum(['closed', 'open', 'probing']);
+
+export const routeAnswer = z
+  .strictObject({
+    model: z.string(),
+    provider: z.string(),
+    providerModel: z.string(),
+    priority: z.int(),
+    weight: z.number().min(0),
+    state: z.enum(['off', ...breakerState.options]),
+    drained: drainAnswer.nullable(),
+    failuresInARow: count,
+    lastError: z.string().nullable(),
+    lastErrorAt: at.nullable(),
+    triedAgainAt: at.nullable(),
+    accountBreakers: listOf(
+      z.strictObject({
+        accountId: z.string(),
+        state: breakerState,
+        failuresInARow: count,
+        triedAgainAt: at.nullable(),
+      }),
+    ),
+    credentials: listOf(
+      z.strictObject({
+        name: z.string(),
+        file: z.string().nullable(),
+        state: z.enum(['active', 'resting', 'refused']),
+        status: z.int().nullable().describe('The status with which the provider refused it.'),
+        triedAgainAt: at.nullable(),
+      }),
+    ),
+  })
+  .meta({ id: 'Route' });
+
+export function routeToWire(
+  model: string,
+  route: Route,
+  standing: RouteStanding,
+  credentials: readonly CredentialStanding[],
+  drain: Drain | null,
+): z.infer<typeof routeAnswer> {
+  const { state, failuresInARow, lastFailure, probeAtMs, accounts } = standing;
+  return {
+    model,
+    provider: route.providerId,
+    providerModel: route.providerModel,
+    priority: route.priority,
+    weight: route.weight,
+    state: route.weight === 0 ? 'off' : state,
+    drained: drain === null ? null : drainToWire(drain),
+    failuresInARow,
+    lastError: lastFailure?.reason ?? null,
+    lastErrorAt: instantToWire(lastFailure?.atMs ?? null),
+    triedAgainAt: instantToWire(probeAtMs),
+    accountBreakers: accounts.map((account) => ({
+      accountId: account.accountId,
+      state: account.state,
+      failuresInARow: account.failuresInARow,
+      triedAgainAt: instantToWire(account.probeAtMs),
+    })),
+    credentials: credentials.map(({ name, file, state, status, triedAgainAtMs }) => ({
+      name,
+      file,
+      state,
+      status,
+      triedAgainAt: instantToWire(triedAgainAtMs),
+    })),
+  };
+}
+
+export function drainToWire(drain: Drain): z.infer<typeof drainAnswer> {
+  const { providerId, model, providerModel, reason, drainedBy, drainedAt } = drain;
+  return {
+    provider: providerId,
+    model,
+    providerModel,
+    reason,
+    by: drainedBy,
+    byId: signerIdOf(drainedBy),
+    since: drainedAt.toISOString(),
+  };
+}

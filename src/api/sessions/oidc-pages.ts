@@ -1,0 +1,114 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { changeActor } from '../../changes/change-log.ts';
+import { adminEnvelope } from '../../errors/envelopes.ts';
+import { invalidRequest } from '../../errors/gateway-error.ts';
+import { CONSOLE_PATH } from '../../people/console-path.ts';
+import type { OidcOutcome, OidcRefusal, RecordChange } from '../../people/oidc-sign-in.ts';
+import type { ManagementWatch } from '../management/serve.ts';
+import { ACCOUNT_PREFIX } from '../registers/account.ts';
+import { beginFlow, countAttempt, findProvider, type OidcParts, returnTo } from './oidc.ts';
+import type { OwnUserParts } from './own-user.ts';
+import { Visit } from './visit.ts';
+
+/** Why the browser comes back without a session. */
+type PageError = OidcRefusal | 'suspended' | 'too_many_attempts';
+
+/**
+ * The two addresses that a browser itself is sent to, and that send it on. They stand beside the table of addresses, because they
+ * answer with a redirect and no JSON.
+ */
+export function registerOidcPages(
+  app: FastifyInstance,
+  parts: OidcParts & OwnUserParts,
+  { changes, addresses, brake }: ManagementWatch,
+): void {
+  function serve(path: string, handle: (visit: Visit, request: FastifyRequest) => Promise<string>): void {
+    const url = ACCOUNT_PREFIX + path;
+    app.get(url, { config: { envelope: adminEnvelope, kind: 'account' } }, async (request, reply: FastifyReply) => {
+      reply.header('cache-control', 'no-store').header('referrer-policy', 'no-referrer');
+      const visit = new Visit(parts, request, reply, { kind: 'visitor' });
+      return reply
+        .code(302)
+        .header('location', await handle(visit, request))
+        .send();
+    });
+    app.servedAddresses.add({ path: url, methods: ['GET'], envelope: adminEnvelope });
+  }
+
+  serve('/oidc/:id/start', async (visit, request) => {
+    const provider = findProvider(parts, idOf(request));
+    const { returnTo: given, ...others } = request.query as Record<string, unknown>;
+    const [unknown] = Object.keys(others);
+    if (unknown !== undefined) throw invalidRequest(`${unknown.slice(0, 100)}: Unknown parameter.`, unknown);
+    const checked = returnTo.safeParse(given);
+    if (!checked.success) throw invalidRequest(`returnTo: ${checked.error.issues[0]!.message}`, 'returnTo');
+    countAttempt(parts, visit);
+    const flow = { linkTokenHash: null, attachToUserId: null, returnTo: checked.data };
+    return (await beginFlow(parts, visit, provider, flow)).url;
+  });
+
+  serve('/oidc/:id/callback', async (visit, request) => {
+    const provider = findProvider(parts, idOf(request));
+    const result = await complete(visit, provider, request);
+    if (typeof result === 'string') return `${CONSOLE_PATH}#/sign-in?error=${result}`;
+    return result.returnTo;
+  });
+
+  function recordFor(visit: Visit, request: FastifyRequest): RecordChange {
+    return async ({ action, issuer, subject }, work) => {
+      const clientAddress = addresses.exactOf(request.raw);
+      const open = await changes.begin({
+        actor: changeActor(visit.actor, null),
+        method: 'GET',
+        path: `${ACCOUNT_PREFIX}/oidc/:id/callback`,
+        action,
+        subjectKind: 'identity',
+        subjectId: null,
+        accountId: null,
+        before: null,
+        clientAddress: clientAddress === '' ? null : clientAddress,
+        requestId: request.id,
+      });
+      const result = await work().catch(async (error: unknown) => {
+        await open.failed('internal_error');
+        throw error;
+      });
+      if (typeof result === 'string') await open.withdraw();
+      else {
+        brake.forgetAll();
+        const after = { userId: result.userId, issuer, subject };
+        await open.done({ actor: changeActor(visit.actor, null), subjectId: result.userId, accountId: null, after });
+      }
+      return result;
+    };
+  }
+
+  async function complete(
+    visit: Visit,
+    provider: Parameters<OidcParts['oidc']['complete']>[0],
+    request: FastifyRequest,
+  ): Promise<OidcOutcome | PageError> {
+    const { limits, oidc } = parts;
+    if (limits.begin(null, visit.network) > 0) return 'too_many_attempts';
+    const handle = visit.flowHandle;
+    const query = new URLSearchParams(request.raw.url!.split('?')[1] ?? '');
+    const findSignedIn = async (): Promise<string | null> => {
+      const user = await visit.findUser();
+      if (user !== null) visit.actor = user;
+      return user?.id ?? null;
+    };
+    const result = await oidc.complete(provider, handle, query, findSignedIn, recordFor(visit, request));
+    if (result === 'sign_in_expired') return result;
+    visit.forgetFlow();
+    if (typeof result === 'string') return result;
+    if (!result.isAttached && (await visit.beginSession(result.userId, null)) === null) return 'suspended';
+    // Neither its beginning nor its end counts as an attempt.
+    limits.succeeded(null, visit.network);
+    limits.succeeded(null, visit.network);
+    return result;
+  }
+}
+
+function idOf(request: FastifyRequest): string {
+  return (request.params as { readonly id: string }).id;
+}

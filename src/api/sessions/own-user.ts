@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { invalidRequest } from '../../errors/gateway-error.ts';
+import type { Passwords } from '../../people/passwords.ts';
+import { type CheckedPassword, checkOwnPassword } from '../../people/sign-in.ts';
+import { conflict } from '../management/endpoint.ts';
+import { shortText } from '../management/wire.ts';
+import { type PeopleEndpoint, peopleEndpoint } from './endpoint.ts';
+import { emailAddress, password } from './fields.ts';
+import { orBusy, ownPasswordError, peopleError, requireGoodPassword, tooManyAttempts } from './people-errors.ts';
+import type { SessionParts } from './sessions.ts';
+import type { Visit } from './visit.ts';
+import { userAnswer, userToWire } from './wire.ts';
+
+export type OwnUserParts = SessionParts & { readonly passwords: Pick<Passwords, 'hash' | 'verify'> };
+
+const passwordChange = z.strictObject({ currentPassword: password, password });
+
+const userChange = z
+  .strictObject({
+    name: shortText.optional(),
+    email: emailAddress.optional(),
+    /** What signs in is changed by whoever knows the password. */
+    currentPassword: password.optional(),
+  })
+  .refine(({ name, email }) => name !== undefined || email !== undefined, { error: 'Send name or email.' });
+
+/** The person itself: password, name, e-mail address. */
+export function ownUserEndpoints(parts: OwnUserParts): PeopleEndpoint[] {
+  const { users, passwords } = parts;
+
+  const requirePassword = ({ user, network }: Visit, given: string) =>
+    requireOwnPassword(parts, user.id, network, given);
+
+  async function readUser(id: string) {
+    const user = await users.find(id);
+    return user && userToWire(user);
+  }
+
+  return [
+    peopleEndpoint({
+      method: 'PUT',
+      path: '/password',
+      subject: { kind: 'user', named: (_input, { user }) => user.id, read: readUser },
+      status: 204,
+      summary: 'Change the own password; all other sessions end',
+      needs: 'signed_in',
+      body: passwordChange,
+      answer: null,
+      async run({ body }, visit) {
+        const { id, sessionId } = visit.user;
+        const known = await users.credentialOf(id);
+        requireGoodPassword(body.password, [known?.email ?? null, known?.name ?? null]);
+        const { passwordHash } = await requirePassword(visit, body.currentPassword);
+        const hash = await orBusy(passwords.hash(body.password, { network: visit.network, isKnown: true }));
+        if (!(await users.changePassword(id, hash, passwordHash, sessionId))) {
+          throw conflict('The password was changed at the same time.');
+        }
+        return null;
+      },
+    }),
+    peopleEndpoint({
+      method: 'PATCH',
+      path: '/user',
+      subject: { kind: 'user', named: (_input, { user }) => user.id, read: readUser },
+      summary: 'Change the own name or e-mail address',
+      needs: 'signed_in',
+      body: userChange,
+      answer: userAnswer,
+      async run({ body }, visit) {
+        const { id } = visit.user;
+        const user = await users.find(id);
+        if (user === null) throw peopleError('absent');
+        const changesSignIn = body.email !== undefined || user.email === null;
+        if (changesSignIn) {
+          const waitMs = parts.limits.beginTry(visit.network);
+          if (waitMs > 0) throw tooManyAttempts(waitMs);
+          if (body.currentPassword === undefined) {
+            throw invalidRequest(
+              'currentPassword: This changes what you sign in with; send your password too.',
+              'currentPassword',
+            );
+          }
+          await requirePassword(visit, body.currentPassword);
+        }
+        const refusal = await users.change(id, { name: body.name, email: body.email }, false);
+        if (refusal !== null) throw peopleError(refusal);
+        if (changesSignIn) parts.limits.tryWorked(visit.network);
+        const changed = await users.find(id);
+        if (changed === null) throw peopleError('absent');
+        return userToWire(changed);
+      },
+    }),
+  ];
+}
+
+/** @throws GatewayError where it is not the password of the person who has signed in. */
+export async function requireOwnPassword(
+  parts: OwnUserParts,
+  userId: string,
+  network: string,
+  password: string,
+): Promise<CheckedPassword> {
+  const checked = await orBusy(checkOwnPassword(parts, { userId, password, network }));
+  if (checked === 'wrong' || 'waitMs' in checked) throw ownPasswordError(checked);
+  return checked;
+}

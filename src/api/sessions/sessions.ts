@@ -1,0 +1,133 @@
+import { z } from 'zod';
+import { isStorable } from '../../lib/plain-text.ts';
+import { checkSignIn, type PasswordChecks } from '../../people/sign-in.ts';
+import type { UserStore } from '../../people/user-store.ts';
+import { listOf } from '../management/answer-fields.ts';
+import { notFound } from '../management/endpoint.ts';
+import { type PeopleEndpoint, peopleEndpoint } from './endpoint.ts';
+import { password } from './fields.ts';
+import { orBusy, signInError } from './people-errors.ts';
+import type { Visit, VisitParts } from './visit.ts';
+import { sessionAnswer, sessionToWire, whoAmIAnswer, whoAmIToWire } from './wire.ts';
+
+export type SessionParts = PasswordChecks &
+  VisitParts & {
+    readonly users: UserStore;
+    readonly billingTimezone: () => string;
+  };
+
+const signIn = z.strictObject({
+  /** The e-mail address, or the name of whoever has none. */
+  user: z
+    .string({ error: 'Expected an e-mail address or a name.' })
+    .min(1, 'Must not be empty.')
+    .max(200)
+    .refine(isStorable, 'Must be well-formed text without zero bytes.'),
+  password,
+});
+
+/** Sessions of a person: sign in, sign out, here and everywhere. */
+export function sessionEndpoints(parts: SessionParts): PeopleEndpoint[] {
+  const { users, sessions, billingTimezone, clock } = parts;
+
+  async function whoAmI(userId: string, sessionId: string) {
+    const user = await users.find(userId);
+    if (user === null) throw signInError('wrong');
+    return whoAmIToWire(user, sessionId, billingTimezone());
+  }
+
+  async function sessionsOf({ user }: Visit) {
+    return (await sessions.list(user.id, clock.nowMs())).map((session) => sessionToWire(session, user.sessionId));
+  }
+
+  return [
+    peopleEndpoint({
+      method: 'POST',
+      path: '/sessions',
+      status: 201,
+      summary: 'Sign in with an e-mail address, or a name, and a password',
+      needs: 'anyone',
+      // It is in the list of sessions, and nothing but that has changed.
+      isChange: false,
+      body: signIn,
+      answer: whoAmIAnswer,
+      async run({ body }, visit) {
+        const given = { signInName: body.user, password: body.password, network: visit.network };
+        const checked = await orBusy(checkSignIn(parts, given));
+        if (checked === 'wrong' || 'waitMs' in checked) throw signInError(checked);
+        const sessionId = await visit.beginSession(checked.userId, checked.passwordHash);
+        if (sessionId === null) throw signInError('wrong');
+        return whoAmI(checked.userId, sessionId);
+      },
+    }),
+    peopleEndpoint({
+      method: 'GET',
+      path: '/session',
+      summary: 'Read who has signed in, and what the person may do',
+      needs: 'signed_in',
+      answer: whoAmIAnswer,
+      run: (_input, { user }) => whoAmI(user.id, user.sessionId),
+    }),
+    peopleEndpoint({
+      method: 'DELETE',
+      path: '/session',
+      status: 204,
+      summary: 'Sign out',
+      needs: 'signed_in',
+      isChange: false,
+      answer: null,
+      async run(_input, visit) {
+        await sessions.end(visit.user.id, visit.user.sessionId);
+        visit.forgetSession();
+        return null;
+      },
+    }),
+    peopleEndpoint({
+      method: 'GET',
+      path: '/sessions',
+      summary: 'List the sessions of the person who has signed in',
+      needs: 'signed_in',
+      answer: z.strictObject({ data: listOf(sessionAnswer) }),
+      run: async (_input, visit) => ({ data: await sessionsOf(visit) }),
+    }),
+    peopleEndpoint({
+      method: 'DELETE',
+      path: '/sessions/:id',
+      subject: {
+        kind: 'session',
+        read: async (id, _input, visit) => (await sessionsOf(visit)).find((each) => each.id === id) ?? null,
+      },
+      status: 204,
+      summary: 'End one of the own sessions',
+      needs: 'signed_in',
+      answer: null,
+      async run({ id }, visit) {
+        if (!(await sessions.end(visit.user.id, id))) throw notFound('session', id);
+        if (id === visit.user.sessionId) visit.forgetSession();
+        return null;
+      },
+    }),
+    peopleEndpoint({
+      method: 'DELETE',
+      path: '/sessions',
+      subject: {
+        kind: 'user',
+        named: (_input, { user }) => user.id,
+        read: async (_id, _input, visit) => ({ sessions: await sessionsOf(visit) }),
+      },
+      status: 204,
+      summary: 'Sign out everywhere, or everywhere else',
+      needs: 'signed_in',
+      query: z.strictObject({
+        keepThis: z.enum(['true', 'false']).optional().describe('true: the session of the request goes on.'),
+      }),
+      answer: null,
+      async run({ query }, visit) {
+        const isKept = query.keepThis === 'true';
+        await sessions.endAll(visit.user.id, isKept ? visit.user.sessionId : null);
+        if (!isKept) visit.forgetSession();
+        return null;
+      },
+    }),
+  ];
+}

@@ -1,0 +1,189 @@
+import { z } from 'zod';
+import type { LocalTime } from '../../accounting/pricing/local-time.ts';
+import { monthOf } from '../../accounting/usage/month.ts';
+import type { StatementStore } from '../../accounting/usage/statement-store.ts';
+import { readUsage, USAGE_START, usagePages } from '../../accounting/usage/usage.ts';
+import type { Dimension, UsageQuery, UsageStore } from '../../accounting/usage/usage-store.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { type CsvCell, csvLine } from '../../lib/csv.ts';
+import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
+import { at, listOf, nextCursor } from '../management/answer-fields.ts';
+import { LineStream, notFound } from '../management/endpoint.ts';
+import { storable } from '../management/storable.ts';
+import { filterText, page } from '../management/wire.ts';
+import { type AccountStatement, statementAnswer, statementCsv, statementToWire } from './statement-wire.ts';
+import {
+  readDimensions,
+  readUsageCursor,
+  usageCsvTitles,
+  usageCursor,
+  usageRowAnswer,
+  usageRowToCsv,
+  usageRowToWire,
+} from './wire.ts';
+
+export interface UsageAdminParts {
+  readonly usage: UsageStore;
+  readonly statements: StatementStore;
+  readonly clock: Clock;
+  /** The calendar of the billing time zone, and its name. */
+  readonly localTime: () => LocalTime;
+  readonly timezone: () => string;
+}
+
+const EXPECTED_DAY = 'Expected a day of the billing time zone, such as 2026-11-20.';
+/** There is no year 0 in the database. */
+const day = z.iso.date({ error: EXPECTED_DAY }).refine((text) => !text.startsWith('0000'), { error: EXPECTED_DAY });
+
+export const usageList = z.strictObject({
+  ...page,
+  groupBy: storable(z.string({ error: 'Expected names with commas, such as model,day.' }).max(200)).default(''),
+  from: day.optional(),
+  /** The first day that is not summed. */
+  to: day.optional(),
+  accountId: filterText.optional(),
+  keyId: filterText.optional(),
+  model: filterText.optional(),
+  provider: filterText.optional(),
+  status: z.enum(['succeeded', 'failed', 'aborted', 'unresolved', 'resolved']).optional(),
+  context: z.enum(['balance', 'coding']).optional(),
+});
+
+export const statementQuery = z.strictObject({
+  /** Of this millennium: its instants and those of the next month are written with years of four digits. */
+  month: z.string().regex(/^2\d{3}-(0[1-9]|1[0-2])$/, { error: 'Expected a month such as 2026-10.' }),
+});
+
+export const usageAnswer = z.strictObject({
+  data: listOf(usageRowAnswer),
+  nextCursor,
+  completeUntil: at.nullable().describe('Calls that ended before are in the sums.'),
+  timezone: z.string(),
+});
+
+/** Groups that are read at a time for CSV. */
+const CSV_PAGE = 2_000;
+/** Entries of a statement beside its charges, and models, that are listed. */
+const STATEMENT_ENTRIES_MAX = 1_000;
+const STATEMENT_MODELS_MAX = 1_000;
+
+/** Reads sums of usage, and statements of account, as both APIs do. */
+export function usageReader({ usage, statements, clock, localTime, timezone }: UsageAdminParts) {
+  async function statement(accountId: string, name: string): Promise<AccountStatement> {
+    const { from, to, firstDay, nextDay } = monthOf(name, localTime());
+    const sums = await statements.sum(accountId, from, to);
+    if (sums === null) throw notFound('account', accountId);
+    const entries = await statements.listBesideCharges(
+      accountId,
+      from,
+      to,
+      sums.lastEntryNo,
+      STATEMENT_ENTRIES_MAX + 1,
+    );
+    const byModel = await readUsage(
+      usage,
+      queryOf(['model'], { accountId, from: firstDay, to: nextDay }),
+      USAGE_START,
+      STATEMENT_MODELS_MAX,
+    );
+    return {
+      accountId,
+      month: name,
+      timezone: timezone(),
+      from,
+      to,
+      isOver: to.getTime() <= clock.nowMs(),
+      sums,
+      entries: entries.slice(0, STATEMENT_ENTRIES_MAX),
+      areEntriesCut: entries.length > STATEMENT_ENTRIES_MAX,
+      models: byModel.rows,
+      completeness: byModel.completeness,
+    };
+  }
+
+  function queryOf(
+    groupBy: readonly Dimension[],
+    { ownKeyIds = null, ...filter }: UsageParameters & { readonly ownKeyIds?: readonly string[] | null },
+  ): UsageQuery {
+    const { accountId, keyId, model, provider, status, context, from, to } = filter;
+    return {
+      groupBy,
+      timezone: timezone(),
+      filter: {
+        accountId: accountId ?? null,
+        keyId: keyId ?? null,
+        ownKeyIds,
+        model: model ?? null,
+        provider: provider ?? null,
+        status: status ?? null,
+        context: context ?? null,
+        from: from ?? null,
+        to: to ?? null,
+      },
+    };
+  }
+
+  return {
+    queryOf,
+    statement,
+    async list(query: UsageQuery, { cursor, limit }: { readonly cursor?: string | undefined; readonly limit: number }) {
+      const { groupBy } = query;
+      const place = cursor === undefined ? USAGE_START : readUsageCursor(cursor, groupBy);
+      const { rows, next, completeness } = await readUsage(usage, query, place, limit);
+      return {
+        data: rows.map((row) => usageRowToWire(row, groupBy)),
+        nextCursor: next === null ? null : usageCursor(next),
+        completeUntil: completeness.until?.toISOString() ?? null,
+        timezone: query.timezone,
+      };
+    },
+    /** `shown`: the columns, of those that there are. */
+    async *csv(query: UsageQuery, shown: (title: string) => boolean = () => true): AsyncIterable<string> {
+      const titles = usageCsvTitles(query.groupBy);
+      const isShown = titles.map(shown);
+      const line = (cells: readonly CsvCell[]) => csvLine(cells.filter((_, i) => isShown[i]));
+      yield line(titles);
+      for await (const rows of usagePages(usage, query, CSV_PAGE)) {
+        yield rows.map((row) => line(usageRowToCsv(row, query.groupBy))).join('');
+      }
+    },
+  };
+}
+
+/** The type of CSV, which has titles. */
+export const CSV_TYPE = 'text/csv; charset=utf-8; header=present';
+
+/** Sums of usage, and statements of account. */
+export function usageEndpoints(parts: UsageAdminParts): AdminEndpoint[] {
+  const { queryOf, list, csv, statement } = usageReader(parts);
+
+  return [
+    adminEndpoint({
+      method: 'GET',
+      path: '/usage',
+      summary: 'Sums of usage by day, month, model, provider, account, key, status, context; also as CSV',
+      query: usageList,
+      answer: usageAnswer,
+      lines: { mediaType: 'text/csv', description: 'All groups, where the request accepts text/csv.' },
+      async run({ query: { groupBy: names, cursor, limit, ...filter }, wantsCsv }) {
+        const groupBy = readDimensions(names);
+        const query = queryOf(groupBy, filter);
+        return wantsCsv ? new LineStream(csv(query), CSV_TYPE) : list(query, { cursor, limit });
+      },
+    }),
+    adminEndpoint({
+      method: 'GET',
+      path: '/accounts/:id/statement',
+      summary: 'The statement of an account for a month of the billing time zone; also as CSV',
+      query: statementQuery,
+      answer: statementAnswer,
+      lines: { mediaType: 'text/csv', description: 'The same as a table, where the request accepts text/csv.' },
+      async run({ id, query: { month }, wantsCsv }) {
+        const made = await statement(id, month);
+        return wantsCsv ? LineStream.of(statementCsv(made), CSV_TYPE) : statementToWire(made);
+      },
+    }),
+  ];
+}
+
+type UsageParameters = Partial<Record<Exclude<keyof UsageQuery['filter'], 'ownKeyIds'>, string | undefined>>;

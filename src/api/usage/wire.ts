@@ -1,0 +1,130 @@
+import { z } from 'zod';
+import type { UsagePlace } from '../../accounting/usage/usage.ts';
+import { type Dimension, dimensions, type UsageRow } from '../../accounting/usage/usage-store.ts';
+import { invalidRequest } from '../../errors/gateway-error.ts';
+import { CsvAmount, type CsvCell } from '../../lib/csv.ts';
+import { parseJson } from '../../lib/json/json.ts';
+import { isStorable } from '../../lib/plain-text.ts';
+import { formatYuan } from '../../lib/yuan.ts';
+import { shownUnits } from '../../protocols/metering/usage-units.ts';
+import { count, yuan } from '../management/answer-fields.ts';
+
+/** The shapes of usage on the wire. */
+
+/** The members that name a group, by its dimension. */
+const MEMBERS = {
+  account: 'accountId',
+  key: 'keyId',
+  month: 'month',
+  day: 'day',
+  model: 'model',
+  provider: 'provider',
+  status: 'status',
+  context: 'context',
+} as const satisfies Readonly<Record<Dimension, string>>;
+
+const dimensionMembers = [...Object.values(MEMBERS), 'accountName', 'keyName', 'keyPrefix'] as const;
+
+export const usageRowAnswer = z
+  .strictObject({
+    ...(Object.fromEntries(dimensionMembers.map((name) => [name, z.string().nullable().optional()])) as {
+      [Name in (typeof dimensionMembers)[number]]: z.ZodOptional<z.ZodNullable<z.ZodString>>;
+    }),
+    calls: count,
+    chargeYuan: yuan,
+    refundYuan: yuan,
+    netChargeYuan: yuan,
+    costYuan: yuan,
+    marginYuan: yuan.nullable().describe('null: the cost of some calls is not known.'),
+    callsWithoutCost: count,
+    heldYuan: yuan,
+    usage: z.record(z.string(), count).describe(`Counts by unit: ${[...shownUnits, 'images'].join(', ')}.`),
+  })
+  .meta({ id: 'UsageGroup', description: 'Sums of a group of calls. It has the members of the dimensions asked for.' });
+
+/** Amounts of a group. The margin is known where every call with usage has a cost. */
+function amountsOf({ chargeNano, refundNano, costNano, uncostedCalls }: UsageRow) {
+  const netNano = chargeNano - refundNano;
+  return {
+    chargeYuan: formatYuan(chargeNano),
+    refundYuan: formatYuan(refundNano),
+    netChargeYuan: formatYuan(netNano),
+    costYuan: formatYuan(costNano),
+    marginYuan: uncostedCalls > 0 ? null : formatYuan(netNano - costNano),
+  };
+}
+
+export function usageRowToWire(row: UsageRow, groupBy: readonly Dimension[]): z.infer<typeof usageRowAnswer> {
+  const group: Record<string, string | null> = {};
+  for (const [i, name] of groupBy.entries()) {
+    group[MEMBERS[name]] = row.group[i]!;
+    if (name === 'account') group.accountName = row.accountName;
+    if (name === 'key') Object.assign(group, { keyName: row.keyName, keyPrefix: row.keyPrefix });
+  }
+  return {
+    ...group,
+    calls: row.calls,
+    ...amountsOf(row),
+    callsWithoutCost: row.uncostedCalls,
+    heldYuan: formatYuan(row.reservedNano),
+    usage: { ...Object.fromEntries(shownUnits.map((unit) => [unit, row.units[unit]])), images: row.images },
+  };
+}
+
+/** The titles of the columns of `usageRowToCsv`. */
+export function usageCsvTitles(groupBy: readonly Dimension[]): string[] {
+  const names = groupBy.flatMap((name) => {
+    if (name === 'account') return [MEMBERS.account, 'accountName'];
+    return name === 'key' ? [MEMBERS.key, 'keyName'] : [MEMBERS[name]];
+  });
+  const amounts = ['chargeYuan', 'refundYuan', 'netChargeYuan', 'costYuan', 'marginYuan'];
+  return [...names, 'calls', ...amounts, 'callsWithoutCost', 'heldYuan', ...shownUnits, 'images'];
+}
+
+export function usageRowToCsv(row: UsageRow, groupBy: readonly Dimension[]): CsvCell[] {
+  const names = groupBy.flatMap((name, i): CsvCell[] => {
+    const value = row.group[i]!;
+    if (name === 'account') return [value, row.accountName];
+    return name === 'key' ? [value, row.keyName] : [value];
+  });
+  const amounts = Object.values(amountsOf(row)).map((amount) => (amount === null ? null : new CsvAmount(amount)));
+  const units = shownUnits.map((unit) => row.units[unit]);
+  return [
+    ...names,
+    row.calls,
+    ...amounts,
+    row.uncostedCalls,
+    new CsvAmount(formatYuan(row.reservedNano)),
+    ...units,
+    row.images,
+  ];
+}
+
+/** The dimensions that a text such as `model,day` names, in the order in which groups are sorted; a key has its account. */
+export function readDimensions(text: string, known: readonly Dimension[] = dimensions): readonly Dimension[] {
+  const names = text === '' ? [] : text.split(',').map((name) => name.trim());
+  for (const name of names) {
+    if (!(known as readonly string[]).includes(name)) {
+      const names = known.join(', ');
+      throw invalidRequest(`groupBy: There is no "${name.slice(0, 50)}". Known: ${names}, with commas.`, 'groupBy');
+    }
+  }
+  const named = new Set<string>(names.includes('key') ? [...names, 'account'] : names);
+  return dimensions.filter((name) => named.has(name));
+}
+
+export function usageCursor({ account, after }: UsagePlace): string {
+  return Buffer.from(JSON.stringify([account, after])).toString('base64url');
+}
+
+/** @throws GatewayError where it is no cursor of such a list. */
+export function readUsageCursor(cursor: string, groupBy: readonly Dimension[]): UsagePlace {
+  const value = parseJson(Buffer.from(cursor, 'base64url').toString('utf8'));
+  const isText = (each: unknown): each is string => typeof each === 'string' && isStorable(each);
+  if (Array.isArray(value) && value.length === 2) {
+    const [account, after] = value as [unknown, unknown];
+    const isAfter = after === null || (Array.isArray(after) && after.length === groupBy.length && after.every(isText));
+    if ((account === null || isText(account)) && isAfter) return { account, after: after as readonly string[] | null };
+  }
+  throw invalidRequest('cursor: Expected the nextCursor of an earlier page of the same list.', 'cursor');
+}

@@ -1,0 +1,198 @@
+import { z } from 'zod';
+import type { Clock } from '../../lib/clock.ts';
+import type { Ids } from '../../lib/ids.ts';
+import { LIST_TIMING } from '../../lib/slices.ts';
+import type { Actor } from '../../people/actor.ts';
+import type { MembershipStore } from '../../people/membership-store.ts';
+import type { OneTimeLinks } from '../../people/one-time-links.ts';
+import type { SessionStore } from '../../people/session-store.ts';
+import { MEMBERSHIPS_MAX, type User } from '../../people/user.ts';
+import type { UserStore } from '../../people/user-store.ts';
+import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
+import { listOf, pageOf } from '../management/answer-fields.ts';
+import { conflict, notFound } from '../management/endpoint.ts';
+import { filterText, page, shortText } from '../management/wire.ts';
+import { accountRole, emailAddress, operatorRole } from '../sessions/fields.ts';
+import { peopleError } from '../sessions/people-errors.ts';
+import {
+  linkAnswer,
+  linkMembers,
+  linkToWire,
+  sessionAnswer,
+  sessionToWire,
+  userAnswer,
+  userToWire,
+} from '../sessions/wire.ts';
+
+export interface AdminPeopleParts {
+  readonly users: UserStore;
+  readonly members: MembershipStore;
+  readonly sessions: SessionStore;
+  readonly oneTimeLinks: OneTimeLinks;
+  /** The configured address that people reach the gateway at; `null` where there is none. */
+  readonly publicUrl: () => string | null;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+const newUser = z.strictObject({
+  name: shortText,
+  /** What the person signs in with; without one, with the name. */
+  email: emailAddress.nullish(),
+  operatorRole: operatorRole.nullish(),
+  memberships: z
+    .array(z.strictObject({ accountId: shortText, role: accountRole }))
+    .max(MEMBERSHIPS_MAX)
+    .refine((list) => new Set(list.map(({ accountId }) => accountId)).size === list.length, {
+      error: 'Each account once.',
+    })
+    .default([]),
+});
+
+const userChange = z.strictObject({
+  name: shortText.optional(),
+  /** `null`: the person signs in with its name. */
+  email: emailAddress.nullable().optional(),
+  /** `null`: the person is no operator any more. */
+  operatorRole: operatorRole.nullable().optional(),
+  status: z.enum(['active', 'suspended']).optional(),
+});
+
+const userList = z
+  .strictObject({
+    ...page,
+    search: filterText.optional(),
+    /** All of what the person signs in with. */
+    signInName: filterText.optional(),
+    /** Operators and auditors. */
+    operators: z.enum(['true']).optional(),
+  })
+  .refine((query) => [query.search, query.signInName, query.operators].filter((one) => one !== undefined).length <= 1, {
+    error: 'Send one of search, signInName and operators.',
+  });
+
+const linkedUser = userAnswer.extend(linkMembers);
+
+/** Users: create, find, change, suspend; links by which they get in; their sessions. */
+export function userEndpoints(parts: AdminPeopleParts): AdminEndpoint[] {
+  const { users, sessions, oneTimeLinks, publicUrl, clock, ids } = parts;
+
+  async function read(id: string): Promise<User> {
+    const user = await users.find(id);
+    if (user === null) throw notFound('user', id);
+    return user;
+  }
+
+  async function linkFor(user: User, actor: Actor) {
+    const link = await oneTimeLinks.forUser(user, actor);
+    if (link === null) throw conflict('The user is suspended; a link would not work.');
+    return linkToWire(link, publicUrl());
+  }
+
+  return [
+    adminEndpoint({
+      method: 'POST',
+      path: '/users',
+      status: 201,
+      summary: 'Create a user; the link by which it chooses a password is never shown again',
+      body: newUser,
+      answer: linkedUser,
+      async run({ body }, { actor }) {
+        const id = ids.next('usr');
+        const { name, email = null, operatorRole = null, memberships } = body;
+        const user = { id, name, email, operatorRole, memberships, passwordHash: null, at: new Date(clock.nowMs()) };
+        const refusal = await users.insert(user);
+        if (refusal !== null) throw peopleError(refusal);
+        const made = await read(id);
+        return { ...userToWire(made), ...(await linkFor(made, actor)) };
+      },
+    }),
+    adminEndpoint({
+      method: 'GET',
+      path: '/users',
+      summary: 'List and search users',
+      query: userList,
+      answer: pageOf(userAnswer),
+      async run({ query: { search, signInName, operators, cursor, limit } }) {
+        const filter = { search, signInName, isOperator: operators === 'true' };
+        const { items, next } = await users.list(filter, cursor ?? null, limit, LIST_TIMING);
+        return { data: items.map(userToWire), nextCursor: next };
+      },
+    }),
+    adminEndpoint({
+      method: 'GET',
+      path: '/users/:id',
+      summary: 'Read a user',
+      answer: userAnswer,
+      run: async ({ id }) => userToWire(await read(id)),
+    }),
+    adminEndpoint({
+      method: 'PATCH',
+      path: '/users/:id',
+      subject: { kind: 'user', read: async (id) => userToWire(await read(id)) },
+      summary: 'Change a user: name, e-mail address, role, status. Who is suspended is signed out at once',
+      body: userChange,
+      answer: userAnswer,
+      async run({ id, body }, { actor }) {
+        const refusal = await users.change(id, body, actor.kind === 'user');
+        if (refusal === 'absent') throw notFound('user', id);
+        if (refusal !== null) throw peopleError(refusal);
+        return userToWire(await read(id));
+      },
+    }),
+    adminEndpoint({
+      method: 'DELETE',
+      path: '/users/:id',
+      subject: { kind: 'user', read: async (id) => userToWire(await read(id)) },
+      status: 204,
+      summary: 'Delete a user, with its memberships and sessions',
+      answer: null,
+      async run({ id }, { actor }) {
+        const refusal = await users.delete(id, actor.kind === 'user');
+        if (refusal === 'absent') throw notFound('user', id);
+        if (refusal !== null) throw peopleError(refusal);
+        return null;
+      },
+    }),
+    adminEndpoint({
+      method: 'POST',
+      path: '/users/:id/links',
+      subject: { kind: 'user', read: async (id) => userToWire(await read(id)) },
+      status: 201,
+      summary: 'Make a link by which a user chooses a password; earlier ones are void, and it is never shown again',
+      answer: linkAnswer,
+      run: async ({ id }, { actor }) => linkFor(await read(id), actor),
+    }),
+    adminEndpoint({
+      method: 'GET',
+      path: '/users/:id/sessions',
+      summary: 'List the sessions of a user',
+      answer: z.strictObject({ data: listOf(sessionAnswer) }),
+      async run({ id }, { actor }) {
+        await read(id);
+        const ownId = actor.kind === 'user' ? actor.sessionId : null;
+        const found = await sessions.list(id, clock.nowMs());
+        return { data: found.map((session) => sessionToWire(session, ownId)) };
+      },
+    }),
+    adminEndpoint({
+      method: 'DELETE',
+      path: '/users/:id/sessions',
+      subject: {
+        kind: 'user',
+        async read(id) {
+          const found = await sessions.list(id, clock.nowMs());
+          return { sessions: found.map((session) => sessionToWire(session, null)) };
+        },
+      },
+      status: 204,
+      summary: 'Sign a user out everywhere',
+      answer: null,
+      async run({ id }) {
+        await read(id);
+        await sessions.endAll(id, null);
+        return null;
+      },
+    }),
+  ];
+}

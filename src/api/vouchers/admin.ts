@@ -1,0 +1,180 @@
+import { randomFillSync } from 'node:crypto';
+import { z } from 'zod';
+import type { AccountStore } from '../../accounting/accounts/store.ts';
+import type { RedemptionStore } from '../../accounting/vouchers/redemption-store.ts';
+import type { VoucherGift } from '../../accounting/vouchers/voucher.ts';
+import {
+  createVoucherCode,
+  hashVoucherCode,
+  readVoucherCode,
+  shownEnd,
+} from '../../accounting/vouchers/voucher-code.ts';
+import type { VoucherStore } from '../../accounting/vouchers/vouchers-store.ts';
+import { invalidRequest, quoted } from '../../errors/gateway-error.ts';
+import type { FillRandom } from '../../lib/ids.ts';
+import { signatureOf } from '../../people/actor.ts';
+import { accountNamesOf } from '../accounts/account-names.ts';
+import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
+import { pageOf } from '../management/answer-fields.ts';
+import { type ChangeSubject, conflict, LineStream, notFound, unprocessable } from '../management/endpoint.ts';
+import { instant, page, positiveAmountYuan, shortText, toPage } from '../management/wire.ts';
+import { CSV_TYPE } from '../usage/admin.ts';
+import { type RedeemerParts, voucherCodeBody, voucherRedeemer } from './voucher-redeemer.ts';
+import { batchAnswer, batchToWire, newBatchAnswer, redemptionAnswer, redemptionToWire, voucherCsv } from './wire.ts';
+
+export type VoucherAdminParts = RedeemerParts & {
+  readonly accounts: Pick<AccountStore, 'findNames'>;
+  readonly vouchers: VoucherStore;
+  readonly redemptions: RedemptionStore;
+  readonly fillRandom?: FillRandom;
+};
+
+/** Codes that are made at a time. */
+const BATCH_MAX = 10_000;
+/** Batches of a page: the redemptions of each are counted. */
+const BATCHES_MAX = 50;
+
+const newBatch = z
+  .strictObject({
+    name: shortText,
+    amountYuan: positiveAmountYuan.nullish(),
+    planId: shortText.nullish(),
+    count: z.int().min(1).max(BATCH_MAX),
+    expiresAt: instant.nullish(),
+  })
+  .meta({ examples: [{ name: 'spring fair', amountYuan: '50', count: 2 }] });
+const voucherList = z.strictObject(page);
+
+/** Batches of vouchers: make (codes are shown once), list, cancel; and redeem a code for an account. */
+export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
+  const { accounts, vouchers, redemptions, plans, databaseNowMs, ids, fillRandom = randomFillSync } = parts;
+  const redeemer = voucherRedeemer(parts);
+
+  function giftOf({ amountYuan = null, planId = null }: z.infer<typeof newBatch>): VoucherGift {
+    if ((amountYuan === null) === (planId === null)) {
+      throw invalidRequest('amountYuan: Expected either amountYuan or planId.', 'amountYuan');
+    }
+    if (amountYuan !== null) return { kind: 'value', amountNano: amountYuan };
+    if (!plans().some(({ id }) => id === planId)) {
+      throw invalidRequest(`planId: There is no plan ${JSON.stringify(quoted(planId!))}.`, 'planId');
+    }
+    return { kind: 'plan', planId: planId! };
+  }
+
+  const subject: ChangeSubject = {
+    kind: 'voucher',
+    async read(id) {
+      const found = await vouchers.find(id);
+      return found && batchToWire(found);
+    },
+  };
+
+  return [
+    adminEndpoint({
+      method: 'POST',
+      path: '/vouchers',
+      status: 201,
+      summary: 'Make a batch of vouchers; their codes are never shown again',
+      body: newBatch,
+      isRepeatable: true,
+      answer: newBatchAnswer,
+      lines: { mediaType: 'text/csv', description: 'A line for each code, with what it gives.' },
+      async run({ body, idempotencyKey, wantsCsv }, { actor }) {
+        const gift = giftOf(body);
+        const now = new Date(await databaseNowMs());
+        const expiresAt = body.expiresAt ?? null;
+        if (expiresAt !== null && expiresAt <= now) {
+          throw unprocessable('expiresAt: The vouchers would have expired already.', 'expiresAt');
+        }
+        const codes = Array.from({ length: body.count }, () => createVoucherCode(fillRandom));
+        const made = await vouchers.insert({
+          id: ids.next('vb'),
+          name: body.name,
+          gift,
+          vouchers: codes.map((code) => ({
+            codeHash: hashVoucherCode(readVoucherCode(code)!),
+            codeEnd: shownEnd(code),
+          })),
+          expiresAt,
+          at: now,
+          createdBy: signatureOf(actor),
+          idempotencyKey,
+        });
+        if ('earlier' in made) {
+          throw conflict(
+            `This Idempotency-Key has made the batch ${made.earlier.id} already, whose codes are never shown again. ` +
+              'Where they are lost, cancel that batch and make another one with a new key.',
+          );
+        }
+        const shown = { ...batchToWire(made.batch), codes };
+        return wantsCsv ? LineStream.of(voucherCsv(shown), CSV_TYPE, shown) : shown;
+      },
+    }),
+    adminEndpoint({
+      method: 'GET',
+      path: '/vouchers',
+      summary: `List batches of vouchers, newest first, ${BATCHES_MAX} a page at most, with how many are redeemed`,
+      query: voucherList,
+      answer: pageOf(batchAnswer),
+      async run({ query }) {
+        const limit = Math.min(query.limit, BATCHES_MAX);
+        const found = await vouchers.list(query.cursor ?? null, limit);
+        return toPage(found, limit, batchToWire, ({ id }) => id);
+      },
+    }),
+    adminEndpoint({
+      method: 'GET',
+      path: '/vouchers/:id',
+      summary: 'Read a batch of vouchers, without its codes',
+      answer: batchAnswer,
+      async run({ id }) {
+        const found = await vouchers.find(id);
+        if (found === null) throw notFound('batch of vouchers', id);
+        return batchToWire(found);
+      },
+    }),
+    adminEndpoint({
+      method: 'GET',
+      path: '/vouchers/:id/redemptions',
+      summary: 'List who has redeemed vouchers of a batch, newest first',
+      query: voucherList,
+      answer: pageOf(redemptionAnswer),
+      async run({ id, query }) {
+        const found = await redemptions.list(id, query.cursor ?? null, query.limit);
+        if (found.length === 0 && (await vouchers.find(id)) === null) throw notFound('batch of vouchers', id);
+        const names = await accountNamesOf(accounts, found);
+        return toPage(
+          found,
+          query.limit,
+          (redemption) => redemptionToWire(redemption, names),
+          (redemption) => redemption.id,
+        );
+      },
+    }),
+    adminEndpoint({
+      method: 'DELETE',
+      path: '/vouchers/:id',
+      subject,
+      status: 204,
+      summary: 'Cancel the vouchers of a batch that are not redeemed',
+      answer: null,
+      async run({ id }) {
+        if (!(await vouchers.cancel(id, new Date(await databaseNowMs())))) throw notFound('batch of vouchers', id);
+        return null;
+      },
+    }),
+    adminEndpoint({
+      method: 'POST',
+      path: '/accounts/:id/vouchers',
+      subject: { kind: 'voucher', isMadeInAccount: true },
+      status: 201,
+      summary: 'Redeem a voucher for an account; a repeat changes nothing, without an Idempotency-Key too',
+      body: voucherCodeBody,
+      answer: redemptionAnswer,
+      async run({ id, body }, { actor }) {
+        const redemption = await redeemer.redeem(id, body.code, signatureOf(actor));
+        return redemptionToWire(redemption, await accountNamesOf(accounts, [redemption]));
+      },
+    }),
+  ];
+}

@@ -1,0 +1,122 @@
+import { z } from 'zod';
+import type { Redemption, VoucherBatch, VoucherGift } from '../../accounting/vouchers/voucher.ts';
+import { CsvAmount, csvLine } from '../../lib/csv.ts';
+import { formatYuan } from '../../lib/yuan.ts';
+import { signerIdOf } from '../../people/actor.ts';
+import { at, count, listOf, signerId, yuan } from '../management/answer-fields.ts';
+import { ledgerEntryId } from '../management/wire.ts';
+
+/** The shapes of vouchers on the wire. */
+
+const kind = z.enum(['value', 'plan']);
+
+const gift = {
+  kind,
+  amountYuan: yuan.nullable().describe('What a value adds to the balance; null: it is a plan.'),
+  planId: z.string().nullable().describe('What is granted for one period; null: it is a value.'),
+};
+
+const batchMembers = {
+  id: z.string(),
+  name: z.string(),
+  ...gift,
+  count,
+  redeemedCount: count,
+  expiresAt: at.nullable(),
+  createdAt: at,
+  createdBy: z.string(),
+  createdById: signerId,
+  canceledAt: at.nullable().describe('Since when no further code of the batch is taken.'),
+};
+
+export const batchAnswer = z.strictObject(batchMembers).meta({ id: 'VoucherBatch' });
+
+/** A new batch, with its codes. */
+export const newBatchAnswer = z
+  .strictObject({ ...batchMembers, codes: listOf(z.string()) })
+  .meta({ id: 'NewVoucherBatch' });
+
+const ownMembers = {
+  id: z.string(),
+  accountId: z.string(),
+  codeEnd: z.string().describe('The last characters of the code.'),
+  ...gift,
+  redeemedAt: at,
+  entryId: z.string().nullable().describe('The ledger entry of a value.'),
+  subscriptionId: z.string().nullable().describe('The subscription that a plan began or renewed.'),
+  subscriptionEndsAt: at.nullable().describe('When that subscription ends now.'),
+};
+
+/** What an account sees of its voucher. */
+export const ownRedemptionAnswer = z.strictObject(ownMembers).meta({ id: 'OwnVoucherRedemption' });
+
+export const redemptionAnswer = z
+  .strictObject({
+    ...ownMembers,
+    accountName: z.string(),
+    batchId: z.string(),
+    redeemedBy: z.string(),
+    redeemedById: signerId,
+  })
+  .meta({ id: 'VoucherRedemption' });
+
+/** A line for each code. */
+export function voucherCsv({
+  codes,
+  amountYuan,
+  planId,
+  expiresAt,
+}: Pick<z.infer<typeof newBatchAnswer>, 'codes' | 'amountYuan' | 'planId' | 'expiresAt'>): string {
+  const amount = amountYuan === null ? null : new CsvAmount(amountYuan);
+  return [
+    csvLine(['code', 'amountYuan', 'planId', 'expiresAt']),
+    ...codes.map((code) => csvLine([code, amount, planId, expiresAt])),
+  ].join('');
+}
+
+export function batchToWire(batch: VoucherBatch): z.infer<typeof batchAnswer> {
+  return {
+    id: batch.id,
+    name: batch.name,
+    ...giftToWire(batch.gift),
+    count: batch.voucherCount,
+    redeemedCount: batch.redeemedCount,
+    expiresAt: batch.expiresAt?.toISOString() ?? null,
+    createdAt: batch.createdAt.toISOString(),
+    createdBy: batch.createdBy,
+    createdById: signerIdOf(batch.createdBy),
+    canceledAt: batch.canceledAt?.toISOString() ?? null,
+  };
+}
+
+export function ownRedemptionToWire(redemption: Redemption): z.infer<typeof ownRedemptionAnswer> {
+  const { accountId, entryNo } = redemption;
+  return {
+    id: redemption.id,
+    accountId,
+    codeEnd: redemption.codeEnd,
+    ...giftToWire(redemption.gift),
+    redeemedAt: redemption.redeemedAt.toISOString(),
+    entryId: entryNo === null ? null : ledgerEntryId(accountId, entryNo),
+    subscriptionId: redemption.subscriptionId,
+    subscriptionEndsAt: redemption.subscriptionEndsAt?.toISOString() ?? null,
+  };
+}
+
+/** `accountNames`: by account id. */
+export function redemptionToWire(
+  redemption: Redemption,
+  accountNames: ReadonlyMap<string, string>,
+): z.infer<typeof redemptionAnswer> {
+  const { accountId, batchId, redeemedBy } = redemption;
+  // No account is ever removed.
+  const accountName = accountNames.get(accountId) ?? accountId;
+  const redeemedById = signerIdOf(redeemedBy);
+  return { ...ownRedemptionToWire(redemption), accountName, batchId, redeemedBy, redeemedById };
+}
+
+function giftToWire(given: VoucherGift) {
+  return given.kind === 'value'
+    ? { kind: given.kind, amountYuan: formatYuan(given.amountNano), planId: null }
+    : { kind: given.kind, amountYuan: null, planId: given.planId };
+}

@@ -1,0 +1,132 @@
+import { z } from 'zod';
+import { invalidRequest } from '../../errors/gateway-error.ts';
+import { ACCOUNT_KINDS } from '../../notices/notice.ts';
+import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
+import { pageOf } from '../management/answer-fields.ts';
+import { capYuan, filterText, page } from '../management/wire.ts';
+import { type WebhookAdminParts, webhookKeeper } from './webhook-keeper.ts';
+import {
+  deliveryAnswer,
+  lowBalanceAnswer,
+  newWebhook,
+  newWebhookAnswer,
+  operatorEvents,
+  queuedAnswer,
+  redelivery,
+  webhookAnswer,
+  webhookChange,
+  webhookToWire,
+} from './wire.ts';
+
+const newEndpoint = z.strictObject({ ...newWebhook, accountId: filterText.nullish(), events: operatorEvents });
+const change = z.strictObject({ ...webhookChange, events: operatorEvents });
+const list = z.strictObject({ ...page, accountId: filterText.optional() });
+const threshold = z.strictObject({ thresholdYuan: capYuan.nullable() });
+
+/** Webhook endpoints: the operators' own, which hear of everything, and those of accounts. */
+export function webhookEndpoints(parts: WebhookAdminParts): AdminEndpoint[] {
+  const keeper = webhookKeeper(parts);
+  const { subject } = keeper;
+
+  return [
+    adminEndpoint({
+      method: 'GET',
+      path: '/webhooks',
+      summary: 'List webhook endpoints, newest first',
+      query: list,
+      answer: pageOf(webhookAnswer),
+      run: ({ query: { accountId, ...page } }) => keeper.list(accountId ?? null, page),
+    }),
+    adminEndpoint({
+      method: 'POST',
+      path: '/webhooks',
+      status: 201,
+      summary: 'Create a webhook endpoint; the answer shows its secret once',
+      body: newEndpoint,
+      isRepeatable: true,
+      answer: newWebhookAnswer,
+      async run({ body: { url, accountId = null, events = null }, idempotencyKey }) {
+        requireKinds(accountId, events);
+        return keeper.create({ accountId, url, events, idempotencyKey });
+      },
+    }),
+    adminEndpoint({
+      method: 'GET',
+      path: '/webhooks/:id',
+      summary: 'Read a webhook endpoint',
+      answer: webhookAnswer,
+      run: async ({ id }) => webhookToWire(await keeper.find(id)),
+    }),
+    adminEndpoint({
+      method: 'PATCH',
+      path: '/webhooks/:id',
+      subject,
+      summary: 'Change a webhook endpoint, disable it, or make it active again',
+      body: change,
+      answer: webhookAnswer,
+      async run({ id, body }) {
+        requireKinds((await keeper.find(id)).accountId, body.events ?? null);
+        return keeper.change(id, body);
+      },
+    }),
+    adminEndpoint({
+      method: 'DELETE',
+      path: '/webhooks/:id',
+      subject,
+      status: 204,
+      answer: null,
+      summary: 'Delete a webhook endpoint, and what was to be sent to it',
+      run: ({ id }) => keeper.delete(id),
+    }),
+    adminEndpoint({
+      method: 'POST',
+      path: '/webhooks/:id/test',
+      subject,
+      status: 201,
+      summary: 'Send a test notice to a webhook endpoint',
+      answer: queuedAnswer,
+      run: ({ id }) => keeper.test(id),
+    }),
+    adminEndpoint({
+      method: 'GET',
+      path: '/webhooks/:id/deliveries',
+      summary: 'List what was sent to a webhook endpoint, and what is to be, newest first',
+      query: z.strictObject(page),
+      answer: pageOf(deliveryAnswer),
+      run: ({ id, query }) => keeper.listDeliveries(id, query),
+    }),
+    adminEndpoint({
+      method: 'POST',
+      path: '/webhooks/:id/redeliver',
+      subject,
+      status: 201,
+      summary: 'Send a notice to a webhook endpoint once more',
+      body: redelivery,
+      answer: queuedAnswer,
+      run: ({ id, body }) => keeper.redeliver(id, body.noticeId),
+    }),
+    adminEndpoint({
+      method: 'GET',
+      path: '/accounts/:id/low-balance',
+      summary: 'Read below which balance an account is told of it',
+      answer: lowBalanceAnswer,
+      run: ({ id }) => keeper.readLowBalance(id),
+    }),
+    adminEndpoint({
+      method: 'PUT',
+      path: '/accounts/:id/low-balance',
+      subject: { kind: 'account', read: (id) => keeper.readLowBalance(id) },
+      summary: 'Set below which balance an account is told of it; null: as configured',
+      body: threshold,
+      answer: lowBalanceAnswer,
+      run: ({ id, body }) => keeper.setLowBalance(id, body.thresholdYuan),
+    }),
+  ];
+}
+
+/** An endpoint that would never get anything is a mistake. */
+function requireKinds(accountId: string | null, events: readonly string[] | null): void {
+  if (accountId === null || events === null) return;
+  const other = events.find((kind) => !(ACCOUNT_KINDS as readonly string[]).includes(kind));
+  if (other !== undefined) throw invalidRequest(`events: Accounts do not hear of ${other}.`, 'events');
+}

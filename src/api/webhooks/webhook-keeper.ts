@@ -1,0 +1,118 @@
+import type { z } from 'zod';
+import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
+import type { InsertedEndpoint, WebhookEndpoint } from '../../notices/endpoint-store.ts';
+import { ASKED_SENDS_A_MINUTE } from '../../notices/send-rates.ts';
+import { TargetRefusedError } from '../../notices/target.ts';
+import { ACCOUNT_ENDPOINTS_MAX, OPERATOR_ENDPOINTS_MAX, type Webhooks } from '../../notices/webhooks.ts';
+import { type ChangeSubject, conflict, notFound } from '../management/endpoint.ts';
+import { toPage } from '../management/wire.ts';
+import { deliveryToWire, lowBalanceToWire, type newWebhookAnswer, type queuedAnswer, webhookToWire } from './wire.ts';
+
+export interface WebhookAdminParts {
+  readonly webhooks: Webhooks;
+  /** The configuration's threshold of `balance.low`; `null` where it has none. */
+  readonly lowBalanceNano: () => bigint | null;
+}
+
+interface Page {
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+}
+
+type Queued = z.infer<typeof queuedAnswer>;
+
+/** Makes, lists, changes and tries webhook endpoints, as both APIs do. */
+export function webhookKeeper({ webhooks, lowBalanceNano }: WebhookAdminParts) {
+  /** @throws GatewayError 404 */
+  async function find(id: string): Promise<WebhookEndpoint> {
+    const endpoint = await webhooks.find(id);
+    if (endpoint === null) throw notFound('webhook endpoint', id);
+    return endpoint;
+  }
+
+  const subject: ChangeSubject = { kind: 'webhook', read: async (id) => webhookToWire(await find(id)) };
+
+  return {
+    subject,
+    find,
+    list: async (accountId: string | null, { limit, cursor }: Page) =>
+      toPage(await webhooks.list(accountId, cursor ?? null, limit), limit, webhookToWire, ({ id }) => id),
+    create: async (asked: Parameters<Webhooks['create']>[0]) =>
+      createdToWire(await withTarget(async () => webhooks.create(asked)), asked.accountId),
+    async change(id: string, change: Parameters<Webhooks['update']>[1]) {
+      const endpoint = await withTarget(() => webhooks.update(id, change));
+      if (endpoint === null) throw notFound('webhook endpoint', id);
+      return webhookToWire(endpoint);
+    },
+    async delete(id: string): Promise<null> {
+      if (!(await webhooks.delete(id))) throw notFound('webhook endpoint', id);
+      return null;
+    },
+    async listDeliveries(id: string, { limit, cursor }: Page) {
+      await find(id);
+      const deliveries = await webhooks.listDeliveries(id, cursor ?? null, limit);
+      return toPage(deliveries, limit, deliveryToWire, ({ noticeId }) => noticeId);
+    },
+    /** @throws GatewayError also 429 where the endpoint has had too many tests. */
+    async test(id: string): Promise<Queued> {
+      const noticeId = await webhooks.test(requireActive(await find(id)));
+      if (noticeId !== null) return { noticeId };
+      throw tooManySends();
+    },
+    /** @throws GatewayError also 404 where there was no such notice for the endpoint, and 429 as `test`. */
+    async redeliver(id: string, noticeId: string): Promise<Queued> {
+      const redelivery = await webhooks.redeliver(requireActive(await find(id)), noticeId);
+      if (redelivery === 'too_many') throw tooManySends();
+      if (redelivery === 'absent') throw notFound('notice', noticeId);
+      return { noticeId };
+    },
+    async readLowBalance(accountId: string) {
+      const found = await webhooks.findLowBalance(accountId);
+      if (found === null) throw notFound('account', accountId);
+      return lowBalanceToWire(accountId, found, lowBalanceNano());
+    },
+    async setLowBalance(accountId: string, thresholdNano: bigint | null) {
+      if (!(await webhooks.setLowBalance(accountId, thresholdNano))) throw notFound('account', accountId);
+      return lowBalanceToWire(accountId, { lowBalanceNano: thresholdNano }, lowBalanceNano());
+    },
+  };
+}
+
+/** @throws GatewayError where none was made. */
+function createdToWire(result: InsertedEndpoint, accountId: string | null): z.infer<typeof newWebhookAnswer> {
+  switch (result.outcome) {
+    case 'unknown_account':
+      throw notFound('account', accountId ?? '');
+    case 'key_conflict':
+      throw conflict('The Idempotency-Key was used for another endpoint.');
+    case 'too_many':
+      throw conflict(
+        `There are ${accountId === null ? OPERATOR_ENDPOINTS_MAX : ACCOUNT_ENDPOINTS_MAX} endpoints already; delete one.`,
+      );
+    default:
+      return { ...webhookToWire(result.endpoint), secret: result.secret };
+  }
+}
+
+/** Names the field where an address is refused. */
+async function withTarget<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof TargetRefusedError) throw invalidRequest(`url: ${error.message}`, 'url');
+    throw error;
+  }
+}
+
+/** @throws GatewayError where the endpoint gets nothing. */
+function requireActive(endpoint: WebhookEndpoint): WebhookEndpoint {
+  if (endpoint.status === 'active') return endpoint;
+  throw conflict('The endpoint is disabled; make it active first.');
+}
+
+function tooManySends(): GatewayError {
+  return new GatewayError('rateLimitExceeded', {
+    message: `${ASKED_SENDS_A_MINUTE} tests and repeated notices a minute are sent at most. Try again later.`,
+    headers: { 'retry-after': '60' },
+  });
+}

@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { formatYuan } from '../../lib/yuan.ts';
+import type { Delivery, LowBalance, WebhookEndpoint } from '../../notices/endpoint-store.ts';
+import { ACCOUNT_KINDS, NOTICE_KINDS, TEST_KIND } from '../../notices/notice.ts';
+import { at, count, yuan } from '../management/answer-fields.ts';
+import { storable } from '../management/storable.ts';
+
+/** Webhook endpoints on the wire, as the admin API and the account API have them. */
+
+const url = storable(
+  z.string({ error: 'Expected an address such as https://receiver.example/webhook.' }).min(1).max(2_000),
+).meta({ examples: ['https://receiver.example/webhook'] });
+function eventsOf<const Kind extends string>(kinds: readonly [Kind, ...Kind[]]) {
+  return z.array(z.enum(kinds)).min(1).max(kinds.length).nullish();
+}
+
+export const operatorEvents = eventsOf(NOTICE_KINDS);
+export const accountEvents = eventsOf(ACCOUNT_KINDS);
+export const newWebhook = { url };
+export const webhookChange = { url: url.optional(), status: z.enum(['active', 'disabled']).optional() };
+export const redelivery = z.strictObject({ noticeId: storable(z.string().min(1).max(200)) });
+
+export const webhookAnswer = z
+  .strictObject({
+    id: z.string(),
+    accountId: z.string().nullable(),
+    url: z.string(),
+    events: z.array(z.enum(NOTICE_KINDS)).readonly().nullable(),
+    status: z.enum(['active', 'disabled']),
+    statusReason: z.string().nullable(),
+    failingSince: at.nullable(),
+    createdAt: at,
+  })
+  .meta({ id: 'WebhookEndpoint' });
+
+/** Shown once, when it is made. */
+export const newWebhookAnswer = webhookAnswer.extend({ secret: z.string() });
+
+export const deliveryAnswer = z
+  .strictObject({
+    noticeId: z.string(),
+    event: z.enum([...NOTICE_KINDS, TEST_KIND]),
+    at,
+    status: z.enum(['pending', 'delivered', 'failed']),
+    attempts: count,
+    nextAttemptAt: at.nullable(),
+    lastAttemptAt: at.nullable(),
+    lastStatus: z.int().nullable(),
+    lastError: z.string().nullable(),
+  })
+  .meta({ id: 'WebhookDelivery' });
+
+export const queuedAnswer = z.strictObject({ noticeId: z.string() });
+
+export const lowBalanceAnswer = z.strictObject({
+  accountId: z.string(),
+  thresholdYuan: yuan.nullable(),
+  defaultThresholdYuan: yuan.nullable(),
+});
+
+export function webhookToWire(endpoint: WebhookEndpoint): z.infer<typeof webhookAnswer> {
+  const { id, accountId, url, events, status, statusReason, failingSince, createdAt } = endpoint;
+  return {
+    id,
+    accountId,
+    url,
+    events,
+    status,
+    statusReason,
+    failingSince: failingSince?.toISOString() ?? null,
+    createdAt: createdAt.toISOString(),
+  };
+}
+
+export function deliveryToWire(delivery: Delivery): z.infer<typeof deliveryAnswer> {
+  const { noticeId, kind, at, status, attempts, nextAttemptAt, lastAttemptAt, lastStatus, lastError } = delivery;
+  return {
+    noticeId,
+    event: kind,
+    at: at.toISOString(),
+    status,
+    attempts,
+    nextAttemptAt: nextAttemptAt?.toISOString() ?? null,
+    lastAttemptAt: lastAttemptAt?.toISOString() ?? null,
+    lastStatus,
+    lastError,
+  };
+}
+
+export function lowBalanceToWire(
+  accountId: string,
+  { lowBalanceNano }: LowBalance,
+  defaultNano: bigint | null,
+): z.infer<typeof lowBalanceAnswer> {
+  return {
+    accountId,
+    thresholdYuan: lowBalanceNano === null ? null : formatYuan(lowBalanceNano),
+    defaultThresholdYuan: defaultNano === null ? null : formatYuan(defaultNano),
+  };
+}

@@ -1,0 +1,110 @@
+import type { Clock } from '../lib/clock.ts';
+import type { Ids } from '../lib/ids.ts';
+import type { Logger } from '../lib/logger.ts';
+import { type Actor, actorName } from '../people/actor.ts';
+import type { Change, ChangeActor, ChangeResult, NewChange } from './change.ts';
+import type { ChangesStore } from './changes-store.ts';
+import { toRecorded, toRecordedPair } from './recorded-value.ts';
+
+export const CHANGE_PREFIX = 'chg';
+
+/**
+ * Records who changes what. A change has its row before it is made, so that nothing is changed without one, whatever becomes of
+ * the process: a row of which nothing more was heard stays `begun`.
+ */
+export interface ChangeLog {
+  /** @throws where the row cannot be written: then the change must not be made. */
+  begin(change: NewChange): Promise<OpenChange>;
+  /** Records what was changed elsewhere. @throws where the row cannot be written. */
+  note(change: NewChange, after: object): Promise<void>;
+}
+
+/** A change that has its row. What came of it is logged where it cannot be written: the change itself is made by then. */
+export interface OpenChange {
+  done(result: ChangeResult): Promise<void>;
+  /** It has ended with an error, and may have changed something. */
+  failed(errorCode: string): Promise<void>;
+  /** It was refused before it changed anything, and leaves no row. */
+  withdraw(): Promise<void>;
+}
+
+export interface ChangeLogParts {
+  readonly store: Pick<ChangesStore, 'insert' | 'end' | 'withdraw'>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+}
+
+export function createChangeLog({ store, clock, ids, logger }: ChangeLogParts): ChangeLog {
+  const toRow = (change: NewChange): Change => ({
+    ...change,
+    id: ids.next(CHANGE_PREFIX),
+    begunAtMs: clock.nowMs(),
+    endedAtMs: null,
+    outcome: 'begun',
+    before: toRecorded(change.before),
+    after: null,
+    errorCode: null,
+  });
+
+  async function attempt(id: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      logger.error({ err: error, change: id }, 'what came of a change could not be written to the change log');
+    }
+  }
+
+  return {
+    async begin(change) {
+      const row = toRow(change);
+      const { id } = row;
+      await store.insert(row);
+      return {
+        done: ({ actor, subjectId, accountId, after, before = change.before }) =>
+          attempt(id, () => {
+            const [old, next] = toRecordedPair(before, after);
+            return store.end(id, {
+              endedAtMs: clock.nowMs(),
+              outcome: 'done',
+              actor,
+              subjectId,
+              accountId,
+              before: old,
+              after: next,
+              errorCode: null,
+            });
+          }),
+        failed: (errorCode) =>
+          attempt(id, () =>
+            store.end(id, {
+              endedAtMs: clock.nowMs(),
+              outcome: 'failed',
+              actor: row.actor,
+              subjectId: row.subjectId,
+              accountId: row.accountId,
+              before: row.before,
+              after: null,
+              errorCode,
+            }),
+          ),
+        withdraw: () => attempt(id, () => store.withdraw(id)),
+      };
+    },
+    async note(change, after) {
+      const row = toRow(change);
+      await store.insert({ ...row, endedAtMs: row.begunAtMs, outcome: 'done', after: toRecorded(after) });
+    },
+  };
+}
+
+/** Who a row of the log names. `localUser` counts for the command line alone. */
+export function changeActor(actor: Actor, localUser: string | null): ChangeActor {
+  return {
+    kind: actor.kind,
+    id: 'id' in actor ? actor.id : null,
+    name: actorName(actor),
+    sessionId: actor.kind === 'user' ? actor.sessionId : null,
+    localUser: actor.kind === 'command_line' ? localUser : null,
+  };
+}

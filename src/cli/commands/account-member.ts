@@ -1,0 +1,80 @@
+import type { Command } from 'commander';
+import { resolveAccount } from '../account-reference.ts';
+import type { CommandKit } from '../command.ts';
+import { localTime } from '../local-time.ts';
+import { renderTable } from '../output.ts';
+import { listAll } from '../pages.ts';
+import { resolveUser } from '../user-reference.ts';
+
+interface MemberView {
+  readonly userId: string;
+  readonly email: string | null;
+  readonly name: string;
+  readonly role: string;
+  readonly status: string;
+  readonly since: string;
+  readonly lastSignInAt: string | null;
+}
+
+const ACCOUNT_ARGUMENT = ['<account>', 'id or name'] as const;
+const USER_ARGUMENT = ['<user>', 'id, e-mail address, or the name of somebody without one'] as const;
+
+/** `faregate account member …` */
+export function accountMemberCommands(account: Command, kit: CommandKit): void {
+  const member = account.command('member').description('list, add and remove the people of an account');
+
+  member
+    .command('list')
+    .description('list the people of an account')
+    .argument(...ACCOUNT_ARGUMENT)
+    .action(
+      kit.reading(async (admin, output, [reference]) => {
+        const id = await resolveAccount(admin, reference!);
+        const members = await listAll<MemberView>(admin, `/accounts/${id}/members`, {});
+        output.print(members, () =>
+          renderTable(
+            members,
+            [
+              { title: 'id', cell: (row) => row.userId },
+              { title: 'name', cell: (row) => row.name },
+              { title: 'e-mail', cell: (row) => row.email ?? '' },
+              { title: 'role', cell: (row) => row.role },
+              { title: 'status', cell: (row) => row.status },
+              { title: 'since', cell: (row) => localTime(row.since) },
+              { title: 'signed in', cell: (row) => localTime(row.lastSignInAt ?? 'never') },
+            ],
+            'Nobody belongs to the account. Add somebody: faregate account member add <account> <user> --role owner',
+          ),
+        );
+      }),
+    );
+
+  member
+    .command('add')
+    .description('let a user see an account, or give a member another role')
+    .argument(...ACCOUNT_ARGUMENT)
+    .argument(...USER_ARGUMENT)
+    .option('--role <role>', 'owner: manages the account; member: its own keys and usage', 'member')
+    .action(
+      kit.changing(async (admin, output, [accountReference, userReference], { role }) => {
+        const id = await resolveAccount(admin, accountReference!);
+        const userId = await resolveUser(admin, userReference!);
+        const added = await admin.request<MemberView>('POST', `/accounts/${id}/members`, { userId, role });
+        output.print(added, () => `${added.name} is ${added.role} of ${id}.`);
+      }),
+    );
+
+  member
+    .command('remove')
+    .description('take an account away from a user, at once')
+    .argument(...ACCOUNT_ARGUMENT)
+    .argument(...USER_ARGUMENT)
+    .action(
+      kit.changing(async (admin, output, [accountReference, userReference]) => {
+        const id = await resolveAccount(admin, accountReference!);
+        const userId = await resolveUser(admin, userReference!);
+        await admin.request('DELETE', `/accounts/${id}/members?${new URLSearchParams({ userId })}`);
+        output.print({ accountId: id, userId, removed: true }, () => `${userId} does not belong to ${id} any more.`);
+      }),
+    );
+}

@@ -1,0 +1,287 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import type { AdminClient } from '../../api/management/admin-client.ts';
+import { resolveAccount } from '../account-reference.ts';
+import { type CommandKit, type CommandOptions, IDEMPOTENCY_KEY, idempotencyKeyOf, UsageError } from '../command.ts';
+import { localTime } from '../local-time.ts';
+import { type Output, renderFields, renderTable } from '../output.ts';
+import { listAll } from '../pages.ts';
+import {
+  addMinuteOptions,
+  describeMinuteLimits,
+  orNull,
+  type RateLimitsView,
+  readMinuteLimits,
+} from './minute-options.ts';
+
+interface AccountView extends RateLimitsView {
+  readonly id: string;
+  readonly name: string;
+  readonly email: string | null;
+  readonly verified: boolean;
+  readonly status: string;
+  /** Absent where the gateway is of an earlier version, as the next one. */
+  readonly statusReason?: string | null;
+  readonly statusChangedAt?: string | null;
+  readonly balanceYuan: string;
+  readonly heldYuan: string;
+  readonly spentTodayYuan: string;
+  readonly dailySpendCapYuan: string | null;
+  /** Absent where the gateway is of an earlier version. */
+  readonly ownDailySpendCapYuan?: string | null;
+  readonly priceFactorBasisPoints: number;
+  /** Absent where the gateway is of an earlier version. */
+  readonly membersSeeBalance?: boolean;
+  readonly createdAt: string;
+}
+
+/** `faregate account …`; returns the command, for those of other files. */
+export function accountCommands(program: Command, kit: CommandKit): Command {
+  const account = program.command('account').description('create, import, list, fund and suspend accounts');
+
+  account
+    .command('create')
+    .description('create an account')
+    .argument('<name>', 'what to call it')
+    .option('--email <address>', 'the e-mail address of a contact')
+    .option('--verified', 'the account may call models at once')
+    .option('--balance <yuan>', 'top it up with this amount')
+    .option('--daily-cap <yuan>', 'the most it may spend in a day (default: as configured)')
+    .option(...IDEMPOTENCY_KEY)
+    .action(
+      kit.changing(async (admin, output, [name], options) => {
+        const account = {
+          name,
+          email: options.email,
+          verified: options.verified === true,
+          dailySpendCapYuan: options.dailyCap,
+          balanceYuan: options.balance,
+        };
+        const key = idempotencyKeyOf(options);
+        const created = await admin.request<AccountView>('POST', '/accounts', account, key);
+        output.print(created, () => describeAccount(created));
+      }),
+    );
+
+  account
+    .command('list')
+    .description('list accounts, newest first')
+    .option('--search <text>', 'only those whose name, e-mail or id has this text')
+    .action(
+      kit.reading(async (admin, output, _arguments, options) => {
+        const accounts = await listAll<AccountView>(
+          admin,
+          '/accounts',
+          options.search === undefined ? {} : { search: String(options.search) },
+        );
+        output.print(accounts, () =>
+          renderTable(
+            accounts,
+            [
+              { title: 'id', cell: (row) => row.id },
+              { title: 'name', cell: (row) => row.name },
+              { title: 'status', cell: (row) => (row.verified ? row.status : 'unverified') },
+              { title: 'balance ¥', cell: (row) => row.balanceYuan, align: 'right' },
+              { title: 'held ¥', cell: (row) => row.heldYuan, align: 'right' },
+              { title: 'today ¥', cell: (row) => row.spentTodayYuan, align: 'right' },
+            ],
+            'There are no accounts yet. Create one: faregate account create <name> --verified --balance 10',
+          ),
+        );
+      }),
+    );
+
+  account
+    .command('show')
+    .description('show an account and its newest ledger entries')
+    .argument('<account>', 'id, or a name that only one account has')
+    .action(
+      kit.reading(async (admin, output, [reference]) => {
+        const id = await resolveAccount(admin, reference!);
+        const view = await admin.request<AccountView>('GET', `/accounts/${id}`);
+        const ledger = await admin.request<{ data: LedgerView[] }>('GET', `/accounts/${id}/ledger?limit=10`);
+        output.print(
+          { ...view, ledger: ledger.data },
+          () => `${describeAccount(view)}\n\n${describeLedger(ledger.data)}`,
+        );
+      }),
+    );
+
+  account
+    .command('verify')
+    .description('let an account call models')
+    .argument('<account>', 'id or name')
+    .option('--revoke', 'take the verification back')
+    .action(
+      kit.changing(async (admin, output, [reference], options) => {
+        const id = await resolveAccount(admin, reference!);
+        const view = await admin.request<AccountView>('PATCH', `/accounts/${id}`, {
+          verified: options.revoke !== true,
+        });
+        output.print(view, () => describeAccount(view));
+      }),
+    );
+
+  addMinuteOptions(
+    account
+      .command('limit')
+      .description('limit what an account may use; "none" takes a limit away, so that the configuration decides again')
+      .argument('<account>', 'id or name')
+      .option('--daily-cap <yuan>', 'the most it may spend in a day'),
+  ).action(
+    kit.changing(async (admin, output, [reference], options) => {
+      const id = await resolveAccount(admin, reference!);
+      const view = await admin.request<AccountView>('PATCH', `/accounts/${id}`, {
+        dailySpendCapYuan: orNull(options.dailyCap),
+        ...readMinuteLimits(options),
+      });
+      output.print(view, () => describeAccount(view));
+    }),
+  );
+
+  account
+    .command('suspend')
+    .description('refuse the calls of an account from now on; its keys, money and plans stay')
+    .argument('<account>', 'id or name')
+    .option('--reason <text>', 'why; "account show" says it')
+    .addHelpText('after', SUSPEND_HELP)
+    .action(
+      kit.changing((admin, output, [reference], options) => setStatus(admin, output, reference!, 'suspended', options)),
+    );
+
+  account
+    .command('resume')
+    .description('accept the calls of a suspended account again')
+    .argument('<account>', 'id or name')
+    .option('--reason <text>', 'why; "account show" says it')
+    .action(
+      kit.changing((admin, output, [reference], options) => setStatus(admin, output, reference!, 'active', options)),
+    );
+
+  account
+    .command('set')
+    .description('change what an account pays for calls that are admitted from now on, or what its members see')
+    .argument('<account>', 'id or name')
+    .option(
+      '--price-factor <factor>',
+      'what it pays of the list price: basis points such as 8000, or a percentage such as 80%',
+      readPriceFactor,
+    )
+    .option(
+      '--members-see-balance <yes|no>',
+      'whether keys of members read its balance; with "no" they read what their own budgets leave',
+      readYesOrNo,
+    )
+    .action(
+      kit.changing(async (admin, output, [reference], options) => {
+        const { priceFactor: priceFactorBasisPoints, membersSeeBalance } = options;
+        if (priceFactorBasisPoints === undefined && membersSeeBalance === undefined) {
+          throw new UsageError('Say what to change: --price-factor or --members-see-balance.');
+        }
+        const id = await resolveAccount(admin, reference!);
+        const change = { priceFactorBasisPoints, membersSeeBalance };
+        const view = await admin.request<AccountView>('PATCH', `/accounts/${id}`, change);
+        output.print(view, () => describeAccount(view));
+      }),
+    );
+
+  account
+    .command('top-up')
+    .description('add money to the balance of an account')
+    .argument('<account>', 'id or name')
+    .argument('<yuan>', 'how much, such as 50 or 12.50')
+    .option('--memo <text>', 'why; the ledger entry says it')
+    .option(...IDEMPOTENCY_KEY)
+    .action(
+      kit.changing(async (admin, output, [reference, amountYuan], options) => {
+        const id = await resolveAccount(admin, reference!);
+        const entry = await admin.request<{ entryId: string; balanceYuan: string }>(
+          'POST',
+          `/accounts/${id}/top-ups`,
+          { amountYuan, memo: options.memo },
+          idempotencyKeyOf(options),
+        );
+        output.print(entry, () => `Added ¥${amountYuan}. The balance is ¥${entry.balanceYuan}.`);
+      }),
+    );
+  return account;
+}
+
+interface LedgerView {
+  readonly id: string;
+  readonly kind: string;
+  readonly amountYuan: string;
+  readonly balanceAfterYuan: string;
+  readonly callId: string | null;
+  readonly memo: string | null;
+  readonly createdAt: string;
+}
+
+const SUSPEND_HELP = `
+Every node refuses new calls of the account within a second, with 401 invalid_api_key and a message that says why; its balance
+and its plan cannot be asked with its keys either. Calls in flight go on to their end and are charged. The daily cap, the keys
+and the subscriptions stay as they are, and time that passes counts for subscriptions as ever.`;
+
+async function setStatus(
+  admin: AdminClient,
+  output: Output,
+  reference: string,
+  status: 'active' | 'suspended',
+  { reason }: CommandOptions,
+): Promise<undefined> {
+  const id = await resolveAccount(admin, reference);
+  const view = await admin.request<AccountView>('PATCH', `/accounts/${id}`, { status, statusReason: reason });
+  output.print(view, () => describeAccount(view));
+}
+
+function statusOf({ id, status, statusReason, statusChangedAt }: AccountView): string {
+  const since = statusChangedAt == null ? '' : ` since ${localTime(statusChangedAt)}`;
+  const why = statusReason == null ? '' : `: ${statusReason}`;
+  return `${status}${since}${why}${status === 'suspended' ? ` (faregate account resume ${id})` : ''}`;
+}
+
+function describeAccount(view: AccountView): string {
+  return renderFields([
+    ['id', view.id],
+    ['name', view.name],
+    ['e-mail', view.email ?? '-'],
+    ['verified', view.verified ? 'yes' : `no (faregate account verify ${view.id})`],
+    ['status', statusOf(view)],
+    ['balance', `¥${view.balanceYuan}`],
+    ['held', `¥${view.heldYuan}`],
+    ['spent today', `¥${view.spentTodayYuan}`],
+    ['daily cap', view.dailySpendCapYuan === null ? 'as configured' : `¥${view.dailySpendCapYuan}`],
+    ['own cap', view.ownDailySpendCapYuan == null ? 'none' : `¥${view.ownDailySpendCapYuan} a day`],
+    ['price factor', `${view.priceFactorBasisPoints} (${view.priceFactorBasisPoints / 100}% of the list price)`],
+    ['members', view.membersSeeBalance === false ? 'do not see the balance' : 'see the balance'],
+    ['limits', describeMinuteLimits(view).join(', ') || 'as configured'],
+    ['created', localTime(view.createdAt)],
+  ]);
+}
+
+function readYesOrNo(text: string): boolean {
+  if (text !== 'yes' && text !== 'no') throw new InvalidArgumentError('Expected "yes" or "no".');
+  return text === 'yes';
+}
+
+/** Basis points, whichever way they are written. */
+function readPriceFactor(text: string): number {
+  const [, whole, hundredths = '', percent] = /^(\d{1,6})(?:\.(\d{1,2})(?=%))?(%?)$/.exec(text) ?? [];
+  if (whole === undefined) {
+    throw new InvalidArgumentError('Expected basis points such as 8000, or a percentage such as 80% or 87.5%.');
+  }
+  return percent === '' ? Number(whole) : Number(whole) * 100 + Number(hundredths.padEnd(2, '0'));
+}
+
+function describeLedger(entries: readonly LedgerView[]): string {
+  return renderTable(
+    entries,
+    [
+      { title: 'when', cell: (row) => localTime(row.createdAt) },
+      { title: 'kind', cell: (row) => row.kind },
+      { title: 'amount ¥', cell: (row) => row.amountYuan, align: 'right' },
+      { title: 'balance ¥', cell: (row) => row.balanceAfterYuan, align: 'right' },
+      { title: 'for', cell: (row) => row.callId ?? row.memo ?? '' },
+    ],
+    'The ledger is empty.',
+  );
+}

@@ -1,0 +1,43 @@
+import type { Command } from 'commander';
+import type { AuditProgress, InvariantResult } from '../../accounting/audit/audit-store.ts';
+import { AUDIT_WITH_PROGRESS, type AuditLine, type AuditResult } from '../../api/audit/admin.ts';
+import type { AdminClient } from '../../api/management/admin-client.ts';
+import { CliError, type CommandKit } from '../command.ts';
+import { createProgress, type Progress } from '../progress.ts';
+
+/** `faregate audit` */
+export function auditCommand(program: Command, kit: CommandKit): void {
+  program
+    .command('audit')
+    .description('prove the invariants of the ledger; exit code 1 where one is broken')
+    .action(
+      kit.reading(async (admin, output) => {
+        const audit = await runAudit(admin, createProgress(kit.process));
+        output.print(audit, () => audit.invariants.map(describeInvariant).join('\n'));
+        return audit.isSound ? 0 : 1;
+      }),
+    );
+}
+
+/** @throws CliError where the gateway ended before the audit did. */
+async function runAudit(admin: AdminClient, progress: Progress): Promise<AuditResult> {
+  try {
+    for await (const line of admin.lines<AuditLine>(AUDIT_WITH_PROGRESS)) {
+      if ('result' in line) return line.result;
+      progress.show(describeProgress(line.progress));
+    }
+  } finally {
+    progress.end();
+  }
+  throw new CliError('The audit ended before its result. Run it again; the log of the gateway says why.');
+}
+
+function describeProgress({ accounts, accountsTotal, entries, calls }: AuditProgress): string {
+  return `${accounts} of ${accountsTotal} accounts, ${entries} ledger entries, ${calls} calls`;
+}
+
+function describeInvariant({ invariant, breaches }: InvariantResult): string {
+  if (breaches.length === 0) return `ok      ${invariant}`;
+  const details = breaches.map(({ accountId, detail }) => `          ${accountId}: ${detail}`);
+  return [`BROKEN  ${invariant}`, ...details].join('\n');
+}

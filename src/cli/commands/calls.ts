@@ -1,0 +1,158 @@
+import type { Command } from 'commander';
+import type { AdminClient } from '../../api/management/admin-client.ts';
+import { inputTokensOf, noUsage, outputTokensOf } from '../../protocols/metering/usage-facts.ts';
+import type { UnitCounts } from '../../protocols/metering/usage-units.ts';
+import { resolveAccount } from '../account-reference.ts';
+import { type CommandKit, UsageError } from '../command.ts';
+import { localTime } from '../local-time.ts';
+import { type Output, renderTable } from '../output.ts';
+import { listUpTo } from '../pages.ts';
+import { callCorrectionCommands } from './call-corrections.ts';
+import { type RefusalView, renderRefusals } from './refusals.ts';
+
+/** Counts by unit; a gateway of another version may have other units. */
+interface UsageView extends Partial<UnitCounts> {
+  readonly source: string;
+  readonly images: number;
+}
+
+interface CallView {
+  readonly id: string;
+  readonly model: string;
+  readonly status: string;
+  readonly context: string;
+  readonly usage: UsageView | null;
+  readonly chargeYuan: string | null;
+  /** Absent where the gateway is of an earlier version. */
+  readonly refundedYuan?: string | null;
+  readonly heldYuan: string | null;
+  readonly durationMs: number;
+  readonly startedAt: string;
+}
+
+/** `faregate calls` */
+export function callsCommand(program: Command, kit: CommandKit): void {
+  const calls = program
+    .command('calls')
+    .description('list the newest calls: what was used and what it cost; settle and refund single ones')
+    .option('--account <account>', 'only those of this account (id or name)')
+    .option('--model <model>', 'only those of this model')
+    .option(
+      '--status <status>',
+      'only those that are succeeded, failed, aborted, in_flight (over all nodes), unresolved (their node died) or resolved',
+    )
+    .option(
+      '--request-id <id>',
+      "the calls and refusals of a request: its id here, at the provider, or the client's own",
+    )
+    .option('--limit <count>', 'how many', '20')
+    .action(
+      kit.reading(async (admin, output, _arguments, options) => {
+        const query: Record<string, string> = {};
+        if (options.account !== undefined) query.accountId = await resolveAccount(admin, String(options.account));
+        if (options.model !== undefined) query.model = String(options.model);
+        if (options.status !== undefined) query.status = String(options.status);
+        if (options.requestId !== undefined) {
+          if (Object.keys(query).length > 0) throw new UsageError('--request-id: Leave the other filters out.');
+          const asked = { limit: String(options.limit), requestId: String(options.requestId) };
+          await printRequest(admin, output, new URLSearchParams(asked));
+          return;
+        }
+        const path = `/calls?${new URLSearchParams({ ...query, limit: String(options.limit) })}`;
+        if (query.status === 'in_flight') {
+          const { data } = await admin.request<{ data: InFlightView[] }>('GET', path);
+          output.print(data, () => renderInFlight(data));
+          return;
+        }
+        const data = await listUpTo<CallView>(admin, '/calls', query, String(options.limit));
+        output.print(data, () => renderCalls(data, 'There are no calls yet.'));
+      }),
+    );
+  callCorrectionCommands(calls, kit);
+}
+
+function renderCalls(calls: readonly CallView[], empty: string): string {
+  return renderTable(
+    calls,
+    [
+      { title: 'when', cell: (row) => localTime(row.startedAt) },
+      { title: 'call', cell: (row) => row.id },
+      { title: 'model', cell: (row) => row.model },
+      { title: 'status', cell: (row) => row.status },
+      { title: 'input', cell: (row) => inputOf(row.usage), align: 'right' },
+      { title: 'output', cell: (row) => outputOf(row.usage), align: 'right' },
+      { title: 'charge ¥', cell: chargeOf, align: 'right' },
+      { title: 'ms', cell: (row) => String(row.durationMs), align: 'right' },
+      { title: 'usage', cell: (row) => row.usage?.source ?? '' },
+    ],
+    empty,
+  );
+}
+
+/** What became of a request: its calls, and what was refused. */
+async function printRequest(admin: AdminClient, output: Output, query: URLSearchParams): Promise<void> {
+  const { data, refusals } = await admin.request<{ data: CallView[]; refusals: RefusalView[] }>(
+    'GET',
+    `/calls?${query}`,
+  );
+  output.print({ calls: data, refusals }, () => {
+    const parts = [
+      ...(data.length === 0 ? [] : [renderCalls(data, '')]),
+      ...(refusals.length === 0 ? [] : [renderRefusals(refusals, '')]),
+    ];
+    return parts.length === 0 ? 'No call and no refusal has this request id.' : parts.join('\n\n');
+  });
+}
+
+interface InFlightView {
+  readonly id: string;
+  readonly accountName: string;
+  readonly keyName: string | null;
+  readonly keyId: string;
+  readonly model: string;
+  readonly route: { readonly provider: string | null };
+  readonly nodeId: string;
+  readonly heldYuan: string | null;
+  readonly heldTokens: number | null;
+  readonly startedAt: string;
+}
+
+function renderInFlight(calls: readonly InFlightView[]): string {
+  return renderTable(
+    calls,
+    [
+      { title: 'since', cell: (row) => localTime(row.startedAt) },
+      { title: 'call', cell: (row) => row.id },
+      { title: 'account', cell: (row) => row.accountName },
+      { title: 'key', cell: (row) => row.keyName ?? row.keyId },
+      { title: 'model', cell: (row) => row.model },
+      { title: 'route', cell: (row) => row.route.provider ?? '' },
+      { title: 'node', cell: (row) => row.nodeId },
+      { title: 'held', cell: heldOf, align: 'right' },
+    ],
+    'No calls are in flight.',
+  );
+}
+
+function heldOf({ heldYuan, heldTokens }: Pick<InFlightView, 'heldYuan' | 'heldTokens'>): string {
+  return heldYuan === null ? `${heldTokens ?? 0} tokens` : `¥${heldYuan}`;
+}
+
+function inputOf(usage: UsageView | null): string {
+  if (usage === null) return '0';
+  return String(inputTokensOf({ ...noUsage, ...usage }));
+}
+
+/** The output in tokens, or in images where no tokens were counted. */
+function outputOf(usage: UsageView | null): string {
+  if (usage === null) return '0';
+  const tokens = outputTokensOf({ ...noUsage, ...usage });
+  if (tokens > 0 || usage.images === 0) return String(tokens);
+  return usage.images === 1 ? '1 image' : `${usage.images} images`;
+}
+
+function chargeOf({ context, status, chargeYuan, refundedYuan, heldYuan, usage }: CallView): string {
+  if (status === 'unresolved' && heldYuan !== null) return `held ${heldYuan}`;
+  if (chargeYuan === null) return context === 'coding' && usage !== null ? 'plan' : '-';
+  return refundedYuan == null || refundedYuan === '0' ? chargeYuan : `${chargeYuan} (-${refundedYuan})`;
+}

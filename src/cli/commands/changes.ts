@@ -1,0 +1,82 @@
+import type { Command } from 'commander';
+import { resolveAccount } from '../account-reference.ts';
+import type { CommandKit } from '../command.ts';
+import { localTime } from '../local-time.ts';
+import { renderTable } from '../output.ts';
+import { listUpTo } from '../pages.ts';
+import { changeDifference } from './change-difference.ts';
+
+interface ChangeView {
+  readonly id: string;
+  readonly at: string;
+  readonly outcome: string;
+  readonly actor: {
+    readonly kind: string;
+    readonly id: string | null;
+    readonly name: string;
+    readonly localUser: string | null;
+  };
+  readonly action: string;
+  readonly subject: { readonly kind: string; readonly id: string | null };
+  readonly accountId: string | null;
+  readonly before: Readonly<Record<string, unknown>> | null;
+  readonly after: Readonly<Record<string, unknown>> | null;
+  readonly clientAddress: string | null;
+  readonly errorCode: string | null;
+}
+
+/** `faregate changes` */
+export function changesCommand(program: Command, kit: CommandKit): void {
+  program
+    .command('changes')
+    .description(
+      'list who changed what, newest first: people, tokens, keys, the command line, reloads of the configuration; --json has all of ' +
+        'before and after',
+    )
+    .option('--account <account>', 'only changes of this account (id or name), and of what is in it')
+    .option('--subject <id>', 'only changes of this key, subscription, token, …')
+    .option(
+      '--actor <actor>',
+      'only what somebody changed: an id such as tok_01…, usr_01…, key_01…, or a kind such as command_line',
+    )
+    .option('--action <action>', 'only changes of this kind, such as accounts.change or keys.delete')
+    .option('--from <instant>', 'only those since then, such as 2026-11-20T00:00:00Z')
+    .option('--to <instant>', 'only those before')
+    .option('--limit <count>', 'how many', '20')
+    .action(
+      kit.reading(async (admin, output, _arguments, options) => {
+        const query: Record<string, string> = {};
+        if (options.account !== undefined) query.accountId = await resolveAccount(admin, String(options.account));
+        if (options.subject !== undefined) query.subjectId = String(options.subject);
+        if (options.actor !== undefined) {
+          const actor = String(options.actor);
+          query[/^(usr|tok|key)_\w{26}$/.test(actor) ? 'actorId' : 'actorKind'] = actor;
+        }
+        for (const name of ['action', 'from', 'to']) {
+          if (options[name] !== undefined) query[name] = String(options[name]);
+        }
+        const changes = await listUpTo<ChangeView>(admin, '/changes', query, String(options.limit));
+        output.print(changes, () =>
+          renderTable(
+            changes,
+            [
+              { title: 'when', cell: (row) => localTime(row.at) },
+              { title: 'who', cell: whoOf },
+              { title: 'from', cell: (row) => row.clientAddress ?? '' },
+              { title: 'action', cell: (row) => row.action },
+              { title: 'of', cell: (row) => row.subject.id ?? row.subject.kind },
+              { title: 'account', cell: (row) => (row.accountId === row.subject.id ? '' : (row.accountId ?? '')) },
+              { title: 'outcome', cell: (row) => [row.outcome, row.errorCode].filter(Boolean).join(' ') },
+              { title: 'what', cell: ({ before, after }) => changeDifference(before, after) },
+            ],
+            'No changes are recorded.',
+          ),
+        );
+      }),
+    );
+}
+
+function whoOf({ actor: { name, id, localUser } }: ChangeView): string {
+  if (localUser !== null) return `${localUser}, ${name}`;
+  return id === null ? name : `${name} (${id})`;
+}

@@ -1,0 +1,75 @@
+import type { Command } from 'commander';
+import { migrate, migrationState } from '../../db/migrate.ts';
+import { type DatabaseLocation, describeDatabase } from '../../db/open.ts';
+import { escapeText } from '../../lib/plain-text.ts';
+import type { CommandKit } from '../command.ts';
+import { loadForBooks } from '../environment.ts';
+import { localTime } from '../local-time.ts';
+import { createLogger } from '../log/logger.ts';
+import { renderTable } from '../output.ts';
+import { openOrCreateOwnDatabase, openOwnDatabase } from '../own-database.ts';
+import { transferCommands } from './transfer.ts';
+
+/** `faregate db …` */
+export function databaseCommands(program: Command, kit: CommandKit): void {
+  const printDatabase = async (location: DatabaseLocation): Promise<void> =>
+    kit.process.writeError(`database: ${escapeText(await describeDatabase(location))}\n`);
+  const printWaiting = (message: string): void => kit.process.writeError(`${escapeText(message)}\n`);
+  const db = program
+    .command('db')
+    .description('show and migrate the schema of the database; export, import and back it up');
+
+  transferCommands(db, kit);
+
+  db.command('migrate')
+    .description(
+      'create the database where there is none, and bring its schema up to date (the gateway does so at start)',
+    )
+    .action(
+      kit.plain(async (flags, output, environment) => {
+        const location = loadForBooks(flags, environment).database;
+        const database = await openOrCreateOwnDatabase(location, createLogger(environment), printWaiting);
+        try {
+          const applied = await migrate(database, {
+            onWaiting: printWaiting,
+          });
+          await printDatabase(location);
+          output.print(
+            applied.map(({ version, name }) => ({ version, name })),
+            () =>
+              applied.length === 0
+                ? 'The schema is up to date.'
+                : applied.map(({ version, name }) => `applied ${version} ${name}`).join('\n'),
+          );
+        } finally {
+          await database.close();
+        }
+      }),
+    );
+
+  db.command('status')
+    .description('show which steps of the schema have been applied')
+    .action(
+      kit.plain(async (flags, output, environment) => {
+        const location = loadForBooks(flags, environment).database;
+        const database = await openOwnDatabase(location, createLogger(environment), printWaiting);
+        try {
+          const states = await migrationState(database);
+          await printDatabase(location);
+          output.print(states, () =>
+            renderTable(
+              states,
+              [
+                { title: 'step', cell: (row) => String(row.version), align: 'right' },
+                { title: 'name', cell: (row) => row.name },
+                { title: 'applied', cell: (row) => localTime(row.appliedAt?.toISOString() ?? 'not yet') },
+              ],
+              'This program has no migrations.',
+            ),
+          );
+        } finally {
+          await database.close();
+        }
+      }),
+    );
+}

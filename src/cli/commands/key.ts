@@ -1,0 +1,222 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { parseDurationMs } from '../../config/units.ts';
+import { resolveAccount } from '../account-reference.ts';
+import type { CommandKit } from '../command.ts';
+import { localTime } from '../local-time.ts';
+import { renderTable } from '../output.ts';
+import { listAll } from '../pages.ts';
+import { type KeyLimitsView, keyFindCommand } from './key-find.ts';
+import { addMinuteOptions, describeMinuteLimits, NONE, orNull, readCount, readMinuteLimits } from './minute-options.ts';
+
+interface KeyView extends KeyLimitsView {
+  readonly id: string;
+  readonly name: string;
+  readonly prefix: string;
+  readonly createdAt: string;
+  readonly expiresAt: string | null;
+  readonly revokedAt: string | null;
+  /** Absent where the gateway is of an earlier version. */
+  readonly lastUsedAt?: string | null;
+  readonly scopes: readonly string[];
+  readonly userId: string | null;
+}
+
+/** `faregate key …` */
+export function keyCommands(program: Command, kit: CommandKit): void {
+  const key = program.command('key').description('create, list, find, replace and revoke API keys');
+
+  addLimitOptions(
+    key
+      .command('create')
+      .description('create an API key; it is shown once')
+      .argument('<account>', 'id or name')
+      .option('--name <name>', 'what to call the key', 'default')
+      .option('--expires <instant>', 'when it expires, such as 2027-01-01T00:00:00Z')
+      .option('--scope <names>', 'what it may be used for: calls, account (the account API), or both', readNames)
+      .option('--user <id>', 'the member of the account whose key it is'),
+  ).action(
+    kit.changing(async (admin, output, [reference], options) => {
+      const accountId = await resolveAccount(admin, reference!);
+      const created = await admin.request<KeyView & { key: string }>('POST', `/accounts/${accountId}/keys`, {
+        name: options.name,
+        expiresAt: options.expires,
+        scopes: options.scope,
+        userId: options.user,
+        ...readLimits(options),
+        ...readMinuteLimits(options),
+      });
+      output.print(created, () => `${created.key}\n\nThis is the only time the key is shown. Its id is ${created.id}.`);
+    }),
+  );
+
+  addLimitOptions(
+    key
+      .command('limit')
+      .alias('set')
+      .description('limit what a key may use; "none" takes a limit away, and so does an empty list')
+      .argument('<key>', 'the id of the key, such as key_01…'),
+  ).action(
+    kit.changing(async (admin, output, [keyId], options) => {
+      const changed = await admin.request<KeyView>('PATCH', `/keys/${keyId}`, {
+        ...readLimits(options),
+        ...readMinuteLimits(options),
+      });
+      output.print(changed, () => `${changed.id}: ${describeLimits(changed)}`);
+    }),
+  );
+
+  key
+    .command('list')
+    .description('list the keys of an account')
+    .argument('<account>', 'id or name')
+    .action(
+      kit.reading(async (admin, output, [reference]) => {
+        const accountId = await resolveAccount(admin, reference!);
+        const keys = await listAll<KeyView>(admin, `/accounts/${accountId}/keys`, {});
+        output.print(keys, () =>
+          renderTable(
+            keys,
+            [
+              { title: 'id', cell: (row) => row.id },
+              { title: 'name', cell: (row) => row.name },
+              { title: 'key', cell: (row) => row.prefix },
+              { title: 'created', cell: (row) => localTime(row.createdAt) },
+              { title: 'expires', cell: (row) => localTime(row.expiresAt ?? 'never') },
+              { title: 'last used', cell: (row) => (row.lastUsedAt == null ? '' : localTime(row.lastUsedAt)) },
+              { title: 'revoked', cell: (row) => localTime(row.revokedAt ?? '') },
+              { title: 'scopes', cell: (row) => row.scopes.join(' ') },
+              { title: 'whose', cell: (row) => row.userId ?? '' },
+              { title: 'limits', cell: describeLimits },
+            ],
+            `The account has no keys. Create one: faregate key create ${reference}`,
+          ),
+        );
+      }),
+    );
+
+  keyFindCommand(key, kit, describeLimits);
+
+  key
+    .command('replace')
+    .description('make a new key that may do the same as another one; the old one is refused at once, or after a time')
+    .argument('<key>', 'the id of the key, such as key_01…')
+    .option('--keep-old <duration>', 'how long the old key is valid still, such as 24h; at most 30d', readSeconds, 0)
+    .option('--expires <instant>', 'when the new key expires, such as 2027-01-01T00:00:00Z; never by default')
+    .action(
+      kit.changing(async (admin, output, [keyId], options) => {
+        const made = await admin.request<KeyView & { key: string; replaces: { validUntil: string } }>(
+          'POST',
+          `/keys/${keyId}/replacement`,
+          { keepOldSeconds: options.keepOld, expiresAt: options.expires },
+        );
+        output.print(made, () => {
+          const end =
+            options.keepOld === 0 ? 'is refused from now on' : `is valid until ${localTime(made.replaces.validUntil)}`;
+          return `${made.key}\n\nThis is the only time the key is shown. Its id is ${made.id}. ${keyId} ${end}.`;
+        });
+      }),
+    );
+
+  key
+    .command('revoke')
+    .description('revoke a key; it is refused at once')
+    .argument('<key>', 'the id of the key, such as key_01…')
+    .action(
+      kit.changing(async (admin, output, [keyId]) => {
+        await admin.request('DELETE', `/keys/${keyId}`);
+        output.print({ id: keyId, revoked: true }, () => `Revoked ${keyId}.`);
+      }),
+    );
+}
+
+function addLimitOptions(command: Command): Command {
+  const limited = command
+    .option(...BUDGET)
+    .option('--daily-spend <yuan>', 'the most it may spend in a day: the same as --budget <yuan>/day')
+    .option('--daily-calls <count>', 'the most calls in a day', readCount)
+    .option('--concurrency <count>', 'the most calls at the same time', readCount)
+    .option('--models <names>', 'the models that it may call, separated by commas', readList)
+    .option('--networks <ranges>', 'where it may be used from, such as 10.0.0.0/8,2001:db8::/32', readList);
+  return addMinuteOptions(limited);
+}
+
+/** Parses a list: names between commas, or nothing, or the word for none. */
+function readList(text: string): readonly string[] | typeof NONE {
+  const names = text.split(',').map((name) => name.trim());
+  if (text.trim() === '' || text === NONE) return NONE;
+  if (names.includes('')) throw new InvalidArgumentError('Expected names between commas, such as a,b.');
+  return names;
+}
+
+/** Parses names between commas. */
+function readNames(text: string): readonly string[] {
+  const names = readList(text);
+  if (names === NONE) throw new InvalidArgumentError('Expected names between commas, such as calls,account.');
+  return names as readonly string[];
+}
+
+/** Parses a duration such as `24h`. */
+function readSeconds(text: string): number {
+  const durationMs = text === '0' ? 0 : parseDurationMs(text);
+  if (durationMs === null || durationMs % 1_000 !== 0) {
+    throw new InvalidArgumentError('Expected a duration in whole seconds, such as 24h, 30m or 7d.');
+  }
+  return durationMs / 1_000;
+}
+
+const BUDGETS = {
+  day: 'dailySpendCapYuan',
+  week: 'weeklySpendCapYuan',
+  month: 'monthlySpendCapYuan',
+  total: 'totalSpendCapYuan',
+} as const;
+
+type Budgets = { readonly [Period in (typeof BUDGETS)[keyof typeof BUDGETS]]?: string };
+
+/** The option of budgets, which may be given several times. */
+const BUDGET = [
+  '--budget <yuan/period>',
+  'the most it may spend in a day, a week (from Monday), a month or in all, such as 100/month or 1000/total; several may be given',
+  readBudget,
+] as const;
+
+/** Parses a budget such as `100/month`, and adds it to those before. */
+function readBudget(text: string, before: Budgets = {}): Budgets {
+  const [, amount, period] = /^([^/]+)\/(day|week|month|total)$/.exec(text) ?? [];
+  if (amount === undefined) {
+    throw new InvalidArgumentError(
+      `Expected an amount and a period, such as 100/month; periods: ${PERIODS.join(', ')}.`,
+    );
+  }
+  return { ...before, [BUDGETS[period as keyof typeof BUDGETS]]: amount };
+}
+
+const PERIODS = Object.keys(BUDGETS);
+
+/** The limits that the options set; all others stay unchanged. */
+function readLimits({ budget, dailySpend, models, networks, ...options }: Record<string, unknown>) {
+  const limits = {
+    dailySpendCapYuan: dailySpend,
+    dailyCalls: options.dailyCalls,
+    concurrency: options.concurrency,
+    allowedModels: models,
+    allowedNetworks: networks,
+    ...(budget as Budgets | undefined),
+  };
+  return Object.fromEntries(Object.entries(limits).map(([name, value]) => [name, orNull(value)]));
+}
+
+function describeLimits(key: KeyLimitsView): string {
+  const { dailyCalls, concurrency, allowedModels, allowedNetworks } = key;
+  const limits = [
+    ...Object.entries(BUDGETS).flatMap(([period, name]) =>
+      key[name] === null ? [] : [`¥${key[name]} ${period === 'total' ? 'in all' : `a ${period}`}`],
+    ),
+    ...(dailyCalls === null ? [] : [`${dailyCalls} calls a day`]),
+    ...(concurrency === null ? [] : [`${concurrency} at a time`]),
+    ...describeMinuteLimits(key),
+    ...(allowedModels === null ? [] : [`only ${allowedModels.join(' ')}`]),
+    ...(allowedNetworks === null ? [] : [`only from ${allowedNetworks.join(' ')}`]),
+  ];
+  return limits.length === 0 ? NONE : limits.join(', ');
+}

@@ -1,0 +1,198 @@
+import type { Command } from 'commander';
+import { resolveAccount } from '../account-reference.ts';
+import { type CommandKit, IDEMPOTENCY_KEY, idempotencyKeyOf } from '../command.ts';
+import { localTime } from '../local-time.ts';
+import { renderFields, renderTable } from '../output.ts';
+import { listAll } from '../pages.ts';
+
+interface SubscriptionView {
+  readonly id: string;
+  readonly planId: string;
+  readonly planName: string | null;
+  readonly status: string;
+  readonly startsAt: string;
+  readonly endsAt: string;
+}
+
+interface PlanView {
+  readonly id: string;
+  readonly name: string;
+  readonly activeSubscriptions: number;
+  readonly hasMoreSubscriptions: boolean;
+  readonly fiveHourCalls: number;
+  readonly weeklyCalls: number;
+  readonly concurrency: number;
+  readonly quotaTokens: number;
+  readonly periodDays: number;
+  readonly models: readonly string[];
+}
+
+interface WindowView {
+  readonly limit: number;
+  readonly used: number;
+  readonly remaining: number;
+}
+
+/** What remains of a plan; the parts are `null` where no plan can be used, and `message` says why. */
+interface RemainderView {
+  readonly planId: string | null;
+  readonly planName: string | null;
+  readonly isUsable: boolean;
+  readonly usableAgainAt: string | null;
+  readonly message: string | null;
+  readonly fiveHour: (WindowView & { readonly roomAt: string | null; readonly moreAt: string | null }) | null;
+  readonly weekly: (WindowView & { readonly resetAt: string }) | null;
+  readonly quota: {
+    readonly limitTokens: number;
+    readonly usedTokens: number;
+    readonly remainingTokens: number;
+    readonly resetAt: string;
+  } | null;
+  readonly concurrency: { readonly limit: number; readonly inFlight: number } | null;
+}
+
+const describe = (subscription: SubscriptionView): string =>
+  renderFields([
+    ['subscription', subscription.id],
+    ['plan', subscription.planName ?? subscription.planId],
+    ['status', subscription.status],
+    ['from', localTime(subscription.startsAt)],
+    ['to', localTime(subscription.endsAt)],
+  ]);
+
+/** `faregate plan …` */
+export function planCommands(program: Command, kit: CommandKit): void {
+  const plan = program.command('plan').description('list, grant, renew, cancel and show Coding Plans');
+
+  plan
+    .command('grant')
+    .description('give an account a plan for one period')
+    .argument('<account>', 'id or name')
+    .argument('<plan>', 'the plan, as the configuration names it')
+    .option('--starts <instant>', 'when it begins, such as 2027-01-01T00:00:00Z (default: now)')
+    .option(...IDEMPOTENCY_KEY)
+    .action(
+      kit.changing(async (admin, output, [reference, planId], options) => {
+        const accountId = await resolveAccount(admin, reference!);
+        const granted = await admin.request<SubscriptionView>(
+          'POST',
+          `/accounts/${accountId}/subscriptions`,
+          { planId, startsAt: options.starts },
+          idempotencyKeyOf(options),
+        );
+        output.print(granted, () => describe(granted));
+      }),
+    );
+
+  plan
+    .command('renew')
+    .description('renew a subscription by one period')
+    .argument('<subscription>', 'the id of the subscription, such as sub_01…')
+    .option(...IDEMPOTENCY_KEY)
+    .action(
+      kit.changing(async (admin, output, [id], options) => {
+        const renewed = await admin.request<SubscriptionView>(
+          'POST',
+          `/subscriptions/${id}/renewals`,
+          undefined,
+          idempotencyKeyOf(options),
+        );
+        output.print(renewed, () => describe(renewed));
+      }),
+    );
+
+  plan
+    .command('cancel')
+    .description('cancel a subscription; it ends at once')
+    .argument('<subscription>', 'the id of the subscription, such as sub_01…')
+    .action(
+      kit.changing(async (admin, output, [id]) => {
+        await admin.request('DELETE', `/subscriptions/${id}`);
+        output.print({ id, canceled: true }, () => `Canceled ${id}.`);
+      }),
+    );
+
+  plan
+    .command('list')
+    .description('list the plans of the configuration, and how many subscriptions of each are active')
+    .action(
+      kit.reading(async (admin, output) => {
+        const { data } = await admin.request<{ data: PlanView[] }>('GET', '/plans');
+        output.print(data, () => renderPlans(data));
+      }),
+    );
+
+  plan
+    .command('show')
+    .description('show what remains of the plan of an account, and all its subscriptions')
+    .argument('<account>', 'id or name')
+    .action(
+      kit.reading(async (admin, output, [reference]) => {
+        const accountId = await resolveAccount(admin, reference!);
+        const subscriptions = await listAll<SubscriptionView>(admin, `/accounts/${accountId}/subscriptions`, {});
+        const remainder = await admin.request<RemainderView>('GET', `/accounts/${accountId}/plan`);
+        output.print({ remainder, subscriptions }, () => {
+          if (subscriptions.length === 0) {
+            return `The account has no Coding Plan. Grant one: faregate plan grant ${reference} <plan>`;
+          }
+          return `${describeRemainder(remainder)}\n\n${renderSubscriptions(subscriptions)}`;
+        });
+      }),
+    );
+}
+
+function renderPlans(plans: readonly PlanView[]): string {
+  return renderTable(
+    plans,
+    [
+      { title: 'id', cell: (row) => row.id },
+      { title: 'name', cell: (row) => row.name },
+      {
+        title: 'active',
+        cell: (row) => `${row.activeSubscriptions}${row.hasMoreSubscriptions ? ' or more' : ''}`,
+        align: 'right',
+      },
+      { title: '5 hours', cell: (row) => String(row.fiveHourCalls), align: 'right' },
+      { title: 'week', cell: (row) => String(row.weeklyCalls), align: 'right' },
+      { title: 'at a time', cell: (row) => String(row.concurrency), align: 'right' },
+      { title: 'tokens', cell: (row) => `${row.quotaTokens} in ${row.periodDays} days`, align: 'right' },
+      { title: 'models', cell: (row) => row.models.join(', ') },
+    ],
+    'The configuration has no plans.',
+  );
+}
+
+function renderSubscriptions(subscriptions: readonly SubscriptionView[]): string {
+  return renderTable(
+    subscriptions,
+    [
+      { title: 'id', cell: (row) => row.id },
+      { title: 'plan', cell: (row) => row.planName ?? row.planId },
+      { title: 'status', cell: (row) => row.status },
+      { title: 'from', cell: (row) => localTime(row.startsAt) },
+      { title: 'to', cell: (row) => localTime(row.endsAt) },
+    ],
+    '',
+  );
+}
+
+function describeRemainder(view: RemainderView): string {
+  const { fiveHour, weekly, quota, concurrency } = view;
+  if (fiveHour === null || weekly === null || quota === null || concurrency === null) return view.message ?? '';
+  const { roomAt, moreAt } = fiveHour;
+  const more = moreAt === null ? '' : `, ${roomAt === null ? 'more' : 'room again'} at ${localTime(moreAt)}`;
+  return renderFields([
+    ['plan', `${view.planName} (${view.planId})`],
+    ['usable', view.isUsable ? 'yes' : `no, again at ${localTime(view.usableAgainAt ?? '')}`],
+    ['five hours', `${fiveHour.used} of ${fiveHour.limit} calls used, ${fiveHour.remaining} left${more}`],
+    [
+      'week',
+      `${weekly.used} of ${weekly.limit} calls used, ${weekly.remaining} left, new at ${localTime(weekly.resetAt)}`,
+    ],
+    [
+      'tokens',
+      `${quota.usedTokens} of ${quota.limitTokens} used, ${quota.remainingTokens} left, new at ${localTime(quota.resetAt)}`,
+    ],
+    ['at a time', `${concurrency.inFlight} of ${concurrency.limit} calls in flight`],
+  ]);
+}

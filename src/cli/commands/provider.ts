@@ -1,0 +1,112 @@
+import type { Command } from 'commander';
+import type { ProviderTestOnWire } from '../../api/providers/admin.ts';
+import type { Config } from '../../config/schema.ts';
+import { CliError, type CommandKit, type GlobalFlags } from '../command.ts';
+import { loadForCommand } from '../environment.ts';
+import { renderFields, renderTable } from '../output.ts';
+import { findServingGateway } from '../own-database.ts';
+import { askGateway, namedGateway } from '../with-admin.ts';
+
+interface Asked {
+  readonly model: string | undefined;
+  readonly operation: string | undefined;
+}
+
+/** `faregate provider …` */
+export function providerCommands(program: Command, kit: CommandKit): void {
+  const provider = program.command('provider').description('test providers');
+  provider
+    .command('test')
+    .description(
+      'call a provider with each of its credentials, as small as can be: what came back, which usage was read, what a call would have ' +
+        'been charged. The vendor may bill it; no account here pays. Exit code 1 where a credential does not work',
+    )
+    .argument('<provider>', 'its name in the configuration')
+    .argument(
+      '[model]',
+      'a model of the catalog, or the name of one at the provider (default: the first one that goes there)',
+    )
+    .option(
+      '--operation <name>',
+      'chat, messages, responses, embeddings, rerank or images.generate (default: what the model does)',
+    )
+    .action(
+      kit.plain(async (flags, output, _environment, [name, model], options) => {
+        const asked = {
+          model: model === '' ? undefined : model,
+          operation: options.operation === undefined ? undefined : String(options.operation),
+        };
+        const test = await testOverGatewayOrHere(flags, kit, name!, asked);
+        output.print(test, () => describe(test));
+        return test.results.every(({ status }) => status === 'succeeded') ? 0 : 1;
+      }),
+    );
+}
+
+/** Through the gateway that serves, which has the connections and credentials of calls; else from here. */
+async function testOverGatewayOrHere(
+  flags: GlobalFlags,
+  { process: { environment } }: CommandKit,
+  name: string,
+  asked: Asked,
+): Promise<ProviderTestOnWire> {
+  const path = `/providers/${encodeURIComponent(name)}/test`;
+  if (flags.gateway !== undefined) return namedGateway(flags.gateway, environment).request('POST', path, asked);
+  const config = loadForCommand(flags, environment);
+  const serving = config.database.url === '' ? findServingGateway(config.database.dataDir) : null;
+  if (serving !== null) return askGateway(serving).request('POST', path, asked);
+  return testHere(config, name, asked);
+}
+
+async function testHere(config: Config, name: string, { model, operation }: Asked): Promise<ProviderTestOnWire> {
+  const { createProviderTester } = await import('../../app/provider-tester.ts');
+  const { providerTestToWire } = await import('../../api/providers/admin.ts');
+  const tester = createProviderTester(config);
+  try {
+    const test = await tester.test(name, { model: model ?? null, operation: operation ?? null });
+    if (test === null) {
+      throw new CliError(
+        `There is no provider "${name}". Known: ${Object.keys(config.providers).join(', ') || 'none'}.`,
+      );
+    }
+    return providerTestToWire(name, test);
+  } finally {
+    await tester.close();
+  }
+}
+
+function describe({ provider, operation, model, providerModel, results }: ProviderTestOnWire): string {
+  const head = renderFields([
+    ['provider', provider],
+    ['operation', operation],
+    [
+      'model',
+      model === null ? `${providerModel} (not in the catalog, so without a price)` : `${model} as ${providerModel}`,
+    ],
+  ]);
+  const table = renderTable(
+    results,
+    [
+      { title: 'credential', cell: (row) => row.credential },
+      { title: 'result', cell: (row) => row.status },
+      { title: 'http', cell: (row) => (row.httpStatus === null ? '' : String(row.httpStatus)) },
+      {
+        title: 'first byte ms',
+        cell: (row) => (row.firstByteMs === null ? '' : String(row.firstByteMs)),
+        align: 'right',
+      },
+      { title: 'ms', cell: (row) => String(row.durationMs), align: 'right' },
+      { title: 'usage', cell: (row) => usageText(row.usage) },
+      { title: 'would charge ¥', cell: (row) => row.chargeYuan ?? '', align: 'right' },
+      { title: 'error', cell: (row) => row.message ?? '' },
+    ],
+    'The provider has no credentials.',
+  );
+  return `${head}\n\n${table}`;
+}
+
+function usageText(usage: Readonly<Record<string, number>> | null): string {
+  if (usage === null) return '';
+  const counted = Object.entries(usage).filter(([, count]) => count > 0);
+  return counted.map(([unit, count]) => `${unit} ${count}`).join(', ') || 'none';
+}

@@ -1,0 +1,61 @@
+import type { Command } from 'commander';
+import { resolveAccount } from '../account-reference.ts';
+import type { CommandKit } from '../command.ts';
+import { localTime } from '../local-time.ts';
+import { renderTable } from '../output.ts';
+
+export interface RefusalView {
+  readonly id: string;
+  readonly at: string;
+  readonly count: number;
+  readonly accountId: string | null;
+  readonly accountName: string | null;
+  readonly clientAddress: string | null;
+  readonly path: string | null;
+  readonly model: string | null;
+  readonly status: number | null;
+  readonly code: string;
+  readonly message: string | null;
+}
+
+/** `faregate refusals` */
+export function refusalsCommand(program: Command, kit: CommandKit): void {
+  program
+    .command('refusals')
+    .description('list the newest requests that were refused, and why')
+    .option('--account <account>', 'only those of this account (id or name)')
+    .option('--code <code>', 'only those with this code, such as rate_limit_exceeded')
+    .option('--from <instant>', 'only those since then, such as 2026-11-20T00:00:00Z')
+    .option('--to <instant>', 'only those before')
+    .option('--limit <count>', 'how many', '20')
+    .action(
+      kit.reading(async (admin, output, _arguments, options) => {
+        const query: Record<string, string> = { limit: String(options.limit) };
+        if (options.account !== undefined) query.accountId = await resolveAccount(admin, String(options.account));
+        for (const name of ['code', 'from', 'to']) {
+          if (options[name] !== undefined) query[name] = String(options[name]);
+        }
+        const { data } = await admin.request<{ data: RefusalView[] }>('GET', `/refusals?${new URLSearchParams(query)}`);
+        output.print(data, () => renderRefusals(data, 'No refusals are recorded.'));
+      }),
+    );
+}
+
+export function renderRefusals(refusals: readonly RefusalView[], empty: string): string {
+  return renderTable(
+    refusals,
+    [
+      { title: 'when', cell: (row) => localTime(row.at) },
+      { title: 'request', cell: (row) => (row.path === null && row.message === null ? '' : row.id) },
+      { title: 'count', cell: (row) => String(row.count), align: 'right' },
+      { title: 'account', cell: (row) => row.accountName ?? row.accountId ?? '' },
+      { title: 'from', cell: (row) => row.clientAddress ?? '' },
+      { title: 'path', cell: (row) => row.path ?? '' },
+      { title: 'model', cell: (row) => row.model ?? '' },
+      { title: 'status', cell: (row) => String(row.status ?? '') },
+      { title: 'code', cell: (row) => row.code },
+      { title: 'message', cell: (row) => row.message ?? '' },
+    ],
+    empty,
+  );
+}

@@ -1,0 +1,96 @@
+import type { Command } from 'commander';
+import { CsvAmount, csvLine } from '../../lib/csv.ts';
+import { resolveAccount } from '../account-reference.ts';
+import type { CommandKit } from '../command.ts';
+import { localTime } from '../local-time.ts';
+import { renderFields, renderTable } from '../output.ts';
+import { AMOUNT_COLUMNS, type UsageView } from './usage.ts';
+
+interface StatementView {
+  readonly accountId: string;
+  readonly month: string;
+  readonly timezone: string;
+  readonly from: string;
+  readonly to: string;
+  readonly isOver: boolean;
+  readonly openingYuan: string;
+  readonly closingYuan: string;
+  readonly kinds: readonly { readonly kind: string; readonly entries: number; readonly amountYuan: string }[];
+  readonly entries: readonly EntryView[];
+  readonly areEntriesCut: boolean;
+  readonly models: readonly UsageView[];
+}
+
+interface EntryView {
+  readonly kind: string;
+  readonly amountYuan: string;
+  readonly callId: string | null;
+  readonly memo: string | null;
+  readonly createdAt: string;
+}
+
+/** `faregate statement` */
+export function statementCommand(program: Command, kit: CommandKit): void {
+  program
+    .command('statement')
+    .description('the statement of an account for a month: opening balance, entries, calls by model, closing balance')
+    .requiredOption('--account <account>', 'id, or a name that only one account has')
+    .requiredOption('--month <month>', 'such as 2026-10, in the billing time zone')
+    .option('--csv', 'print CSV whose lines add up')
+    .action(
+      kit.reading(async (admin, output, _arguments, options) => {
+        const id = await resolveAccount(admin, String(options.account));
+        const month = encodeURIComponent(String(options.month));
+        const statement = await admin.request<StatementView>('GET', `/accounts/${id}/statement?month=${month}`);
+        if (options.csv === true) for (const line of csvOf(statement)) kit.process.writeOut(line);
+        else output.print(statement, () => describe(statement));
+        return undefined;
+      }),
+    );
+}
+
+function describe(statement: StatementView): string {
+  const { accountId, month, timezone, isOver, openingYuan, closingYuan, kinds, entries, areEntriesCut } = statement;
+  const sums = renderFields([
+    ['account', accountId],
+    ['month', `${month}, ${timezone}${isOver ? '' : ' (not over yet)'}`],
+    ['opening balance', `¥${openingYuan}`],
+    ...kinds.map(
+      ({ kind, entries: count, amountYuan }) =>
+        [kind.replace('_', '-'), `¥${amountYuan}, ${count} ${count === 1 ? 'entry' : 'entries'}`] as const,
+    ),
+    ['closing balance', `¥${closingYuan}`],
+  ]);
+  const listed = renderTable(
+    entries,
+    [
+      { title: 'when', cell: (row) => localTime(row.createdAt) },
+      { title: 'kind', cell: (row) => row.kind },
+      { title: 'amount ¥', cell: (row) => row.amountYuan, align: 'right' },
+      { title: 'for', cell: (row) => row.callId ?? row.memo ?? '' },
+    ],
+    'No entries beside charges.',
+  );
+  const models = renderTable(
+    statement.models,
+    [{ title: 'model', cell: (row) => row.model ?? '' }, ...AMOUNT_COLUMNS.slice(0, 6)],
+    'No calls.',
+  );
+  const cut = areEntriesCut ? [`More than ${entries.length} entries; the ledger has all.`] : [];
+  return [sums, '', models, '', listed, ...cut].join('\n');
+}
+
+/** As the admin API writes CSV. */
+function* csvOf(statement: StatementView): Iterable<string> {
+  const { from, to, kinds, entries, areEntriesCut, openingYuan, closingYuan } = statement;
+  yield csvLine(['line', 'when', 'entries', 'amountYuan', 'callId', 'memo']);
+  yield csvLine(['opening', from, null, new CsvAmount(openingYuan), null, null]);
+  for (const { kind, entries: count, amountYuan } of kinds) {
+    if (kind !== 'charge' && !areEntriesCut) continue;
+    yield csvLine([kind, null, count, new CsvAmount(amountYuan), null, null]);
+  }
+  for (const { kind, createdAt, amountYuan, callId, memo } of areEntriesCut ? [] : entries) {
+    yield csvLine([kind, createdAt, 1, new CsvAmount(amountYuan), callId, memo]);
+  }
+  yield csvLine(['closing', to, null, new CsvAmount(closingYuan), null, null]);
+}

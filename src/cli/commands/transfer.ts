@@ -1,0 +1,203 @@
+import type { Command } from 'commander';
+import { EXPORT_PATH } from '../../api/export/admin.ts';
+import { streamFromGateway } from '../../api/management/admin-client.ts';
+import { changeElsewhere } from '../../changes/change.ts';
+import { createChangeLog } from '../../changes/change-log.ts';
+import { createChangesStore } from '../../changes/changes-store.ts';
+import type { Environment } from '../../config/load.ts';
+import type { Database } from '../../db/database.ts';
+import { migrate, schemaVersion } from '../../db/migrate.ts';
+import { type DatabaseLocation, describeDatabase } from '../../db/open.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { createIds } from '../../lib/ids.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { escapeText } from '../../lib/plain-text.ts';
+import { formatYuan } from '../../lib/yuan.ts';
+import { exportDatabase } from '../../transfer/export.ts';
+import { createExportStore } from '../../transfer/export-store.ts';
+import type { ExportEnd } from '../../transfer/format.ts';
+import { type Imported, importDatabase } from '../../transfer/import.ts';
+import { createImportStore } from '../../transfer/import-store.ts';
+import { EXPORTED_TABLES } from '../../transfer/tables.ts';
+import { CliError, type CliProcess, type CommandKit } from '../command.ts';
+import { loadForBooks } from '../environment.ts';
+import { localUserName } from '../local-user.ts';
+import { createLogger } from '../log/logger.ts';
+import type { Output } from '../output.ts';
+import { renderTable } from '../output.ts';
+import { openBooks, openOrCreateOwnDatabase } from '../own-database.ts';
+import { createProgress } from '../progress.ts';
+import { readExport, STANDARD, type Written, writeExport } from './export-file.ts';
+
+/** `faregate db export`, `import` and `backup`. */
+export function transferCommands(db: Command, kit: CommandKit): void {
+  const writeTo = (file: string, location: DatabaseLocation, output: Output, environment: Environment) =>
+    exportTo(file, location, output, environment, kit.process);
+
+  db.command('export')
+    .description('write all of a database to a file, also while a gateway serves it; "-" is standard output')
+    .argument('<file>', 'compressed where the name ends in .gz; it has stored responses, so keep it private')
+    .action(
+      kit.plain((flags, output, environment, [file]) =>
+        writeTo(file!, loadForBooks(flags, environment).database, output, environment),
+      ),
+    );
+
+  db.command('backup')
+    .description('export the embedded database while the gateway serves it (PostgreSQL has pg_dump: docs/moving.md)')
+    .argument('<file>', 'as for export')
+    .action(
+      kit.plain((flags, output, environment, [file]) => {
+        const { database } = loadForBooks(flags, environment);
+        if (database.url !== '') {
+          throw new CliError(
+            'This database is on a PostgreSQL server, which has tools for backups of its own: pg_dump, or a base backup with ' +
+              'its log for any point in time. docs/moving.md has the commands. "faregate db export" works too.',
+          );
+        }
+        return writeTo(file!, database, output, environment);
+      }),
+    );
+
+  db.command('import')
+    .description('fill an empty database with an export, creating it where there is none; all of it or nothing')
+    .argument('<file>', 'what "faregate db export" wrote; "-" is standard input')
+    .action(
+      kit.plain(async (flags, output, environment, [file]) => {
+        const { database } = loadForBooks(flags, environment);
+        const imported = await importFrom(file!, database, environment, kit.process);
+        output.print(imported, () => describeImport(imported));
+        return imported.unsound.length === 0 ? 0 : 1;
+      }),
+    );
+}
+
+async function exportTo(
+  file: string,
+  location: DatabaseLocation,
+  output: Output,
+  environment: Environment,
+  process: CliProcess,
+): Promise<number> {
+  const progress = createProgress(process);
+  let accounts = 0;
+  const onChunk = (chunk: Buffer): void => {
+    accounts += countAccounts(chunk);
+    progress.show(`${accounts} accounts`, chunk.length);
+  };
+  const written = await fromDatabase(location, environment, process, (chunks) =>
+    writeExport(file, chunks, process, onChunk),
+  ).finally(() => progress.end());
+  const text = describeExport(file, written);
+  if (file === STANDARD) process.writeError(`${text}\n`);
+  else output.print({ file, ...written }, () => text);
+  if (written.end.unsoundAccounts === 0) return 0;
+  process.writeError(`The books of ${written.end.unsoundAccounts} accounts are not sound: faregate audit\n`);
+  return 1;
+}
+
+/** An export of the running gateway where the embedded database has one, else of the database itself. */
+async function fromDatabase<Result>(
+  location: DatabaseLocation,
+  environment: Environment,
+  process: CliProcess,
+  work: (chunks: AsyncIterable<Uint8Array | string>) => Promise<Result>,
+): Promise<Result> {
+  const name = await describeDatabase(location);
+  const books = await openBooks(location, createLogger(quiet(environment)), sayWaiting(process));
+  if ('gateway' in books) {
+    const { url, adminToken } = books.gateway;
+    process.writeError(`database: ${escapeText(`${name}, through the gateway on ${url}`)}\n`);
+    return work(await streamFromGateway(url, adminToken, EXPORT_PATH));
+  }
+  const { database } = books;
+  try {
+    process.writeError(`database: ${escapeText(name)}\n`);
+    const store = createExportStore(database);
+    return await work(exportDatabase({ store, schema: schemaVersion(), clock: systemClock }));
+  } finally {
+    await database.close();
+  }
+}
+
+const sayWaiting =
+  ({ writeError }: CliProcess) =>
+  (message: string): void =>
+    writeError(`${escapeText(message)}\n`);
+
+const quiet = (environment: Environment): Environment => ({
+  ...environment,
+  LOG_LEVEL: environment.LOG_LEVEL ?? 'error',
+});
+
+async function importFrom(
+  file: string,
+  location: DatabaseLocation,
+  environment: Environment,
+  process: CliProcess,
+): Promise<Imported> {
+  const logger = createLogger(quiet(environment));
+  const database = await openOrCreateOwnDatabase(location, logger, sayWaiting(process));
+  const progress = createProgress(process);
+  try {
+    process.writeError(`database: ${escapeText(await describeDatabase(location))}\n`);
+    await migrate(database, { onWaiting: sayWaiting(process) });
+    const store = createImportStore(database);
+    const onProgress = ({ accounts, of }: { accounts: number; of: number }): void =>
+      progress.show(`${accounts} of ${of} accounts`);
+    const imported = await importDatabase(readExport(file, process), { store, schema: schemaVersion(), onProgress });
+    // It is in the database, whatever becomes of the row.
+    await noteImport(database, imported, logger).catch((error: unknown) => {
+      logger.error({ err: error }, 'the import could not be written to the change log');
+    });
+    return imported;
+  } finally {
+    progress.end();
+    await database.close();
+  }
+}
+
+/** Records the import in the change log of the new database, which has that of the old one by then. */
+async function noteImport(database: Database, { end, head }: Imported, logger: Logger): Promise<void> {
+  const ids = createIds(systemClock);
+  const log = createChangeLog({ store: createChangesStore(database), clock: systemClock, ids, logger });
+  const change = changeElsewhere('command_line', 'db.import', 'database', head.identity, localUserName());
+  await log.note(change, { accounts: end.accounts, exportedAt: head.exportedAt });
+}
+
+const ACCOUNT_END = Buffer.from('{"account_end":');
+
+/** Whoever is cut in two by the end of a chunk is not counted; the number is for a person who waits. */
+function countAccounts(chunk: Buffer): number {
+  let count = 0;
+  for (let at = chunk.indexOf(ACCOUNT_END); at >= 0; at = chunk.indexOf(ACCOUNT_END, at + 1)) count++;
+  return count;
+}
+
+function describeExport(file: string, { end, sizeBytes }: Written): string {
+  const rows = Object.values(end.rows).reduce((sum, count) => sum + count, 0);
+  return [
+    `Exported ${end.accounts} accounts, ${rows} rows (${(sizeBytes / 1e6).toFixed(1)} MB of text) to ${file === STANDARD ? 'standard output' : file}.`,
+    describeSums(end),
+  ].join('\n');
+}
+
+function describeSums({ balances, entriesSum, chargesSum }: ExportEnd): string {
+  const yuan = (nano: string): string => formatYuan(BigInt(nano));
+  return `Balances ¥${yuan(balances)}, ledger entries ¥${yuan(entriesSum)}, charges of calls ¥${yuan(chargesSum)}.`;
+}
+
+function describeImport({ end, rows, unsound }: Imported): string {
+  const table = renderTable(
+    EXPORTED_TABLES.map((name) => ({ name, inFile: end.rows[name]!, here: rows[name] })),
+    [
+      { title: 'table', cell: (row) => row.name },
+      { title: 'in the file', cell: (row) => String(row.inFile), align: 'right' },
+      { title: 'here', cell: (row) => String(row.here), align: 'right' },
+    ],
+    '',
+  );
+  const compared = `Imported ${end.accounts} accounts; balance, ledger and charges of each are those of the file.`;
+  const problem = `Not sound already where they were exported, see "faregate audit": ${unsound.slice(0, 20).join(', ')}`;
+  return [table, '', compared, describeSums(end), ...(unsound.length === 0 ? [] : [problem])].join('\n');
+}

@@ -1,0 +1,238 @@
+import type { Command } from 'commander';
+import type { AdminClient } from '../../api/management/admin-client.ts';
+import { CsvAmount, type CsvCell, csvLine } from '../../lib/csv.ts';
+import { formatYuan, parseYuan } from '../../lib/yuan.ts';
+import { inputTokensOf, noUsage, outputTokensOf } from '../../protocols/metering/usage-facts.ts';
+import { shownUnits, type UnitCounts } from '../../protocols/metering/usage-units.ts';
+import { resolveAccount } from '../account-reference.ts';
+import { type CommandKit, type CommandOptions, UsageError } from '../command.ts';
+import { localTime } from '../local-time.ts';
+import { type Column, renderTable } from '../output.ts';
+import { type Page, pages } from '../pages.ts';
+
+/** Sums of a group; a gateway of another version may have other units. */
+export interface UsageView {
+  readonly accountId?: string;
+  readonly accountName?: string | null;
+  readonly keyId?: string;
+  readonly keyName?: string | null;
+  readonly month?: string;
+  readonly day?: string;
+  readonly model?: string;
+  readonly provider?: string;
+  readonly status?: string;
+  readonly context?: string;
+  readonly calls: number;
+  readonly chargeYuan: string;
+  readonly refundYuan: string;
+  readonly netChargeYuan: string;
+  readonly costYuan: string;
+  readonly marginYuan: string | null;
+  readonly callsWithoutCost: number;
+  readonly heldYuan: string;
+  readonly usage: Partial<UnitCounts> & { readonly images: number };
+}
+
+interface UsageList extends Page<UsageView> {
+  readonly completeUntil: string | null;
+  readonly timezone: string;
+}
+
+const GROUPS = {
+  account: 'accountName',
+  key: 'keyName',
+  month: 'month',
+  day: 'day',
+  model: 'model',
+  provider: 'provider',
+  status: 'status',
+  context: 'context',
+} as const;
+type Group = keyof typeof GROUPS;
+const groupNames = Object.keys(GROUPS) as readonly Group[];
+
+/** Groups that are held in memory for a table or JSON. CSV has no limit. */
+const GROUPS_MAX = 100_000;
+
+/** `faregate usage` */
+export function usageCommand(program: Command, kit: CommandKit): void {
+  program
+    .command('usage')
+    .description('sum what was used, charged and paid to providers')
+    .option('--group-by <names>', `one or several of ${groupNames.join(', ')}, with commas`, 'model')
+    .option('--from <day>', 'the first day, such as 2026-10-01, in the billing time zone')
+    .option('--to <day>', 'the first day that is not summed any more')
+    .option('--account <account>', 'only this account (id or name)')
+    .option('--key <id>', 'only the key with this id')
+    .option('--model <model>', 'only this model')
+    .option('--provider <provider>', 'only this provider')
+    .option('--status <status>', 'only calls that are succeeded, failed, aborted, unresolved or resolved')
+    .option('--context <context>', 'only calls on the balance, or coding: on a plan')
+    .option('--top <count>', 'only so many groups, those with the highest charges first')
+    .option('--csv', 'print CSV, every group as it comes')
+    .action(
+      kit.reading(async (admin, output, _arguments, options) => {
+        const groupBy = readGroups(String(options.groupBy));
+        const query = await queryOf(admin, groupBy, options);
+        if (options.csv === true) {
+          await printCsv(admin, query, groupBy, kit.process.writeOut);
+          return undefined;
+        }
+        const list = await readGroupsOf(admin, query, topOf(options));
+        output.print(list, () => describe(list, groupBy));
+        return undefined;
+      }),
+    );
+}
+
+/** @throws UsageError where a name is not known. */
+function readGroups(text: string): readonly Group[] {
+  const names = text.split(',').map((name) => name.trim());
+  const unknown = names.find((name) => !(groupNames as readonly string[]).includes(name));
+  if (unknown !== undefined)
+    throw new UsageError(`--group-by: There is no "${unknown}". Known: ${groupNames.join(', ')}.`);
+  const named = new Set<string>(names.includes('key') ? [...names, 'account'] : names);
+  return groupNames.filter((name) => named.has(name));
+}
+
+function topOf({ top }: CommandOptions): number | null {
+  if (top === undefined) return null;
+  if (!/^[1-9]\d{0,4}$/.test(String(top))) throw new UsageError('--top: Expected a whole number from 1 to 99999.');
+  return Number(top);
+}
+
+async function queryOf(
+  admin: AdminClient,
+  groupBy: readonly Group[],
+  options: CommandOptions,
+): Promise<Record<string, string>> {
+  const query: Record<string, string> = { groupBy: groupBy.join(',') };
+  if (options.account !== undefined) query.accountId = await resolveAccount(admin, String(options.account));
+  if (options.key !== undefined) query.keyId = String(options.key);
+  for (const name of ['from', 'to', 'model', 'provider', 'status', 'context']) {
+    if (options[name] !== undefined) query[name] = String(options[name]);
+  }
+  return query;
+}
+
+interface Groups {
+  readonly data: readonly UsageView[];
+  readonly completeUntil: string | null;
+  readonly timezone: string;
+}
+
+/** All groups, or those with the highest charges: no more of them are held than are shown. */
+async function readGroupsOf(admin: AdminClient, query: Record<string, string>, top: number | null): Promise<Groups> {
+  let data: UsageView[] = [];
+  let first: UsageList | null = null;
+  for await (const page of pages<UsageList>(admin, '/usage', query)) {
+    first ??= page;
+    data.push(...page.data);
+    if (top !== null) data = data.sort(byCharge).slice(0, top);
+    if (data.length > GROUPS_MAX) {
+      throw new UsageError(`There are more than ${GROUPS_MAX} groups. Use --csv, --top, or fewer names in --group-by.`);
+    }
+  }
+  return { data, completeUntil: first!.completeUntil, timezone: first!.timezone };
+}
+
+function byCharge(left: UsageView, right: UsageView): number {
+  const difference = nanoOf(right.netChargeYuan) - nanoOf(left.netChargeYuan);
+  return difference === 0n ? 0 : difference < 0n ? -1 : 1;
+}
+
+const nanoOf = (yuan: string): bigint => parseYuan(yuan) ?? 0n;
+
+function describe({ data, completeUntil, timezone }: Groups, groupBy: readonly Group[]): string {
+  const rows = data.length > 1 ? [...data, totalsOf(data)] : data;
+  const table = renderTable(rows, [...groupBy.map(groupColumn), ...AMOUNT_COLUMNS], 'No calls.');
+  const until =
+    completeUntil === null ? 'records are still being summed' : `complete until ${localTime(completeUntil)}`;
+  return `${table}\n\nDays of ${timezone}; ${until}.`;
+}
+
+function groupColumn(name: Group, index: number): Column<UsageView> {
+  return { title: name, cell: (row) => (isTotal(row) ? (index === 0 ? 'all' : '') : (labelOf(row, name) ?? '')) };
+}
+
+function labelOf(row: UsageView, name: Group): string | null | undefined {
+  if (name === 'account') return row.accountName ?? row.accountId;
+  if (name === 'key') return row.keyName ?? row.keyId;
+  return row[GROUPS[name]];
+}
+
+export const AMOUNT_COLUMNS: readonly Column<UsageView>[] = [
+  { title: 'calls', cell: (row) => String(row.calls), align: 'right' },
+  { title: 'input', cell: (row) => String(inputTokensOf({ ...noUsage, ...row.usage })), align: 'right' },
+  { title: 'output', cell: (row) => String(outputTokensOf({ ...noUsage, ...row.usage })), align: 'right' },
+  { title: 'images', cell: (row) => String(row.usage.images), align: 'right' },
+  { title: 'charge ¥', cell: (row) => row.chargeYuan, align: 'right' },
+  { title: 'refund ¥', cell: (row) => row.refundYuan, align: 'right' },
+  { title: 'cost ¥', cell: costOf, align: 'right' },
+  { title: 'margin ¥', cell: (row) => row.marginYuan ?? '-', align: 'right' },
+];
+
+/** A cost that some calls lack is less than what was paid. */
+function costOf({ costYuan, callsWithoutCost }: UsageView): string {
+  if (callsWithoutCost === 0) return costYuan;
+  return costYuan === '0' ? '-' : `>${costYuan}`;
+}
+
+const TOTAL = Symbol('total');
+type Total = UsageView & { readonly [TOTAL]: true };
+const isTotal = (row: UsageView): boolean => TOTAL in row;
+
+/** The sum of all groups. */
+export function totalsOf(rows: readonly UsageView[]): UsageView {
+  const yuan = (read: (row: UsageView) => string): string =>
+    formatYuan(rows.reduce((sum, row) => sum + nanoOf(read(row)), 0n));
+  const usage: Record<string, number> = { images: 0 };
+  for (const row of rows) {
+    for (const [unit, count] of Object.entries(row.usage)) usage[unit] = (usage[unit] ?? 0) + count;
+  }
+  const total: Total = {
+    [TOTAL]: true,
+    calls: rows.reduce((sum, { calls }) => sum + calls, 0),
+    chargeYuan: yuan((row) => row.chargeYuan),
+    refundYuan: yuan((row) => row.refundYuan),
+    netChargeYuan: yuan((row) => row.netChargeYuan),
+    costYuan: yuan((row) => row.costYuan),
+    marginYuan: rows.some(({ marginYuan }) => marginYuan === null) ? null : yuan((row) => row.marginYuan!),
+    callsWithoutCost: rows.reduce((sum, { callsWithoutCost }) => sum + callsWithoutCost, 0),
+    heldYuan: yuan((row) => row.heldYuan),
+    usage: usage as UsageView['usage'],
+  };
+  return total;
+}
+
+const CSV_AMOUNTS = ['chargeYuan', 'refundYuan', 'netChargeYuan', 'costYuan', 'marginYuan'] as const;
+
+/** As the admin API writes CSV, page by page. */
+async function printCsv(
+  admin: AdminClient,
+  query: Record<string, string>,
+  groupBy: readonly Group[],
+  write: (text: string) => void,
+): Promise<void> {
+  let units: readonly string[] | null = null;
+  const amount = (text: string | null): CsvCell => (text === null ? null : new CsvAmount(text));
+  for await (const { data } of pages<UsageList>(admin, '/usage', query)) {
+    if (units === null) {
+      units = data[0] === undefined ? [...shownUnits, 'images'] : Object.keys(data[0].usage);
+      write(csvLine([...groupBy.flatMap(csvNames), 'calls', ...CSV_AMOUNTS, 'callsWithoutCost', 'heldYuan', ...units]));
+    }
+    for (const row of data) {
+      const names = groupBy
+        .flatMap(csvNames)
+        .map((name): CsvCell => (row[name as keyof UsageView] ?? null) as string | null);
+      const counts = units!.map((unit) => row.usage[unit as 'images'] ?? 0);
+      const amounts = CSV_AMOUNTS.map((name) => amount(row[name]));
+      write(csvLine([...names, row.calls, ...amounts, row.callsWithoutCost, amount(row.heldYuan), ...counts]));
+    }
+  }
+}
+
+function csvNames(name: Group): string[] {
+  if (name === 'account') return ['accountId', 'accountName'];
+  return name === 'key' ? ['keyId', 'keyName'] : [name];
+}

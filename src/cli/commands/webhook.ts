@@ -1,0 +1,205 @@
+import type { Command } from 'commander';
+import { resolveAccount } from '../account-reference.ts';
+import type { CommandKit } from '../command.ts';
+import { localTime } from '../local-time.ts';
+import { renderFields, renderTable } from '../output.ts';
+import { listUpTo } from '../pages.ts';
+
+interface WebhookView {
+  readonly id: string;
+  readonly accountId: string | null;
+  readonly url: string;
+  readonly events: readonly string[] | null;
+  readonly status: string;
+  readonly statusReason: string | null;
+  readonly failingSince: string | null;
+  readonly createdAt: string;
+}
+
+interface DeliveryView {
+  readonly noticeId: string;
+  readonly event: string;
+  readonly at: string;
+  readonly status: string;
+  readonly attempts: number;
+  readonly nextAttemptAt: string | null;
+  readonly lastStatus: number | null;
+  readonly lastError: string | null;
+}
+
+const ENDPOINT = 'the id of the endpoint, such as whk_01…';
+
+/** `faregate webhook …` */
+export function webhookCommands(program: Command, kit: CommandKit): void {
+  const webhook = program
+    .command('webhook')
+    .description('where signed notices are sent: low balances, used plans, keys that expire, routes that are down');
+
+  webhook
+    .command('create')
+    .description('create an endpoint; the secret that its notices are signed with is shown once')
+    .argument('<url>', 'where notices are posted: https, on the public internet unless notices.allowNetworks has more')
+    .option(
+      '--account <account>',
+      'only notices of this account, by id or name (default: of all, and of the operators)',
+    )
+    .option('--events <kinds>', 'only these, such as balance.low,route.down (default: all)')
+    .action(
+      kit.changing(async (admin, output, [url], options) => {
+        const accountId = options.account === undefined ? null : await resolveAccount(admin, String(options.account));
+        const events = options.events === undefined ? null : String(options.events).split(',');
+        const created = await admin.request<WebhookView & { secret: string }>('POST', '/webhooks', {
+          url,
+          accountId,
+          events,
+        });
+        output.print(
+          created,
+          () =>
+            `${created.secret}\n\nThis is the only time the secret is shown. Its endpoint is ${created.id}.\nTry it: faregate webhook test ${created.id}`,
+        );
+      }),
+    );
+
+  webhook
+    .command('list')
+    .description('list the endpoints, newest first')
+    .option('--account <account>', 'only those of this account, by id or name')
+    .option('--limit <count>', 'how many', '50')
+    .action(
+      kit.reading(async (admin, output, _arguments, options) => {
+        const accountId = options.account === undefined ? null : await resolveAccount(admin, String(options.account));
+        const query = accountId === null ? {} : { accountId };
+        const endpoints = await listUpTo<WebhookView>(admin, '/webhooks', query, String(options.limit));
+        output.print(endpoints, () => renderEndpoints(endpoints));
+      }),
+    );
+
+  webhook
+    .command('test')
+    .description('send a test notice; "webhook deliveries" shows what became of it')
+    .argument('<endpoint>', ENDPOINT)
+    .action(
+      kit.changing(async (admin, output, [id]) => {
+        const queued = await admin.request<{ noticeId: string }>('POST', `/webhooks/${asPath(id!)}/test`);
+        output.print(queued, () => `Queued ${queued.noticeId}. See: faregate webhook deliveries ${id}`);
+      }),
+    );
+
+  webhook
+    .command('deliveries')
+    .description('list what was sent to an endpoint and what is to be, newest first')
+    .argument('<endpoint>', ENDPOINT)
+    .option('--limit <count>', 'how many', '20')
+    .action(
+      kit.reading(async (admin, output, [id], options) => {
+        const path = `/webhooks/${asPath(id!)}/deliveries`;
+        const deliveries = await listUpTo<DeliveryView>(admin, path, {}, String(options.limit));
+        output.print(deliveries, () => renderDeliveries(deliveries));
+      }),
+    );
+
+  webhook
+    .command('redeliver')
+    .description('send a notice to an endpoint once more, whatever became of it')
+    .argument('<endpoint>', ENDPOINT)
+    .argument('<notice>', 'the id of the notice, such as ntc_01…')
+    .action(
+      kit.changing(async (admin, output, [id, noticeId]) => {
+        const queued = await admin.request('POST', `/webhooks/${asPath(id!)}/redeliver`, { noticeId });
+        output.print(queued, () => `Queued ${noticeId}. See: faregate webhook deliveries ${id}`);
+      }),
+    );
+
+  for (const [name, status, description] of [
+    ['disable', 'disabled', 'send nothing to an endpoint until it is enabled'],
+    ['enable', 'active', 'send to an endpoint again, also what has waited for it'],
+  ] as const) {
+    webhook
+      .command(name)
+      .description(description)
+      .argument('<endpoint>', ENDPOINT)
+      .action(
+        kit.changing(async (admin, output, [id]) => {
+          const changed = await admin.request<WebhookView>('PATCH', `/webhooks/${asPath(id!)}`, { status });
+          output.print(changed, () => `${changed.id} is ${changed.status}.`);
+        }),
+      );
+  }
+
+  webhook
+    .command('delete')
+    .description('delete an endpoint, and what was to be sent to it')
+    .argument('<endpoint>', ENDPOINT)
+    .action(
+      kit.changing(async (admin, output, [id]) => {
+        await admin.request('DELETE', `/webhooks/${asPath(id!)}`);
+        output.print({ id, deleted: true }, () => `Deleted ${id}.`);
+      }),
+    );
+
+  webhook
+    .command('low-balance')
+    .description('show or set below which balance an account is told of it')
+    .argument('<account>', 'the id or the name')
+    .argument('[yuan]', 'the threshold, or "default" for that of the configuration')
+    .action(
+      kit.changing(async (admin, output, [reference, yuan]) => {
+        const path = `/accounts/${await resolveAccount(admin, reference!)}/low-balance`;
+        const body = { thresholdYuan: yuan === 'default' ? null : yuan };
+        const shown = await (yuan === ''
+          ? admin.request<LowBalanceView>('GET', path)
+          : admin.request<LowBalanceView>('PUT', path, body));
+        output.print(shown, () =>
+          renderFields([
+            ['account', shown.accountId],
+            ['threshold', shown.thresholdYuan ?? 'default'],
+            ['default', shown.defaultThresholdYuan ?? 'none'],
+          ]),
+        );
+      }),
+    );
+}
+
+interface LowBalanceView {
+  readonly accountId: string;
+  readonly thresholdYuan: string | null;
+  readonly defaultThresholdYuan: string | null;
+}
+
+function renderEndpoints(endpoints: readonly WebhookView[]): string {
+  return renderTable(
+    endpoints,
+    [
+      { title: 'id', cell: (row) => row.id },
+      { title: 'account', cell: (row) => row.accountId ?? 'operators' },
+      { title: 'url', cell: (row) => row.url },
+      { title: 'events', cell: (row) => row.events?.join(',') ?? 'all' },
+      { title: 'status', cell: (row) => row.status },
+      { title: 'failing since', cell: (row) => localTime(row.failingSince ?? '') },
+      { title: 'reason', cell: (row) => row.statusReason ?? '' },
+    ],
+    'There are no webhook endpoints. Create one: faregate webhook create https://receiver.example/hook',
+  );
+}
+
+function renderDeliveries(deliveries: readonly DeliveryView[]): string {
+  return renderTable(
+    deliveries,
+    [
+      { title: 'notice', cell: (row) => row.noticeId },
+      { title: 'event', cell: (row) => row.event },
+      { title: 'when', cell: (row) => localTime(row.at) },
+      { title: 'status', cell: (row) => row.status },
+      { title: 'attempts', cell: (row) => String(row.attempts), align: 'right' },
+      { title: 'next attempt', cell: (row) => localTime(row.nextAttemptAt ?? '') },
+      { title: 'last status', cell: (row) => String(row.lastStatus ?? '') },
+      { title: 'last error', cell: (row) => row.lastError ?? '' },
+    ],
+    'Nothing was sent to this endpoint yet.',
+  );
+}
+
+function asPath(id: string): string {
+  return encodeURIComponent(id);
+}

@@ -1,0 +1,114 @@
+import type { Config } from '../../config/schema.ts';
+import { DataDirInUseError, NoDatabaseError, readDataDirOwner } from '../../db/data-dir.ts';
+import type { Database } from '../../db/database.ts';
+import { checkDemoMark, DemoMarkError, type ServedAs } from '../../db/demo-mark.ts';
+import { migrationState } from '../../db/migrate.ts';
+import { describeDatabase } from '../../db/open.ts';
+import { readServerFacts, type ServerFacts } from '../../db/server-facts.ts';
+import { silentLogger } from '../../lib/logger.ts';
+import { readDemoAccountId } from '../demo/demo-account.ts';
+import { openOwnDatabase } from '../own-database.ts';
+import { errorText, type Finding, failed, ok, warning } from './doctor-finding.ts';
+
+/** The checks of `faregate doctor` of the database: reached, of a version that will do, its schema, its safety, its clock. */
+
+const SERVER_MAJOR_MIN = 15;
+const CLOCK_DIFFERENCE_MAX_MS = 2_000;
+
+export async function checkDatabase(location: Config['database'], isDemo: boolean): Promise<Finding[]> {
+  const name = await describeDatabase(location);
+  const isEmbedded = location.url === '';
+  const owner = isEmbedded ? ownerOf(location.dataDir) : null;
+  if (owner?.url !== undefined) return [ok('database', `${name}; the gateway on ${owner.url} serves it`)];
+  let database: Database;
+  try {
+    database = await openOwnDatabase(location, silentLogger, () => undefined);
+  } catch (error) {
+    if (error instanceof NoDatabaseError) return [ok('database', `${name}; it is made at the first start`)];
+    const isInUse = error instanceof DataDirInUseError;
+    const detail = isInUse ? error.message : `${name}: ${errorText(error)}`;
+    return [failed('database', detail, isInUse ? 'Wait for that process, or stop it.' : UNREACHED)];
+  }
+  try {
+    const demoAccountId = readDemoAccountId(location.dataDir);
+    return [...(await lookAt(database, name, isEmbedded)), ...(await checkMark(database, { isDemo, demoAccountId }))];
+  } catch (error) {
+    return [failed('database', `${name}: ${errorText(error)}`, UNREACHED)];
+  } finally {
+    await database.close();
+  }
+}
+
+const UNREACHED = 'Check DATABASE_URL, that the server runs, and the network to it.';
+
+async function lookAt(database: Database, name: string, isEmbedded: boolean): Promise<Finding[]> {
+  // The first question also makes the connection.
+  await readServerFacts(database);
+  const askedMs = Date.now();
+  const begunMs = performance.now();
+  const facts = await readServerFacts(database);
+  const tookMs = performance.now() - begunMs;
+  const schema = await checkSchema(database);
+  const reached = ok('database', `${name}, PostgreSQL ${facts.version}, answers in ${tookMs.toFixed(1)} ms`);
+  if (isEmbedded) return [reached, schema];
+  return [checkServer(facts, reached), schema, checkSafety(facts), checkClock(facts.nowMs, askedMs, tookMs)];
+}
+
+function checkServer({ major, isStandby, version }: ServerFacts, reached: Finding): Finding {
+  if (major < SERVER_MAJOR_MIN) {
+    return failed('database', `PostgreSQL ${version}`, `Use PostgreSQL ${SERVER_MAJOR_MIN} or later.`);
+  }
+  if (!isStandby) return reached;
+  return failed(
+    'database',
+    'this server is a standby, which takes no writes',
+    'Set DATABASE_URL to the primary server.',
+  );
+}
+
+async function checkSchema(database: Database): Promise<Finding> {
+  const states = await migrationState(database);
+  const missing = states.filter(({ appliedAt }) => appliedAt === null).length;
+  if (missing === 0) return ok('schema', `all ${states.length} steps are applied`);
+  const detail = `${missing} of ${states.length} steps are not applied`;
+  return warning('schema', detail, 'The gateway applies them at its start; or run: faregate db migrate');
+}
+
+/** Says nothing where the gateway would serve the database. */
+async function checkMark(database: Database, served: ServedAs): Promise<Finding[]> {
+  try {
+    await checkDemoMark(database, served);
+    return [];
+  } catch (error) {
+    if (!(error instanceof DemoMarkError)) throw error;
+    return [failed('demo', error.reason, error.advice)];
+  }
+}
+
+function checkSafety({ unsafeSettings }: ServerFacts): Finding {
+  if (unsafeSettings.length === 0) return ok('durability', 'the server writes to its disk before it says so');
+  const detail = `${unsafeSettings.join(', ')}: charges that were acknowledged can be lost in a crash`;
+  return warning('durability', detail, 'Set these to on.');
+}
+
+/** The clock was read at some moment between the question and its answer. */
+function checkClock(databaseMs: number, askedMs: number, tookMs: number): Finding {
+  const aheadMs = askedMs > databaseMs ? askedMs - databaseMs : Math.min(askedMs + tookMs - databaseMs, 0);
+  if (Math.abs(aheadMs) <= CLOCK_DIFFERENCE_MAX_MS) return ok('clock', 'agrees with the clock of the database');
+  const seconds = (Math.abs(aheadMs) / 1_000).toFixed(1);
+  const detail = `this machine is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the clock of the database`;
+  return warning(
+    'clock',
+    detail,
+    'Synchronize the clocks, such as by NTP: records and prices by the hour follow this one.',
+  );
+}
+
+function ownerOf(dataDir: string): ReturnType<typeof readDataDirOwner> {
+  try {
+    return readDataDirOwner(dataDir);
+  } catch {
+    // There is no directory yet, or it cannot be read, which the check of the directory says.
+    return null;
+  }
+}

@@ -1,0 +1,36 @@
+import type { Command } from 'commander';
+import { loadConfig } from '../../config/load.ts';
+import { escapeText } from '../../lib/plain-text.ts';
+import type { CommandKit } from '../command.ts';
+import { demoEnvironment, findConfigSource } from '../environment.ts';
+import type { Finding } from './doctor-finding.ts';
+
+/** `faregate doctor` */
+export function doctorCommand(program: Command, kit: CommandKit): void {
+  program
+    .command('doctor')
+    .description(
+      'look at everything that a gateway needs: versions, configuration, data directory, disk, database, clock, address, ' +
+        'providers (without their credentials); exit code 1 where something fails',
+    )
+    .action(
+      kit.plain(async (flags, output, environment) => {
+        const source = findConfigSource(flags, environment);
+        // The client of providers is much code, which other commands have no use for.
+        const { examine } = await import('./doctor-examination.ts');
+        const findings = await examine(source, (file) =>
+          loadConfig(file, demoEnvironment(environment), source.overrides),
+        );
+        output.print(findings, () => findings.map(describe).join('\n'));
+        return findings.some(({ state }) => state === 'failed') ? 1 : 0;
+      }),
+    );
+}
+
+const WORDS = { ok: 'ok     ', warning: 'WARNING', failed: 'FAILED ' };
+const CHECK_WIDTH = 16;
+
+function describe({ check, state, detail, advice }: Finding): string {
+  const line = `${WORDS[state]}  ${escapeText(check).padEnd(CHECK_WIDTH)}  ${escapeText(detail)}`;
+  return advice === undefined ? line : `${line}\n${' '.repeat(CHECK_WIDTH + 11)}${escapeText(advice)}`;
+}

@@ -1,0 +1,166 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { type AdminClient, AdminClientError } from '../../api/management/admin-client.ts';
+import { CliError, type CommandKit } from '../command.ts';
+import { listAll } from '../pages.ts';
+import { createProgress, type Progress } from '../progress.ts';
+import type { KeysFile } from './import-keys-file.ts';
+import type { ImportRow } from './import-rows.ts';
+
+const HELP = `
+The first line names the columns, in any order; only "name" is needed:
+
+  name,email,verified,balance,plan,key
+  alice,alice@example.com,yes,50,,laptop
+  bob,,yes,,coding-pro,default
+
+balance is the first top-up in yuan, plan the id of a plan of the configuration (faregate plan list), key the name of the API key to
+make. Every row is checked before anything is made; a wrong one is named with its line and column.
+
+New keys go to a file that only you can read, FILE without .csv and with .keys.csv, or as --keys says; "-" prints them. They are
+shown nowhere else.
+
+Run the command again after a failure, with the same files: accounts, top-ups and plans that are there stay as they are, keys that
+are in the file of keys too. An account is known by its name and e-mail, whatever file it was imported from; one that was made by
+"account create" is not.`;
+
+/** What became of a row. */
+interface ImportedAccount {
+  readonly line: number;
+  readonly name: string;
+  readonly accountId: string;
+  readonly planId: string | null;
+  readonly key: 'none' | 'made' | 'known' | 'lost';
+  readonly keyId: string | null;
+}
+
+/** `faregate account import` */
+export function accountImportCommand(account: Command, kit: CommandKit): void {
+  account
+    .command('import')
+    .description('create accounts with balances, plans and keys from a CSV file; safe to repeat')
+    .argument('<file>', 'a CSV file in UTF-8')
+    .option('--keys <file>', 'where new keys go; "-" is standard output')
+    .option('--dry-run', 'only check the file')
+    .addHelpText('after', HELP)
+    .action(
+      kit.changing(async (admin, output, [file], options) => {
+        const { readImportRows } = await import('./import-rows.ts');
+        const { openKeysFile, printedKeys } = await import('./import-keys-file.ts');
+        const { data: plans } = await admin.request<{ data: { id: string }[] }>('GET', '/plans');
+        const rows = readImportRows(
+          file!,
+          await readInput(file!),
+          plans.map(({ id }) => id),
+        );
+        if (options.dryRun === true) {
+          output.print({ rows: rows.length }, () => `All ${rows.length} rows can be imported. Nothing was made.`);
+          return 0;
+        }
+        const isPrinted = options.keys === '-';
+        const keysPath = isPrinted ? null : String(options.keys ?? `${file!.replace(/\.csv$/i, '')}.keys.csv`);
+        const hasKeys = rows.some(({ keyName }) => keyName !== null);
+        const keys = keysPath === null || !hasKeys ? printedKeys(kit.process) : await openKeysFile(keysPath);
+        const progress = createProgress(kit.process);
+        try {
+          const imported = await importRows(admin, rows, keys, progress, file!);
+          progress.end();
+          if (isPrinted) kit.process.writeError(`${describe(imported, null)}\n`);
+          else
+            output.print({ accounts: imported, keysFile: hasKeys ? keysPath : null }, () =>
+              describe(imported, keysPath),
+            );
+          return imported.some(({ key }) => key === 'lost') ? 1 : 0;
+        } finally {
+          progress.end();
+          await keys.close();
+        }
+      }),
+    );
+}
+
+async function readInput(file: string): Promise<Uint8Array> {
+  try {
+    return await readFile(file);
+  } catch (error) {
+    const isAbsent = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    throw new CliError(isAbsent ? `There is no file ${file}.` : `${file} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+async function importRows(
+  admin: AdminClient,
+  rows: readonly ImportRow[],
+  keys: KeysFile,
+  progress: Progress,
+  file: string,
+): Promise<ImportedAccount[]> {
+  const imported: ImportedAccount[] = [];
+  for (const row of rows) {
+    progress.show(`row ${imported.length + 1} of ${rows.length}: ${row.name}`);
+    try {
+      imported.push(await importRow(admin, row, keys));
+    } catch (error) {
+      if (!(error instanceof AdminClientError)) throw error;
+      const before = `${imported.length} of ${rows.length} rows are done; run the command again to go on.`;
+      throw new CliError(`${file}:${row.line}: ${row.name}: ${causeOf(error)}\n${before}`, { cause: error });
+    }
+  }
+  return imported;
+}
+
+/** Each step is safe to repeat: an account and a plan by their idempotency keys, an API key by the file of keys. */
+async function importRow(admin: AdminClient, row: ImportRow, keys: KeysFile): Promise<ImportedAccount> {
+  const { line, name, email, verified, balanceYuan, planId, keyName } = row;
+  const idempotencyKey = `import-${createHash('sha256')
+    .update(JSON.stringify([name, email]))
+    .digest('hex')
+    .slice(0, 32)}`;
+  const account = { name, email, verified, balanceYuan };
+  const { id: accountId } = await admin.request<{ id: string }>('POST', '/accounts', account, idempotencyKey);
+  if (planId !== null) {
+    await admin.request('POST', `/accounts/${accountId}/subscriptions`, { planId }, `${idempotencyKey}-plan`);
+  }
+  const done = { line, name, accountId, planId };
+  if (keyName === null) return { ...done, key: 'none', keyId: null };
+  if (keys.has(accountId, keyName)) return { ...done, key: 'known', keyId: null };
+  const held = await listAll<{ id: string; name: string; revokedAt: string | null }>(
+    admin,
+    `/accounts/${accountId}/keys`,
+    {},
+  );
+  const lost = held.find((key) => key.name === keyName && key.revokedAt === null);
+  if (lost !== undefined) return { ...done, key: 'lost', keyId: lost.id };
+  const made = await admin.request<{ id: string; key: string }>('POST', `/accounts/${accountId}/keys`, {
+    name: keyName,
+  });
+  await keys.add({ name, accountId, keyName, keyId: made.id, key: made.key });
+  return { ...done, key: 'made', keyId: made.id };
+}
+
+function causeOf({ code, message }: AdminClientError): string {
+  if (code !== 'conflict_error') return message;
+  if (!message.includes('Idempotency-Key')) return message;
+  return (
+    'The account was imported before with other values (e-mail, verified, balance or plan). Give the row its earlier values, and ' +
+    'change the account itself: faregate account top-up, account verify, plan grant.'
+  );
+}
+
+function describe(imported: readonly ImportedAccount[], keysPath: string | null): string {
+  const made = imported.filter(({ key }) => key === 'made').length;
+  const known = imported.filter(({ key }) => key === 'known').length;
+  const lost = imported.filter(({ key }) => key === 'lost');
+  const where = keysPath === null ? '' : ` in ${keysPath}, which only you can read`;
+  return [
+    `${imported.length} ${imported.length === 1 ? 'account is' : 'accounts are'} there.`,
+    ...(made > 0 ? [`${made} new ${made === 1 ? 'key is' : 'keys are'}${where || ' printed'}.`] : []),
+    ...(known > 0 ? [`${known} ${known === 1 ? 'key was' : 'keys were'} there already${where}.`] : []),
+    ...lost.map(
+      ({ line, name, keyId }) =>
+        `Line ${line}: ${name} has its key ${keyId} already, and its text is not in the file of keys: name the file of the earlier ` +
+        `run with --keys, or revoke the key and run this again: faregate key revoke ${keyId}`,
+    ),
+  ].join('\n');
+}

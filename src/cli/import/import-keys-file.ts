@@ -1,0 +1,119 @@
+import { constants } from 'node:fs';
+import { chmod, type FileHandle, open, readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { parse } from 'csv-parse/sync';
+import { syncDirectory } from '../../lib/files/durable-files.ts';
+import { CliError, type CliProcess } from '../command.ts';
+
+/** A key that an import has made; its text is shown nowhere else. */
+export interface ImportedKey {
+  readonly name: string;
+  readonly accountId: string;
+  readonly keyName: string;
+  readonly keyId: string;
+  readonly key: string;
+}
+
+/** Where the keys of an import go. Each is on the disk before the next one is made, so that none is lost. */
+export interface KeysFile {
+  /** Whether a key of this account and name is in the file already. */
+  has(accountId: string, keyName: string): boolean;
+  add(key: ImportedKey): Promise<void>;
+  close(): Promise<void>;
+}
+
+const HEAD = ['name', 'account_id', 'key_name', 'key_id', 'key'] as const;
+const OWNER_ONLY = 0o600;
+
+/** Standard output in place of a file. */
+export function printedKeys({ writeOut }: Pick<CliProcess, 'writeOut'>): KeysFile {
+  let isBegun = false;
+  return {
+    has: () => false,
+    async add(key) {
+      writeOut(`${isBegun ? '' : toLine(HEAD)}${toLine(cellsOf(key))}`);
+      isBegun = true;
+    },
+    close: async () => undefined,
+  };
+}
+
+/**
+ * Opens the file of an earlier run of the same import, or makes it. Only its owner can read it.
+ *
+ * @throws CliError where a file of that name is something else.
+ */
+export async function openKeysFile(path: string): Promise<KeysFile> {
+  const known = await readKnown(path);
+  const flags = constants.O_WRONLY | constants.O_APPEND | (known === null ? constants.O_CREAT | constants.O_EXCL : 0);
+  const file = await open(path, flags, OWNER_ONLY);
+  try {
+    if (known !== null) await chmod(path, OWNER_ONLY);
+    if (known?.isCut) await write(file, '\n');
+    if (known === null || known.isEmpty) {
+      await write(file, toLine(HEAD));
+      await syncDirectory(dirname(path));
+    }
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+  const made = known?.made ?? new Set();
+  return {
+    has: (accountId, keyName) => made.has(idOf(accountId, keyName)),
+    async add(key) {
+      await write(file, toLine(cellsOf(key)));
+      made.add(idOf(key.accountId, key.keyName));
+    },
+    close: () => file.close(),
+  };
+}
+
+interface Known {
+  readonly made: Set<string>;
+  /** Whether an earlier run was stopped before it wrote anything. */
+  readonly isEmpty: boolean;
+  /** Whether an earlier run was stopped while it wrote a line. */
+  readonly isCut: boolean;
+}
+
+async function readKnown(path: string): Promise<Known | null> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+  if (text === '') return { made: new Set(), isEmpty: true, isCut: false };
+  const [head, ...rows] = text.split('\n').map(readLine);
+  if (head?.join(',') !== HEAD.join(',')) {
+    throw new CliError(
+      `${path} is there already, and it is no file of keys of an import. Name another one with --keys.`,
+    );
+  }
+  const whole = rows.filter((row) => row.length === HEAD.length && /^sk-fg-\w{38}$/.test(row[4]!));
+  return { made: new Set(whole.map((row) => idOf(row[1]!, row[2]!))), isEmpty: false, isCut: !text.endsWith('\n') };
+}
+
+/** No cell has a line break, so a line that was cut spoils no other one. */
+function readLine(line: string): string[] {
+  try {
+    return parse(line, { relax_column_count: true })[0] ?? [];
+  } catch {
+    return [];
+  }
+}
+
+const idOf = (accountId: string, keyName: string): string => `${accountId} ${keyName}`;
+
+const cellsOf = ({ name, accountId, keyName, keyId, key }: ImportedKey) => [name, accountId, keyName, keyId, key];
+
+async function write(file: FileHandle, text: string): Promise<void> {
+  await file.write(text);
+  await file.sync();
+}
+
+function toLine(cells: readonly string[]): string {
+  return `${cells.map((cell) => (/[",;\t]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(',')}\n`;
+}

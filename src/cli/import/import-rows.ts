@@ -1,0 +1,173 @@
+import { CsvError, parse } from 'csv-parse/sync';
+import { newAccount } from '../../api/accounts/admin.ts';
+import { newKey } from '../../api/keys/key-body.ts';
+import { issueText } from '../../api/management/issue-text.ts';
+import { CliError } from '../command.ts';
+
+/** An account that a row asks for; texts are as the file has them, and the admin API has accepted their form. */
+export interface ImportRow {
+  /** In the file, from 1. */
+  readonly line: number;
+  readonly name: string;
+  readonly email: string | null;
+  readonly verified: boolean;
+  readonly balanceYuan: string | null;
+  readonly planId: string | null;
+  /** The name of the API key to make; `null` for none. */
+  readonly keyName: string | null;
+}
+
+const COLUMNS = ['name', 'email', 'verified', 'balance', 'plan', 'key'] as const;
+type ColumnName = (typeof COLUMNS)[number];
+
+const ROWS_MAX = 10_000;
+const PROBLEMS_MAX = 20;
+const VERIFIED = new Map([
+  ...['', 'no', 'n', 'false', '0'].map((text) => [text, false] as const),
+  ...['yes', 'y', 'true', '1'].map((text) => [text, true] as const),
+]);
+
+/** The members of a request in which a column is sent. */
+const COLUMN_OF = new Map<PropertyKey, ColumnName>([
+  ['name', 'name'],
+  ['email', 'email'],
+  ['balanceYuan', 'balance'],
+]);
+
+interface Cells {
+  readonly line: number;
+  readonly cells: Readonly<Record<ColumnName, string>>;
+}
+
+/**
+ * Reads the rows of an import and checks all of them by the schemas of the admin API.
+ *
+ * @param planIds the plans of the configuration
+ * @throws CliError that names every wrong row with its line and column, so that nothing is made of a file that is wrong.
+ */
+export function readImportRows(file: string, bytes: Uint8Array, planIds: readonly string[]): ImportRow[] {
+  const problems: string[] = [];
+  const lineOf = new Map<string, number>();
+  const rows = readCells(file, decode(file, bytes)).map(({ line, cells }): ImportRow => {
+    const say = (column: ColumnName, message: string): void =>
+      void problems.push(`${file}:${line}: ${column}: ${message}`);
+    const row = toRow(line, cells);
+    checkRow(row, cells, planIds, say);
+    const identity = identityOf(row);
+    const before = lineOf.get(identity);
+    if (before !== undefined) say('name', `Line ${before} has the same name and e-mail. Remove one of them.`);
+    else lineOf.set(identity, line);
+    return row;
+  });
+  if (problems.length > 0) throw new CliError(describeProblems(problems));
+  if (rows.length === 0) throw new CliError(`${file}: There is no row below the names of the columns.`);
+  return rows;
+}
+
+/** What makes a row the same account when the import is repeated. */
+export function identityOf({ name, email }: Pick<ImportRow, 'name' | 'email'>): string {
+  return JSON.stringify([name, email]);
+}
+
+function decode(file: string, bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new CliError(`${file}: This is no UTF-8. Save it as "CSV UTF-8".`);
+  }
+}
+
+function readCells(file: string, text: string): Cells[] {
+  const delimiter = [',', ';', '\t'].toSorted((a, b) => countIn(text, b) - countIn(text, a))[0]!;
+  const records = parseCsv(file, text, delimiter);
+  const [head, ...rest] = records;
+  if (head === undefined)
+    throw new CliError(`${file}: The file is empty. Its first line names columns: ${COLUMNS.join(',')}`);
+  const names = head.record.map((name) => name.toLowerCase());
+  checkHead(file, names);
+  if (rest.length > ROWS_MAX) throw new CliError(`${file}: At most ${ROWS_MAX} rows; split the file.`);
+  return rest.map(({ record, line }) => {
+    if (record.length !== names.length) {
+      throw new CliError(
+        `${file}:${line}: Expected ${names.length} columns, as in the first line, not ${record.length}.`,
+      );
+    }
+    // Also inside of quotes, as the admin API does: a name with a space behind it is no other account.
+    const cells = Object.fromEntries(COLUMNS.map((column) => [column, (record[names.indexOf(column)] ?? '').trim()]));
+    return { line, cells: cells as Record<ColumnName, string> };
+  });
+}
+
+/** In the first line. */
+function countIn(text: string, delimiter: string): number {
+  return text.split('\n', 1)[0]!.split(delimiter).length;
+}
+
+interface Parsed {
+  readonly record: string[];
+  readonly info: { readonly lines: number };
+}
+
+function parseCsv(file: string, text: string, delimiter: string): { record: string[]; line: number }[] {
+  try {
+    const options = { bom: true, delimiter, info: true, relax_column_count: true, skip_empty_lines: true, trim: true };
+    const records = parse(text, options) as unknown as Parsed[];
+    return records.map(({ record, info }) => ({ record, line: info.lines }));
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    throw new CliError(`${file}: This is no CSV: ${error.message}`, { cause: error });
+  }
+}
+
+function checkHead(file: string, names: readonly string[]): void {
+  const known: readonly string[] = COLUMNS;
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    throw new CliError(`${file}:1: There is no column "${unknown.slice(0, 50)}"; there are: ${COLUMNS.join(', ')}.`);
+  }
+  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  if (twice !== undefined) throw new CliError(`${file}:1: The column "${twice}" stands there twice.`);
+  if (!names.includes('name')) throw new CliError(`${file}:1: The column "name" is missing.`);
+}
+
+function toRow(line: number, { name, email, verified, balance, plan, key }: Cells['cells']): ImportRow {
+  const orNull = (text: string): string | null => (text === '' ? null : text);
+  return {
+    line,
+    name,
+    email: orNull(email),
+    verified: VERIFIED.get(verified.toLowerCase()) ?? false,
+    balanceYuan: orNull(balance),
+    planId: orNull(plan),
+    keyName: orNull(key),
+  };
+}
+
+function checkRow(
+  row: ImportRow,
+  { verified }: Cells['cells'],
+  planIds: readonly string[],
+  say: (column: ColumnName, message: string) => void,
+): void {
+  const { name, email, balanceYuan } = row;
+  const account = newAccount.safeParse({ name, email, balanceYuan }, { error: issueText });
+  for (const issue of account.error?.issues ?? []) say(COLUMN_OF.get(issue.path[0] ?? '') ?? 'name', issue.message);
+  if (!VERIFIED.has(verified.toLowerCase())) say('verified', 'Expected yes or no.');
+  if (row.planId !== null && !planIds.includes(row.planId)) {
+    say(
+      'plan',
+      `There is no such plan. ${planIds.length === 0 ? 'No plan is configured.' : `Known: ${planIds.join(', ')}.`}`,
+    );
+  }
+  const key = row.keyName === null ? null : newKey.safeParse({ name: row.keyName }, { error: issueText });
+  for (const issue of key?.error?.issues ?? []) say('key', issue.message);
+}
+
+function describeProblems(problems: readonly string[]): string {
+  const more = problems.length - PROBLEMS_MAX;
+  return [
+    ...problems.slice(0, PROBLEMS_MAX),
+    ...(more > 0 ? [`and ${more} more`] : []),
+    'Nothing was made. Mend the file and run the command again.',
+  ].join('\n');
+}

@@ -1,0 +1,159 @@
+import { randomBytes } from 'node:crypto';
+import { writeHistory } from '../../accounting/history/history-store.ts';
+import { localAdminClient } from '../../api/management/admin-client.ts';
+import { createGateway, type Gateway } from '../../app/gateway.ts';
+import { type Environment, loadConfig } from '../../config/load.ts';
+import { ConfigLoads } from '../../config/loads.ts';
+import { watchConfig } from '../../config/watch.ts';
+import { announceGateway } from '../../db/data-dir.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { programVersion } from '../../lib/version.ts';
+import { isAdminToken } from '../../people/admin-token.ts';
+import { createUserStore } from '../../people/user-store.ts';
+import { CliError, type CliProcess, type GlobalFlags } from '../command.ts';
+import { renderDemoBanner } from '../demo/banner.ts';
+import { type DemoAccount, ensureDemoAccount, readDemoAccountId } from '../demo/demo-account.ts';
+import { describeEarlierDemo } from '../demo/earlier-demo.ts';
+import { type Simulator, startSimulator } from '../demo/start-simulator.ts';
+import { demoEnvironment, findConfigSource, hasDemoMonth, readAdminToken } from '../environment.ts';
+import { createServerLog } from '../log/logger.ts';
+import { openOrCreateOwnDatabase } from '../own-database.ts';
+import { StoppedError, type StopSignal, StopSignals } from './stop-signals.ts';
+
+/**
+ * Serves until SIGTERM or SIGINT, which also end a start; returns the exit code. After SIGTERM it still serves for
+ * `server.drainDelay`, while `/readyz` makes load balancers send calls elsewhere.
+ */
+export async function serveGateway(
+  flags: GlobalFlags,
+  { environment, writeOut, isErrorTerminal }: CliProcess,
+): Promise<number> {
+  const source = findConfigSource(flags, environment);
+  const operatorToken = readAdminToken(environment);
+  // It would open everything here, whatever its role, its expiry and its revocation say.
+  if (operatorToken !== null && isAdminToken(operatorToken)) {
+    throw new CliError(
+      'FAREGATE_ADMIN_TOKEN is a named token of a database. The token of a gateway itself is a text of your own: ' +
+        '"openssl rand -hex 24" makes a good one.',
+    );
+  }
+  const hasMonth = source.isDemo && hasDemoMonth(environment);
+  const log = createServerLog(environment, isErrorTerminal === true);
+  const { logger } = log;
+  const signals = new StopSignals(process);
+  const cleanUp: (() => void | Promise<void>)[] = [];
+  let hasServed = false;
+  let stopSignal: StopSignal | null = null;
+
+  try {
+    let configEnvironment: Environment = environment;
+    if (source.isDemo) {
+      const simulator: Simulator = await startSimulator();
+      cleanUp.push(() => simulator.stop());
+      configEnvironment = demoEnvironment(environment, simulator.url);
+    }
+    const config = loadConfig(source.file, configEnvironment, source.overrides);
+    log.setFormat(config.log.format);
+    const configLoads = new ConfigLoads(source.file, source.overrides, systemClock);
+    const isEmbedded = config.database.url === '';
+    const isUsualDemo = source.isDemo && isEmbedded && source.overrides.dataDir === undefined;
+    const earlierDemo = isUsualDemo ? describeEarlierDemo(config.database.dataDir) : null;
+    if (earlierDemo !== null) logger.warn({}, earlierDemo);
+    const database = await openOrCreateOwnDatabase(
+      config.database,
+      logger,
+      (message) => logger.warn({}, message),
+      signals.begun,
+    );
+
+    /** The admin token of this machine's command line, which the demo prints; a new one at each start. */
+    const localToken = randomBytes(24).toString('base64url');
+    const adminTokens = operatorToken === null ? [localToken] : [localToken, operatorToken];
+    let gateway: Gateway;
+    try {
+      gateway = await createGateway({
+        config,
+        database,
+        logger,
+        adminTokens,
+        localToken,
+        configLoads,
+        servedAs: { isDemo: source.isDemo, demoAccountId: readDemoAccountId(config.database.dataDir) },
+        stopped: signals.begun,
+      });
+    } catch (error) {
+      await database.close();
+      throw error;
+    }
+    cleanUp.push(() => gateway.close());
+    signals.begun.throwIfAborted();
+
+    let demoAccount: DemoAccount | null = null;
+    if (source.isDemo) {
+      await gateway.app.ready();
+      demoAccount = await ensureDemoAccount({
+        dataDir: config.database.dataDir,
+        users: createUserStore(database.lane('admin')),
+        writeHistory: (history) => writeHistory(database, history),
+        admin: localAdminClient(gateway.app, localToken),
+        config,
+        hasMonth,
+        clock: systemClock,
+      });
+    }
+    const url = await gateway.listen();
+    if (isEmbedded) announceGateway(config.database.dataDir, url, localToken);
+    const watcher = watchConfig({
+      file: source.file,
+      environment: configEnvironment,
+      overrides: source.overrides,
+      current: config,
+      logger,
+      loads: configLoads,
+      apply(next) {
+        gateway.reload(next);
+        log.setFormat(next.log.format);
+      },
+      onUnchanged: () => gateway.retryCredentials(),
+      onDecided: (isInForce) => gateway.configDecided(isInForce),
+    });
+    cleanUp.push(() => watcher.close());
+    process.on('SIGHUP', watcher.reload);
+    cleanUp.push(() => void process.off('SIGHUP', watcher.reload));
+
+    const { engine } = database;
+    logger.info({ version: programVersion(), url, database: engine, process: process.pid }, 'the gateway serves');
+    hasServed = true;
+    writeOut(`listening on ${url}\n`);
+    if (demoAccount !== null) writeOut(renderDemoBanner(url, demoAccount, localToken));
+    else if (operatorToken === null) {
+      logger.info(
+        {},
+        'FAREGATE_ADMIN_TOKEN is not set: the admin API is open to the command line on this machine only',
+      );
+    }
+    const signal = await signals.first;
+    stopSignal = signal;
+    const { drainDelayMs } = gateway.announceClose();
+    if (signal === 'SIGINT') {
+      logger.info({ signal }, 'stopping: requests under way are finished');
+    } else {
+      logger.info(
+        { signal, drainDelayMs },
+        'stopping: not ready any more, and calls are still served for the drain delay',
+      );
+      await signals.delay(drainDelayMs);
+    }
+    return 0;
+  } catch (error) {
+    if (!(error instanceof StoppedError)) throw error;
+    logger.info({}, 'stopped before it served');
+    return 0;
+  } finally {
+    signals.letGo();
+    for (const close of cleanUp.reverse()) await close();
+    if (hasServed) logger.info({}, 'the gateway has stopped');
+    // A thread that writes to a pipe which nobody reads would keep the process for ever; all else is done.
+    if (!(await log.close())) process.kill(process.pid, stopSignal ?? 'SIGKILL');
+  }
+}

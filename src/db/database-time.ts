@@ -1,0 +1,30 @@
+import type { RunningPeriods } from '../accounting/pricing/running-periods.ts';
+
+/**
+ * Which instant it is, and which billing day: the database's clock says so, so that nodes whose clocks differ decide alike and
+ * none pushes a window or a day ahead for the others.
+ */
+
+/** What ends of calls need to know of the time. */
+export interface BillingTime {
+  /** For tests: an instant in place of the database's clock. In production `null`. */
+  readonly nowMs: number | null;
+  /** The day, week and month of the billing time zone that run at an instant. */
+  periodsAt(epochMs: number): RunningPeriods;
+}
+
+/** SQL: the database's clock, or the instant of a parameter where that is not null. Constant within a statement. */
+export const nowSql = (parameter: string): string => `coalesce(${parameter}::timestamptz, (select clock_timestamp()))`;
+
+/** SQL: a column of `TimedRow`. A number, because drivers parse it in a tenth of the time of a timestamp. */
+export const NOW_COLUMN = `date_part('epoch', clock_timestamp()) as now_s`;
+
+/** A row that says when it was read. */
+export interface TimedRow {
+  readonly now_s: number;
+}
+
+/** The instant at which the last row was read; 0 where there is none, and so nothing to decide. */
+export function nowMsOf(rows: readonly TimedRow[]): number {
+  return Math.floor((rows.at(-1)?.now_s ?? 0) * 1_000);
+}

@@ -1,0 +1,59 @@
+import type { Queryable, Statement } from '../database.ts';
+
+/** The SQL of heartbeats. The clocks of nodes do not matter: every instant is the database's. */
+
+/**
+ * The instant of the last heartbeat is read before this one replaces it: a node writes one at a time, and only its own row.
+ * Plan: primary key.
+ */
+const beat: Statement = {
+  name: 'nodes.beat',
+  text: `insert into nodes as n (id, started_at, seen_at) values ($1::text, clock_timestamp(), clock_timestamp())
+on conflict (id) do update set seen_at = excluded.seen_at
+returning (extract(epoch from n.seen_at - (select seen_at from nodes where id = $1::text)) * 1000)::bigint as since_last_ms,
+  (extract(epoch from n.seen_at) * 1000)::bigint as seen_at_ms`,
+};
+
+/** Plan: primary key. */
+const leave: Statement = { name: 'nodes.leave', text: 'delete from nodes where id = $1::text' };
+
+/** As many rows as nodes were started and killed in the last hour: by sequence. */
+const forget: Statement = {
+  name: 'nodes.forget',
+  text: `with gone as (
+  select id from nodes where seen_at < clock_timestamp() - interval '1 hour' for update skip locked
+)
+delete from nodes n using gone where n.id = gone.id`,
+};
+
+export interface Heartbeat {
+  /** How long ago the last one was; `null` where the node has no row. */
+  readonly sinceLastMs: number | null;
+  /** The database's clock. */
+  readonly databaseMs: number;
+}
+
+export interface NodeStore {
+  /** Writes a heartbeat. */
+  beat(nodeId: string): Promise<Heartbeat>;
+  /** A node that leaves is dead from now on, until its next heartbeat. */
+  leave(nodeId: string): Promise<void>;
+  /** Deletes nodes without a heartbeat for an hour. One that lives after all is back with its next heartbeat. */
+  forget(): Promise<void>;
+}
+
+export function createNodeStore(database: Queryable): NodeStore {
+  return {
+    async beat(nodeId) {
+      const rows = await database.query<{ since_last_ms: bigint | null; seen_at_ms: bigint }>(beat, [nodeId]);
+      const { since_last_ms: sinceLast, seen_at_ms: seenAt } = rows[0]!;
+      return { sinceLastMs: sinceLast === null ? null : Number(sinceLast), databaseMs: Number(seenAt) };
+    },
+    async leave(nodeId) {
+      await database.query(leave, [nodeId]);
+    },
+    async forget() {
+      await database.query(forget);
+    },
+  };
+}

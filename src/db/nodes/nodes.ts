@@ -1,0 +1,114 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { DatabaseClock } from './database-clock.ts';
+import type { NodeStore } from './nodes-store.ts';
+
+/**
+ * A node among those that share a database: it writes a heartbeat every few seconds, and takes over what dead nodes left.
+ *
+ * A node without a heartbeat for `deadAfterMs` is taken for dead. After the database was down, or after the machine slept,
+ * this is true of all nodes. So a node judges the others only after its own heartbeats came for as long without a gap; until
+ * then every node that lives had the time to write one. A node that is taken for dead by mistake loses nothing: its calls
+ * end as they would have (`accounting/settlement/settle.ts`), and its next heartbeat brings it back.
+ */
+export interface Nodes {
+  /** Writes the first heartbeat of this node, and then one every few seconds. @throws where the database is down. */
+  start(): Promise<void>;
+  /** One heartbeat, and the sweep that may follow; resolves when both are done. Never throws. A timer calls it. */
+  round(): Promise<void>;
+  /**
+   * Ends the heartbeats, waits for what is under way, and deletes the row of this node, so that it is dead for the others at
+   * once; does nothing where it was not started. Never throws.
+   */
+  stop(): Promise<void>;
+}
+
+export interface NodesOptions {
+  readonly store: Omit<NodeStore, 'forget'>;
+  readonly nodeId: string;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  /** Gets a reading with every heartbeat. */
+  readonly databaseClock: Pick<DatabaseClock, 'read'>;
+  /** Takes over what nodes left that had no heartbeat for so long. Where it fails, it is tried again at the next heartbeat. */
+  readonly sweep: (deadAfterMs: number) => Promise<void>;
+  readonly beatMs?: number;
+  readonly deadAfterMs?: number;
+}
+
+const BEAT_MS = 3_000;
+/** With a heartbeat, a round and a sweep after it, reservations of dead nodes are released within 30 s. */
+const DEAD_AFTER_MS = 15_000;
+
+export function createNodes(options: NodesOptions): Nodes {
+  const { store, nodeId, logger, clock, databaseClock, sweep } = options;
+  const beatMs = options.beatMs ?? BEAT_MS;
+  const deadAfterMs = options.deadAfterMs ?? DEAD_AFTER_MS;
+
+  /** How long the heartbeats of this node came without a gap, by the database's clock. */
+  let heardForMs = 0;
+  let isBeatLost = false;
+  let timer: NodeJS.Timeout | undefined;
+  // Two promises, because a sweep may take longer than a node may be without a heartbeat.
+  let beating: Promise<void> | null = null;
+  let sweeping: Promise<void> | null = null;
+
+  async function beat(): Promise<void> {
+    const askedMs = clock.nowMs();
+    const { sinceLastMs, databaseMs } = await store.beat(nodeId);
+    databaseClock.read({ databaseMs, askedMs, arrivedMs: clock.nowMs() });
+    // Negative where the database's clock was put back: the last heartbeats of all nodes are in its future then.
+    const isGap = sinceLastMs === null || sinceLastMs < 0 || sinceLastMs >= deadAfterMs / 2;
+    heardForMs = isGap ? 0 : heardForMs + sinceLastMs;
+  }
+
+  async function beatAndNote(): Promise<void> {
+    try {
+      await beat();
+      if (isBeatLost) logger.info({ nodeId }, 'the database hears again that this node lives');
+      isBeatLost = false;
+    } catch (error) {
+      heardForMs = 0;
+      if (!isBeatLost) logger.warn({ err: error, nodeId }, 'the database does not hear that this node lives');
+      isBeatLost = true;
+    }
+  }
+
+  async function sweepAndNote(): Promise<void> {
+    try {
+      await sweep(deadAfterMs);
+    } catch (error) {
+      logger.error({ err: error }, 'what dead nodes left could not be taken over; it is tried again');
+    }
+  }
+
+  async function round(): Promise<void> {
+    beating ??= beatAndNote().finally(() => {
+      beating = null;
+    });
+    await beating;
+    if (heardForMs < deadAfterMs) return;
+    sweeping ??= sweepAndNote().finally(() => {
+      sweeping = null;
+    });
+    await sweeping;
+  }
+
+  return {
+    async start() {
+      await beat();
+      timer = setInterval(() => void round(), beatMs);
+      timer.unref();
+    },
+    round,
+    async stop() {
+      if (timer === undefined) return;
+      clearInterval(timer);
+      await beating;
+      await sweeping;
+      await store.leave(nodeId).catch((error: unknown) => {
+        logger.warn({ err: error, nodeId }, 'this node could not take its leave; the others will notice by themselves');
+      });
+    },
+  };
+}

@@ -1,0 +1,15 @@
+import type { Database } from '../database.ts';
+
+const probe = { name: 'questions.probe', text: 'select 1' };
+
+/** Asks the database for nothing, in the way in which calls ask it. */
+export async function probeDatabase(database: Database, signal: AbortSignal): Promise<void> {
+  await database.readThenWrite(
+    {
+      name: probe.name,
+      reads: [{ statement: probe, parameters: [] }],
+      decide: () => ({ writes: [], result: undefined }),
+    },
+    signal,
+  );
+}

@@ -1,0 +1,144 @@
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { type Batch, type ItemLimit, LateError, NotBegunError } from '../../lib/batcher.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { systemTimers, type Timers } from '../../lib/timers.ts';
+import { isUnavailable } from '../errors.ts';
+
+/**
+ * What calls ask the database and wait for: each question has two seconds from being asked, its wait for a batch included.
+ *
+ *     open ──a question runs out of time──▶ down: questions fail at once, one probe at a time asks ──an answer──▶ open
+ *
+ * A database that refuses connections needs no such state, because every question fails at once. One that says nothing would
+ * make every call wait.
+ */
+export interface Questions {
+  /** For batchers of questions. */
+  readonly limit: ItemLimit;
+  /** Wraps the work of a batcher of questions: it is not begun while the database is down, and shows whether it is. */
+  guard<Item, Result>(run: Run<Item, Result>): Run<Item, Result>;
+  /** As `guard`, for work whose time says nothing of the database: it may wait for a lock, or nobody waits for it. */
+  unlessDown<Item, Result>(run: Run<Item, Result>): Run<Item, Result>;
+  /** Asks a single question. */
+  ask<Result>(question: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
+  /** Ends the probes. */
+  stop(): void;
+  /** Whether the last question ran out of time, so that further ones fail at once. */
+  readonly isDown: boolean;
+}
+
+type Run<Item, Result> = (items: readonly Item[], batch: Batch) => Promise<readonly Result[]>;
+
+/** For tests; what is absent is as in production. */
+export interface QuestionTiming {
+  readonly questionMs?: number;
+  readonly probePauseMs?: number;
+  readonly timers?: Timers;
+}
+
+const QUESTION_MS = 2_000;
+const PROBE_PAUSE_MS = 250;
+
+export interface QuestionsOptions extends QuestionTiming {
+  /** Resolves when the database has answered. */
+  readonly probe: (signal: AbortSignal) => Promise<unknown>;
+  readonly logger: Logger;
+}
+
+export function createQuestions(options: QuestionsOptions): Questions {
+  const { logger, timers = systemTimers } = options;
+  const questionMs = options.questionMs ?? QUESTION_MS;
+  const probePauseMs = options.probePauseMs ?? PROBE_PAUSE_MS;
+  let isDown = false;
+  let isProbing = false;
+  let isStopped = false;
+  let cancelProbe: () => void = () => undefined;
+
+  function fell(error: unknown): void {
+    if (isDown) return;
+    isDown = true;
+    logger.warn({ err: error }, 'the database does not answer; calls fail at once until it does');
+    probeLater();
+  }
+
+  function rose(): void {
+    if (!isDown) return;
+    isDown = false;
+    cancelProbe();
+    logger.info({}, 'the database answers again');
+  }
+
+  /** Where one is under way, the next one follows it. */
+  function probeLater(): void {
+    if (isDown && !isProbing && !isStopped) cancelProbe = timers.after(probePauseMs, probe);
+  }
+
+  function probe(): void {
+    isProbing = true;
+    const aborts = new AbortController();
+    const cancel = timers.after(questionMs, () => aborts.abort(new LateError()));
+    options
+      .probe(aborts.signal)
+      .then(rose, () => undefined)
+      .finally(() => {
+        cancel();
+        isProbing = false;
+        probeLater();
+      });
+  }
+
+  function unlessDown<Item, Result>(run: Run<Item, Result>): Run<Item, Result> {
+    return async (items, batch) => {
+      if (isDown) throw new NotBegunError('the database does not answer');
+      return run(items, batch);
+    };
+  }
+
+  function guard<Item, Result>(run: Run<Item, Result>): Run<Item, Result> {
+    const runUnlessDown = unlessDown(run);
+    return async (items, batch) => {
+      try {
+        const results = await runUnlessDown(items, batch);
+        rose();
+        return results;
+      } catch (error) {
+        if (batch.signal.aborted) fell(error);
+        throw error;
+      }
+    };
+  }
+
+  return {
+    get isDown() {
+      return isDown;
+    },
+    limit: { ms: questionMs, timers },
+    guard,
+    unlessDown,
+    async ask(question) {
+      const aborts = new AbortController();
+      const cancel = timers.after(questionMs, () => aborts.abort(new LateError()));
+      const { signal } = aborts;
+      const asked = guard(async () => [await question(signal)]);
+      try {
+        const [result] = await asked([], { signal, dueMs: [] });
+        return result!;
+      } finally {
+        cancel();
+      }
+    },
+    stop() {
+      isStopped = true;
+      cancelProbe();
+    },
+  };
+}
+
+/** The error that a client gets for a question that failed: one to be tried again where the database could not answer. */
+export function refusedFor(error: unknown): unknown {
+  const isDown = error instanceof NotBegunError || error instanceof LateError || isUnavailable(error);
+  return isDown ? new GatewayError('databaseDown', { headers: RETRY_AFTER, cause: error }) : error;
+}
+
+/** A database that is down for a moment is up again soon, and one that is down for long is not asked by these calls. */
+const RETRY_AFTER = { 'retry-after': '2' };

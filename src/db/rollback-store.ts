@@ -1,0 +1,32 @@
+import type { Lane, Queryable } from './database.ts';
+import { StatementError } from './errors.ts';
+
+/** Runs a transaction that is rolled back where its result is a refusal. */
+export async function orRolledBack<Refusal extends string>(
+  database: Lane,
+  work: (transaction: Queryable) => Promise<Refusal | null>,
+): Promise<Refusal | null> {
+  try {
+    return await database.transaction(async (transaction) => {
+      const refusal = await work(transaction);
+      if (refusal !== null) throw new RolledBack(refusal);
+      return null;
+    });
+  } catch (error) {
+    if (error instanceof RolledBack) return error.refusal as Refusal;
+    if (error instanceof StatementError && error.constraint === SIGN_IN_NAMES) return 'name_taken' as Refusal;
+    throw error;
+  }
+}
+
+/** Two transactions at once gave the same sign-in name; the second one learns of it by the index. */
+const SIGN_IN_NAMES = 'users_by_sign_in_name';
+
+class RolledBack extends Error {
+  readonly refusal: string;
+
+  constructor(refusal: string) {
+    super('rolled back');
+    this.refusal = refusal;
+  }
+}

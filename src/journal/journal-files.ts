@@ -1,0 +1,182 @@
+import { basename, join } from 'node:path';
+import type { Logger } from '../lib/logger.ts';
+import { type Disk, isMissing } from './disk.ts';
+import { type EntrySpan, JournalFile } from './journal-file.ts';
+import { damagedName, type JournalNames } from './journal-names.ts';
+
+export interface JournalFilesOptions {
+  readonly disk: Disk;
+  readonly directory: string;
+  readonly names: JournalNames;
+  readonly logger: Logger;
+  readonly fileBytesMax: number;
+}
+
+export interface Stored {
+  readonly file: JournalFile;
+  readonly spans: readonly EntrySpan[];
+}
+
+/** More open files of either sort than this are a sign that none of them can be finished. */
+const FILES_MAX = 64;
+/** How often in a row a file may be taken over between its creation and its first sync. */
+const MOVES_MAX = 8;
+
+/**
+ * The open files of a journal: one that is written, own ones from before with entries left, and ones taken over from
+ * other processes. No two of its asynchronous methods may run at once.
+ *
+ *   written ─▶ full, taken over, or in doubt after a failure ─▶ no entry left ─▶ deleted (damaged: renamed)
+ *      └─▶ no entry left ─▶ emptied, and written on
+ */
+export class JournalFiles {
+  readonly #options: JournalFilesOptions;
+  readonly #own = new Set<JournalFile>();
+  readonly #adopted = new Set<JournalFile>();
+  /** The file that is written; null until the next one is needed. */
+  #current: JournalFile | null = null;
+
+  constructor(options: JournalFilesOptions) {
+    this.#options = options;
+  }
+
+  /** Entries in own files that are not removed. */
+  get ownEntries(): number {
+    return sum(this.#own, (file) => file.entries);
+  }
+
+  get ownBytes(): number {
+    return sum(this.#own, (file) => file.bytes);
+  }
+
+  get allBytes(): number {
+    return sum(this.#all(), (file) => file.bytes);
+  }
+
+  get adoptedEntries(): number {
+    return sum(this.#adopted, (file) => file.entries);
+  }
+
+  get canAdopt(): boolean {
+    return this.#adopted.size < FILES_MAX;
+  }
+
+  /** Whether a file waits for the disk to let it be deleted or cut. */
+  get isUnfinished(): boolean {
+    return this.#all().some((file) => file.hasRest || (file.entries === 0 && file !== this.#current));
+  }
+
+  isOwn(file: JournalFile): boolean {
+    return this.#own.has(file);
+  }
+
+  addAdopted(file: JournalFile): void {
+    this.#adopted.add(file);
+  }
+
+  /** Opens a file to write, where none is open. */
+  async open(): Promise<JournalFile> {
+    if (this.#current !== null && this.#current.bytes >= this.#options.fileBytesMax) await this.#leave(this.#current);
+    if (this.#current !== null) return this.#current;
+    if (this.#own.size >= FILES_MAX) throw new Error(`${this.#own.size} journal files are open already`);
+    const { disk, directory, names } = this.#options;
+    const name = names.take();
+    try {
+      this.#current = await JournalFile.create(disk, directory, join(directory, name));
+    } catch (error) {
+      names.giveBack(name);
+      throw error;
+    }
+    this.#own.add(this.#current);
+    return this.#current;
+  }
+
+  /** Stores entries with one sync, or none of them. Fails with the system's own error. */
+  async store(entries: readonly string[]): Promise<Stored> {
+    for (let moves = 0; moves < MOVES_MAX; moves++) {
+      const file = await this.open();
+      const spans = await this.#writing(file, () => file.append(entries));
+      if (spans !== null) {
+        file.entries += spans.length;
+        return { file, spans };
+      }
+      await this.#leave(file);
+    }
+    throw new Error(`its file was taken over ${MOVES_MAX} times in a row`);
+  }
+
+  /** Tests whether the disk takes a write; fails with the system's own error where it does not. */
+  async tryOut(): Promise<void> {
+    const file = await this.open();
+    await this.#writing(file, () => file.tryOut());
+  }
+
+  /** Cleans a file up as far as possible now: deletes or empties it, or cuts it behind its last entry. Never rejects. */
+  async tidy(file: JournalFile): Promise<void> {
+    if (!this.#own.has(file) && !this.#adopted.has(file)) return;
+    const { logger } = this.#options;
+    try {
+      if (file.entries > 0) {
+        if (file.hasRest) await file.cutRest();
+      } else if (file === this.#current && !file.isDamaged) {
+        if (file.bytes > 0) await file.empty();
+      } else {
+        await this.#discard(file);
+      }
+    } catch (error) {
+      logger.warn({ err: error, file: file.path }, 'a journal file cannot be deleted or cut yet');
+    }
+  }
+
+  async tidyAll(): Promise<void> {
+    for (const file of this.#all()) await this.tidy(file);
+  }
+
+  async close(): Promise<void> {
+    this.#current = null;
+    await this.tidyAll();
+    for (const file of this.#all()) await file.close().catch(() => undefined);
+    this.#own.clear();
+    this.#adopted.clear();
+  }
+
+  async #writing<Result>(file: JournalFile, work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work();
+    } finally {
+      if (!file.isUsable) await this.#leave(file);
+    }
+  }
+
+  /** Writes no more to the file; it stays until its entries are removed. */
+  async #leave(file: JournalFile): Promise<void> {
+    if (file === this.#current) this.#current = null;
+    await this.tidy(file);
+  }
+
+  async #discard(file: JournalFile): Promise<void> {
+    const { disk, names } = this.#options;
+    if (file === this.#current) this.#current = null;
+    try {
+      if (file.isDamaged) await disk.rename(file.path, damagedName(file.path));
+      else await disk.remove(file.path);
+    } catch (error) {
+      // Another process has taken it over, and applies its entries.
+      if (!isMissing(error)) throw error;
+    }
+    this.#own.delete(file);
+    this.#adopted.delete(file);
+    names.giveBack(basename(file.path));
+    await file.close();
+  }
+
+  #all(): JournalFile[] {
+    return [...this.#own, ...this.#adopted];
+  }
+}
+
+function sum(files: Iterable<JournalFile>, count: (file: JournalFile) => number): number {
+  let total = 0;
+  for (const file of files) total += count(file);
+  return total;
+}

@@ -1,0 +1,98 @@
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Disk } from './disk.ts';
+
+export interface JournalHealthOptions {
+  readonly disk: Disk;
+  readonly directory: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly freeBytesMin: number;
+  readonly checkMs: number;
+  /** The journal's own limit that is reached, in words, or null. */
+  readonly limits: () => Problem | null;
+}
+
+export interface Problem {
+  readonly kind: 'fault' | 'space' | 'entries' | 'bytes';
+  readonly text: string;
+}
+
+/**
+ * Whether a journal takes new calls, and why not. A fault is a write that failed; it ends when a trial succeeds. The free
+ * space is read in the background, at most once every `checkMs`, and only while calls come. Each change is logged once.
+ */
+export class JournalHealth {
+  readonly #options: JournalHealthOptions;
+  #fault: string | null = null;
+  #space: string | null = null;
+  #spaceCheckedMs = Number.NEGATIVE_INFINITY;
+  #isCheckingSpace = false;
+  #loggedKind: Problem['kind'] | null = null;
+
+  constructor(options: JournalHealthOptions) {
+    this.#options = options;
+  }
+
+  get isFaulty(): boolean {
+    return this.#fault !== null;
+  }
+
+  get problem(): Problem | null {
+    if (this.#fault !== null) return { kind: 'fault', text: this.#fault };
+    if (this.#space !== null) return { kind: 'space', text: this.#space };
+    return this.#options.limits();
+  }
+
+  fail(error: unknown): void {
+    this.#fault = `the last write to ${this.#options.directory} failed: ${reasonOf(error)}`;
+    this.log();
+  }
+
+  mend(): void {
+    this.#fault = null;
+    this.log();
+  }
+
+  /** Starts to read the free space where that is due. */
+  checkSpaceWhenDue(): void {
+    const nowMs = this.#options.clock.nowMs();
+    const agoMs = nowMs - this.#spaceCheckedMs;
+    // A clock that was set back must not put the check off.
+    if (this.#isCheckingSpace || (agoMs >= 0 && agoMs < this.#options.checkMs)) return;
+    void this.checkSpace();
+  }
+
+  /** Never rejects. */
+  async checkSpace(): Promise<void> {
+    const { disk, directory, freeBytesMin, clock } = this.#options;
+    this.#isCheckingSpace = true;
+    this.#spaceCheckedMs = clock.nowMs();
+    try {
+      const freeBytes = await disk.freeBytes(directory);
+      this.#space =
+        freeBytes >= freeBytesMin
+          ? null
+          : `the disk of ${directory} has ${freeBytes} bytes free, less than the ${freeBytesMin} that are kept for calls in flight`;
+    } catch (error) {
+      this.#space = `the free space of ${directory} cannot be read: ${reasonOf(error)}`;
+    }
+    this.#isCheckingSpace = false;
+    this.log();
+  }
+
+  /** Logs the problem where it is of another kind than the one logged last. */
+  log(): void {
+    const problem = this.problem;
+    const kind = problem?.kind ?? null;
+    if (kind === this.#loggedKind) return;
+    this.#loggedKind = kind;
+    const { logger, directory } = this.#options;
+    if (problem === null) logger.info({ directory }, 'the journal can be written again');
+    else logger.warn({ directory, problem: problem.text }, 'the journal cannot be written: new calls are refused');
+  }
+}
+
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

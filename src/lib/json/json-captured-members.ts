@@ -1,0 +1,147 @@
+import { ByteSpan } from '../byte-span.ts';
+import { decodeString } from './json-string.ts';
+
+const OPEN_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+
+/** What is known of a member that was asked for. */
+interface CapturedMember {
+  readonly name: string;
+  readonly isKept: boolean;
+  readonly isCounted: boolean;
+  value: Buffer | undefined;
+  isGivenUp: boolean;
+  items: number | null;
+}
+
+/**
+ * The members of the outermost object that were asked for, while their text passes by in chunks: it gets the offsets
+ * where keys, values and items begin and end, finds those that matter, and keeps or counts them. Offsets are within the
+ * chunk at hand. Memory: at most twice `keptBytesMax`.
+ */
+export class CapturedMembers {
+  readonly #asked: CapturedMember[] = [];
+  /** No spelling of a name that was asked for is longer: `\uXXXX` is the longest of a UTF-16 unit. */
+  #keyBytesMax = 0;
+  readonly #keptBytesMax: number;
+  #keptBytes = 0;
+
+  /** The member that is being read, if it was asked for. */
+  #member: CapturedMember | null = null;
+  /** The same, while it is an array whose items are counted. */
+  #counted: CapturedMember | null = null;
+  /** The key or the value that is being kept: of the outermost object, so never both. */
+  readonly #span = new ByteSpan();
+
+  constructor(keep: readonly string[], count: readonly string[], keptBytesMax: number) {
+    for (const name of keep) this.#ask(name, true, count.includes(name));
+    for (const name of count) if (!keep.includes(name)) this.#ask(name, false, true);
+    this.#keptBytesMax = keptBytesMax;
+  }
+
+  #ask(name: string, isKept: boolean, isCounted: boolean): void {
+    this.#asked.push({ name, isKept, isCounted, value: undefined, isGivenUp: false, items: null });
+    this.#keyBytesMax = Math.max(this.#keyBytesMax, 6 * name.length);
+  }
+
+  /** Whether the value of one of them came, and is not kept because `keptBytesMax` did not allow it. */
+  get isTooLarge(): boolean {
+    return this.#asked.some(({ isGivenUp }) => isGivenUp);
+  }
+
+  /** The bytes of the last member of this name, once it is whole; `undefined` where it is absent or not kept. */
+  value(key: string): Buffer | undefined {
+    return this.#asked.find(({ name }) => name === key)?.value;
+  }
+
+  /** Items of the last member of this name, up to now; `null` where it is absent, no array, or not counted. */
+  count(key: string): number | null {
+    return this.#asked.find(({ name }) => name === key)?.items ?? null;
+  }
+
+  /** A key begins, behind its quote at `at`. */
+  keyBegins(at: number): void {
+    this.#span.begin(at + 1, this.#keyBytesMax);
+  }
+
+  /** The key has ended whose text is `chunk[start, end)`, or began in an earlier chunk where `start` is negative. */
+  keyEnds(chunk: Buffer, start: number, end: number): void {
+    this.#member = this.#memberOf(chunk, start, end);
+  }
+
+  #memberOf(chunk: Buffer, start: number, end: number): CapturedMember | null {
+    if (start >= 0) {
+      this.#span.letGo();
+      return end - start > this.#keyBytesMax ? null : findKey(this.#asked, chunk, start, end);
+    }
+    const key = this.#span.end(chunk, end);
+    return key === null ? null : findKey(this.#asked, key, 0, key.length);
+  }
+
+  /** The value begins, with `byte`, that the last key is of. It replaces what an earlier member of the same name left. */
+  valueBegins(byte: number, at: number): void {
+    const member = this.#member;
+    if (member === null) return;
+    if (member.isCounted) {
+      member.items = byte === OPEN_BRACKET ? 0 : null;
+      this.#counted = byte === OPEN_BRACKET ? member : null;
+    }
+    if (member.isKept) {
+      this.#keptBytes -= member.value?.length ?? 0;
+      member.value = undefined;
+      this.#span.begin(at, this.#keptBytesMax - this.#keptBytes);
+    }
+  }
+
+  /** An item begins of the array that the value is. */
+  itemBegins(): void {
+    if (this.#counted !== null) this.#counted.items!++;
+  }
+
+  /** The value has ended, before `end`. */
+  valueEnds(chunk: Buffer, end: number): void {
+    const member = this.#member;
+    if (member === null) return;
+    if (member.isKept) {
+      const value = this.#span.end(chunk, end);
+      member.isGivenUp = value === null;
+      member.value = value ?? undefined;
+      this.#keptBytes += value?.length ?? 0;
+    }
+    this.#member = null;
+    this.#counted = null;
+  }
+
+  /** The chunk is over: what matters of it is copied. */
+  carry(chunk: Buffer): void {
+    this.#span.carry(chunk);
+  }
+
+  /** The text is broken: incomplete values are not kept. */
+  letGo(): void {
+    this.#span.letGo();
+  }
+}
+
+/** Which of those asked for has the key `bytes[start, end)`, whose escapes stand as they came. */
+function findKey(
+  captured: readonly CapturedMember[],
+  bytes: Buffer,
+  start: number,
+  end: number,
+): CapturedMember | null {
+  let isPlain = true;
+  for (let at = start; at < end; at++) if (bytes[at] === BACKSLASH || bytes[at]! >= 0x80) isPlain = false;
+  const key = isPlain ? null : decodeString(bytes, start, end);
+  for (const member of captured) {
+    if (key === null ? hasBytes(member.name, bytes, start, end) : member.name === key) return member;
+  }
+  return null;
+}
+
+/** Whether ASCII bytes spell the name. */
+function hasBytes(name: string, bytes: Buffer, start: number, end: number): boolean {
+  if (name.length !== end - start) return false;
+  for (let i = 0; i < name.length; i++) if (name.charCodeAt(i) !== bytes[start + i]) return false;
+  return true;
+}

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { propertyRuns } from '../../../test/support/scope.ts';
+import { JsonMemberError, JsonReader, MemberNames } from './json-reader.ts';
+
+const reader = (text: string) => new JsonReader(Buffer.from(text));
+
+/** The values of wanted members, as JSON reads them. */
+function wanted(text: string, ...names: string[]): Record<string, unknown> {
+  const json = reader(text);
+  const values: Record<string, unknown> = {};
+  json.members(new MemberNames(...names), (name) => {
+    const start = json.offset;
+    json.skip();
+    values[name] = JSON.parse(json.bytes.toString('utf8', start, json.offset));
+  });
+  return values;
+}
+
+describe('JsonReader', () => {
+  it('finds wanted members of any object as JSON.parse does', () => {
+    const key = fc.constantFrom('a', 'id', 'type', 'other', 'é', '"', '\\', '');
+    fc.assert(
+      fc.property(fc.dictionary(key, fc.jsonValue()), fc.nat(3), (value, indent) => {
+        const parsed = JSON.parse(JSON.stringify(value)) as Record<string, unknown>;
+        const expected = Object.fromEntries(
+          Object.entries(parsed).filter(([name]) => ['a', 'id', 'type'].includes(name)),
+        );
+        assert.deepEqual(wanted(JSON.stringify(value, null, indent), 'a', 'id', 'type'), expected);
+      }),
+      { numRuns: propertyRuns(500) },
+    );
+  });
+
+  it('reads a name with escapes as the decoded name', () => {
+    assert.deepEqual(wanted('{"\\u0069d":1}', 'id'), { id: 1 });
+  });
+
+  it('refuses a wanted member that stands there twice, or that only a lax reader takes for it', () => {
+    for (const text of [
+      '{"id":1,"id":2}',
+      '{"id":1,"\\u0069d":2}',
+      '{"ID":1}',
+      '{"i\\u0044":1}',
+      '{"file_id":1,"FileID":2}',
+      '{"\\u017ftream":1}',
+      '{"ſtream":1}',
+    ]) {
+      assert.throws(() => wanted(text, 'id', 'file_id', 'stream'), JsonMemberError, text);
+    }
+  });
+
+  it('accepts other members, however often they occur', () => {
+    assert.deepEqual(wanted('{"x":1,"X":2,"x":[{"id":3}],"id":4}', 'id'), { id: 4 });
+  });
+
+  it('goes over the items of an array, and skips what is no array', () => {
+    const json = reader('[1,{"a":[2]},"x"]');
+    const kinds: string[] = [];
+    json.items((index) => kinds.push(`${index}:${json.kind}`));
+    assert.deepEqual(kinds, ['0:number', '1:object', '2:string']);
+    const other = reader('{"a":[1]}');
+    other.items(() => assert.fail('there are no items'));
+    assert.equal(other.offset, 9);
+  });
+
+  it('reads a string up to a limit, and nothing else', () => {
+    assert.equal(reader('"h\\u00e9"').text(16), 'hé');
+    assert.equal(reader('"long"').text(3), null);
+    assert.equal(reader('7').text(3), null);
+    assert.equal(reader('""').text(0), '');
+  });
+
+  it('takes a member of another kind for none', () => {
+    reader('[{"id":1}]').members(new MemberNames('id'), () => assert.fail('it is an array'));
+    reader('"id"').members(new MemberNames('id'), () => assert.fail('it is a string'));
+  });
+});

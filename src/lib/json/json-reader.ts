@@ -1,0 +1,296 @@
+import { foldedName } from '../folded-name.ts';
+import { type JsonKind, kindOf } from './json-scan.ts';
+import { decodeString } from './json-string.ts';
+
+/**
+ * A walk over a text that is known to be JSON, from its first token to its last: the caller says which members of which
+ * objects it wants, everything else is skipped and nothing is built. It costs time in proportion to the text, and
+ * memory for what the caller keeps; it does not recurse on its own, so depth only costs a counter.
+ *
+ * Names of members are compared as the laxest reader behind the gateway would (`foldedName`): a wanted member that
+ * appears twice, or in another spelling than its own, would be read differently by different readers.
+ */
+export class JsonReader {
+  readonly bytes: Buffer;
+  #at: number;
+
+  /** @param start Where the value begins; white space before it is skipped. */
+  constructor(bytes: Buffer, start = 0) {
+    this.bytes = bytes;
+    this.#at = start;
+    this.#skipSpace();
+  }
+
+  /** The kind of the value that comes next. */
+  get kind(): JsonKind {
+    return kindOf(this.bytes[this.#at]!)!;
+  }
+
+  /** The offset of the value that comes next; behind a value, where that ends. */
+  get offset(): number {
+    return this.#at;
+  }
+
+  /** Whether the value that comes next is an empty string, array or object. */
+  get isEmptyValue(): boolean {
+    const { bytes } = this;
+    let at = this.#at + 1;
+    switch (bytes[this.#at]) {
+      case QUOTE:
+        return bytes[at] === QUOTE;
+      case OPEN_BRACE:
+      case OPEN_BRACKET:
+        while (bytes[at]! <= SPACE) at++;
+        return bytes[at] === CLOSE_BRACE || bytes[at] === CLOSE_BRACKET;
+      default:
+        return false;
+    }
+  }
+
+  /** A reader of the same text at the offset of another value. */
+  from(offset: number): JsonReader {
+    return new JsonReader(this.bytes, offset);
+  }
+
+  /**
+   * Goes over the members of the object that comes next; skips a value of another kind. `visit` reads the value of a
+   * wanted member, or leaves it to be skipped.
+   *
+   * @throws JsonMemberError for a wanted member that stands there twice or in another spelling.
+   */
+  members(names: MemberNames, visit: (name: string) => void): void {
+    let seen = 0;
+    this.eachMember((keyStart, keyEnd) => {
+      const index = names.find(this.bytes, keyStart, keyEnd);
+      if (index === NONE) return;
+      const name = names.names[index]!;
+      if ((seen & (1 << index)) !== 0 || !isSpelt(name, this.bytes, keyStart, keyEnd)) throw new JsonMemberError(name);
+      seen |= 1 << index;
+      visit(name);
+    });
+  }
+
+  /**
+   * Goes over all members of the object that comes next, wanted or not; skips a value of another kind. `visit` gets where
+   * the key stands, without its quotes, and reads the value or leaves it to be skipped.
+   */
+  eachMember(visit: (keyStart: number, keyEnd: number) => void): void {
+    if (this.bytes[this.#at] !== OPEN_BRACE) {
+      this.skip();
+      return;
+    }
+    this.#enter();
+    while (this.bytes[this.#at] !== CLOSE_BRACE) {
+      const keyStart = this.#at + 1;
+      this.#skipString();
+      const keyEnd = this.#at - 1;
+      this.#skipSpace();
+      this.#enter();
+      const valueStart = this.#at;
+      visit(keyStart, keyEnd);
+      if (this.#at === valueStart) this.skip();
+      this.#toNext();
+    }
+    this.#at++;
+  }
+
+  /** Goes over the items of the array that comes next; skips a value of another kind. `visit` as in `members`. */
+  items(visit: (index: number) => void): void {
+    if (this.bytes[this.#at] !== OPEN_BRACKET) {
+      this.skip();
+      return;
+    }
+    this.#enter();
+    for (let index = 0; this.bytes[this.#at] !== CLOSE_BRACKET; index++) {
+      const valueStart = this.#at;
+      visit(index);
+      if (this.#at === valueStart) this.skip();
+      this.#toNext();
+    }
+    this.#at++;
+  }
+
+  /** The string that comes next; `null`, and the value skipped, where it is no string or has more bytes than the limit. */
+  text(sizeBytesMax: number): string | null {
+    const start = this.#at;
+    const { kind } = this;
+    this.skip();
+    if (kind !== 'string' || this.#at - start - 2 > sizeBytesMax) return null;
+    return decodeString(this.bytes, start + 1, this.#at - 1);
+  }
+
+  /** On to where the value ends. */
+  skip(): void {
+    const { bytes } = this;
+    let depth = 0;
+    do {
+      switch (bytes[this.#at]) {
+        case QUOTE:
+          this.#skipString();
+          break;
+        case OPEN_BRACE:
+        case OPEN_BRACKET:
+          depth++;
+          this.#at++;
+          break;
+        case CLOSE_BRACE:
+        case CLOSE_BRACKET:
+          depth--;
+          this.#at++;
+          break;
+        case COMMA:
+        case COLON:
+          this.#at++;
+          break;
+        default:
+          if (bytes[this.#at]! <= SPACE) this.#at++;
+          else this.#skipWord();
+      }
+    } while (depth > 0);
+  }
+
+  #enter(): void {
+    this.#at++;
+    this.#skipSpace();
+  }
+
+  /** On to the next member or item, or to where the container closes. */
+  #toNext(): void {
+    this.#skipSpace();
+    if (this.bytes[this.#at] === COMMA) this.#enter();
+  }
+
+  /** A number or a literal. */
+  #skipWord(): void {
+    const { bytes } = this;
+    while (this.#at < bytes.length && !endsWord(bytes[this.#at]!)) this.#at++;
+  }
+
+  #skipString(): void {
+    const { bytes } = this;
+    let at = this.#at + 1;
+    for (const near = at + SHORT_BYTES; at < near; at++) {
+      if (bytes[at] === QUOTE) {
+        this.#at = at + 1;
+        return;
+      }
+      if (bytes[at] === BACKSLASH) at++;
+    }
+    // Found by search, not byte by byte: it may be an image.
+    for (let from = at; ; ) {
+      const quote = bytes.indexOf(QUOTE, from);
+      let escapes = quote;
+      while (escapes > at && bytes[escapes - 1] === BACKSLASH) escapes--;
+      from = quote + 1;
+      if ((quote - escapes) % 2 === 0) {
+        this.#at = from;
+        return;
+      }
+    }
+  }
+
+  #skipSpace(): void {
+    while (this.#at < this.bytes.length && this.bytes[this.#at]! <= SPACE) this.#at++;
+  }
+}
+
+/** A member that the gateway reads occurs twice in an object, or in another spelling than its own. */
+export class JsonMemberError extends Error {
+  readonly member: string;
+
+  constructor(member: string) {
+    super(`the member "${member}" is ambiguous`);
+    this.name = 'JsonMemberError';
+    this.member = member;
+  }
+}
+
+/** The names of the members that a reader wants of an object, at most 31, prepared for the comparison of bytes. */
+export class MemberNames {
+  readonly names: readonly string[];
+  /** Folded, in the order of the names. */
+  readonly #folded: readonly string[];
+  readonly #bytesMin: number;
+  /** A bit for each letter that a name begins with. */
+  readonly #firstLetters: number;
+
+  constructor(...names: readonly string[]) {
+    if (names.length > NAMES_MAX) throw new RangeError(`an object has more than ${NAMES_MAX} wanted members`);
+    this.names = names;
+    this.#folded = names.map((name) => foldedName(name));
+    this.#bytesMin = Math.min(...this.#folded.map(({ length }) => length));
+    this.#firstLetters = this.#folded.reduce((bits, name) => bits | letterBit(name.charCodeAt(0)), 0);
+  }
+
+  /** The place of the name that the bytes between two quotes are equal to when folded; -1 where there is none. */
+  find(bytes: Buffer, start: number, end: number): number {
+    if (end - start < this.#bytesMin) return NONE;
+    const first = letterBit(bytes[start]!);
+    // Most keys are told apart by their first letter.
+    if (first !== 0 && (first & this.#firstLetters) === 0) return NONE;
+    let length = 0;
+    for (let at = start; at < end; at++) {
+      const byte = bytes[at]!;
+      if (byte === BACKSLASH || byte >= 0x80 || byte === 0) return this.#findDecoded(bytes, start, end);
+      if (byte === UNDERSCORE || byte === HYPHEN) continue;
+      if (length === FOLDED_BYTES_MAX) return NONE;
+      folding[length++] = byte >= LETTER_A && byte <= LETTER_Z ? byte + 0x20 : byte;
+    }
+    for (let i = 0; i < this.#folded.length; i++) if (isFolding(this.#folded[i]!, length)) return i;
+    return NONE;
+  }
+
+  #findDecoded(bytes: Buffer, start: number, end: number): number {
+    return this.#folded.indexOf(foldedName(decodeString(bytes, start, end)));
+  }
+}
+
+/** A bit for an ASCII letter, small or capital; 0 for any other byte. */
+function letterBit(byte: number): number {
+  const small = byte | 0x20;
+  return small >= 0x61 && small <= 0x7a ? 1 << (small - 0x61) : 0;
+}
+
+/** The bits of a number that shifts can address. */
+const NAMES_MAX = 31;
+const FOLDED_BYTES_MAX = 64;
+/** The name that is being compared; one for all, since a comparison is never interrupted. */
+const folding = new Uint8Array(FOLDED_BYTES_MAX);
+
+function isFolding(folded: string, length: number): boolean {
+  if (folded.length !== length) return false;
+  for (let i = 0; i < length; i++) if (folded.charCodeAt(i) !== folding[i]) return false;
+  return true;
+}
+
+/** Whether the bytes between two quotes are the ASCII name exactly, with escapes or without. */
+function isSpelt(name: string, bytes: Buffer, start: number, end: number): boolean {
+  for (let i = 0; i < name.length; i++) {
+    const byte = bytes[start + i];
+    if (byte === BACKSLASH) return decodeString(bytes, start, end) === name;
+    if (byte !== name.charCodeAt(i)) return false;
+  }
+  return start + name.length === end;
+}
+
+function endsWord(byte: number): boolean {
+  return byte <= SPACE || byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET;
+}
+
+const NONE = -1;
+/** The bytes of a string that are read one by one before a search pays. */
+const SHORT_BYTES = 64;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const SPACE = 0x20;
+const HYPHEN = 0x2d;
+const UNDERSCORE = 0x5f;
+const LETTER_A = 0x41;
+const LETTER_Z = 0x5a;
+const OPEN_BRACKET = 0x5b;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACKET = 0x5d;
+const CLOSE_BRACE = 0x7d;

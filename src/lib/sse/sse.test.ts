@@ -1,0 +1,331 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { propertyRuns } from '../../../test/support/scope.ts';
+import { eachEvent, eventData, eventName, holdsData, SseSplitter } from './sse.ts';
+
+interface Pass {
+  readonly kind: 'events' | 'oversize';
+  readonly bytes: Buffer;
+}
+
+/** Passes the chunks to a splitter and returns what its sink got, copied at once. */
+function split(chunks: readonly Buffer[], eventBytesMax?: number): Pass[] {
+  const passes: Pass[] = [];
+  const note =
+    (kind: Pass['kind']) =>
+    (bytes: Buffer): void => {
+      passes.push({ kind, bytes: Buffer.from(bytes) });
+    };
+  const splitter = new SseSplitter({ events: note('events'), oversize: note('oversize') }, eventBytesMax);
+  for (const chunk of chunks) splitter.push(chunk);
+  const rest = splitter.takeRest();
+  if (rest !== null) note('events')(rest);
+  return passes;
+}
+
+function joined(passes: readonly Pass[]): Buffer {
+  return Buffer.concat(passes.map(({ bytes }) => bytes));
+}
+
+/** The data of every event that was given out whole. */
+function dataOf(passes: readonly Pass[]): string[] {
+  return passes
+    .filter(({ kind }) => kind === 'events')
+    .flatMap(({ bytes }) => [...eachEvent(bytes)])
+    .map(eventData)
+    .filter((data) => data !== null);
+}
+
+/** The data of every event, by a reading of the whole text at once: the algorithm of WHATWG, line by line. */
+function referenceData(text: string): string[] {
+  const events: string[] = [];
+  let data: string[] | null = null;
+  const dispatch = (): void => {
+    if (data !== null) events.push(data.join('\n'));
+    data = null;
+  };
+  for (const line of text.replace(/^\ufeff/, '').split(/\r\n|\r|\n/)) {
+    const colon = line.indexOf(':');
+    const field = colon === -1 ? line : line.slice(0, colon);
+    if (line === '') dispatch();
+    else if (field === 'data') data = [...(data ?? []), colon === -1 ? '' : line.slice(colon + 1).replace(/^ /, '')];
+  }
+  dispatch();
+  return events;
+}
+
+function cutAt(bytes: Buffer, positions: readonly number[]): Buffer[] {
+  const cuts = [0, ...positions.map((position) => position % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
+  return cuts.slice(1).map((end, i) => bytes.subarray(cuts[i], end));
+}
+
+const lineEnd = fc.constantFrom('\n', '\r\n', '\r');
+const line = fc.constantFrom(
+  'data: a',
+  'data:b',
+  'data',
+  'data: ',
+  'data:  c',
+  'data: 你好😀',
+  'dataset: x',
+  'event: e',
+  ': ping',
+  'id: 1',
+  ':',
+  'data: {"a":1}',
+);
+/** Streams with every kind of line, line ends mixed, empty lines anywhere. */
+const stream = fc
+  .tuple(
+    fc.constantFrom('', 'data: first\n\n', '\ufeffdata: first\r\n\r\n'),
+    fc.array(fc.tuple(fc.oneof(line, fc.constant('')), lineEnd), { maxLength: 14 }),
+    fc.constantFrom('', 'data: last'),
+  )
+  .map(([start, lines, end]) => start + lines.flat().join('') + end);
+
+const someStreams: readonly string[] = [
+  'data: one\n\ndata: two\ndata: more\n\n: ping\n\ndata: 你好\n\n',
+  'data: one\r\n\r\ndata: two\r\ndata: more\r\n\r\n: ping\r\n\r\ndata: 😀\r\n\r\n',
+  'data: one\r\rdata: two\rdata: more\r\r: ping\r\rdata: é\r\r',
+  '\ufeffevent: e\r\ndata: one\r\n\r\n\r\n\n\rdata: two\n\r\ndata: unfinished',
+];
+
+describe('SseSplitter', () => {
+  it('gives out the same bytes and the same events wherever a stream is cut', () => {
+    fc.assert(
+      fc.property(stream, fc.array(fc.nat({ max: 400 }), { maxLength: 6 }), (text, positions) => {
+        const bytes = Buffer.from(text);
+        const passes = split(cutAt(bytes, positions));
+        assert.deepEqual(joined(passes), bytes);
+        assert.deepEqual(dataOf(passes), referenceData(text));
+      }),
+      { numRuns: propertyRuns(3000) },
+    );
+  });
+
+  it('gives out the same events when a stream is cut at any one byte, or at every byte', () => {
+    for (const text of someStreams) {
+      const bytes = Buffer.from(text);
+      const everyByte = split(Array.from(bytes, (_, at) => bytes.subarray(at, at + 1)));
+      assert.deepEqual(joined(everyByte), bytes);
+      assert.deepEqual(dataOf(everyByte), referenceData(text));
+      for (let at = 0; at <= bytes.length; at++) {
+        const passes = split([bytes.subarray(0, at), bytes.subarray(at)]);
+        assert.deepEqual(joined(passes), bytes);
+        assert.deepEqual(dataOf(passes), referenceData(text), `cut at ${at}`);
+      }
+    }
+  });
+
+  it('gives out an event as soon as its empty line has begun, without waiting for the second byte of a CRLF', () => {
+    const passes: string[] = [];
+    const splitter = new SseSplitter({
+      events: (bytes) => passes.push(bytes.toString()),
+      oversize: () => assert.fail('nothing here is large'),
+    });
+    splitter.push(Buffer.from('data: a\r\n'));
+    assert.deepEqual(passes, []);
+    splitter.push(Buffer.from('\r'));
+    assert.deepEqual(passes, ['data: a\r\n\r']);
+    splitter.push(Buffer.from('\ndata: b'));
+    assert.deepEqual(passes, ['data: a\r\n\r', '\n']);
+  });
+
+  it('keeps an event back until its end, also where its lines arrive one by one', () => {
+    for (const end of ['\n', '\r\n', '\r']) {
+      const chunks = ['event: e', end, 'data: a', end, 'data: b', end, end].map((text) => Buffer.from(text));
+      const passes = split(chunks.flatMap((chunk) => Array.from(chunk, (byte) => Buffer.of(byte))));
+      assert.equal(passes[0]!.bytes.toString().trimEnd(), `event: e${end}data: a${end}data: b`);
+    }
+  });
+
+  it('gives the events of a chunk out as one run', () => {
+    assert.equal(split([Buffer.from('data: a\n\ndata: b\n\n: c\n\n')]).length, 1);
+  });
+
+  it('gives out nothing at the end of a stream that ended with an event', () => {
+    assert.deepEqual(
+      split([Buffer.from('data: a\n\n')]).map(({ bytes }) => bytes.toString()),
+      ['data: a\n\n'],
+    );
+    assert.deepEqual(split([]), []);
+  });
+
+  it('reports at the end whether the stream was cut off inside an event, of whatever size', () => {
+    const isCut = (text: string): boolean => {
+      const splitter = new SseSplitter({ events: () => undefined, oversize: () => undefined }, 20);
+      for (const byte of Buffer.from(text)) splitter.push(Buffer.of(byte));
+      return splitter.takeRest() !== null || !splitter.isBetweenEvents;
+    };
+    const giant = `data: ${'a'.repeat(30)}`;
+    for (const whole of ['', '\n', 'data: a\n\n', 'data: a\r\n\r\n', 'data: a\r\r', `${giant}\n\n`]) {
+      assert.equal(isCut(whole), false, JSON.stringify(whole));
+    }
+    for (const cut of ['data: a', 'data: a\n', 'data: a\r\n', ': comment\n', 'data: a\n\nd', giant, `${giant}\n`]) {
+      assert.equal(isCut(cut), true, JSON.stringify(cut));
+    }
+  });
+
+  it('passes an event beyond the limit on in parts and sees every other event whole, wherever the stream is cut', () => {
+    const large = fc.integer({ min: 41, max: 120 }).map((size) => `data: ${'x'.repeat(size - 6)}`);
+    const block = fc.oneof(
+      fc.constantFrom('data: a', 'data: b', ': ping', 'event: e\ndata: c', 'data: d\r\ndata: e'),
+      large,
+    );
+    const blocks = fc.array(fc.tuple(block, fc.constantFrom('\n\n', '\r\n\r\n', '\r\r', '\n\r\n', '\r\n\n')), {
+      maxLength: 6,
+    });
+    fc.assert(
+      fc.property(blocks, fc.array(fc.nat({ max: 700 }), { maxLength: 8 }), (parts, positions) => {
+        const text = parts.flat().join('');
+        const bytes = Buffer.from(text);
+        const passes = split(cutAt(bytes, positions), 40);
+        const isSmall = (data: string): boolean => !data.startsWith('x');
+        assert.deepEqual(joined(passes), bytes);
+        assert.deepEqual(dataOf(passes).filter(isSmall), referenceData(text).filter(isSmall));
+      }),
+      { numRuns: propertyRuns(2000) },
+    );
+  });
+
+  it('sees the events around a giant and nothing of the giant when it is cut at any one byte, or at every byte', () => {
+    for (const end of ['\n', '\r\n', '\r']) {
+      const giant = `data: ${'x'.repeat(60)}${end}data: ${'x'.repeat(10)}${end}${end}`;
+      const text = `data: a${end}${end}${giant}data: b${end}${end}data: c${end}${end}`;
+      const bytes = Buffer.from(text);
+      const small = ['a', 'b', 'c'];
+      const head = bytes.indexOf('x') + 50;
+      for (let at = head; at <= bytes.length; at++) {
+        const passes = split([bytes.subarray(0, head), bytes.subarray(head, at), bytes.subarray(at)], 40);
+        assert.deepEqual(joined(passes), bytes);
+        assert.deepEqual(dataOf(passes), small, `${JSON.stringify(end)}, cut at ${at}`);
+        assert.ok(passes.some(({ kind }) => kind === 'oversize'));
+      }
+      const everyByte = split(
+        Array.from(bytes, (byte) => Buffer.of(byte)),
+        40,
+      );
+      assert.deepEqual(joined(everyByte), bytes);
+      assert.deepEqual(dataOf(everyByte), small);
+    }
+  });
+
+  it('keeps an event of exactly the limit whole, and never one byte more', () => {
+    const outcome = (size: number) => split([Buffer.alloc(size, 'x'), Buffer.from('\n\n')], 40).map(({ kind }) => kind);
+    assert.deepEqual(outcome(40), ['events']);
+    assert.deepEqual(outcome(41), ['oversize', 'oversize']);
+  });
+
+  it('gives out the rest of a giant that never ends as it comes', () => {
+    const chunks = [50, 1, 30].map((size) => Buffer.alloc(size, 'x'));
+    assert.deepEqual(
+      split(chunks, 40).map(({ kind, bytes }) => [kind, bytes.length]),
+      [
+        ['oversize', 50],
+        ['oversize', 1],
+        ['oversize', 30],
+      ],
+    );
+  });
+});
+
+describe('the parts of a large event', () => {
+  it('end with one that is marked as the last, wherever the event is cut', () => {
+    const text = `data: ${'x'.repeat(60)}\r\n\r\n`;
+    // A chunk with the first byte of the empty line contains the whole event.
+    for (let at = 50; at < text.length - 1; at++) {
+      const lasts: boolean[] = [];
+      const sink = { events: () => undefined, oversize: (_: Buffer, isLast: boolean) => lasts.push(isLast) };
+      const splitter = new SseSplitter(sink, 40);
+      for (const part of [text.slice(0, at), text.slice(at), text.slice(0, 50), text.slice(50)]) {
+        splitter.push(Buffer.from(part));
+      }
+      assert.equal(lasts.filter(Boolean).length, 2, `cut at ${at}`);
+      assert.equal(lasts.at(-1), true, `cut at ${at}`);
+    }
+  });
+});
+
+describe('eachEvent', () => {
+  it('cuts behind every empty line, so that what is left between two events belongs to neither', () => {
+    const cut = (text: string) => [...eachEvent(Buffer.from(text))].map(String);
+    assert.deepEqual(cut('data: a\n\n\n\r\ndata: b\r\n\r\n'), ['data: a\n\n', '\n', '\r\n', 'data: b\r\n\r\n']);
+    assert.deepEqual(cut('\ndata: a\r\rdata: b'), ['\n', 'data: a\r\r', 'data: b']);
+    assert.deepEqual(cut(''), []);
+  });
+});
+
+describe('eventData', () => {
+  const cases: readonly [event: string, data: string | null][] = [
+    ['data: a\n\n', 'a'],
+    ['data:a\n\n', 'a'],
+    ['data:  a \n\n', ' a '],
+    ['data\n\n', ''],
+    ['data:\n\n', ''],
+    ['data: a\ndata: b\n\n', 'a\nb'],
+    ['data: a\r\ndata\rdata: b\n\n', 'a\n\nb'],
+    ['event: e\nid: 7\ndata: a\n\n', 'a'],
+    [': data: a\n\n', null],
+    ['event: e\n\n', null],
+    ['dataset: a\n\n', null],
+    [' data: a\n\n', null],
+    ['\ufeffdata: a\n\n', 'a'],
+    ['\r\ndata: a', 'a'],
+    ['\n', null],
+    ['data: 你好😀\n\n', '你好😀'],
+  ];
+  for (const [event, data] of cases) {
+    it(`reads ${JSON.stringify(event)} as ${JSON.stringify(data)}`, () => {
+      assert.equal(eventData(Buffer.from(event)), data);
+    });
+  }
+});
+
+describe('eventName', () => {
+  const cases: readonly [event: string, name: string | null][] = [
+    ['event: error\ndata: a\n\n', 'error'],
+    ['data: a\r\nevent:error\r\n\r\n', 'error'],
+    ['event: a\nevent: b\n\n', 'b'],
+    ['event\n\n', ''],
+    ['events: a\n\n', null],
+    ['data: event: error\n\n', null],
+    [': event: error\n\n', null],
+  ];
+  for (const [event, name] of cases) {
+    it(`of ${JSON.stringify(event)} is ${JSON.stringify(name)}`, () => {
+      assert.equal(eventName(Buffer.from(event)), name);
+    });
+  }
+});
+
+describe('holdsData', () => {
+  it('is so wherever the reader of events finds data', () => {
+    fc.assert(
+      fc.property(stream, (text) => {
+        const bytes = Buffer.from(text);
+        assert.equal(
+          holdsData(bytes),
+          [...eachEvent(bytes)].some((event) => eventData(event) !== null),
+        );
+      }),
+      { numRuns: propertyRuns(2000) },
+    );
+  });
+
+  it('is not so of comments, other fields and empty lines', () => {
+    for (const text of ['', '\n', ': data: a\n\n', 'event: e\n\n', 'dataset: a\r\r', ' data: a\n\n', 'dat']) {
+      assert.equal(holdsData(Buffer.from(text)), false, JSON.stringify(text));
+    }
+    for (const text of [
+      'data',
+      'data:\n\n',
+      '\ufeffdata: a',
+      '\n\ufeffdata: a',
+      ': c\r\ndata\r\n\r\n',
+      '\n\ndata: a',
+    ]) {
+      assert.equal(holdsData(Buffer.from(text)), true, JSON.stringify(text));
+    }
+  });
+});

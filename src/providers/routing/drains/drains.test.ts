@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { until } from '../../../../test/support/until.ts';
+import { silentLogger } from '../../../lib/logger.ts';
+import type { Drain } from './drain.ts';
+import { createDrains, type DrainNotifications, type Drains } from './drains.ts';
+
+const drainOf = (providerId: string, model: string | null = null, providerModel: string | null = null): Drain => ({
+  providerId,
+  model,
+  providerModel,
+  reason: null,
+  drainedBy: 'alice',
+  drainedAt: new Date(0),
+});
+
+describe('the drains in force', () => {
+  /** What the database has, and how often it was asked; it fails while it is down. */
+  const database = { drains: [] as Drain[], reads: 0, isDown: false };
+  const notifications = { isConnected: true, close: async () => undefined };
+  let notify: () => void;
+  let drains: Drains;
+  let warnings: string[];
+
+  beforeEach(async () => {
+    Object.assign(database, { drains: [], reads: 0, isDown: false });
+    notifications.isConnected = true;
+    warnings = [];
+    drains = createDrains({
+      store: {
+        async list() {
+          database.reads++;
+          if (database.isDown) throw new Error('the database is down');
+          return [...database.drains];
+        },
+      },
+      async listen(onChange): Promise<DrainNotifications> {
+        notify = onChange;
+        return notifications;
+      },
+      logger: { ...silentLogger, warn: (_details, message) => void warnings.push(message) },
+      pollMs: 1,
+    });
+    await drains.start();
+  });
+  afterEach(() => drains.close());
+
+  const isDrained = (model: string, providerId: string, providerModel: string): boolean =>
+    drains.find(model, { providerId, providerModel }) !== null;
+
+  it('have the routes of a provider, of a model at it, and single ones', async () => {
+    database.drains = [drainOf('a'), drainOf('b', 'm'), drainOf('c', 'm', 'x'), drainOf('d', null, 'x')];
+    await drains.refresh();
+    assert.deepEqual(
+      [
+        isDrained('any', 'a', 'any'),
+        isDrained('m', 'b', 'any'),
+        isDrained('n', 'b', 'any'),
+        isDrained('m', 'c', 'x'),
+        isDrained('m', 'c', 'y'),
+        isDrained('n', 'd', 'x'),
+        isDrained('n', 'd', 'y'),
+        isDrained('m', 'e', 'x'),
+      ],
+      [true, true, false, true, false, true, false, false],
+    );
+  });
+
+  it('are read when a change is notified, and not while nothing is', async () => {
+    assert.equal(database.reads, 1);
+    database.drains = [drainOf('a')];
+    notify();
+    await until(() => isDrained('m', 'a', 'x'));
+    assert.equal(database.reads, 2);
+  });
+
+  it('are read again and again while notifications do not arrive', async () => {
+    notifications.isConnected = false;
+    database.drains = [drainOf('a')];
+    await until(() => isDrained('m', 'a', 'x'));
+    database.drains = [];
+    await until(() => !isDrained('m', 'a', 'x'));
+  });
+
+  it('stay in force while the database is down, and are read as soon as it is up again', async () => {
+    database.drains = [drainOf('a')];
+    await drains.refresh();
+    database.isDown = true;
+    database.drains = [drainOf('b')];
+    notify();
+    const reads = database.reads;
+    await until(() => database.reads > reads + 2);
+    assert.deepEqual([isDrained('m', 'a', 'x'), isDrained('m', 'b', 'x')], [true, false]);
+    assert.equal(warnings.length, 1);
+    database.isDown = false;
+    await until(() => isDrained('m', 'b', 'x'));
+  });
+});

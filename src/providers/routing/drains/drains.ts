@@ -1,0 +1,86 @@
+import type { Logger } from '../../../lib/logger.ts';
+import { shareReads } from '../../../lib/shared-reads.ts';
+import type { Drain, DrainedRoutes } from './drain.ts';
+import type { DrainStore } from './drain-store.ts';
+
+/**
+ * The drains in force on this node: those of the database when they were read last. They are read again when a change is
+ * notified, and every second while notifications do not arrive or a read has failed. While the database is down, the ones read
+ * last stay in force.
+ */
+export interface Drains extends DrainedRoutes {
+  list(): readonly Drain[];
+  /** Reads them from the database now; where that fails, it is logged and tried again. */
+  refresh(): Promise<void>;
+  /** Listens for changes, and reads the drains. @throws where the database is down. */
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Notifications of changed drains. */
+export interface DrainNotifications {
+  /** Whether they arrive at the moment. */
+  readonly isConnected: boolean;
+  close(): Promise<void>;
+}
+
+export interface DrainsOptions {
+  readonly store: Pick<DrainStore, 'list'>;
+  /** Calls `onChange` for each change, and where changes may have been missed. */
+  readonly listen: (onChange: () => void) => Promise<DrainNotifications>;
+  readonly logger: Logger;
+  /** How often the drains are read while notifications do not arrive. */
+  readonly pollMs?: number;
+}
+
+/** As the order of operators has it: every node heeds a drain within a second. */
+const POLL_MS = 1_000;
+
+export function createDrains({ store, listen, logger, pollMs = POLL_MS }: DrainsOptions): Drains {
+  let drains: readonly Drain[] = [];
+  let byProvider: ReadonlyMap<string, readonly Drain[]> = new Map();
+  let isStale = true;
+  let notifications: DrainNotifications | null = null;
+  let timer: NodeJS.Timeout | undefined;
+
+  const read = shareReads<void>(async () => {
+    drains = await store.list();
+    byProvider = Map.groupBy(drains, ({ providerId }) => providerId);
+    isStale = false;
+  });
+
+  async function refresh(): Promise<void> {
+    try {
+      await read('');
+    } catch (error) {
+      // Once for each time that it begins to fail, and not every second.
+      if (!isStale) logger.warn({ err: error }, 'the drained routes cannot be read; the ones read last stay in force');
+      isStale = true;
+    }
+  }
+
+  return {
+    find: (modelId, { providerId, providerModel }) =>
+      byProvider
+        .get(providerId)
+        ?.find(
+          (drain) =>
+            (drain.model === null || drain.model === modelId) &&
+            (drain.providerModel === null || drain.providerModel === providerModel),
+        ) ?? null,
+    list: () => drains,
+    refresh,
+    async start() {
+      notifications = await listen(() => void refresh());
+      await read('');
+      timer = setInterval(() => {
+        if (isStale || notifications?.isConnected === false) void refresh();
+      }, pollMs);
+      timer.unref();
+    },
+    async close() {
+      clearInterval(timer);
+      await notifications?.close();
+    },
+  };
+}

@@ -1,0 +1,209 @@
+import type { FastifyRequest } from 'fastify';
+import type { Principal } from '../accounting/accounts/principals.ts';
+import type { CallOutcome, FailedRoute } from '../accounting/calls/call-outcome.ts';
+import type { CallReport } from '../calls/call-report.ts';
+import type { CallTrace } from '../calls/call-trace.ts';
+import type { Context } from '../calls/endpoint-policy.ts';
+import type { ErrorKind } from '../errors/catalogue.ts';
+import { type Arrival, HttpReport, type OpenHttpReport, type RequestKind } from '../http/http-report.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { UsageFacts } from '../protocols/metering/usage-facts.ts';
+
+/**
+ * How a request ended:
+ * - `succeeded`, `failed`, `aborted`: as the call record says; without a call, whether there was a whole response, the
+ *   gateway failed, or the client left.
+ * - `refused`: it got an error before there was a call.
+ * - `repeated`: it got the stored response of an earlier call.
+ */
+export type RequestEnd = 'succeeded' | 'failed' | 'aborted' | 'refused' | 'repeated';
+
+/**
+ * A request and what became of it: made once for each, when its response is closed and its call, if any, has ended. Log,
+ * records, metrics and traces are made of it.
+ */
+export interface RequestReport {
+  readonly requestId: string;
+  readonly clientRequestId: string | null;
+  readonly kind: RequestKind;
+  readonly end: RequestEnd;
+  /** `null` where nothing could be read. */
+  readonly method: string | null;
+  /** The pattern of the address; `null` where nothing is at the address. */
+  readonly path: string | null;
+  /** The operation of a call, an estimate or a query. */
+  readonly operation: string | null;
+  readonly context: Context | null;
+  /** The client's own address, also behind trusted proxies. */
+  readonly clientAddress: string;
+  readonly accountId: string | null;
+  readonly keyId: string | null;
+  /** What lists show of the key. */
+  readonly keyPrefix: string | null;
+  readonly callId: string | null;
+  /** Whether the call was admitted, and so has a call record. */
+  readonly isAdmitted: boolean;
+  /** As the client wrote it, of any length; anything may stand in it. */
+  readonly modelAsked: string | null;
+  readonly model: string | null;
+  readonly isStream: boolean;
+  /** The provider of the last attempt; `null` where no call ended. */
+  readonly provider: string | null;
+  readonly providerModel: string | null;
+  /** The routes that were tried before. */
+  readonly failedRoutes: readonly FailedRoute[];
+  /** The status that was sent; `null` where the client left before, or the connection was closed without one. */
+  readonly status: number | null;
+  /** The code of the response, or else of the call's end, such as of an error inside of a stream. */
+  readonly errorCode: string | null;
+  /** The kind of the error that the response was. */
+  readonly errorKind: ErrorKind | null;
+  /** As the client got it. */
+  readonly errorMessage: string | null;
+  readonly errorParam: string | null;
+  /** With its source: observed or estimated. */
+  readonly usage: UsageFacts | null;
+  readonly chargeNano: bigint | null;
+  readonly startedAtMs: number;
+  /** From the arrival of the head to the end of the response. */
+  readonly durationMs: number;
+  /** From the beginning of the call to the first byte of the provider's response. */
+  readonly firstByteMs: number | null;
+  /** The pieces of the provider's response that were passed on. */
+  readonly chunks: number;
+  /** The whole end of the call; `null` where no call ended durably. */
+  readonly outcome: CallOutcome | null;
+  /** What was noted for the spans of the call; `null` where it is not traced. */
+  readonly trace: CallTrace | null;
+}
+
+/** Gets every report. It returns at once; what it throws is logged and goes no further. */
+export type RequestObserver = (report: RequestReport) => void;
+
+/** A report that is being filled in. Observers read it as it is, without a copy. */
+export class OpenReport extends HttpReport implements CallReport, RequestReport {
+  context: Context | null = null;
+  principal: Principal | null = null;
+  isStream = false;
+  modelAsked: string | null = null;
+  model: string | null = null;
+  callId: string | null = null;
+  isAdmitted = false;
+  isRepeat = false;
+  outcome: CallOutcome | null = null;
+  chunks = 0;
+  readonly startedAtMs: number;
+  durationMs = 0;
+  readonly trace: CallTrace | null;
+  readonly #nowMs: () => number;
+  readonly #arrivedMs: number;
+
+  constructor(
+    arrival: Arrival,
+    { clock, monotonicMs: nowMs, openTrace }: Pick<ReportOptions, 'clock' | 'monotonicMs' | 'openTrace'>,
+    onOver: (report: OpenReport) => void,
+  ) {
+    super(arrival, () => onOver(this));
+    this.startedAtMs = clock.nowMs();
+    this.trace = arrival.kind === 'call' && openTrace !== null ? openTrace(arrival.traceparent) : null;
+    this.#nowMs = nowMs;
+    this.#arrivedMs = nowMs();
+  }
+
+  override closed(status: number | null, isWhole: boolean): void {
+    this.durationMs = this.#nowMs() - this.#arrivedMs;
+    super.closed(status, isWhole);
+  }
+
+  get end(): RequestEnd {
+    const { outcome } = this;
+    if (outcome !== null) return outcome.status;
+    if (this.isAdmitted || this.errorKind === 'internal') return 'failed';
+    if (this.kind === 'connection') return 'refused';
+    if (this.status === null) return 'aborted';
+    if (this.isRepeat) return 'repeated';
+    if (this.errorKind !== null) return 'refused';
+    if (this.status >= 500) return 'failed';
+    return this.isWhole ? 'succeeded' : 'aborted';
+  }
+
+  get accountId(): string | null {
+    return this.principal?.accountId ?? null;
+  }
+
+  get keyId(): string | null {
+    return this.principal?.keyId ?? null;
+  }
+
+  get keyPrefix(): string | null {
+    return this.principal?.keyPrefix ?? null;
+  }
+
+  get provider(): string | null {
+    return this.outcome?.provider ?? null;
+  }
+
+  get providerModel(): string | null {
+    return this.outcome?.providerModel ?? null;
+  }
+
+  get failedRoutes(): readonly FailedRoute[] {
+    return this.outcome?.failedRoutes ?? [];
+  }
+
+  get errorCode(): string | null {
+    return this.responseCode ?? this.outcome?.errorCode ?? null;
+  }
+
+  get usage(): UsageFacts | null {
+    return this.outcome?.usage ?? null;
+  }
+
+  get chargeNano(): bigint | null {
+    return this.outcome?.chargeNano ?? null;
+  }
+
+  get firstByteMs(): number | null {
+    return this.outcome?.firstByteMs ?? null;
+  }
+}
+
+/** Begins the trace of a call, given the client's `traceparent`, in which anything may stand. */
+export type OpenTrace = (traceparent: string | null) => CallTrace;
+
+export interface ReportOptions {
+  readonly clock: Clock;
+  /** A clock in milliseconds that never goes back. */
+  readonly monotonicMs: () => number;
+  readonly logger: Logger;
+  readonly observers: readonly RequestObserver[];
+  /** `null`: calls are not traced. */
+  readonly openTrace: OpenTrace | null;
+}
+
+/** Makes the reports of requests, and gives each to the observers when it is complete. */
+export function createReports(options: ReportOptions): OpenHttpReport {
+  const { logger, observers } = options;
+  let hasWarned = false;
+
+  function tell(report: OpenReport): void {
+    for (const observe of observers) {
+      try {
+        observe(report);
+      } catch (error) {
+        // What fails for one request is likely to fail for all.
+        if (!hasWarned) logger.error({ err: error }, 'a request could not be reported; this is said once');
+        hasWarned = true;
+      }
+    }
+  }
+
+  return (arrival) => new OpenReport(arrival, options, tell);
+}
+
+/** The report of a request of a server that is observed. */
+export function reportOf({ report }: FastifyRequest): OpenReport {
+  if (report instanceof OpenReport) return report;
+  throw new Error('the server makes no reports');
+}

@@ -1,0 +1,218 @@
+import type { Query, Statement } from '../db/database.ts';
+import type { BatchRange, Cut } from './export-cut-store.ts';
+import type { ExportedTable } from './tables.ts';
+
+/**
+ * The SQL of the tables that grow with the calls of accounts: each is read in slices, of all accounts of a batch, in the order of
+ * the accounts. A slice has rows of several small accounts, or a part of those of a large one.
+ */
+
+/** Bodies of stored responses in a slice; a single one may be larger. */
+const SLICE_BODY_BYTES = 256 * 1024;
+
+/** Rows before the cut `$3`. Those that are 2³¹ transactions old or older seem to be in the future. */
+const isBeforeCut = (row: string): string => `(age(${row}.xmin) > age($3::text::xid) or age(${row}.xmin) < 0)`;
+
+/**
+ * How the rows of a table are read: those of the accounts from `$1` to `$2`, before the cut `$3`, `$4` rows at most, behind the
+ * account `$5` and a key of it (`$6` …).
+ */
+interface Sliced {
+  readonly statement: Statement;
+  /** A key before all of an account. */
+  readonly first: readonly string[];
+  /** Whether a slice may have fewer rows than asked for although more are left. */
+  readonly isBoundedByBytes?: boolean;
+}
+
+/** Plans: primary keys, which begin with the account; of `calls`, those of all partitions, merged. */
+function sliced(
+  table: ExportedTable,
+  {
+    key,
+    where,
+    columns = '',
+  }: { key: readonly (readonly [string, string, string])[]; where: string; columns?: string },
+): Sliced {
+  const names = ['t.account_id', ...key.map(([name]) => `t.${name}`)].join(', ');
+  const behind = ['$5::text', ...key.map(([, type], i) => `$${i + 6}::${type}`)].join(', ');
+  const keys = key.map(([name], i) => `t.${name}::text as key_${i}`).join(', ');
+  return {
+    first: key.map(([, , first]) => first),
+    statement: {
+      name: `export.slice-${table}`,
+      text: `select row_to_json(t)::text as row, t.account_id, ${keys}${columns} from ${table} t
+where t.account_id >= $1::text and t.account_id <= $2::text and ${where} and (${names}) > (${behind})
+order by ${names} limit $4::int`,
+    },
+  };
+}
+
+const TEXT_KEY = (name: string) => [name, 'text', ''] as const;
+
+/**
+ * A key that was revoked behind the cut is exported as revoked. One that was made there is left out: its limits are not those
+ * of the cut, and without them it could spend what it must not.
+ */
+const apiKeys = sliced('api_keys', {
+  key: [TEXT_KEY('id')],
+  where: `(t.revoked_at is not null or ${isBeforeCut('t')})`,
+});
+const ledgerEntries = sliced('ledger_entries', {
+  key: [['entry_no', 'bigint', '0']],
+  where: isBeforeCut('t'),
+  columns: ', t.amount_nano',
+});
+/** A record that was unresolved, and whose call ended behind the cut, is left out: the source has its charge. */
+const calls = sliced('calls', {
+  key: [TEXT_KEY('id'), ['started_at', 'timestamptz', '-infinity']],
+  where: isBeforeCut('t'),
+  columns: ', t.charge_nano',
+});
+const planSlots = sliced('plan_slots', {
+  key: [TEXT_KEY('call_id')],
+  where: isBeforeCut('t'),
+  columns: ', t.subscription_id, t.call_id',
+});
+const subscriptionRequests = sliced('subscription_requests', {
+  key: [TEXT_KEY('idempotency_key')],
+  where: isBeforeCut('t'),
+});
+const voucherRedemptions = sliced('voucher_redemptions', {
+  key: [['code_hash', 'bytea', '']],
+  where: isBeforeCut('t'),
+});
+/** Not cut: a key that was read again has a newer row, and more of them do no harm. */
+const continuationKeys = sliced('continuation_keys', { key: [TEXT_KEY('key')], where: '$3::text is not null' });
+
+/** Responses of calls that have ended; claims of calls in flight are not exported. Plan: primary key. */
+const storedResponses: Sliced = {
+  first: ['', ''],
+  isBoundedByBytes: true,
+  statement: {
+    name: 'export.slice-stored_responses',
+    text: `select row_to_json(t)::text as row, t.account_id, t.key_id as key_0, t.idempotency_key as key_1
+from (
+  select account_id, key_id, idempotency_key, sum(coalesce(octet_length(body), 0)) over next_ones as bytes,
+    row_number() over next_ones as place
+  from (
+    select * from stored_responses t
+    where t.account_id >= $1::text and t.account_id <= $2::text and t.is_valid and ${isBeforeCut('t')}
+      and (t.account_id, t.key_id, t.idempotency_key) > ($5::text, $6::text, $7::text)
+    order by t.account_id, t.key_id, t.idempotency_key limit $4::int
+  ) next
+  window next_ones as (order by account_id, key_id, idempotency_key rows unbounded preceding)
+) found
+join stored_responses t on t.account_id = found.account_id and t.key_id = found.key_id
+  and t.idempotency_key = found.idempotency_key
+where found.place = 1 or found.bytes <= ${SLICE_BODY_BYTES}
+order by t.account_id, t.key_id, t.idempotency_key`,
+  },
+};
+
+/** A row as the database's JSON. */
+export interface ExportedRow {
+  readonly row: string;
+}
+
+export interface ExportedEntry extends ExportedRow {
+  readonly amount_nano: bigint;
+}
+
+export interface ExportedCall extends ExportedRow {
+  readonly charge_nano: bigint | null;
+}
+
+export interface ExportedSlot extends ExportedRow {
+  readonly subscription_id: string;
+  readonly call_id: string;
+}
+
+/** The rows of a table, of the accounts of a batch. Each account is asked for once, in the order of the batch. */
+export interface BatchRows<Row extends ExportedRow> {
+  /**
+   * Calls `visit` with the rows of the account that have been read. Returns whether these were all; else the next slice has to
+   * be read, and then the same account asked for again.
+   */
+  visit(accountId: string, visit: (row: Row) => void): boolean;
+  readSlice(): Promise<void>;
+}
+
+export interface BatchTables {
+  readonly apiKeys: BatchRows<ExportedRow>;
+  readonly ledgerEntries: BatchRows<ExportedEntry>;
+  readonly calls: BatchRows<ExportedCall>;
+  readonly planSlots: BatchRows<ExportedSlot>;
+  readonly subscriptionRequests: BatchRows<ExportedRow>;
+  readonly voucherRedemptions: BatchRows<ExportedRow>;
+  readonly continuationKeys: BatchRows<ExportedRow>;
+  readonly storedResponses: BatchRows<ExportedRow>;
+}
+
+/** Runs a statement. */
+export type RunQuery = <Row>(statement: Statement, parameters: Query['parameters']) => Promise<Row[]>;
+
+export function openBatchTables(query: RunQuery, range: BatchRange, cut: Cut, rowsMax: number): BatchTables {
+  const open = <Row extends ExportedRow>(table: Sliced): BatchRows<Row> =>
+    new SlicedRows<Row>(query, table, range, cut, rowsMax);
+  return {
+    apiKeys: open(apiKeys),
+    ledgerEntries: open(ledgerEntries),
+    calls: open(calls),
+    planSlots: open(planSlots),
+    subscriptionRequests: open(subscriptionRequests),
+    voucherRedemptions: open(voucherRedemptions),
+    continuationKeys: open(continuationKeys),
+    storedResponses: open(storedResponses),
+  };
+}
+
+interface PlacedRow extends ExportedRow {
+  readonly account_id: string;
+  readonly [key: `key_${number}`]: string;
+}
+
+class SlicedRows<Row extends ExportedRow> implements BatchRows<Row> {
+  readonly #query: RunQuery;
+  readonly #sliced: Sliced;
+  readonly #range: BatchRange;
+  readonly #cut: Cut;
+  readonly #rowsMax: number;
+  /** The slice that is visited, and the row that is next. */
+  #rows: readonly (Row & PlacedRow)[] = [];
+  #next = 0;
+  #behind: readonly string[];
+  #isLastSlice = false;
+
+  constructor(query: RunQuery, table: Sliced, range: BatchRange, cut: Cut, rowsMax: number) {
+    this.#query = query;
+    this.#sliced = table;
+    this.#range = range;
+    this.#cut = cut;
+    this.#rowsMax = rowsMax;
+    this.#behind = [range.first, ...table.first];
+  }
+
+  visit(accountId: string, visit: (row: Row) => void): boolean {
+    for (; this.#next < this.#rows.length; this.#next++) {
+      const row = this.#rows[this.#next]!;
+      if (row.account_id === accountId) visit(row);
+      // Of one that comes later. Rows of what is no account of the batch are passed over.
+      else if (this.#cut.accounts.has(row.account_id)) return true;
+    }
+    return this.#isLastSlice;
+  }
+
+  async readSlice(): Promise<void> {
+    const { first, last } = this.#range;
+    const { statement, first: firstKey, isBoundedByBytes = false } = this.#sliced;
+    const parameters = [first, last, this.#cut.transaction, this.#rowsMax, ...this.#behind];
+    // Not both of them at a time: a slice may be large.
+    this.#rows = [];
+    this.#rows = await this.#query<Row & PlacedRow>(statement, parameters);
+    this.#next = 0;
+    const end = this.#rows.at(-1);
+    this.#isLastSlice = end === undefined || (this.#rows.length < this.#rowsMax && !isBoundedByBytes);
+    if (end !== undefined) this.#behind = [end.account_id, ...firstKey.map((_, i) => end[`key_${i}`]!)];
+  }
+}

@@ -1,0 +1,205 @@
+import type { Clock } from '../lib/clock.ts';
+import type { CutAccount } from './export-cut-store.ts';
+import type {
+  BatchRows,
+  BatchTables,
+  ExportedCall,
+  ExportedEntry,
+  ExportedRow,
+  ExportedSlot,
+} from './export-slices-store.ts';
+import type { ExportStore } from './export-store.ts';
+import { type AccountEnd, type ExportEnd, type ExportHead, FORMAT, isSound, LineDigest, lineOf } from './format.ts';
+import { EXPORTED_TABLES, type ExportedTable } from './tables.ts';
+
+export interface ExportParts {
+  readonly store: ExportStore;
+  /** The version of the schema. */
+  readonly schema: number;
+  readonly clock: Clock;
+}
+
+/**
+ * All of a database as lines of text (`format.ts`), a slice at a time: each account as of its last ledger entry when its batch
+ * is read, while calls go on. What calls in flight hold is free in the export, and their ends are in this database only.
+ */
+export async function* exportDatabase({ store, schema, clock }: ExportParts): AsyncGenerator<string> {
+  const reader = await store.open();
+  try {
+    const lines = new LinesOut();
+    const head: ExportHead = {
+      format: FORMAT,
+      schema,
+      ...(await reader.readIdentity()),
+      exportedAt: new Date(clock.nowMs()).toISOString(),
+      accounts: await reader.countAccounts(),
+      tables: await reader.readColumns(),
+    };
+    lines.control('faregate_export', head);
+    let lastId = '';
+    for await (const range of reader.batches()) {
+      const { accounts, tables } = await reader.readBatch(range);
+      for (const account of accounts) yield* linesOf(account, tables, lines);
+      yield* lines.take();
+      lastId = range.last;
+    }
+    // Behind the accounts, because ids sort by time: so each account that is made meanwhile comes with its request, or not at all.
+    yield* rowsOf('account_requests', reader.accountRequests(lastId), lines);
+    // Last, so that every list is there that a record refers to.
+    yield* rowsOf('price_lists', reader.priceLists(), lines);
+    yield* rowsOf('route_drains', reader.routeDrains(), lines);
+    yield* rowsOf('admin_tokens', reader.adminTokens(), lines);
+    for await (const slice of reader.users(lastId)) {
+      yield* lines.take();
+      for (const { row, memberships, identities } of slice) {
+        lines.row('users', row);
+        for (const membership of JSON.parse(memberships) as object[])
+          lines.row('memberships', JSON.stringify(membership));
+        for (const identity of JSON.parse(identities) as object[])
+          lines.row('user_identities', JSON.stringify(identity));
+      }
+    }
+    yield* rowsOf('changes', reader.changes(), lines);
+    yield* rowsOf('webhook_endpoints', reader.webhookEndpoints(lastId), lines);
+    yield* rowsOf('notice_states', reader.noticeStates(lastId), lines);
+    // Vouchers are never changed, and were there before they were redeemed: all that the accounts have redeemed come here.
+    yield* rowsOf('vouchers', reader.vouchers(), lines);
+    // Behind them, because each batch was there before its vouchers.
+    yield* rowsOf('voucher_batches', reader.voucherBatches(), lines);
+    yield* lines.take();
+    lines.control('end', lines.end);
+    yield* lines.take();
+  } finally {
+    await reader.close();
+  }
+}
+
+/** Yields what there is before each read of the database, so that no more than a slice of each table is in memory. */
+async function* linesOf(account: CutAccount, tables: BatchTables, lines: LinesOut): AsyncIterable<string> {
+  const { id } = account;
+  const inTable =
+    (table: ExportedTable) =>
+    ({ row }: ExportedRow): void =>
+      lines.row(table, row);
+  lines.row('accounts', account.accountRow);
+  lines.row('balances', account.balanceRow);
+  const onKey = inTable('api_keys');
+  while (!tables.apiKeys.visit(id, onKey)) yield* nextSlice(tables.apiKeys, lines);
+  for (const row of account.keyLimitRows) lines.row('key_limits', row);
+  for (const row of account.rateLimitRows) lines.row('rate_limits', row);
+
+  let [entries, entriesSum] = [0, 0n];
+  const onEntry = ({ row, amount_nano: amountNano }: ExportedEntry): void => {
+    lines.row('ledger_entries', row);
+    entriesSum += amountNano;
+    entries++;
+  };
+  while (!tables.ledgerEntries.visit(id, onEntry)) yield* nextSlice(tables.ledgerEntries, lines);
+
+  let [calls, chargesSum] = [0, 0n];
+  const onCall = ({ row, charge_nano: chargeNano }: ExportedCall): void => {
+    lines.row('calls', row);
+    chargesSum += chargeNano ?? 0n;
+    calls++;
+  };
+  while (!tables.calls.visit(id, onCall)) yield* nextSlice(tables.calls, lines);
+
+  const slots = new Map<string, number>();
+  const onSlot = ({ row, subscription_id: subscriptionId, call_id: callId }: ExportedSlot): void => {
+    if (account.releasedSlots.has(callId)) return;
+    lines.row('plan_slots', row);
+    slots.set(subscriptionId, (slots.get(subscriptionId) ?? 0) + 1);
+  };
+  while (!tables.planSlots.visit(id, onSlot)) yield* nextSlice(tables.planSlots, lines);
+  // Slots that are over may have been deleted since the cut.
+  for (const row of account.subscriptionRows(slots)) lines.row('subscriptions', row);
+
+  const onRequest = inTable('subscription_requests');
+  while (!tables.subscriptionRequests.visit(id, onRequest)) yield* nextSlice(tables.subscriptionRequests, lines);
+  const onRedemption = inTable('voucher_redemptions');
+  while (!tables.voucherRedemptions.visit(id, onRedemption)) yield* nextSlice(tables.voucherRedemptions, lines);
+  const onContinuation = inTable('continuation_keys');
+  while (!tables.continuationKeys.visit(id, onContinuation)) yield* nextSlice(tables.continuationKeys, lines);
+  const onResponse = inTable('stored_responses');
+  while (!tables.storedResponses.visit(id, onResponse)) yield* nextSlice(tables.storedResponses, lines);
+  lines.accountEnd({
+    account: id,
+    balance: String(account.balanceNano),
+    entries,
+    entriesSum: String(entriesSum),
+    calls,
+    chargesSum: String(chargesSum),
+  });
+}
+
+async function* nextSlice(rows: Pick<BatchRows<ExportedRow>, 'readSlice'>, lines: LinesOut): AsyncIterable<string> {
+  yield* lines.take();
+  await rows.readSlice();
+}
+
+async function* rowsOf(
+  table: ExportedTable,
+  slices: AsyncIterable<readonly ExportedRow[]>,
+  lines: LinesOut,
+): AsyncIterable<string> {
+  for await (const slice of slices) {
+    for (const { row } of slice) lines.row(table, row);
+    yield* lines.take();
+  }
+}
+
+/** Gathers lines, counts them, and sums up what they say. */
+class LinesOut {
+  #pending: string[] = [];
+  readonly #digest = new LineDigest();
+  readonly #rows = Object.fromEntries(EXPORTED_TABLES.map((table) => [table, 0])) as Record<ExportedTable, number>;
+  #accounts = 0;
+  #unsoundAccounts = 0;
+  #balances = 0n;
+  #entriesSum = 0n;
+  #chargesSum = 0n;
+
+  row(table: ExportedTable, json: string): void {
+    this.#rows[table]++;
+    this.#add(lineOf(table, json));
+  }
+
+  accountEnd(end: AccountEnd): void {
+    this.#accounts++;
+    if (!isSound(end)) this.#unsoundAccounts++;
+    this.#balances += BigInt(end.balance);
+    this.#entriesSum += BigInt(end.entriesSum);
+    this.#chargesSum += BigInt(end.chargesSum);
+    this.control('account_end', end);
+  }
+
+  control(name: string, value: object): void {
+    this.#add(lineOf(name, JSON.stringify(value)));
+  }
+
+  /** The lines since the last time, as one text, where there are any. */
+  *take(): Generator<string> {
+    if (this.#pending.length === 0) return;
+    const text = this.#pending.join('');
+    this.#pending = [];
+    this.#digest.add(text);
+    yield text;
+  }
+
+  /** Of all lines that have been taken. */
+  get end(): ExportEnd {
+    return {
+      rows: { ...this.#rows },
+      accounts: this.#accounts,
+      unsoundAccounts: this.#unsoundAccounts,
+      balances: String(this.#balances),
+      entriesSum: String(this.#entriesSum),
+      chargesSum: String(this.#chargesSum),
+      sha256: this.#digest.sha256,
+    };
+  }
+
+  #add(line: string): void {
+    this.#pending.push(line);
+  }
+}

@@ -1,0 +1,174 @@
+import { createPartition, partitionOf } from '../accounting/calls/calls-store.ts';
+import { type Database, type Queryable, type Statement, toArray } from '../db/database.ts';
+import type { AccountEnd } from './format.ts';
+import { EXPORTED_TABLES, type ExportedTable } from './tables.ts';
+
+/**
+ * The SQL of an import: all of it is one transaction, so that it is there or is not. Rows are the database's own JSON and go
+ * in as they are.
+ */
+
+const listNodes: Statement = {
+  name: 'import.list-nodes',
+  text: `select id from nodes where seen_at > statement_timestamp() - interval '15 seconds' order by id`,
+};
+
+/** Which tables have rows. */
+const listFilled: Statement = {
+  name: 'import.list-filled',
+  text: EXPORTED_TABLES.map((table) => `select '${table}' as name where exists (select from ${table})`).join(
+    '\nunion all ',
+  ),
+};
+
+/** Nothing else gets in while rows are compared and written; a gateway that starts waits. */
+const lockTables: Statement = {
+  name: 'import.lock-tables',
+  text: `lock table ${EXPORTED_TABLES.join(', ')}, nodes, database_identity in share row exclusive mode`,
+};
+
+const listColumns: Statement = {
+  name: 'import.list-columns',
+  text: `select c.relname as table_name, a.attname as column_name
+from pg_class c join pg_attribute a on a.attrelid = c.oid
+where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped
+order by c.relname, a.attnum`,
+};
+
+const inserts = Object.fromEntries(
+  EXPORTED_TABLES.map((table): [string, Statement] => [
+    table,
+    {
+      name: `import.insert-${table}`,
+      text: `insert into ${table} select * from json_populate_recordset(null::${table}, $1::json)`,
+    },
+  ]),
+) as Record<ExportedTable, Statement>;
+
+/** A column that says something of the database that was exported stays as it is by default. */
+function insertWithout(table: ExportedTable, left: string, columns: readonly string[]): Statement {
+  const names = columns.filter((name) => name !== left).join(', ');
+  return {
+    name: `import.insert-${table}`,
+    text: `insert into ${table} (${names}) select ${names} from json_populate_recordset(null::${table}, $1::json)`,
+  };
+}
+
+/** Call records are summed from the first one on when a gateway runs. Refunds were queued when their entries were inserted. */
+const sumUsageAnew: Statement = {
+  name: 'import.sum-usage-anew',
+  text: `update usage_backfill set last_call_id = '', is_done = false`,
+};
+
+const setIdentity: Statement = {
+  name: 'import.set-identity',
+  text: 'update database_identity set id = $1::text, is_demo = $2::boolean',
+};
+
+const selectMark: Statement = { name: 'import.select-mark', text: 'select is_demo from database_identity' };
+
+/** What accounts have now. Plans: primary keys. */
+const sumAccounts: Statement = {
+  name: 'import.sum-accounts',
+  text: `select b.account_id, b.balance_nano, e.entries, e.entries_sum, c.calls, c.charges_sum
+from unnest($1::text[]) as wanted (account_id)
+join balances b using (account_id)
+cross join lateral (
+  select count(*)::int as entries, coalesce(sum(amount_nano), 0)::text as entries_sum
+  from ledger_entries where account_id = wanted.account_id
+) e
+cross join lateral (
+  select count(*)::int as calls, coalesce(sum(charge_nano), 0)::text as charges_sum
+  from calls where account_id = wanted.account_id
+) c`,
+};
+
+interface SumRow {
+  account_id: string;
+  balance_nano: bigint;
+  entries: number;
+  entries_sum: string;
+  calls: number;
+  charges_sum: string;
+}
+
+export interface ImportStore {
+  /** Runs `work` in one transaction, which nothing limits in time. */
+  import<Result>(work: (writer: ImportWriter) => Promise<Result>): Promise<Result>;
+}
+
+export interface ImportWriter {
+  /** Keeps everybody else from writing until the end of the transaction. */
+  lockTables(): Promise<void>;
+  /** Nodes that run on this database. */
+  runningNodes(): Promise<string[]>;
+  /** Tables that have rows. */
+  filledTables(): Promise<string[]>;
+  columnsOf(table: ExportedTable): Promise<string[]>;
+  /** Whether the database is the demo's; `null` where no gateway has served it. */
+  isDemo(): Promise<boolean | null>;
+  setIdentity(id: string, isDemo: boolean | null): Promise<void>;
+  /** Prepares the partition of call records of a month, `2026-11`. */
+  preparePartition(month: string): Promise<void>;
+  insert(table: ExportedTable, rows: readonly string[]): Promise<void>;
+  /** Has the sums of usage made from the call records. */
+  sumUsageAnew(): Promise<void>;
+  /** What accounts have; those that are not there are left out. */
+  sums(accounts: readonly string[]): Promise<AccountEnd[]>;
+  countRows(table: ExportedTable): Promise<number>;
+}
+
+export function createImportStore(database: Database): ImportStore {
+  return { import: (work) => database.longTransaction((transaction) => work(createWriter(transaction))) };
+}
+
+function createWriter(transaction: Queryable): ImportWriter {
+  let insertCalls: Statement | undefined;
+  async function columnsOf(table: ExportedTable): Promise<string[]> {
+    const rows = await transaction.query<{ table_name: string; column_name: string }>(listColumns);
+    return rows.filter((row) => row.table_name === table).map((row) => row.column_name);
+  }
+  return {
+    async lockTables() {
+      await transaction.query(lockTables);
+    },
+    runningNodes: async () => (await transaction.query<{ id: string }>(listNodes)).map(({ id }) => id),
+    filledTables: async () => (await transaction.query<{ name: string }>(listFilled)).map(({ name }) => name),
+    columnsOf,
+    async isDemo() {
+      const [row] = await transaction.query<{ is_demo: boolean | null }>(selectMark);
+      return row!.is_demo;
+    },
+    async setIdentity(id, isDemo) {
+      await transaction.query(setIdentity, [id, isDemo]);
+    },
+    async preparePartition(month) {
+      await transaction.query(createPartition(partitionOf(new Date(`${month}-01T00:00:00Z`))));
+    },
+    async insert(table, rows) {
+      if (table === 'calls') insertCalls ??= insertWithout('calls', 'is_queued', await columnsOf('calls'));
+      await transaction.query((table === 'calls' && insertCalls) || inserts[table], [`[${rows.join(',')}]`]);
+    },
+    async sumUsageAnew() {
+      await transaction.query(sumUsageAnew);
+    },
+    async sums(accounts) {
+      const rows = await transaction.query<SumRow>(sumAccounts, [toArray(accounts)]);
+      return rows.map((row) => ({
+        account: row.account_id,
+        balance: String(row.balance_nano),
+        entries: row.entries,
+        entriesSum: row.entries_sum,
+        calls: row.calls,
+        chargesSum: row.charges_sum,
+      }));
+    },
+    async countRows(table) {
+      const [row] = await transaction.query<{ n: number }>({
+        name: `import.count-${table}`,
+        text: `select count(*)::int as n from ${table}`,
+      });
+      return row!.n;
+    },
+  };
+}

@@ -1,0 +1,247 @@
+import { parseJson } from '../lib/json/json.ts';
+import {
+  type AccountEnd,
+  type ExportEnd,
+  type ExportHead,
+  FORMAT,
+  isSound,
+  LineDigest,
+  readLine,
+  TransferError,
+} from './format.ts';
+import type { ImportStore, ImportWriter } from './import-store.ts';
+import { EXPORTED_TABLES, type ExportedTable, isExportedTable } from './tables.ts';
+
+/** What was imported, counted in the database after the last row. */
+export interface Imported {
+  readonly head: ExportHead;
+  readonly end: ExportEnd;
+  readonly rows: Readonly<Record<ExportedTable, number>>;
+  /** Accounts whose balance was not the sum of their entries already where they were exported. */
+  readonly unsound: readonly string[];
+}
+
+export interface ImportParts {
+  readonly store: ImportStore;
+  /** The version of the schema of the database. */
+  readonly schema: number;
+  readonly onProgress?: (progress: { readonly accounts: number; readonly of: number }) => void;
+}
+
+/** Rows in memory until they are written. */
+const BATCH_BYTES = 512 * 1024;
+const COMPARED_ACCOUNTS = 200;
+
+/**
+ * Writes an export into an empty database, in one transaction: everything, or nothing where the file is cut, damaged or of
+ * another version, or where the sums of any account differ from those in the file.
+ *
+ * @param lines without their ends
+ * @throws TransferError where nothing was imported.
+ */
+export function importDatabase(
+  lines: AsyncIterable<string>,
+  { store, schema, onProgress }: ImportParts,
+): Promise<Imported> {
+  return store.import(async (writer) => {
+    await requireEmpty(writer);
+    const digest = new LineDigest();
+    const batches = new Batches(writer);
+    const sums = new AccountSums(writer, batches);
+    let head: ExportHead | null = null;
+    let end: ExportEnd | null = null;
+    for await (const line of lines) {
+      if (end !== null) throw new TransferError('The file goes on behind its end.');
+      const { name, json } = readLine(line);
+      if (name === 'end') {
+        end = parseJson(json) as ExportEnd;
+        if (end.sha256 !== digest.sha256) throw new TransferError(`${DAMAGED} Its digest does not fit.`);
+        continue;
+      }
+      digest.add(`${line}\n`);
+      if (head === null) {
+        head = readHead(name, json, schema);
+        await requireColumns(writer, head);
+        await writer.setIdentity(head.identity, await markOf(head, writer));
+        await writer.sumUsageAnew();
+      } else if (name === 'account_end') {
+        await sums.add(parseJson(json) as AccountEnd);
+        onProgress?.({ accounts: sums.count, of: head.accounts });
+      } else if (isExportedTable(name)) {
+        await batches.add(name, json);
+      } else {
+        throw new TransferError(`The file has rows of a table that this version does not know: ${name}.`);
+      }
+    }
+    if (head === null || end === null) throw new TransferError(CUT);
+    await sums.compare();
+    await batches.write();
+    return { head, end, rows: await compareRows(writer, end, sums), unsound: sums.unsound };
+  });
+}
+
+const CUT =
+  'The file is not complete: its last line is missing. Nothing was imported; export again, or take an earlier file.';
+const DAMAGED = 'The file is damaged: nothing was imported; export again, or take an earlier file.';
+
+async function requireEmpty(writer: ImportWriter): Promise<void> {
+  await writer.lockTables();
+  const nodes = await writer.runningNodes();
+  if (nodes.length > 0) {
+    throw new TransferError(
+      `Gateways run on this database: ${nodes.join(', ')}. Stop them first; an import is for a new database.`,
+    );
+  }
+  const filled = await writer.filledTables();
+  if (filled.length === 0) return;
+  throw new TransferError(
+    `This database is not empty: ${filled.join(', ')}. An import fills a new one: name another directory with --data-dir, ` +
+      'or create another database with createdb and name it in DATABASE_URL.',
+  );
+}
+
+/** Whether the database is the demo's from now on: what is in the file stays the demo's, or does not become it. */
+async function markOf({ isDemo }: ExportHead, writer: ImportWriter): Promise<boolean | null> {
+  const isHere = await writer.isDemo();
+  if (isHere === null || isHere === isDemo) return isDemo;
+  if (isDemo === null && !isHere) return isHere;
+  throw new TransferError(
+    isHere
+      ? 'This database is marked as demo, and the file is not of the demo. An import fills a new database: name another one.'
+      : 'The file is an export of the demo, whose balances nobody has paid for, and a gateway that is not the demo has served ' +
+          'this database. An import of it fills a new database: name another one.',
+  );
+}
+
+function readHead(name: string, json: string, schema: number): ExportHead {
+  if (name !== 'faregate_export') throw new TransferError('The file is no export of Faregate.');
+  const head = parseJson(json) as ExportHead;
+  if (head.format !== FORMAT) {
+    throw new TransferError(
+      `The file has format ${head.format}, and this version reads ${FORMAT}. Use the Faregate that wrote it.`,
+    );
+  }
+  if (head.schema === schema) return head;
+  throw new TransferError(
+    head.schema > schema
+      ? `The file is of schema version ${head.schema}, but this program knows only ${schema}. Use a newer Faregate.`
+      : `The file is of schema version ${head.schema}, but this program has ${schema}. Import it with the Faregate that wrote it; ` +
+          'this one then brings that database up to date: faregate db migrate',
+  );
+}
+
+/** The version of the schema says so already, unless somebody changed a table by hand. */
+async function requireColumns(writer: ImportWriter, { tables }: ExportHead): Promise<void> {
+  for (const table of EXPORTED_TABLES) {
+    const here = (await writer.columnsOf(table)).sort().join(', ');
+    const there = [...(tables[table] ?? [])].sort().join(', ');
+    if (here !== there) {
+      throw new TransferError(
+        `The table ${table} has other columns in the file (${there}) than in this database (${here}).`,
+      );
+    }
+  }
+}
+
+/** In the records of the database's own JSON; a quote inside of a text has a backslash before it. */
+const STARTED_AT = /"started_at": ?"([^"]+)"/;
+
+/** Rows that are to be written, in the order of their tables. */
+class Batches {
+  readonly #writer: ImportWriter;
+  readonly #rows = new Map<ExportedTable, string[]>(EXPORTED_TABLES.map((table) => [table, []]));
+  readonly #months = new Set<string>();
+  #bytes = 0;
+
+  constructor(writer: ImportWriter) {
+    this.#writer = writer;
+  }
+
+  async add(table: ExportedTable, row: string): Promise<void> {
+    if (table === 'calls') await this.#prepareMonth(row);
+    this.#rows.get(table)!.push(row);
+    this.#bytes += row.length;
+    if (this.#bytes >= BATCH_BYTES) await this.write();
+  }
+
+  async write(): Promise<void> {
+    for (const [table, rows] of this.#rows) {
+      if (rows.length === 0) continue;
+      await this.#writer.insert(table, rows);
+      rows.length = 0;
+    }
+    this.#bytes = 0;
+  }
+
+  async #prepareMonth(call: string): Promise<void> {
+    const startedAt = new Date(STARTED_AT.exec(call)?.[1] ?? '');
+    if (Number.isNaN(startedAt.getTime())) throw new TransferError(DAMAGED);
+    const month = startedAt.toISOString().slice(0, 7);
+    if (this.#months.has(month)) return;
+    await this.#writer.preparePartition(month);
+    this.#months.add(month);
+  }
+}
+
+/** Compares what the file says of accounts with what the database has of them. */
+class AccountSums {
+  count = 0;
+  readonly unsound: string[] = [];
+  readonly #writer: ImportWriter;
+  readonly #batches: Batches;
+  #waiting: AccountEnd[] = [];
+
+  constructor(writer: ImportWriter, batches: Batches) {
+    this.#writer = writer;
+    this.#batches = batches;
+  }
+
+  async add(end: AccountEnd): Promise<void> {
+    this.count++;
+    if (!isSound(end)) this.unsound.push(end.account);
+    this.#waiting.push(end);
+    if (this.#waiting.length >= COMPARED_ACCOUNTS) await this.compare();
+  }
+
+  async compare(): Promise<void> {
+    if (this.#waiting.length === 0) return;
+    await this.#batches.write();
+    const found = new Map(
+      (await this.#writer.sums(this.#waiting.map(({ account }) => account))).map((sum) => [sum.account, sum]),
+    );
+    for (const wanted of this.#waiting) {
+      const is = found.get(wanted.account);
+      const differences = FIELDS.filter((field) => is?.[field] !== wanted[field]);
+      if (differences.length === 0) continue;
+      const details = differences.map(
+        (field) => `${field} ${wanted[field]} in the file, ${is?.[field] ?? 'none'} here`,
+      );
+      throw new TransferError(
+        `The sums of account ${wanted.account} differ: ${details.join('; ')}. Nothing was imported.`,
+      );
+    }
+    this.#waiting = [];
+  }
+}
+
+const FIELDS = ['balance', 'entries', 'entriesSum', 'calls', 'chargesSum'] as const;
+
+async function compareRows(
+  writer: ImportWriter,
+  end: ExportEnd,
+  sums: AccountSums,
+): Promise<Record<ExportedTable, number>> {
+  if (sums.count !== end.accounts)
+    throw new TransferError(`${DAMAGED} It has ${sums.count} of ${end.accounts} accounts.`);
+  const rows: Partial<Record<ExportedTable, number>> = {};
+  for (const table of EXPORTED_TABLES) {
+    const here = await writer.countRows(table);
+    if (here !== end.rows[table]) {
+      throw new TransferError(
+        `The table ${table} has ${here} rows here and ${end.rows[table]} in the file. Nothing was imported.`,
+      );
+    }
+    rows[table] = here;
+  }
+  return rows as Record<ExportedTable, number>;
+}

@@ -1,0 +1,277 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { BALANCES, KEY_LIMITS, SUBSCRIPTIONS } from '../../src/accounting/reservations/tables.ts';
+import { createSettlementStore } from '../../src/accounting/settlement/store.ts';
+import type { AuditResult } from '../../src/api/audit/admin.ts';
+import { CODING_CHAT, grant, plansText } from '../plans/coding.ts';
+import { timeAt } from '../support/accounting-builders.ts';
+import { call, startCall } from '../support/client.ts';
+import { createTestClock, type TestClock } from '../support/clock.ts';
+import { gatewayEngines } from '../support/database.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { CHAT } from '../support/limited-calls.ts';
+import { chatAnswer, json, liveAnswer } from '../support/provider.ts';
+
+/**
+ * Every counter of the limits, set to zero and raised by one, alone: the audit names it, with its account, what is stored and what
+ * records say. Buckets of limits by the minute are none of these: they drain, and nothing of them is left to be compared.
+ */
+
+const DAY_MS = 24 * 3_600_000;
+const HELLO = { model: 'test-both', max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }] };
+
+const NAMES = {
+  balance: 'the balance is the sum of the ledger entries',
+  reserved: 'reserved money is the sum of the open reservations',
+  lastEntry: 'the last entry number of a balance is that of its ledger',
+  spending: 'an account counts what was charged on its day',
+  inFlight: 'a subscription counts its coding calls in flight',
+  slots: 'a subscription counts the slots of its five-hour window',
+  week: 'a subscription counts the calls of its week',
+  period: 'a subscription counts the tokens of its period',
+  reservedTokens: 'a subscription counts the tokens that calls in flight have reserved in its period',
+  uses: 'subscriptions and limited keys number the records of calls that count for them',
+  keyInFlight: 'a limited key counts its calls in flight and what they have reserved',
+  keyCalls: 'a limited key counts the calls of its day',
+  keySpending: 'a limited key counts what it was charged in its day, its week, its month, and in all',
+} as const;
+
+/** What the audit names where a counter is wrong, and in which words; a day, week or period makes all wrong that is counted in it. */
+type Named = readonly (readonly [keyof typeof NAMES, RegExp])[];
+
+const SPENT = (period: string, records: string): Named => [
+  ['keySpending', new RegExp(`^key_\\w+ counts \\d+ spent in the ${period} since \\S+, records ${records}$`)],
+];
+const CALLS: Named = [['keyCalls', /^key_\w+ counts \d+ calls in the day since \S+, records \d+$/]];
+const WEEK: Named = [['week', /^sub_\w+ counts \d+ calls in the week since \S+, records \d+$/]];
+const PERIOD: Named = [['period', /^sub_\w+ counts \d+ tokens in the period since \S+, records \d+$/]];
+const RESERVED_TOKENS: Named = [['reservedTokens', /^sub_\w+ counts \d+, reservations \d+$/]];
+const SPENDING: Named = [['spending', /^the account counts \d+ spent in the day since \S+, records \d+$/]];
+const USES: Named = [['uses', /^(key|sub)_\w+ counts \d+ records, (records \d+|the last one has number \d+)$/]];
+
+const TABLES: readonly {
+  readonly table: string;
+  readonly counted: readonly string[];
+  readonly key: readonly string[];
+  readonly named: Readonly<Record<string, Named>>;
+}[] = [
+  {
+    table: 'balances',
+    counted: BALANCES.written.names,
+    key: ['account_id'],
+    named: {
+      balance_nano: [['balance', /^balance \d+, entries \d+$/]],
+      reserved_nano: [['reserved', /^reserved \d+, reservations \d+$/]],
+      day_began_at: SPENDING,
+      day_no: SPENDING,
+      spent_nano: SPENDING,
+      last_entry_no: [['lastEntry', /^last \d+, ledger \d+$/]],
+    },
+  },
+  {
+    table: 'key_limits',
+    counted: KEY_LIMITS.written.names,
+    key: ['account_id', 'key_id'],
+    named: {
+      day_began_at: [...CALLS, ...SPENT('day', '0')],
+      day_no: [...CALLS, ...SPENT('day', '0')],
+      spent_nano: SPENT('day', '\\d+'),
+      week_began_at: SPENT('week', '0'),
+      week_no: SPENT('week', '0'),
+      week_spent_nano: SPENT('week', '\\d+'),
+      month_began_at: SPENT('month', '0'),
+      month_no: SPENT('month', '0'),
+      month_spent_nano: SPENT('month', '\\d+'),
+      total_spent_nano: [['keySpending', /^key_\w+ counts \d+ spent in all, records \d+$/]],
+      calls: CALLS,
+      reserved_nano: [['keyInFlight', /^key_\w+ counts 2, reservations 2$/]],
+      in_flight: [['keyInFlight', /^key_\w+ counts \d+, reservations 2$/]],
+      use_no: USES,
+    },
+  },
+  {
+    table: 'subscriptions',
+    counted: SUBSCRIPTIONS.written.names,
+    key: ['account_id', 'id'],
+    named: {
+      slots: [['slots', /^sub_\w+ counts \d+, slots \d+$/]],
+      week_began_at: WEEK,
+      week_no: WEEK,
+      week_calls: WEEK,
+      period_began_at: PERIOD,
+      // Calls in flight have reserved tokens of that period.
+      period_no: [...PERIOD, ...RESERVED_TOKENS],
+      period_tokens: PERIOD,
+      period_reserved_tokens: RESERVED_TOKENS,
+      in_flight: [['inFlight', /^sub_\w+ counts \d+, reservations 1$/]],
+      use_no: USES,
+    },
+  },
+];
+
+/** SQL: a counter `c` with nothing in it, and with one more, by its type. */
+const DAMAGES: Readonly<Record<string, readonly [string, string]>> = {
+  bigint: ['0', 'c + 1'],
+  'timestamp with time zone': [`timestamptz 'epoch'`, `c + interval '1 ms'`],
+};
+
+interface UsedAccount {
+  readonly id: string;
+  /** The account, its key and its subscription. */
+  readonly owners: readonly string[];
+}
+
+for (const engine of gatewayEngines) {
+  describe(`the audit of counters on ${engine}`, { timeout: 300_000 }, () => {
+    let g: TestGateway;
+    let clock: TestClock;
+    let damaged: UsedAccount;
+    let statements = 0;
+    const running: (() => Promise<void>)[] = [];
+
+    before(async () => {
+      clock = createTestClock('2026-03-02T09:00:00Z');
+      g = await startGateway({ engine, clock, plans: plansText({ coder: { periodDays: 8 } }) });
+      damaged = await createUsedAccount('2026-03-02T09:00:00Z');
+      // Another one whose counters are right.
+      await createUsedAccount('2026-03-12T10:00:00Z');
+      await g.database.script(
+        `create schema backup;${TABLES.map(({ table }) => `create table backup.${table} as select * from ${table};`).join('')}`,
+      );
+    });
+    after(async () => {
+      for (const end of running) await end();
+      await g.stop();
+    });
+
+    const audit = async (): Promise<AuditResult> => (await g.admin('GET', '/audit')).body;
+    const broken = ({ invariants }: AuditResult) => invariants.filter(({ breaches }) => breaches.length > 0);
+
+    async function query<Row>(text: string, parameters: string[] = []): Promise<Row[]> {
+      return g.database.query<Row>({ name: `test.audit-counters-${statements++}`, text }, parameters);
+    }
+
+    /** A call that goes on until it is told to end. */
+    async function liveCall(path: string, key: string): Promise<() => Promise<void>> {
+      const live = liveAnswer();
+      g.provider.respond = live.respond;
+      const started = startCall(g.url + path, key, { ...HELLO, stream: true });
+      await live.opened;
+      g.provider.respond = chatAnswer();
+      return async () => {
+        live.end();
+        await (await started.answer).ended();
+      };
+    }
+
+    /** A call that another node takes for dead while it runs here. */
+    async function unresolvedCall(accountId: string, path: string, key: string): Promise<string> {
+      const end = await liveCall(path, key);
+      const [open] = await query<{ call_id: string }>('select call_id from reservations where account_id = $1', [
+        accountId,
+      ]);
+      await createSettlementStore(g.database).resolve([{ accountId, callId: open!.call_id }], timeAt(clock.nowMs()));
+      running.push(end);
+      return open!.call_id;
+    }
+
+    /** An account that has used everything that is counted, in periods that are over and in those that are not. */
+    async function createUsedAccount(since: string): Promise<UsedAccount> {
+      clock.set(since);
+      const { id, key: oldKey, keyId } = await g.createAccount();
+      await grant(g, id, 'coder');
+      const limits = {
+        dailySpendCapYuan: '9',
+        weeklySpendCapYuan: '9',
+        monthlySpendCapYuan: '9',
+        totalSpendCapYuan: '9',
+      };
+      assert.equal(
+        (await g.admin('PATCH', `/keys/${keyId}`, { ...limits, dailyCalls: 90, concurrency: 9 })).status,
+        200,
+      );
+      const send = async (path: string, key: string, count: number): Promise<void> => {
+        for (let no = 0; no < count; no++) assert.equal((await call(g.url + path, key, HELLO)).status, 200);
+      };
+      await send(CHAT, oldKey, 2);
+      await send(CODING_CHAT, oldKey, 2);
+      clock.advance(2 * DAY_MS);
+      const { status, body } = await g.admin('POST', `/keys/${keyId}/replacement`, {});
+      assert.equal(status, 201, JSON.stringify(body));
+      const key: string = body.key;
+      await send(CHAT, key, 1);
+      // Into another week, and another day of that week.
+      clock.set('2026-03-10T09:00:00Z');
+      const subscription = (await query<{ id: string }>('select id from subscriptions where account_id = $1', [id]))[0]!
+        .id;
+      if (Date.parse(since) < clock.nowMs()) {
+        assert.equal((await g.admin('POST', `/subscriptions/${subscription}/renewals`, {})).status, 201);
+      }
+      if (Date.parse(since) < clock.nowMs()) await send(CHAT, key, 2);
+      clock.set('2026-03-12T11:00:00Z');
+      await send(CHAT, key, 3);
+      await send(CODING_CHAT, key, 2);
+      g.provider.respond = json(500, '{}');
+      assert.equal((await call(g.url + CODING_CHAT, key, HELLO)).status, 500);
+      g.provider.respond = chatAnswer();
+      const [charged] = await query<{ call_id: string }>(
+        `select call_id from ledger_entries where account_id = $1 and kind = 'charge' order by entry_no desc limit 1`,
+        [id],
+      );
+      assert.equal((await g.admin('POST', `/calls/${charged!.call_id}/refunds`, {})).status, 201);
+      const resolve = async (callId: string, resolution: object): Promise<void> => {
+        assert.equal((await g.admin('POST', `/calls/${callId}/resolution`, resolution)).status, 200);
+      };
+      await resolve(await unresolvedCall(id, CHAT, key), { action: 'charge', chargeYuan: '0.0001' });
+      await resolve(await unresolvedCall(id, CODING_CHAT, key), { action: 'count', tokens: 7 });
+      running.push(await liveCall(CHAT, key), await liveCall(CODING_CHAT, key));
+      return { id, owners: [id, body.id, subscription] };
+    }
+
+    it('is sound as long as nobody touches them, and knows them all', async () => {
+      assert.deepEqual(broken(await audit()), []);
+      for (const { counted, key, named } of TABLES) {
+        assert.deepEqual(
+          counted.filter((column) => !key.includes(column)),
+          Object.keys(named),
+        );
+      }
+    });
+
+    for (const { table, key, named } of TABLES) {
+      const isSame = key.map((name) => `t.${name} = b.${name}`).join(' and ');
+      for (const [column, expected] of Object.entries(named)) {
+        for (const [which, what] of ['set to zero', 'raised by one'].entries()) {
+          it(`names ${column} of ${table} that was ${what}`, async () => {
+            const [{ type } = { type: '' }] = await query<{ type: string }>(
+              `select format_type(atttypid, null) as type from pg_attribute
+where attrelid = '${table}'::regclass and attname = '${column}'`,
+            );
+            const value = DAMAGES[type]![which]!.replace('c +', `b.${column} +`);
+            const changed = await query(
+              `update ${table} t set ${column} = ${value} from backup.${table} b
+where ${isSame} and b.account_id = $1 and b.${key.at(-1)} = any ($2::text[]) and b.${column} <> ${value}
+returning t.account_id`,
+              [damaged.id, `{${damaged.owners.join(',')}}`],
+            );
+            assert.equal(changed.length, 1);
+            const found = broken(await audit());
+            await query(`update ${table} t set ${column} = b.${column} from backup.${table} b where ${isSame}`);
+            assert.deepEqual(
+              found.map(({ invariant }) => invariant).sort(),
+              expected.map(([name]) => NAMES[name]).sort(),
+              JSON.stringify(found),
+            );
+            for (const [name, words] of expected) {
+              const { breaches } = found.find(({ invariant }) => invariant === NAMES[name])!;
+              assert.equal(breaches.length, 1, JSON.stringify(breaches));
+              assert.equal(breaches[0]!.accountId, damaged.id);
+              assert.match(breaches[0]!.detail, words);
+            }
+            assert.deepEqual(broken(await audit()), []);
+          });
+        }
+      }
+    }
+  });
+}
