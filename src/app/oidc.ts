@@ -1,5 +1,5 @@
 import { randomFillSync } from 'node:crypto';
-import { ACCOUNT_PREFIX } from '../api/registers/account.ts';
+import { ACCOUNT_PREFIX } from '../api/management/prefixes.ts';
 import type { OidcParts } from '../api/sessions/oidc.ts';
 import type { Config } from '../config/schema.ts';
 import type { Lane } from '../db/database.ts';

@@ -1,8 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import type { Endpoint } from '../api/endpoints/endpoint.ts';
+import { ACCOUNT_PREFIX, ADMIN_PREFIX } from '../api/management/prefixes.ts';
 import { registerOpenApi } from '../api/openapi/register.ts';
-import { ACCOUNT_PREFIX, type AccountParts, accountTable } from '../api/registers/account.ts';
-import { ADMIN_PREFIX, type AdminParts, adminTable } from '../api/registers/admin.ts';
+import { type AccountParts, accountTable } from '../api/registers/account.ts';
+import { type AdminParts, adminTable } from '../api/registers/admin.ts';
 import { type PeopleParts, peopleTable } from '../api/registers/people.ts';
 
 interface DescribedParts {

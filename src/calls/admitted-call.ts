@@ -14,6 +14,7 @@ import type { Logger } from '../lib/logger.ts';
 import { totalTokens, type UsageFacts } from '../protocols/metering/usage-facts.ts';
 import type { Route } from '../providers/catalog/catalog.ts';
 import { storedFailure, storedSuccess, withCallHeaders } from './idempotency/stored-outcome.ts';
+import type { AllowedModel } from './inner-models.ts';
 import type { PreparedCall } from './prepared-call.ts';
 import type { AttemptResult, WholeAnswer } from './relay/attempt.ts';
 import { callHeaders, chargeHeaders, rateHeaders } from './relay/call-headers.ts';
@@ -240,7 +241,7 @@ export class AdmittedCall {
   }
 
   /** What the route costs that served the call, by the prices that were in force when it began. */
-  #cost(): CostTerms | null {
+  #cost(): CostTerms<AllowedModel> | null {
     const { policy, startedAtMs } = this.prepared;
     const { cost, providerId } = this.#route;
     if (cost === undefined) return null;
@@ -248,7 +249,7 @@ export class AdmittedCall {
     return {
       prices,
       basis: chargeBasis(policy.operation, prices),
-      ofInner({ routes }) {
+      ofInner({ model: { routes } }) {
         const found = routes[policy.operation.protocol.name].find((route) => route.providerId === providerId)?.cost;
         return found === undefined ? null : priceInForce(found, startedAtMs).prices;
       },

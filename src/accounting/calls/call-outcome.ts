@@ -1,8 +1,6 @@
-import type { ServiceTerms } from '../../protocols/metering/service-terms.ts';
 import type { UsageFacts } from '../../protocols/metering/usage-facts.ts';
-import type { UnitName } from '../../protocols/metering/usage-units.ts';
-import type { UsageExcess } from '../pricing/bounds.ts';
-import type { PriceInForce, PriceRule } from '../pricing/price.ts';
+import type { ChargeNotes } from '../pricing/charge-notes.ts';
+import type { PriceInForce } from '../pricing/price.ts';
 
 /** What remains for the account after the end of a call. */
 export interface EndedCall {
@@ -34,17 +32,7 @@ export type CallStatus = EndStatus | 'unresolved' | 'resolved';
 export type EndStatus = 'succeeded' | 'failed' | 'aborted';
 
 /** What a call's record has beside its columns; absent where there is nothing. */
-export interface CallNotes {
-  /** What the provider reported beyond what the call can have used; it is not charged. */
-  readonly excess?: UsageExcess;
-  /** What was charged for models that the request named inside, by the provider's name. */
-  readonly innerModels?: readonly InnerModelNote[];
-  /** What chose the prices of its tokens, beside the price list. */
-  readonly pricedBy?: PricedBy;
-  /** The keys of prices that the price list lacks for what the call used. */
-  readonly unpriced?: readonly string[];
-  /** What was reserved, in nano-yuan, where the estimate of what was delivered costs more: the model states no limit of its output. */
-  readonly reservedNano?: string;
+export interface CallNotes extends ChargeNotes {
   /** What a call on a plan had reserved of the token quota when its node died. */
   readonly reservedTokens?: ReservedTokens;
   /** How an operator resolved the call. */
@@ -73,49 +61,6 @@ export interface ResolutionNote {
 
 /** The way of a request of an operator: with an admin token, by the command line of a gateway's machine, or signed in. */
 export type RequestedVia = 'admin_token' | 'command_line' | 'user';
-
-/** With the price list and the usage it is all that the charge follows from. */
-export interface PricedBy extends ServiceTerms {
-  /** The step of the price list that has the prices of all tokens; absent: those of no step. */
-  readonly above?: string;
-  /** In place of `above`: the tokens by the step of their run, where the sum of the runs would have chosen another one. */
-  readonly steps?: readonly PricedStep[];
-  /** Images by their price, where a table has several. */
-  readonly images?: readonly PricedImages[];
-}
-
-/** Counts that are not zero, by unit. */
-export type NonzeroCounts = { readonly [Name in UnitName]?: number };
-
-export interface PricedStep extends NonzeroCounts {
-  /** Absent: the prices of no step. */
-  readonly above?: string;
-  readonly runs: number;
-}
-
-export interface PricedImages {
-  readonly count: number;
-  readonly priceNano: string;
-}
-
-/** Unit prices by name, in nano-yuan as text; tables of prices nested, `null` where the model is not charged that way. */
-export interface RecordedPrices {
-  readonly [name: string]: string | null | RecordedPrices;
-}
-
-/** What a call used of an inner model, and its charge, which is rounded for itself. Amounts are text in nano-yuan. */
-export interface InnerModelNote {
-  readonly name: string;
-  readonly model: string;
-  /** Cached tokens included. */
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly chargeNano: string;
-  /** Absent in records of earlier versions, as the members below. */
-  readonly used?: NonzeroCounts;
-  readonly pricedBy?: PricedBy;
-  readonly price?: { readonly rule: PriceRule; readonly prices: RecordedPrices };
-}
 
 /** The end of a call: its record, and its charge where there is one. */
 export interface CallOutcome {

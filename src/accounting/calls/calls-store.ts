@@ -3,11 +3,12 @@ import { sqlState } from '../../db/errors.ts';
 import { type LookedThrough, type SliceTiming, UNHURRIED } from '../../lib/slices.ts';
 import type { UsageSource } from '../../protocols/metering/usage-facts.ts';
 import { byUnit, type UnitCounts, unitColumns } from '../../protocols/metering/usage-units.ts';
+import type { RecordedPrices } from '../pricing/charge-notes.ts';
 import type { PriceRule } from '../pricing/price.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../pricing/price-factor.ts';
 import { callIdOf } from './call-id.ts';
 import { type CallFilter, createCallList, keyParameters } from './call-list-store.ts';
-import type { CallNotes, CallStatus, FailedRoute, RecordedPrices } from './call-outcome.ts';
+import type { CallNotes, CallStatus, FailedRoute } from './call-outcome.ts';
 
 /**
  * The SQL of call records as people read them. The transaction that ends a call writes them, or the one that resolves a call

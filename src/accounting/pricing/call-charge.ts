@@ -1,4 +1,3 @@
-import { type AllowedModel, ownerOf } from '../../calls/inner-models.ts';
 import type { ServiceTerms } from '../../protocols/metering/service-terms.ts';
 import {
   addUsage,
@@ -9,26 +8,26 @@ import {
   type UsageFacts,
 } from '../../protocols/metering/usage-facts.ts';
 import type { CallInput } from '../../protocols/operations/operation.ts';
-import type { Model } from '../../providers/catalog/catalog.ts';
-import type { CallNotes, InnerModelNote } from '../calls/call-outcome.ts';
 import { boundUsage, type UsageExcess, usageBounds } from './bounds.ts';
 import { chargeFor, type UnitPrices } from './charge.ts';
+import type { ChargeNotes, InnerModelNote } from './charge-notes.ts';
 import { type InnerUsage, type OwnedUsage, splitUsage } from './model-usage.ts';
 import { nonzero, pricedBy, recordedPrices, unpricedUses } from './priced-by.ts';
+import { type PricedInnerModel, type PricedModel, reportedModel } from './priced-models.ts';
 import { type StepShare, stepShares } from './step-shares.ts';
 import { cheaperTerms, stepFor, termsInForce } from './token-rates.ts';
 
-export interface ChargeTerms {
-  readonly model: Model;
+export interface ChargeTerms<Inner extends PricedInnerModel = PricedInnerModel> {
+  readonly model: PricedModel;
   readonly prices: UnitPrices;
   readonly basis: ChargeBasis;
   /** The inner models that the request names. */
-  readonly inner: readonly AllowedModel[];
+  readonly inner: readonly Inner[];
   /** The names that the provider may report for the call's own model. */
   readonly ownNames: readonly string[];
   readonly input: Pick<CallInput, 'choices' | 'demand'>;
   /** The prices that the operator pays the provider; `null`: not known. */
-  readonly cost: CostTerms | null;
+  readonly cost: CostTerms<Inner> | null;
   /** Whether the call pays for what it used; on a plan nothing needs a price. */
   readonly isPaid: boolean;
   /** What the account paid of the list price when the call was admitted. */
@@ -36,11 +35,11 @@ export interface ChargeTerms {
 }
 
 /** The cost of the route that served a call, in force when the call was admitted. */
-export interface CostTerms {
+export interface CostTerms<Inner extends PricedInnerModel = PricedInnerModel> {
   readonly prices: UnitPrices;
   readonly basis: ChargeBasis;
   /** What an inner model costs at the same provider; `null`: not known. */
-  ofInner(model: Model): UnitPrices | null;
+  ofInner(inner: Inner): UnitPrices | null;
 }
 
 export interface CallCharge {
@@ -49,18 +48,21 @@ export interface CallCharge {
   readonly chargeNano: bigint;
   /** What the call cost the operator; `null`: not known. */
   readonly costNano: bigint | null;
-  readonly notes: CallNotes | undefined;
+  readonly notes: ChargeNotes | undefined;
 }
 
 /**
  * Charges a call: each model's usage at its own price, as far as that model can have used it, and each run of a model at the
  * step of the price list that its own input exceeds; all at the price factor of the account.
  */
-export function chargeCall({ parts = [], ...reported }: UsageFacts, terms: ChargeTerms): CallCharge {
+export function chargeCall<Inner extends PricedInnerModel>(
+  { parts = [], ...reported }: UsageFacts,
+  terms: ChargeTerms<Inner>,
+): CallCharge {
   const { inner, ownNames, prices, basis, input, isPaid, priceFactorBasisPoints } = terms;
   const servedOn = termsInForce(prices, input.demand.terms, reported.servedOn);
   const totals = Object.keys(servedOn).length === 0 ? reported : { ...reported, servedOn };
-  const split = splitUsage(totals, parts, (name) => ownerOf(name, ownNames, inner));
+  const split = splitUsage(totals, parts, (name) => reportedModel(name, ownNames, inner));
   const own = boundOwn(split.own.usage, terms);
   // An estimate, and what was cut, no longer consist of the runs that the provider lists.
   const isListed = own.excess === null && totals.source === 'observed';
@@ -72,7 +74,7 @@ export function chargeCall({ parts = [], ...reported }: UsageFacts, terms: Charg
   const excess = sumExcess([own.excess, ...others.map((other) => other.excess)]);
   const by = isPaid ? pricedBy(own.usage, prices, basis, shares) : null;
   const unpriced = isPaid ? unpricedUses(own.usage, prices, basis) : [];
-  const notes: CallNotes = {
+  const notes: ChargeNotes = {
     ...(excess !== null && { excess }),
     ...(others.length > 0 && { innerModels: others.map(({ note }) => note) }),
     ...(by !== null && { pricedBy: by }),
@@ -87,18 +89,18 @@ export function chargeCall({ parts = [], ...reported }: UsageFacts, terms: Charg
 }
 
 /** As a charge, at the prices of the route. Where the usage of any model has no cost, the whole is not known. */
-function costOf(
+function costOf<Inner extends PricedInnerModel>(
   own: OwnedUsage,
   servedOn: ServiceTerms | undefined,
-  inner: readonly InnerUsage<AllowedModel>[],
-  { cost, input }: ChargeTerms,
+  inner: readonly InnerUsage<Inner>[],
+  { cost, input }: ChargeTerms<Inner>,
 ): bigint | null {
   if (cost === null || !isCountedBy(cost.basis, own.usage)) return null;
   const { prices, basis } = cost;
   const inForce = termsInForce(prices, input.demand.terms, servedOn);
   let sum = chargeFor({ ...own.usage, servedOn: inForce }, prices, basis, stepShares(own.runs, prices.above));
   for (const each of inner) {
-    const pricesOfInner = cost.ofInner(each.inner.model);
+    const pricesOfInner = cost.ofInner(each.inner);
     if (pricesOfInner === null) return null;
     const terms = cheaperTerms(pricesOfInner, { ...input.demand.terms, ...servedOn });
     const shares = stepShares(each.runs, pricesOfInner.above);
@@ -122,7 +124,7 @@ function isCountedBy(basis: ChargeBasis, usage: Usage): boolean {
   }
 }
 
-function boundOwn(usage: Usage, { model, input: { choices, demand } }: ChargeTerms) {
+function boundOwn(usage: Usage, { model, input: { choices, demand } }: Pick<ChargeTerms, 'model' | 'input'>) {
   const facts = {
     contextTokensMax: model.contextTokensMax,
     outputTokensMax: model.outputTokensMax,
@@ -142,7 +144,7 @@ const RUNS_MAX = 100;
  * the call where these are cheaper.
  */
 function chargeInner(
-  { inner, usage: reported, runs }: InnerUsage<AllowedModel>,
+  { inner, usage: reported, runs }: InnerUsage<PricedInnerModel>,
   termsOfCall: ServiceTerms,
   priceFactorBasisPoints: number,
 ) {

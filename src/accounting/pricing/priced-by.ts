@@ -1,8 +1,8 @@
 import { serviceTerms, termNames } from '../../protocols/metering/service-terms.ts';
 import { type ChargeBasis, type ImageCount, inputTokensOf, type Usage } from '../../protocols/metering/usage-facts.ts';
 import { pricedUnits, type UnitCounts, unitNames, unitsWhere } from '../../protocols/metering/usage-units.ts';
-import type { NonzeroCounts, PricedBy, PricedImages, RecordedPrices } from '../calls/call-outcome.ts';
 import type { UnitPrices } from './charge.ts';
+import type { NonzeroCounts, PricedBy, PricedImages, RecordedPrices } from './charge-notes.ts';
 import { type ImagePrices, imagePriceNano } from './image-prices.ts';
 import type { StepShare } from './step-shares.ts';
 import { stepFor, termFactor, unpricedTerms } from './token-rates.ts';

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import type { InnerModelNote, PricedBy, RecordedPrices, ResolutionNote } from '../../accounting/calls/call-outcome.ts';
+import type { ResolutionNote } from '../../accounting/calls/call-outcome.ts';
 import type { CallRecord } from '../../accounting/calls/calls-store.ts';
 import type { CallRefund } from '../../accounting/corrections/refund-store.ts';
+import type { InnerModelNote, PricedBy, RecordedPrices } from '../../accounting/pricing/charge-notes.ts';
 import type { PriceRule } from '../../accounting/pricing/price.ts';
 import type { InFlightCall } from '../../accounting/reservations/in-flight-store.ts';
 import { formatYuan } from '../../lib/yuan.ts';

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { isRecord, parseJson } from '../../lib/json/json.ts';
-import { ADMIN_PREFIX } from '../registers/admin.ts';
 import { localUserHeader } from './local-user.ts';
+import { ADMIN_PREFIX } from './prefixes.ts';
 
 /**
  * A client of the admin API: of a running gateway over HTTP, or of an admin API in this process, which is called without

@@ -1,6 +1,6 @@
 import { programVersion } from '../../lib/version.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
-import { ACCOUNT_PREFIX } from '../registers/account.ts';
+import { ACCOUNT_PREFIX } from '../management/prefixes.ts';
 import { ErrorAnswers } from './errors.ts';
 import { SchemaCollection } from './json-schema.ts';
 import { type DocumentedTable, managementOperations } from './management-paths.ts';

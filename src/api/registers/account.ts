@@ -10,14 +10,13 @@ import { type OwnMoneyParts, ownMoneyEndpoints } from '../ledger/own.ts';
 import { notFound } from '../management/endpoint.ts';
 import type { AccountEntry, Guard } from '../management/guard.ts';
 import type { AccountEndpoint, OwnedResource } from '../management/own-endpoint.ts';
+import { ACCOUNT_PREFIX } from '../management/prefixes.ts';
 import { type ManagementWatch, serveManagement } from '../management/serve.ts';
 import { type MemberParts, memberEndpoints } from '../members/own.ts';
 import { type OwnPlanParts, ownPlanEndpoints } from '../plans/own.ts';
 import { type OwnVoucherParts, ownVoucherEndpoints } from '../vouchers/own.ts';
 import { ownWebhookEndpoints } from '../webhooks/own.ts';
 import type { WebhookAdminParts } from '../webhooks/webhook-keeper.ts';
-
-export const ACCOUNT_PREFIX = '/account/v1';
 
 /** Whose a resource is. */
 export interface Owner {

@@ -14,6 +14,7 @@ import { type KeySearchParts, keySearchEndpoints } from '../keys/key-search.ts';
 import { type LedgerAdminParts, ledgerEndpoints } from '../ledger/admin.ts';
 import type { AdminContext, AdminEndpoint } from '../management/admin-endpoint.ts';
 import type { Guard } from '../management/guard.ts';
+import { ADMIN_PREFIX } from '../management/prefixes.ts';
 import { type ManagementWatch, serveManagement } from '../management/serve.ts';
 import { type AccountMemberParts, accountMemberEndpoints } from '../members/admin.ts';
 import { type PlanAdminParts, planEndpoints } from '../plans/admin.ts';
@@ -50,8 +51,6 @@ export type AdminParts = AccountAdminParts &
   ChangeAdminParts &
   VoucherAdminParts &
   WebhookAdminParts;
-
-export const ADMIN_PREFIX = '/admin/v1';
 
 /** Every address of the admin API. */
 export function adminTable(parts: AdminParts): AdminEndpoint[] {

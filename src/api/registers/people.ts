@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Guard } from '../management/guard.ts';
+import { ACCOUNT_PREFIX } from '../management/prefixes.ts';
 import { type ManagementWatch, serveManagement } from '../management/serve.ts';
 import type { PeopleEndpoint, VisitNeed } from '../sessions/endpoint.ts';
 import { LINKS, type LinkParts, linkEndpoints } from '../sessions/links.ts';
@@ -10,7 +11,6 @@ import { tooManyAttempts } from '../sessions/people-errors.ts';
 import { requireSameSite } from '../sessions/session-reader.ts';
 import { type SessionParts, sessionEndpoints } from '../sessions/sessions.ts';
 import { requirePerson, Visit } from '../sessions/visit.ts';
-import { ACCOUNT_PREFIX } from './account.ts';
 
 export type PeopleParts = SessionParts & OwnUserParts & LinkParts & OidcParts;
 
