@@ -1,4 +1,9 @@
-import { runCli } from './cli/program.ts';
+import { enableCompileCache } from 'node:module';
+import { fileURLToPath } from 'node:url';
+
+// Compiled code is kept from one start to the next, beside the program and not where other users of the machine write too.
+enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/faregate', import.meta.url)));
+const { runCli } = await import('./cli/program.ts');
 
 // A reader such as `head` may close the pipe early, which is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -14,6 +14,7 @@ import { createRefundStore } from '../accounting/corrections/refund-store.ts';
 import { createResolutionStore } from '../accounting/corrections/resolution-store.ts';
 import { createLedgerStore } from '../accounting/ledger/ledger-store.ts';
 import { createSubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
+import type { BillingTime } from '../accounting/pricing/running-periods.ts';
 import { type RunningPeriods, runningPeriods } from '../accounting/pricing/running-periods.ts';
 import type { StoredResponseBudget } from '../accounting/repeats/stored-response-budget.ts';
 import { createStoredResponseStore } from '../accounting/repeats/stored-response-store.ts';
@@ -34,7 +35,6 @@ import { createRedemptionStore } from '../accounting/vouchers/redemption-store.t
 import { createVoucherStore } from '../accounting/vouchers/vouchers-store.ts';
 import type { Config } from '../config/schema.ts';
 import type { Database } from '../db/database.ts';
-import type { BillingTime } from '../db/database-time.ts';
 import { isDataError } from '../db/errors.ts';
 import { readDatabaseIdentity } from '../db/identity.ts';
 import { createDatabaseClock } from '../db/nodes/database-clock.ts';

@@ -1,10 +1,11 @@
 import type { Readable, Writable } from 'node:stream';
 import type { AdminClient } from '../api/management/admin-client.ts';
 import type { Environment } from '../config/load.ts';
+import { ForeseenError } from '../lib/foreseen-error.ts';
 import type { Output } from './output.ts';
 
 /** A failure whose message explains it; it is printed without a stack. */
-export class CliError extends Error {
+export class CliError extends ForeseenError {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = 'CliError';

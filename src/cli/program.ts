@@ -1,40 +1,20 @@
 import { Command, CommanderError } from 'commander';
-import { AdminClientError } from '../api/management/admin-client.ts';
-import { ConfigError } from '../config/load.ts';
-import { DataDirInUseError, NoDatabaseError, NoLockError } from '../db/data-dir.ts';
-import { DemoMarkError } from '../db/demo-mark.ts';
+import { AdminClientError } from '../api/management/admin-client-error.ts';
 import { StatementError } from '../db/errors.ts';
-import { LocksHeldError, NodesRunningError, SchemaError } from '../db/migrate.ts';
-import { OpenDataDirError, UnusableDataDirError } from '../db/private-directory.ts';
+import { ForeseenError } from '../lib/foreseen-error.ts';
 import { escapeLines, escapeText } from '../lib/plain-text.ts';
 import { programVersion } from '../lib/version.ts';
-import { TransferError } from '../transfer/format.ts';
-import type { Action, AdminWork, GlobalFlags } from './command.ts';
-import { CliError, type CliProcess, type CommandKit, UsageError } from './command.ts';
-import { accountCommands } from './commands/account.ts';
-import { accountMemberCommands } from './commands/account-member.ts';
-import { auditCommand } from './commands/audit.ts';
-import { callsCommand } from './commands/calls.ts';
-import { changesCommand } from './commands/changes.ts';
-import { configCommands } from './commands/config.ts';
-import { databaseCommands } from './commands/db.ts';
-import { keyCommands } from './commands/key.ts';
-import { planCommands } from './commands/plan.ts';
-import { providerCommands } from './commands/provider.ts';
-import { refusalsCommand } from './commands/refusals.ts';
-import { routeCommands } from './commands/route.ts';
-import { runningConfigCommand } from './commands/running-config.ts';
-import { statementCommand } from './commands/statement.ts';
-import { tokenCommands } from './commands/token.ts';
-import { usageCommand } from './commands/usage.ts';
-import { userCommands } from './commands/user.ts';
-import { voucherCommands } from './commands/voucher.ts';
-import { webhookCommands } from './commands/webhook.ts';
-import { doctorCommand } from './doctor/doctor.ts';
-import { accountImportCommand } from './import/account-import.ts';
+import {
+  type Action,
+  type AdminWork,
+  type CliProcess,
+  type CommandKit,
+  type GlobalFlags,
+  UsageError,
+} from './command.ts';
+import { neededCommands } from './commands/all.ts';
 import { createOutput } from './output.ts';
-import { serveCommand } from './serve/serve.ts';
-import { type AdminUse, withAdmin } from './with-admin.ts';
+import type { AdminUse } from './with-admin.ts';
 
 /**
  * Runs the command line.
@@ -82,31 +62,11 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
       },
   };
   const throughAdmin = (use: AdminUse, work: AdminWork): Action =>
-    kit.plain((flags, output, _environment, given, options) =>
-      withAdmin(flags, process, use, (admin) => work(admin, output, given, options)),
-    );
-  serveCommand(program, kit);
-  configCommands(program, kit);
-  runningConfigCommand(program, kit);
-  doctorCommand(program, kit);
-  const account = accountCommands(program, kit);
-  accountImportCommand(account, kit);
-  accountMemberCommands(account, kit);
-  keyCommands(program, kit);
-  planCommands(program, kit);
-  routeCommands(program, kit);
-  providerCommands(program, kit);
-  callsCommand(program, kit);
-  refusalsCommand(program, kit);
-  changesCommand(program, kit);
-  webhookCommands(program, kit);
-  usageCommand(program, kit);
-  statementCommand(program, kit);
-  tokenCommands(program, kit);
-  userCommands(program, kit);
-  voucherCommands(program, kit);
-  auditCommand(program, kit);
-  databaseCommands(program, kit);
+    kit.plain(async (flags, output, _environment, given, options) => {
+      const { withAdmin } = await import('./with-admin.ts');
+      return withAdmin(flags, process, use, (admin) => work(admin, output, given, options));
+    });
+  for (const { load } of neededCommands(argv)) (await load())(program, kit);
 
   try {
     await program.parseAsync([...argv], { from: 'user' });
@@ -145,26 +105,11 @@ const UNREACHED = 'The database cannot be reached. Check DATABASE_URL and the ne
 const DRIVER_TIMEOUT =
   /^(timeout expired|timeout exceeded when trying to connect|Connection terminated due to connection timeout)/;
 
-const FORESEEN = [
-  ConfigError,
-  CliError,
-  DataDirInUseError,
-  NoDatabaseError,
-  NoLockError,
-  OpenDataDirError,
-  UnusableDataDirError,
-  DemoMarkError,
-  NodesRunningError,
-  LocksHeldError,
-  SchemaError,
-  TransferError,
-];
-
 /** The text of a failure: its message where it is foreseen, else with the stack, which a bug report needs. */
 function describeFailure(error: unknown): string {
   // A message of the API is one sentence, which may quote stored text.
   if (error instanceof AdminClientError) return escapeText(error.message);
-  if (FORESEEN.some((kind) => error instanceof kind)) return (error as Error).message;
+  if (error instanceof ForeseenError) return error.message;
   if (!(error instanceof Error)) return String(error);
   const words = error instanceof StatementError ? error.reason : error.message;
   switch ((error as NodeJS.ErrnoException).code) {

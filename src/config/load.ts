@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { z } from 'zod';
+import { ForeseenError } from '../lib/foreseen-error.ts';
 import { isRecord } from '../lib/json/json.ts';
 import { escapeText } from '../lib/plain-text.ts';
 import { type ConfigDocument, describeText, type Environment, type Path, readDocument } from './document.ts';
@@ -20,7 +21,7 @@ export interface ConfigProblem {
 }
 
 /** The configuration cannot be used. The message names file, line and key of every problem. */
-export class ConfigError extends Error {
+export class ConfigError extends ForeseenError {
   readonly file: string;
   readonly problems: readonly ConfigProblem[];
 

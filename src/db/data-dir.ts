@@ -2,6 +2,7 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ForeseenError } from '../lib/foreseen-error.ts';
 import { isLocked, tryLock } from './directory-lock.ts';
 
 /**
@@ -38,7 +39,7 @@ export interface AcquireOptions {
 }
 
 /** Another process has the directory open. */
-export class DataDirInUseError extends Error {
+export class DataDirInUseError extends ForeseenError {
   /** `null` where it has not said yet who it is. */
   readonly owner: DataDirOwner | null;
   constructor(dataDir: string, owner: DataDirOwner | null) {
@@ -53,7 +54,7 @@ export class DataDirInUseError extends Error {
 }
 
 /** The file system of the directory has no locks. */
-export class NoLockError extends Error {
+export class NoLockError extends ForeseenError {
   constructor(dataDir: string, cause: unknown) {
     super(
       `The data directory ${dataDir} cannot be locked (${cause instanceof Error ? cause.message : String(cause)}). It has to be ` +
@@ -66,7 +67,7 @@ export class NoLockError extends Error {
 }
 
 /** There is no database in the directory. */
-export class NoDatabaseError extends Error {
+export class NoDatabaseError extends ForeseenError {
   constructor(dataDir: string) {
     super(
       `There is no database in ${dataDir}; create one with "faregate db migrate", or start the gateway, which creates it: ` +

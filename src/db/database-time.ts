@@ -1,17 +1,7 @@
-import type { RunningPeriods } from '../accounting/pricing/running-periods.ts';
-
 /**
  * Which instant it is, and which billing day: the database's clock says so, so that nodes whose clocks differ decide alike and
  * none pushes a window or a day ahead for the others.
  */
-
-/** What ends of calls need to know of the time. */
-export interface BillingTime {
-  /** For tests: an instant in place of the database's clock. In production `null`. */
-  readonly nowMs: number | null;
-  /** The day, week and month of the billing time zone that run at an instant. */
-  periodsAt(epochMs: number): RunningPeriods;
-}
 
 /** SQL: the database's clock, or the instant of a parameter where that is not null. Constant within a statement. */
 export const nowSql = (parameter: string): string => `coalesce(${parameter}::timestamptz, (select clock_timestamp()))`;

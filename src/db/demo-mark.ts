@@ -1,3 +1,4 @@
+import { ForeseenError } from '../lib/foreseen-error.ts';
 import type { Database, Queryable, Statement } from './database.ts';
 
 /**
@@ -13,7 +14,7 @@ export interface ServedAs {
 }
 
 /** The database is the demo's and the configuration is not, or the reverse; the message says what to do. */
-export class DemoMarkError extends Error {
+export class DemoMarkError extends ForeseenError {
   readonly reason: string;
   readonly advice: string;
   constructor({ reason, advice }: { readonly reason: string; readonly advice: string }) {

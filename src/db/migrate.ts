@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ForeseenError } from '../lib/foreseen-error.ts';
 import type { Database, Queryable, Statement } from './database.ts';
 import { StatementError, sqlState } from './errors.ts';
 
@@ -17,7 +18,7 @@ export interface MigrationState {
 }
 
 /** The schema of a database is not the one that this program works with; the message says what to run. */
-export class SchemaError extends Error {
+export class SchemaError extends ForeseenError {
   constructor(message: string) {
     super(message);
     this.name = 'SchemaError';
@@ -120,7 +121,7 @@ export async function migrate(database: Database, options: MigrateOptions = {}):
 }
 
 /** Somebody holds locks on tables that are about to change, and has not released them. */
-export class LocksHeldError extends Error {
+export class LocksHeldError extends ForeseenError {
   constructor(holders: string) {
     super(
       `The database cannot be changed for this version while others hold locks on its tables: ${holders}. End their ` +
@@ -164,7 +165,7 @@ async function lockHolders(database: Queryable): Promise<string> {
 }
 
 /** Nodes of an earlier version run, and would fail on the tables of this one. */
-export class NodesRunningError extends Error {
+export class NodesRunningError extends ForeseenError {
   constructor(nodes: string) {
     super(
       `The database cannot be changed for this version while nodes of an earlier one run: ${nodes}. Stop them first, then ` +

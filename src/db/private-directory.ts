@@ -14,6 +14,7 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { ForeseenError } from '../lib/foreseen-error.ts';
 import type { Logger } from '../lib/logger.ts';
 
 /**
@@ -23,7 +24,7 @@ import type { Logger } from '../lib/logger.ts';
  */
 
 /** Every user of the machine may write to the data of the gateway. */
-export class OpenDataDirError extends Error {
+export class OpenDataDirError extends ForeseenError {
   constructor(path: string, command: string) {
     super(
       `Everybody on this machine may write to ${path}, where the data of the gateway are. Choose a directory of its own ` +
@@ -37,7 +38,7 @@ export class OpenDataDirError extends Error {
 const OWN_DIRECTORIES = ['db', 'journal', 'spool'];
 
 /** The data directory cannot be made or read, or something else stands where a directory of it should be. */
-export class UnusableDataDirError extends Error {
+export class UnusableDataDirError extends ForeseenError {
   constructor(dataDir: string, cause: NodeJS.ErrnoException) {
     super(
       `The data directory ${dataDir} cannot be used: ${reasonOf(dataDir, cause)}. Mend that, or choose another directory ` +

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { ForeseenError } from '../lib/foreseen-error.ts';
 import { parseJson } from '../lib/json/json.ts';
 
 /**
@@ -51,7 +52,7 @@ export interface ExportEnd {
 }
 
 /** A file is no export, was cut or damaged, or does not fit; the message says what to do. */
-export class TransferError extends Error {
+export class TransferError extends ForeseenError {
   constructor(message: string) {
     super(message);
     this.name = 'TransferError';

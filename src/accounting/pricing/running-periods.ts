@@ -36,3 +36,11 @@ export function runningPeriods(localTime: LocalTime, nowMs: number): RunningPeri
   }
   return { nowMs, ...day };
 }
+
+/** What ends of calls need to know of the time. */
+export interface BillingTime {
+  /** For tests: an instant in place of the database's clock. In production `null`. */
+  readonly nowMs: number | null;
+  /** The day, week and month of the billing time zone that run at an instant. */
+  periodsAt(epochMs: number): RunningPeriods;
+}

@@ -1,4 +1,3 @@
-import type { BillingTime } from '../../db/database-time.ts';
 import { isDataError } from '../../db/errors.ts';
 import { type Questions, refusedFor } from '../../db/questions/database-questions.ts';
 import { createBatcher, NotBegunError } from '../../lib/batcher.ts';
@@ -6,6 +5,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { PlanTerms } from '../plans/plan.ts';
 import type { LocalTime } from '../pricing/local-time.ts';
+import type { BillingTime } from '../pricing/running-periods.ts';
 import { runningPeriods } from '../pricing/running-periods.ts';
 import type { AdmissionContext, AdmissionTerms } from './account-state.ts';
 import { decideLooks } from './admit.ts';

@@ -1,11 +1,11 @@
 import { columnsOf, writeRows } from '../../db/columns.ts';
 import { type Database, type Query, type Statement, toArray } from '../../db/database.ts';
-import { type BillingTime, nowMsOf } from '../../db/database-time.ts';
+import { nowMsOf } from '../../db/database-time.ts';
 import { IS_OF_DEAD_NODE } from '../../db/nodes/dead.ts';
 import { Reads } from '../../db/reads.ts';
 import type { StoredRow } from '../../db/table.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type { RunningPeriods } from '../pricing/running-periods.ts';
+import type { BillingTime, RunningPeriods } from '../pricing/running-periods.ts';
 import { type AccountState, type AdmissionTerms, rateName } from './account-state.ts';
 import {
   type AskedAccounts,

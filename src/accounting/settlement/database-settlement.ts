@@ -1,8 +1,8 @@
-import type { BillingTime } from '../../db/database-time.ts';
 import { isDataError } from '../../db/errors.ts';
 import type { Questions } from '../../db/questions/database-questions.ts';
 import { createBatcher } from '../../lib/batcher.ts';
 import type { EndedCall } from '../calls/call-outcome.ts';
+import type { BillingTime } from '../pricing/running-periods.ts';
 import { ClaimLostError, type StoredResponses } from '../repeats/stored-responses.ts';
 import { createLockedAccounts } from '../reservations/locked-accounts.ts';
 import type { Reservations } from '../reservations/reservations.ts';

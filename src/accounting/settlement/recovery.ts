@@ -1,6 +1,6 @@
-import type { BillingTime } from '../../db/database-time.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { formatYuan } from '../../lib/yuan.ts';
+import type { BillingTime } from '../pricing/running-periods.ts';
 import { pastLocked } from '../reservations/locked-accounts.ts';
 import type { CallName, OpenReservation } from '../reservations/reservation.ts';
 import type { ReservationStore } from '../reservations/store.ts';

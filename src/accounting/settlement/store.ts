@@ -1,6 +1,5 @@
 import { columnsOf, toTimestamp, writeRows } from '../../db/columns.ts';
 import type { Database, Query, Statement } from '../../db/database.ts';
-import type { BillingTime } from '../../db/database-time.ts';
 import { Reads } from '../../db/reads.ts';
 import type { StoredRow } from '../../db/table.ts';
 import type { Logger } from '../../lib/logger.ts';
@@ -9,6 +8,7 @@ import { recordWrites, unresolvedWrites } from '../calls/call-record-store.ts';
 import { keyChargeText } from '../counts/counted-use.ts';
 import type { UnitPrices } from '../pricing/charge.ts';
 import { StoredPriceLists } from '../pricing/price-list-store.ts';
+import type { BillingTime } from '../pricing/running-periods.ts';
 import { accountWrites, copyAccounts } from '../reservations/account-writes-store.ts';
 import { countsAhead, warnOfCountsAhead } from '../reservations/counts-ahead.ts';
 import type { LockedIn, LockMode } from '../reservations/locked-accounts.ts';

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { isRecord, parseJson } from '../../lib/json/json.ts';
+import { AdminClientError } from './admin-client-error.ts';
 import { localUserHeader } from './local-user.ts';
 import { ADMIN_PREFIX } from './prefixes.ts';
 
@@ -18,20 +19,6 @@ export interface AdminClient {
   find<Answer>(path: string): Promise<Answer | null>;
   /** A GET whose response comes line by line, each a JSON value. Whoever ends early ends the request. */
   lines<Line>(path: string): AsyncIterable<Line>;
-}
-
-/** The admin API refused the request or was not reached; the message says why. */
-export class AdminClientError extends Error {
-  /** The code of the API, and the field that it is about; `null` where there is none. */
-  readonly code: string | null;
-  readonly param: string | null;
-
-  constructor(message: string, options: ErrorOptions & { code?: string | null; param?: string | null } = {}) {
-    super(message, options);
-    this.name = 'AdminClientError';
-    this.code = options.code ?? null;
-    this.param = options.param ?? null;
-  }
 }
 
 interface RawAnswer {

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { type AdminClient, AdminClientError } from '../../api/management/admin-client.ts';
+import type { AdminClient } from '../../api/management/admin-client.ts';
+import { AdminClientError } from '../../api/management/admin-client-error.ts';
 import { CliError, type CommandKit } from '../command.ts';
 import { listAll } from '../pages.ts';
 import { createProgress, type Progress } from '../progress.ts';

@@ -1,0 +1,40 @@
+import type { Command } from 'commander';
+import type { CommandKit } from '../command.ts';
+
+/** A file of commands, which is loaded where one of them is called: most of what starting a command takes is loading code. */
+export interface CommandFile {
+  /** The first words of its commands. */
+  readonly names: readonly string[];
+  load(): Promise<(program: Command, kit: CommandKit) => void>;
+}
+
+/** Every command, in the order of `faregate --help`. */
+export const commandFiles: readonly CommandFile[] = [
+  { names: ['serve'], load: async () => (await import('../serve/serve.ts')).serveCommand },
+  { names: ['init', 'check'], load: async () => (await import('./config.ts')).configCommands },
+  { names: ['config'], load: async () => (await import('./running-config.ts')).runningConfigCommand },
+  { names: ['doctor'], load: async () => (await import('../doctor/doctor.ts')).doctorCommand },
+  { names: ['account'], load: async () => (await import('./accounts.ts')).allAccountCommands },
+  { names: ['key'], load: async () => (await import('./key.ts')).keyCommands },
+  { names: ['plan'], load: async () => (await import('./plan.ts')).planCommands },
+  { names: ['route'], load: async () => (await import('./route.ts')).routeCommands },
+  { names: ['provider'], load: async () => (await import('./provider.ts')).providerCommands },
+  { names: ['calls'], load: async () => (await import('./calls.ts')).callsCommand },
+  { names: ['refusals'], load: async () => (await import('./refusals.ts')).refusalsCommand },
+  { names: ['changes'], load: async () => (await import('./changes.ts')).changesCommand },
+  { names: ['webhook'], load: async () => (await import('./webhook.ts')).webhookCommands },
+  { names: ['usage'], load: async () => (await import('./usage.ts')).usageCommand },
+  { names: ['statement'], load: async () => (await import('./statement.ts')).statementCommand },
+  { names: ['token'], load: async () => (await import('./token.ts')).tokenCommands },
+  { names: ['user'], load: async () => (await import('./user.ts')).userCommands },
+  { names: ['voucher'], load: async () => (await import('./voucher.ts')).voucherCommands },
+  { names: ['audit'], load: async () => (await import('./audit.ts')).auditCommand },
+  { names: ['db'], load: async () => (await import('./db.ts')).databaseCommands },
+];
+
+/** The files with a command that the arguments may call: all of them where none is named, as for help. */
+export function neededCommands(argv: readonly string[]): readonly CommandFile[] {
+  if (argv.includes('--version') || argv.includes('-V')) return [];
+  const named = commandFiles.filter(({ names }) => names.some((name) => argv.includes(name)));
+  return named.length === 0 ? commandFiles : named;
+}
