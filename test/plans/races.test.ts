@@ -5,7 +5,7 @@ import { createSubscriptionStore } from '../../src/accounting/plans/subscription
 import type { AdmissionContext } from '../../src/accounting/reservations/account-state.ts';
 import type { SettlementRecord } from '../../src/accounting/settlement/settlement-record.ts';
 import type { Database } from '../../src/db/database.ts';
-import type { BillingTime } from '../../src/db/database-time.ts';
+import type { BillingTime } from '../../src/accounting/pricing/running-periods.ts';
 import { planOf } from '../support/account-in-memory.ts';
 import {
   CONTEXT as BALANCE_CONTEXT,

@@ -17,7 +17,7 @@ import {
 import type { SettlementRecord } from '../../src/accounting/settlement/settlement-record.ts';
 import { createSettlementStore, type EndResult, type SettlementStore } from '../../src/accounting/settlement/store.ts';
 import type { Database, Queryable } from '../../src/db/database.ts';
-import type { BillingTime } from '../../src/db/database-time.ts';
+import type { BillingTime } from '../../src/accounting/pricing/running-periods.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { patientQuestions } from './questions.ts';
