@@ -1,0 +1,69 @@
+import { Alert, Button, Group, Stack, TextInput } from '@mantine/core';
+import { SearchIcon } from '@primer/octicons-react';
+import { type FormEvent, useState } from 'react';
+import { goTo, hashOf, usePlaceQuery } from '../../parts/location.tsx';
+import { Page } from '../../parts/page.tsx';
+import { Section } from '../../parts/section.tsx';
+import { useTexts } from '../../text/language.tsx';
+import { FoundKeys } from './found-keys.tsx';
+import { FoundRequest } from './found-request.tsx';
+import { findTexts } from './texts.ts';
+import { type Entered, whatWasEntered } from './what-was-entered.ts';
+
+/** One field for all that a customer may have sent along with a complaint. Ids are kept in the address; keys are not. */
+export function FindPage() {
+  const text = useTexts(findTexts);
+  const [{ id = '' }, setQuery] = usePlaceQuery();
+  const [entered, setEntered] = useState(id);
+  const [key, setKey] = useState<Entered | null>(null);
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    const found = whatWasEntered(entered);
+    switch (found.kind) {
+      case 'nothing':
+      case 'call':
+      case 'request':
+        setKey(null);
+        setQuery({ id: found.kind === 'nothing' ? null : found.id });
+        return;
+      case 'account':
+        goTo(hashOf(`/operator/accounts/${found.id}`));
+        return;
+      default:
+        setKey(found);
+        setQuery({ id: null });
+    }
+  };
+  return (
+    <Page title={text.title} lead={text.lead}>
+      <Section>
+        <form onSubmit={submit} autoComplete="off">
+          <Stack gap="xs">
+            <TextInput
+              label={text.field}
+              description={text.fieldHint}
+              value={entered}
+              onChange={({ currentTarget }) => setEntered(currentTarget.value)}
+              autoComplete="off"
+              autoCapitalize="off"
+              spellCheck={false}
+              data-1p-ignore
+            />
+            <Group>
+              <Button type="submit" leftSection={<SearchIcon />} disabled={entered.trim() === ''}>
+                {text.find}
+              </Button>
+            </Group>
+          </Stack>
+        </form>
+      </Section>
+      {key?.kind === 'foreign_secret' && (
+        <Alert color="yellow" title={text.foreign} role="status">
+          {text.foreignHint}
+        </Alert>
+      )}
+      {(key?.kind === 'key' || key?.kind === 'prefix') && <FoundKeys entered={key} whole={entered.trim()} />}
+      {key === null && id !== '' && <FoundRequest id={id} />}
+    </Page>
+  );
+}

@@ -1,0 +1,126 @@
+import { Button, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useState } from 'react';
+import type { AnswerOf } from '../../api/client.ts';
+import { useChange, useRead } from '../../api/queries.ts';
+import { Instant } from '../../parts/figures.tsx';
+import { ConfirmButton, FormDialog } from '../../parts/forms/dialogs.tsx';
+import { DataTable } from '../../parts/list-table.tsx';
+import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { SecretDialog } from '../../parts/secret-dialog.tsx';
+import { Section } from '../../parts/section.tsx';
+import { commonTexts } from '../../parts/texts.ts';
+import { useTexts } from '../../text/language.tsx';
+import { membersTexts } from './own-texts.ts';
+
+/** The invitations that are open, each of which can be taken back. */
+export function Invitations() {
+  const text = useTexts(membersTexts);
+  const common = useTexts(commonTexts);
+  const read = useRead('GET /account/v1/invitations', {});
+  const takeBack = useChange('DELETE /account/v1/invitations/{id}');
+  const invitations = read.data?.data ?? [];
+  const end = async (id: string): Promise<void> => {
+    await takeBack.mutateAsync({ path: { id } });
+    notifications.show({ color: 'teal', message: text.takenBack });
+  };
+  return (
+    <Section title={text.invitations} lead={text.invitationsLead}>
+      {read.isPending && <Loading />}
+      <ErrorNotice error={read.error} onRetry={() => void read.refetch()} />
+      {read.data !== undefined && invitations.length === 0 && (
+        <EmptyState title={text.noInvitations} hint={text.noInvitationsHint} />
+      )}
+      {invitations.length > 0 && (
+        <DataTable
+          label={text.invitations}
+          items={invitations}
+          idOf={({ id }) => id}
+          columns={[
+            { header: text.email, cell: ({ email }) => email ?? text.anybody },
+            { header: text.role, cell: ({ role }) => common[role] },
+            { header: text.madeBy, cell: ({ createdBy }) => createdBy },
+            { header: text.expires, cell: ({ expiresAt }) => <Instant at={expiresAt} isRelative /> },
+            {
+              header: common.actions,
+              cell: ({ id }) => (
+                <ConfirmButton label={text.takeBack} question={text.takeBackQuestion} onConfirm={() => end(id)} />
+              ),
+            },
+          ]}
+        />
+      )}
+    </Section>
+  );
+}
+
+type Role = 'owner' | 'member';
+
+/** Invites somebody: makes a link, which is shown once. */
+export function InviteButton() {
+  const text = useTexts(membersTexts);
+  const common = useTexts(commonTexts);
+  const invite = useChange('POST /account/v1/invitations');
+  const account = useRead('GET /account/v1/account', {}).data;
+  const isBalanceSeen = account?.role === 'owner' ? account.membersSeeBalance : undefined;
+  const [isOpen, setIsOpen] = useState(false);
+  const [email, setEmail] = useState('');
+  const [role, setRole] = useState<Role>('member');
+  const [made, setMade] = useState<AnswerOf<'POST /account/v1/invitations'> | null>(null);
+  const open = (): void => {
+    invite.reset();
+    setEmail('');
+    setRole('member');
+    setIsOpen(true);
+  };
+  const submit = (): void =>
+    invite.mutate(
+      { body: { email: email.trim() || null, role } },
+      {
+        onSuccess: (answer) => {
+          setIsOpen(false);
+          setMade(answer);
+        },
+      },
+    );
+  return (
+    <>
+      <Button onClick={open}>{text.invite}</Button>
+      <FormDialog
+        title={text.invite}
+        isOpen={isOpen}
+        onClose={() => setIsOpen(false)}
+        submitLabel={text.invite}
+        onSubmit={submit}
+        isBusy={invite.isPending}
+        error={invite.error}
+      >
+        <TextInput
+          label={text.email}
+          description={text.inviteEmailHint}
+          placeholder={text.optional}
+          type="email"
+          maxLength={200}
+          value={email}
+          onChange={({ currentTarget }) => setEmail(currentTarget.value)}
+          data-autofocus
+        />
+        <NativeSelect
+          label={text.role}
+          value={role}
+          onChange={({ currentTarget }) => setRole(currentTarget.value as Role)}
+          data={(['member', 'owner'] as const).map((value) => ({ value, label: common[value] }))}
+        />
+        {role === 'member' && isBalanceSeen !== undefined && (
+          <Text size="sm">{isBalanceSeen ? text.balanceSeen : text.balanceHidden}</Text>
+        )}
+      </FormDialog>
+      <SecretDialog title={text.invited} secret={made?.link ?? null} hint={text.linkOnce} onClose={() => setMade(null)}>
+        <Stack gap={4}>
+          <Text>{text.linkWarning}</Text>
+          {made?.linkHint != null && <Text size="sm">{made.linkHint}</Text>}
+        </Stack>
+      </SecretDialog>
+    </>
+  );
+}

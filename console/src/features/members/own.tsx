@@ -1,0 +1,168 @@
+import { ActionIcon, Anchor, Badge, Group, Menu, Stack, Text } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { KebabHorizontalIcon } from '@primer/octicons-react';
+import { useState } from 'react';
+import { useChange, useList } from '../../api/queries.ts';
+import type { Member } from '../../api/types.ts';
+import { Instant } from '../../parts/figures.tsx';
+import { FormDialog } from '../../parts/forms/dialogs.tsx';
+import { ListTable } from '../../parts/list-table.tsx';
+import { goTo, hashOf } from '../../parts/location.tsx';
+import { Page } from '../../parts/page.tsx';
+import { Section } from '../../parts/section.tsx';
+import { commonTexts } from '../../parts/texts.ts';
+import { useSession } from '../../session/session.tsx';
+import { useTexts } from '../../text/language.tsx';
+import { Invitations, InviteButton } from './invitations.tsx';
+import { membersTexts } from './own-texts.ts';
+
+type Dialog = { readonly kind: 'role' | 'remove'; readonly member: Member };
+
+/** The people of the account, and who is invited to it. */
+export function MembersPage() {
+  const text = useTexts(membersTexts);
+  const common = useTexts(commonTexts);
+  const { user } = useSession();
+  const [dialog, setDialog] = useState<Dialog | null>(null);
+  const list = useList('GET /account/v1/members', {});
+  return (
+    <Page title={text.title} lead={text.lead} actions={<InviteButton />}>
+      <Section title={text.people}>
+        <ListTable
+          label={text.people}
+          list={list}
+          idOf={({ userId }) => userId}
+          columns={[
+            {
+              header: text.name,
+              cell: ({ userId, name, status }) => (
+                <Group gap="xs" display="inline-flex">
+                  <Text size="sm" fw={600}>
+                    {userId === user.id ? `${name} (${text.you})` : name}
+                  </Text>
+                  {status === 'suspended' && (
+                    <Badge variant="light" color="red" autoContrast>
+                      {common.suspended}
+                    </Badge>
+                  )}
+                </Group>
+              ),
+            },
+            { header: text.email, cell: ({ email }) => email ?? '–' },
+            { header: text.role, cell: ({ role }) => common[role] },
+            { header: text.since, cell: ({ since }) => <Instant at={since} isRelative /> },
+            { header: text.lastSignIn, cell: ({ lastSignInAt }) => <Instant at={lastSignInAt} isRelative /> },
+            { header: common.actions, cell: (member) => <MemberMenu member={member} onOpen={setDialog} /> },
+          ]}
+        />
+      </Section>
+      <Invitations />
+      {dialog?.kind === 'role' && <RoleDialog member={dialog.member} onClose={() => setDialog(null)} />}
+      {dialog?.kind === 'remove' && <RemoveDialog member={dialog.member} onClose={() => setDialog(null)} />}
+    </Page>
+  );
+}
+
+interface MemberMenuProps {
+  readonly member: Member;
+  readonly onOpen: (dialog: Dialog) => void;
+}
+
+function MemberMenu({ member, onOpen }: MemberMenuProps) {
+  const text = useTexts(membersTexts);
+  return (
+    <Group justify="flex-end">
+      <Menu position="bottom-end">
+        <Menu.Target>
+          <ActionIcon variant="subtle" color="gray" aria-label={text.actionsFor(member.name)}>
+            <KebabHorizontalIcon />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item onClick={() => goTo(keysOf(member))}>{text.showKeys}</Menu.Item>
+          <Menu.Item onClick={() => onOpen({ kind: 'role', member })}>
+            {member.role === 'owner' ? text.makeMember : text.makeOwner}
+          </Menu.Item>
+          <Menu.Item color="red" onClick={() => onOpen({ kind: 'remove', member })}>
+            {text.remove}
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+    </Group>
+  );
+}
+
+interface MemberDialogProps {
+  readonly member: Member;
+  readonly onClose: () => void;
+}
+
+function RoleDialog({ member, onClose }: MemberDialogProps) {
+  const text = useTexts(membersTexts);
+  const { user } = useSession();
+  const change = useChange('PATCH /account/v1/members/{id}');
+  const becomesOwner = member.role === 'member';
+  const label = becomesOwner ? text.makeOwner : text.makeMember;
+  const submit = (): void =>
+    change.mutate(
+      { path: { id: member.userId }, body: { role: becomesOwner ? 'owner' : 'member' } },
+      {
+        onSuccess: () => {
+          notifications.show({ color: 'teal', message: text.roleChanged });
+          onClose();
+        },
+      },
+    );
+  const consequence = member.userId === user.id ? text.makeYourselfMember : text.makeMemberQuestion(member.name);
+  return (
+    <FormDialog
+      title={label}
+      isOpen
+      onClose={onClose}
+      submitLabel={label}
+      onSubmit={submit}
+      isBusy={change.isPending}
+      error={change.error}
+    >
+      <Text>{becomesOwner ? text.makeOwnerQuestion(member.name) : consequence}</Text>
+    </FormDialog>
+  );
+}
+
+function RemoveDialog({ member, onClose }: MemberDialogProps) {
+  const text = useTexts(membersTexts);
+  const { user } = useSession();
+  const remove = useChange('DELETE /account/v1/members/{id}');
+  const submit = (): void =>
+    remove.mutate(
+      { path: { id: member.userId } },
+      {
+        onSuccess: () => {
+          notifications.show({ color: 'teal', message: text.removed });
+          onClose();
+        },
+      },
+    );
+  return (
+    <FormDialog
+      title={text.removeTitle(member.name)}
+      isOpen
+      onClose={onClose}
+      submitLabel={text.remove}
+      onSubmit={submit}
+      isBusy={remove.isPending}
+      error={remove.error}
+      isDangerous
+    >
+      <Stack gap="xs">
+        <Text>{member.userId === user.id ? text.removeYourself : text.removeQuestion(member.name)}</Text>
+        <Text>{text.keysGoOn}</Text>
+        <Anchor href={keysOf(member)}>{text.keysOf(member.name)}</Anchor>
+      </Stack>
+    </FormDialog>
+  );
+}
+
+function keysOf({ userId }: Member): string {
+  return hashOf('/keys', { userId });
+}

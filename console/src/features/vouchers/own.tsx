@@ -1,0 +1,77 @@
+import { Alert, Anchor, Button, Group, Stack, Text, TextInput } from '@mantine/core';
+import { CheckIcon } from '@primer/octicons-react';
+import { type FormEvent, useState } from 'react';
+import { useAccountChoice } from '../../api/account-choice.ts';
+import { ApiError } from '../../api/client.ts';
+import { useChange } from '../../api/queries.ts';
+import type { OwnVoucherRedemption } from '../../api/types.ts';
+import { ErrorNotice } from '../../parts/notices.tsx';
+import { Page } from '../../parts/page.tsx';
+import { Section } from '../../parts/section.tsx';
+import { useFormat } from '../../text/format.ts';
+import { useTexts } from '../../text/language.tsx';
+import { redeemTexts } from './own-texts.ts';
+
+/** Redeems a voucher for the account, and says what it gave. */
+export function RedeemPage() {
+  const text = useTexts(redeemTexts);
+  const redeem = useChange('POST /account/v1/vouchers');
+  const [code, setCode] = useState('');
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    redeem.mutate({ body: { code: code.trim() } }, { onSuccess: () => setCode('') });
+  };
+  const explained = redeem.error instanceof ApiError ? text.errors[String(redeem.error.status)] : undefined;
+  return (
+    <Page title={text.title} lead={text.lead}>
+      <Section>
+        <form onSubmit={submit}>
+          <Stack maw={480}>
+            <TextInput
+              label={text.code}
+              description={text.codeHint}
+              placeholder="7KQ2M-X0T4B-9WZ3H-DC5RA"
+              required
+              maxLength={100}
+              autoComplete="off"
+              spellCheck={false}
+              value={code}
+              error={explained}
+              styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
+              onChange={({ currentTarget }) => setCode(currentTarget.value)}
+            />
+            {explained === undefined && <ErrorNotice error={redeem.error} />}
+            <Group>
+              <Button type="submit" loading={redeem.isPending}>
+                {text.redeem}
+              </Button>
+            </Group>
+            {redeem.data !== undefined && <Redeemed redemption={redeem.data} />}
+          </Stack>
+        </form>
+      </Section>
+    </Page>
+  );
+}
+
+function Redeemed({ redemption }: { readonly redemption: OwnVoucherRedemption }) {
+  const text = useTexts(redeemTexts);
+  const format = useFormat();
+  const { role } = useAccountChoice();
+  const { amountYuan, planId, subscriptionEndsAt, codeEnd, redeemedAt } = redemption;
+  return (
+    <Alert color="teal" icon={<CheckIcon />} title={text.redeemed} role="status">
+      {amountYuan !== null && <Text>{text.gaveMoney(format.yuan(amountYuan))}</Text>}
+      {planId !== null && (
+        <Text>
+          {subscriptionEndsAt === null
+            ? text.gavePlanAlone(planId)
+            : text.gavePlan(planId, format.instant(subscriptionEndsAt))}
+        </Text>
+      )}
+      <Text size="sm">{text.codeEnd(codeEnd, format.instant(redeemedAt))}</Text>
+      {planId !== null && <Anchor href="#/plan">{text.showPlan}</Anchor>}
+      {amountYuan !== null && role === 'owner' && <Anchor href="#/ledger">{text.showLedger}</Anchor>}
+    </Alert>
+  );
+}

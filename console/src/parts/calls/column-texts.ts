@@ -1,0 +1,41 @@
+import { defineTexts } from '../../text/language.tsx';
+
+/** Words of tables of calls and of refusals. */
+export const callColumnTexts = defineTexts(
+  {
+    account: 'Account',
+    model: 'Model',
+    status: 'Status',
+    when: 'When',
+    call: 'Call',
+    tokens: 'Tokens in / out',
+    charge: 'Charge',
+    refunded: (amount: string) => `${amount} refunded`,
+    held: (amount: string) => `${amount} reserved`,
+    duration: 'Duration',
+    plan: 'plan',
+    code: 'Code',
+    message: 'What the client was told',
+    address: 'Request',
+    times: (count: number) => `${count} times in that minute`,
+    unknownCaller: 'nobody known',
+  },
+  {
+    account: '账户',
+    model: '模型',
+    status: '状态',
+    when: '时间',
+    call: '调用',
+    tokens: 'Token 输入 / 输出',
+    charge: '扣费',
+    refunded: (amount: string) => `已退 ${amount}`,
+    held: (amount: string) => `冻结 ${amount}`,
+    duration: '耗时',
+    plan: '套餐',
+    code: '错误码',
+    message: '返回给客户端的消息',
+    address: '请求',
+    times: (count: number) => `该分钟内 ${count} 次`,
+    unknownCaller: '未知调用方',
+  },
+);
