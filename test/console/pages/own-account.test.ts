@@ -202,6 +202,8 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     const form = page.locator('form').filter({ has: seen });
     await seen.click();
     await form.getByRole('button', { name: 'Save' }).click();
+    // The button is off too while the answer is awaited.
+    await page.getByText('Saved.', { exact: true }).waitFor();
     await form.getByRole('button', { name: 'Save', disabled: true }).waitFor();
     assert.equal(await seen.isChecked(), false);
     assert.equal((await ask(server, 'GET', '/account', undefined, owner.headers)).body.membersSeeBalance, false);

@@ -25,7 +25,7 @@ function changeOf(account: Account, body: BodyOf<'PATCH /admin/v1/accounts/{id}'
 export function DetailsDialog({ account, isOpen, onClose }: EditDialogProps) {
   const text = useTexts(accountTexts);
   const common = useTexts(commonTexts);
-  const [draft, set, opened] = useDraft(isOpen, () => ({ name: account.name, email: account.email ?? '' }));
+  const [draft, set, opened] = useDraft(() => ({ name: account.name, email: account.email ?? '' }), isOpen);
   return (
     <ChangeDialog
       endpoint="PATCH /admin/v1/accounts/{id}"
@@ -57,10 +57,13 @@ export function DetailsDialog({ account, isOpen, onClose }: EditDialogProps) {
 export function PricesDialog({ account, isOpen, onClose }: EditDialogProps) {
   const text = useTexts(accountTexts);
   const common = useTexts(commonTexts);
-  const [draft, set, opened] = useDraft(isOpen, () => ({
-    cap: account.dailySpendCapYuan ?? '',
-    percent: percentOf(account.priceFactorBasisPoints),
-  }));
+  const [draft, set, opened] = useDraft(
+    () => ({
+      cap: account.dailySpendCapYuan ?? '',
+      percent: percentOf(account.priceFactorBasisPoints),
+    }),
+    isOpen,
+  );
   const bodyOf = ({ cap, percent }: typeof draft) => ({
     dailySpendCapYuan: textOrNull(cap),
     priceFactorBasisPoints: basisPointsOf(percent),
@@ -101,7 +104,7 @@ export function LowBalanceDialog({ account, isOpen, onClose }: EditDialogProps) 
   const common = useTexts(commonTexts);
   const path = { id: account.id };
   const stored = useRead('GET /admin/v1/accounts/{id}/low-balance', { path }).data;
-  const [draft, set] = useDraft(isOpen, () => ({ threshold: stored?.thresholdYuan ?? '' }));
+  const [draft, set] = useDraft(() => ({ threshold: stored?.thresholdYuan ?? '' }), isOpen);
   return (
     <ChangeDialog
       endpoint="PUT /admin/v1/accounts/{id}/low-balance"
@@ -127,7 +130,7 @@ export function RatesDialog({ account, isOpen, onClose }: EditDialogProps) {
   const common = useTexts(commonTexts);
   const models = useModelNames(isOpen);
   const { incomplete } = useTexts(limitsTexts);
-  const [draft, set, opened] = useDraft(isOpen, () => ratesDraftOf(account));
+  const [draft, set, opened] = useDraft(() => ratesDraftOf(account), isOpen);
   return (
     <ChangeDialog
       endpoint="PATCH /admin/v1/accounts/{id}"

@@ -17,7 +17,7 @@ interface NewAccountDialogProps {
 /** Creates an account, and leads to its page. */
 export function NewAccountDialog({ isOpen, onClose }: NewAccountDialogProps) {
   const text = useTexts(accountsTexts);
-  const [draft, set] = useDraft(isOpen, emptyDraft);
+  const [draft, set] = useDraft(emptyDraft, isOpen);
   return (
     <ChangeDialog
       endpoint="POST /admin/v1/accounts"

@@ -1,15 +1,17 @@
 import { SimpleGrid, Stack, Switch, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { type ReactNode, useState } from 'react';
+import type { ReactNode } from 'react';
 import type { BodyOf } from '../../api/client.ts';
-import { useChange, useRead } from '../../api/queries.ts';
+import { useRead } from '../../api/queries.ts';
 import type { AccountOfOwner } from '../../api/types.ts';
 import { CopyText } from '../../parts/copy.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { Instant, Yuan } from '../../parts/figures.tsx';
+import { ChangeForm } from '../../parts/forms/change-form.tsx';
+import { changedMembers } from '../../parts/forms/changed-members.ts';
 import { YuanField } from '../../parts/forms/number-fields.tsx';
-import { isYuan } from '../../parts/forms/number-text.ts';
-import { SaveForm } from '../../parts/forms/save-form.tsx';
+import { isYuan, textOrNull } from '../../parts/forms/number-text.ts';
+import { useDraft } from '../../parts/forms/use-draft.ts';
 import { ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
@@ -44,12 +46,8 @@ export function AccountSettingsPage() {
 function About({ account }: { readonly account: AccountOfOwner }) {
   const text = useTexts(settingsTexts);
   const common = useTexts(commonTexts);
-  const [name, setName] = useState(account.name);
-  const [email, setEmail] = useState(account.email ?? '');
-  const body: BodyOf<'PATCH /account/v1/account'> = {
-    ...(name.trim() === account.name ? {} : { name: name.trim() }),
-    ...(email.trim() === (account.email ?? '') ? {} : { email: email.trim() }),
-  };
+  const stored = { name: account.name, email: account.email ?? '' };
+  const [{ name, email }, set] = useDraft(() => stored);
   return (
     <Section title={text.account}>
       <Stack>
@@ -60,14 +58,14 @@ function About({ account }: { readonly account: AccountOfOwner }) {
             [text.since, <Instant key="since" at={account.createdAt} />],
           ]}
         />
-        <AccountForm body={body}>
+        <AccountForm body={changedMembers(stored, { name: name.trim(), email: email.trim() })}>
           <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
             <TextInput
               label={text.name}
               required
               maxLength={200}
               value={name}
-              onChange={({ currentTarget }) => setName(currentTarget.value)}
+              onChange={({ currentTarget }) => set({ name: currentTarget.value })}
             />
             <TextInput
               label={text.email}
@@ -78,7 +76,7 @@ function About({ account }: { readonly account: AccountOfOwner }) {
               required={account.email !== null}
               maxLength={200}
               value={email}
-              onChange={({ currentTarget }) => setEmail(currentTarget.value)}
+              onChange={({ currentTarget }) => set({ email: currentTarget.value })}
             />
           </SimpleGrid>
         </AccountForm>
@@ -91,7 +89,7 @@ function DailyCap({ account }: { readonly account: AccountOfOwner }) {
   const text = useTexts(settingsTexts);
   const common = useTexts(commonTexts);
   const stored = account.ownDailySpendCapYuan ?? '';
-  const [cap, setCap] = useState(stored);
+  const [{ cap }, set] = useDraft(() => ({ cap: stored }));
   const isRight = cap === '' || isYuan(cap);
   const capOf = (amount: string | null) => (amount === null ? common.noLimit : <Yuan amount={amount} />);
   return (
@@ -104,14 +102,14 @@ function DailyCap({ account }: { readonly account: AccountOfOwner }) {
             [text.spentToday, <Yuan key="spent" amount={account.spentTodayYuan} />],
           ]}
         />
-        <AccountForm body={cap === stored || !isRight ? {} : { ownDailySpendCapYuan: cap === '' ? null : cap }}>
+        <AccountForm body={cap === stored || !isRight ? {} : { ownDailySpendCapYuan: textOrNull(cap) }}>
           <YuanField
             label={text.ownCap}
             description={text.ownCapHint}
             placeholder={common.noLimit}
             maw={320}
             value={cap}
-            onChange={setCap}
+            onChange={(entered) => set({ cap: entered })}
           />
         </AccountForm>
       </Stack>
@@ -122,7 +120,7 @@ function DailyCap({ account }: { readonly account: AccountOfOwner }) {
 function MembersSight({ account }: { readonly account: AccountOfOwner }) {
   const text = useTexts(settingsTexts);
   const stored = account.membersSeeBalance;
-  const [isSeen, setIsSeen] = useState(stored);
+  const [{ isSeen }, set] = useDraft(() => ({ isSeen: stored }));
   return (
     <Section title={text.members} lead={text.membersLead}>
       <AccountForm body={isSeen === stored ? {} : { membersSeeBalance: isSeen }}>
@@ -130,7 +128,7 @@ function MembersSight({ account }: { readonly account: AccountOfOwner }) {
           label={text.membersSeeBalance}
           description={text.membersSeeBalanceHint}
           checked={isSeen}
-          onChange={({ currentTarget }) => setIsSeen(currentTarget.checked)}
+          onChange={({ currentTarget }) => set({ isSeen: currentTarget.checked })}
         />
       </AccountForm>
     </Section>
@@ -145,13 +143,14 @@ interface AccountFormProps {
 
 function AccountForm({ body, children }: AccountFormProps) {
   const text = useTexts(settingsTexts);
-  const change = useChange('PATCH /account/v1/account');
-  const submit = (): void =>
-    change.mutate({ body }, { onSuccess: () => notifications.show({ color: 'teal', message: text.saved }) });
   return (
-    <SaveForm isChanged={Object.keys(body).length > 0} isBusy={change.isPending} error={change.error} onSubmit={submit}>
+    <ChangeForm
+      endpoint="PATCH /account/v1/account"
+      input={Object.keys(body).length === 0 ? null : { body }}
+      onDone={() => notifications.show({ color: 'teal', message: text.saved })}
+    >
       {children}
-    </SaveForm>
+    </ChangeForm>
   );
 }
 
@@ -175,27 +174,21 @@ function LowBalance() {
 function LowBalanceForm({ stored, usual }: { readonly stored: string; readonly usual: string | null }) {
   const text = useTexts(settingsTexts);
   const format = useFormat();
-  const put = useChange('PUT /account/v1/low-balance');
-  const [threshold, setThreshold] = useState(stored);
-  const submit = (): void =>
-    put.mutate(
-      { body: { thresholdYuan: threshold === '' ? null : threshold } },
-      { onSuccess: () => notifications.show({ color: 'teal', message: text.saved }) },
-    );
+  const [{ threshold }, set] = useDraft(() => ({ threshold: stored }));
+  const isRight = threshold === '' || isYuan(threshold);
   return (
-    <SaveForm
-      isChanged={threshold !== stored && (threshold === '' || isYuan(threshold))}
-      isBusy={put.isPending}
-      error={put.error}
-      onSubmit={submit}
+    <ChangeForm
+      endpoint="PUT /account/v1/low-balance"
+      input={threshold === stored || !isRight ? null : { body: { thresholdYuan: textOrNull(threshold) } }}
+      onDone={() => notifications.show({ color: 'teal', message: text.saved })}
     >
       <YuanField
         label={text.threshold}
         description={usual === null ? text.noThresholdHint : text.thresholdHint(format.yuan(usual))}
         maw={320}
         value={threshold}
-        onChange={setThreshold}
+        onChange={(entered) => set({ threshold: entered })}
       />
-    </SaveForm>
+    </ChangeForm>
   );
 }

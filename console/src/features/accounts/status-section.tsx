@@ -57,7 +57,7 @@ export function StatusSection({ account }: { readonly account: Account }) {
 function SuspendButton({ account }: { readonly account: Account }) {
   const text = useTexts(accountTexts);
   const [isOpen, { open, close }] = useDisclosure(false);
-  const [{ reason }, set] = useDraft(isOpen, () => ({ reason: '' }));
+  const [{ reason }, set] = useDraft(() => ({ reason: '' }), isOpen);
   return (
     <>
       <Button size="compact-sm" variant="light" color="red" onClick={open}>

@@ -1,14 +1,16 @@
 import { Button, Radio, Stack, Text, TextInput } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
-import { useState } from 'react';
-import { useChange } from '../../api/queries.ts';
 import type { Call } from '../../api/types.ts';
-import { FormDialog } from '../../parts/forms/dialogs.tsx';
+import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
+import { useDraft } from '../../parts/forms/use-draft.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { correctionTexts } from './resolution-texts.ts';
 
 type Action = 'charge' | 'count' | 'release';
+
+const noDecision = () => ({ action: 'release' as Action, size: '', memo: '' });
 
 interface ResolutionButtonProps {
   readonly call: Call;
@@ -18,51 +20,37 @@ interface ResolutionButtonProps {
 /** Decides, once, what becomes of a call whose outcome nobody knows. */
 export function ResolutionButton({ call, isSmall = false }: ResolutionButtonProps) {
   const text = useTexts(correctionTexts);
-  const resolve = useChange('POST /admin/v1/calls/{id}/resolution');
-  const [isOpen, setIsOpen] = useState(false);
-  const [action, setAction] = useState<Action>('release');
-  const [size, setSize] = useState('');
-  const [memo, setMemo] = useState('');
-  const open = (): void => {
-    resolve.reset();
-    setAction('release');
-    setSize('');
-    setMemo('');
-    setIsOpen(true);
-  };
-  // The button is gone when the call is resolved, so what follows is not left to it.
-  const submit = async (): Promise<void> => {
-    const body = { ...sizeOf(action, size.trim()), memo: memo.trim() || undefined };
-    await resolve.mutateAsync({ path: { id: call.id }, body });
-    setIsOpen(false);
-    notifications.show({ color: 'teal', message: text.resolved });
-  };
+  const [isOpen, { open, close }] = useDisclosure(false);
+  const [{ action, size, memo }, set] = useDraft(noDecision, isOpen);
   return (
     <>
       <Button {...(isSmall ? { size: 'compact-sm', variant: 'default' } : {})} onClick={open}>
         {text.resolve}
       </Button>
-      <FormDialog
+      <ChangeDialog
+        endpoint="POST /admin/v1/calls/{id}/resolution"
         title={text.resolveTitle}
-        isOpen={isOpen}
-        onClose={() => setIsOpen(false)}
         submitLabel={text.resolve}
-        onSubmit={() => void submit().catch(() => undefined)}
-        isBusy={resolve.isPending}
-        error={resolve.error}
         size="lg"
+        isOpen={isOpen}
+        onClose={close}
+        input={() => ({
+          path: { id: call.id },
+          body: { ...sizeOf(action, size.trim()), memo: memo.trim() || undefined },
+        })}
+        onDone={() => notifications.show({ color: 'teal', message: text.resolved })}
       >
         <Text size="sm">{text.resolveHint}</Text>
-        <Decision call={call} action={action} onChange={setAction} />
-        <Size call={call} action={action} size={size} onChange={setSize} />
+        <Decision call={call} action={action} onChange={(chosen) => set({ action: chosen })} />
+        <Size call={call} action={action} size={size} onChange={(entered) => set({ size: entered })} />
         <TextInput
           label={text.memo}
           description={text.memoHint}
           maxLength={200}
           value={memo}
-          onChange={({ currentTarget }) => setMemo(currentTarget.value)}
+          onChange={({ currentTarget }) => set({ memo: currentTarget.value })}
         />
-      </FormDialog>
+      </ChangeDialog>
     </>
   );
 }

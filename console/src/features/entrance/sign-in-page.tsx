@@ -1,9 +1,9 @@
 import { Alert, Button, Divider, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
 import { useChange, useRead } from '../../api/queries.ts';
+import { Form } from '../../parts/forms/form.tsx';
+import { useDraft } from '../../parts/forms/use-draft.ts';
 import { usePlace } from '../../parts/location.tsx';
-import { ErrorNotice } from '../../parts/notices.tsx';
 import { changeSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { ownValue } from '../../text/own-value.ts';
@@ -15,14 +15,12 @@ export function SignInPage() {
   const text = useTexts(sessionTexts);
   const queries = useQueryClient();
   const place = usePlace();
-  const [user, setUser] = useState('');
-  const [password, setPassword] = useState('');
+  const [{ user, password }, set] = useDraft(() => ({ user: '', password: '' }));
   const signIn = useChange('POST /account/v1/sessions');
   const providers = useRead('GET /account/v1/oidc', {}).data?.data ?? [];
   const failure = place.path === '/sign-in' ? place.query.error : undefined;
 
-  async function submit(event: FormEvent): Promise<void> {
-    event.preventDefault();
+  async function submit(): Promise<void> {
     const whoAmI = await signIn.mutateAsync({ body: { user, password } }).catch(() => null);
     if (whoAmI !== null) changeSession(queries, whoAmI);
   }
@@ -31,30 +29,30 @@ export function SignInPage() {
     <Entrance title={text.signIn}>
       <Stack>
         {failure !== undefined && <Alert color="red">{ownValue(text.oidcErrors, failure) ?? text.oidcFailed}</Alert>}
-        <form onSubmit={(event) => void submit(event)}>
-          <Stack>
-            <TextInput
-              label={text.user}
-              name="user"
-              autoComplete="username"
-              required
-              value={user}
-              onChange={({ currentTarget }) => setUser(currentTarget.value)}
-            />
-            <PasswordInput
-              label={text.password}
-              name="password"
-              autoComplete="current-password"
-              required
-              value={password}
-              onChange={({ currentTarget }) => setPassword(currentTarget.value)}
-            />
-            <ErrorNotice error={signIn.error} />
-            <Button type="submit" loading={signIn.isPending}>
-              {text.signIn}
-            </Button>
-          </Stack>
-        </form>
+        <Form
+          submitLabel={text.signIn}
+          onSubmit={() => void submit()}
+          isBusy={signIn.isPending}
+          error={signIn.error}
+          isWide
+        >
+          <TextInput
+            label={text.user}
+            name="user"
+            autoComplete="username"
+            required
+            value={user}
+            onChange={({ currentTarget }) => set({ user: currentTarget.value })}
+          />
+          <PasswordInput
+            label={text.password}
+            name="password"
+            autoComplete="current-password"
+            required
+            value={password}
+            onChange={({ currentTarget }) => set({ password: currentTarget.value })}
+          />
+        </Form>
         {providers.length > 0 && <Divider label={text.or} />}
         {providers.map(({ name, displayName }) => (
           <Button key={name} variant="default" component="a" href={startAddress(name, place.path)}>

@@ -1,9 +1,11 @@
 import { Anchor, Button, Divider, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useEffect, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { ApiError, ask } from '../../api/client.ts';
 import { LINK_KEY, useChange, useRead } from '../../api/queries.ts';
 import type { LinkView } from '../../api/types.ts';
+import { Form } from '../../parts/forms/form.tsx';
+import { useDraft } from '../../parts/forms/use-draft.ts';
 import { goTo, usePlace } from '../../parts/location.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { changeSession, useWhoAmI } from '../../session/session.tsx';
@@ -51,8 +53,7 @@ function LinkForm({ token, link }: { readonly token: string; readonly link: Link
   const text = useTexts(sessionTexts);
   const queries = useQueryClient();
   const whoAmI = useWhoAmI().data ?? null;
-  const [name, setName] = useState(link.name ?? '');
-  const [password, setPassword] = useState('');
+  const [{ name, password }, set] = useDraft(() => ({ name: link.name ?? '', password: '' }));
   const use = useChange('POST /account/v1/links/use');
   const providers = useRead('GET /account/v1/oidc', {}).data?.data ?? [];
   const isInvitation = link.kind === 'invitation';
@@ -62,11 +63,6 @@ function LinkForm({ token, link }: { readonly token: string; readonly link: Link
     if (answer === null) return;
     changeSession(queries, answer);
     goTo('#/', true);
-  }
-
-  function submit(event: FormEvent): void {
-    event.preventDefault();
-    void openLink({ token, password, ...(isInvitation ? { name } : {}) });
   }
 
   async function signInAt(provider: string): Promise<void> {
@@ -86,33 +82,33 @@ function LinkForm({ token, link }: { readonly token: string; readonly link: Link
           <Divider label={text.orNewUser} />
         </>
       )}
-      <form onSubmit={submit}>
-        <Stack>
-          {isInvitation && (
-            <TextInput
-              label={text.yourName}
-              required
-              autoComplete="name"
-              value={name}
-              onChange={({ currentTarget }) => setName(currentTarget.value)}
-            />
-          )}
-          <PasswordInput
-            label={text.newPassword}
-            description={text.passwordRule}
+      <Form
+        submitLabel={isInvitation ? text.accept : text.begin}
+        onSubmit={() => void openLink({ token, password, ...(isInvitation ? { name } : {}) })}
+        isBusy={use.isPending}
+        error={use.error}
+        isWide
+      >
+        {isInvitation && (
+          <TextInput
+            label={text.yourName}
             required
-            minLength={12}
-            maxLength={200}
-            autoComplete="new-password"
-            value={password}
-            onChange={({ currentTarget }) => setPassword(currentTarget.value)}
+            autoComplete="name"
+            value={name}
+            onChange={({ currentTarget }) => set({ name: currentTarget.value })}
           />
-          <ErrorNotice error={use.error} />
-          <Button type="submit" loading={use.isPending}>
-            {isInvitation ? text.accept : text.begin}
-          </Button>
-        </Stack>
-      </form>
+        )}
+        <PasswordInput
+          label={text.newPassword}
+          description={text.passwordRule}
+          required
+          minLength={12}
+          maxLength={200}
+          autoComplete="new-password"
+          value={password}
+          onChange={({ currentTarget }) => set({ password: currentTarget.value })}
+        />
+      </Form>
       {providers.length > 0 && <Divider label={text.or} />}
       {providers.map(({ name, displayName }) => (
         <Button key={name} variant="default" onClick={() => void signInAt(name)}>

@@ -1,6 +1,8 @@
-import { Alert, Button, Group, Stack, TextInput } from '@mantine/core';
+import { Alert, TextInput } from '@mantine/core';
 import { SearchIcon } from '@primer/octicons-react';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
+import { Form } from '../../parts/forms/form.tsx';
+import { useDraft } from '../../parts/forms/use-draft.ts';
 import { goTo, hashOf, usePlaceQuery } from '../../parts/location.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
@@ -14,10 +16,9 @@ import { type Entered, whatWasEntered } from './what-was-entered.ts';
 export function FindPage() {
   const text = useTexts(findTexts);
   const [{ id = '' }, setQuery] = usePlaceQuery();
-  const [entered, setEntered] = useState(id);
+  const [{ entered }, set] = useDraft(() => ({ entered: id }));
   const [key, setKey] = useState<Entered | null>(null);
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     const found = whatWasEntered(entered);
     switch (found.kind) {
       case 'nothing':
@@ -37,25 +38,18 @@ export function FindPage() {
   return (
     <Page title={text.title} lead={text.lead}>
       <Section>
-        <form onSubmit={submit} autoComplete="off">
-          <Stack gap="xs">
-            <TextInput
-              label={text.field}
-              description={text.fieldHint}
-              value={entered}
-              onChange={({ currentTarget }) => setEntered(currentTarget.value)}
-              autoComplete="off"
-              autoCapitalize="off"
-              spellCheck={false}
-              data-1p-ignore
-            />
-            <Group>
-              <Button type="submit" leftSection={<SearchIcon />} disabled={entered.trim() === ''}>
-                {text.find}
-              </Button>
-            </Group>
-          </Stack>
-        </form>
+        <Form submitLabel={text.find} icon={<SearchIcon />} onSubmit={submit} isDisabled={entered.trim() === ''}>
+          <TextInput
+            label={text.field}
+            description={text.fieldHint}
+            value={entered}
+            onChange={({ currentTarget }) => set({ entered: currentTarget.value })}
+            autoComplete="off"
+            autoCapitalize="off"
+            spellCheck={false}
+            data-1p-ignore
+          />
+        </Form>
       </Section>
       {key?.kind === 'foreign_secret' && (
         <Alert color="yellow" title={text.foreign} role="status">

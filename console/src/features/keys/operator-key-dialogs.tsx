@@ -43,7 +43,7 @@ const emptyDraft = (): NewKeyDraft => ({ name: '', expires: '', scopes: ['calls'
 export function NewKeyDialog({ accountId, isOpen, onClose, onCreated }: NewKeyDialogProps) {
   const text = useTexts(keysTexts);
   const models = useModelNames(isOpen);
-  const [draft, set] = useDraft(isOpen, emptyDraft);
+  const [draft, set] = useDraft(emptyDraft, isOpen);
   const { incomplete } = useTexts(limitsTexts);
   const { name, expires, scopes, limits } = draft;
   const toggle = (scope: (typeof SCOPES)[number]): void =>
@@ -107,7 +107,7 @@ export function KeyLimitsDialog({ apiKey, onClose }: KeyDialogProps) {
   const isOpen = apiKey !== null;
   const models = useModelNames(isOpen);
   const { incomplete, limitsHint } = useTexts(limitsTexts);
-  const [draft, set, opened] = useDraft(isOpen, () => (apiKey === null ? NO_LIMITS : draftOf(apiKey)));
+  const [draft, set, opened] = useDraft(() => (apiKey === null ? NO_LIMITS : draftOf(apiKey)), isOpen);
   const input = () => {
     const body = changeOf(opened, draft);
     return Object.keys(body).length === 0 ? null : { path: { id: apiKey?.id ?? '' }, body };

@@ -24,7 +24,7 @@ const emptyDraft = () => ({ amount: '', memo: '' });
 export function PostEntryDialog({ kind, account, isOpen, onClose }: PostEntryDialogProps) {
   const text = useTexts(moneyTexts);
   const format = useFormat();
-  const [{ amount, memo }, set] = useDraft(isOpen, emptyDraft);
+  const [{ amount, memo }, set] = useDraft(emptyDraft, isOpen);
   const isTopUp = kind === 'top_up';
   const entered = enteredNano(amount);
   const isAmount = entered !== null;

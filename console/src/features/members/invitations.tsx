@@ -1,10 +1,14 @@
 import { Button, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
 import type { AnswerOf } from '../../api/client.ts';
 import { useChange, useRead } from '../../api/queries.ts';
 import { Instant } from '../../parts/figures.tsx';
-import { ConfirmButton, FormDialog } from '../../parts/forms/dialogs.tsx';
+import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
+import { ConfirmButton } from '../../parts/forms/dialogs.tsx';
+import { textOrNull } from '../../parts/forms/number-text.ts';
+import { useDraft } from '../../parts/forms/use-draft.ts';
 import { DataTable } from '../../parts/list-table.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { SecretDialog } from '../../parts/secret-dialog.tsx';
@@ -60,40 +64,22 @@ type Role = 'owner' | 'member';
 export function InviteButton() {
   const text = useTexts(membersTexts);
   const common = useTexts(commonTexts);
-  const invite = useChange('POST /account/v1/invitations');
   const account = useRead('GET /account/v1/account', {}).data;
   const isBalanceSeen = account?.role === 'owner' ? account.membersSeeBalance : undefined;
-  const [isOpen, setIsOpen] = useState(false);
-  const [email, setEmail] = useState('');
-  const [role, setRole] = useState<Role>('member');
+  const [isOpen, { open, close }] = useDisclosure(false);
+  const [{ email, role }, set] = useDraft(() => ({ email: '', role: 'member' as Role }), isOpen);
   const [made, setMade] = useState<AnswerOf<'POST /account/v1/invitations'> | null>(null);
-  const open = (): void => {
-    invite.reset();
-    setEmail('');
-    setRole('member');
-    setIsOpen(true);
-  };
-  const submit = (): void =>
-    invite.mutate(
-      { body: { email: email.trim() || null, role } },
-      {
-        onSuccess: (answer) => {
-          setIsOpen(false);
-          setMade(answer);
-        },
-      },
-    );
   return (
     <>
       <Button onClick={open}>{text.invite}</Button>
-      <FormDialog
+      <ChangeDialog
+        endpoint="POST /account/v1/invitations"
         title={text.invite}
-        isOpen={isOpen}
-        onClose={() => setIsOpen(false)}
         submitLabel={text.invite}
-        onSubmit={submit}
-        isBusy={invite.isPending}
-        error={invite.error}
+        isOpen={isOpen}
+        onClose={close}
+        input={() => ({ body: { email: textOrNull(email), role } })}
+        onDone={setMade}
       >
         <TextInput
           label={text.email}
@@ -102,19 +88,19 @@ export function InviteButton() {
           type="email"
           maxLength={200}
           value={email}
-          onChange={({ currentTarget }) => setEmail(currentTarget.value)}
+          onChange={({ currentTarget }) => set({ email: currentTarget.value })}
           data-autofocus
         />
         <NativeSelect
           label={text.role}
           value={role}
-          onChange={({ currentTarget }) => setRole(currentTarget.value as Role)}
+          onChange={({ currentTarget }) => set({ role: currentTarget.value as Role })}
           data={(['member', 'owner'] as const).map((value) => ({ value, label: common[value] }))}
         />
         {role === 'member' && isBalanceSeen !== undefined && (
           <Text size="sm">{isBalanceSeen ? text.balanceSeen : text.balanceHidden}</Text>
         )}
-      </FormDialog>
+      </ChangeDialog>
       <SecretDialog title={text.invited} secret={made?.link ?? null} hint={text.linkOnce} onClose={() => setMade(null)}>
         <Stack gap={4}>
           <Text>{text.linkWarning}</Text>

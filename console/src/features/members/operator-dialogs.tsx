@@ -37,7 +37,7 @@ export function InviteDialog({
   onLink,
 }: DialogProps & { readonly onLink: (link: ShownLink) => void }) {
   const text = useTexts(peopleTexts);
-  const [{ name, email, role }, set] = useDraft(isOpen, () => ({ name: '', email: '', role: 'owner' as Role }));
+  const [{ name, email, role }, set] = useDraft(() => ({ name: '', email: '', role: 'owner' as Role }), isOpen);
   return (
     <ChangeDialog
       endpoint="POST /admin/v1/users"
@@ -85,7 +85,7 @@ const nobodyYet = (): MemberDraft => ({ chosen: null, typed: '', role: 'member' 
 
 export function AddMemberDialog({ accountId, isOpen, onClose }: DialogProps) {
   const text = useTexts(peopleTexts);
-  const [{ chosen, typed, role }, set] = useDraft(isOpen, nobodyYet);
+  const [{ chosen, typed, role }, set] = useDraft(nobodyYet, isOpen);
   // The name of who was chosen stands in the field, and is no search.
   const [search] = useDebouncedValue(typed === chosen?.label ? '' : typed, SEARCH_DELAY_MS);
   const found = useList(

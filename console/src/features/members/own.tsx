@@ -2,10 +2,10 @@ import { ActionIcon, Anchor, Badge, Group, Menu, Stack, Text } from '@mantine/co
 import { notifications } from '@mantine/notifications';
 import { KebabHorizontalIcon } from '@primer/octicons-react';
 import { useState } from 'react';
-import { useChange, useList } from '../../api/queries.ts';
+import { useList } from '../../api/queries.ts';
 import type { Member } from '../../api/types.ts';
 import { Instant } from '../../parts/figures.tsx';
-import { FormDialog } from '../../parts/forms/dialogs.tsx';
+import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
 import { goTo, hashOf } from '../../parts/location.tsx';
 import { Page } from '../../parts/page.tsx';
@@ -100,66 +100,45 @@ interface MemberDialogProps {
 function RoleDialog({ member, onClose }: MemberDialogProps) {
   const text = useTexts(membersTexts);
   const { user } = useSession();
-  const change = useChange('PATCH /account/v1/members/{id}');
   const becomesOwner = member.role === 'member';
+  const role: Member['role'] = becomesOwner ? 'owner' : 'member';
   const label = becomesOwner ? text.makeOwner : text.makeMember;
-  const submit = (): void =>
-    change.mutate(
-      { path: { id: member.userId }, body: { role: becomesOwner ? 'owner' : 'member' } },
-      {
-        onSuccess: () => {
-          notifications.show({ color: 'teal', message: text.roleChanged });
-          onClose();
-        },
-      },
-    );
   const consequence = member.userId === user.id ? text.makeYourselfMember : text.makeMemberQuestion(member.name);
   return (
-    <FormDialog
+    <ChangeDialog
+      endpoint="PATCH /account/v1/members/{id}"
       title={label}
+      submitLabel={label}
       isOpen
       onClose={onClose}
-      submitLabel={label}
-      onSubmit={submit}
-      isBusy={change.isPending}
-      error={change.error}
+      input={() => ({ path: { id: member.userId }, body: { role } })}
+      onDone={() => notifications.show({ color: 'teal', message: text.roleChanged })}
     >
       <Text>{becomesOwner ? text.makeOwnerQuestion(member.name) : consequence}</Text>
-    </FormDialog>
+    </ChangeDialog>
   );
 }
 
 function RemoveDialog({ member, onClose }: MemberDialogProps) {
   const text = useTexts(membersTexts);
   const { user } = useSession();
-  const remove = useChange('DELETE /account/v1/members/{id}');
-  const submit = (): void =>
-    remove.mutate(
-      { path: { id: member.userId } },
-      {
-        onSuccess: () => {
-          notifications.show({ color: 'teal', message: text.removed });
-          onClose();
-        },
-      },
-    );
   return (
-    <FormDialog
+    <ChangeDialog
+      endpoint="DELETE /account/v1/members/{id}"
       title={text.removeTitle(member.name)}
+      submitLabel={text.remove}
+      isDangerous
       isOpen
       onClose={onClose}
-      submitLabel={text.remove}
-      onSubmit={submit}
-      isBusy={remove.isPending}
-      error={remove.error}
-      isDangerous
+      input={() => ({ path: { id: member.userId } })}
+      onDone={() => notifications.show({ color: 'teal', message: text.removed })}
     >
       <Stack gap="xs">
         <Text>{member.userId === user.id ? text.removeYourself : text.removeQuestion(member.name)}</Text>
         <Text>{text.keysGoOn}</Text>
         <Anchor href={keysOf(member)}>{text.keysOf(member.name)}</Anchor>
       </Stack>
-    </FormDialog>
+    </ChangeDialog>
   );
 }
 

@@ -83,7 +83,7 @@ interface GrantDialogProps {
 function GrantDialog({ accountId, isOpen, onClose }: GrantDialogProps) {
   const text = useTexts(planTexts);
   const plans = useRead('GET /admin/v1/plans', {}, { isWanted: isOpen }).data?.data;
-  const [{ planId, startsAt }, set] = useDraft(isOpen, () => ({ planId: '', startsAt: '' }));
+  const [{ planId, startsAt }, set] = useDraft(() => ({ planId: '', startsAt: '' }), isOpen);
   return (
     <ChangeDialog
       endpoint="POST /admin/v1/accounts/{id}/subscriptions"

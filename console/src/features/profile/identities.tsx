@@ -3,7 +3,9 @@ import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
 import { useChange, useRead } from '../../api/queries.ts';
 import { Instant } from '../../parts/figures.tsx';
-import { ConfirmButton, FormDialog } from '../../parts/forms/dialogs.tsx';
+import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
+import { ConfirmButton } from '../../parts/forms/dialogs.tsx';
+import { useDraft } from '../../parts/forms/use-draft.ts';
 import { DataTable } from '../../parts/list-table.tsx';
 import { EmptyState, ErrorNotice } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
@@ -80,24 +82,20 @@ export function Identities() {
 function AddDialog({ provider, onClose }: { readonly provider: Provider; readonly onClose: () => void }) {
   const text = useTexts(profileTexts);
   const { user } = useSession();
-  const begin = useChange('POST /account/v1/oidc/{id}/flows');
-  const [currentPassword, setCurrentPassword] = useState('');
-  const submit = (): void => {
-    const password = user.hasPassword ? { currentPassword } : {};
-    begin.mutate(
-      { path: { id: provider.name }, body: { attach: true, returnTo: '/console#/profile', ...password } },
-      { onSuccess: ({ url }) => window.location.assign(url) },
-    );
-  };
+  const [{ currentPassword }, set] = useDraft(() => ({ currentPassword: '' }));
+  const password = user.hasPassword ? { currentPassword } : {};
   return (
-    <FormDialog
+    <ChangeDialog
+      endpoint="POST /account/v1/oidc/{id}/flows"
       title={text.addTitle(provider.displayName)}
+      submitLabel={text.add(provider.displayName)}
       isOpen
       onClose={onClose}
-      submitLabel={text.add(provider.displayName)}
-      onSubmit={submit}
-      isBusy={begin.isPending}
-      error={begin.error}
+      input={() => ({
+        path: { id: provider.name },
+        body: { attach: true, returnTo: '/console#/profile', ...password },
+      })}
+      onDone={({ url }) => window.location.assign(url)}
     >
       <Text>{text.addLead(provider.displayName)}</Text>
       {user.hasPassword && (
@@ -106,10 +104,10 @@ function AddDialog({ provider, onClose }: { readonly provider: Provider; readonl
           required
           autoComplete="current-password"
           value={currentPassword}
-          onChange={({ currentTarget }) => setCurrentPassword(currentTarget.value)}
+          onChange={({ currentTarget }) => set({ currentPassword: currentTarget.value })}
           data-autofocus
         />
       )}
-    </FormDialog>
+    </ChangeDialog>
   );
 }

@@ -1,8 +1,8 @@
 import { PasswordInput, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { useState } from 'react';
-import { useChange } from '../../api/queries.ts';
-import { SaveForm } from '../../parts/forms/save-form.tsx';
+import { ChangeForm } from '../../parts/forms/change-form.tsx';
+import { changedMembers } from '../../parts/forms/changed-members.ts';
+import { useDraft } from '../../parts/forms/use-draft.ts';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useSession } from '../../session/session.tsx';
@@ -27,33 +27,21 @@ export function ProfilePage() {
 function You() {
   const text = useTexts(profileTexts);
   const { user } = useSession();
-  const change = useChange('PATCH /account/v1/user');
-  const [name, setName] = useState(user.name);
-  const [email, setEmail] = useState(user.email ?? '');
-  const [currentPassword, setCurrentPassword] = useState('');
-  const body = {
-    ...(name.trim() === user.name ? {} : { name: name.trim() }),
-    ...(email.trim() === (user.email ?? '') ? {} : { email: email.trim() }),
-  };
+  const stored = { name: user.name, email: user.email ?? '' };
+  const [{ name, email, currentPassword }, set] = useDraft(() => ({ ...stored, currentPassword: '' }));
+  const body = changedMembers(stored, { name: name.trim(), email: email.trim() });
   const isChanged = Object.keys(body).length > 0;
   const changesSignIn = body.email !== undefined || (isChanged && user.email === null);
-  const submit = (): void =>
-    change.mutate(
-      { body: changesSignIn ? { ...body, currentPassword } : body },
-      {
-        onSuccess: () => {
-          setCurrentPassword('');
-          notifications.show({ color: 'teal', message: text.saved });
-        },
-      },
-    );
+  const mayChange = isChanged && (!changesSignIn || user.hasPassword);
   return (
     <Section title={text.you}>
-      <SaveForm
-        isChanged={isChanged && (!changesSignIn || user.hasPassword)}
-        isBusy={change.isPending}
-        error={change.error}
-        onSubmit={submit}
+      <ChangeForm
+        endpoint="PATCH /account/v1/user"
+        input={mayChange ? { body: changesSignIn ? { ...body, currentPassword } : body } : null}
+        onDone={() => {
+          set({ currentPassword: '' });
+          notifications.show({ color: 'teal', message: text.saved });
+        }}
       >
         <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
           <TextInput
@@ -62,7 +50,7 @@ function You() {
             maxLength={200}
             autoComplete="name"
             value={name}
-            onChange={({ currentTarget }) => setName(currentTarget.value)}
+            onChange={({ currentTarget }) => set({ name: currentTarget.value })}
           />
           <TextInput
             label={text.email}
@@ -73,7 +61,7 @@ function You() {
             maxLength={200}
             autoComplete="email"
             value={email}
-            onChange={({ currentTarget }) => setEmail(currentTarget.value)}
+            onChange={({ currentTarget }) => set({ email: currentTarget.value })}
           />
         </SimpleGrid>
         {changesSignIn && !user.hasPassword && <Text size="sm">{text.noPasswordHint}</Text>}
@@ -85,33 +73,21 @@ function You() {
             maw={400}
             autoComplete="current-password"
             value={currentPassword}
-            onChange={({ currentTarget }) => setCurrentPassword(currentTarget.value)}
+            onChange={({ currentTarget }) => set({ currentPassword: currentTarget.value })}
           />
         )}
-      </SaveForm>
+      </ChangeForm>
     </Section>
   );
 }
 
+const noPasswords = () => ({ currentPassword: '', password: '', repeated: '' });
+
 function Password() {
   const text = useTexts(profileTexts);
   const { user } = useSession();
-  const change = useChange('PUT /account/v1/password');
-  const [currentPassword, setCurrentPassword] = useState('');
-  const [password, setPassword] = useState('');
-  const [repeated, setRepeated] = useState('');
-  const submit = (): void =>
-    change.mutate(
-      { body: { currentPassword, password } },
-      {
-        onSuccess: () => {
-          setCurrentPassword('');
-          setPassword('');
-          setRepeated('');
-          notifications.show({ color: 'teal', message: text.passwordChanged });
-        },
-      },
-    );
+  const [{ currentPassword, password, repeated }, set] = useDraft(noPasswords);
+  const isWhole = currentPassword !== '' && password !== '' && password === repeated;
   if (!user.hasPassword) {
     return (
       <Section title={text.passwordTitle}>
@@ -121,12 +97,14 @@ function Password() {
   }
   return (
     <Section title={text.passwordTitle} lead={text.passwordLead}>
-      <SaveForm
-        label={text.changePassword}
-        isChanged={currentPassword !== '' && password !== '' && password === repeated}
-        isBusy={change.isPending}
-        error={change.error}
-        onSubmit={submit}
+      <ChangeForm
+        endpoint="PUT /account/v1/password"
+        submitLabel={text.changePassword}
+        input={isWhole ? { body: { currentPassword, password } } : null}
+        onDone={() => {
+          set(noPasswords());
+          notifications.show({ color: 'teal', message: text.passwordChanged });
+        }}
       >
         <Stack maw={400} gap="sm">
           <PasswordInput
@@ -134,7 +112,7 @@ function Password() {
             required
             autoComplete="current-password"
             value={currentPassword}
-            onChange={({ currentTarget }) => setCurrentPassword(currentTarget.value)}
+            onChange={({ currentTarget }) => set({ currentPassword: currentTarget.value })}
           />
           <PasswordInput
             label={text.newPassword}
@@ -144,7 +122,7 @@ function Password() {
             maxLength={200}
             autoComplete="new-password"
             value={password}
-            onChange={({ currentTarget }) => setPassword(currentTarget.value)}
+            onChange={({ currentTarget }) => set({ password: currentTarget.value })}
           />
           <PasswordInput
             label={text.repeated}
@@ -153,10 +131,10 @@ function Password() {
             autoComplete="new-password"
             value={repeated}
             error={repeated !== '' && !password.startsWith(repeated) && text.differs}
-            onChange={({ currentTarget }) => setRepeated(currentTarget.value)}
+            onChange={({ currentTarget }) => set({ repeated: currentTarget.value })}
           />
         </Stack>
-      </SaveForm>
+      </ChangeForm>
     </Section>
   );
 }

@@ -1,6 +1,8 @@
-import { Alert, Box, Button, Group, Stack, Text, Textarea } from '@mantine/core';
-import { type FormEvent, useEffect, useRef, useState } from 'react';
+import { Alert, Box, Button, Stack, Text, Textarea } from '@mantine/core';
+import { useEffect, useRef, useState } from 'react';
 import { useRead } from '../../api/queries.ts';
+import { Form } from '../../parts/forms/form.tsx';
+import { useDraft } from '../../parts/forms/use-draft.ts';
 import { hashOf, PlaceLink } from '../../parts/location.tsx';
 import { ErrorNotice } from '../../parts/notices.tsx';
 import { inputTokensOf, outputTokensOf } from '../../parts/usage/usage-sums.ts';
@@ -24,7 +26,7 @@ interface TryItProps {
 /** Makes a call as a program would, shows the answer as it comes, and then what it cost. */
 export function TryIt({ wanted, apiKey, operation }: TryItProps) {
   const text = useTexts(quickstartTexts);
-  const [prompt, setPrompt] = useState(text.promptExample);
+  const [{ prompt }, set] = useDraft(() => ({ prompt: text.promptExample }));
   const [answer, setAnswer] = useState('');
   const [requestId, setRequestId] = useState<string | null>(null);
   const [error, setError] = useState<Error | null>(null);
@@ -34,8 +36,7 @@ export function TryIt({ wanted, apiKey, operation }: TryItProps) {
   // Nobody reads on who has left the page.
   useEffect(() => () => abort.current?.abort(), []);
 
-  async function send(event: FormEvent): Promise<void> {
-    event.preventDefault();
+  async function send(): Promise<void> {
     if (apiKey === null) return;
     const controller = new AbortController();
     abort.current = controller;
@@ -61,30 +62,32 @@ export function TryIt({ wanted, apiKey, operation }: TryItProps) {
   const isDone = requestId !== null && !isBusy && error === null && cut === null;
   return (
     <Stack>
-      <form onSubmit={(event) => void send(event)}>
-        <Stack gap="sm">
-          <Textarea
-            label={text.prompt}
-            value={prompt}
-            onChange={({ currentTarget }) => setPrompt(currentTarget.value)}
-            autosize
-            minRows={2}
-            maxRows={8}
-            required
-          />
-          <Group>
-            <Button type="submit" loading={isBusy} disabled={apiKey === null}>
-              {text.send}
-            </Button>
+      <Form
+        submitLabel={text.send}
+        onSubmit={() => void send()}
+        isBusy={isBusy}
+        isDisabled={apiKey === null}
+        beside={
+          <>
             {isBusy && (
               <Button variant="default" onClick={() => abort.current?.abort()}>
                 {text.stop}
               </Button>
             )}
             {apiKey === null && <Text c="dimmed">{text.needsKey}</Text>}
-          </Group>
-        </Stack>
-      </form>
+          </>
+        }
+      >
+        <Textarea
+          label={text.prompt}
+          value={prompt}
+          onChange={({ currentTarget }) => set({ prompt: currentTarget.value })}
+          autosize
+          minRows={2}
+          maxRows={8}
+          required
+        />
+      </Form>
       {answer !== '' && (
         <Box
           component="section"

@@ -1,10 +1,12 @@
 import { Alert, Button, Radio, Stack, Text, TextInput } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
-import { useState } from 'react';
 import { useChange } from '../../api/queries.ts';
 import type { Drain } from '../../api/types.ts';
 import { Instant } from '../../parts/figures.tsx';
-import { ConfirmButton, FormDialog } from '../../parts/forms/dialogs.tsx';
+import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
+import { ConfirmButton } from '../../parts/forms/dialogs.tsx';
+import { useDraft } from '../../parts/forms/use-draft.ts';
 import { type Column, DataTable } from '../../parts/list-table.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useMayOperate } from '../../session/may-operate.ts';
@@ -79,46 +81,38 @@ interface DrainButtonProps {
 export function DrainButton({ label, targets }: DrainButtonProps) {
   const text = useTexts(routesTexts);
   const nameOf = useTargetName();
-  const drain = useChange('POST /admin/v1/routes/drain');
-  const [isOpen, setIsOpen] = useState(false);
-  const [chosen, setChosen] = useState(0);
-  const [reason, setReason] = useState('');
-  const open = (): void => {
-    drain.reset();
-    setChosen(0);
-    setReason('');
-    setIsOpen(true);
-  };
-  // The button is gone when the drain is in force, so what follows is not left to it.
-  const submit = async (): Promise<void> => {
-    const body = { ...targets[chosen]!, reason: reason.trim() || undefined };
-    const { modelsWithoutRoutes } = await drain.mutateAsync({ body });
-    setIsOpen(false);
-    if (modelsWithoutRoutes.length === 0) notifications.show({ color: 'teal', message: text.drainDone });
-    else {
-      const message = text.withoutRoutesHint(modelsWithoutRoutes.join(', '));
-      notifications.show({ color: 'red', title: text.withoutRoutes, message, autoClose: false });
-    }
-  };
+  const [isOpen, { open, close }] = useDisclosure(false);
+  const [{ chosen, reason }, set] = useDraft(() => ({ chosen: 0, reason: '' }), isOpen);
   return (
     <>
       <Button size="compact-sm" variant="default" onClick={open} aria-label={`${label}: ${nameOf(targets[0]!)}`}>
         {label}
       </Button>
-      <FormDialog
+      <ChangeDialog
+        endpoint="POST /admin/v1/routes/drain"
         title={text.drain}
-        isOpen={isOpen}
-        onClose={() => setIsOpen(false)}
         submitLabel={text.drain}
-        onSubmit={() => void submit().catch(() => undefined)}
-        isBusy={drain.isPending}
-        error={drain.error}
         isDangerous
+        isOpen={isOpen}
+        onClose={close}
+        input={() => ({ body: { ...targets[chosen]!, reason: reason.trim() || undefined } })}
+        onDone={({ modelsWithoutRoutes: without }) =>
+          notifications.show(
+            without.length === 0
+              ? { color: 'teal', message: text.drainDone }
+              : {
+                  color: 'red',
+                  title: text.withoutRoutes,
+                  message: text.withoutRoutesHint(without.join(', ')),
+                  autoClose: false,
+                },
+          )
+        }
       >
         {targets.length === 1 ? (
           <Text fw={600}>{nameOf(targets[0]!)}</Text>
         ) : (
-          <Radio.Group label={text.scope} value={String(chosen)} onChange={(index) => setChosen(Number(index))}>
+          <Radio.Group label={text.scope} value={String(chosen)} onChange={(index) => set({ chosen: Number(index) })}>
             <Stack gap="xs" mt={4}>
               {targets.map((target, index) => (
                 <Radio key={keyOf(target)} value={String(index)} label={nameOf(target)} />
@@ -131,11 +125,11 @@ export function DrainButton({ label, targets }: DrainButtonProps) {
           description={text.reasonHint}
           maxLength={200}
           value={reason}
-          onChange={({ currentTarget }) => setReason(currentTarget.value)}
+          onChange={({ currentTarget }) => set({ reason: currentTarget.value })}
           data-autofocus
         />
         <Alert color="yellow">{text.drainHint}</Alert>
-      </FormDialog>
+      </ChangeDialog>
     </>
   );
 }

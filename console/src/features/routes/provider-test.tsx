@@ -1,10 +1,10 @@
 import { Badge, Button, NativeSelect, Stack, Text } from '@mantine/core';
-import { useState } from 'react';
-import { useChange } from '../../api/queries.ts';
+import { useDisclosure } from '@mantine/hooks';
 import type { ProviderTest } from '../../api/types.ts';
 import { Facts } from '../../parts/facts.tsx';
 import { Yuan } from '../../parts/figures.tsx';
-import { FormDialog } from '../../parts/forms/dialogs.tsx';
+import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
+import { useDraft } from '../../parts/forms/use-draft.ts';
 import { DataTable } from '../../parts/list-table.tsx';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
@@ -18,38 +18,31 @@ interface ProviderTestButtonProps {
 /** Calls a provider with each of its credentials, and shows what came back. */
 export function ProviderTestButton({ provider, models }: ProviderTestButtonProps) {
   const text = useTexts(routesTexts);
-  const test = useChange('POST /admin/v1/providers/{id}/test');
-  const [isOpen, setIsOpen] = useState(false);
-  const [model, setModel] = useState('');
-  const open = (): void => {
-    test.reset();
-    setModel('');
-    setIsOpen(true);
-  };
+  const [isOpen, { open, close }] = useDisclosure(false);
+  const [{ model }, set] = useDraft(() => ({ model: '' }), isOpen);
   return (
     <>
       <Button size="compact-sm" variant="default" onClick={open} aria-label={text.testTitle(provider)}>
         {text.test}
       </Button>
-      <FormDialog
+      <ChangeDialog
+        endpoint="POST /admin/v1/providers/{id}/test"
         title={text.testTitle(provider)}
-        isOpen={isOpen}
-        onClose={() => setIsOpen(false)}
         submitLabel={text.testRun}
-        onSubmit={() => test.mutate({ path: { id: provider }, body: { model: model || undefined } })}
-        isBusy={test.isPending}
-        error={test.error}
         size="lg"
+        isOpen={isOpen}
+        onClose={close}
+        input={() => ({ path: { id: provider }, body: { model: model || undefined } })}
+        result={(test) => <TestResult test={test} />}
       >
         <Text size="sm">{text.testHint}</Text>
         <NativeSelect
           label={text.testModel}
           value={model}
-          onChange={({ currentTarget }) => setModel(currentTarget.value)}
+          onChange={({ currentTarget }) => set({ model: currentTarget.value })}
           data={[{ value: '', label: text.anyModel }, ...models]}
         />
-        {test.data !== undefined && <TestResult test={test.data} />}
-      </FormDialog>
+      </ChangeDialog>
     </>
   );
 }

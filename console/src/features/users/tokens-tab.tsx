@@ -100,11 +100,14 @@ interface NewTokenDialogProps {
 
 function NewTokenDialog({ isOpen, onClose, onCreated }: NewTokenDialogProps) {
   const text = useTexts(usersTexts);
-  const [{ name, role, expires }, set] = useDraft(isOpen, () => ({
-    name: '',
-    role: 'auditor' as (typeof ROLES)[number],
-    expires: '',
-  }));
+  const [{ name, role, expires }, set] = useDraft(
+    () => ({
+      name: '',
+      role: 'auditor' as (typeof ROLES)[number],
+      expires: '',
+    }),
+    isOpen,
+  );
   return (
     <ChangeDialog
       endpoint="POST /admin/v1/tokens"

@@ -30,11 +30,14 @@ interface UserDialogProps {
 export function UserDialog({ user, isOpen, onClose, onLink }: UserDialogProps) {
   const text = useTexts(usersTexts);
   const common = useTexts(commonTexts);
-  const [draft, set, opened] = useDraft<UserDraft>(isOpen, () => ({
-    name: user?.name ?? '',
-    email: user?.email ?? '',
-    role: user?.operatorRole ?? 'none',
-  }));
+  const [draft, set, opened] = useDraft<UserDraft>(
+    () => ({
+      name: user?.name ?? '',
+      email: user?.email ?? '',
+      role: user?.operatorRole ?? 'none',
+    }),
+    isOpen,
+  );
   const fields = <UserFields draft={draft} onChange={set} />;
   if (user === null) {
     return (

@@ -1,10 +1,10 @@
 import { NativeSelect, SegmentedControl, Text, TextInput } from '@mantine/core';
-import { useState } from 'react';
 import { useRead } from '../../api/queries.ts';
 import type { NewVoucherBatch } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
 import { InstantInput, instantOrNull } from '../../parts/forms/instant-input.tsx';
 import { CountField, YuanField } from '../../parts/forms/number-fields.tsx';
+import { useDraft } from '../../parts/forms/use-draft.ts';
 import { ErrorNotice } from '../../parts/notices.tsx';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
@@ -17,14 +17,13 @@ interface NewBatchDialogProps {
   readonly onCreated: (batch: NewVoucherBatch) => void;
 }
 
-const EMPTY = { name: '', kind: 'value', amount: '', planId: '', count: '', expires: '' };
+const emptyDraft = () => ({ name: '', kind: 'value', amount: '', planId: '', count: '', expires: '' });
 
 export function NewBatchDialog({ isOpen, onClose, onCreated }: NewBatchDialogProps) {
   const text = useTexts(vouchersTexts);
   const format = useFormat();
   const plans = useRead('GET /admin/v1/plans', {}, { isWanted: isOpen });
-  const [draft, setDraft] = useState(EMPTY);
-  const set = (change: Partial<typeof EMPTY>): void => setDraft({ ...draft, ...change });
+  const [draft, set] = useDraft(emptyDraft, isOpen);
   const isValue = draft.kind === 'value';
   const each = enteredNano(draft.amount);
   return (
@@ -42,10 +41,7 @@ export function NewBatchDialog({ isOpen, onClose, onCreated }: NewBatchDialogPro
           ...(isValue ? { amountYuan: draft.amount } : { planId: draft.planId }),
         },
       })}
-      onDone={(batch) => {
-        setDraft(EMPTY);
-        onCreated(batch);
-      }}
+      onDone={onCreated}
     >
       <TextInput
         label={text.name}

@@ -1,11 +1,11 @@
-import { Alert, Anchor, Button, Group, Stack, Text, TextInput } from '@mantine/core';
+import { Alert, Anchor, Stack, Text, TextInput } from '@mantine/core';
 import { CheckIcon } from '@primer/octicons-react';
-import { type FormEvent, useState } from 'react';
 import { useAccountChoice } from '../../api/account-choice.ts';
 import { ApiError } from '../../api/client.ts';
 import { useChange } from '../../api/queries.ts';
 import type { OwnVoucherRedemption } from '../../api/types.ts';
-import { ErrorNotice } from '../../parts/notices.tsx';
+import { Form } from '../../parts/forms/form.tsx';
+import { useDraft } from '../../parts/forms/use-draft.ts';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useFormat } from '../../text/format.ts';
@@ -16,17 +16,20 @@ import { redeemTexts } from './own-texts.ts';
 export function RedeemPage() {
   const text = useTexts(redeemTexts);
   const redeem = useChange('POST /account/v1/vouchers');
-  const [code, setCode] = useState('');
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    redeem.mutate({ body: { code: code.trim() } }, { onSuccess: () => setCode('') });
-  };
+  const [{ code }, set] = useDraft(() => ({ code: '' }));
+  const submit = (): void => redeem.mutate({ body: { code: code.trim() } }, { onSuccess: () => set({ code: '' }) });
   const explained = redeem.error instanceof ApiError ? text.errors[String(redeem.error.status)] : undefined;
   return (
     <Page title={text.title} lead={text.lead}>
       <Section>
-        <form onSubmit={submit}>
-          <Stack maw={480}>
+        <Stack maw={480}>
+          <Form
+            submitLabel={text.redeem}
+            onSubmit={submit}
+            isBusy={redeem.isPending}
+            error={explained === undefined ? redeem.error : null}
+            isOfChange
+          >
             <TextInput
               label={text.code}
               description={text.codeHint}
@@ -38,17 +41,11 @@ export function RedeemPage() {
               value={code}
               error={explained}
               styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
-              onChange={({ currentTarget }) => setCode(currentTarget.value)}
+              onChange={({ currentTarget }) => set({ code: currentTarget.value })}
             />
-            {explained === undefined && <ErrorNotice error={redeem.error} />}
-            <Group>
-              <Button type="submit" loading={redeem.isPending}>
-                {text.redeem}
-              </Button>
-            </Group>
-            {redeem.data !== undefined && <Redeemed redemption={redeem.data} />}
-          </Stack>
-        </form>
+          </Form>
+          {redeem.data !== undefined && <Redeemed redemption={redeem.data} />}
+        </Stack>
       </Section>
     </Page>
   );

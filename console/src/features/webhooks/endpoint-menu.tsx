@@ -1,13 +1,12 @@
 import { ActionIcon, Group, Menu, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { KebabHorizontalIcon } from '@primer/octicons-react';
-import { useState } from 'react';
-import type { BodyOf } from '../../api/client.ts';
 import { useChange } from '../../api/queries.ts';
 import type { WebhookEndpoint } from '../../api/types.ts';
-import { FormDialog } from '../../parts/forms/dialogs.tsx';
+import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
 import { useTexts } from '../../text/language.tsx';
-import { EndpointDialog } from './endpoint-dialog.tsx';
+import { EditEndpointDialog } from './endpoint-dialogs.tsx';
 import { webhooksTexts } from './texts.ts';
 
 interface EndpointMenuProps {
@@ -21,20 +20,17 @@ export function EndpointMenu({ endpoint, onShowDeliveries }: EndpointMenuProps) 
   const path = { id: endpoint.id };
   const change = useChange('PATCH /account/v1/webhooks/{id}');
   const test = useChange('POST /account/v1/webhooks/{id}/test');
-  const remove = useChange('DELETE /account/v1/webhooks/{id}');
-  const [dialog, setDialog] = useState<'edit' | 'delete' | null>(null);
+  const [isEditing, edit] = useDisclosure(false);
+  const [isDeleting, remove] = useDisclosure(false);
   const isActive = endpoint.status === 'active';
-  const save = (body: BodyOf<'PATCH /account/v1/webhooks/{id}'>, message: string): void =>
-    change.mutate({ path, body }, { onSuccess: () => done(message), onError: showError });
   const done = (message: string): void => {
-    setDialog(null);
     notifications.show({ color: 'teal', message });
   };
-  const open = (wanted: 'edit' | 'delete'): void => {
-    change.reset();
-    remove.reset();
-    setDialog(wanted);
+  const showError = ({ message }: Error): void => {
+    notifications.show({ color: 'red', message });
   };
+  const switchTo = (status: 'active' | 'disabled', message: string): void =>
+    change.mutate({ path, body: { status } }, { onSuccess: () => done(message), onError: showError });
   const sendTest = (): void =>
     test.mutate(
       { path },
@@ -46,10 +42,6 @@ export function EndpointMenu({ endpoint, onShowDeliveries }: EndpointMenuProps) 
         onError: showError,
       },
     );
-  // An open dialog says itself what went wrong.
-  const showError = ({ message }: Error): void => {
-    if (dialog === null) notifications.show({ color: 'red', message });
-  };
   return (
     <Group justify="flex-end">
       <Menu position="bottom-end">
@@ -62,41 +54,30 @@ export function EndpointMenu({ endpoint, onShowDeliveries }: EndpointMenuProps) 
           <Menu.Item onClick={() => onShowDeliveries(endpoint)}>{text.showDeliveries}</Menu.Item>
           {isActive && <Menu.Item onClick={sendTest}>{text.test}</Menu.Item>}
           <Menu.Divider />
-          <Menu.Item onClick={() => open('edit')}>{text.edit}</Menu.Item>
+          <Menu.Item onClick={edit.open}>{text.edit}</Menu.Item>
           <Menu.Item
-            onClick={() =>
-              isActive ? save({ status: 'disabled' }, text.disabled) : save({ status: 'active' }, text.enabled)
-            }
+            onClick={() => (isActive ? switchTo('disabled', text.disabled) : switchTo('active', text.enabled))}
           >
             {isActive ? text.disable : text.enable}
           </Menu.Item>
-          <Menu.Item color="red" onClick={() => open('delete')}>
+          <Menu.Item color="red" onClick={remove.open}>
             {text.delete}
           </Menu.Item>
         </Menu.Dropdown>
       </Menu>
-      {dialog === 'edit' && (
-        <EndpointDialog
-          title={text.edit}
-          endpoint={endpoint}
-          onClose={() => setDialog(null)}
-          isBusy={change.isPending}
-          error={change.error}
-          onSubmit={(body) => save(body, text.saved)}
-        />
-      )}
-      <FormDialog
+      <EditEndpointDialog endpoint={endpoint} isOpen={isEditing} onClose={edit.close} />
+      <ChangeDialog
+        endpoint="DELETE /account/v1/webhooks/{id}"
         title={text.delete}
-        isOpen={dialog === 'delete'}
-        onClose={() => setDialog(null)}
         submitLabel={text.delete}
-        onSubmit={() => remove.mutate({ path }, { onSuccess: () => done(text.deleted) })}
-        isBusy={remove.isPending}
-        error={remove.error}
         isDangerous
+        isOpen={isDeleting}
+        onClose={remove.close}
+        input={() => ({ path })}
+        onDone={() => done(text.deleted)}
       >
         <Text>{text.deleteQuestion(endpoint.url)}</Text>
-      </FormDialog>
+      </ChangeDialog>
     </Group>
   );
 }

@@ -1,6 +1,7 @@
 import { Badge, Button, Stack, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
 import { useState } from 'react';
-import { useChange, useList } from '../../api/queries.ts';
+import { useList } from '../../api/queries.ts';
 import type { WebhookEndpoint } from '../../api/types.ts';
 import { Instant } from '../../parts/figures.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
@@ -13,7 +14,7 @@ import { commonTexts } from '../../parts/texts.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { Deliveries } from './deliveries.tsx';
-import { EndpointDialog } from './endpoint-dialog.tsx';
+import { NewEndpointDialog } from './endpoint-dialogs.tsx';
 import { EndpointMenu } from './endpoint-menu.tsx';
 import { webhooksTexts } from './texts.ts';
 
@@ -80,35 +81,12 @@ function EndpointState({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
 /** Creates an endpoint; its secret is shown once. */
 function CreateButton() {
   const text = useTexts(webhooksTexts);
-  const create = useChange('POST /account/v1/webhooks');
-  const [isOpen, setIsOpen] = useState(false);
+  const [isOpen, { open, close }] = useDisclosure(false);
   const [secret, setSecret] = useState<string | null>(null);
-  const open = (): void => {
-    create.reset();
-    setIsOpen(true);
-  };
   return (
     <>
       <Button onClick={open}>{text.create}</Button>
-      {isOpen && (
-        <EndpointDialog
-          title={text.create}
-          onClose={() => setIsOpen(false)}
-          isBusy={create.isPending}
-          error={create.error}
-          onSubmit={(body) =>
-            create.mutate(
-              { body },
-              {
-                onSuccess: (made) => {
-                  setIsOpen(false);
-                  setSecret(made.secret);
-                },
-              },
-            )
-          }
-        />
-      )}
+      <NewEndpointDialog isOpen={isOpen} onClose={close} onSecret={setSecret} />
       <SecretDialog title={text.created} secret={secret} hint={text.secretOnce} onClose={() => setSecret(null)}>
         {text.secretHint}
       </SecretDialog>

@@ -25,7 +25,7 @@ interface RefundDialogProps {
 export function RefundDialog({ callId, onClose }: RefundDialogProps) {
   const text = useTexts(refundTexts);
   const format = useFormat();
-  const [{ amount, memo }, set] = useDraft(callId !== null, () => ({ amount: '', memo: '' }));
+  const [{ amount, memo }, set] = useDraft(() => ({ amount: '', memo: '' }), callId !== null);
   const read = useRead('GET /admin/v1/calls/{id}', { path: { id: callId ?? '' } }, { isWanted: callId !== null });
   const call = read.data?.id === callId ? read.data : null;
   const charge = call?.chargeYuan ?? '0';

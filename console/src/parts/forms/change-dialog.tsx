@@ -16,13 +16,17 @@ interface ChangeDialogProps<Name extends ChangeName> {
   readonly onClose: () => void;
   readonly isDangerous?: boolean;
   readonly size?: string;
+  /** What was entered is checked by `problem`, and not by the browser, which cannot point at fields that are folded away. */
+  readonly noValidate?: boolean;
   readonly children: ReactNode;
+  /** Shows what came back in the form, which then stays open. */
+  readonly result?: (answer: AnswerOf<Name>) => ReactNode;
 }
 
 /** A form that makes one change. It stays open until it has an answer, so that what is shown once cannot be lost. */
 export function ChangeDialog<Name extends ChangeName>(props: ChangeDialogProps<Name>) {
-  const { endpoint, input, problem, onDone, isOpen, onClose, ...dialog } = props;
-  const { mutate, reset, isPending, error } = useChange(endpoint);
+  const { endpoint, input, problem, onDone, isOpen, onClose, result, children, ...dialog } = props;
+  const { mutateAsync, reset, isPending, error, data } = useChange(endpoint);
   const [found, setFound] = useState<string | null>(null);
   useEffect(() => {
     if (!isOpen) return;
@@ -38,12 +42,14 @@ export function ChangeDialog<Name extends ChangeName>(props: ChangeDialogProps<N
       onClose();
       return;
     }
-    mutate(given, {
-      onSuccess(answer) {
-        onClose();
+    // What opened the form may be gone with the change, such as a button in a row: what follows is not left to it.
+    mutateAsync(given).then(
+      (answer) => {
+        if (result === undefined) onClose();
         onDone?.(answer);
       },
-    });
+      () => undefined,
+    );
   };
   return (
     <FormDialog
@@ -53,6 +59,9 @@ export function ChangeDialog<Name extends ChangeName>(props: ChangeDialogProps<N
       onSubmit={submit}
       isBusy={isPending}
       error={found === null ? error : new Error(found)}
-    />
+    >
+      {children}
+      {data !== undefined && result?.(data)}
+    </FormDialog>
   );
 }

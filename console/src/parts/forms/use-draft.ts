@@ -1,12 +1,18 @@
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 
-/** What is being entered: what is stored, again whenever the form is opened. The third is what was stored then. */
-export function useDraft<Draft>(isOpen: boolean, stored: () => Draft) {
+/**
+ * What is being entered: what is stored, again whenever the form is opened (one that stands on a page always is). The third is what
+ * was stored then.
+ */
+export function useDraft<Draft>(stored: () => Draft, isOpen = true) {
   const [opened, setOpened] = useState(stored);
   const [draft, setDraft] = useState(opened);
+  const wasOpen = useRef(isOpen);
   // biome-ignore lint/correctness/useExhaustiveDependencies: what is read meanwhile does not replace what is being entered
   useEffect(() => {
-    if (!isOpen) return;
+    const isOpened = isOpen && !wasOpen.current;
+    wasOpen.current = isOpen;
+    if (!isOpened) return;
     const now = stored();
     setOpened(now);
     setDraft(now);
