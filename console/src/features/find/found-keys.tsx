@@ -3,6 +3,7 @@ import { useEffect, useState } from 'react';
 import { ask } from '../../api/client.ts';
 import type { FoundKey } from '../../api/types.ts';
 import { Instant } from '../../parts/figures.tsx';
+import { KeyStateBadge } from '../../parts/keys/key-state.tsx';
 import { AccountLink } from '../../parts/links.tsx';
 import { DataTable } from '../../parts/list-table.tsx';
 import { hashOf } from '../../parts/location.tsx';
@@ -25,7 +26,6 @@ interface Search {
 }
 
 const BUSY: Search = { keys: null, hasMore: false, error: null };
-const COLORS = { active: 'teal', revoked: 'red', expired: 'yellow' } as const;
 
 /** The keys that were searched for, and whose they are. The key is not kept as what was read is: it is in no cache of the page. */
 export function FoundKeys({ entered, whole }: FoundKeysProps) {
@@ -83,9 +83,7 @@ function KeyStatus({ found: { status, account } }: { readonly found: FoundKey })
   const text = useTexts(findTexts);
   return (
     <Group gap={4}>
-      <Badge variant="light" color={COLORS[status]} autoContrast>
-        {text[status]}
-      </Badge>
+      <KeyStateBadge state={status} />
       {account.status === 'suspended' && (
         <Badge variant="light" color="red" autoContrast title={account.statusReason ?? undefined}>
           {text.suspendedAccount}

@@ -1,100 +1,96 @@
-import { Badge, Button, Group, Text } from '@mantine/core';
+import { Button, Group } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useState } from 'react';
-import { useChange, useList } from '../../api/queries.ts';
+import { useList } from '../../api/queries.ts';
 import type { Key } from '../../api/types.ts';
 import { Instant, useNowMs } from '../../parts/figures.tsx';
-import { ConfirmButton } from '../../parts/forms/dialogs.tsx';
-import { LimitsInShort } from '../../parts/limits/limits-in-short.tsx';
+import { keyStateOf } from '../../parts/keys/key-state.tsx';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
+import { useModelNames } from '../../parts/model-names.ts';
 import { EmptyState } from '../../parts/notices.tsx';
-import { SecretDialog } from '../../parts/secret-dialog.tsx';
 import { Section } from '../../parts/section.tsx';
 import { commonTexts } from '../../parts/texts.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
-import { keyStatusOf } from './key-status.ts';
-import { KeyLimitsDialog, NewKeyDialog, nameOf, ReplaceKeyDialog } from './operator-key-dialogs.tsx';
-import { keysTexts } from './operator-texts.ts';
+import { KeyDialogs, type KeyEndpoints, type OpenKeyDialog } from './key-dialogs.tsx';
+import { useKeyColumns } from './key-table.tsx';
+import { NewKeyDialog } from './new-key-dialog.tsx';
+import { operatorKeysTexts } from './operator-texts.ts';
+import { keysTexts } from './texts.ts';
 
-const STATUS_COLORS = { active: 'teal', revoked: 'red', expired: 'yellow' } as const;
+const ENDPOINTS: KeyEndpoints = {
+  change: 'PATCH /admin/v1/keys/{id}',
+  replace: 'POST /admin/v1/keys/{id}/replacement',
+  revoke: 'DELETE /admin/v1/keys/{id}',
+};
 
 /** The keys of an account. */
 export function KeysTab({ accountId }: { readonly accountId: string }) {
-  const text = useTexts(keysTexts);
+  const text = useTexts(operatorKeysTexts);
+  const { title } = useTexts(keysTexts);
   const common = useTexts(commonTexts);
-  const nowMs = useNowMs();
   const mayOperate = useMayOperate();
   const [isCreating, { open, close }] = useDisclosure(false);
-  const [limited, setLimited] = useState<Key | null>(null);
-  const [replaced, setReplaced] = useState<Key | null>(null);
-  const [created, setCreated] = useState<string | null>(null);
-  const { mutateAsync: revoke } = useChange('DELETE /admin/v1/keys/{id}');
-  const list = useList('GET /admin/v1/accounts/{id}/keys', { path: { id: accountId } });
-  const columns: Column<Key>[] = [
-    {
-      header: text.name,
-      cell: (key) => (
-        <>
-          <Text size="sm" fw={600}>
-            {nameOf(key)}
-          </Text>
-          <Text size="xs" c="dimmed" ff="monospace">
-            {key.prefix}…
-          </Text>
-        </>
-      ),
-    },
-    {
-      header: text.status,
-      cell: (key) => {
-        const status = keyStatusOf(key, nowMs);
-        return (
-          <Badge variant="light" color={STATUS_COLORS[status]} autoContrast>
-            {text.statuses[status]}
-          </Badge>
-        );
-      },
-    },
-    { header: text.scopes, cell: ({ scopes }) => scopes.map((scope) => text.scopeNames[scope]).join(', ') },
-    { header: text.limits, cell: (key) => <LimitsInShort limits={key} /> },
-    { header: text.lastUsed, cell: ({ lastUsedAt }) => <Instant at={lastUsedAt} isRelative /> },
-    { header: text.created, cell: ({ createdAt }) => <Instant at={createdAt} isRelative /> },
-    { header: text.expires, cell: ({ expiresAt }) => <Instant at={expiresAt} isRelative /> },
-  ];
+  const [dialog, setDialog] = useState<OpenKeyDialog | null>(null);
+  const models = useModelNames(isCreating || dialog !== null);
+  const list = useList('GET /admin/v1/accounts/{id}/keys', { path: { id: accountId } }, { isLive: true });
+  const created: Column<Key> = {
+    header: text.createdAt,
+    cell: ({ createdAt }) => <Instant at={createdAt} isRelative />,
+  };
   const actions: Column<Key> = {
     header: common.actions,
-    cell: (key) =>
-      keyStatusOf(key, nowMs) !== 'active' ? null : (
-        <Group gap={4} wrap="nowrap">
-          <Button size="compact-sm" variant="default" onClick={() => setLimited(key)}>
-            {text.editLimits}
-          </Button>
-          <Button size="compact-sm" variant="default" onClick={() => setReplaced(key)}>
-            {text.replace}
-          </Button>
-          <ConfirmButton
-            label={text.revoke}
-            question={text.revokeQuestion(nameOf(key))}
-            isDangerous
-            onConfirm={() => revoke({ path: { id: key.id } })}
-          />
-        </Group>
-      ),
+    cell: (key) => <KeyButtons apiKey={key} onOpen={setDialog} />,
   };
+  const columns = useKeyColumns([created]);
   return (
-    <Section title={text.title} lead={text.lead} actions={mayOperate && <Button onClick={open}>{text.create}</Button>}>
+    <Section title={title} lead={text.lead} actions={mayOperate && <Button onClick={open}>{text.create}</Button>}>
       <ListTable
-        label={text.title}
+        label={title}
         list={list}
         idOf={({ id }) => id}
         columns={mayOperate ? [...columns, actions] : columns}
         empty={<EmptyState title={text.none} hint={text.noneHint} />}
       />
-      <NewKeyDialog accountId={accountId} isOpen={isCreating} onClose={close} onCreated={setCreated} />
-      <KeyLimitsDialog apiKey={limited} onClose={() => setLimited(null)} />
-      <SecretDialog title={text.create} secret={created} hint={text.createdHint} onClose={() => setCreated(null)} />
-      <ReplaceKeyDialog apiKey={replaced} onClose={() => setReplaced(null)} onCreated={setCreated} />
+      <NewKeyDialog
+        endpoint="POST /admin/v1/accounts/{id}/keys"
+        path={{ id: accountId }}
+        title={text.create}
+        models={models}
+        people={null}
+        isShort={false}
+        isOpen={isCreating}
+        onClose={close}
+      />
+      <KeyDialogs
+        endpoints={ENDPOINTS}
+        dialog={dialog}
+        onClose={() => setDialog(null)}
+        models={models}
+        limitsLabel={common.save}
+      />
     </Section>
+  );
+}
+
+interface KeyButtonsProps {
+  readonly apiKey: Key;
+  readonly onOpen: (dialog: OpenKeyDialog) => void;
+}
+
+/** What operators can do with a key of the list. */
+function KeyButtons({ apiKey, onOpen }: KeyButtonsProps) {
+  const text = useTexts(keysTexts);
+  const { editLimits } = useTexts(operatorKeysTexts);
+  const labels = { limits: editLimits, replace: text.replace, revoke: text.revoke };
+  if (keyStateOf(apiKey, useNowMs()) !== 'active') return null;
+  return (
+    <Group gap={4} wrap="nowrap">
+      {(['limits', 'replace', 'revoke'] as const).map((kind) => (
+        <Button key={kind} size="compact-sm" variant="default" onClick={() => onOpen({ kind, apiKey })}>
+          {labels[kind]}
+        </Button>
+      ))}
+    </Group>
   );
 }

@@ -1,44 +1,55 @@
-import { Group, NativeSelect, SegmentedControl, Stack } from '@mantine/core';
+import { Button, Group, NativeSelect, SegmentedControl, Stack } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
 import { useState } from 'react';
 import { useAccountChoice } from '../../api/account-choice.ts';
 import { useList } from '../../api/queries.ts';
-import type { OwnKey } from '../../api/types.ts';
-import { ListTable } from '../../parts/list-table.tsx';
+import type { Key } from '../../api/types.ts';
+import { KEY_STATES, useKeyStateTexts } from '../../parts/keys/key-state.tsx';
+import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
+import { commonTexts } from '../../parts/texts.ts';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
-import { CreateKeyButton } from './create-key-dialog.tsx';
-import { LimitsDialog, ReplaceDialog, RevokeDialog } from './key-dialogs.tsx';
+import { KeyDialogs, type KeyEndpoints, type OpenKeyDialog } from './key-dialogs.tsx';
+import { KeyMenu } from './key-menu.tsx';
 import { useKeyColumns } from './key-table.tsx';
+import { NewKeyDialog } from './new-key-dialog.tsx';
+import { useOwnModelNames } from './own-model-names.ts';
 import { type People, usePeople } from './people.ts';
 import { keysTexts } from './texts.ts';
 
-const STATES = ['active', 'expired', 'revoked'] as const;
-const DIALOGS = { limits: LimitsDialog, replace: ReplaceDialog, revoke: RevokeDialog } as const;
+const ENDPOINTS: KeyEndpoints = {
+  change: 'PATCH /account/v1/keys/{id}',
+  replace: 'POST /account/v1/keys/{id}/replacement',
+  revoke: 'DELETE /account/v1/keys/{id}',
+};
 
 /** The keys of the account; for members their own. */
 export function KeysPage() {
   const text = useTexts(keysTexts);
+  const common = useTexts(commonTexts);
+  const states = useKeyStateTexts();
   const [query, setQuery] = usePlaceQuery();
-  const isOwner = useAccountChoice().role === 'owner';
+  const { role } = useAccountChoice();
+  const isOwner = role === 'owner';
   const people = usePeople();
-  const [dialog, setDialog] = useState<{ readonly kind: keyof typeof DIALOGS; readonly key: OwnKey } | null>(null);
-  const status = query.state === 'all' ? undefined : (STATES.find((state) => state === query.state) ?? 'active');
+  const models = useOwnModelNames();
+  const [isCreating, { open, close }] = useDisclosure(false);
+  const [dialog, setDialog] = useState<OpenKeyDialog | null>(null);
+  const status = query.state === 'all' ? undefined : (KEY_STATES.find((state) => state === query.state) ?? 'active');
   const userId = isOwner ? query.userId : undefined;
   const list = useList('GET /account/v1/keys', { query: { status, userId } }, { isLive: true });
-  const columns = useKeyColumns(people, {
-    mayChangeLimits: isOwner,
-    onChangeLimits: (key) => setDialog({ kind: 'limits', key }),
-    onReplace: (key) => setDialog({ kind: 'replace', key }),
-    onRevoke: (key) => setDialog({ kind: 'revoke', key }),
-  });
+  const columns = useKeyColumns(useOwnerColumns(people));
+  const actions: Column<Key> = {
+    header: common.actions,
+    cell: (key) => <KeyMenu apiKey={key} mayChangeLimits={isOwner} onOpen={setDialog} />,
+  };
   const isFiltered = query.state !== undefined || userId !== undefined;
-  const Dialog = dialog === null ? null : DIALOGS[dialog.kind];
   return (
-    <Page title={text.title} lead={text.lead} actions={<CreateKeyButton people={people} />}>
+    <Page title={text.title} lead={text.lead} actions={<Button onClick={open}>{text.create}</Button>}>
       <Section>
         <Stack>
           <Group gap="sm" align="flex-end">
@@ -47,7 +58,7 @@ export function KeysPage() {
               value={status ?? 'all'}
               onChange={(state) => setQuery({ state: state === 'active' ? null : state })}
               data={[
-                ...STATES.map((value) => ({ value, label: text.states[value] })),
+                ...KEY_STATES.map((value) => ({ value, label: states[value] })),
                 { value: 'all', label: text.allStates },
               ]}
             />
@@ -59,7 +70,7 @@ export function KeysPage() {
             label={text.title}
             list={list}
             idOf={({ id }) => id}
-            columns={columns}
+            columns={[...columns, actions]}
             empty={
               isFiltered ? (
                 <EmptyState title={text.noneFiltered} hint={text.noneFilteredHint} />
@@ -70,9 +81,35 @@ export function KeysPage() {
           />
         </Stack>
       </Section>
-      {dialog !== null && Dialog !== null && <Dialog apiKey={dialog.key} onClose={() => setDialog(null)} />}
+      <NewKeyDialog
+        endpoint="POST /account/v1/keys"
+        title={text.create}
+        models={models}
+        people={people}
+        isShort
+        isOpen={isCreating}
+        onClose={close}
+      />
+      <KeyDialogs
+        endpoints={ENDPOINTS}
+        dialog={dialog}
+        onClose={() => setDialog(null)}
+        models={models}
+        limitsLabel={text.changeLimits}
+        {...(role === 'member' ? { replaceHint: text.memberEnd } : {})}
+      />
     </Page>
   );
+}
+
+/** Whose a key is, for those who see keys of others. */
+function useOwnerColumns(people: People | null): Column<Key>[] {
+  const text = useTexts(keysTexts);
+  const { user } = useSession();
+  if (people === null) return [];
+  const nameOf = (userId: string): string =>
+    userId === user.id ? text.you : (people.get(userId) ?? text.formerMember);
+  return [{ header: text.owner, cell: ({ userId }) => (userId === null ? text.ofAccount : nameOf(userId)) }];
 }
 
 interface OwnerFilterProps {

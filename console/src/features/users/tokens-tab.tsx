@@ -1,4 +1,4 @@
-import { Badge, Button, NativeSelect, Text, TextInput } from '@mantine/core';
+import { Button, NativeSelect, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useState } from 'react';
 import { useChange, useList } from '../../api/queries.ts';
@@ -8,6 +8,7 @@ import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
 import { ConfirmButton } from '../../parts/forms/dialogs.tsx';
 import { InstantInput, instantOrNull } from '../../parts/forms/instant-input.tsx';
 import { useDraft } from '../../parts/forms/use-draft.ts';
+import { KeyStateBadge, keyStateOf } from '../../parts/keys/key-state.tsx';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { SecretDialog } from '../../parts/secret-dialog.tsx';
@@ -17,7 +18,6 @@ import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
 import { usersTexts } from './texts.ts';
 
-const STATUS_COLORS = { active: 'teal', revoked: 'red', expired: 'yellow' } as const;
 const ROLES = ['auditor', 'operator'] as const;
 
 /** Named tokens of the admin API. */
@@ -47,14 +47,7 @@ export function TokensTab() {
     { header: text.role, cell: ({ role }) => text.roles[role] },
     {
       header: text.status,
-      cell: (token) => {
-        const status = statusOf(token, nowMs);
-        return (
-          <Badge variant="light" color={STATUS_COLORS[status]} autoContrast>
-            {text.statuses[status]}
-          </Badge>
-        );
-      },
+      cell: (token) => <KeyStateBadge state={keyStateOf(token, nowMs)} />,
     },
     { header: text.lastUsed, cell: ({ lastUsedAt }) => <Instant at={lastUsedAt} isRelative /> },
     { header: text.created, cell: ({ createdAt }) => <Instant at={createdAt} isRelative /> },
@@ -64,7 +57,7 @@ export function TokensTab() {
   const actions: Column<AdminToken> = {
     header: common.actions,
     cell: (token) =>
-      statusOf(token, nowMs) !== 'active' ? null : (
+      keyStateOf(token, nowMs) !== 'active' ? null : (
         <ConfirmButton
           label={text.revoke}
           question={text.revokeQuestion(token.name)}
@@ -141,9 +134,4 @@ function NewTokenDialog({ isOpen, onClose, onCreated }: NewTokenDialogProps) {
       />
     </ChangeDialog>
   );
-}
-
-function statusOf({ revokedAt, expiresAt }: AdminToken, nowMs: number) {
-  if (revokedAt !== null) return 'revoked';
-  return expiresAt !== null && Date.parse(expiresAt) <= nowMs ? 'expired' : 'active';
 }
