@@ -1,8 +1,7 @@
 import { Button, NativeSelect, SimpleGrid, Stack, Tabs, Text } from '@mantine/core';
 import type { QueryOf } from '../../api/client.ts';
 import { useList } from '../../api/queries.ts';
-import { useCallColumns } from '../../parts/calls/call-table.tsx';
-import { useRefusalColumns } from '../../parts/calls/refusal-table.tsx';
+import { useAllCallColumns, useAllRefusalColumns } from '../../parts/calls/operator-tables.tsx';
 import { CALL_STATUSES, useStatusTexts } from '../../parts/calls/status-badge.tsx';
 import { FilterInstant, FilterText } from '../../parts/filters.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
@@ -50,7 +49,7 @@ const CALL_FILTERS = ['accountId', 'keyId', 'model', 'status', 'from', 'to'] as 
 function Calls({ query, onChange }: FilteredProps) {
   const text = useTexts(operatorCallsTexts);
   const statuses = useStatusTexts();
-  const columns = useCallColumns();
+  const columns = useAllCallColumns();
   const { requestId } = query;
   const filter: QueryOf<'GET /admin/v1/calls'> = requestId === undefined ? chosen(query, CALL_FILTERS) : { requestId };
   const list = useList('GET /admin/v1/calls', { query: filter }, { isLive: query.status === 'in_flight' });
@@ -104,7 +103,7 @@ const REFUSAL_FILTERS = ['accountId', 'code', 'from', 'to'] as const;
 
 function Refusals({ query, onChange }: FilteredProps) {
   const text = useTexts(operatorCallsTexts);
-  const columns = useRefusalColumns();
+  const columns = useAllRefusalColumns();
   const list = useList('GET /admin/v1/refusals', { query: chosen(query, REFUSAL_FILTERS) });
   return (
     <Section>

@@ -1,18 +1,15 @@
 import { Group, Text } from '@mantine/core';
 import { useList } from '../../api/queries.ts';
-import type { OwnRefusal } from '../../api/types.ts';
 import { CalendarField } from '../../parts/calendar-field.tsx';
 import { instantsOfDays, isDay } from '../../parts/days.ts';
-import { Instant } from '../../parts/figures.tsx';
 import { FilterText } from '../../parts/filters.tsx';
-import { useKeyNames } from '../../parts/keys/own-key-names.ts';
-import { type Column, ListTable } from '../../parts/list-table.tsx';
+import { ListTable } from '../../parts/list-table.tsx';
 import { usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { commonTexts } from '../../parts/texts.ts';
 import { useSession } from '../../session/session.tsx';
-import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
+import { useOwnRefusalColumns } from './own-columns.tsx';
 import { callsTexts } from './own-texts.ts';
 
 /** What was refused, and why. */
@@ -59,25 +56,9 @@ export function Refusals() {
         label={text.refused}
         list={list}
         idOf={({ id }) => id}
-        columns={useRefusalColumns()}
+        columns={useOwnRefusalColumns()}
         empty={<EmptyState title={text.noRefusals} hint={text.noRefusalsHint} />}
       />
     </>
   );
-}
-
-export function useRefusalColumns(): Column<OwnRefusal>[] {
-  const text = useTexts(callsTexts);
-  const format = useFormat();
-  const keyNames = useKeyNames();
-  return [
-    { header: text.when, cell: ({ at }) => <Instant at={at} /> },
-    { header: text.status, cell: ({ status }) => status ?? '–', isFigure: true },
-    { header: text.code, cell: ({ code }) => code },
-    { header: text.message, cell: ({ message }) => message ?? '–' },
-    { header: text.address, cell: ({ method, path }) => (path === null ? '–' : `${method} ${path}`) },
-    { header: text.model, cell: ({ model }) => model ?? '–' },
-    { header: text.key, cell: ({ keyId }) => (keyId === null ? '–' : (keyNames.get(keyId) ?? keyId)) },
-    { header: text.times, cell: ({ count }) => format.count(count), isFigure: true },
-  ];
 }

@@ -1,22 +1,20 @@
-import { Anchor, Group, Select, Tabs, Text } from '@mantine/core';
+import { Group, Select, Tabs, Text } from '@mantine/core';
 import { useList, useRead } from '../../api/queries.ts';
 import type { OwnCall, OwnCallInFlight } from '../../api/types.ts';
 import { CalendarField } from '../../parts/calendar-field.tsx';
-import { CALL_STATUSES, type CallStatus, StatusBadge, useStatusTexts } from '../../parts/calls/status-badge.tsx';
+import { CALL_STATUSES, useStatusTexts } from '../../parts/calls/status-badge.tsx';
 import { instantsOfDays, isDay } from '../../parts/days.ts';
-import { Instant, Yuan } from '../../parts/figures.tsx';
 import { FilterText } from '../../parts/filters.tsx';
 import { useKeyNames } from '../../parts/keys/own-key-names.ts';
-import { type Column, DataTable, ListTable } from '../../parts/list-table.tsx';
-import { hashOf, usePlaceQuery } from '../../parts/location.tsx';
+import { DataTable, ListTable } from '../../parts/list-table.tsx';
+import { usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { commonTexts } from '../../parts/texts.ts';
-import { inputTokensOf, outputTokensOf } from '../../parts/usage/usage-sums.ts';
 import { useSession } from '../../session/session.tsx';
-import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
-import { Refusals, useRefusalColumns } from './own-refusals.tsx';
+import { useOwnCallColumns, useOwnRefusalColumns } from './own-columns.tsx';
+import { Refusals } from './own-refusals.tsx';
 import { callsTexts } from './own-texts.ts';
 
 /** All calls of the account, or of the keys of a member, and what was refused. */
@@ -112,7 +110,7 @@ function Filters() {
 function Calls() {
   const text = useTexts(callsTexts);
   const [query] = usePlaceQuery();
-  const columns = useCallColumns();
+  const columns = useOwnCallColumns();
   const status = CALL_STATUSES.find((each) => each === query.status);
   const { billingTimezone } = useSession();
   const list = useList(
@@ -142,8 +140,8 @@ function Calls() {
 function CallsOfRequest({ requestId }: { readonly requestId: string }) {
   const text = useTexts(callsTexts);
   const found = useRead('GET /account/v1/calls', { query: { requestId } });
-  const columns = useCallColumns();
-  const refusalColumns = useRefusalColumns();
+  const columns = useOwnCallColumns();
+  const refusalColumns = useOwnRefusalColumns();
   if (found.isPending) return <Loading />;
   if (found.data === undefined) return <ErrorNotice error={found.error} onRetry={() => void found.refetch()} />;
   const refusals = 'refusals' in found.data ? found.data.refusals : [];
@@ -163,45 +161,4 @@ function CallsOfRequest({ requestId }: { readonly requestId: string }) {
       )}
     </>
   );
-}
-
-function useCallColumns(): Column<OwnCall | OwnCallInFlight>[] {
-  const text = useTexts(callsTexts);
-  const format = useFormat();
-  const keyNames = useKeyNames();
-  const tokens = (call: OwnCall | OwnCallInFlight, count: (usage: NonNullable<OwnCall['usage']>) => number): string =>
-    'usage' in call && call.usage !== null ? format.count(count(call.usage)) : '–';
-  return [
-    {
-      header: text.when,
-      cell: (call) => {
-        const at = <Instant at={call.startedAt ?? ('reservedAt' in call ? call.reservedAt : null)} />;
-        return call.status === 'in_flight' ? at : <Anchor href={hashOf(`/calls/${call.id}`)}>{at}</Anchor>;
-      },
-    },
-    { header: text.model, cell: ({ model }) => model },
-    { header: text.key, cell: ({ keyId }) => keyNames.get(keyId) ?? keyId },
-    { header: text.status, cell: ({ status }) => <StatusBadge status={status as CallStatus} /> },
-    {
-      header: text.input,
-      cell: (call) => tokens(call, inputTokensOf),
-      isFigure: true,
-    },
-    { header: text.output, cell: (call) => tokens(call, outputTokensOf), isFigure: true },
-    {
-      header: text.charge,
-      cell: (call) => <Charge call={call} />,
-      isFigure: true,
-    },
-    {
-      header: text.duration,
-      cell: (call) => ('durationMs' in call ? format.duration(call.durationMs) : '–'),
-      isFigure: true,
-    },
-  ];
-}
-
-function Charge({ call }: { readonly call: OwnCall | OwnCallInFlight }) {
-  const { coding } = useTexts(commonTexts);
-  return call.context === 'coding' ? coding : <Yuan amount={'chargeYuan' in call ? call.chargeYuan : null} isShort />;
 }

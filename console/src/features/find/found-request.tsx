@@ -1,8 +1,7 @@
 import { ApiError } from '../../api/client.ts';
 import { useRead } from '../../api/queries.ts';
 import type { Call, Refusal } from '../../api/types.ts';
-import { CallTable } from '../../parts/calls/call-table.tsx';
-import { RefusalTable } from '../../parts/calls/refusal-table.tsx';
+import { CallTable, RefusalTable } from '../../parts/calls/operator-tables.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useTexts } from '../../text/language.tsx';

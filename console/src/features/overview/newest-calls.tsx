@@ -1,7 +1,8 @@
 import { useRead } from '../../api/queries.ts';
 import type { OwnCall, OwnCallInFlight } from '../../api/types.ts';
+import { CallCharge } from '../../parts/calls/call-columns.tsx';
 import { StatusBadge } from '../../parts/calls/status-badge.tsx';
-import { Instant, Yuan } from '../../parts/figures.tsx';
+import { Instant } from '../../parts/figures.tsx';
 import { DataTable } from '../../parts/list-table.tsx';
 import { hashOf, PlaceLink } from '../../parts/location.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
@@ -43,7 +44,7 @@ export function NewestCalls() {
         },
         { header: text.model, cell: ({ model }) => model },
         { header: text.status, cell: ({ status }) => <StatusBadge status={status} /> },
-        { header: text.charge, cell: ({ chargeYuan }) => <Yuan amount={chargeYuan} isShort />, isFigure: true },
+        { header: text.charge, cell: (call) => <CallCharge call={call} />, isFigure: true },
       ]}
     />
   );

@@ -36,7 +36,6 @@ export const routesTexts = defineTexts(
     drainsLead:
       'New calls do not go there. Calls in flight finish, and what only this provider can continue still goes there.',
     where: 'Where',
-    everyModel: 'every model',
     reason: 'Reason',
     by: 'By',
     since: 'Since',
@@ -109,7 +108,6 @@ export const routesTexts = defineTexts(
     drains: '生效中的排空',
     drainsLead: '新调用不再发往这些路由。进行中的调用会完成；只有该供应商能继续的会话仍会发往那里。',
     where: '范围',
-    everyModel: '所有模型',
     reason: '原因',
     by: '操作者',
     since: '开始时间',

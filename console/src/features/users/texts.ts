@@ -45,7 +45,6 @@ export const usersTexts = defineTexts(
     tokensLead: 'The token of the environment is not among them.',
     noTokens: 'No tokens yet',
     noTokensHint: 'Programs that use the admin API get one each, so that the change log says which one it was.',
-    token: 'Token',
     tokenName: 'Name',
     tokenHint: 'The new token. Copy it now: it is never shown again.',
     by: 'By',
@@ -54,7 +53,6 @@ export const usersTexts = defineTexts(
     expiresHint: 'Empty: it does not expire.',
     revoke: 'Revoke',
     revokeQuestion: (name: string) => `Every node refuses “${name}” at once. This cannot be taken back.`,
-    done: 'Done',
   },
   {
     title: '用户与令牌',
@@ -97,7 +95,6 @@ export const usersTexts = defineTexts(
     tokensLead: '不含环境变量中的令牌。',
     noTokens: '还没有令牌',
     noTokensHint: '建议每个调用管理 API 的程序使用各自的令牌，以便变更日志区分来源。',
-    token: '令牌',
     tokenName: '名称',
     tokenHint: '新令牌。请立即复制，之后不再显示。',
     by: '创建者',
@@ -106,6 +103,5 @@ export const usersTexts = defineTexts(
     expiresHint: '留空则不过期。',
     revoke: '吊销',
     revokeQuestion: (name: string) => `所有节点将立即拒绝“${name}”。此操作无法撤销。`,
-    done: '完成',
   },
 );

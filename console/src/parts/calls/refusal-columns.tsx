@@ -1,13 +1,12 @@
 import { Badge, Code, Text } from '@mantine/core';
-import type { Refusal } from '../../api/types.ts';
+import type { OwnRefusal, Refusal } from '../../api/types.ts';
 import { useTexts } from '../../text/language.tsx';
 import { Instant } from '../figures.tsx';
-import { AccountLink } from '../links.tsx';
-import { type Column, DataTable } from '../list-table.tsx';
+import type { Column } from '../list-table.tsx';
 import { callColumnTexts } from './column-texts.ts';
 
-/** The columns of lists of refusals. */
-export function useRefusalColumns(): Column<Refusal>[] {
+/** The columns of lists of refusals; `whose`: the key or the account that was refused. */
+export function useRefusalColumns<Item extends Refusal | OwnRefusal>(whose: Column<Item>): Column<Item>[] {
   const text = useTexts(callColumnTexts);
   return [
     {
@@ -19,13 +18,9 @@ export function useRefusalColumns(): Column<Refusal>[] {
         </>
       ),
     },
+    whose,
     {
-      header: text.account,
-      cell: ({ accountId, accountName }) =>
-        accountId === null ? text.unknownCaller : <AccountLink accountId={accountId} name={accountName ?? accountId} />,
-    },
-    {
-      header: text.code,
+      header: text.reason,
       cell: ({ status, code }) => (
         <Badge variant="light" color="red" autoContrast tt="none">
           {[status, code].filter((part) => part !== null).join(' ')}
@@ -62,10 +57,4 @@ export function useRefusalColumns(): Column<Refusal>[] {
       ),
     },
   ];
-}
-
-/** Some refusals, all of which have been read. */
-export function RefusalTable({ refusals, label }: { readonly refusals: readonly Refusal[]; readonly label: string }) {
-  const columns = useRefusalColumns();
-  return <DataTable label={label} items={refusals} idOf={({ id }) => id} columns={columns} />;
 }
