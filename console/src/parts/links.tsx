@@ -18,11 +18,18 @@ export function AccountLink({ accountId, name }: AccountLinkProps) {
   );
 }
 
+interface CallLinkProps {
+  readonly callId: string;
+  readonly isWhole?: boolean;
+  /** Where its story stands: for operators, if nothing else is said. */
+  readonly storiesAt?: string;
+}
+
 /** The id of a call, which leads to its story; cut, because its end is what differs. */
-export function CallLink({ callId, isWhole = false }: { readonly callId: string; readonly isWhole?: boolean }) {
+export function CallLink({ callId, isWhole = false, storiesAt = '/operator/calls' }: CallLinkProps) {
   return (
     <Anchor
-      href={hashOf(`/operator/calls/${callId}`)}
+      href={hashOf(`${storiesAt}/${callId}`)}
       size="sm"
       title={callId}
       ff="monospace"

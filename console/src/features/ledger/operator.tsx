@@ -4,36 +4,29 @@ import { useState } from 'react';
 import { useList } from '../../api/queries.ts';
 import type { Account, LedgerEntry } from '../../api/types.ts';
 import { RefundDialog } from '../../parts/calls/refund-dialog.tsx';
-import { Instant, Yuan } from '../../parts/figures.tsx';
-import { CallLink } from '../../parts/links.tsx';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
 import { commonTexts } from '../../parts/texts.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
-import { ledgerKindTexts } from './ledger-kinds.ts';
+import { useEntryColumns } from './entry-columns.tsx';
 import { moneyTexts } from './operator-texts.ts';
 import { PostEntryDialog } from './post-entry-dialog.tsx';
+import { ledgerTexts } from './texts.ts';
 
 /** Money in and out of an account, and its ledger. */
 export function MoneyTab({ account }: { readonly account: Account }) {
   const text = useTexts(moneyTexts);
   const common = useTexts(commonTexts);
-  const kinds = useTexts(ledgerKindTexts);
+  const { ledger } = useTexts(ledgerTexts);
   const mayOperate = useMayOperate();
   const [isToppingUp, topUp] = useDisclosure(false);
   const [isAdjusting, adjust] = useDisclosure(false);
   const [refunded, setRefunded] = useState<string | null>(null);
   const list = useList('GET /admin/v1/accounts/{id}/ledger', { path: { id: account.id } }, { isLive: true });
-  const columns: Column<LedgerEntry>[] = [
-    { header: text.at, cell: ({ createdAt }) => <Instant at={createdAt} /> },
-    { header: text.kind, cell: ({ kind }) => kinds[kind] },
-    { header: text.call, cell: ({ callId }) => (callId === null ? '–' : <CallLink callId={callId} />) },
-    { header: text.memo, cell: ({ memo }) => memo ?? '–' },
-    { header: text.amount, isFigure: true, cell: ({ amountYuan }) => <Yuan amount={amountYuan} /> },
-    { header: text.balanceAfter, isFigure: true, cell: ({ balanceAfterYuan }) => <Yuan amount={balanceAfterYuan} /> },
-  ];
+  const memo: Column<LedgerEntry> = { header: text.memo, cell: (entry) => entry.memo ?? '–' };
+  const columns = useEntryColumns<LedgerEntry>('/operator/calls', [memo]);
   const refundColumn: Column<LedgerEntry> = {
     header: common.actions,
     cell: ({ kind, callId }) =>
@@ -46,7 +39,7 @@ export function MoneyTab({ account }: { readonly account: Account }) {
   return (
     <Stack>
       <Section
-        title={text.ledger}
+        title={ledger}
         lead={text.ledgerLead}
         actions={
           mayOperate && (
@@ -60,7 +53,7 @@ export function MoneyTab({ account }: { readonly account: Account }) {
         }
       >
         <ListTable
-          label={text.ledger}
+          label={ledger}
           list={list}
           idOf={({ id }) => id}
           columns={mayOperate ? [...columns, refundColumn] : columns}

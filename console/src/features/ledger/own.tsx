@@ -1,14 +1,14 @@
-import { Anchor, Tabs } from '@mantine/core';
+import { Tabs } from '@mantine/core';
 import { useList } from '../../api/queries.ts';
-import { Instant, Yuan } from '../../parts/figures.tsx';
+import type { OwnLedgerEntry } from '../../api/types.ts';
 import { ListTable } from '../../parts/list-table.tsx';
-import { hashOf, usePlaceQuery } from '../../parts/location.tsx';
+import { usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { useTexts } from '../../text/language.tsx';
-import { ledgerKindTexts } from './ledger-kinds.ts';
-import { Statement } from './own-statement.tsx';
-import { ledgerTexts } from './own-texts.ts';
+import { useEntryColumns } from './entry-columns.tsx';
+import { OwnStatementTab } from './own-statement.tsx';
+import { ledgerTexts } from './texts.ts';
 
 /** The money of the account: its entries, and what a month comes to. */
 export function LedgerPage() {
@@ -25,7 +25,7 @@ export function LedgerPage() {
           <Entries />
         </Tabs.Panel>
         <Tabs.Panel value="statement" pt="md">
-          <Statement />
+          <OwnStatementTab />
         </Tabs.Panel>
       </Tabs>
     </Page>
@@ -34,27 +34,13 @@ export function LedgerPage() {
 
 function Entries() {
   const text = useTexts(ledgerTexts);
-  const kinds = useTexts(ledgerKindTexts);
   const list = useList('GET /account/v1/ledger', {}, { isLive: true });
   return (
     <ListTable
       label={text.ledger}
       list={list}
       idOf={({ id }) => id}
-      columns={[
-        { header: text.when, cell: ({ createdAt }) => <Instant at={createdAt} /> },
-        { header: text.kind, cell: ({ kind }) => kinds[kind] },
-        {
-          header: text.call,
-          cell: ({ callId }) => (callId === null ? '–' : <Anchor href={hashOf(`/calls/${callId}`)}>{callId}</Anchor>),
-        },
-        { header: text.amount, cell: ({ amountYuan }) => <Yuan amount={amountYuan} />, isFigure: true },
-        {
-          header: text.balanceAfter,
-          cell: ({ balanceAfterYuan }) => <Yuan amount={balanceAfterYuan} />,
-          isFigure: true,
-        },
-      ]}
+      columns={useEntryColumns<OwnLedgerEntry>('/calls', [])}
       empty={<EmptyState title={text.nothing} hint={text.nothingHint} />}
     />
   );
