@@ -1,30 +1,33 @@
-import { NativeSelect, SegmentedControl, SimpleGrid, Stack, Text } from '@mantine/core';
+import { NativeSelect, SimpleGrid, Stack } from '@mantine/core';
 import { useRead } from '../../api/queries.ts';
 import { CsvButton } from '../../parts/csv-button.tsx';
 import { DateRangePicker } from '../../parts/date-range.tsx';
-import { dayAfter, dayIn } from '../../parts/days.ts';
-import { Instant } from '../../parts/figures.tsx';
+import { dayIn, usageRange } from '../../parts/days.ts';
 import { FilterText } from '../../parts/filters.tsx';
-import { usePlaceQuery } from '../../parts/location.tsx';
+import { type Place, usePlaceQuery } from '../../parts/location.tsx';
 import { ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
+import { Completeness, MeasurePicker } from './controls.tsx';
+import { GROUPINGS } from './groupings.ts';
 import { operatorUsageTexts } from './operator-texts.ts';
 import { SumTiles } from './sum-tiles.tsx';
+import { usageTexts } from './texts.ts';
 import { UsageChart } from './usage-chart.tsx';
-import { GROUPINGS, usagePlaceOf } from './usage-place.ts';
+import { usagePlaceOf } from './usage-place.ts';
 import { UsageTable } from './usage-table.tsx';
 
 /** What all accounts used, what they paid for it, and what it cost. */
 export function OperatorUsagePage() {
   const text = useTexts(operatorUsageTexts);
+  const words = useTexts(usageTexts);
   const { billingTimezone } = useSession();
   const [query, setQuery] = usePlaceQuery();
   const today = dayIn(billingTimezone, Date.now());
-  const place = usagePlaceOf(query, today);
-  const asked = { from: place.range.from, to: dayAfter(place.range.to), ...place.filter };
+  const place = usagePlaceOf(query, query.measure, GROUPINGS, today);
+  const asked = { ...usageRange(place.range), ...filterOf(query) };
   const sums = useRead('GET /admin/v1/usage', { query: asked });
   const grouped = place.by === 'day' ? 'day' : `day,${place.by}`;
   const fileName = `usage-${place.by}-${place.range.from}-${place.range.to}.csv`;
@@ -44,10 +47,10 @@ export function OperatorUsagePage() {
         <DateRangePicker value={place.range} onChange={({ from, to }) => setQuery({ from, to })} today={today} />
         <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="sm">
           <NativeSelect
-            label={text.by}
+            label={words.by}
             value={place.by}
             onChange={({ currentTarget }) => setQuery({ by: currentTarget.value })}
-            data={GROUPINGS.map((value) => ({ value, label: text[value] }))}
+            data={GROUPINGS.map((value) => ({ value, label: words.dimensions[value] }))}
           />
           <FilterText
             label={text.accountId}
@@ -68,33 +71,23 @@ export function OperatorUsagePage() {
       <Section
         title={text.chart}
         actions={
-          <SegmentedControl
-            size="xs"
-            aria-label={text.measure}
+          <MeasurePicker
             value={place.measure}
             onChange={(measure) => setQuery({ measure })}
-            data={[
-              { value: 'charge', label: text.netCharge },
-              { value: 'calls', label: text.calls },
-              { value: 'tokens', label: text.tokens },
-            ]}
+            labels={{ ...words, charge: words.netCharge }}
           />
         }
       >
         <UsageChart asked={asked} place={place} />
       </Section>
       <UsageTable asked={asked} by={place.by} />
-      {sums.data !== undefined && (
-        <Text size="sm" c="dimmed">
-          {sums.data.completeUntil === null ? (
-            text.summing
-          ) : (
-            <>
-              {text.completeUntil} <Instant at={sums.data.completeUntil} />
-            </>
-          )}
-        </Text>
-      )}
+      {sums.data !== undefined && <Completeness until={sums.data.completeUntil} />}
     </Page>
   );
+}
+
+const FILTERS = ['accountId', 'model', 'provider'] as const;
+
+function filterOf(query: Place['query']): { readonly [Name in (typeof FILTERS)[number]]?: string } {
+  return Object.fromEntries(FILTERS.filter((name) => query[name] !== undefined).map((name) => [name, query[name]]));
 }

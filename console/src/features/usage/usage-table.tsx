@@ -10,9 +10,10 @@ import { tokensOf } from '../../parts/usage/usage-parts.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { compareYuan } from '../../text/yuan.ts';
+import type { Grouping } from './groupings.ts';
 import { operatorUsageTexts } from './operator-texts.ts';
-import { useGroupName } from './usage-chart.tsx';
-import type { Grouping } from './usage-place.ts';
+import { usePartOf } from './part-of.ts';
+import { usageTexts } from './texts.ts';
 
 interface UsageTableProps {
   readonly asked: QueryOf<'GET /admin/v1/usage'>;
@@ -25,7 +26,8 @@ const GROUPS_MAX = 500;
 export function UsageTable({ asked, by }: UsageTableProps) {
   const text = useTexts(operatorUsageTexts);
   const format = useFormat();
-  const nameOf = useGroupName(by);
+  const words = useTexts(usageTexts);
+  const partOf = usePartOf(by);
   const list = useList('GET /admin/v1/usage', { query: { ...asked, groupBy: by, limit: GROUPS_MAX } });
   const isOrdered = by !== 'day' && !list.hasMore;
   const items = isOrdered
@@ -38,16 +40,19 @@ export function UsageTable({ asked, by }: UsageTableProps) {
       <ListTable<UsageGroup>
         label={text.table}
         list={{ ...list, items }}
-        idOf={(group) => `${by} ${by === 'account' ? group.accountId : group[by]}`}
+        idOf={(group) => `${by} ${partOf(group).id}`}
         empty={<EmptyState title={text.empty} hint={text.emptyHint} />}
         columns={[
-          { header: text[by], cell: (group) => <GroupCell group={group} by={by} name={nameOf(group)} /> },
-          { header: text.calls, isFigure: true, cell: ({ calls }) => format.count(calls) },
-          { header: text.tokens, isFigure: true, cell: (group) => format.count(tokensOf(group)) },
-          { header: text.charge, isFigure: true, cell: ({ chargeYuan }) => <Yuan amount={chargeYuan} isShort /> },
+          {
+            header: words.dimensions[by],
+            cell: (group) => <GroupCell group={group} by={by} name={partOf(group).name} />,
+          },
+          { header: words.calls, isFigure: true, cell: ({ calls }) => format.count(calls) },
+          { header: words.tokens, isFigure: true, cell: (group) => format.count(tokensOf(group)) },
+          { header: words.charge, isFigure: true, cell: ({ chargeYuan }) => <Yuan amount={chargeYuan} isShort /> },
           { header: text.refunds, isFigure: true, cell: ({ refundYuan }) => <Yuan amount={refundYuan} isShort /> },
           {
-            header: text.netCharge,
+            header: words.netCharge,
             isFigure: true,
             cell: ({ netChargeYuan }) => <Yuan amount={netChargeYuan} isShort />,
           },
