@@ -1,4 +1,4 @@
-import { Button, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
@@ -15,7 +15,8 @@ import { SecretDialog } from '../../parts/secret-dialog.tsx';
 import { Section } from '../../parts/section.tsx';
 import { commonTexts } from '../../parts/texts.ts';
 import { useTexts } from '../../text/language.tsx';
-import { membersTexts } from './own-texts.ts';
+import { type Role, RoleSelect } from './role-select.tsx';
+import { membersTexts } from './texts.ts';
 
 /** The invitations that are open, each of which can be taken back. */
 export function Invitations() {
@@ -58,12 +59,9 @@ export function Invitations() {
   );
 }
 
-type Role = 'owner' | 'member';
-
 /** Invites somebody: makes a link, which is shown once. */
 export function InviteButton() {
   const text = useTexts(membersTexts);
-  const common = useTexts(commonTexts);
   const account = useRead('GET /account/v1/account', {}).data;
   const isBalanceSeen = account?.role === 'owner' ? account.membersSeeBalance : undefined;
   const [isOpen, { open, close }] = useDisclosure(false);
@@ -91,12 +89,7 @@ export function InviteButton() {
           onChange={({ currentTarget }) => set({ email: currentTarget.value })}
           data-autofocus
         />
-        <NativeSelect
-          label={text.role}
-          value={role}
-          onChange={({ currentTarget }) => set({ role: currentTarget.value as Role })}
-          data={(['member', 'owner'] as const).map((value) => ({ value, label: common[value] }))}
-        />
+        <RoleSelect role={role} onChange={(chosen) => set({ role: chosen })} />
         {role === 'member' && isBalanceSeen !== undefined && (
           <Text size="sm">{isBalanceSeen ? text.balanceSeen : text.balanceHidden}</Text>
         )}

@@ -1,32 +1,17 @@
-import { NativeSelect, Select, Text, TextInput } from '@mantine/core';
+import { Select, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useList } from '../../api/queries.ts';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import type { ShownLink } from '../../parts/one-time-link.tsx';
-import { commonTexts } from '../../parts/texts.ts';
 import { useTexts } from '../../text/language.tsx';
 import { peopleTexts } from './operator-texts.ts';
+import { type Role, RoleSelect } from './role-select.tsx';
 
 interface DialogProps {
   readonly accountId: string;
   readonly isOpen: boolean;
   readonly onClose: () => void;
-}
-
-type Role = 'owner' | 'member';
-
-function RoleSelect({ role, onChange }: { readonly role: Role; readonly onChange: (role: Role) => void }) {
-  const text = useTexts(peopleTexts);
-  const common = useTexts(commonTexts);
-  return (
-    <NativeSelect
-      label={text.role}
-      value={role}
-      onChange={({ currentTarget }) => onChange(currentTarget.value as Role)}
-      data={(['owner', 'member'] as const).map((value) => ({ value, label: common[value] }))}
-    />
-  );
 }
 
 /** Makes a user in the account, with a link by which the person chooses a password. */

@@ -1,10 +1,8 @@
-import { Anchor, Button, Group, Text } from '@mantine/core';
+import { Anchor, Button, Group } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useState } from 'react';
 import { useChange, useList } from '../../api/queries.ts';
 import type { Member } from '../../api/types.ts';
-import { StatusWord } from '../../parts/account-status.tsx';
-import { Instant } from '../../parts/figures.tsx';
 import { ConfirmButton } from '../../parts/forms/dialogs.tsx';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { hashOf } from '../../parts/location.tsx';
@@ -14,6 +12,7 @@ import { Section } from '../../parts/section.tsx';
 import { commonTexts } from '../../parts/texts.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
+import { useMemberColumns } from './member-columns.tsx';
 import { AddMemberDialog, InviteDialog } from './operator-dialogs.tsx';
 import { peopleTexts } from './operator-texts.ts';
 
@@ -26,25 +25,11 @@ export function PeopleTab({ accountId }: { readonly accountId: string }) {
   const [isInviting, invite] = useDisclosure(false);
   const [link, setLink] = useState<ShownLink | null>(null);
   const list = useList('GET /admin/v1/accounts/{id}/members', { path: { id: accountId } });
-  const columns: Column<Member>[] = [
-    {
-      header: text.name,
-      cell: ({ userId, name, email }) => (
-        <>
-          <Anchor href={hashOf('/operator/users', { search: email ?? name })} size="sm" fw={600}>
-            {name}
-          </Anchor>
-          <Text size="xs" c="dimmed">
-            {email ?? userId}
-          </Text>
-        </>
-      ),
-    },
-    { header: text.role, cell: ({ role }) => common[role] },
-    { header: text.status, cell: ({ status }) => <StatusWord status={status} /> },
-    { header: text.since, cell: ({ since }) => <Instant at={since} isRelative /> },
-    { header: text.lastSignIn, cell: ({ lastSignInAt }) => <Instant at={lastSignInAt} isRelative /> },
-  ];
+  const columns = useMemberColumns(({ userId, name, email }) => (
+    <Anchor href={hashOf('/operator/users', { search: email ?? name })} size="sm" fw={600} title={userId}>
+      {name}
+    </Anchor>
+  ));
   const actions: Column<Member> = {
     header: common.actions,
     cell: (member) => <MemberActions accountId={accountId} member={member} onLink={setLink} />,

@@ -1,12 +1,11 @@
-import { ActionIcon, Anchor, Badge, Group, Menu, Stack, Text } from '@mantine/core';
+import { ActionIcon, Anchor, Group, Menu, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { KebabHorizontalIcon } from '@primer/octicons-react';
 import { useState } from 'react';
 import { useList } from '../../api/queries.ts';
 import type { Member } from '../../api/types.ts';
-import { Instant } from '../../parts/figures.tsx';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
-import { ListTable } from '../../parts/list-table.tsx';
+import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { goTo, hashOf } from '../../parts/location.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
@@ -14,7 +13,8 @@ import { commonTexts } from '../../parts/texts.ts';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { Invitations, InviteButton } from './invitations.tsx';
-import { membersTexts } from './own-texts.ts';
+import { useMemberColumns } from './member-columns.tsx';
+import { membersTexts } from './texts.ts';
 
 type Dialog = { readonly kind: 'role' | 'remove'; readonly member: Member };
 
@@ -25,36 +25,19 @@ export function MembersPage() {
   const { user } = useSession();
   const [dialog, setDialog] = useState<Dialog | null>(null);
   const list = useList('GET /account/v1/members', {});
+  const columns = useMemberColumns(({ userId, name }) => (
+    <Text size="sm" fw={600}>
+      {userId === user.id ? `${name} (${text.you})` : name}
+    </Text>
+  ));
+  const actions: Column<Member> = {
+    header: common.actions,
+    cell: (member) => <MemberMenu member={member} onOpen={setDialog} />,
+  };
   return (
     <Page title={text.title} lead={text.lead} actions={<InviteButton />}>
       <Section title={text.people}>
-        <ListTable
-          label={text.people}
-          list={list}
-          idOf={({ userId }) => userId}
-          columns={[
-            {
-              header: text.name,
-              cell: ({ userId, name, status }) => (
-                <Group gap="xs" display="inline-flex">
-                  <Text size="sm" fw={600}>
-                    {userId === user.id ? `${name} (${text.you})` : name}
-                  </Text>
-                  {status === 'suspended' && (
-                    <Badge variant="light" color="red" autoContrast>
-                      {common.suspended}
-                    </Badge>
-                  )}
-                </Group>
-              ),
-            },
-            { header: text.email, cell: ({ email }) => email ?? '–' },
-            { header: text.role, cell: ({ role }) => common[role] },
-            { header: text.since, cell: ({ since }) => <Instant at={since} isRelative /> },
-            { header: text.lastSignIn, cell: ({ lastSignInAt }) => <Instant at={lastSignInAt} isRelative /> },
-            { header: common.actions, cell: (member) => <MemberMenu member={member} onOpen={setDialog} /> },
-          ]}
-        />
+        <ListTable label={text.people} list={list} idOf={({ userId }) => userId} columns={[...columns, actions]} />
       </Section>
       <Invitations />
       {dialog?.kind === 'role' && <RoleDialog member={dialog.member} onClose={() => setDialog(null)} />}

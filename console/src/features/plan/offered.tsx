@@ -1,7 +1,6 @@
-import { Anchor, Badge, Group, SimpleGrid, Stack } from '@mantine/core';
+import { Anchor, SimpleGrid, Stack } from '@mantine/core';
 import { useRead } from '../../api/queries.ts';
 import type { Plan } from '../../api/types.ts';
-import { Facts } from '../../parts/facts.tsx';
 import { hashOf } from '../../parts/location.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
@@ -9,6 +8,7 @@ import { Section } from '../../parts/section.tsx';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { plansTexts } from './offered-texts.ts';
+import { PlanTerms } from './plan-terms.tsx';
 
 export function PlansPage() {
   const text = useTexts(plansTexts);
@@ -41,28 +41,7 @@ function PlanCard({ plan }: { readonly plan: Plan }) {
   const active = format.count(plan.activeSubscriptions);
   return (
     <Section title={plan.name} lead={plan.id}>
-      <Facts
-        facts={[
-          [text.active, plan.hasMoreSubscriptions ? text.moreThan(active) : active],
-          [text.fiveHour, format.count(plan.fiveHourCalls)],
-          [text.weekly, format.count(plan.weeklyCalls)],
-          [text.concurrency, format.count(plan.concurrency)],
-          [text.quota, format.count(plan.quotaTokens)],
-          [text.period, text.days(plan.periodDays)],
-          [text.input, format.bytes(plan.inputByteLimit)],
-          [text.output, format.count(plan.outputTokenLimit)],
-          [
-            text.models,
-            <Group key="models" gap={4}>
-              {plan.models.map((model) => (
-                <Badge key={model} variant="default" tt="none">
-                  {model}
-                </Badge>
-              ))}
-            </Group>,
-          ],
-        ]}
-      />
+      <PlanTerms plan={plan} before={[[text.active, plan.hasMoreSubscriptions ? text.moreThan(active) : active]]} />
     </Section>
   );
 }

@@ -1,8 +1,7 @@
-import { Badge, Button, Group, NativeSelect, Stack, Text } from '@mantine/core';
+import { Button, Group, NativeSelect, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useChange, useList, useRead } from '../../api/queries.ts';
 import type { Subscription } from '../../api/types.ts';
-import { Instant } from '../../parts/figures.tsx';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
 import { ConfirmButton } from '../../parts/forms/dialogs.tsx';
 import { InstantInput, instantOrNull } from '../../parts/forms/instant-input.tsx';
@@ -13,33 +12,22 @@ import { Section } from '../../parts/section.tsx';
 import { commonTexts } from '../../parts/texts.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
-import { planTexts } from './operator-texts.ts';
+import { operatorPlanTexts } from './operator-texts.ts';
 import { PlanRemainderSection } from './plan-remainder.tsx';
-
-const STATUS_COLORS = { active: 'teal', scheduled: 'blue', expired: 'gray', canceled: 'red' } as const;
+import { useSubscriptionColumns } from './subscription-columns.tsx';
+import { planTexts } from './texts.ts';
 
 /** The Coding Plan of an account: what remains of it, and what was granted. */
 export function PlanTab({ accountId }: { readonly accountId: string }) {
-  const text = useTexts(planTexts);
+  const text = useTexts(operatorPlanTexts);
+  const words = useTexts(planTexts);
   const common = useTexts(commonTexts);
   const mayOperate = useMayOperate();
   const [isGranting, { open, close }] = useDisclosure(false);
   const { mutateAsync: renew } = useChange('POST /admin/v1/subscriptions/{id}/renewals');
   const { mutateAsync: cancel } = useChange('DELETE /admin/v1/subscriptions/{id}');
   const list = useList('GET /admin/v1/accounts/{id}/subscriptions', { path: { id: accountId } });
-  const columns: Column<Subscription>[] = [
-    { header: text.plan, cell: ({ planName, planId }) => planName ?? planId },
-    {
-      header: text.status,
-      cell: ({ status }) => (
-        <Badge variant="light" color={STATUS_COLORS[status]} autoContrast>
-          {text.statuses[status]}
-        </Badge>
-      ),
-    },
-    { header: text.starts, cell: ({ startsAt }) => <Instant at={startsAt} /> },
-    { header: text.ends, cell: ({ canceledAt, endsAt }) => <Instant at={canceledAt ?? endsAt} /> },
-  ];
+  const columns = useSubscriptionColumns<Subscription>();
   const actions: Column<Subscription> = {
     header: common.actions,
     cell: ({ id, status }) =>
@@ -60,9 +48,9 @@ export function PlanTab({ accountId }: { readonly accountId: string }) {
   return (
     <Stack>
       <PlanRemainderSection accountId={accountId} />
-      <Section title={text.subscriptions} actions={mayOperate && <Button onClick={open}>{text.grant}</Button>}>
+      <Section title={words.history} actions={mayOperate && <Button onClick={open}>{text.grant}</Button>}>
         <ListTable
-          label={text.subscriptions}
+          label={words.history}
           list={list}
           idOf={({ id }) => id}
           columns={mayOperate ? [...columns, actions] : columns}
@@ -81,7 +69,8 @@ interface GrantDialogProps {
 }
 
 function GrantDialog({ accountId, isOpen, onClose }: GrantDialogProps) {
-  const text = useTexts(planTexts);
+  const text = useTexts(operatorPlanTexts);
+  const words = useTexts(planTexts);
   const plans = useRead('GET /admin/v1/plans', {}, { isWanted: isOpen }).data?.data;
   const [{ planId, startsAt }, set] = useDraft(() => ({ planId: '', startsAt: '' }), isOpen);
   return (
@@ -95,7 +84,7 @@ function GrantDialog({ accountId, isOpen, onClose }: GrantDialogProps) {
     >
       <Text size="sm">{plans?.length === 0 ? text.noPlans : text.grantHint}</Text>
       <NativeSelect
-        label={text.plan}
+        label={words.plan}
         required
         data-autofocus
         value={planId}
@@ -104,7 +93,7 @@ function GrantDialog({ accountId, isOpen, onClose }: GrantDialogProps) {
           { value: '', label: text.choose },
           ...(plans ?? []).map(({ id, name, periodDays }) => ({
             value: id,
-            label: `${name} · ${text.days(periodDays)}`,
+            label: `${name} · ${words.days(String(periodDays))}`,
           })),
         ]}
       />

@@ -1,8 +1,5 @@
-import { Alert, Badge, Group, SimpleGrid, Stack } from '@mantine/core';
+import { Alert, Badge, SimpleGrid, Stack } from '@mantine/core';
 import { useList, useRead } from '../../api/queries.ts';
-import type { OfferedPlan } from '../../api/types.ts';
-import { Facts } from '../../parts/facts.tsx';
-import { Instant } from '../../parts/figures.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
 import { PlaceLink } from '../../parts/location.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
@@ -11,7 +8,9 @@ import { PlanRings } from '../../parts/plan/plan-rings.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
-import { planTexts } from './own-texts.ts';
+import { PlanTerms } from './plan-terms.tsx';
+import { useSubscriptionColumns } from './subscription-columns.tsx';
+import { planTexts } from './texts.ts';
 
 /** What remains of the Coding Plan, what it gives, and the plans that there are. */
 export function PlanPage() {
@@ -52,7 +51,7 @@ export function PlanPage() {
       )}
       {own !== undefined && (
         <Section title={text.terms}>
-          <Terms plan={own} />
+          <PlanTerms plan={own} />
         </Section>
       )}
       <ErrorNotice error={offered.error} onRetry={() => void offered.refetch()} />
@@ -64,7 +63,7 @@ export function PlanPage() {
           <SimpleGrid cols={{ base: 1, md: 2 }}>
             {others.map((each) => (
               <Section key={each.id} title={each.name}>
-                <Terms plan={each} />
+                <PlanTerms plan={each} />
               </Section>
             ))}
           </SimpleGrid>
@@ -74,48 +73,8 @@ export function PlanPage() {
   );
 }
 
-function Terms({ plan }: { readonly plan: OfferedPlan }) {
-  const text = useTexts(planTexts);
-  const format = useFormat();
-  return (
-    <Facts
-      facts={[
-        [
-          text.models,
-          <Group key="models" gap={6}>
-            {plan.models.map((model) => (
-              <Badge key={model} variant="default">
-                {model}
-              </Badge>
-            ))}
-          </Group>,
-        ],
-        [text.fiveHourCalls, format.count(plan.fiveHourCalls)],
-        [text.weeklyCalls, format.count(plan.weeklyCalls)],
-        [text.concurrency, format.count(plan.concurrency)],
-        [text.quotaTokens, format.count(plan.quotaTokens)],
-        [text.periodDays, text.days(format.count(plan.periodDays))],
-        [text.inputLimit, format.bytes(plan.inputByteLimit)],
-        [text.outputLimit, text.tokensOnly(format.count(plan.outputTokenLimit))],
-      ]}
-    />
-  );
-}
-
 function Subscriptions() {
   const text = useTexts(planTexts);
   const list = useList('GET /account/v1/subscriptions', {});
-  return (
-    <ListTable
-      label={text.history}
-      list={list}
-      idOf={({ id }) => id}
-      columns={[
-        { header: text.plan, cell: ({ planName, planId }) => planName ?? planId },
-        { header: text.status, cell: ({ status }) => text.statuses[status] },
-        { header: text.startsAt, cell: ({ startsAt }) => <Instant at={startsAt} /> },
-        { header: text.endsAt, cell: ({ endsAt, canceledAt }) => <Instant at={canceledAt ?? endsAt} /> },
-      ]}
-    />
-  );
+  return <ListTable label={text.history} list={list} idOf={({ id }) => id} columns={useSubscriptionColumns()} />;
 }

@@ -5,11 +5,13 @@ import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { PlanRings } from '../../parts/plan/plan-rings.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useTexts } from '../../text/language.tsx';
-import { planTexts } from './operator-texts.ts';
+import { operatorPlanTexts } from './operator-texts.ts';
+import { planTexts } from './texts.ts';
 
 /** What remains of the plan of an account: its windows, its quota, its concurrency. */
 export function PlanRemainderSection({ accountId }: { readonly accountId: string }) {
-  const text = useTexts(planTexts);
+  const text = useTexts(operatorPlanTexts);
+  const words = useTexts(planTexts);
   const { data, error, refetch } = useRead(
     'GET /admin/v1/accounts/{id}/plan',
     { path: { id: accountId } },
@@ -27,7 +29,7 @@ export function PlanRemainderSection({ accountId }: { readonly accountId: string
     );
   }
   return (
-    <Section title={`${planName ?? planId} · ${isUsable ? text.usable : text.notUsable}`}>
+    <Section title={`${planName ?? planId} · ${isUsable ? words.usable : words.notUsable}`}>
       <Stack gap="sm">
         {message !== null && !isUsable && <Text size="sm">{message}</Text>}
         {usableAgainAt !== null && !isUsable && (
