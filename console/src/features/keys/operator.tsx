@@ -85,7 +85,7 @@ function KeyButtons({ apiKey, onOpen }: KeyButtonsProps) {
   const labels = { limits: editLimits, replace: text.replace, revoke: text.revoke };
   if (keyStateOf(apiKey, useNowMs()) !== 'active') return null;
   return (
-    <Group gap={4} wrap="nowrap">
+    <Group gap={4}>
       {(['limits', 'replace', 'revoke'] as const).map((kind) => (
         <Button key={kind} size="compact-sm" variant="default" onClick={() => onOpen({ kind, apiKey })}>
           {labels[kind]}

@@ -16,19 +16,33 @@ export type AnyCall = Call | CallInFlight | OwnCall | OwnCallInFlight;
 interface CallColumnsOptions<Item> {
   /** Whose the call is: a key of the account, or the account. */
   readonly whose: Column<Item>;
-  /** Where the story of a call stands, to which the time of its beginning leads; `null`: nowhere. */
-  readonly storiesAt: string | null;
+  /** Where the story of a call stands, to which the time of its beginning leads. */
+  readonly storiesAt: string;
+  /** The end of its id, which is what differs, stands below that time. */
+  readonly hasIds?: boolean;
 }
 
 /** The columns of lists of calls. */
 export function useCallColumns<Item extends AnyCall>(options: CallColumnsOptions<Item>): Column<Item>[] {
-  const { whose, storiesAt } = options;
+  const { whose, storiesAt, hasIds = false } = options;
   const text = useTexts(callColumnTexts);
   const format = useFormat();
   const tokensOf = (call: Item, count: (usage: object) => number): string =>
     call.status === 'in_flight' || call.usage === null ? '–' : format.count(count(call.usage));
   return [
-    { header: text.when, cell: (call) => <Began call={call} storiesAt={storiesAt} /> },
+    {
+      header: text.when,
+      cell: (call) => (
+        <>
+          <Began call={call} storiesAt={storiesAt} />
+          {hasIds && (
+            <Text size="xs" c="dimmed" ff="monospace" title={call.id}>
+              …{call.id.slice(-8)}
+            </Text>
+          )}
+        </>
+      ),
+    },
     whose,
     {
       header: text.model,
@@ -61,10 +75,10 @@ export function useCallColumns<Item extends AnyCall>(options: CallColumnsOptions
   ];
 }
 
-function Began({ call, storiesAt }: { readonly call: AnyCall; readonly storiesAt: string | null }) {
+function Began({ call, storiesAt }: { readonly call: AnyCall; readonly storiesAt: string }) {
   const at = <Instant at={call.status === 'in_flight' ? (call.startedAt ?? call.reservedAt) : call.startedAt} />;
   // A call in flight has no record yet.
-  if (storiesAt === null || call.status === 'in_flight') return at;
+  if (call.status === 'in_flight') return at;
   return <Anchor href={hashOf(`${storiesAt}/${call.id}`)}>{at}</Anchor>;
 }
 

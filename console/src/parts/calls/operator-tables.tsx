@@ -1,6 +1,6 @@
 import type { Call, CallInFlight, Refusal } from '../../api/types.ts';
 import { useTexts } from '../../text/language.tsx';
-import { AccountLink, CallLink } from '../links.tsx';
+import { AccountLink } from '../links.tsx';
 import { type Column, DataTable } from '../list-table.tsx';
 import { useCallColumns } from './call-columns.tsx';
 import { callColumnTexts } from './column-texts.ts';
@@ -11,14 +11,14 @@ type AnyCall = Call | CallInFlight;
 /** The columns of lists of calls of all accounts. Operators know calls by their ids. */
 export function useAllCallColumns(): Column<AnyCall>[] {
   const text = useTexts(callColumnTexts);
-  const columns = useCallColumns<AnyCall>({
+  return useCallColumns<AnyCall>({
     whose: {
       header: text.account,
       cell: ({ accountId, accountName }) => <AccountLink accountId={accountId} name={accountName} />,
     },
-    storiesAt: null,
+    storiesAt: '/operator/calls',
+    hasIds: true,
   });
-  return [...columns, { header: text.call, cell: ({ id }) => <CallLink callId={id} /> }];
 }
 
 /** The columns of lists of refusals of all accounts. */
