@@ -7,7 +7,7 @@ import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@ta
 import { type ReactNode, StrictMode, useMemo } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ApiError } from './api/client.ts';
-import { App } from './app.tsx';
+import { App } from './app/app.tsx';
 import { commonTexts } from './parts/texts.ts';
 import { SESSION_KEY } from './session/session.tsx';
 import { LanguageProvider, useTexts } from './text/language.tsx';

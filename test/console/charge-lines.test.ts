@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { Call } from '../../console/src/api/types.ts';
-import { chargeLines, factorsOf, times } from '../../console/src/parts/charge-lines.ts';
-import { addYuan, compareYuan, enteredNano, fromNano, toNano } from '../../console/src/text/yuan.ts';
+import { chargeLines, factorsOf } from '../../console/src/features/calls/charge-lines.ts';
+import { addYuan, compareYuan, enteredNano, fromNano, times, toNano } from '../../console/src/text/yuan.ts';
 import { type ChargedRecord, recomputedCharge } from '../support/recomputed-charge.ts';
 import { propertyRuns } from '../support/scope.ts';
 

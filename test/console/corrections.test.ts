@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Call, OwnCall } from '../../console/src/api/types.ts';
-import { correctionsOf } from '../../console/src/parts/corrections.ts';
+import { correctionsOf } from '../../console/src/features/calls/corrections.ts';
 
 const at = '2026-11-23T08:00:00.000Z';
 const later = '2026-11-23T09:00:00.000Z';

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { isYuan } from '../../console/src/parts/forms/number-text.ts';
 import {
   changeOf,
   draftOf,
@@ -8,7 +9,6 @@ import {
   NO_LIMITS,
   type RatesDraft,
 } from '../../console/src/parts/limits/limit-draft.ts';
-import { isYuan } from '../../console/src/parts/number-text.ts';
 
 describe('the limits of a key in the form of the console', () => {
   const oneModel = { model: 'a', requestsPerMinute: '60', tokensPerMinute: '' };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { thresholdAbove } from '../../console/src/account/overview/low-balance.ts';
+import { thresholdAbove } from '../../console/src/features/overview/low-balance.ts';
 
 const low = (thresholdYuan: string | null, defaultThresholdYuan: string | null = null) => ({
   thresholdYuan,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomFillSync } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { fieldsOf, isAltered } from '../../console/src/operator/changes/difference.ts';
-import { matchingLines } from '../../console/src/operator/config/matching-lines.ts';
-import { whatWasEntered } from '../../console/src/operator/find/what-was-entered.ts';
+import { fieldsOf, isAltered } from '../../console/src/features/changes/difference.ts';
+import { matchingLines } from '../../console/src/features/config/matching-lines.ts';
+import { whatWasEntered } from '../../console/src/features/find/what-was-entered.ts';
 import { createApiKey } from '../../src/accounting/accounts/key-format.ts';
 
 /** Rules of operators' pages that need no browser. */

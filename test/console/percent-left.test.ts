@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { percentLeft } from '../../console/src/parts/percent-left.ts';
+import { percentLeft } from '../../console/src/parts/plan/percent-left.ts';
 import { propertyRuns } from '../support/scope.ts';
 
 it('what is left of a limit is its whole percents, rounded down, whatever was used', () => {

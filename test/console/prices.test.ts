@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { atPriceFactor, basisPointsOf, percentOf } from '../../console/src/parts/basis-points.ts';
-import { times } from '../../console/src/parts/charge-lines.ts';
-import { fromNano } from '../../console/src/text/yuan.ts';
+import { fromNano, times } from '../../console/src/text/yuan.ts';
 import { PRICE_FACTOR_BASIS_POINTS_MAX, roundedAtFactor } from '../../src/accounting/pricing/price-factor.ts';
 import { propertyRuns } from '../support/scope.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { UsageGroup } from '../../console/src/parts/usage-group.ts';
-import { barsOf, keyPart, PARTS_MAX, type PartOf, sharesOf } from '../../console/src/parts/usage-parts.ts';
-import { inputTokensOf, outputTokensOf, sumGroups } from '../../console/src/parts/usage-sums.ts';
+import type { UsageGroup } from '../../console/src/parts/usage/usage-group.ts';
+import { barsOf, keyPart, PARTS_MAX, type PartOf, sharesOf } from '../../console/src/parts/usage/usage-parts.ts';
+import { inputTokensOf, outputTokensOf, sumGroups } from '../../console/src/parts/usage/usage-sums.ts';
 
 const group = (netChargeYuan: string, of: Partial<UsageGroup> = {}): UsageGroup => ({
   calls: 1,

@@ -7,7 +7,7 @@ import {
   useQueryClient,
 } from '@tanstack/react-query';
 import { useRef } from 'react';
-import { useAccountChoice } from '../session/account-choice.ts';
+import { useAccountChoice } from './account-choice.ts';
 import { type AnswerOf, type AnyInput, ApiError, ask, type ChangeName, type InputOf, type ReadName } from './client.ts';
 
 /** How often what is live is read again while the page is seen. */

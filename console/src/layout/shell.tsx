@@ -2,11 +2,11 @@ import { ActionIcon, AppShell, Burger, Group, Menu, NavLink, ScrollArea, Select,
 import { useDisclosure, useMediaQuery } from '@mantine/hooks';
 import { PersonIcon } from '@primer/octicons-react';
 import { type ReactNode, useEffect, useRef } from 'react';
-import { useAccountChoice } from '../session/account-choice.ts';
+import { useAccountChoice } from '../api/account-choice.ts';
+import { goTo, usePlace } from '../parts/location.tsx';
 import { useSession } from '../session/session.tsx';
 import { defineTexts, useLanguage, useTexts } from '../text/language.tsx';
-import { goTo, usePlace } from './location.tsx';
-import { type ConsolePage, PAGES } from './pages.ts';
+import type { ConsolePage } from './console-page.ts';
 import { LanguageMenu, Logo, ThemeButton } from './preferences.tsx';
 
 const texts = defineTexts(
@@ -36,8 +36,15 @@ const texts = defineTexts(
   },
 );
 
+interface MenuProps {
+  /** All pages, of which those stand in the menu that the person may open. */
+  readonly pages: readonly ConsolePage[];
+  /** `null`: none of them is shown. */
+  readonly current: ConsolePage | null;
+}
+
 /** The frame of all pages: who and where one is, and the menu. */
-export function Shell({ current, children }: { readonly current: ConsolePage | null; readonly children: ReactNode }) {
+export function Shell({ children, ...menu }: MenuProps & { readonly children: ReactNode }) {
   const text = useTexts(texts);
   const { path } = usePlace();
   const [isOpen, { toggle, close }] = useDisclosure(false);
@@ -77,8 +84,8 @@ export function Shell({ current, children }: { readonly current: ConsolePage | n
       {/* Closed, it is only moved aside: nobody should come to links that are not seen. */}
       <AppShell.Navbar aria-label={text.menu} inert={isNarrow && !isOpen}>
         <AppShell.Section grow component={ScrollArea} p="xs">
-          <AccountMenu current={current} />
-          <OperatorMenu current={current} />
+          <AccountMenu {...menu} />
+          <OperatorMenu {...menu} />
         </AppShell.Section>
       </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1}>
@@ -122,12 +129,12 @@ function PersonMenu() {
   );
 }
 
-function AccountMenu({ current }: { readonly current: ConsolePage | null }) {
+function AccountMenu({ pages, current }: MenuProps) {
   const text = useTexts(texts);
   const { memberships } = useSession();
   const { accountId, role, choose } = useAccountChoice();
   if (accountId === null) return null;
-  const pages = PAGES.filter((page) => page.for === 'member' || (page.for === 'owner' && role === 'owner'));
+  const ofAccount = pages.filter((page) => page.for === 'member' || (page.for === 'owner' && role === 'owner'));
   return (
     <>
       {memberships.length > 1 ? (
@@ -143,19 +150,19 @@ function AccountMenu({ current }: { readonly current: ConsolePage | null }) {
       ) : (
         <MenuHeading>{memberships[0]?.accountName ?? text.account}</MenuHeading>
       )}
-      <PageLinks pages={pages} current={current} />
+      <PageLinks pages={ofAccount} current={current} />
     </>
   );
 }
 
-function OperatorMenu({ current }: { readonly current: ConsolePage | null }) {
+function OperatorMenu({ pages, current }: MenuProps) {
   const text = useTexts(texts);
   const { operatorRole } = useSession();
   if (operatorRole === null) return null;
   return (
     <>
       <MenuHeading>{operatorRole === 'operator' ? text.operator : text.auditor}</MenuHeading>
-      <PageLinks pages={PAGES.filter((page) => page.for === 'operator')} current={current} />
+      <PageLinks pages={pages.filter((page) => page.for === 'operator')} current={current} />
     </>
   );
 }
@@ -168,13 +175,7 @@ function MenuHeading({ children }: { readonly children: ReactNode }) {
   );
 }
 
-function PageLinks({
-  pages,
-  current,
-}: {
-  readonly pages: readonly ConsolePage[];
-  readonly current: ConsolePage | null;
-}) {
+function PageLinks({ pages, current }: MenuProps) {
   const { language } = useLanguage();
   return pages
     .filter(({ icon }) => icon !== null)

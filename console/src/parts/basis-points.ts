@@ -1,4 +1,4 @@
-import { times } from './charge-lines.ts';
+import { times } from '../text/yuan.ts';
 
 /** What an account pays of the list price where nothing else is agreed. */
 export const LIST_PRICE_BASIS_POINTS = 10_000;

@@ -1,11 +1,23 @@
 import { ActionIcon, Alert, Box, Code, CopyButton, Group, Tooltip } from '@mantine/core';
 import { CheckIcon, CopyIcon } from '@primer/octicons-react';
-import { useTexts } from '../text/language.tsx';
-import { commonTexts } from './texts.ts';
+import { defineTexts, useTexts } from '../text/language.tsx';
+
+const texts = defineTexts(
+  {
+    copy: 'Copy',
+    copied: 'Copied',
+    cannotCopy: 'This browser does not let the page copy. Select the text and copy it yourself.',
+  },
+  {
+    copy: '复制',
+    copied: '已复制',
+    cannotCopy: '浏览器不允许本页复制。请选中文本后自行复制。',
+  },
+);
 
 /** Copies a text. Without a right to the clipboard, as on plain http, it says so, and the text can be selected. */
 export function CopyIconButton({ value, label }: { readonly value: string; readonly label?: string }) {
-  const text = useTexts(commonTexts);
+  const text = useTexts(texts);
   if (navigator.clipboard === undefined) return null;
   return (
     <CopyButton value={value}>
@@ -46,7 +58,7 @@ export function CodeBlock({ code, label }: { readonly code: string; readonly lab
 
 /** A secret that is shown now and never again. */
 export function SecretOnce({ secret, hint }: { readonly secret: string; readonly hint: string }) {
-  const text = useTexts(commonTexts);
+  const text = useTexts(texts);
   return (
     <Alert color="teal" title={hint}>
       <CopyText value={secret} />

@@ -1,7 +1,15 @@
 import { TextInput } from '@mantine/core';
 import { useEffect, useState } from 'react';
-import { useTexts } from '../text/language.tsx';
-import { commonTexts } from './texts.ts';
+import { defineTexts, useTexts } from '../text/language.tsx';
+
+const texts = defineTexts(
+  {
+    secretInFilter: 'This looks like an API key. Keys are not sent from here.',
+  },
+  {
+    secretInFilter: '这似乎是 API 密钥，不会从此处发送。',
+  },
+);
 
 interface FilterProps {
   readonly label: string;
@@ -31,7 +39,7 @@ interface DraftInputProps extends FilterProps {
 }
 
 function DraftInput({ value, onChange, type, toDraft, fromDraft, ...input }: DraftInputProps) {
-  const text = useTexts(commonTexts);
+  const text = useTexts(texts);
   const [draft, setDraft] = useState(() => toDraft(value));
   // biome-ignore lint/correctness/useExhaustiveDependencies: only a value from elsewhere replaces what is being entered
   useEffect(() => setDraft(toDraft(value)), [value]);

@@ -1,8 +1,8 @@
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useMemo, useState } from 'react';
+import { AccountChoiceContext } from '../api/account-choice.ts';
 import { ApiError, ask } from '../api/client.ts';
 import type { WhoAmI } from '../api/types.ts';
-import { AccountChoiceContext } from './account-choice.ts';
 
 /** Who has signed in. `useSession` may be used on all pages but those of signing in. */
 export interface SessionState extends WhoAmI {

@@ -12,7 +12,7 @@ export function toNano(amountYuan: string): bigint {
 }
 
 /** Decimals without the zeros at their end. */
-export function withoutTrailingZeros(decimals: string): string {
+function withoutTrailingZeros(decimals: string): string {
   let end = decimals.length;
   while (decimals[end - 1] === '0') end--;
   return decimals.slice(0, end);
@@ -26,6 +26,17 @@ export function fromNano(nano: bigint): string {
 
 export function addYuan(a: string, b: string): string {
   return fromNano(toNano(a) + toNano(b));
+}
+
+/** An amount times a count, divided by a power of ten, exact. */
+export function times(amountYuan: string, count: number, powerOfTen: number): string {
+  const [whole = '0', decimals = ''] = amountYuan.split('.');
+  const product = (BigInt(whole + decimals) * BigInt(count)).toString();
+  const places = decimals.length + powerOfTen;
+  const padded = product.padStart(places + 1, '0');
+  const tail = withoutTrailingZeros(padded.slice(padded.length - places));
+  const head = padded.slice(0, padded.length - places);
+  return places === 0 || tail === '' ? head : `${head}.${tail}`;
 }
 
 /** Below, at or above zero, as a list is sorted by. */

@@ -8,6 +8,7 @@ import { openBrowser, openConsole } from '../../support/browser.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../../support/gateway.ts';
 import { createPerson, type TestPerson } from '../../support/people.ts';
+import { until } from '../../support/until.ts';
 
 /** What somebody does who has just got an account. */
 
@@ -131,9 +132,12 @@ describe('an account holder', { skip: withoutBrowser }, () => {
       body: JSON.stringify({ model: 'no-such-model', messages: [] }),
     });
     assert.equal(response.status, 404);
+    const requestId = response.headers.get('x-request-id')!;
+    // Refusals are written together, some time after they were answered.
+    await until(async () => (await server.admin('GET', `/calls?requestId=${requestId}`)).body.refusals.length > 0);
     const console = await openConsole(browser, server, { person: owner, at: '#/calls' });
     const { page } = console;
-    await page.getByLabel('Request id').fill(response.headers.get('x-request-id')!);
+    await page.getByLabel('Request id').fill(requestId);
     await page.keyboard.press('Enter');
     await page.getByText('no-such-model').first().waitFor();
     await console.close();

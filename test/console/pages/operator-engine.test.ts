@@ -9,6 +9,7 @@ import { call, startCall } from '../../support/client.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../../support/gateway.ts';
 import { createPerson, type TestPerson } from '../../support/people.ts';
 import { chatStream, liveAnswer } from '../../support/provider.ts';
+import { until } from '../../support/until.ts';
 
 /** The pages by which operators look at the gateway itself, and what they decide there. */
 
@@ -79,6 +80,8 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
   it('find what became of a request by its id, a refused one too', async () => {
     const refused = await call(`${server.url}/v1/chat/completions`, account.key, { ...hello, model: 'no-such-model' });
     const requestId = String(refused.headers['x-request-id']);
+    // Refusals are written together, some time after they were answered.
+    await until(async () => (await server.admin('GET', `/calls?requestId=${requestId}`)).body.refusals.length > 0);
     const console = await open({ at: '#/operator/find' });
     const { page } = console;
     await page.getByLabel(/^API key, its beginning/).fill(requestId);

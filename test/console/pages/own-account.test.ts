@@ -108,9 +108,10 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     await console.close();
   });
 
-  it('a replaced key goes on for the time that was chosen, a revoked one is refused and filtered', async () => {
+  it('a replaced key goes on for the time that was chosen, its new one ends when it would, a revoked one is refused and filtered', async () => {
     const { accountId, owner } = await people();
-    const old = (await server.admin('POST', `/accounts/${accountId}/keys`, { name: 'server' })).body;
+    const expiresAt = new Date(Date.now() + 90 * 86_400_000).toISOString();
+    const old = (await server.admin('POST', `/accounts/${accountId}/keys`, { name: 'server', expiresAt })).body;
     const console = await openConsole(browser, server, { person: owner, at: '#/keys' });
     const { page } = console;
     await choose(page, 'server', 'Replace');
@@ -119,6 +120,11 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     await page.getByText('The old key is valid until').waitFor();
     const key = await takeSecret(page);
     assert.deepEqual([await chat(old.key), await chat(key)], [200, 200]);
+    const keys = (await ask(server, 'GET', '/keys', undefined, owner.headers)).body.data;
+    assert.equal(
+      keys.find(({ id, name }: { id: string; name: string }) => name === 'server' && id !== old.id).expiresAt,
+      expiresAt,
+    );
     await server.admin('DELETE', `/keys/${old.id}`);
     await page.reload();
     await choose(page, 'server', 'Revoke');
@@ -202,6 +208,8 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     const form = page.locator('form').filter({ has: seen });
     await seen.click();
     await form.getByRole('button', { name: 'Save' }).click();
+    // The button is off too while the answer is awaited.
+    await page.getByText('Saved.', { exact: true }).waitFor();
     await form.getByRole('button', { name: 'Save', disabled: true }).waitFor();
     assert.equal(await seen.isChecked(), false);
     assert.equal((await ask(server, 'GET', '/account', undefined, owner.headers)).body.membersSeeBalance, false);

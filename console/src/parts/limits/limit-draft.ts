@@ -1,7 +1,7 @@
 import type { BodyOf } from '../../api/client.ts';
 import type { OwnKey } from '../../api/types.ts';
-import { changedMembers } from '../changed-members.ts';
-import { countOrNull, isCount, isYuan, textOrNull } from '../number-text.ts';
+import { changedMembers } from '../forms/changed-members.ts';
+import { countOrNull, isCount, isYuan, textOrNull } from '../forms/number-text.ts';
 
 /** Limits by the minute, as they stand in the fields of a form: text, which is empty where there is no limit. */
 export interface RatesDraft {

@@ -1,6 +1,6 @@
 import { Fieldset, MultiSelect, SimpleGrid, Stack, TagsInput, Text } from '@mantine/core';
 import { useTexts } from '../../text/language.tsx';
-import { CountField, YuanField } from '../number-fields.tsx';
+import { CountField, YuanField } from '../forms/number-fields.tsx';
 import { commonTexts } from '../texts.ts';
 import { AMOUNTS, COUNTS, type LimitsDraft } from './limit-draft.ts';
 import { RateFields } from './rate-fields.tsx';

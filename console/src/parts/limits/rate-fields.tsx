@@ -1,7 +1,7 @@
 import { ActionIcon, Button, Group, Select, SimpleGrid, Stack } from '@mantine/core';
 import { TrashIcon } from '@primer/octicons-react';
 import { useTexts } from '../../text/language.tsx';
-import { CountField } from '../number-fields.tsx';
+import { CountField } from '../forms/number-fields.tsx';
 import { commonTexts } from '../texts.ts';
 import { type ModelLimitDraft, RATES, type RatesDraft } from './limit-draft.ts';
 import { limitsTexts } from './texts.ts';

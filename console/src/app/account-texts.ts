@@ -1,0 +1,26 @@
+import { defineTexts } from '../text/language.tsx';
+
+/** Words of the page of an account; each of its tabs has its own. */
+export const accountTexts = defineTexts(
+  {
+    all: 'All accounts',
+    tabs: {
+      summary: 'Summary',
+      money: 'Money',
+      keys: 'API keys',
+      plan: 'Coding Plan',
+      people: 'People',
+      statement: 'Statement',
+    },
+    calls: 'Calls',
+    usage: 'Usage',
+    changes: 'Change log',
+  },
+  {
+    all: '全部账户',
+    tabs: { summary: '概况', money: '资金', keys: 'API 密钥', plan: '编码套餐', people: '成员', statement: '对账单' },
+    calls: '调用记录',
+    usage: '用量',
+    changes: '变更日志',
+  },
+);

@@ -1,0 +1,89 @@
+import { useEffect } from 'react';
+import { type AccountChoice, useAccountChoice } from '../api/account-choice.ts';
+import { SignInPage } from '../features/entrance/sign-in-page.tsx';
+import { WelcomePage } from '../features/entrance/welcome-page.tsx';
+import type { ConsolePage } from '../layout/console-page.ts';
+import { PageFrame } from '../layout/page-frame.tsx';
+import { Shell } from '../layout/shell.tsx';
+import { goTo, usePlace } from '../parts/location.tsx';
+import { EmptyState, ErrorNotice, Loading } from '../parts/notices.tsx';
+import { SessionProvider, useSession, useWhoAmI } from '../session/session.tsx';
+import { defineTexts, useTexts } from '../text/language.tsx';
+import { findPage, PAGES } from './pages.ts';
+
+const texts = defineTexts(
+  {
+    noPage: 'There is no such page',
+    noPageHint: 'The address is wrong, or the page is not for you. Choose one in the menu.',
+    noAccount: 'You belong to no account',
+    noAccountHint: 'Ask an operator, or an owner of the account, to add you to it.',
+  },
+  {
+    noPage: '没有此页面',
+    noPageHint: '地址有误，或您无权查看。请从菜单中选择。',
+    noAccount: '您不属于任何账户',
+    noAccountHint: '请联系管理员或账户所有者将您加入账户。',
+  },
+);
+
+/** What is shown at an address, by who has signed in. The code of the page is loaded while that is asked. */
+export function App() {
+  const { path } = usePlace();
+  const whoAmI = useWhoAmI();
+  useEffect(() => findPage(path)?.page.code.preload(), [path]);
+  if (path === '/welcome') return <WelcomePage />;
+  if (whoAmI.isPending) return <Loading />;
+  if (whoAmI.data === undefined) return <ErrorNotice error={whoAmI.error} onRetry={() => void whoAmI.refetch()} />;
+  if (whoAmI.data === null) return <SignInPage />;
+  return (
+    <SessionProvider whoAmI={whoAmI.data}>
+      <CurrentPage />
+    </SessionProvider>
+  );
+}
+
+function CurrentPage() {
+  const text = useTexts(texts);
+  const { path } = usePlace();
+  const { operatorRole } = useSession();
+  const choice = useAccountChoice();
+  const isElsewhere = path === '/sign-in' || (path === '/' && choice.accountId === null && operatorRole !== null);
+  useEffect(() => {
+    if (isElsewhere) goTo(choice.accountId === null && operatorRole !== null ? '#/operator' : '#/', true);
+  }, [isElsewhere, choice.accountId, operatorRole]);
+  if (isElsewhere) return <Loading />;
+  const found = findPage(path);
+  if (found === null || !mayOpen(found.page, choice, operatorRole !== null)) {
+    const isAlone = choice.accountId === null && operatorRole === null;
+    return (
+      <Shell pages={PAGES} current={null}>
+        {isAlone ? (
+          <EmptyState title={text.noAccount} hint={text.noAccountHint} />
+        ) : (
+          <EmptyState title={text.noPage} hint={text.noPageHint} />
+        )}
+      </Shell>
+    );
+  }
+  const { page, id } = found;
+  return (
+    <Shell pages={PAGES} current={page}>
+      <PageFrame key={`${choice.accountId} ${path}`}>
+        <page.code.Component id={id} />
+      </PageFrame>
+    </Shell>
+  );
+}
+
+function mayOpen(page: ConsolePage, { accountId, role }: AccountChoice, isOperator: boolean): boolean {
+  switch (page.for) {
+    case 'anyone':
+      return true;
+    case 'member':
+      return accountId !== null;
+    case 'owner':
+      return role === 'owner';
+    case 'operator':
+      return isOperator;
+  }
+}

@@ -1,0 +1,148 @@
+import { TextInput } from '@mantine/core';
+import type { BodyOf } from '../../api/client.ts';
+import { useRead } from '../../api/queries.ts';
+import type { Account } from '../../api/types.ts';
+import { basisPointsOf, percentOf } from '../../parts/basis-points.ts';
+import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
+import { changedMembers } from '../../parts/forms/changed-members.ts';
+import { YuanField } from '../../parts/forms/number-fields.tsx';
+import { textOrNull } from '../../parts/forms/number-text.ts';
+import { useDraft } from '../../parts/forms/use-draft.ts';
+import { areRatesComplete, changeOfRates, ratesDraftOf } from '../../parts/limits/limit-draft.ts';
+import { RateFields } from '../../parts/limits/rate-fields.tsx';
+import { limitsTexts } from '../../parts/limits/texts.ts';
+import { useModelNames } from '../../parts/model-names.ts';
+import { commonTexts } from '../../parts/texts.ts';
+import { useTexts } from '../../text/language.tsx';
+import type { EditDialogProps } from './summary.tsx';
+import { accountTexts } from './summary-texts.ts';
+
+/** What is sent where something has changed since the form was opened; `null`: nothing has. */
+function changeOf(account: Account, body: BodyOf<'PATCH /admin/v1/accounts/{id}'>) {
+  return Object.keys(body).length === 0 ? null : { path: { id: account.id }, body };
+}
+
+export function DetailsDialog({ account, isOpen, onClose }: EditDialogProps) {
+  const text = useTexts(accountTexts);
+  const common = useTexts(commonTexts);
+  const [draft, set, opened] = useDraft(() => ({ name: account.name, email: account.email ?? '' }), isOpen);
+  return (
+    <ChangeDialog
+      endpoint="PATCH /admin/v1/accounts/{id}"
+      title={text.editDetails}
+      submitLabel={common.save}
+      isOpen={isOpen}
+      onClose={onClose}
+      input={() => changeOf(account, changedMembers(opened, draft))}
+    >
+      <TextInput
+        label={text.name}
+        required
+        data-autofocus
+        maxLength={200}
+        value={draft.name}
+        onChange={({ currentTarget }) => set({ name: currentTarget.value })}
+      />
+      <TextInput
+        label={text.email}
+        type="email"
+        required={account.email !== null}
+        value={draft.email}
+        onChange={({ currentTarget }) => set({ email: currentTarget.value })}
+      />
+    </ChangeDialog>
+  );
+}
+
+export function PricesDialog({ account, isOpen, onClose }: EditDialogProps) {
+  const text = useTexts(accountTexts);
+  const common = useTexts(commonTexts);
+  const [draft, set, opened] = useDraft(
+    () => ({
+      cap: account.dailySpendCapYuan ?? '',
+      percent: percentOf(account.priceFactorBasisPoints),
+    }),
+    isOpen,
+  );
+  const bodyOf = ({ cap, percent }: typeof draft) => ({
+    dailySpendCapYuan: textOrNull(cap),
+    priceFactorBasisPoints: basisPointsOf(percent),
+  });
+  return (
+    <ChangeDialog
+      endpoint="PATCH /admin/v1/accounts/{id}"
+      title={text.editPrices}
+      submitLabel={common.save}
+      isOpen={isOpen}
+      onClose={onClose}
+      input={() => changeOf(account, changedMembers(bodyOf(opened), bodyOf(draft)))}
+    >
+      <YuanField
+        label={text.cap}
+        description={text.capHint}
+        data-autofocus
+        value={draft.cap}
+        onChange={(cap) => set({ cap })}
+      />
+      <TextInput
+        label={text.priceFactor}
+        description={text.factorHint}
+        required
+        inputMode="decimal"
+        autoComplete="off"
+        pattern="[0-9]{1,4}([.][0-9]{1,2})?"
+        rightSection="%"
+        value={draft.percent}
+        onChange={({ currentTarget }) => set({ percent: currentTarget.value })}
+      />
+    </ChangeDialog>
+  );
+}
+
+export function LowBalanceDialog({ account, isOpen, onClose }: EditDialogProps) {
+  const text = useTexts(accountTexts);
+  const common = useTexts(commonTexts);
+  const path = { id: account.id };
+  const stored = useRead('GET /admin/v1/accounts/{id}/low-balance', { path }).data;
+  const [draft, set] = useDraft(() => ({ threshold: stored?.thresholdYuan ?? '' }), isOpen);
+  return (
+    <ChangeDialog
+      endpoint="PUT /admin/v1/accounts/{id}/low-balance"
+      title={text.editLowBalance}
+      submitLabel={common.save}
+      isOpen={isOpen}
+      onClose={onClose}
+      input={() => ({ path, body: { thresholdYuan: textOrNull(draft.threshold) } })}
+    >
+      <YuanField
+        label={text.lowBalance}
+        description={text.lowBalanceHint}
+        data-autofocus
+        value={draft.threshold}
+        onChange={(threshold) => set({ threshold })}
+      />
+    </ChangeDialog>
+  );
+}
+
+export function RatesDialog({ account, isOpen, onClose }: EditDialogProps) {
+  const text = useTexts(accountTexts);
+  const common = useTexts(commonTexts);
+  const models = useModelNames(isOpen);
+  const { incomplete } = useTexts(limitsTexts);
+  const [draft, set, opened] = useDraft(() => ratesDraftOf(account), isOpen);
+  return (
+    <ChangeDialog
+      endpoint="PATCH /admin/v1/accounts/{id}"
+      title={text.editRates}
+      submitLabel={common.save}
+      size="lg"
+      isOpen={isOpen}
+      onClose={onClose}
+      input={() => changeOf(account, changeOfRates(opened, draft))}
+      problem={() => (areRatesComplete(draft) ? null : incomplete)}
+    >
+      <RateFields draft={draft} onChange={set} models={models} />
+    </ChangeDialog>
+  );
+}

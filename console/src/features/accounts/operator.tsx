@@ -1,0 +1,88 @@
+import { Anchor, Button, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { PlusIcon } from '@primer/octicons-react';
+import { useList } from '../../api/queries.ts';
+import { AccountStatus } from '../../parts/account-status.tsx';
+import { Instant, Yuan } from '../../parts/figures.tsx';
+import { FilterText } from '../../parts/filters.tsx';
+import { ListTable } from '../../parts/list-table.tsx';
+import { hashOf, usePlaceQuery } from '../../parts/location.tsx';
+import { EmptyState } from '../../parts/notices.tsx';
+import { Page } from '../../parts/page.tsx';
+import { Section } from '../../parts/section.tsx';
+import { useMayOperate } from '../../session/may-operate.ts';
+import { useTexts } from '../../text/language.tsx';
+import { NewAccountDialog } from './new-account-dialog.tsx';
+import { accountsTexts } from './operator-texts.ts';
+
+export function AccountsPage() {
+  const text = useTexts(accountsTexts);
+  const [{ search = '' }, setQuery] = usePlaceQuery();
+  const mayOperate = useMayOperate();
+  const [isCreating, { open, close }] = useDisclosure(false);
+  const list = useList('GET /admin/v1/accounts', { query: search === '' ? {} : { search } }, { isTyped: true });
+  return (
+    <Page
+      title={text.title}
+      lead={text.lead}
+      actions={
+        mayOperate && (
+          <Button leftSection={<PlusIcon />} onClick={open}>
+            {text.create}
+          </Button>
+        )
+      }
+    >
+      <Section>
+        <FilterText
+          label={text.search}
+          placeholder={text.searchHint}
+          value={search}
+          onChange={(entered) => setQuery({ search: entered })}
+        />
+        <div style={{ marginTop: 16 }}>
+          <ListTable
+            label={text.title}
+            list={list}
+            idOf={({ id }) => id}
+            columns={[
+              {
+                header: text.name,
+                cell: ({ id, name, email }) => (
+                  <>
+                    <Anchor href={hashOf(`/operator/accounts/${id}`)} size="sm" fw={600}>
+                      {name}
+                    </Anchor>
+                    <Text size="xs" c="dimmed">
+                      {email ?? id}
+                    </Text>
+                  </>
+                ),
+              },
+              { header: text.status, cell: (account) => <AccountStatus account={account} /> },
+              {
+                header: text.balance,
+                isFigure: true,
+                cell: ({ balanceYuan }) => <Yuan amount={balanceYuan} isShort />,
+              },
+              {
+                header: text.spentToday,
+                isFigure: true,
+                cell: ({ spentTodayYuan }) => <Yuan amount={spentTodayYuan} isShort />,
+              },
+              { header: text.created, cell: ({ createdAt }) => <Instant at={createdAt} isRelative /> },
+            ]}
+            empty={
+              search === '' ? (
+                <EmptyState title={text.none} hint={text.noneHint} />
+              ) : (
+                <EmptyState title={text.noMatch} hint={text.noMatchHint} />
+              )
+            }
+          />
+        </div>
+      </Section>
+      <NewAccountDialog isOpen={isCreating} onClose={close} />
+    </Page>
+  );
+}

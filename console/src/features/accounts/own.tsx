@@ -1,0 +1,194 @@
+import { SimpleGrid, Stack, Switch, TextInput } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import type { ReactNode } from 'react';
+import type { BodyOf } from '../../api/client.ts';
+import { useRead } from '../../api/queries.ts';
+import type { AccountOfOwner } from '../../api/types.ts';
+import { CopyText } from '../../parts/copy.tsx';
+import { Facts } from '../../parts/facts.tsx';
+import { Instant, Yuan } from '../../parts/figures.tsx';
+import { ChangeForm } from '../../parts/forms/change-form.tsx';
+import { changedMembers } from '../../parts/forms/changed-members.ts';
+import { YuanField } from '../../parts/forms/number-fields.tsx';
+import { isYuan, textOrNull } from '../../parts/forms/number-text.ts';
+import { useDraft } from '../../parts/forms/use-draft.ts';
+import { ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { Page } from '../../parts/page.tsx';
+import { Section } from '../../parts/section.tsx';
+import { commonTexts } from '../../parts/texts.ts';
+import { useFormat } from '../../text/format.ts';
+import { useTexts } from '../../text/language.tsx';
+import { RateLimits } from './own-rate-limits.tsx';
+import { settingsTexts } from './own-texts.ts';
+
+/** What owners may set of the account, and what is in force for it. */
+export function AccountSettingsPage() {
+  const text = useTexts(settingsTexts);
+  const read = useRead('GET /account/v1/account', {});
+  const account = read.data;
+  return (
+    <Page title={text.title}>
+      <ErrorNotice error={read.error} onRetry={() => void read.refetch()} />
+      {read.isPending && <Loading />}
+      {account?.role === 'owner' && (
+        <>
+          <About account={account} />
+          <DailyCap account={account} />
+          <MembersSight account={account} />
+          <LowBalance />
+          <RateLimits />
+        </>
+      )}
+    </Page>
+  );
+}
+
+function About({ account }: { readonly account: AccountOfOwner }) {
+  const text = useTexts(settingsTexts);
+  const common = useTexts(commonTexts);
+  const stored = { name: account.name, email: account.email ?? '' };
+  const [{ name, email }, set] = useDraft(() => stored);
+  return (
+    <Section title={text.account}>
+      <Stack>
+        <Facts
+          facts={[
+            [text.id, <CopyText key="id" value={account.id} />],
+            [text.standing, `${common[account.status]}, ${account.verified ? common.verified : common.unverified}`],
+            [text.since, <Instant key="since" at={account.createdAt} />],
+          ]}
+        />
+        <AccountForm body={changedMembers(stored, { name: name.trim(), email: email.trim() })}>
+          <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
+            <TextInput
+              label={text.name}
+              required
+              maxLength={200}
+              value={name}
+              onChange={({ currentTarget }) => set({ name: currentTarget.value })}
+            />
+            <TextInput
+              label={text.email}
+              description={text.emailHint}
+              inputWrapperOrder={['label', 'input', 'description', 'error']}
+              type="email"
+              // An address can be changed, and not taken away.
+              required={account.email !== null}
+              maxLength={200}
+              value={email}
+              onChange={({ currentTarget }) => set({ email: currentTarget.value })}
+            />
+          </SimpleGrid>
+        </AccountForm>
+      </Stack>
+    </Section>
+  );
+}
+
+function DailyCap({ account }: { readonly account: AccountOfOwner }) {
+  const text = useTexts(settingsTexts);
+  const common = useTexts(commonTexts);
+  const stored = account.ownDailySpendCapYuan ?? '';
+  const [{ cap }, set] = useDraft(() => ({ cap: stored }));
+  const isRight = cap === '' || isYuan(cap);
+  const capOf = (amount: string | null) => (amount === null ? common.noLimit : <Yuan amount={amount} />);
+  return (
+    <Section title={text.cap} lead={text.capLead}>
+      <Stack>
+        <Facts
+          facts={[
+            [text.inForce, capOf(account.dailySpendCapInForceYuan)],
+            [text.operatorCap, account.dailySpendCapYuan === null ? null : capOf(account.dailySpendCapYuan)],
+            [text.spentToday, <Yuan key="spent" amount={account.spentTodayYuan} />],
+          ]}
+        />
+        <AccountForm body={cap === stored || !isRight ? {} : { ownDailySpendCapYuan: textOrNull(cap) }}>
+          <YuanField
+            label={text.ownCap}
+            description={text.ownCapHint}
+            placeholder={common.noLimit}
+            maw={320}
+            value={cap}
+            onChange={(entered) => set({ cap: entered })}
+          />
+        </AccountForm>
+      </Stack>
+    </Section>
+  );
+}
+
+function MembersSight({ account }: { readonly account: AccountOfOwner }) {
+  const text = useTexts(settingsTexts);
+  const stored = account.membersSeeBalance;
+  const [{ isSeen }, set] = useDraft(() => ({ isSeen: stored }));
+  return (
+    <Section title={text.members} lead={text.membersLead}>
+      <AccountForm body={isSeen === stored ? {} : { membersSeeBalance: isSeen }}>
+        <Switch
+          label={text.membersSeeBalance}
+          description={text.membersSeeBalanceHint}
+          checked={isSeen}
+          onChange={({ currentTarget }) => set({ isSeen: currentTarget.checked })}
+        />
+      </AccountForm>
+    </Section>
+  );
+}
+
+interface AccountFormProps {
+  /** What has changed; nothing: there is nothing to save. */
+  readonly body: BodyOf<'PATCH /account/v1/account'>;
+  readonly children: ReactNode;
+}
+
+function AccountForm({ body, children }: AccountFormProps) {
+  const text = useTexts(settingsTexts);
+  return (
+    <ChangeForm
+      endpoint="PATCH /account/v1/account"
+      input={Object.keys(body).length === 0 ? null : { body }}
+      onDone={() => notifications.show({ color: 'teal', message: text.saved })}
+    >
+      {children}
+    </ChangeForm>
+  );
+}
+
+function LowBalance() {
+  const text = useTexts(settingsTexts);
+  const read = useRead('GET /account/v1/low-balance', {});
+  if (read.isPending || read.data === undefined) {
+    return (
+      <Section title={text.lowBalance}>
+        {read.isPending ? <Loading /> : <ErrorNotice error={read.error} onRetry={() => void read.refetch()} />}
+      </Section>
+    );
+  }
+  return (
+    <Section title={text.lowBalance} lead={text.lowBalanceLead}>
+      <LowBalanceForm stored={read.data.thresholdYuan ?? ''} usual={read.data.defaultThresholdYuan} />
+    </Section>
+  );
+}
+
+function LowBalanceForm({ stored, usual }: { readonly stored: string; readonly usual: string | null }) {
+  const text = useTexts(settingsTexts);
+  const format = useFormat();
+  const [{ threshold }, set] = useDraft(() => ({ threshold: stored }));
+  const isRight = threshold === '' || isYuan(threshold);
+  return (
+    <ChangeForm
+      endpoint="PUT /account/v1/low-balance"
+      input={threshold === stored || !isRight ? null : { body: { thresholdYuan: textOrNull(threshold) } }}
+      onDone={() => notifications.show({ color: 'teal', message: text.saved })}
+    >
+      <YuanField
+        label={text.threshold}
+        description={usual === null ? text.noThresholdHint : text.thresholdHint(format.yuan(usual))}
+        maw={320}
+        value={threshold}
+        onChange={(entered) => set({ threshold: entered })}
+      />
+    </ChangeForm>
+  );
+}

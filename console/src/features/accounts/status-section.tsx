@@ -1,0 +1,88 @@
+import { Button, Group, Text, TextInput } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useChange } from '../../api/queries.ts';
+import type { Account } from '../../api/types.ts';
+import { Facts } from '../../parts/facts.tsx';
+import { Instant } from '../../parts/figures.tsx';
+import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
+import { ConfirmButton } from '../../parts/forms/dialogs.tsx';
+import { useDraft } from '../../parts/forms/use-draft.ts';
+import { Section } from '../../parts/section.tsx';
+import { commonTexts } from '../../parts/texts.ts';
+import { useMayOperate } from '../../session/may-operate.ts';
+import { useTexts } from '../../text/language.tsx';
+import { accountTexts } from './summary-texts.ts';
+
+/** Whether the calls of an account are served, and the buttons that change it. */
+export function StatusSection({ account }: { readonly account: Account }) {
+  const text = useTexts(accountTexts);
+  const common = useTexts(commonTexts);
+  const mayOperate = useMayOperate();
+  const { mutateAsync: change } = useChange('PATCH /admin/v1/accounts/{id}');
+  const path = { id: account.id };
+  const isActive = account.status === 'active';
+  return (
+    <Section title={text.status}>
+      <Facts
+        facts={[
+          [text.status, common[account.status]],
+          [text.reason, account.statusReason],
+          [text.since, account.statusChangedAt && <Instant at={account.statusChangedAt} />],
+          [text.verification, account.verified ? common.verified : common.unverified],
+        ]}
+      />
+      {mayOperate && (
+        <Group gap="xs" mt="sm">
+          {isActive ? (
+            <SuspendButton account={account} />
+          ) : (
+            <ConfirmButton
+              label={text.reactivate}
+              question={text.reactivateQuestion}
+              onConfirm={() => change({ path, body: { status: 'active' } })}
+            />
+          )}
+          <ConfirmButton
+            label={account.verified ? text.unverify : text.verify}
+            question={account.verified ? text.unverifyQuestion : text.verifyQuestion}
+            isDangerous={account.verified}
+            onConfirm={() => change({ path, body: { verified: !account.verified } })}
+          />
+        </Group>
+      )}
+    </Section>
+  );
+}
+
+function SuspendButton({ account }: { readonly account: Account }) {
+  const text = useTexts(accountTexts);
+  const [isOpen, { open, close }] = useDisclosure(false);
+  const [{ reason }, set] = useDraft(() => ({ reason: '' }), isOpen);
+  return (
+    <>
+      <Button size="compact-sm" variant="light" color="red" onClick={open}>
+        {text.suspend}
+      </Button>
+      <ChangeDialog
+        endpoint="PATCH /admin/v1/accounts/{id}"
+        title={text.suspend}
+        submitLabel={text.suspend}
+        isDangerous
+        isOpen={isOpen}
+        onClose={close}
+        input={() => ({ path: { id: account.id }, body: { status: 'suspended' as const, statusReason: reason } })}
+      >
+        <Text size="sm">{text.suspendHint}</Text>
+        <TextInput
+          label={text.reason}
+          description={text.reasonHint}
+          required
+          data-autofocus
+          maxLength={200}
+          value={reason}
+          onChange={({ currentTarget }) => set({ reason: currentTarget.value })}
+        />
+      </ChangeDialog>
+    </>
+  );
+}

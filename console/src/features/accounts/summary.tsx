@@ -1,0 +1,153 @@
+import { Button, SimpleGrid, Stack } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import type { FunctionComponent } from 'react';
+import { useRead } from '../../api/queries.ts';
+import type { Account } from '../../api/types.ts';
+import { percentOf } from '../../parts/basis-points.ts';
+import { CopyText } from '../../parts/copy.tsx';
+import { Facts } from '../../parts/facts.tsx';
+import { Instant, Tile, Yuan } from '../../parts/figures.tsx';
+import { Section } from '../../parts/section.tsx';
+import { commonTexts } from '../../parts/texts.ts';
+import { useMayOperate } from '../../session/may-operate.ts';
+import { useFormat } from '../../text/format.ts';
+import { useTexts } from '../../text/language.tsx';
+import { DetailsDialog, LowBalanceDialog, PricesDialog, RatesDialog } from './edit-dialogs.tsx';
+import { StatusSection } from './status-section.tsx';
+import { accountTexts } from './summary-texts.ts';
+
+interface SummaryProps {
+  readonly account: Account;
+}
+
+export function SummaryTab({ account }: SummaryProps) {
+  const text = useTexts(accountTexts);
+  const format = useFormat();
+  const { balanceYuan, heldYuan, spentTodayYuan, dailySpendCapYuan, priceFactorBasisPoints } = account;
+  return (
+    <Stack>
+      <SimpleGrid cols={{ base: 1, sm: 3 }}>
+        <Tile label={text.balance} detail={heldYuan === '0' ? undefined : text.held(format.yuan(heldYuan))}>
+          <Yuan amount={balanceYuan} isShort />
+        </Tile>
+        <Tile
+          label={text.spentToday}
+          detail={dailySpendCapYuan === null ? undefined : text.ofCap(format.yuan(dailySpendCapYuan))}
+        >
+          <Yuan amount={spentTodayYuan} isShort />
+        </Tile>
+        <Tile label={text.priceFactor} detail={priceFactorBasisPoints === 10_000 ? text.listPrice : text.ofListPrice}>
+          {percentOf(priceFactorBasisPoints)}%
+        </Tile>
+      </SimpleGrid>
+      <SimpleGrid cols={{ base: 1, md: 2 }}>
+        <StatusSection account={account} />
+        <DetailsSection account={account} />
+        <PricesSection account={account} />
+        <RatesSection account={account} />
+      </SimpleGrid>
+    </Stack>
+  );
+}
+
+function DetailsSection({ account }: SummaryProps) {
+  const text = useTexts(accountTexts);
+  const common = useTexts(commonTexts);
+  return (
+    <Section
+      title={text.details}
+      actions={<EditButton label={text.editDetails} account={account} Dialog={DetailsDialog} />}
+    >
+      <Facts
+        facts={[
+          [text.name, account.name],
+          [text.email, account.email ?? common.none],
+          [text.id, <CopyText key="id" value={account.id} />],
+          [text.created, <Instant key="created" at={account.createdAt} />],
+        ]}
+      />
+    </Section>
+  );
+}
+
+function PricesSection({ account }: SummaryProps) {
+  const text = useTexts(accountTexts);
+  const common = useTexts(commonTexts);
+  const format = useFormat();
+  const { id, dailySpendCapYuan: cap, ownDailySpendCapYuan: ownCap, priceFactorBasisPoints } = account;
+  const low = useRead('GET /admin/v1/accounts/{id}/low-balance', { path: { id } }).data;
+  const threshold = low?.thresholdYuan ?? low?.defaultThresholdYuan ?? null;
+  const lowText = threshold === null ? text.notTold : text.below(format.yuan(threshold));
+  return (
+    <Section
+      title={text.prices}
+      actions={
+        <>
+          <EditButton label={text.editPrices} account={account} Dialog={PricesDialog} />
+          {low !== undefined && <EditButton label={text.editLowBalance} account={account} Dialog={LowBalanceDialog} />}
+        </>
+      }
+    >
+      <Facts
+        facts={[
+          [text.cap, cap === null ? text.configured : format.yuan(cap)],
+          [text.ownCap, ownCap === null ? common.none : `${format.yuan(ownCap)} (${text.ownCapHint})`],
+          [text.priceFactor, `${percentOf(priceFactorBasisPoints)}%`],
+          [
+            text.lowBalance,
+            low === undefined ? '…' : low.thresholdYuan === null ? `${lowText} (${text.configured})` : lowText,
+          ],
+        ]}
+      />
+    </Section>
+  );
+}
+
+function RatesSection({ account }: SummaryProps) {
+  const text = useTexts(accountTexts);
+  const common = useTexts(commonTexts);
+  const format = useFormat();
+  const limitText = (requests: number | null, tokens: number | null): string =>
+    [
+      requests === null ? null : `${text.requests} ${format.count(requests)}`,
+      tokens === null ? null : `${text.tokens} ${format.count(tokens)}`,
+    ]
+      .filter((each) => each !== null)
+      .join(' · ') || common.noLimit;
+  return (
+    <Section title={text.rates} actions={<EditButton label={text.editRates} account={account} Dialog={RatesDialog} />}>
+      <Facts
+        facts={[
+          [text.allModels, limitText(account.requestsPerMinute, account.tokensPerMinute)],
+          ...Object.entries(account.modelLimits).map(
+            ([model, own]) => [model, limitText(own.requestsPerMinute, own.tokensPerMinute)] as const,
+          ),
+        ]}
+      />
+    </Section>
+  );
+}
+
+interface EditButtonProps extends SummaryProps {
+  readonly label: string;
+  readonly Dialog: FunctionComponent<EditDialogProps>;
+}
+
+export interface EditDialogProps extends SummaryProps {
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+/** Opens a form; auditors have none. */
+function EditButton({ label, account, Dialog }: EditButtonProps) {
+  const [isOpen, { open, close }] = useDisclosure(false);
+  if (!useMayOperate()) return null;
+  return (
+    <>
+      <Button size="compact-sm" variant="default" onClick={open}>
+        {label}
+      </Button>
+      <Dialog account={account} isOpen={isOpen} onClose={close} />
+    </>
+  );
+}

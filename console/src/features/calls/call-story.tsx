@@ -1,0 +1,183 @@
+import { Alert, Badge, Group, SimpleGrid, Stack, Text, Timeline } from '@mantine/core';
+import type { ReactNode } from 'react';
+import type { Call, OwnCall } from '../../api/types.ts';
+import { StatusBadge } from '../../parts/calls/status-badge.tsx';
+import { CopyText } from '../../parts/copy.tsx';
+import { Facts } from '../../parts/facts.tsx';
+import { Instant, Yuan } from '../../parts/figures.tsx';
+import { Section } from '../../parts/section.tsx';
+import { commonTexts } from '../../parts/texts.ts';
+import { useFormat } from '../../text/format.ts';
+import { useTexts } from '../../text/language.tsx';
+import { ownValue } from '../../text/own-value.ts';
+import { storyTexts } from './call-story-texts.ts';
+import { ChargeTable } from './charge-table.tsx';
+import { type Correction, correctionsOf } from './corrections.ts';
+import { unitTexts } from './unit-texts.ts';
+
+interface CallStoryProps {
+  /** As account holders see it, or as operators do. */
+  readonly call: OwnCall | Call;
+  /** What to show for the key and the account, such as links. */
+  readonly keyShown?: ReactNode;
+  readonly accountShown?: ReactNode;
+}
+
+/** The story of a call: what was asked, what happened, what was used, and what that cost. */
+export function CallStory({ call, keyShown, accountShown }: CallStoryProps) {
+  const text = useTexts(storyTexts);
+  const common = useTexts(commonTexts);
+  const forOperators = 'route' in call ? call : null;
+  return (
+    <Stack>
+      <Group gap="xs">
+        <StatusBadge status={call.status} />
+        {call.httpStatus !== null && <Badge variant="default">{text.status(call.httpStatus)}</Badge>}
+        {call.errorCode !== null && (
+          <Badge variant="light" color="red">
+            {text.error}: {call.errorCode}
+          </Badge>
+        )}
+      </Group>
+      {isExplained(call.errorCode) && <Text>{text.errors[call.errorCode]}</Text>}
+      <SimpleGrid cols={{ base: 1, md: 2 }}>
+        <Section title={text.asked}>
+          <Facts
+            facts={[
+              [text.model, call.model],
+              [text.operation, call.operation],
+              [text.paidBy, call.context === 'coding' ? common.coding : common.balance],
+              [text.stream, call.isStream ? common.yes : common.no],
+              [text.key, keyShown ?? call.keyId],
+              [text.account, forOperators === null ? null : (accountShown ?? call.accountId)],
+              [
+                text.route,
+                forOperators === null ? null : `${forOperators.route.provider} · ${forOperators.route.model}`,
+              ],
+              [
+                text.triedBefore,
+                forOperators === null || forOperators.failedRoutes.length === 0
+                  ? null
+                  : forOperators.failedRoutes.map(({ provider, model, error }) => (
+                      <div key={`${provider} ${model}`}>{`${provider} · ${model}: ${error}`}</div>
+                    )),
+              ],
+              [text.callId, <CopyText key="call" value={call.id} />],
+              [text.requestId, <CopyText key="request" value={call.requestId} />],
+              [
+                text.clientRequestId,
+                call.clientRequestId === null ? null : <CopyText key="client" value={call.clientRequestId} />,
+              ],
+            ]}
+          />
+        </Section>
+        <Section title={text.happened}>
+          <Course call={call} />
+        </Section>
+      </SimpleGrid>
+      <Section title={text.used}>
+        <Used call={call} />
+      </Section>
+      <Section title={text.price}>
+        <ChargeTable call={call} />
+      </Section>
+    </Stack>
+  );
+}
+
+/** What happened, in order, from the admission to what an operator did about it. */
+function Course({ call }: { readonly call: OwnCall | Call }) {
+  const text = useTexts(storyTexts);
+  const format = useFormat();
+  const corrections = correctionsOf(call);
+  return (
+    <Timeline bulletSize={14} lineWidth={2} active={3 + corrections.length}>
+      <Timeline.Item title={text.admitted}>
+        <Text size="sm" c="dimmed" component="div">
+          <Instant at={call.startedAt} />
+          {call.heldYuan !== null && (
+            <>
+              {' · '}
+              <Yuan amount={call.heldYuan} isShort />
+            </>
+          )}
+          {call.heldTokens !== null && ` · ${text.heldTokens(format.count(call.heldTokens))}`}
+        </Text>
+      </Timeline.Item>
+      {call.firstByteMs !== null && <Timeline.Item title={text.firstByte(format.duration(call.firstByteMs))} />}
+      <Timeline.Item title={text.ended(format.duration(call.durationMs))}>
+        <Text size="sm" c="dimmed" component="div">
+          <Instant at={call.endedAt} />
+        </Text>
+      </Timeline.Item>
+      {corrections.map((correction, place) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: corrections stay, in their order
+        <Timeline.Item key={place} title={<CorrectionTitle correction={correction} />}>
+          <Text size="sm" c="dimmed" component="div">
+            <Instant at={correction.at} />
+            {correction.note !== null && <div>{correction.note}</div>}
+          </Text>
+        </Timeline.Item>
+      ))}
+    </Timeline>
+  );
+}
+
+function CorrectionTitle({ correction }: { readonly correction: Correction }) {
+  const text = useTexts(storyTexts);
+  const format = useFormat();
+  if (correction.kind === 'refunded') return text.refundOf(format.yuan(correction.amountYuan));
+  switch (correction.action) {
+    case 'charge':
+      return text.resolvedCharge(format.yuan(correction.amountYuan ?? '0'));
+    case 'count':
+      return text.resolvedCount(format.count(correction.tokens ?? 0));
+    case 'release':
+      return text.resolvedRelease;
+  }
+}
+
+function Used({ call }: { readonly call: OwnCall | Call }) {
+  const text = useTexts(storyTexts);
+  const units = useTexts(unitTexts) as Readonly<Record<string, string>>;
+  const format = useFormat();
+  if (call.usage === null) return <Text c="dimmed">{text.nothingUsed}</Text>;
+  const { source, ...counts } = call.usage;
+  const excess = Object.entries(call.excessUsage ?? {}).filter(([, count]) => (count ?? 0) > 0);
+  const counted = Object.entries(counts).filter(([, count]) => count > 0);
+  return (
+    <Stack gap="xs">
+      <Group gap="lg">
+        {counted.map(([unit, count]) => (
+          <div key={unit}>
+            <Text size="xl" fw={700} className="figure">
+              {format.count(count)}
+            </Text>
+            <Text size="sm" c="dimmed">
+              {ownValue(units, unit) ?? unit}
+            </Text>
+          </div>
+        ))}
+      </Group>
+      <Text size="sm" c="dimmed">
+        {source === 'observed' ? text.observed : text.estimated}
+      </Text>
+      {excess.length > 0 && (
+        <Alert color="yellow" title={text.excess}>
+          {excess.map(([unit, count]) => `${format.count(count ?? 0)} ${ownValue(units, unit) ?? unit}`).join(', ')}
+        </Alert>
+      )}
+      {'unpriced' in call && call.unpriced.length > 0 && (
+        <Alert color="yellow" title={text.unpriced}>
+          {call.unpriced.join(', ')}
+        </Alert>
+      )}
+    </Stack>
+  );
+}
+
+type ExplainedError = keyof typeof storyTexts.en.errors;
+
+function isExplained(code: string | null): code is ExplainedError {
+  return code !== null && Object.hasOwn(storyTexts.en.errors, code);
+}

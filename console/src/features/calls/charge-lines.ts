@@ -1,0 +1,136 @@
+import type { Call, OwnCall, PricedBy } from '../../api/types.ts';
+import { times } from '../../text/yuan.ts';
+
+/** A count that was charged, with its price: a line of a bill. */
+export interface ChargeLine {
+  /** The model, where the call used others beside the one that was called. */
+  readonly model: string | null;
+  /** What was counted: a unit of the usage, `images` or `calls`. */
+  readonly unit: string;
+  readonly count: number;
+  readonly priceYuan: string;
+  /** How many units the price is for. */
+  readonly per: 'million' | 'one';
+  /** The step of a long input whose prices applied. */
+  readonly above: string | null;
+  /** Count times price, exact, before factors and rounding. */
+  readonly amountYuan: string;
+}
+
+type Charged = Pick<OwnCall, 'usage' | 'pricedBy' | 'price'>;
+type Counts = { readonly [unit: string]: number | string | undefined };
+
+const TOKENS: readonly (readonly [unit: string, price: string, standIn: string])[] = [
+  ['inputTokens', 'input', 'input'],
+  ['cachedInputTokens', 'cachedInput', 'input'],
+  ['cacheWriteTokens', 'cacheWrite', 'input'],
+  ['cacheWrite1hTokens', 'cacheWrite1h', 'input'],
+  ['imageInputTokens', 'imageInput', 'input'],
+  ['audioInputTokens', 'audioInput', 'input'],
+  ['outputTokens', 'output', 'output'],
+  ['imageOutputTokens', 'imageOutput', 'output'],
+  ['audioOutputTokens', 'audioOutput', 'output'],
+];
+
+const USES: readonly (readonly [unit: string, price: string])[] = [
+  ['webSearches', 'perWebSearchYuan'],
+  ['webFetches', 'perWebFetchYuan'],
+  ['fileSearches', 'perFileSearchYuan'],
+  ['codeExecutions', 'perCodeExecutionYuan'],
+  ['containers', 'perContainerYuan'],
+  ['otherToolUses', 'perToolUseYuan'],
+];
+
+/** How the charge of a call comes about, by its record alone (`docs/charges.md`, "The charge on the record"). */
+export function chargeLines(call: OwnCall | Call): ChargeLine[] {
+  if (call.usage === null) return [];
+  const own: Record<string, number> = countsOf(call.usage);
+  for (const inner of call.innerModels) {
+    for (const [unit, count] of Object.entries(countsOf(inner.usage ?? {}))) {
+      if (unit in own) own[unit] = own[unit]! - count;
+    }
+  }
+  const model = call.innerModels.length === 0 ? null : call.model;
+  return [
+    ...ofOperation(call.operation, { ...call, usage: own }, model),
+    ...call.innerModels.flatMap((inner) => byTokens(inner as unknown as OwnCharged, inner.model)),
+  ];
+}
+
+interface OwnCharged extends Omit<Charged, 'usage'> {
+  readonly usage: Counts | null;
+}
+
+function countsOf(usage: object): Record<string, number> {
+  return Object.fromEntries(Object.entries(usage).filter(([, count]) => typeof count === 'number'));
+}
+
+function ofOperation(operation: string, charged: OwnCharged, model: string | null): ChargeLine[] {
+  const { usage, price, pricedBy } = charged;
+  const { perCallYuan, perSearchUnitYuan, perImageYuan } = price as Record<string, unknown>;
+  if (operation === 'rerank' && typeof perCallYuan === 'string') return [lineOf(model, 'calls', 1, perCallYuan, 'one')];
+  if (operation === 'rerank' && typeof perSearchUnitYuan === 'string') {
+    return [lineOf(model, 'searchUnits', Number(usage?.searchUnits), perSearchUnitYuan, 'one')];
+  }
+  if (operation.startsWith('images.') && typeof perImageYuan === 'object' && perImageYuan !== null) {
+    const usual = { count: Number(usage?.images), priceYuan: (perImageYuan as Record<string, string>).default ?? '0' };
+    return (pricedBy?.images ?? [usual]).map(({ count, priceYuan }) =>
+      lineOf(model, 'images', count, priceYuan, 'one'),
+    );
+  }
+  return byTokens(charged, model);
+}
+
+function byTokens({ usage, price, pricedBy }: OwnCharged, model: string | null): ChargeLine[] {
+  if (usage === null) return [];
+  const list = price as { readonly [name: string]: unknown };
+  const groups: readonly Counts[] = (pricedBy?.steps as readonly Counts[] | undefined) ?? [
+    { ...usage, above: pricedBy?.above },
+  ];
+  const tokens = groups.flatMap((group) => {
+    const above = typeof group.above === 'string' ? group.above : null;
+    const prices = above === null ? list : (list.above as Record<string, Record<string, unknown>>)[above]!;
+    return TOKENS.flatMap(([unit, name, standIn]) => {
+      const count = Number(group[unit] ?? 0);
+      const each = prices[`${name}YuanPerMillion`] ?? prices[`${standIn}YuanPerMillion`] ?? '0';
+      return count === 0 ? [] : [{ ...lineOf(model, unit, count, String(each), 'million'), above }];
+    });
+  });
+  const uses = USES.flatMap(([unit, name]) => {
+    const count = Number(usage[unit] ?? 0);
+    return count === 0 ? [] : [lineOf(model, unit, count, String(list[name] ?? '0'), 'one')];
+  });
+  return [...tokens, ...uses];
+}
+
+function lineOf(
+  model: string | null,
+  unit: string,
+  count: number,
+  priceYuan: string,
+  per: ChargeLine['per'],
+): ChargeLine {
+  return {
+    model,
+    unit,
+    count,
+    priceYuan,
+    per,
+    above: null,
+    amountYuan: times(priceYuan, count, per === 'million' ? 6 : 0),
+  };
+}
+
+/** The terms that had a factor on the prices of tokens, with it: `priority` x 2. */
+export function factorsOf(price: object, pricedBy: PricedBy | null): { term: string; factor: string }[] {
+  const list = price as Record<string, Record<string, string>>;
+  const terms = [
+    ['serviceTiers', pricedBy?.serviceTier],
+    ['speeds', pricedBy?.speed],
+    ['inferenceGeos', pricedBy?.inferenceGeo],
+  ] as const;
+  return terms.flatMap(([name, term]) => {
+    const factor = term === undefined ? undefined : list[name]?.[term];
+    return term === undefined || factor === undefined ? [] : [{ term, factor }];
+  });
+}

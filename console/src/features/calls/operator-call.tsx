@@ -1,0 +1,92 @@
+import { Anchor, Button, Group, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { ApiError } from '../../api/client.ts';
+import { useRead } from '../../api/queries.ts';
+import type { Call } from '../../api/types.ts';
+import type { PageProps } from '../../layout/console-page.ts';
+import { isRefundable, RefundDialog } from '../../parts/calls/refund-dialog.tsx';
+import { refundTexts } from '../../parts/calls/refund-texts.ts';
+import { Facts } from '../../parts/facts.tsx';
+import { Yuan } from '../../parts/figures.tsx';
+import { AccountLink } from '../../parts/links.tsx';
+import { hashOf } from '../../parts/location.tsx';
+import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { Page } from '../../parts/page.tsx';
+import { Section } from '../../parts/section.tsx';
+import { useMayOperate } from '../../session/may-operate.ts';
+import { useTexts } from '../../text/language.tsx';
+import { CallStory } from './call-story.tsx';
+import { operatorCallsTexts } from './operator-texts.ts';
+import { ResolutionButton } from './resolution-dialog.tsx';
+
+/** One call, with what operators may correct of it. */
+export function OperatorCallPage({ id }: PageProps) {
+  const text = useTexts(operatorCallsTexts);
+  const { data: call, error, refetch } = useRead('GET /admin/v1/calls/{id}', { path: { id } });
+  const isUnknown = error instanceof ApiError && error.status === 404;
+  return (
+    <Page title={text.call} actions={call !== undefined && <Corrections call={call} />}>
+      {isUnknown ? (
+        <EmptyState title={text.noCall} hint={text.noCallHint} />
+      ) : (
+        <ErrorNotice error={error} onRetry={() => void refetch()} />
+      )}
+      {call === undefined && error === null && <Loading />}
+      {call !== undefined && (
+        <>
+          <CallStory
+            call={call}
+            accountShown={<AccountLink accountId={call.accountId} name={call.accountName} />}
+            keyShown={
+              <Anchor size="sm" href={hashOf('/operator/calls', { keyId: call.keyId })}>
+                {call.keyId}
+              </Anchor>
+            }
+          />
+          <ForOperators call={call} />
+        </>
+      )}
+    </Page>
+  );
+}
+
+function Corrections({ call }: { readonly call: Call }) {
+  const text = useTexts(refundTexts);
+  const mayOperate = useMayOperate();
+  const [isRefunding, refund] = useDisclosure(false);
+  if (!mayOperate) return null;
+  return (
+    <>
+      {call.status === 'unresolved' && <ResolutionButton call={call} />}
+      {isRefundable(call) && (
+        <Button variant="default" onClick={refund.open}>
+          {text.refund}
+        </Button>
+      )}
+      <RefundDialog callId={isRefunding ? call.id : null} onClose={refund.close} />
+    </>
+  );
+}
+
+/** What account holders are not shown: the cost, and who decided on the call. */
+function ForOperators({ call }: { readonly call: Call }) {
+  const text = useTexts(operatorCallsTexts);
+  const { resolution } = call;
+  return (
+    <Section title={text.forOperators}>
+      <Facts
+        facts={[
+          [text.charge, <Yuan key="charge" amount={call.chargeYuan} />],
+          [text.refundedInAll, <Yuan key="refunded" amount={call.refundedYuan} />],
+          [text.cost, call.costYuan === null ? text.costUnknown : <Yuan key="cost" amount={call.costYuan} />],
+          [text.resolvedBy, resolution === null ? null : (resolution.by ?? resolution.via)],
+        ]}
+      />
+      <Group mt="xs">
+        <Text size="sm">
+          <Anchor href={hashOf('/operator/changes', { subjectId: call.id })}>{text.changesOfCall}</Anchor>
+        </Text>
+      </Group>
+    </Section>
+  );
+}

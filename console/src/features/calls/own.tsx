@@ -1,0 +1,164 @@
+import { Group, Select, Tabs, Text } from '@mantine/core';
+import { useList, useRead } from '../../api/queries.ts';
+import type { OwnCall, OwnCallInFlight } from '../../api/types.ts';
+import { CalendarField } from '../../parts/calendar-field.tsx';
+import { CALL_STATUSES, useStatusTexts } from '../../parts/calls/status-badge.tsx';
+import { instantsOfDays, isDay } from '../../parts/days.ts';
+import { FilterText } from '../../parts/filters.tsx';
+import { useKeyNames } from '../../parts/keys/own-key-names.ts';
+import { DataTable, ListTable } from '../../parts/list-table.tsx';
+import { usePlaceQuery } from '../../parts/location.tsx';
+import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { Page } from '../../parts/page.tsx';
+import { commonTexts } from '../../parts/texts.ts';
+import { useSession } from '../../session/session.tsx';
+import { useTexts } from '../../text/language.tsx';
+import { useOwnCallColumns, useOwnRefusalColumns } from './own-columns.tsx';
+import { Refusals } from './own-refusals.tsx';
+import { callsTexts } from './own-texts.ts';
+
+/** All calls of the account, or of the keys of a member, and what was refused. */
+export function CallsPage() {
+  const text = useTexts(callsTexts);
+  const [query, change] = usePlaceQuery();
+  return (
+    <Page title={text.title} lead={text.lead}>
+      <Tabs value={query.tab ?? 'calls'} onChange={(tab) => change({ tab })} keepMounted={false}>
+        <Tabs.List>
+          <Tabs.Tab value="calls">{text.served}</Tabs.Tab>
+          <Tabs.Tab value="refusals">{text.refused}</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="calls" pt="md">
+          <Filters />
+          {query.requestId === undefined ? <Calls /> : <CallsOfRequest requestId={query.requestId} />}
+        </Tabs.Panel>
+        <Tabs.Panel value="refusals" pt="md">
+          <Refusals />
+        </Tabs.Panel>
+      </Tabs>
+    </Page>
+  );
+}
+
+function Filters() {
+  const text = useTexts(callsTexts);
+  const common = useTexts(commonTexts);
+  const statuses = useStatusTexts();
+  const [query, change] = usePlaceQuery();
+  const keyNames = useKeyNames();
+  const models = useRead('GET /account/v1/models', {}).data?.data ?? [];
+  /** A request id is looked for by itself. */
+  function findRequest(requestId: string): void {
+    const others = { keyId: null, model: null, status: null, from: null, to: null };
+    change(requestId === '' ? { requestId: null } : { ...others, requestId });
+  }
+  return (
+    <Group align="flex-end" gap="sm" mb="md">
+      <Select
+        label={text.key}
+        placeholder={text.anyKey}
+        data={[...keyNames].map(([value, label]) => ({ value, label }))}
+        value={query.keyId ?? null}
+        onChange={(keyId) => change({ keyId, requestId: null })}
+        clearable
+        searchable
+        w={180}
+      />
+      <Select
+        label={text.model}
+        placeholder={text.anyModel}
+        data={models.map(({ id }) => id)}
+        value={query.model ?? null}
+        onChange={(model) => change({ model, requestId: null })}
+        clearable
+        searchable
+        w={180}
+      />
+      <Select
+        label={text.status}
+        placeholder={text.anyStatus}
+        data={CALL_STATUSES.map((status) => ({ value: status, label: statuses[status] }))}
+        value={query.status ?? null}
+        onChange={(status) => change({ status, requestId: null })}
+        clearable
+        w={150}
+      />
+      <CalendarField
+        type="date"
+        label={common.from}
+        value={query.from ?? ''}
+        isClearable
+        onChange={(from) => change({ from, requestId: null })}
+      />
+      <CalendarField
+        type="date"
+        label={common.to}
+        value={query.to ?? ''}
+        isClearable
+        onChange={(to) => change({ to, requestId: null })}
+      />
+      <FilterText
+        label={text.requestId}
+        placeholder={text.requestIdHint}
+        value={query.requestId ?? ''}
+        onChange={findRequest}
+      />
+    </Group>
+  );
+}
+
+function Calls() {
+  const text = useTexts(callsTexts);
+  const [query] = usePlaceQuery();
+  const columns = useOwnCallColumns();
+  const status = CALL_STATUSES.find((each) => each === query.status);
+  const { billingTimezone } = useSession();
+  const list = useList(
+    'GET /account/v1/calls',
+    { query: { keyId: query.keyId, model: query.model, status, ...instantsOfDays(query, billingTimezone) } },
+    { isLive: true },
+  );
+  return (
+    <>
+      {(isDay(query.from) || isDay(query.to)) && (
+        <Text size="sm" c="dimmed" mb="xs">
+          {text.daysOf(billingTimezone)}
+        </Text>
+      )}
+      <ListTable<OwnCall | OwnCallInFlight>
+        label={text.served}
+        list={list}
+        idOf={({ id }) => id}
+        columns={columns}
+        empty={<EmptyState title={text.nothing} hint={text.nothingHint} />}
+      />
+    </>
+  );
+}
+
+/** Looked for by an id, a request is found whether it was served or refused. */
+function CallsOfRequest({ requestId }: { readonly requestId: string }) {
+  const text = useTexts(callsTexts);
+  const found = useRead('GET /account/v1/calls', { query: { requestId } });
+  const columns = useOwnCallColumns();
+  const refusalColumns = useOwnRefusalColumns();
+  if (found.isPending) return <Loading />;
+  if (found.data === undefined) return <ErrorNotice error={found.error} onRetry={() => void found.refetch()} />;
+  const refusals = 'refusals' in found.data ? found.data.refusals : [];
+  if (found.data.data.length === 0 && refusals.length === 0) return <EmptyState title={text.nothing} />;
+  return (
+    <>
+      {found.data.data.length > 0 && (
+        <DataTable<OwnCall | OwnCallInFlight>
+          label={text.served}
+          items={found.data.data}
+          idOf={({ id }) => id}
+          columns={columns}
+        />
+      )}
+      {refusals.length > 0 && (
+        <DataTable label={text.refusalsOfRequest} items={refusals} idOf={({ id }) => id} columns={refusalColumns} />
+      )}
+    </>
+  );
+}

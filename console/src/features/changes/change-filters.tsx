@@ -1,0 +1,58 @@
+import { Button, NativeSelect, SimpleGrid } from '@mantine/core';
+import type { QueryOf } from '../../api/client.ts';
+import { FilterInstant, FilterText } from '../../parts/filters.tsx';
+import type { Place } from '../../parts/location.tsx';
+import { commonTexts } from '../../parts/texts.ts';
+import { useTexts } from '../../text/language.tsx';
+import { changesTexts } from './texts.ts';
+
+type Filter = QueryOf<'GET /admin/v1/changes'>;
+type ActorKind = NonNullable<Filter['actorKind']>;
+
+const NAMES = ['actorKind', 'actorId', 'action', 'subjectId', 'accountId', 'from', 'to'] as const;
+
+/** What the list is asked for, by the address of the page. */
+export function filterOf(query: Place['query']): Filter {
+  return Object.fromEntries(NAMES.filter((name) => query[name] !== undefined).map((name) => [name, query[name]]));
+}
+
+interface ChangeFiltersProps {
+  readonly query: Place['query'];
+  readonly onChange: (changed: { readonly [name: string]: string | null }) => void;
+}
+
+export function ChangeFilters({ query, onChange }: ChangeFiltersProps) {
+  const text = useTexts(changesTexts);
+  const common = useTexts(commonTexts);
+  const field = (name: (typeof NAMES)[number]) => ({
+    value: query[name] ?? '',
+    onChange: (value: string) => onChange({ [name]: value }),
+  });
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="sm">
+      <NativeSelect
+        label={text.actorKind}
+        value={query.actorKind ?? ''}
+        onChange={({ currentTarget }) => onChange({ actorKind: currentTarget.value })}
+        data={[
+          { value: '', label: text.allKinds },
+          ...Object.entries(text.kinds).map(([value, label]) => ({ value: value as ActorKind, label })),
+        ]}
+      />
+      <FilterText label={text.actorId} placeholder={text.actorIdHint} {...field('actorId')} />
+      <FilterText label={text.action} placeholder={text.actionHint} {...field('action')} />
+      <FilterText label={text.subjectId} placeholder={text.subjectHint} {...field('subjectId')} />
+      <FilterText label={text.accountId} placeholder="acct_…" {...field('accountId')} />
+      <FilterInstant label={common.from} {...field('from')} />
+      <FilterInstant label={common.to} {...field('to')} />
+      <Button
+        variant="subtle"
+        style={{ alignSelf: 'end' }}
+        disabled={NAMES.every((name) => query[name] === undefined)}
+        onClick={() => onChange(Object.fromEntries(NAMES.map((name) => [name, null])))}
+      >
+        {text.clear}
+      </Button>
+    </SimpleGrid>
+  );
+}

@@ -1,0 +1,29 @@
+import { Card, Center, Group, Stack, Title } from '@mantine/core';
+import { type ReactNode, useEffect } from 'react';
+import { LanguageMenu, Logo, ThemeButton } from '../../layout/preferences.tsx';
+
+/** The page around what people see before they have signed in. */
+export function Entrance({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  useEffect(() => {
+    document.title = `${title} · Faregate`;
+  }, [title]);
+  return (
+    <Center mih="100dvh" p="md">
+      <Stack w="100%" maw={400} component="main">
+        <Group justify="space-between">
+          <Logo />
+          <Group gap={4}>
+            <LanguageMenu />
+            <ThemeButton />
+          </Group>
+        </Group>
+        <Card withBorder padding="lg">
+          <Title order={1} size="h3" mb="md">
+            {title}
+          </Title>
+          {children}
+        </Card>
+      </Stack>
+    </Center>
+  );
+}

@@ -1,0 +1,73 @@
+import { Alert, Button, Divider, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { useChange, useRead } from '../../api/queries.ts';
+import { Form } from '../../parts/forms/form.tsx';
+import { useDraft } from '../../parts/forms/use-draft.ts';
+import { usePlace } from '../../parts/location.tsx';
+import { changeSession } from '../../session/session.tsx';
+import { useTexts } from '../../text/language.tsx';
+import { ownValue } from '../../text/own-value.ts';
+import { Entrance } from './entrance.tsx';
+import { sessionTexts } from './texts.ts';
+
+/** Shown wherever somebody is who has not signed in; afterwards the page is there that was asked for. */
+export function SignInPage() {
+  const text = useTexts(sessionTexts);
+  const queries = useQueryClient();
+  const place = usePlace();
+  const [{ user, password }, set] = useDraft(() => ({ user: '', password: '' }));
+  const signIn = useChange('POST /account/v1/sessions');
+  const providers = useRead('GET /account/v1/oidc', {}).data?.data ?? [];
+  const failure = place.path === '/sign-in' ? place.query.error : undefined;
+
+  async function submit(): Promise<void> {
+    const whoAmI = await signIn.mutateAsync({ body: { user, password } }).catch(() => null);
+    if (whoAmI !== null) changeSession(queries, whoAmI);
+  }
+
+  return (
+    <Entrance title={text.signIn}>
+      <Stack>
+        {failure !== undefined && <Alert color="red">{ownValue(text.oidcErrors, failure) ?? text.oidcFailed}</Alert>}
+        <Form
+          submitLabel={text.signIn}
+          onSubmit={() => void submit()}
+          isBusy={signIn.isPending}
+          error={signIn.error}
+          isWide
+        >
+          <TextInput
+            label={text.user}
+            name="user"
+            autoComplete="username"
+            required
+            value={user}
+            onChange={({ currentTarget }) => set({ user: currentTarget.value })}
+          />
+          <PasswordInput
+            label={text.password}
+            name="password"
+            autoComplete="current-password"
+            required
+            value={password}
+            onChange={({ currentTarget }) => set({ password: currentTarget.value })}
+          />
+        </Form>
+        {providers.length > 0 && <Divider label={text.or} />}
+        {providers.map(({ name, displayName }) => (
+          <Button key={name} variant="default" component="a" href={startAddress(name, place.path)}>
+            {text.signInWith(displayName)}
+          </Button>
+        ))}
+        <Text size="sm" c="dimmed">
+          {text.noAccountYet}
+        </Text>
+      </Stack>
+    </Entrance>
+  );
+}
+
+function startAddress(provider: string, path: string): string {
+  const returnTo = path === '/sign-in' ? '/console' : `/console#${path}`;
+  return `/account/v1/oidc/${encodeURIComponent(provider)}/start?${new URLSearchParams({ returnTo })}`;
+}

@@ -1,0 +1,134 @@
+import { Anchor, Button, Divider, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { ApiError, ask } from '../../api/client.ts';
+import { LINK_KEY, useChange, useRead } from '../../api/queries.ts';
+import type { LinkView } from '../../api/types.ts';
+import { Form } from '../../parts/forms/form.tsx';
+import { useDraft } from '../../parts/forms/use-draft.ts';
+import { goTo, usePlace } from '../../parts/location.tsx';
+import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { changeSession, useWhoAmI } from '../../session/session.tsx';
+import { useTexts } from '../../text/language.tsx';
+import { Entrance } from './entrance.tsx';
+import { sessionTexts } from './texts.ts';
+
+/** Where a one-time link leads: to a first password, a new one, or into an account. */
+export function WelcomePage() {
+  const text = useTexts(sessionTexts);
+  const [token] = useState(usePlace().query.token ?? '');
+  // The token is taken out of the address, so that it stays in no history.
+  useEffect(() => goTo('#/welcome', true), []);
+  const link = useQuery({
+    queryKey: [LINK_KEY, token],
+    queryFn: () => ask('POST /account/v1/links/look', { body: { token } }),
+    retry: false,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  if (link.isPending) return <Entrance title={text.welcome}>{<Loading />}</Entrance>;
+  if (link.isError) {
+    const isVoid = link.error instanceof ApiError && [400, 404, 410].includes(link.error.status);
+    return (
+      <Entrance title={text.welcome}>
+        {isVoid ? (
+          <EmptyState
+            title={text.linkVoid}
+            hint={text.linkVoidHint}
+            action={<Anchor href="#/">{text.toSignIn}</Anchor>}
+          />
+        ) : (
+          <ErrorNotice error={link.error} onRetry={() => void link.refetch()} />
+        )}
+      </Entrance>
+    );
+  }
+  return (
+    <Entrance title={text.welcome}>
+      <LinkForm token={token} link={link.data} />
+    </Entrance>
+  );
+}
+
+function LinkForm({ token, link }: { readonly token: string; readonly link: LinkView }) {
+  const text = useTexts(sessionTexts);
+  const queries = useQueryClient();
+  const whoAmI = useWhoAmI().data ?? null;
+  const [{ name, password }, set] = useDraft(() => ({ name: link.name ?? '', password: '' }));
+  const use = useChange('POST /account/v1/links/use');
+  const providers = useRead('GET /account/v1/oidc', {}).data?.data ?? [];
+  const isInvitation = link.kind === 'invitation';
+
+  async function openLink(body: { token: string; name?: string; password?: string }): Promise<void> {
+    const answer = await use.mutateAsync({ body }).catch(() => null);
+    if (answer === null) return;
+    changeSession(queries, answer);
+    goTo('#/', true);
+  }
+
+  async function signInAt(provider: string): Promise<void> {
+    const { url } = await ask('POST /account/v1/oidc/{id}/flows', { path: { id: provider }, body: { token } });
+    window.location.assign(url);
+  }
+
+  return (
+    <Stack>
+      <Text>{introduction(link, text)}</Text>
+      {isInvitation && link.role !== null && <Text c="dimmed">{text.invitedAs[link.role]}</Text>}
+      {isInvitation && whoAmI !== null && (
+        <>
+          <Button onClick={() => void openLink({ token })} loading={use.isPending}>
+            {text.acceptAs(whoAmI.user.name)}
+          </Button>
+          <Divider label={text.orNewUser} />
+        </>
+      )}
+      <Form
+        submitLabel={isInvitation ? text.accept : text.begin}
+        onSubmit={() => void openLink({ token, password, ...(isInvitation ? { name } : {}) })}
+        isBusy={use.isPending}
+        error={use.error}
+        isWide
+      >
+        {isInvitation && (
+          <TextInput
+            label={text.yourName}
+            required
+            autoComplete="name"
+            value={name}
+            onChange={({ currentTarget }) => set({ name: currentTarget.value })}
+          />
+        )}
+        <PasswordInput
+          label={text.newPassword}
+          description={text.passwordRule}
+          required
+          minLength={12}
+          maxLength={200}
+          autoComplete="new-password"
+          value={password}
+          onChange={({ currentTarget }) => set({ password: currentTarget.value })}
+        />
+      </Form>
+      {providers.length > 0 && <Divider label={text.or} />}
+      {providers.map(({ name, displayName }) => (
+        <Button key={name} variant="default" onClick={() => void signInAt(name)}>
+          {text.signInWith(displayName)}
+        </Button>
+      ))}
+    </Stack>
+  );
+}
+
+function introduction(
+  { kind, name, accountName }: LinkView,
+  text: ReturnType<typeof useTexts<(typeof sessionTexts)['en']>>,
+) {
+  switch (kind) {
+    case 'invitation':
+      return text.invitation(accountName ?? '');
+    case 'first_sign_in':
+      return text.firstSignIn(name ?? '');
+    case 'reset':
+      return text.reset(name ?? '');
+  }
+}

@@ -1,0 +1,180 @@
+import { NativeSelect, Text } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useState } from 'react';
+import type { Key, ReplacementKey } from '../../api/types.ts';
+import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
+import { useDraft } from '../../parts/forms/use-draft.ts';
+import { changeOf, draftOf, isComplete } from '../../parts/limits/limit-draft.ts';
+import { LimitFields } from '../../parts/limits/limit-fields.tsx';
+import { limitsTexts } from '../../parts/limits/texts.ts';
+import { SecretDialog } from '../../parts/secret-dialog.tsx';
+import { useFormat } from '../../text/format.ts';
+import { useTexts } from '../../text/language.tsx';
+import { ExpiryField, expiresAtOf, NO_EXPIRY, SAME_EXPIRY } from './key-expiry.tsx';
+import { keysTexts } from './texts.ts';
+
+/** Where keys are changed: those of the own account, or of any. */
+export interface KeyEndpoints {
+  readonly change: 'PATCH /account/v1/keys/{id}' | 'PATCH /admin/v1/keys/{id}';
+  readonly replace: 'POST /account/v1/keys/{id}/replacement' | 'POST /admin/v1/keys/{id}/replacement';
+  readonly revoke: 'DELETE /account/v1/keys/{id}' | 'DELETE /admin/v1/keys/{id}';
+}
+
+export interface OpenKeyDialog {
+  readonly kind: 'limits' | 'replace' | 'revoke';
+  readonly apiKey: Key;
+}
+
+interface KeyDialogsProps {
+  readonly endpoints: KeyEndpoints;
+  /** `null`: none is open. */
+  readonly dialog: OpenKeyDialog | null;
+  readonly onClose: () => void;
+  /** Models to choose from. */
+  readonly models: readonly string[];
+  /** What the button says that changes limits. */
+  readonly limitsLabel: string;
+  /** What else there is to say about the end of a new key. */
+  readonly replaceHint?: string;
+}
+
+/** What can be changed of a key in a list, and the text of a new one that takes its place. */
+export function KeyDialogs({ endpoints, dialog, onClose, models, limitsLabel, replaceHint }: KeyDialogsProps) {
+  const [made, setMade] = useState<ReplacementKey | null>(null);
+  const opened = { endpoints, onClose };
+  return (
+    <>
+      {dialog?.kind === 'limits' && (
+        <LimitsDialog {...opened} apiKey={dialog.apiKey} models={models} submitLabel={limitsLabel} />
+      )}
+      {dialog?.kind === 'replace' && (
+        <ReplaceDialog {...opened} apiKey={dialog.apiKey} hint={replaceHint} onMade={setMade} />
+      )}
+      {dialog?.kind === 'revoke' && <RevokeDialog {...opened} apiKey={dialog.apiKey} />}
+      <Replacement made={made} onClose={() => setMade(null)} />
+    </>
+  );
+}
+
+interface KeyDialogProps extends Pick<KeyDialogsProps, 'endpoints' | 'onClose'> {
+  readonly apiKey: Key;
+}
+
+interface LimitsDialogProps extends KeyDialogProps {
+  readonly models: readonly string[];
+  readonly submitLabel: string;
+}
+
+/** Changes the limits and allow-lists of a key. Only what was changed is sent. */
+function LimitsDialog({ endpoints, apiKey, onClose, models, submitLabel }: LimitsDialogProps) {
+  const text = useTexts(keysTexts);
+  const limitsText = useTexts(limitsTexts);
+  const [draft, set, opened] = useDraft(() => draftOf(apiKey));
+  const change = () => {
+    const body = changeOf(opened, draft);
+    return Object.keys(body).length === 0 ? null : { path: { id: apiKey.id }, body };
+  };
+  return (
+    <ChangeDialog
+      endpoint={endpoints.change}
+      title={text.changeTitle(nameOf(apiKey))}
+      submitLabel={submitLabel}
+      size="lg"
+      noValidate
+      isOpen
+      onClose={onClose}
+      input={change}
+      problem={() => (isComplete(draft) ? null : limitsText.incomplete)}
+      onDone={() => notifications.show({ color: 'teal', message: text.changed })}
+    >
+      <Text size="sm">{limitsText.limitsHint}</Text>
+      <LimitFields draft={draft} onChange={set} models={models} />
+    </ChangeDialog>
+  );
+}
+
+const KEEP_OLD_SECONDS = ['0', '3600', '86400', '604800', '2592000'] as const;
+
+interface ReplaceDialogProps extends KeyDialogProps {
+  readonly hint: string | undefined;
+  readonly onMade: (made: ReplacementKey) => void;
+}
+
+/** Replaces a key by a new one, which is shown once; the old one may go on for a while. */
+function ReplaceDialog({ endpoints, apiKey, onClose, hint, onMade }: ReplaceDialogProps) {
+  const text = useTexts(keysTexts);
+  const limitsText = useTexts(limitsTexts);
+  const endsAt = apiKey.expiresAt;
+  const [{ keepOldSeconds, expiry }, set] = useDraft(() => ({
+    keepOldSeconds: '86400',
+    // Who replaces a key that ends would make one without an end by a slip.
+    expiry: endsAt === null ? NO_EXPIRY : SAME_EXPIRY,
+  }));
+  const expiresAt = () => expiresAtOf(expiry, Date.now(), endsAt);
+  return (
+    <ChangeDialog
+      endpoint={endpoints.replace}
+      title={text.replaceTitle(nameOf(apiKey))}
+      submitLabel={text.replace}
+      isOpen
+      onClose={onClose}
+      input={() => ({
+        path: { id: apiKey.id },
+        body: { keepOldSeconds: Number(keepOldSeconds), expiresAt: expiresAt() },
+      })}
+      problem={() => (expiresAt() === undefined ? limitsText.incomplete : null)}
+      onDone={onMade}
+    >
+      <Text size="sm">{text.replaceLead}</Text>
+      <NativeSelect
+        label={text.keepOld}
+        value={keepOldSeconds}
+        onChange={({ currentTarget }) => set({ keepOldSeconds: currentTarget.value })}
+        data={KEEP_OLD_SECONDS.map((value) => ({ value, label: text.keepOldChoices[value] }))}
+      />
+      <ExpiryField
+        label={text.newExpires}
+        value={expiry}
+        onChange={(chosen) => set({ expiry: chosen })}
+        hasSame={endsAt !== null}
+      />
+      {hint !== undefined && <Text size="sm">{hint}</Text>}
+    </ChangeDialog>
+  );
+}
+
+/** The new key, and how long the old one is valid still; `null`: closed. */
+function Replacement({ made, onClose }: { readonly made: ReplacementKey | null; readonly onClose: () => void }) {
+  const text = useTexts(keysTexts);
+  const format = useFormat();
+  const isOver = made !== null && Date.parse(made.replaces.validUntil) <= Date.now();
+  return (
+    <SecretDialog title={text.replaced} secret={made?.key ?? null} hint={text.keyOnce} onClose={onClose}>
+      {made !== null && (isOver ? text.oldEnded : text.oldEnds(format.instant(made.replaces.validUntil)))}
+    </SecretDialog>
+  );
+}
+
+/** Revokes a key for good. */
+function RevokeDialog({ endpoints, apiKey, onClose }: KeyDialogProps) {
+  const text = useTexts(keysTexts);
+  return (
+    <ChangeDialog
+      endpoint={endpoints.revoke}
+      title={text.revokeTitle(nameOf(apiKey))}
+      submitLabel={text.revoke}
+      isDangerous
+      isOpen
+      onClose={onClose}
+      input={() => ({ path: { id: apiKey.id } })}
+      onDone={() => notifications.show({ color: 'teal', message: text.revoked })}
+    >
+      <Text>{text.revokeQuestion}</Text>
+    </ChangeDialog>
+  );
+}
+
+/** What people know a key by. */
+function nameOf({ name, prefix }: Key): string {
+  return name === null ? prefix : `${name} (${prefix})`;
+}

@@ -1,0 +1,67 @@
+import { NativeSelect, SimpleGrid, TextInput } from '@mantine/core';
+import { useTexts } from '../../text/language.tsx';
+import { keysTexts } from './texts.ts';
+
+/** When a key expires, as it was chosen: never, after days, with the end of a day, or when the one would that it replaces. */
+export interface Expiry {
+  readonly choice: 'never' | 'same' | 'date' | `${number}`;
+  /** `2026-12-31`, in the time zone of the browser; for the choice of a date. */
+  readonly date: string;
+}
+
+export const NO_EXPIRY: Expiry = { choice: 'never', date: '' };
+export const SAME_EXPIRY: Expiry = { choice: 'same', date: '' };
+const DAYS = ['7', '30', '90', '365'] as const;
+const DAY_MS = 86_400_000;
+
+/** The instant of an expiry; `undefined` where no date was entered yet. `same`: when the key ends that is replaced. */
+export function expiresAtOf({ choice, date }: Expiry, nowMs: number, same: string | null = null) {
+  if (choice === 'never') return null;
+  if (choice === 'same') return same;
+  if (choice !== 'date') return new Date(nowMs + Number(choice) * DAY_MS).toISOString();
+  const end = new Date(`${date}T23:59:59`);
+  return Number.isNaN(end.getTime()) ? undefined : end.toISOString();
+}
+
+interface ExpiryFieldProps {
+  readonly label?: string;
+  readonly value: Expiry;
+  readonly onChange: (value: Expiry) => void;
+  /** It replaces a key that ends. */
+  readonly hasSame?: boolean;
+}
+
+export function ExpiryField({ label, value, onChange, hasSame = false }: ExpiryFieldProps) {
+  const text = useTexts(keysTexts);
+  return (
+    <SimpleGrid cols={{ base: 1, xs: value.choice === 'date' ? 2 : 1 }} spacing="sm">
+      <NativeSelect
+        label={label ?? text.expires}
+        value={value.choice}
+        onChange={({ currentTarget }) => onChange({ ...value, choice: currentTarget.value as Expiry['choice'] })}
+        data={[
+          ...(hasSame ? [{ value: 'same', label: text.expiresSame }] : []),
+          { value: 'never', label: text.expiresNever },
+          ...DAYS.map((days) => ({ value: days, label: text.expiresInDays(days) })),
+          { value: 'date', label: text.expiresOn },
+        ]}
+      />
+      {value.choice === 'date' && (
+        <TextInput
+          label={text.expiryDate}
+          type="date"
+          required
+          min={today()}
+          value={value.date}
+          onChange={({ currentTarget }) => onChange({ ...value, date: currentTarget.value })}
+        />
+      )}
+    </SimpleGrid>
+  );
+}
+
+/** `2026-11-23` in the time zone of the browser. */
+function today(): string {
+  const now = new Date();
+  return new Date(now.getTime() - now.getTimezoneOffset() * 60_000).toISOString().slice(0, 10);
+}

@@ -1,0 +1,48 @@
+import { ActionIcon, Group, Menu } from '@mantine/core';
+import { KebabHorizontalIcon } from '@primer/octicons-react';
+import type { Key } from '../../api/types.ts';
+import { useNowMs } from '../../parts/figures.tsx';
+import { keyStateOf } from '../../parts/keys/key-state.tsx';
+import { goTo, hashOf } from '../../parts/location.tsx';
+import { useTexts } from '../../text/language.tsx';
+import type { OpenKeyDialog } from './key-dialogs.tsx';
+import { keysTexts } from './texts.ts';
+
+interface KeyMenuProps {
+  readonly apiKey: Key;
+  readonly mayChangeLimits: boolean;
+  readonly onOpen: (dialog: OpenKeyDialog) => void;
+}
+
+/** What account holders can do with a key of the list. */
+export function KeyMenu({ apiKey, mayChangeLimits, onOpen }: KeyMenuProps) {
+  const text = useTexts(keysTexts);
+  const isActive = keyStateOf(apiKey, useNowMs()) === 'active';
+  return (
+    <Group justify="flex-end">
+      <Menu position="bottom-end">
+        <Menu.Target>
+          <ActionIcon variant="subtle" color="gray" aria-label={text.actionsFor(apiKey.name ?? apiKey.prefix)}>
+            <KebabHorizontalIcon />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item onClick={() => goTo(hashOf('/calls', { keyId: apiKey.id }))}>{text.showCalls}</Menu.Item>
+          <Menu.Item onClick={() => goTo(hashOf('/usage', { keyId: apiKey.id }))}>{text.showUsage}</Menu.Item>
+          {isActive && (
+            <>
+              <Menu.Divider />
+              {mayChangeLimits && (
+                <Menu.Item onClick={() => onOpen({ kind: 'limits', apiKey })}>{text.changeLimits}</Menu.Item>
+              )}
+              <Menu.Item onClick={() => onOpen({ kind: 'replace', apiKey })}>{text.replace}</Menu.Item>
+              <Menu.Item color="red" onClick={() => onOpen({ kind: 'revoke', apiKey })}>
+                {text.revoke}
+              </Menu.Item>
+            </>
+          )}
+        </Menu.Dropdown>
+      </Menu>
+    </Group>
+  );
+}

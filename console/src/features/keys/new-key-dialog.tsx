@@ -1,0 +1,156 @@
+import { Button, Checkbox, Collapse, NativeSelect, Stack, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import type { BodyOf } from '../../api/client.ts';
+import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
+import { useDraft } from '../../parts/forms/use-draft.ts';
+import { isComplete, type LimitsDraft, limitsOf, NO_LIMITS } from '../../parts/limits/limit-draft.ts';
+import { LimitFields } from '../../parts/limits/limit-fields.tsx';
+import { limitsTexts } from '../../parts/limits/texts.ts';
+import { SecretDialog } from '../../parts/secret-dialog.tsx';
+import { useTexts } from '../../text/language.tsx';
+import { type Expiry, ExpiryField, expiresAtOf, NO_EXPIRY } from './key-expiry.tsx';
+import type { People } from './people.ts';
+import { keysTexts } from './texts.ts';
+
+type Scope = NonNullable<BodyOf<'POST /account/v1/keys'>['scopes']>[number];
+
+interface NewKeyDraft {
+  readonly name: string;
+  readonly expiry: Expiry;
+  readonly scopes: readonly Scope[];
+  /** Empty: the account's. */
+  readonly userId: string;
+  readonly limits: LimitsDraft;
+}
+
+const SCOPES: readonly Scope[] = ['calls', 'account'];
+const emptyDraft = (): NewKeyDraft => ({
+  name: '',
+  expiry: NO_EXPIRY,
+  scopes: ['calls'],
+  userId: '',
+  limits: NO_LIMITS,
+});
+
+interface NewKeyDialogProps {
+  readonly endpoint: 'POST /account/v1/keys' | 'POST /admin/v1/accounts/{id}/keys';
+  /** The account, where the endpoint has any. */
+  readonly path?: { readonly id: string };
+  readonly title: string;
+  /** Models to choose from. */
+  readonly models: readonly string[];
+  /** Whose it may be; `null`: the account's, or that of who makes it. */
+  readonly people: People | null;
+  /** A name and an expiry are enough for most: all else stands behind a button. */
+  readonly isShort: boolean;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+/** Makes a key, and shows its text once. */
+export function NewKeyDialog(props: NewKeyDialogProps) {
+  const { endpoint, path = {}, title, models, people, isShort, isOpen, onClose } = props;
+  const text = useTexts(keysTexts);
+  const limitsText = useTexts(limitsTexts);
+  const [draft, set] = useDraft(emptyDraft, isOpen);
+  const [secret, setSecret] = useState<string | null>(null);
+  const { name, expiry, scopes, userId, limits } = draft;
+  const expiresAt = () => expiresAtOf(expiry, Date.now());
+  const isWhole = (): boolean => expiresAt() !== undefined && scopes.length > 0 && isComplete(limits);
+  const more = <MoreFields draft={draft} onChange={set} models={models} people={people} />;
+  return (
+    <>
+      <ChangeDialog
+        endpoint={endpoint}
+        title={title}
+        submitLabel={title}
+        size="lg"
+        noValidate
+        isOpen={isOpen}
+        onClose={onClose}
+        input={() => ({
+          path,
+          body: {
+            name: name.trim() || text.defaultName,
+            expiresAt: expiresAt(),
+            scopes,
+            ...(userId === '' ? {} : { userId }),
+            ...limitsOf(limits),
+          },
+        })}
+        problem={() => (isWhole() ? null : limitsText.incomplete)}
+        onDone={({ key }) => setSecret(key)}
+      >
+        <TextInput
+          label={text.name}
+          description={text.nameHint}
+          placeholder={text.defaultName}
+          maxLength={200}
+          value={name}
+          onChange={({ currentTarget }) => set({ name: currentTarget.value })}
+          data-autofocus
+        />
+        <ExpiryField value={expiry} onChange={(chosen) => set({ expiry: chosen })} />
+        {isShort ? <Folded>{more}</Folded> : more}
+      </ChangeDialog>
+      <SecretDialog title={text.created} secret={secret} hint={text.keyOnce} onClose={() => setSecret(null)}>
+        {text.keyOnceHint}
+      </SecretDialog>
+    </>
+  );
+}
+
+function Folded({ children }: { readonly children: React.ReactNode }) {
+  const text = useTexts(keysTexts);
+  const [isUnfolded, setIsUnfolded] = useState(false);
+  return (
+    <>
+      <Button
+        variant="subtle"
+        size="compact-sm"
+        style={{ alignSelf: 'flex-start' }}
+        aria-expanded={isUnfolded}
+        onClick={() => setIsUnfolded(!isUnfolded)}
+      >
+        {isUnfolded ? text.less : text.more}
+      </Button>
+      <Collapse expanded={isUnfolded}>{children}</Collapse>
+    </>
+  );
+}
+
+interface MoreFieldsProps extends Pick<NewKeyDialogProps, 'models' | 'people'> {
+  readonly draft: NewKeyDraft;
+  readonly onChange: (change: Partial<NewKeyDraft>) => void;
+}
+
+/** What a key may be used for, whose it is, and its limits. */
+function MoreFields({ draft: { scopes, userId, limits }, onChange, models, people }: MoreFieldsProps) {
+  const text = useTexts(keysTexts);
+  return (
+    <Stack>
+      <Checkbox.Group
+        label={text.scopes}
+        value={[...scopes]}
+        onChange={(chosen) => onChange({ scopes: SCOPES.filter((scope) => chosen.includes(scope)) })}
+        error={scopes.length === 0 && text.scopeMissing}
+      >
+        <Stack gap="xs" mt="xs">
+          {SCOPES.map((scope) => (
+            <Checkbox key={scope} value={scope} label={text.scopeHints[scope]} />
+          ))}
+        </Stack>
+      </Checkbox.Group>
+      {people !== null && (
+        <NativeSelect
+          label={text.owner}
+          description={text.ownerHint}
+          value={userId}
+          onChange={({ currentTarget }) => onChange({ userId: currentTarget.value })}
+          data={[{ value: '', label: text.ofAccount }, ...[...people].map(([value, label]) => ({ value, label }))]}
+        />
+      )}
+      <LimitFields draft={limits} onChange={(changed) => onChange({ limits: changed })} models={models} />
+    </Stack>
+  );
+}

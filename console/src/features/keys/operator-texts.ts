@@ -1,0 +1,20 @@
+import { defineTexts } from '../../text/language.tsx';
+
+export const operatorKeysTexts = defineTexts(
+  {
+    lead: 'Keys are shown when they are made, and never again.',
+    create: 'New key',
+    none: 'No keys yet',
+    noneHint: 'Programs need one to make calls for this account.',
+    createdAt: 'Created',
+    editLimits: 'Limits',
+  },
+  {
+    lead: '密钥仅在创建时显示一次。',
+    create: '新建密钥',
+    none: '还没有密钥',
+    noneHint: '程序需要密钥才能为此账户发起调用。',
+    createdAt: '创建时间',
+    editLimits: '限制',
+  },
+);

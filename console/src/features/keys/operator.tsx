@@ -1,0 +1,96 @@
+import { Button, Group } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useState } from 'react';
+import { useList } from '../../api/queries.ts';
+import type { Key } from '../../api/types.ts';
+import { Instant, useNowMs } from '../../parts/figures.tsx';
+import { keyStateOf } from '../../parts/keys/key-state.tsx';
+import { type Column, ListTable } from '../../parts/list-table.tsx';
+import { useModelNames } from '../../parts/model-names.ts';
+import { EmptyState } from '../../parts/notices.tsx';
+import { Section } from '../../parts/section.tsx';
+import { commonTexts } from '../../parts/texts.ts';
+import { useMayOperate } from '../../session/may-operate.ts';
+import { useTexts } from '../../text/language.tsx';
+import { KeyDialogs, type KeyEndpoints, type OpenKeyDialog } from './key-dialogs.tsx';
+import { useKeyColumns } from './key-table.tsx';
+import { NewKeyDialog } from './new-key-dialog.tsx';
+import { operatorKeysTexts } from './operator-texts.ts';
+import { keysTexts } from './texts.ts';
+
+const ENDPOINTS: KeyEndpoints = {
+  change: 'PATCH /admin/v1/keys/{id}',
+  replace: 'POST /admin/v1/keys/{id}/replacement',
+  revoke: 'DELETE /admin/v1/keys/{id}',
+};
+
+/** The keys of an account. */
+export function KeysTab({ accountId }: { readonly accountId: string }) {
+  const text = useTexts(operatorKeysTexts);
+  const { title } = useTexts(keysTexts);
+  const common = useTexts(commonTexts);
+  const mayOperate = useMayOperate();
+  const [isCreating, { open, close }] = useDisclosure(false);
+  const [dialog, setDialog] = useState<OpenKeyDialog | null>(null);
+  const models = useModelNames(isCreating || dialog !== null);
+  const list = useList('GET /admin/v1/accounts/{id}/keys', { path: { id: accountId } }, { isLive: true });
+  const created: Column<Key> = {
+    header: text.createdAt,
+    cell: ({ createdAt }) => <Instant at={createdAt} isRelative />,
+  };
+  const actions: Column<Key> = {
+    header: common.actions,
+    cell: (key) => <KeyButtons apiKey={key} onOpen={setDialog} />,
+  };
+  const columns = useKeyColumns([created]);
+  return (
+    <Section title={title} lead={text.lead} actions={mayOperate && <Button onClick={open}>{text.create}</Button>}>
+      <ListTable
+        label={title}
+        list={list}
+        idOf={({ id }) => id}
+        columns={mayOperate ? [...columns, actions] : columns}
+        empty={<EmptyState title={text.none} hint={text.noneHint} />}
+      />
+      <NewKeyDialog
+        endpoint="POST /admin/v1/accounts/{id}/keys"
+        path={{ id: accountId }}
+        title={text.create}
+        models={models}
+        people={null}
+        isShort={false}
+        isOpen={isCreating}
+        onClose={close}
+      />
+      <KeyDialogs
+        endpoints={ENDPOINTS}
+        dialog={dialog}
+        onClose={() => setDialog(null)}
+        models={models}
+        limitsLabel={common.save}
+      />
+    </Section>
+  );
+}
+
+interface KeyButtonsProps {
+  readonly apiKey: Key;
+  readonly onOpen: (dialog: OpenKeyDialog) => void;
+}
+
+/** What operators can do with a key of the list. */
+function KeyButtons({ apiKey, onOpen }: KeyButtonsProps) {
+  const text = useTexts(keysTexts);
+  const { editLimits } = useTexts(operatorKeysTexts);
+  const labels = { limits: editLimits, replace: text.replace, revoke: text.revoke };
+  if (keyStateOf(apiKey, useNowMs()) !== 'active') return null;
+  return (
+    <Group gap={4}>
+      {(['limits', 'replace', 'revoke'] as const).map((kind) => (
+        <Button key={kind} size="compact-sm" variant="default" onClick={() => onOpen({ kind, apiKey })}>
+          {labels[kind]}
+        </Button>
+      ))}
+    </Group>
+  );
+}

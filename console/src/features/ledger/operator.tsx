@@ -1,0 +1,68 @@
+import { Button, Stack } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useState } from 'react';
+import { useList } from '../../api/queries.ts';
+import type { Account, LedgerEntry } from '../../api/types.ts';
+import { RefundDialog } from '../../parts/calls/refund-dialog.tsx';
+import { type Column, ListTable } from '../../parts/list-table.tsx';
+import { EmptyState } from '../../parts/notices.tsx';
+import { Section } from '../../parts/section.tsx';
+import { commonTexts } from '../../parts/texts.ts';
+import { useMayOperate } from '../../session/may-operate.ts';
+import { useTexts } from '../../text/language.tsx';
+import { useEntryColumns } from './entry-columns.tsx';
+import { moneyTexts } from './operator-texts.ts';
+import { PostEntryDialog } from './post-entry-dialog.tsx';
+import { ledgerTexts } from './texts.ts';
+
+/** Money in and out of an account, and its ledger. */
+export function MoneyTab({ account }: { readonly account: Account }) {
+  const text = useTexts(moneyTexts);
+  const common = useTexts(commonTexts);
+  const { ledger } = useTexts(ledgerTexts);
+  const mayOperate = useMayOperate();
+  const [isToppingUp, topUp] = useDisclosure(false);
+  const [isAdjusting, adjust] = useDisclosure(false);
+  const [refunded, setRefunded] = useState<string | null>(null);
+  const list = useList('GET /admin/v1/accounts/{id}/ledger', { path: { id: account.id } }, { isLive: true });
+  const memo: Column<LedgerEntry> = { header: text.memo, cell: (entry) => entry.memo ?? '–' };
+  const columns = useEntryColumns<LedgerEntry>('/operator/calls', [memo]);
+  const refundColumn: Column<LedgerEntry> = {
+    header: common.actions,
+    cell: ({ kind, callId }) =>
+      kind === 'charge' && callId !== null ? (
+        <Button size="compact-sm" variant="default" onClick={() => setRefunded(callId)}>
+          {text.refund}
+        </Button>
+      ) : null,
+  };
+  return (
+    <Stack>
+      <Section
+        title={ledger}
+        lead={text.ledgerLead}
+        actions={
+          mayOperate && (
+            <>
+              <Button onClick={topUp.open}>{text.topUp}</Button>
+              <Button variant="default" onClick={adjust.open}>
+                {text.adjust}
+              </Button>
+            </>
+          )
+        }
+      >
+        <ListTable
+          label={ledger}
+          list={list}
+          idOf={({ id }) => id}
+          columns={mayOperate ? [...columns, refundColumn] : columns}
+          empty={<EmptyState title={text.none} hint={text.noneHint} />}
+        />
+      </Section>
+      <PostEntryDialog kind="top_up" account={account} isOpen={isToppingUp} onClose={topUp.close} />
+      <PostEntryDialog kind="adjustment" account={account} isOpen={isAdjusting} onClose={adjust.close} />
+      <RefundDialog callId={refunded} onClose={() => setRefunded(null)} />
+    </Stack>
+  );
+}

@@ -1,0 +1,33 @@
+import { useRead } from '../../api/queries.ts';
+import { CsvButton } from '../../parts/csv-button.tsx';
+import { isMonth } from '../../parts/days.ts';
+import { usePlaceQuery } from '../../parts/location.tsx';
+import { ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { useTexts } from '../../text/language.tsx';
+import { MonthlyStatement } from './statement.tsx';
+import { statementTexts } from './statement-texts.ts';
+
+/** What a month comes to; at first the one that it is in the billing time zone. */
+export function OwnStatementTab() {
+  const [query] = usePlaceQuery();
+  const account = useRead('GET /account/v1/account', {});
+  const chosen = isMonth(query.month) ? query.month : null;
+  const month = chosen ?? account.data?.today.slice(0, 7);
+  if (month !== undefined) return <StatementOf month={month} />;
+  return account.isPending ? <Loading /> : <ErrorNotice error={account.error} onRetry={() => void account.refetch()} />;
+}
+
+function StatementOf({ month }: { readonly month: string }) {
+  const text = useTexts(statementTexts);
+  const [, change] = usePlaceQuery();
+  const input = { query: { month } };
+  return (
+    <MonthlyStatement
+      title={text.of(month)}
+      month={month}
+      onMonth={(next) => change({ month: next })}
+      read={useRead('GET /account/v1/statement', input)}
+      csv={<CsvButton endpoint="GET /account/v1/statement" input={input} fileName={`statement-${month}.csv`} />}
+    />
+  );
+}

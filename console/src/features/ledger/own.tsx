@@ -1,0 +1,47 @@
+import { Tabs } from '@mantine/core';
+import { useList } from '../../api/queries.ts';
+import type { OwnLedgerEntry } from '../../api/types.ts';
+import { ListTable } from '../../parts/list-table.tsx';
+import { usePlaceQuery } from '../../parts/location.tsx';
+import { EmptyState } from '../../parts/notices.tsx';
+import { Page } from '../../parts/page.tsx';
+import { useTexts } from '../../text/language.tsx';
+import { useEntryColumns } from './entry-columns.tsx';
+import { OwnStatementTab } from './own-statement.tsx';
+import { ledgerTexts } from './texts.ts';
+
+/** The money of the account: its entries, and what a month comes to. */
+export function LedgerPage() {
+  const text = useTexts(ledgerTexts);
+  const [query, change] = usePlaceQuery();
+  return (
+    <Page title={text.title} lead={text.lead}>
+      <Tabs value={query.tab ?? 'ledger'} onChange={(tab) => change({ tab })} keepMounted={false}>
+        <Tabs.List className="no-print">
+          <Tabs.Tab value="ledger">{text.ledger}</Tabs.Tab>
+          <Tabs.Tab value="statement">{text.statement}</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="ledger" pt="md">
+          <Entries />
+        </Tabs.Panel>
+        <Tabs.Panel value="statement" pt="md">
+          <OwnStatementTab />
+        </Tabs.Panel>
+      </Tabs>
+    </Page>
+  );
+}
+
+function Entries() {
+  const text = useTexts(ledgerTexts);
+  const list = useList('GET /account/v1/ledger', {}, { isLive: true });
+  return (
+    <ListTable
+      label={text.ledger}
+      list={list}
+      idOf={({ id }) => id}
+      columns={useEntryColumns<OwnLedgerEntry>('/calls', [])}
+      empty={<EmptyState title={text.nothing} hint={text.nothingHint} />}
+    />
+  );
+}

@@ -1,0 +1,34 @@
+import { defineTexts } from '../../text/language.tsx';
+
+export const statementTexts = defineTexts(
+  {
+    of: (month: string) => `Statement of ${month}`,
+    ofAccount: (name: string, month: string) => `${name}: statement of ${month}`,
+    month: 'Month',
+    print: 'Print',
+    opening: 'Opening balance',
+    closing: 'Closing balance',
+    entries: 'Entries',
+    models: 'By model',
+    model: 'Model',
+    calls: 'Calls',
+    netCharge: 'Charged less refunds',
+    notOver: 'The month is not over: the figures still change.',
+    timezone: (zone: string) => `Days of ${zone}`,
+  },
+  {
+    of: (month: string) => `${month} 对账单`,
+    ofAccount: (name: string, month: string) => `${name}：${month} 对账单`,
+    month: '月份',
+    print: '打印',
+    opening: '期初余额',
+    closing: '期末余额',
+    entries: '笔数',
+    models: '按模型',
+    model: '模型',
+    calls: '调用次数',
+    netCharge: '扣费减退款',
+    notOver: '本月尚未结束，数据还会变化。',
+    timezone: (zone: string) => `日期按 ${zone}`,
+  },
+);

@@ -1,0 +1,30 @@
+import { Group } from '@mantine/core';
+import type { ReactNode } from 'react';
+import type { Member } from '../../api/types.ts';
+import { StatusWord } from '../../parts/account-status.tsx';
+import { Instant } from '../../parts/figures.tsx';
+import type { Column } from '../../parts/list-table.tsx';
+import { commonTexts } from '../../parts/texts.ts';
+import { useTexts } from '../../text/language.tsx';
+import { membersTexts } from './texts.ts';
+
+/** The columns of lists of the people of an account; `nameOf` shows who somebody is. */
+export function useMemberColumns(nameOf: (member: Member) => ReactNode): Column<Member>[] {
+  const text = useTexts(membersTexts);
+  const common = useTexts(commonTexts);
+  return [
+    {
+      header: text.name,
+      cell: (member) => (
+        <Group gap="xs" display="inline-flex">
+          {nameOf(member)}
+          {member.status === 'suspended' && <StatusWord status="suspended" />}
+        </Group>
+      ),
+    },
+    { header: text.email, cell: ({ email }) => email ?? '–' },
+    { header: text.role, cell: ({ role }) => common[role] },
+    { header: text.since, cell: ({ since }) => <Instant at={since} isRelative /> },
+    { header: text.lastSignIn, cell: ({ lastSignInAt }) => <Instant at={lastSignInAt} isRelative /> },
+  ];
+}

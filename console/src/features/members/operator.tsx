@@ -1,0 +1,99 @@
+import { Anchor, Button, Group } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useState } from 'react';
+import { useChange, useList } from '../../api/queries.ts';
+import type { Member } from '../../api/types.ts';
+import { ConfirmButton } from '../../parts/forms/dialogs.tsx';
+import { type Column, ListTable } from '../../parts/list-table.tsx';
+import { hashOf } from '../../parts/location.tsx';
+import { EmptyState } from '../../parts/notices.tsx';
+import { OneTimeLinkNotice, type ShownLink } from '../../parts/one-time-link.tsx';
+import { Section } from '../../parts/section.tsx';
+import { commonTexts } from '../../parts/texts.ts';
+import { useMayOperate } from '../../session/may-operate.ts';
+import { useTexts } from '../../text/language.tsx';
+import { useMemberColumns } from './member-columns.tsx';
+import { AddMemberDialog, InviteDialog } from './operator-dialogs.tsx';
+import { peopleTexts } from './operator-texts.ts';
+
+/** Who belongs to an account. */
+export function PeopleTab({ accountId }: { readonly accountId: string }) {
+  const text = useTexts(peopleTexts);
+  const common = useTexts(commonTexts);
+  const mayOperate = useMayOperate();
+  const [isAdding, add] = useDisclosure(false);
+  const [isInviting, invite] = useDisclosure(false);
+  const [link, setLink] = useState<ShownLink | null>(null);
+  const list = useList('GET /admin/v1/accounts/{id}/members', { path: { id: accountId } });
+  const columns = useMemberColumns(({ userId, name, email }) => (
+    <Anchor href={hashOf('/operator/users', { search: email ?? name })} size="sm" fw={600} title={userId}>
+      {name}
+    </Anchor>
+  ));
+  const actions: Column<Member> = {
+    header: common.actions,
+    cell: (member) => <MemberActions accountId={accountId} member={member} onLink={setLink} />,
+  };
+  return (
+    <Section
+      title={text.title}
+      lead={text.lead}
+      actions={
+        mayOperate && (
+          <>
+            <Button onClick={invite.open}>{text.invite}</Button>
+            <Button variant="default" onClick={add.open}>
+              {text.add}
+            </Button>
+          </>
+        )
+      }
+    >
+      <OneTimeLinkNotice link={link} onClose={() => setLink(null)} />
+      <ListTable
+        label={text.title}
+        list={list}
+        idOf={({ userId }) => userId}
+        columns={mayOperate ? [...columns, actions] : columns}
+        empty={<EmptyState title={text.none} hint={text.noneHint} />}
+      />
+      <InviteDialog accountId={accountId} isOpen={isInviting} onClose={invite.close} onLink={setLink} />
+      <AddMemberDialog accountId={accountId} isOpen={isAdding} onClose={add.close} />
+    </Section>
+  );
+}
+
+interface MemberActionsProps {
+  readonly accountId: string;
+  readonly member: Member;
+  readonly onLink: (link: ShownLink) => void;
+}
+
+function MemberActions({ accountId, member: { userId, name, role }, onLink }: MemberActionsProps) {
+  const text = useTexts(peopleTexts);
+  const { mutateAsync: changeRole } = useChange('POST /admin/v1/accounts/{id}/members');
+  const { mutateAsync: remove } = useChange('DELETE /admin/v1/accounts/{id}/members');
+  const { mutateAsync: makeLink } = useChange('POST /admin/v1/users/{id}/links');
+  const otherRole = role === 'owner' ? 'member' : 'owner';
+  const path = { id: accountId };
+  return (
+    <Group gap={4} wrap="nowrap">
+      <ConfirmButton
+        label={otherRole === 'owner' ? text.makeOwner : text.makeMember}
+        question={text.roleQuestion(name)}
+        onConfirm={() => changeRole({ path, body: { userId, role: otherRole } })}
+      />
+      <ConfirmButton
+        label={text.newLink}
+        question={text.newLinkQuestion(name)}
+        onConfirm={async () => onLink({ ...(await makeLink({ path: { id: userId } })), name })}
+      />
+      <ConfirmButton
+        label={text.remove}
+        question={text.removeQuestion(name)}
+        isDangerous
+        onConfirm={() => remove({ path, query: { userId } })}
+      />
+    </Group>
+  );
+}

@@ -1,0 +1,130 @@
+import { ActionIcon, Anchor, Group, Menu, Stack, Text } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { KebabHorizontalIcon } from '@primer/octicons-react';
+import { useState } from 'react';
+import { useList } from '../../api/queries.ts';
+import type { Member } from '../../api/types.ts';
+import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
+import { type Column, ListTable } from '../../parts/list-table.tsx';
+import { goTo, hashOf } from '../../parts/location.tsx';
+import { Page } from '../../parts/page.tsx';
+import { Section } from '../../parts/section.tsx';
+import { commonTexts } from '../../parts/texts.ts';
+import { useSession } from '../../session/session.tsx';
+import { useTexts } from '../../text/language.tsx';
+import { Invitations, InviteButton } from './invitations.tsx';
+import { useMemberColumns } from './member-columns.tsx';
+import { membersTexts } from './texts.ts';
+
+type Dialog = { readonly kind: 'role' | 'remove'; readonly member: Member };
+
+/** The people of the account, and who is invited to it. */
+export function MembersPage() {
+  const text = useTexts(membersTexts);
+  const common = useTexts(commonTexts);
+  const { user } = useSession();
+  const [dialog, setDialog] = useState<Dialog | null>(null);
+  const list = useList('GET /account/v1/members', {});
+  const columns = useMemberColumns(({ userId, name }) => (
+    <Text size="sm" fw={600}>
+      {userId === user.id ? `${name} (${text.you})` : name}
+    </Text>
+  ));
+  const actions: Column<Member> = {
+    header: common.actions,
+    cell: (member) => <MemberMenu member={member} onOpen={setDialog} />,
+  };
+  return (
+    <Page title={text.title} lead={text.lead} actions={<InviteButton />}>
+      <Section title={text.people}>
+        <ListTable label={text.people} list={list} idOf={({ userId }) => userId} columns={[...columns, actions]} />
+      </Section>
+      <Invitations />
+      {dialog?.kind === 'role' && <RoleDialog member={dialog.member} onClose={() => setDialog(null)} />}
+      {dialog?.kind === 'remove' && <RemoveDialog member={dialog.member} onClose={() => setDialog(null)} />}
+    </Page>
+  );
+}
+
+interface MemberMenuProps {
+  readonly member: Member;
+  readonly onOpen: (dialog: Dialog) => void;
+}
+
+function MemberMenu({ member, onOpen }: MemberMenuProps) {
+  const text = useTexts(membersTexts);
+  return (
+    <Group justify="flex-end">
+      <Menu position="bottom-end">
+        <Menu.Target>
+          <ActionIcon variant="subtle" color="gray" aria-label={text.actionsFor(member.name)}>
+            <KebabHorizontalIcon />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item onClick={() => goTo(keysOf(member))}>{text.showKeys}</Menu.Item>
+          <Menu.Item onClick={() => onOpen({ kind: 'role', member })}>
+            {member.role === 'owner' ? text.makeMember : text.makeOwner}
+          </Menu.Item>
+          <Menu.Item color="red" onClick={() => onOpen({ kind: 'remove', member })}>
+            {text.remove}
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+    </Group>
+  );
+}
+
+interface MemberDialogProps {
+  readonly member: Member;
+  readonly onClose: () => void;
+}
+
+function RoleDialog({ member, onClose }: MemberDialogProps) {
+  const text = useTexts(membersTexts);
+  const { user } = useSession();
+  const becomesOwner = member.role === 'member';
+  const role: Member['role'] = becomesOwner ? 'owner' : 'member';
+  const label = becomesOwner ? text.makeOwner : text.makeMember;
+  const consequence = member.userId === user.id ? text.makeYourselfMember : text.makeMemberQuestion(member.name);
+  return (
+    <ChangeDialog
+      endpoint="PATCH /account/v1/members/{id}"
+      title={label}
+      submitLabel={label}
+      isOpen
+      onClose={onClose}
+      input={() => ({ path: { id: member.userId }, body: { role } })}
+      onDone={() => notifications.show({ color: 'teal', message: text.roleChanged })}
+    >
+      <Text>{becomesOwner ? text.makeOwnerQuestion(member.name) : consequence}</Text>
+    </ChangeDialog>
+  );
+}
+
+function RemoveDialog({ member, onClose }: MemberDialogProps) {
+  const text = useTexts(membersTexts);
+  const { user } = useSession();
+  return (
+    <ChangeDialog
+      endpoint="DELETE /account/v1/members/{id}"
+      title={text.removeTitle(member.name)}
+      submitLabel={text.remove}
+      isDangerous
+      isOpen
+      onClose={onClose}
+      input={() => ({ path: { id: member.userId } })}
+      onDone={() => notifications.show({ color: 'teal', message: text.removed })}
+    >
+      <Stack gap="xs">
+        <Text>{member.userId === user.id ? text.removeYourself : text.removeQuestion(member.name)}</Text>
+        <Text>{text.keysGoOn}</Text>
+        <Anchor href={keysOf(member)}>{text.keysOf(member.name)}</Anchor>
+      </Stack>
+    </ChangeDialog>
+  );
+}
+
+function keysOf({ userId }: Member): string {
+  return hashOf('/keys', { userId });
+}

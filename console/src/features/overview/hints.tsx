@@ -1,0 +1,51 @@
+import { Alert } from '@mantine/core';
+import { useRead } from '../../api/queries.ts';
+import type { AccountOfMember, AccountOfOwner } from '../../api/types.ts';
+import { PlaceLink } from '../../parts/location.tsx';
+import { useFormat } from '../../text/format.ts';
+import { useTexts } from '../../text/language.tsx';
+import { toNano } from '../../text/yuan.ts';
+import { thresholdAbove } from './low-balance.ts';
+import { overviewTexts } from './texts.ts';
+
+/** What has to be done so that calls can be made, now and later. Nothing where nothing has. */
+export function Hints({ account }: { readonly account: AccountOfOwner | AccountOfMember }) {
+  const text = useTexts(overviewTexts);
+  const format = useFormat();
+  const keys = useRead('GET /account/v1/keys', { query: { limit: 1, status: 'active' } }).data?.data;
+  const hasKey = keys === undefined || keys.length > 0;
+  const isOwner = account.role === 'owner';
+  const low = useRead('GET /account/v1/low-balance', {}, { isWanted: isOwner }).data;
+  const isEmpty = isOwner && toNano(account.balanceYuan) <= 0n;
+  const threshold = isOwner && low !== undefined ? thresholdAbove(account.balanceYuan, low) : null;
+  return (
+    <>
+      {account.status === 'suspended' && (
+        <Alert color="red" title={text.suspended}>
+          {text.suspendedHint}
+        </Alert>
+      )}
+      {!account.verified && (
+        <Alert color="orange" title={text.unverified}>
+          {text.unverifiedHint}
+        </Alert>
+      )}
+      {isEmpty && (
+        <Alert color="orange" title={text.empty}>
+          {text.emptyHint} <PlaceLink to="/vouchers">{text.toVouchers}</PlaceLink>
+        </Alert>
+      )}
+      {threshold !== null && (
+        <Alert color="yellow" title={text.low}>
+          {text.lowHint(format.yuan(threshold))} <PlaceLink to="/vouchers">{text.toVouchers}</PlaceLink> ·{' '}
+          <PlaceLink to="/settings">{text.toSettings}</PlaceLink>
+        </Alert>
+      )}
+      {!hasKey && (
+        <Alert color="cyan" title={text.noKey}>
+          {text.noKeyHint} <PlaceLink to="/keys">{text.toKeys}</PlaceLink>
+        </Alert>
+      )}
+    </>
+  );
+}

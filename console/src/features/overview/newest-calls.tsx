@@ -1,0 +1,51 @@
+import { useRead } from '../../api/queries.ts';
+import type { OwnCall, OwnCallInFlight } from '../../api/types.ts';
+import { CallCharge } from '../../parts/calls/call-columns.tsx';
+import { StatusBadge } from '../../parts/calls/status-badge.tsx';
+import { Instant } from '../../parts/figures.tsx';
+import { DataTable } from '../../parts/list-table.tsx';
+import { hashOf, PlaceLink } from '../../parts/location.tsx';
+import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { useTexts } from '../../text/language.tsx';
+import { overviewTexts } from './texts.ts';
+
+const SHOWN = 6;
+
+/** The last calls that have ended. */
+export function NewestCalls() {
+  const text = useTexts(overviewTexts);
+  const calls = useRead('GET /account/v1/calls', { query: { limit: SHOWN } }, { isLive: true });
+  if (calls.isPending) return <Loading />;
+  if (calls.data === undefined) return <ErrorNotice error={calls.error} onRetry={() => void calls.refetch()} />;
+  const all: readonly (OwnCall | OwnCallInFlight)[] = calls.data.data;
+  const ended = all.filter((call): call is OwnCall => call.status !== 'in_flight');
+  if (ended.length === 0) {
+    return (
+      <EmptyState
+        title={text.noCalls}
+        hint={text.noCallsHint}
+        action={<PlaceLink to="/quickstart">{text.quickstart}</PlaceLink>}
+      />
+    );
+  }
+  return (
+    <DataTable
+      label={text.newest}
+      items={ended}
+      idOf={({ id }) => id}
+      columns={[
+        {
+          header: text.when,
+          cell: ({ id, startedAt }) => (
+            <PlaceLink to={hashOf(`/calls/${id}`)}>
+              <Instant at={startedAt} isRelative />
+            </PlaceLink>
+          ),
+        },
+        { header: text.model, cell: ({ model }) => model },
+        { header: text.status, cell: ({ status }) => <StatusBadge status={status} /> },
+        { header: text.charge, cell: (call) => <CallCharge call={call} />, isFigure: true },
+      ]}
+    />
+  );
+}

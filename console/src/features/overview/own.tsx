@@ -1,0 +1,114 @@
+import { Alert, Progress, SimpleGrid, Text } from '@mantine/core';
+import { useEffect } from 'react';
+import { useRead } from '../../api/queries.ts';
+import type { AccountOfOwner } from '../../api/types.ts';
+import { PageFrame } from '../../layout/page-frame.tsx';
+import { Tile, Yuan } from '../../parts/figures.tsx';
+import { loadedLater } from '../../parts/loaded-later.tsx';
+import { PlaceLink } from '../../parts/location.tsx';
+import { ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { Page } from '../../parts/page.tsx';
+import { PlanRings } from '../../parts/plan/plan-rings.tsx';
+import { Section } from '../../parts/section.tsx';
+import { useFormat } from '../../text/format.ts';
+import { useTexts } from '../../text/language.tsx';
+import { toNano } from '../../text/yuan.ts';
+import { Hints } from './hints.tsx';
+import { NewestCalls } from './newest-calls.tsx';
+import { overviewTexts } from './texts.ts';
+
+// Charts are half as large as all the rest: the page is there before them.
+const chargeByDay = loadedLater(async () => (await import('./charge-by-day.tsx')).ChargeByDay);
+
+/** What is left, what is used, and what happens now. */
+export function OverviewPage() {
+  const text = useTexts(overviewTexts);
+  const format = useFormat();
+  useEffect(chargeByDay.preload, []);
+  const account = useRead('GET /account/v1/account', {}, { isLive: true });
+  const planRead = useRead('GET /account/v1/plan', {}, { isLive: true });
+  const inFlightRead = useRead('GET /account/v1/calls', { query: { status: 'in_flight' } }, { isLive: true });
+  const { data } = account;
+  const { data: plan } = planRead;
+  const { data: inFlight } = inFlightRead;
+  // What fails fails together, mostly: one notice is enough.
+  const failed = [account, planRead, inFlightRead].find(({ error }) => error !== null);
+  return (
+    <Page title={text.title} lead={data?.role === 'member' ? text.member : data?.name}>
+      <ErrorNotice error={failed?.error ?? null} onRetry={() => void failed?.refetch()} />
+      {account.isPending && <Loading />}
+      {data !== undefined && <Hints account={data} />}
+      <SimpleGrid cols={{ base: 1, xs: 2, lg: data?.role === 'owner' ? 3 : 1 }}>
+        {data?.role === 'owner' && <Money account={data} />}
+        <Tile label={text.inFlight} detail={text.now}>
+          {inFlight === undefined
+            ? '–'
+            : `${format.count(inFlight.data.length)}${inFlight.nextCursor === null ? '' : '+'}`}
+        </Tile>
+      </SimpleGrid>
+      {plan !== undefined && plan.planId !== null && (
+        <Section
+          title={`${text.plan} · ${plan.planName ?? plan.planId}`}
+          actions={<PlaceLink to="/plan">{text.plan}</PlaceLink>}
+        >
+          {plan.isUsable ? null : <Alert color="orange">{plan.message ?? text.planNotUsable}</Alert>}
+          <PlanRings plan={plan} />
+        </Section>
+      )}
+      <SimpleGrid cols={{ base: 1, lg: 2 }}>
+        <Section title={text.chart} lead={text.last14Days} actions={<PlaceLink to="/usage">{text.more}</PlaceLink>}>
+          {data === undefined ? (
+            account.isPending && <Loading />
+          ) : (
+            <PageFrame>
+              <chargeByDay.Component today={data.today} />
+            </PageFrame>
+          )}
+        </Section>
+        <Section title={text.newest} actions={<PlaceLink to="/calls">{text.allCalls}</PlaceLink>}>
+          <NewestCalls />
+        </Section>
+      </SimpleGrid>
+    </Page>
+  );
+}
+
+function Money({ account }: { readonly account: AccountOfOwner }) {
+  const text = useTexts(overviewTexts);
+  const format = useFormat();
+  const { balanceYuan, heldYuan, spentTodayYuan, dailySpendCapInForceYuan: cap } = account;
+  const isHeld = toNano(heldYuan) > 0n;
+  return (
+    <>
+      <Tile label={text.balance} detail={isHeld ? text.held(format.yuan(heldYuan, true)) : text.nothingHeld}>
+        <Yuan amount={balanceYuan} isShort />
+      </Tile>
+      <Tile
+        label={text.today}
+        detail={
+          cap === null ? (
+            text.noCap
+          ) : (
+            <>
+              <Text size="sm">{text.ofCap(format.yuan(cap, true))}</Text>
+              <Progress
+                value={shareOf(spentTodayYuan, cap)}
+                mt={6}
+                color={shareOf(spentTodayYuan, cap) >= 90 ? 'red.7' : 'cyan.7'}
+                aria-label={text.capLabel}
+              />
+            </>
+          )
+        }
+      >
+        <Yuan amount={spentTodayYuan} isShort />
+      </Tile>
+    </>
+  );
+}
+
+/** In percent, for a bar. */
+function shareOf(spentYuan: string, capYuan: string): number {
+  const cap = toNano(capYuan);
+  return cap === 0n ? 100 : Math.min(100, Number((toNano(spentYuan) * 10_000n) / cap) / 100);
+}

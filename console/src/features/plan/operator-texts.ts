@@ -1,0 +1,38 @@
+import { defineTexts } from '../../text/language.tsx';
+
+export const operatorPlanTexts = defineTexts(
+  {
+    remains: 'What remains',
+    none: 'No plan is active',
+    noneHint: 'Grant one: calls at the addresses of the Coding Plan then count against it, and cost nothing each.',
+    again: 'Usable again',
+    noSubscriptions: 'No plan was granted yet',
+    grant: 'Grant a plan',
+    grantHint: 'For one period. An account has one active plan at most.',
+    startsAt: 'From',
+    startsAtHint: 'Empty: from now on.',
+    noPlans: 'The configuration has no plans.',
+    choose: 'Choose a plan',
+    renew: 'Renew',
+    renewQuestion: 'It ends one period later. Its weeks and periods go on from the same beginning.',
+    cancel: 'Cancel the plan',
+    cancelQuestion: 'Calls of the plan are refused at once. This cannot be taken back; nothing is paid back.',
+  },
+  {
+    remains: '剩余额度',
+    none: '没有生效的套餐',
+    noneHint: '可开通一个套餐：之后编码套餐地址的调用计入套餐，不再逐次扣费。',
+    again: '恢复可用',
+    noSubscriptions: '尚未开通过套餐',
+    grant: '开通套餐',
+    grantHint: '开通一个周期。每个账户最多有一个生效的套餐。',
+    startsAt: '开始时间',
+    startsAtHint: '留空则立即开始。',
+    noPlans: '配置中没有套餐。',
+    choose: '选择套餐',
+    renew: '续期',
+    renewQuestion: '到期时间顺延一个周期，周和周期仍从原起点计算。',
+    cancel: '取消套餐',
+    cancelQuestion: '立即拒绝该套餐的调用。此操作无法撤销，不退费。',
+  },
+);

@@ -1,0 +1,108 @@
+import { Button, Group, NativeSelect, Stack, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useChange, useList, useRead } from '../../api/queries.ts';
+import type { Subscription } from '../../api/types.ts';
+import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
+import { ConfirmButton } from '../../parts/forms/dialogs.tsx';
+import { InstantInput, instantOrNull } from '../../parts/forms/instant-input.tsx';
+import { useDraft } from '../../parts/forms/use-draft.ts';
+import { type Column, ListTable } from '../../parts/list-table.tsx';
+import { EmptyState } from '../../parts/notices.tsx';
+import { Section } from '../../parts/section.tsx';
+import { commonTexts } from '../../parts/texts.ts';
+import { useMayOperate } from '../../session/may-operate.ts';
+import { useTexts } from '../../text/language.tsx';
+import { operatorPlanTexts } from './operator-texts.ts';
+import { PlanRemainderSection } from './plan-remainder.tsx';
+import { useSubscriptionColumns } from './subscription-columns.tsx';
+import { planTexts } from './texts.ts';
+
+/** The Coding Plan of an account: what remains of it, and what was granted. */
+export function PlanTab({ accountId }: { readonly accountId: string }) {
+  const text = useTexts(operatorPlanTexts);
+  const words = useTexts(planTexts);
+  const common = useTexts(commonTexts);
+  const mayOperate = useMayOperate();
+  const [isGranting, { open, close }] = useDisclosure(false);
+  const { mutateAsync: renew } = useChange('POST /admin/v1/subscriptions/{id}/renewals');
+  const { mutateAsync: cancel } = useChange('DELETE /admin/v1/subscriptions/{id}');
+  const list = useList('GET /admin/v1/accounts/{id}/subscriptions', { path: { id: accountId } });
+  const columns = useSubscriptionColumns<Subscription>();
+  const actions: Column<Subscription> = {
+    header: common.actions,
+    cell: ({ id, status }) =>
+      status === 'canceled' ? null : (
+        <Group gap={4} wrap="nowrap">
+          <ConfirmButton label={text.renew} question={text.renewQuestion} onConfirm={() => renew({ path: { id } })} />
+          {status !== 'expired' && (
+            <ConfirmButton
+              label={text.cancel}
+              question={text.cancelQuestion}
+              isDangerous
+              onConfirm={() => cancel({ path: { id } })}
+            />
+          )}
+        </Group>
+      ),
+  };
+  return (
+    <Stack>
+      <PlanRemainderSection accountId={accountId} />
+      <Section title={words.history} actions={mayOperate && <Button onClick={open}>{text.grant}</Button>}>
+        <ListTable
+          label={words.history}
+          list={list}
+          idOf={({ id }) => id}
+          columns={mayOperate ? [...columns, actions] : columns}
+          empty={<EmptyState title={text.noSubscriptions} />}
+        />
+      </Section>
+      <GrantDialog accountId={accountId} isOpen={isGranting} onClose={close} />
+    </Stack>
+  );
+}
+
+interface GrantDialogProps {
+  readonly accountId: string;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+function GrantDialog({ accountId, isOpen, onClose }: GrantDialogProps) {
+  const text = useTexts(operatorPlanTexts);
+  const words = useTexts(planTexts);
+  const plans = useRead('GET /admin/v1/plans', {}, { isWanted: isOpen }).data?.data;
+  const [{ planId, startsAt }, set] = useDraft(() => ({ planId: '', startsAt: '' }), isOpen);
+  return (
+    <ChangeDialog
+      endpoint="POST /admin/v1/accounts/{id}/subscriptions"
+      title={text.grant}
+      submitLabel={text.grant}
+      isOpen={isOpen}
+      onClose={onClose}
+      input={() => ({ path: { id: accountId }, body: { planId, startsAt: instantOrNull(startsAt) } })}
+    >
+      <Text size="sm">{plans?.length === 0 ? text.noPlans : text.grantHint}</Text>
+      <NativeSelect
+        label={words.plan}
+        required
+        data-autofocus
+        value={planId}
+        onChange={({ currentTarget }) => set({ planId: currentTarget.value })}
+        data={[
+          { value: '', label: text.choose },
+          ...(plans ?? []).map(({ id, name, periodDays }) => ({
+            value: id,
+            label: `${name} · ${words.days(String(periodDays))}`,
+          })),
+        ]}
+      />
+      <InstantInput
+        label={text.startsAt}
+        description={text.startsAtHint}
+        value={startsAt}
+        onChange={(entered) => set({ startsAt: entered })}
+      />
+    </ChangeDialog>
+  );
+}

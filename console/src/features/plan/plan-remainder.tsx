@@ -1,0 +1,44 @@
+import { Stack, Text } from '@mantine/core';
+import { useRead } from '../../api/queries.ts';
+import { Instant } from '../../parts/figures.tsx';
+import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
+import { PlanRings } from '../../parts/plan/plan-rings.tsx';
+import { Section } from '../../parts/section.tsx';
+import { useTexts } from '../../text/language.tsx';
+import { operatorPlanTexts } from './operator-texts.ts';
+import { planTexts } from './texts.ts';
+
+/** What remains of the plan of an account: its windows, its quota, its concurrency. */
+export function PlanRemainderSection({ accountId }: { readonly accountId: string }) {
+  const text = useTexts(operatorPlanTexts);
+  const words = useTexts(planTexts);
+  const { data, error, refetch } = useRead(
+    'GET /admin/v1/accounts/{id}/plan',
+    { path: { id: accountId } },
+    { isLive: true },
+  );
+  if (data === undefined) {
+    return error === null ? <Loading /> : <ErrorNotice error={error} onRetry={() => void refetch()} />;
+  }
+  const { planName, planId, isUsable, usableAgainAt, message } = data;
+  if (planId === null) {
+    return (
+      <Section title={text.remains}>
+        <EmptyState title={text.none} hint={text.noneHint} />
+      </Section>
+    );
+  }
+  return (
+    <Section title={`${planName ?? planId} · ${isUsable ? words.usable : words.notUsable}`}>
+      <Stack gap="sm">
+        {message !== null && !isUsable && <Text size="sm">{message}</Text>}
+        {usableAgainAt !== null && !isUsable && (
+          <Text size="sm">
+            {text.again} <Instant at={usableAgainAt} isRelative />
+          </Text>
+        )}
+        <PlanRings plan={data} />
+      </Stack>
+    </Section>
+  );
+}

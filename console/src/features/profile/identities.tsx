@@ -1,0 +1,113 @@
+import { Button, PasswordInput, Text } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useState } from 'react';
+import { useChange, useRead } from '../../api/queries.ts';
+import { Instant } from '../../parts/figures.tsx';
+import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
+import { ConfirmButton } from '../../parts/forms/dialogs.tsx';
+import { useDraft } from '../../parts/forms/use-draft.ts';
+import { DataTable } from '../../parts/list-table.tsx';
+import { EmptyState, ErrorNotice } from '../../parts/notices.tsx';
+import { Section } from '../../parts/section.tsx';
+import { commonTexts } from '../../parts/texts.ts';
+import { useSession } from '../../session/session.tsx';
+import { useTexts } from '../../text/language.tsx';
+import { profileTexts } from './texts.ts';
+
+interface Provider {
+  readonly name: string;
+  readonly displayName: string;
+}
+
+/** The identities by which the person signs in elsewhere; nothing where the gateway has no such service and the person no identity. */
+export function Identities() {
+  const text = useTexts(profileTexts);
+  const common = useTexts(commonTexts);
+  const read = useRead('GET /account/v1/identities', {});
+  const providers = useRead('GET /account/v1/oidc', {}).data?.data ?? [];
+  const remove = useChange('DELETE /account/v1/identities/{id}');
+  const [added, setAdded] = useState<Provider | null>(null);
+  const identities = read.data?.data ?? [];
+  if (providers.length === 0 && identities.length === 0 && read.error === null) return null;
+  const nameOf = (provider: string | null, issuer: string): string =>
+    providers.find(({ name }) => name === provider)?.displayName ?? issuer;
+  const removeOne = async (id: string): Promise<void> => {
+    await remove.mutateAsync({ path: { id } });
+    notifications.show({ color: 'teal', message: text.removed });
+  };
+  return (
+    <Section
+      title={text.identities}
+      lead={text.identitiesLead}
+      actions={providers.map((provider) => (
+        <Button key={provider.name} size="compact-sm" variant="default" onClick={() => setAdded(provider)}>
+          {text.add(provider.displayName)}
+        </Button>
+      ))}
+    >
+      <ErrorNotice error={read.error} onRetry={() => void read.refetch()} />
+      {identities.length === 0 && read.error === null && (
+        <EmptyState title={text.noIdentities} hint={text.noIdentitiesHint} />
+      )}
+      {identities.length > 0 && (
+        <DataTable
+          label={text.identities}
+          items={identities}
+          idOf={({ id }) => id}
+          columns={[
+            { header: text.provider, cell: ({ provider, issuer }) => nameOf(provider, issuer) },
+            { header: text.subject, cell: ({ subject }) => subject },
+            { header: text.added, cell: ({ createdAt }) => <Instant at={createdAt} isRelative /> },
+            { header: text.lastUsed, cell: ({ lastUsedAt }) => <Instant at={lastUsedAt} isRelative /> },
+            {
+              header: common.actions,
+              cell: ({ id }) => (
+                <ConfirmButton
+                  label={text.remove}
+                  question={text.removeQuestion}
+                  isDangerous
+                  onConfirm={() => removeOne(id)}
+                />
+              ),
+            },
+          ]}
+        />
+      )}
+      {added !== null && <AddDialog provider={added} onClose={() => setAdded(null)} />}
+    </Section>
+  );
+}
+
+/** Sends the person to a service, to add the identity there; the password is asked for where there is one. */
+function AddDialog({ provider, onClose }: { readonly provider: Provider; readonly onClose: () => void }) {
+  const text = useTexts(profileTexts);
+  const { user } = useSession();
+  const [{ currentPassword }, set] = useDraft(() => ({ currentPassword: '' }));
+  const password = user.hasPassword ? { currentPassword } : {};
+  return (
+    <ChangeDialog
+      endpoint="POST /account/v1/oidc/{id}/flows"
+      title={text.addTitle(provider.displayName)}
+      submitLabel={text.add(provider.displayName)}
+      isOpen
+      onClose={onClose}
+      input={() => ({
+        path: { id: provider.name },
+        body: { attach: true, returnTo: '/console#/profile', ...password },
+      })}
+      onDone={({ url }) => window.location.assign(url)}
+    >
+      <Text>{text.addLead(provider.displayName)}</Text>
+      {user.hasPassword && (
+        <PasswordInput
+          label={text.currentPassword}
+          required
+          autoComplete="current-password"
+          value={currentPassword}
+          onChange={({ currentTarget }) => set({ currentPassword: currentTarget.value })}
+          data-autofocus
+        />
+      )}
+    </ChangeDialog>
+  );
+}

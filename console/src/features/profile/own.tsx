@@ -1,0 +1,140 @@
+import { PasswordInput, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { ChangeForm } from '../../parts/forms/change-form.tsx';
+import { changedMembers } from '../../parts/forms/changed-members.ts';
+import { useDraft } from '../../parts/forms/use-draft.ts';
+import { Page } from '../../parts/page.tsx';
+import { Section } from '../../parts/section.tsx';
+import { useSession } from '../../session/session.tsx';
+import { useTexts } from '../../text/language.tsx';
+import { Identities } from './identities.tsx';
+import { OwnSessions } from './own-sessions.tsx';
+import { profileTexts } from './texts.ts';
+
+/** What belongs to the person who has signed in, whatever accounts it has. */
+export function ProfilePage() {
+  const text = useTexts(profileTexts);
+  return (
+    <Page title={text.title}>
+      <You />
+      <Password />
+      <OwnSessions />
+      <Identities />
+    </Page>
+  );
+}
+
+function You() {
+  const text = useTexts(profileTexts);
+  const { user } = useSession();
+  const stored = { name: user.name, email: user.email ?? '' };
+  const [{ name, email, currentPassword }, set] = useDraft(() => ({ ...stored, currentPassword: '' }));
+  const body = changedMembers(stored, { name: name.trim(), email: email.trim() });
+  const isChanged = Object.keys(body).length > 0;
+  const changesSignIn = body.email !== undefined || (isChanged && user.email === null);
+  const mayChange = isChanged && (!changesSignIn || user.hasPassword);
+  return (
+    <Section title={text.you}>
+      <ChangeForm
+        endpoint="PATCH /account/v1/user"
+        input={mayChange ? { body: changesSignIn ? { ...body, currentPassword } : body } : null}
+        onDone={() => {
+          set({ currentPassword: '' });
+          notifications.show({ color: 'teal', message: text.saved });
+        }}
+      >
+        <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
+          <TextInput
+            label={text.name}
+            required
+            maxLength={200}
+            autoComplete="name"
+            value={name}
+            onChange={({ currentTarget }) => set({ name: currentTarget.value })}
+          />
+          <TextInput
+            label={text.email}
+            description={user.email === null ? text.noEmailHint : text.emailHint}
+            inputWrapperOrder={['label', 'input', 'description', 'error']}
+            type="email"
+            required={user.email !== null}
+            maxLength={200}
+            autoComplete="email"
+            value={email}
+            onChange={({ currentTarget }) => set({ email: currentTarget.value })}
+          />
+        </SimpleGrid>
+        {changesSignIn && !user.hasPassword && <Text size="sm">{text.noPasswordHint}</Text>}
+        {changesSignIn && user.hasPassword && (
+          <PasswordInput
+            label={text.currentPassword}
+            description={text.currentPasswordHint}
+            required
+            maw={400}
+            autoComplete="current-password"
+            value={currentPassword}
+            onChange={({ currentTarget }) => set({ currentPassword: currentTarget.value })}
+          />
+        )}
+      </ChangeForm>
+    </Section>
+  );
+}
+
+const noPasswords = () => ({ currentPassword: '', password: '', repeated: '' });
+
+function Password() {
+  const text = useTexts(profileTexts);
+  const { user } = useSession();
+  const [{ currentPassword, password, repeated }, set] = useDraft(noPasswords);
+  const isWhole = currentPassword !== '' && password !== '' && password === repeated;
+  if (!user.hasPassword) {
+    return (
+      <Section title={text.passwordTitle}>
+        <Text size="sm">{text.noPassword}</Text>
+      </Section>
+    );
+  }
+  return (
+    <Section title={text.passwordTitle} lead={text.passwordLead}>
+      <ChangeForm
+        endpoint="PUT /account/v1/password"
+        submitLabel={text.changePassword}
+        input={isWhole ? { body: { currentPassword, password } } : null}
+        onDone={() => {
+          set(noPasswords());
+          notifications.show({ color: 'teal', message: text.passwordChanged });
+        }}
+      >
+        <Stack maw={400} gap="sm">
+          <PasswordInput
+            label={text.currentPassword}
+            required
+            autoComplete="current-password"
+            value={currentPassword}
+            onChange={({ currentTarget }) => set({ currentPassword: currentTarget.value })}
+          />
+          <PasswordInput
+            label={text.newPassword}
+            description={text.passwordRule}
+            required
+            minLength={12}
+            maxLength={200}
+            autoComplete="new-password"
+            value={password}
+            onChange={({ currentTarget }) => set({ password: currentTarget.value })}
+          />
+          <PasswordInput
+            label={text.repeated}
+            required
+            maxLength={200}
+            autoComplete="new-password"
+            value={repeated}
+            error={repeated !== '' && !password.startsWith(repeated) && text.differs}
+            onChange={({ currentTarget }) => set({ repeated: currentTarget.value })}
+          />
+        </Stack>
+      </ChangeForm>
+    </Section>
+  );
+}

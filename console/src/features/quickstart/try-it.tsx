@@ -1,0 +1,167 @@
+import { Alert, Box, Button, Stack, Text, Textarea } from '@mantine/core';
+import { useEffect, useRef, useState } from 'react';
+import { useRead } from '../../api/queries.ts';
+import { Form } from '../../parts/forms/form.tsx';
+import { useDraft } from '../../parts/forms/use-draft.ts';
+import { hashOf, PlaceLink } from '../../parts/location.tsx';
+import { ErrorNotice } from '../../parts/notices.tsx';
+import { inputTokensOf, outputTokensOf } from '../../parts/usage/usage-sums.ts';
+import { useFormat } from '../../text/format.ts';
+import { useTexts } from '../../text/language.tsx';
+import { chatBase, messagesBase, type Wanted } from './settings.ts';
+import { EndedEarly, streamedText } from './streamed-text.ts';
+import { quickstartTexts } from './texts.ts';
+
+const OUTPUT_TOKENS_MAX = 512;
+/** A call that is not found this long after its end is none that the person sees. */
+const COUNTED_WITHIN_MS = 30_000;
+
+interface TryItProps {
+  readonly wanted: Wanted;
+  /** `null`: there is no key to call with yet. */
+  readonly apiKey: string | null;
+  readonly operation: 'chat' | 'messages';
+}
+
+/** Makes a call as a program would, shows the answer as it comes, and then what it cost. */
+export function TryIt({ wanted, apiKey, operation }: TryItProps) {
+  const text = useTexts(quickstartTexts);
+  const [{ prompt }, set] = useDraft(() => ({ prompt: text.promptExample }));
+  const [answer, setAnswer] = useState('');
+  const [requestId, setRequestId] = useState<string | null>(null);
+  const [error, setError] = useState<Error | null>(null);
+  const [cut, setCut] = useState<'stopped' | 'endedEarly' | null>(null);
+  const [isBusy, setIsBusy] = useState(false);
+  const abort = useRef<AbortController | null>(null);
+  // Nobody reads on who has left the page.
+  useEffect(() => () => abort.current?.abort(), []);
+
+  async function send(): Promise<void> {
+    if (apiKey === null) return;
+    const controller = new AbortController();
+    abort.current = controller;
+    setAnswer('');
+    setError(null);
+    setRequestId(null);
+    setCut(null);
+    setIsBusy(true);
+    try {
+      const response = await call(operation, { ...wanted, key: apiKey }, prompt, controller.signal);
+      setRequestId(response.headers.get('x-request-id'));
+      if (!response.ok || response.body === null) throw new Error(await messageOf(response));
+      for await (const part of streamedText(response.body)) setAnswer((before) => before + part);
+    } catch (thrown) {
+      if (controller.signal.aborted) setCut('stopped');
+      else if (thrown instanceof EndedEarly) setCut('endedEarly');
+      else setError(thrown as Error);
+    } finally {
+      setIsBusy(false);
+    }
+  }
+
+  const isDone = requestId !== null && !isBusy && error === null && cut === null;
+  return (
+    <Stack>
+      <Form
+        submitLabel={text.send}
+        onSubmit={() => void send()}
+        isBusy={isBusy}
+        isDisabled={apiKey === null}
+        beside={
+          <>
+            {isBusy && (
+              <Button variant="default" onClick={() => abort.current?.abort()}>
+                {text.stop}
+              </Button>
+            )}
+            {apiKey === null && <Text c="dimmed">{text.needsKey}</Text>}
+          </>
+        }
+      >
+        <Textarea
+          label={text.prompt}
+          value={prompt}
+          onChange={({ currentTarget }) => set({ prompt: currentTarget.value })}
+          autosize
+          minRows={2}
+          maxRows={8}
+          required
+        />
+      </Form>
+      {answer !== '' && (
+        <Box
+          component="section"
+          aria-label={text.answer}
+          aria-live="polite"
+          p="sm"
+          bg="var(--mantine-color-default-hover)"
+          style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere', borderRadius: 8 }}
+        >
+          {answer}
+        </Box>
+      )}
+      {isDone && answer === '' && <Text>{text.noText}</Text>}
+      {cut !== null && (
+        <Alert color="yellow" role="alert">
+          {text[cut]}
+        </Alert>
+      )}
+      <ErrorNotice error={error} />
+      {requestId !== null && !isBusy && (answer !== '' || error === null) && <Cost requestId={requestId} />}
+    </Stack>
+  );
+}
+
+/** What a call cost, as soon as it has ended. */
+function Cost({ requestId }: { readonly requestId: string }) {
+  const text = useTexts(quickstartTexts);
+  const format = useFormat();
+  const [isEnded, setIsEnded] = useState(false);
+  const [isLate, setIsLate] = useState(false);
+  const found = useRead('GET /account/v1/calls', { query: { requestId } }, { isLive: !isEnded && !isLate }).data
+    ?.data[0];
+  const isFound = found !== undefined;
+  const ended = isFound && 'usage' in found ? found : null;
+  useEffect(() => setIsEnded(ended !== null), [ended]);
+  useEffect(() => {
+    if (isFound) return;
+    const timer = setTimeout(() => setIsLate(true), COUNTED_WITHIN_MS);
+    return () => clearTimeout(timer);
+  }, [isFound]);
+  if (ended === null) return <Text c="dimmed">{isLate ? text.notSeen : text.counting}</Text>;
+  const { usage, chargeYuan, context } = ended;
+  const [input, output] = [format.count(inputTokensOf(usage ?? {})), format.count(outputTokensOf(usage ?? {}))];
+  return (
+    <Alert color="teal" title={text.cost}>
+      <Text className="figure">
+        {context === 'coding'
+          ? text.onPlan(input, output)
+          : text.costLine(input, output, format.yuan(chargeYuan ?? '0'))}
+      </Text>
+      <PlaceLink to={hashOf(`/calls/${ended.id}`)}>{text.toCall}</PlaceLink>
+    </Alert>
+  );
+}
+
+function call(operation: 'chat' | 'messages', wanted: Wanted, prompt: string, signal: AbortSignal): Promise<Response> {
+  const isChat = operation === 'chat';
+  const body = {
+    model: wanted.model,
+    stream: true,
+    max_tokens: OUTPUT_TOKENS_MAX,
+    messages: [{ role: 'user', content: prompt }],
+  };
+  return fetch(isChat ? `${chatBase(wanted)}/chat/completions` : `${messagesBase(wanted)}/v1/messages`, {
+    method: 'POST',
+    // The session must not come along: what pays is the key.
+    credentials: 'omit',
+    headers: { authorization: `Bearer ${wanted.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    signal,
+  });
+}
+
+async function messageOf(response: Response): Promise<string> {
+  const body = (await response.json().catch(() => null)) as { error?: { message?: string } } | null;
+  return body?.error?.message ?? `The gateway answered with status ${response.status}.`;
+}

@@ -1,0 +1,135 @@
+import { Alert, Button, Radio, Stack, Text, TextInput } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { notifications } from '@mantine/notifications';
+import { useChange } from '../../api/queries.ts';
+import type { Drain } from '../../api/types.ts';
+import { Instant } from '../../parts/figures.tsx';
+import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
+import { ConfirmButton } from '../../parts/forms/dialogs.tsx';
+import { useDraft } from '../../parts/forms/use-draft.ts';
+import { type Column, DataTable } from '../../parts/list-table.tsx';
+import { Section } from '../../parts/section.tsx';
+import { useMayOperate } from '../../session/may-operate.ts';
+import { useTexts } from '../../text/language.tsx';
+import { routesTexts } from './texts.ts';
+
+/** What takes no new calls; `null`: all of them. */
+export interface DrainTarget {
+  readonly provider: string;
+  readonly model: string | null;
+  readonly providerModel: string | null;
+}
+
+function useTargetName(): (target: DrainTarget) => string {
+  const text = useTexts(routesTexts);
+  return ({ provider, model, providerModel }) => {
+    if (model !== null && providerModel !== null) return text.scopeRoute(provider, model, providerModel);
+    const of = model ?? providerModel;
+    return of === null ? text.scopeProvider(provider) : text.scopeModel(provider, of);
+  };
+}
+
+const keyOf = ({ provider, model, providerModel }: DrainTarget): string =>
+  JSON.stringify([provider, model, providerModel]);
+
+interface DrainsProps {
+  readonly drains: readonly (Drain & { readonly routes: number })[];
+}
+
+/** The drains in force, each to be taken back as it was made. */
+export function Drains({ drains }: DrainsProps) {
+  const text = useTexts(routesTexts);
+  const mayOperate = useMayOperate();
+  const nameOf = useTargetName();
+  if (drains.length === 0) return null;
+  const columns: Column<DrainsProps['drains'][number]>[] = [
+    { header: text.where, cell: (drain) => nameOf(drain) },
+    { header: text.reason, cell: ({ reason }) => reason ?? '–' },
+    { header: text.by, cell: ({ by }) => by },
+    { header: text.since, cell: ({ since }) => <Instant at={since} isRelative /> },
+    { header: text.routesCount, isFigure: true, cell: ({ routes }) => routes },
+  ];
+  if (mayOperate) columns.push({ header: text.resume, cell: (drain) => <ResumeButton drain={drain} /> });
+  return (
+    <Section title={text.drains} lead={text.drainsLead}>
+      <DataTable label={text.drains} items={drains} idOf={keyOf} columns={columns} />
+    </Section>
+  );
+}
+
+export function ResumeButton({ drain }: { readonly drain: DrainTarget }) {
+  const text = useTexts(routesTexts);
+  const nameOf = useTargetName();
+  const resume = useChange('POST /admin/v1/routes/resume');
+  const { provider, model, providerModel } = drain;
+  return (
+    <ConfirmButton
+      label={text.resume}
+      question={text.resumeQuestion(nameOf(drain))}
+      onConfirm={() => resume.mutateAsync({ body: { provider, model, providerModel } })}
+    />
+  );
+}
+
+interface DrainButtonProps {
+  readonly label: string;
+  /** From the narrowest to the widest; the first is chosen at the beginning. */
+  readonly targets: readonly DrainTarget[];
+}
+
+/** Takes something out of service, with a reason. */
+export function DrainButton({ label, targets }: DrainButtonProps) {
+  const text = useTexts(routesTexts);
+  const nameOf = useTargetName();
+  const [isOpen, { open, close }] = useDisclosure(false);
+  const [{ chosen, reason }, set] = useDraft(() => ({ chosen: 0, reason: '' }), isOpen);
+  return (
+    <>
+      <Button size="compact-sm" variant="default" onClick={open} aria-label={`${label}: ${nameOf(targets[0]!)}`}>
+        {label}
+      </Button>
+      <ChangeDialog
+        endpoint="POST /admin/v1/routes/drain"
+        title={text.drain}
+        submitLabel={text.drain}
+        isDangerous
+        isOpen={isOpen}
+        onClose={close}
+        input={() => ({ body: { ...targets[chosen]!, reason: reason.trim() || undefined } })}
+        onDone={({ modelsWithoutRoutes: without }) =>
+          notifications.show(
+            without.length === 0
+              ? { color: 'teal', message: text.drainDone }
+              : {
+                  color: 'red',
+                  title: text.withoutRoutes,
+                  message: text.withoutRoutesHint(without.join(', ')),
+                  autoClose: false,
+                },
+          )
+        }
+      >
+        {targets.length === 1 ? (
+          <Text fw={600}>{nameOf(targets[0]!)}</Text>
+        ) : (
+          <Radio.Group label={text.scope} value={String(chosen)} onChange={(index) => set({ chosen: Number(index) })}>
+            <Stack gap="xs" mt={4}>
+              {targets.map((target, index) => (
+                <Radio key={keyOf(target)} value={String(index)} label={nameOf(target)} />
+              ))}
+            </Stack>
+          </Radio.Group>
+        )}
+        <TextInput
+          label={text.reason}
+          description={text.reasonHint}
+          maxLength={200}
+          value={reason}
+          onChange={({ currentTarget }) => set({ reason: currentTarget.value })}
+          data-autofocus
+        />
+        <Alert color="yellow">{text.drainHint}</Alert>
+      </ChangeDialog>
+    </>
+  );
+}

@@ -1,0 +1,84 @@
+import { Badge, Button, NativeSelect, Stack, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import type { ProviderTest } from '../../api/types.ts';
+import { Facts } from '../../parts/facts.tsx';
+import { Yuan } from '../../parts/figures.tsx';
+import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
+import { useDraft } from '../../parts/forms/use-draft.ts';
+import { DataTable } from '../../parts/list-table.tsx';
+import { useFormat } from '../../text/format.ts';
+import { useTexts } from '../../text/language.tsx';
+import { routesTexts } from './texts.ts';
+
+interface ProviderTestButtonProps {
+  readonly provider: string;
+  readonly models: readonly string[];
+}
+
+/** Calls a provider with each of its credentials, and shows what came back. */
+export function ProviderTestButton({ provider, models }: ProviderTestButtonProps) {
+  const text = useTexts(routesTexts);
+  const [isOpen, { open, close }] = useDisclosure(false);
+  const [{ model }, set] = useDraft(() => ({ model: '' }), isOpen);
+  return (
+    <>
+      <Button size="compact-sm" variant="default" onClick={open} aria-label={text.testTitle(provider)}>
+        {text.test}
+      </Button>
+      <ChangeDialog
+        endpoint="POST /admin/v1/providers/{id}/test"
+        title={text.testTitle(provider)}
+        submitLabel={text.testRun}
+        size="lg"
+        isOpen={isOpen}
+        onClose={close}
+        input={() => ({ path: { id: provider }, body: { model: model || undefined } })}
+        result={(test) => <TestResult test={test} />}
+      >
+        <Text size="sm">{text.testHint}</Text>
+        <NativeSelect
+          label={text.testModel}
+          value={model}
+          onChange={({ currentTarget }) => set({ model: currentTarget.value })}
+          data={[{ value: '', label: text.anyModel }, ...models]}
+        />
+      </ChangeDialog>
+    </>
+  );
+}
+
+function TestResult({ test }: { readonly test: ProviderTest }) {
+  const text = useTexts(routesTexts);
+  const format = useFormat();
+  return (
+    <Stack gap="xs" role="status">
+      <Facts
+        facts={[
+          [text.testedWith, test.providerModel],
+          [text.operation, test.operation],
+        ]}
+      />
+      <DataTable
+        label={text.result}
+        items={test.results}
+        idOf={({ credential }) => credential}
+        columns={[
+          { header: text.credential, cell: ({ credential }) => credential },
+          {
+            header: text.result,
+            cell: ({ status, httpStatus, message }) => (
+              <>
+                <Badge variant="light" autoContrast color={status === 'succeeded' ? 'teal' : 'red'}>
+                  {[text[status], httpStatus].filter((part) => part !== null).join(' ')}
+                </Badge>
+                {message !== null && <Text size="sm">{message}</Text>}
+              </>
+            ),
+          },
+          { header: text.duration, isFigure: true, cell: ({ durationMs }) => format.duration(durationMs) },
+          { header: text.atListPrice, isFigure: true, cell: ({ chargeYuan }) => <Yuan amount={chargeYuan} isShort /> },
+        ]}
+      />
+    </Stack>
+  );
+}

@@ -1,0 +1,36 @@
+import { SegmentedControl, Text } from '@mantine/core';
+import type { UsageMeasure } from '../../parts/usage/usage-parts.ts';
+import { useFormat } from '../../text/format.ts';
+import { useTexts } from '../../text/language.tsx';
+import { usageTexts } from './texts.ts';
+import { MEASURES } from './usage-place.ts';
+
+interface MeasurePickerProps {
+  readonly value: UsageMeasure;
+  readonly onChange: (measure: string) => void;
+  readonly labels: Readonly<Record<UsageMeasure, string>>;
+}
+
+/** Chooses what charts show. */
+export function MeasurePicker({ value, onChange, labels }: MeasurePickerProps) {
+  const text = useTexts(usageTexts);
+  return (
+    <SegmentedControl
+      aria-label={text.measure}
+      data={MEASURES.map((each) => ({ value: each, label: labels[each] }))}
+      value={value}
+      onChange={onChange}
+    />
+  );
+}
+
+/** Up to when calls are in the sums; `null`: older ones are still missing. */
+export function Completeness({ until }: { readonly until: string | null }) {
+  const text = useTexts(usageTexts);
+  const format = useFormat();
+  return (
+    <Text size="sm" c="dimmed">
+      {until === null ? text.summing : text.completeUntil(format.instant(until))}
+    </Text>
+  );
+}

@@ -1,0 +1,31 @@
+import { useCallback } from 'react';
+import { useStatusTexts } from '../../parts/calls/status-badge.tsx';
+import { commonTexts } from '../../parts/texts.ts';
+import { keyPart, type PartOf } from '../../parts/usage/usage-parts.ts';
+import { useTexts } from '../../text/language.tsx';
+import { ownValue } from '../../text/own-value.ts';
+import { type Dimension, usageTexts } from './texts.ts';
+
+/** What a group is of, in words where it is one of a few. */
+export function usePartOf(dimension: Dimension): PartOf {
+  const { unknownKey } = useTexts(usageTexts);
+  const common = useTexts(commonTexts);
+  const statuses = useStatusTexts();
+  return useCallback(
+    (group) => {
+      switch (dimension) {
+        case 'account':
+          return { id: group.accountId ?? '', name: group.accountName ?? group.accountId ?? '–' };
+        case 'key':
+          return keyPart(group, unknownKey);
+        case 'status':
+          return { id: group.status ?? '', name: ownValue(statuses, group.status ?? '') ?? group.status ?? '–' };
+        case 'context':
+          return { id: group.context ?? '', name: group.context === 'coding' ? common.coding : common.balance };
+        default:
+          return { id: group[dimension] ?? '', name: group[dimension] ?? '–' };
+      }
+    },
+    [dimension, unknownKey, common, statuses],
+  );
+}

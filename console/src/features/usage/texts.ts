@@ -1,0 +1,48 @@
+import { defineTexts } from '../../text/language.tsx';
+
+/** Words of what account holders and operators see of usage alike. */
+export const usageTexts = defineTexts(
+  {
+    by: 'Grouped by',
+    measure: 'What the charts show',
+    charge: 'Charge',
+    netCharge: 'Net charge',
+    calls: 'Calls',
+    tokens: 'Tokens',
+    unknownKey: 'unknown key',
+    completeUntil: (at: string) => `Complete up to calls that ended before ${at}.`,
+    summing: 'Older calls are still being summed.',
+    dimensions: {
+      model: 'Model',
+      provider: 'Provider',
+      account: 'Account',
+      key: 'Key',
+      day: 'Day',
+      status: 'Status',
+      context: 'Paid by',
+    },
+  },
+  {
+    by: '分组方式',
+    measure: '图表内容',
+    charge: '费用',
+    netCharge: '净扣费',
+    calls: '调用次数',
+    tokens: 'Token',
+    unknownKey: '未知密钥',
+    completeUntil: (at: string) => `已统计 ${at} 之前结束的调用。`,
+    summing: '较早的调用仍在汇总中。',
+    dimensions: {
+      model: '模型',
+      provider: '供应商',
+      account: '账户',
+      key: '密钥',
+      day: '日期',
+      status: '状态',
+      context: '付费方式',
+    },
+  },
+);
+
+/** What usage can be divided by. */
+export type Dimension = keyof (typeof usageTexts)['en']['dimensions'];

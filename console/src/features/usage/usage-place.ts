@@ -1,0 +1,33 @@
+import { type DateRange, isDay, lastDays } from '../../parts/days.ts';
+import type { Place } from '../../parts/location.tsx';
+import type { UsageMeasure } from '../../parts/usage/usage-parts.ts';
+
+export const MEASURES: readonly UsageMeasure[] = ['charge', 'calls', 'tokens'];
+
+/** What the page shows, by its address. */
+export interface UsagePlace<Dimension> {
+  readonly range: DateRange;
+  /** What it is divided by. */
+  readonly by: Dimension;
+  readonly measure: UsageMeasure;
+}
+
+const DAYS_AT_FIRST = 30;
+
+/**
+ * Reads what is shown from the address; what it does not say, or says wrongly, is as at first. `measure` is that which the address
+ * names.
+ */
+export function usagePlaceOf<Dimension extends string>(
+  query: Place['query'],
+  measure: string | undefined,
+  dimensions: readonly [Dimension, ...Dimension[]],
+  today: string,
+): UsagePlace<Dimension> {
+  const first = lastDays(DAYS_AT_FIRST, today);
+  return {
+    range: { from: isDay(query.from) ? query.from : first.from, to: isDay(query.to) ? query.to : first.to },
+    by: dimensions.find((name) => name === query.by) ?? dimensions[0],
+    measure: MEASURES.find((name) => name === measure) ?? 'charge',
+  };
+}

@@ -1,0 +1,79 @@
+import type { QueryOf } from '../../api/client.ts';
+import { useList } from '../../api/queries.ts';
+import type { UsageGroup } from '../../api/types.ts';
+import { Yuan } from '../../parts/figures.tsx';
+import { AccountLink } from '../../parts/links.tsx';
+import { ListTable } from '../../parts/list-table.tsx';
+import { EmptyState } from '../../parts/notices.tsx';
+import { Section } from '../../parts/section.tsx';
+import { tokensOf } from '../../parts/usage/usage-parts.ts';
+import { useFormat } from '../../text/format.ts';
+import { useTexts } from '../../text/language.tsx';
+import { compareYuan } from '../../text/yuan.ts';
+import type { Grouping } from './groupings.ts';
+import { operatorUsageTexts } from './operator-texts.ts';
+import { usePartOf } from './part-of.ts';
+import { usageTexts } from './texts.ts';
+
+interface UsageTableProps {
+  readonly asked: QueryOf<'GET /admin/v1/usage'>;
+  readonly by: Grouping;
+}
+
+const GROUPS_MAX = 500;
+
+/** The groups with their figures. Those that are all read stand by what they brought, days by their dates. */
+export function UsageTable({ asked, by }: UsageTableProps) {
+  const text = useTexts(operatorUsageTexts);
+  const format = useFormat();
+  const words = useTexts(usageTexts);
+  const partOf = usePartOf(by);
+  const list = useList('GET /admin/v1/usage', { query: { ...asked, groupBy: by, limit: GROUPS_MAX } });
+  const isOrdered = by !== 'day' && !list.hasMore;
+  const items = isOrdered
+    ? list.items.toSorted((a, b) => compareYuan(b.netChargeYuan, a.netChargeYuan))
+    : by === 'day'
+      ? list.items.toReversed()
+      : list.items;
+  return (
+    <Section title={text.table} lead={by === 'day' ? undefined : isOrdered ? text.ordered : text.unordered}>
+      <ListTable<UsageGroup>
+        label={text.table}
+        list={{ ...list, items }}
+        idOf={(group) => `${by} ${partOf(group).id}`}
+        empty={<EmptyState title={text.empty} hint={text.emptyHint} />}
+        columns={[
+          {
+            header: words.dimensions[by],
+            cell: (group) => <GroupCell group={group} by={by} name={partOf(group).name} />,
+          },
+          { header: words.calls, isFigure: true, cell: ({ calls }) => format.count(calls) },
+          { header: words.tokens, isFigure: true, cell: (group) => format.count(tokensOf(group)) },
+          { header: words.charge, isFigure: true, cell: ({ chargeYuan }) => <Yuan amount={chargeYuan} isShort /> },
+          { header: text.refunds, isFigure: true, cell: ({ refundYuan }) => <Yuan amount={refundYuan} isShort /> },
+          {
+            header: words.netCharge,
+            isFigure: true,
+            cell: ({ netChargeYuan }) => <Yuan amount={netChargeYuan} isShort />,
+          },
+          { header: text.cost, isFigure: true, cell: ({ costYuan }) => <Yuan amount={costYuan} isShort /> },
+          { header: text.margin, isFigure: true, cell: (group) => <Margin group={group} /> },
+        ]}
+      />
+    </Section>
+  );
+}
+
+function GroupCell({ group, by, name }: { readonly group: UsageGroup; readonly by: Grouping; readonly name: string }) {
+  if (by === 'account' && typeof group.accountId === 'string') {
+    return <AccountLink accountId={group.accountId} name={name} />;
+  }
+  return name;
+}
+
+function Margin({ group: { marginYuan, callsWithoutCost } }: { readonly group: UsageGroup }) {
+  const text = useTexts(operatorUsageTexts);
+  const format = useFormat();
+  if (marginYuan !== null) return <Yuan amount={marginYuan} isShort />;
+  return <span title={text.callsWithoutCost(format.count(callsWithoutCost))}>{text.marginUnknown}</span>;
+}

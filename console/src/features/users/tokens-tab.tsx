@@ -1,0 +1,137 @@
+import { Button, NativeSelect, Text, TextInput } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useState } from 'react';
+import { useChange, useList } from '../../api/queries.ts';
+import type { AdminToken } from '../../api/types.ts';
+import { Instant, useNowMs } from '../../parts/figures.tsx';
+import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
+import { ConfirmButton } from '../../parts/forms/dialogs.tsx';
+import { InstantInput, instantOrNull } from '../../parts/forms/instant-input.tsx';
+import { useDraft } from '../../parts/forms/use-draft.ts';
+import { KeyStateBadge, keyStateOf } from '../../parts/keys/key-state.tsx';
+import { type Column, ListTable } from '../../parts/list-table.tsx';
+import { EmptyState } from '../../parts/notices.tsx';
+import { SecretDialog } from '../../parts/secret-dialog.tsx';
+import { Section } from '../../parts/section.tsx';
+import { commonTexts } from '../../parts/texts.ts';
+import { useMayOperate } from '../../session/may-operate.ts';
+import { useTexts } from '../../text/language.tsx';
+import { usersTexts } from './texts.ts';
+
+const ROLES = ['auditor', 'operator'] as const;
+
+/** Named tokens of the admin API. */
+export function TokensTab() {
+  const text = useTexts(usersTexts);
+  const common = useTexts(commonTexts);
+  const nowMs = useNowMs();
+  const mayOperate = useMayOperate();
+  const [isCreating, { open, close }] = useDisclosure(false);
+  const [created, setCreated] = useState<string | null>(null);
+  const { mutateAsync: revoke } = useChange('DELETE /admin/v1/tokens/{id}');
+  const list = useList('GET /admin/v1/tokens', {});
+  const columns: Column<AdminToken>[] = [
+    {
+      header: text.tokenName,
+      cell: ({ name, prefix }) => (
+        <>
+          <Text size="sm" fw={600}>
+            {name}
+          </Text>
+          <Text size="xs" c="dimmed" ff="monospace">
+            {prefix}…
+          </Text>
+        </>
+      ),
+    },
+    { header: text.role, cell: ({ role }) => text.roles[role] },
+    {
+      header: text.status,
+      cell: (token) => <KeyStateBadge state={keyStateOf(token, nowMs)} />,
+    },
+    { header: text.lastUsed, cell: ({ lastUsedAt }) => <Instant at={lastUsedAt} isRelative /> },
+    { header: text.created, cell: ({ createdAt }) => <Instant at={createdAt} isRelative /> },
+    { header: text.by, cell: ({ createdBy }) => createdBy },
+    { header: text.expires, cell: ({ expiresAt }) => <Instant at={expiresAt} /> },
+  ];
+  const actions: Column<AdminToken> = {
+    header: common.actions,
+    cell: (token) =>
+      keyStateOf(token, nowMs) !== 'active' ? null : (
+        <ConfirmButton
+          label={text.revoke}
+          question={text.revokeQuestion(token.name)}
+          isDangerous
+          onConfirm={() => revoke({ path: { id: token.id } })}
+        />
+      ),
+  };
+  return (
+    <Section
+      title={text.tokens}
+      lead={text.tokensLead}
+      actions={mayOperate && <Button onClick={open}>{text.newToken}</Button>}
+    >
+      <ListTable
+        label={text.tokens}
+        list={list}
+        idOf={({ id }) => id}
+        columns={mayOperate ? [...columns, actions] : columns}
+        empty={<EmptyState title={text.noTokens} hint={text.noTokensHint} />}
+      />
+      <SecretDialog title={text.newToken} secret={created} hint={text.tokenHint} onClose={() => setCreated(null)} />
+      <NewTokenDialog isOpen={isCreating} onClose={close} onCreated={setCreated} />
+    </Section>
+  );
+}
+
+interface NewTokenDialogProps {
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+  readonly onCreated: (token: string) => void;
+}
+
+function NewTokenDialog({ isOpen, onClose, onCreated }: NewTokenDialogProps) {
+  const text = useTexts(usersTexts);
+  const [{ name, role, expires }, set] = useDraft(
+    () => ({
+      name: '',
+      role: 'auditor' as (typeof ROLES)[number],
+      expires: '',
+    }),
+    isOpen,
+  );
+  return (
+    <ChangeDialog
+      endpoint="POST /admin/v1/tokens"
+      title={text.newToken}
+      submitLabel={text.newToken}
+      isOpen={isOpen}
+      onClose={onClose}
+      input={() => ({ body: { name, role, expiresAt: instantOrNull(expires) } })}
+      onDone={({ token }) => onCreated(token)}
+    >
+      <TextInput
+        label={text.tokenName}
+        required
+        data-autofocus
+        maxLength={200}
+        value={name}
+        onChange={({ currentTarget }) => set({ name: currentTarget.value })}
+      />
+      <NativeSelect
+        label={text.role}
+        description={text.roleHint}
+        value={role}
+        onChange={({ currentTarget }) => set({ role: currentTarget.value as (typeof ROLES)[number] })}
+        data={ROLES.map((value) => ({ value, label: text.roles[value] }))}
+      />
+      <InstantInput
+        label={text.expires}
+        description={text.expiresHint}
+        value={expires}
+        onChange={(entered) => set({ expires: entered })}
+      />
+    </ChangeDialog>
+  );
+}

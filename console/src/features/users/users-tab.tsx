@@ -1,0 +1,112 @@
+import { Anchor, Button, Group, Stack, Switch, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useState } from 'react';
+import { useList } from '../../api/queries.ts';
+import type { User } from '../../api/types.ts';
+import { StatusWord } from '../../parts/account-status.tsx';
+import { Instant } from '../../parts/figures.tsx';
+import { FilterText } from '../../parts/filters.tsx';
+import { type Column, ListTable } from '../../parts/list-table.tsx';
+import { hashOf, usePlaceQuery } from '../../parts/location.tsx';
+import { EmptyState } from '../../parts/notices.tsx';
+import { OneTimeLinkNotice, type ShownLink } from '../../parts/one-time-link.tsx';
+import { Section } from '../../parts/section.tsx';
+import { commonTexts } from '../../parts/texts.ts';
+import { useMayOperate } from '../../session/may-operate.ts';
+import { useTexts } from '../../text/language.tsx';
+import { usersTexts } from './texts.ts';
+import { UserActions } from './user-actions.tsx';
+import { UserDialog } from './user-dialogs.tsx';
+
+/** People who may sign in. */
+export function UsersTab() {
+  const text = useTexts(usersTexts);
+  const common = useTexts(commonTexts);
+  const mayOperate = useMayOperate();
+  const [{ search = '', operators }, setQuery] = usePlaceQuery();
+  const [isCreating, { open, close }] = useDisclosure(false);
+  const [link, setLink] = useState<ShownLink | null>(null);
+  const query = search !== '' ? { search } : operators === 'true' ? { operators: 'true' as const } : {};
+  const list = useList('GET /admin/v1/users', { query });
+  const columns: Column<User>[] = [
+    {
+      header: text.name,
+      cell: ({ id, name, email }) => (
+        <>
+          <Text size="sm" fw={600}>
+            {name}
+          </Text>
+          <Text size="xs" c="dimmed">
+            {email ?? id}
+          </Text>
+        </>
+      ),
+    },
+    { header: text.role, cell: ({ operatorRole }) => (operatorRole === null ? '–' : text.roles[operatorRole]) },
+    {
+      header: text.status,
+      cell: ({ status, hasPassword }) => (
+        <>
+          <StatusWord status={status} />
+          {!hasPassword && <Text size="xs">{text.noPassword}</Text>}
+        </>
+      ),
+    },
+    {
+      header: text.accounts,
+      cell: ({ memberships }) =>
+        memberships.length === 0
+          ? '–'
+          : memberships.map(({ accountId, accountName, role }) => (
+              <div key={accountId}>
+                <Anchor size="sm" href={hashOf(`/operator/accounts/${accountId}`, { tab: 'people' })}>
+                  {accountName}
+                </Anchor>{' '}
+                ({common[role]})
+              </div>
+            )),
+    },
+    { header: text.lastSignIn, cell: ({ lastSignInAt }) => <Instant at={lastSignInAt} isRelative /> },
+  ];
+  const actions: Column<User> = {
+    header: common.actions,
+    cell: (user) => <UserActions user={user} onLink={setLink} />,
+  };
+  return (
+    <Section title={text.users} actions={mayOperate && <Button onClick={open}>{text.create}</Button>}>
+      <Stack>
+        <Group align="flex-end">
+          <FilterText
+            label={text.search}
+            placeholder={text.searchHint}
+            value={search}
+            onChange={(entered) => setQuery({ search: entered, operators: null })}
+          />
+          <Switch
+            label={text.operatorsOnly}
+            checked={search === '' && operators === 'true'}
+            onChange={({ currentTarget }) =>
+              setQuery({ operators: currentTarget.checked ? 'true' : null, search: null })
+            }
+            mb={8}
+          />
+        </Group>
+        <OneTimeLinkNotice link={link} onClose={() => setLink(null)} />
+        <ListTable
+          label={text.users}
+          list={list}
+          idOf={({ id }) => id}
+          columns={mayOperate ? [...columns, actions] : columns}
+          empty={
+            search === '' ? (
+              <EmptyState title={text.none} hint={text.noneHint} />
+            ) : (
+              <EmptyState title={text.noMatch} hint={text.noMatchHint} />
+            )
+          }
+        />
+      </Stack>
+      <UserDialog user={null} isOpen={isCreating} onClose={close} onLink={setLink} />
+    </Section>
+  );
+}

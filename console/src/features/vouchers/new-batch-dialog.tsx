@@ -1,0 +1,103 @@
+import { NativeSelect, SegmentedControl, Text, TextInput } from '@mantine/core';
+import { useRead } from '../../api/queries.ts';
+import type { NewVoucherBatch } from '../../api/types.ts';
+import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
+import { InstantInput, instantOrNull } from '../../parts/forms/instant-input.tsx';
+import { CountField, YuanField } from '../../parts/forms/number-fields.tsx';
+import { useDraft } from '../../parts/forms/use-draft.ts';
+import { ErrorNotice } from '../../parts/notices.tsx';
+import { useFormat } from '../../text/format.ts';
+import { useTexts } from '../../text/language.tsx';
+import { enteredNano, fromNano } from '../../text/yuan.ts';
+import { vouchersTexts } from './operator-texts.ts';
+
+interface NewBatchDialogProps {
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+  readonly onCreated: (batch: NewVoucherBatch) => void;
+}
+
+const emptyDraft = () => ({ name: '', kind: 'value', amount: '', planId: '', count: '', expires: '' });
+
+export function NewBatchDialog({ isOpen, onClose, onCreated }: NewBatchDialogProps) {
+  const text = useTexts(vouchersTexts);
+  const format = useFormat();
+  const plans = useRead('GET /admin/v1/plans', {}, { isWanted: isOpen });
+  const [draft, set] = useDraft(emptyDraft, isOpen);
+  const isValue = draft.kind === 'value';
+  const each = enteredNano(draft.amount);
+  return (
+    <ChangeDialog
+      endpoint="POST /admin/v1/vouchers"
+      title={text.create}
+      submitLabel={text.create}
+      isOpen={isOpen}
+      onClose={onClose}
+      input={() => ({
+        body: {
+          name: draft.name,
+          count: Number(draft.count),
+          expiresAt: instantOrNull(draft.expires),
+          ...(isValue ? { amountYuan: draft.amount } : { planId: draft.planId }),
+        },
+      })}
+      onDone={onCreated}
+    >
+      <TextInput
+        label={text.name}
+        description={text.nameHint}
+        required
+        data-autofocus
+        maxLength={200}
+        value={draft.name}
+        onChange={({ currentTarget }) => set({ name: currentTarget.value })}
+      />
+      <SegmentedControl
+        aria-label={text.gives}
+        fullWidth
+        value={draft.kind}
+        onChange={(kind) => set({ kind })}
+        data={[
+          { value: 'value', label: text.givesMoney },
+          { value: 'plan', label: text.givesPlan },
+        ]}
+      />
+      {isValue ? (
+        <YuanField label={text.amount} required value={draft.amount} onChange={(amount) => set({ amount })} />
+      ) : (
+        <>
+          <ErrorNotice error={plans.error} onRetry={() => void plans.refetch()} />
+          <NativeSelect
+            label={text.plan}
+            required
+            value={draft.planId}
+            onChange={({ currentTarget }) => set({ planId: currentTarget.value })}
+            data={[
+              { value: '', label: text.choose },
+              ...(plans.data?.data ?? []).map(({ id, name }) => ({ value: id, label: name })),
+            ]}
+          />
+        </>
+      )}
+      <CountField
+        label={text.count}
+        description={text.countHint}
+        required
+        min={1}
+        value={draft.count}
+        onChange={(count) => set({ count })}
+      />
+      {isValue && each !== null && /^\d{1,5}$/.test(draft.count) && (
+        <Text size="sm" role="status">
+          {text.total(format.yuan(fromNano(each * BigInt(draft.count))))}
+        </Text>
+      )}
+      <InstantInput
+        label={text.expires}
+        description={text.expiresHint}
+        value={draft.expires}
+        onChange={(expires) => set({ expires })}
+      />
+    </ChangeDialog>
+  );
+}

@@ -1,0 +1,124 @@
+import { Badge, Button, Group, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { PlusIcon } from '@primer/octicons-react';
+import { useState } from 'react';
+import { useChange, useList } from '../../api/queries.ts';
+import type { NewVoucherBatch, VoucherBatch } from '../../api/types.ts';
+import { Instant, useNowMs, Yuan } from '../../parts/figures.tsx';
+import { ConfirmButton } from '../../parts/forms/dialogs.tsx';
+import { type Column, ListTable } from '../../parts/list-table.tsx';
+import { EmptyState } from '../../parts/notices.tsx';
+import { Page } from '../../parts/page.tsx';
+import { Section } from '../../parts/section.tsx';
+import { commonTexts } from '../../parts/texts.ts';
+import { useMayOperate } from '../../session/may-operate.ts';
+import { useFormat } from '../../text/format.ts';
+import { useTexts } from '../../text/language.tsx';
+import { CodesDialog } from './codes-dialog.tsx';
+import { NewBatchDialog } from './new-batch-dialog.tsx';
+import { vouchersTexts } from './operator-texts.ts';
+import { RedemptionsDialog } from './redemptions-dialog.tsx';
+
+const STATUS_COLORS = { open: 'teal', used: 'blue', expired: 'yellow', canceled: 'red' } as const;
+
+export function VoucherBatchesPage() {
+  const text = useTexts(vouchersTexts);
+  const common = useTexts(commonTexts);
+  const format = useFormat();
+  const nowMs = useNowMs();
+  const mayOperate = useMayOperate();
+  const [isCreating, { open, close }] = useDisclosure(false);
+  const [created, setCreated] = useState<NewVoucherBatch | null>(null);
+  const [looked, setLooked] = useState<VoucherBatch | null>(null);
+  const { mutateAsync: cancel } = useChange('DELETE /admin/v1/vouchers/{id}');
+  const list = useList('GET /admin/v1/vouchers', {});
+  const columns: Column<VoucherBatch>[] = [
+    {
+      header: text.name,
+      cell: ({ name, id }) => (
+        <>
+          <Text size="sm" fw={600}>
+            {name}
+          </Text>
+          <Text size="xs" c="dimmed">
+            {id}
+          </Text>
+        </>
+      ),
+    },
+    {
+      header: text.gives,
+      isFigure: true,
+      cell: ({ amountYuan, planId }) => (amountYuan === null ? planId : <Yuan amount={amountYuan} />),
+    },
+    {
+      header: text.redeemed,
+      isFigure: true,
+      cell: ({ redeemedCount, count }) => text.ofCount(format.count(redeemedCount), format.count(count)),
+    },
+    {
+      header: text.status,
+      cell: (batch) => {
+        const status = statusOf(batch, nowMs);
+        return (
+          <Badge variant="light" color={STATUS_COLORS[status]} autoContrast>
+            {text.statuses[status]}
+          </Badge>
+        );
+      },
+    },
+    { header: text.expires, cell: ({ expiresAt }) => <Instant at={expiresAt} /> },
+    { header: text.created, cell: ({ createdAt }) => <Instant at={createdAt} isRelative /> },
+    { header: text.by, cell: ({ createdBy }) => createdBy },
+    {
+      header: common.actions,
+      cell: (batch) => (
+        <Group gap={4} wrap="nowrap">
+          <Button size="compact-sm" variant="default" onClick={() => setLooked(batch)}>
+            {text.redemptions}
+          </Button>
+          {mayOperate && statusOf(batch, nowMs) === 'open' && (
+            <ConfirmButton
+              label={text.cancel}
+              question={text.cancelQuestion(batch.name, format.count(batch.count - batch.redeemedCount))}
+              isDangerous
+              onConfirm={() => cancel({ path: { id: batch.id } })}
+            />
+          )}
+        </Group>
+      ),
+    },
+  ];
+  return (
+    <Page
+      title={text.title}
+      lead={text.lead}
+      actions={
+        mayOperate && (
+          <Button leftSection={<PlusIcon />} onClick={open}>
+            {text.create}
+          </Button>
+        )
+      }
+    >
+      <Section>
+        <ListTable
+          label={text.title}
+          list={list}
+          idOf={({ id }) => id}
+          columns={columns}
+          empty={<EmptyState title={text.none} hint={text.noneHint} />}
+        />
+      </Section>
+      <NewBatchDialog isOpen={isCreating} onClose={close} onCreated={setCreated} />
+      <CodesDialog batch={created} onClose={() => setCreated(null)} />
+      {looked !== null && <RedemptionsDialog batch={looked} onClose={() => setLooked(null)} />}
+    </Page>
+  );
+}
+
+function statusOf({ canceledAt, redeemedCount, count, expiresAt }: VoucherBatch, nowMs: number) {
+  if (redeemedCount === count) return 'used';
+  if (canceledAt !== null) return 'canceled';
+  return expiresAt !== null && Date.parse(expiresAt) <= nowMs ? 'expired' : 'open';
+}

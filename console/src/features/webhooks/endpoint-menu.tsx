@@ -1,0 +1,83 @@
+import { ActionIcon, Group, Menu, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { notifications } from '@mantine/notifications';
+import { KebabHorizontalIcon } from '@primer/octicons-react';
+import { useChange } from '../../api/queries.ts';
+import type { WebhookEndpoint } from '../../api/types.ts';
+import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
+import { useTexts } from '../../text/language.tsx';
+import { EditEndpointDialog } from './endpoint-dialogs.tsx';
+import { webhooksTexts } from './texts.ts';
+
+interface EndpointMenuProps {
+  readonly endpoint: WebhookEndpoint;
+  readonly onShowDeliveries: (endpoint: WebhookEndpoint) => void;
+}
+
+/** What can be done with an endpoint. */
+export function EndpointMenu({ endpoint, onShowDeliveries }: EndpointMenuProps) {
+  const text = useTexts(webhooksTexts);
+  const path = { id: endpoint.id };
+  const change = useChange('PATCH /account/v1/webhooks/{id}');
+  const test = useChange('POST /account/v1/webhooks/{id}/test');
+  const [isEditing, edit] = useDisclosure(false);
+  const [isDeleting, remove] = useDisclosure(false);
+  const isActive = endpoint.status === 'active';
+  const done = (message: string): void => {
+    notifications.show({ color: 'teal', message });
+  };
+  const showError = ({ message }: Error): void => {
+    notifications.show({ color: 'red', message });
+  };
+  const switchTo = (status: 'active' | 'disabled', message: string): void =>
+    change.mutate({ path, body: { status } }, { onSuccess: () => done(message), onError: showError });
+  const sendTest = (): void =>
+    test.mutate(
+      { path },
+      {
+        onSuccess: () => {
+          done(text.testSent);
+          onShowDeliveries(endpoint);
+        },
+        onError: showError,
+      },
+    );
+  return (
+    <Group justify="flex-end">
+      <Menu position="bottom-end">
+        <Menu.Target>
+          <ActionIcon variant="subtle" color="gray" aria-label={text.actionsFor(endpoint.url)}>
+            <KebabHorizontalIcon />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item onClick={() => onShowDeliveries(endpoint)}>{text.showDeliveries}</Menu.Item>
+          {isActive && <Menu.Item onClick={sendTest}>{text.test}</Menu.Item>}
+          <Menu.Divider />
+          <Menu.Item onClick={edit.open}>{text.edit}</Menu.Item>
+          <Menu.Item
+            onClick={() => (isActive ? switchTo('disabled', text.disabled) : switchTo('active', text.enabled))}
+          >
+            {isActive ? text.disable : text.enable}
+          </Menu.Item>
+          <Menu.Item color="red" onClick={remove.open}>
+            {text.delete}
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      <EditEndpointDialog endpoint={endpoint} isOpen={isEditing} onClose={edit.close} />
+      <ChangeDialog
+        endpoint="DELETE /account/v1/webhooks/{id}"
+        title={text.delete}
+        submitLabel={text.delete}
+        isDangerous
+        isOpen={isDeleting}
+        onClose={remove.close}
+        input={() => ({ path })}
+        onDone={() => done(text.deleted)}
+      >
+        <Text>{text.deleteQuestion(endpoint.url)}</Text>
+      </ChangeDialog>
+    </Group>
+  );
+}

@@ -1,0 +1,27 @@
+import { Badge, Group } from '@mantine/core';
+import type { Account } from '../api/types.ts';
+import { useTexts } from '../text/language.tsx';
+import { commonTexts } from './texts.ts';
+
+/** Whether an account is verified, and whether it may make calls. */
+export function AccountStatus({ account }: { readonly account: Pick<Account, 'status' | 'verified'> }) {
+  const text = useTexts(commonTexts);
+  return (
+    <Group gap={4} wrap="nowrap" display="inline-flex">
+      <StatusWord status={account.status} />
+      <Badge variant="light" color={account.verified ? 'teal' : 'yellow'} autoContrast>
+        {account.verified ? text.verified : text.unverified}
+      </Badge>
+    </Group>
+  );
+}
+
+/** Of an account or a user. */
+export function StatusWord({ status }: { readonly status: 'active' | 'suspended' }) {
+  const text = useTexts(commonTexts);
+  return (
+    <Badge variant="light" color={status === 'active' ? 'teal' : 'red'} autoContrast>
+      {text[status]}
+    </Badge>
+  );
+}

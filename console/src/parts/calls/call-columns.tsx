@@ -1,0 +1,107 @@
+import { Anchor, Group, Text } from '@mantine/core';
+import type { Call, CallInFlight, OwnCall, OwnCallInFlight } from '../../api/types.ts';
+import { useFormat } from '../../text/format.ts';
+import { useTexts } from '../../text/language.tsx';
+import { Instant, Yuan } from '../figures.tsx';
+import type { Column } from '../list-table.tsx';
+import { hashOf } from '../location.tsx';
+import { commonTexts } from '../texts.ts';
+import { inputTokensOf, outputTokensOf } from '../usage/usage-sums.ts';
+import { callColumnTexts } from './column-texts.ts';
+import { StatusBadge } from './status-badge.tsx';
+
+/** As account holders see it, or as operators do; it may be in flight. */
+export type AnyCall = Call | CallInFlight | OwnCall | OwnCallInFlight;
+
+interface CallColumnsOptions<Item> {
+  /** Whose the call is: a key of the account, or the account. */
+  readonly whose: Column<Item>;
+  /** Where the story of a call stands, to which the time of its beginning leads. */
+  readonly storiesAt: string;
+  /** The end of its id, which is what differs, stands below that time. */
+  readonly hasIds?: boolean;
+}
+
+/** The columns of lists of calls. */
+export function useCallColumns<Item extends AnyCall>(options: CallColumnsOptions<Item>): Column<Item>[] {
+  const { whose, storiesAt, hasIds = false } = options;
+  const text = useTexts(callColumnTexts);
+  const format = useFormat();
+  const tokensOf = (call: Item, count: (usage: object) => number): string =>
+    call.status === 'in_flight' || call.usage === null ? '–' : format.count(count(call.usage));
+  return [
+    {
+      header: text.when,
+      cell: (call) => (
+        <>
+          <Began call={call} storiesAt={storiesAt} />
+          {hasIds && (
+            <Text size="xs" c="dimmed" ff="monospace" title={call.id}>
+              …{call.id.slice(-8)}
+            </Text>
+          )}
+        </>
+      ),
+    },
+    whose,
+    {
+      header: text.model,
+      cell: (call) => (
+        <>
+          <Text size="sm">{call.model}</Text>
+          <Text size="xs" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
+            {['route' in call ? call.route.provider : null, call.operation].filter(Boolean).join(' · ')}
+          </Text>
+        </>
+      ),
+    },
+    {
+      header: text.status,
+      cell: (call) => (
+        <Group gap={4}>
+          <StatusBadge status={call.status} />
+          {call.status !== 'in_flight' && call.errorCode !== null && <Text size="xs">{call.errorCode}</Text>}
+        </Group>
+      ),
+    },
+    { header: text.input, isFigure: true, cell: (call) => tokensOf(call, inputTokensOf) },
+    { header: text.output, isFigure: true, cell: (call) => tokensOf(call, outputTokensOf) },
+    { header: text.charge, isFigure: true, cell: (call) => <CallCharge call={call} /> },
+    {
+      header: text.duration,
+      isFigure: true,
+      cell: (call) => (call.status === 'in_flight' ? '–' : format.duration(call.durationMs)),
+    },
+  ];
+}
+
+function Began({ call, storiesAt }: { readonly call: AnyCall; readonly storiesAt: string }) {
+  const at = <Instant at={call.status === 'in_flight' ? (call.startedAt ?? call.reservedAt) : call.startedAt} />;
+  // A call in flight has no record yet.
+  if (call.status === 'in_flight') return at;
+  return <Anchor href={hashOf(`${storiesAt}/${call.id}`)}>{at}</Anchor>;
+}
+
+/** What a call was charged, and what of that was given back; what one in flight has reserved. */
+export function CallCharge({ call }: { readonly call: AnyCall }) {
+  const text = useTexts(callColumnTexts);
+  const { coding } = useTexts(commonTexts);
+  const format = useFormat();
+  if (call.context === 'coding') return coding;
+  if (call.status === 'in_flight') {
+    return call.heldYuan === null ? '–' : <span>{text.held(format.yuan(call.heldYuan, true))}</span>;
+  }
+  // Nothing is charged for it, and what was reserved is free again, until somebody decides.
+  if (call.status === 'unresolved') return '–';
+  const isRefunded = call.refundedYuan !== null && /[1-9]/.test(call.refundedYuan);
+  return (
+    <>
+      <Yuan amount={call.chargeYuan} isShort />
+      {isRefunded && (
+        <Text size="xs" c="dimmed">
+          {text.refunded(format.yuan(call.refundedYuan!, true))}
+        </Text>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,41 @@
+import { defineTexts } from '../../text/language.tsx';
+
+/** Words of tables of calls and of refusals. */
+export const callColumnTexts = defineTexts(
+  {
+    when: 'When',
+    account: 'Account',
+    key: 'Key',
+    model: 'Model',
+    status: 'Status',
+    input: 'Input',
+    output: 'Output',
+    charge: 'Charge',
+    refunded: (amount: string) => `${amount} refunded`,
+    held: (amount: string) => `${amount} reserved`,
+    duration: 'Duration',
+    times: (count: number) => `${count} times in that minute`,
+    unknownCaller: 'nobody known',
+    reason: 'Reason',
+    message: 'What was said',
+    address: 'Request',
+  },
+  {
+    when: '时间',
+    account: '账户',
+    key: '密钥',
+    model: '模型',
+    status: '状态',
+    input: '输入',
+    output: '输出',
+    charge: '费用',
+    refunded: (amount: string) => `已退 ${amount}`,
+    held: (amount: string) => `冻结 ${amount}`,
+    duration: '耗时',
+    times: (count: number) => `该分钟内 ${count} 次`,
+    unknownCaller: '未知调用方',
+    reason: '原因',
+    message: '返回信息',
+    address: '请求',
+  },
+);

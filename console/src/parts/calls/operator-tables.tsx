@@ -1,0 +1,42 @@
+import type { Call, CallInFlight, Refusal } from '../../api/types.ts';
+import { useTexts } from '../../text/language.tsx';
+import { AccountLink } from '../links.tsx';
+import { type Column, DataTable } from '../list-table.tsx';
+import { useCallColumns } from './call-columns.tsx';
+import { callColumnTexts } from './column-texts.ts';
+import { useRefusalColumns } from './refusal-columns.tsx';
+
+type AnyCall = Call | CallInFlight;
+
+/** The columns of lists of calls of all accounts. Operators know calls by their ids. */
+export function useAllCallColumns(): Column<AnyCall>[] {
+  const text = useTexts(callColumnTexts);
+  return useCallColumns<AnyCall>({
+    whose: {
+      header: text.account,
+      cell: ({ accountId, accountName }) => <AccountLink accountId={accountId} name={accountName} />,
+    },
+    storiesAt: '/operator/calls',
+    hasIds: true,
+  });
+}
+
+/** The columns of lists of refusals of all accounts. */
+export function useAllRefusalColumns(): Column<Refusal>[] {
+  const text = useTexts(callColumnTexts);
+  return useRefusalColumns<Refusal>({
+    header: text.account,
+    cell: ({ accountId, accountName }) =>
+      accountId === null ? text.unknownCaller : <AccountLink accountId={accountId} name={accountName ?? accountId} />,
+  });
+}
+
+/** Some calls, all of which have been read. */
+export function CallTable({ calls, label }: { readonly calls: readonly AnyCall[]; readonly label: string }) {
+  return <DataTable label={label} items={calls} idOf={({ id }) => id} columns={useAllCallColumns()} />;
+}
+
+/** Some refusals, all of which have been read. */
+export function RefusalTable({ refusals, label }: { readonly refusals: readonly Refusal[]; readonly label: string }) {
+  return <DataTable label={label} items={refusals} idOf={({ id }) => id} columns={useAllRefusalColumns()} />;
+}

@@ -1,0 +1,82 @@
+import { Text, TextInput } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useRead } from '../../api/queries.ts';
+import type { Call } from '../../api/types.ts';
+import { useFormat } from '../../text/format.ts';
+import { useTexts } from '../../text/language.tsx';
+import { fromNano, toNano } from '../../text/yuan.ts';
+import { Facts } from '../facts.tsx';
+import { Yuan } from '../figures.tsx';
+import { ChangeDialog } from '../forms/change-dialog.tsx';
+import { YuanField } from '../forms/number-fields.tsx';
+import { isYuan, textOrNull } from '../forms/number-text.ts';
+import { useDraft } from '../forms/use-draft.ts';
+import { CallLink } from '../links.tsx';
+import { ErrorNotice } from '../notices.tsx';
+import { refundTexts } from './refund-texts.ts';
+
+interface RefundDialogProps {
+  /** `null`: closed. */
+  readonly callId: string | null;
+  readonly onClose: () => void;
+}
+
+/** Gives the charge of a call back, or a part of it. */
+export function RefundDialog({ callId, onClose }: RefundDialogProps) {
+  const text = useTexts(refundTexts);
+  const format = useFormat();
+  const [{ amount, memo }, set] = useDraft(() => ({ amount: '', memo: '' }), callId !== null);
+  const read = useRead('GET /admin/v1/calls/{id}', { path: { id: callId ?? '' } }, { isWanted: callId !== null });
+  const call = read.data?.id === callId ? read.data : null;
+  const charge = call?.chargeYuan ?? '0';
+  const refunded = call?.refundedYuan ?? '0';
+  const left = fromNano(toNano(charge) - toNano(refunded));
+  return (
+    <ChangeDialog
+      endpoint="POST /admin/v1/calls/{id}/refunds"
+      title={text.title}
+      submitLabel={isYuan(amount) ? text.refundOf(format.yuan(amount)) : text.refundAll}
+      isOpen={callId !== null}
+      onClose={onClose}
+      input={() => ({
+        path: { id: callId ?? '' },
+        body: { amountYuan: textOrNull(amount), memo: textOrNull(memo) },
+      })}
+      onDone={({ amountYuan, balanceYuan }) =>
+        notifications.show({ color: 'teal', message: text.done(format.yuan(amountYuan), format.yuan(balanceYuan)) })
+      }
+    >
+      <ErrorNotice error={read.error} onRetry={() => void read.refetch()} />
+      {call !== null && (
+        <Facts
+          facts={[
+            [text.call, <CallLink key="call" callId={call.id} isWhole />],
+            [text.charged, <Yuan key="charged" amount={charge} />],
+            [text.refunded, <Yuan key="refunded" amount={refunded} />],
+            [text.left, <Yuan key="left" amount={left} />],
+          ]}
+        />
+      )}
+      {call !== null && left === '0' && <Text size="sm">{text.nothingLeft}</Text>}
+      <YuanField
+        label={text.amount}
+        description={text.amountHint}
+        data-autofocus
+        value={amount}
+        onChange={(entered) => set({ amount: entered })}
+      />
+      <TextInput
+        label={text.memo}
+        description={text.memoHint}
+        maxLength={200}
+        value={memo}
+        onChange={({ currentTarget }) => set({ memo: currentTarget.value })}
+      />
+    </ChangeDialog>
+  );
+}
+
+/** Whether something of the charge is left to give back. */
+export function isRefundable({ chargeYuan, refundedYuan }: Pick<Call, 'chargeYuan' | 'refundedYuan'>): boolean {
+  return chargeYuan !== null && /[1-9]/.test(chargeYuan) && chargeYuan !== refundedYuan;
+}

@@ -1,0 +1,55 @@
+import { Badge } from '@mantine/core';
+import { defineTexts, useTexts } from '../../text/language.tsx';
+
+const texts = defineTexts(
+  {
+    succeeded: 'succeeded',
+    failed: 'failed',
+    aborted: 'aborted',
+    unresolved: 'unresolved',
+    resolved: 'resolved',
+    in_flight: 'in flight',
+  },
+  {
+    succeeded: '成功',
+    failed: '失败',
+    aborted: '客户端中断',
+    unresolved: '待核实',
+    resolved: '已核实',
+    in_flight: '进行中',
+  },
+);
+
+const COLORS: Readonly<Record<CallStatus, string>> = {
+  succeeded: 'teal',
+  failed: 'red',
+  aborted: 'yellow',
+  unresolved: 'orange',
+  resolved: 'blue',
+  in_flight: 'blue',
+};
+
+export type CallStatus = 'succeeded' | 'failed' | 'aborted' | 'unresolved' | 'resolved' | 'in_flight';
+export const CALL_STATUSES: readonly CallStatus[] = [
+  'succeeded',
+  'failed',
+  'aborted',
+  'unresolved',
+  'resolved',
+  'in_flight',
+];
+
+/** The words for the statuses of calls. */
+export function useStatusTexts() {
+  return useTexts(texts);
+}
+
+/** How a call ended, as a word in a colour. */
+export function StatusBadge({ status }: { readonly status: CallStatus }) {
+  const text = useStatusTexts();
+  return (
+    <Badge variant="light" color={COLORS[status]} autoContrast>
+      {text[status]}
+    </Badge>
+  );
+}

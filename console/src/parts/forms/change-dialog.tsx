@@ -1,0 +1,67 @@
+import { type ReactNode, useEffect, useState } from 'react';
+import type { AnswerOf, ChangeName, InputOf } from '../../api/client.ts';
+import { useChange } from '../../api/queries.ts';
+import { FormDialog } from './dialogs.tsx';
+
+interface ChangeDialogProps<Name extends ChangeName> {
+  readonly endpoint: Name;
+  /** What is sent, by what was entered; `null`: nothing has to be. */
+  readonly input: () => InputOf<Name> | null;
+  /** Why what was entered cannot be sent; `null`: it can. */
+  readonly problem?: () => string | null;
+  readonly onDone?: (answer: AnswerOf<Name>) => void;
+  readonly title: string;
+  readonly submitLabel: string;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+  readonly isDangerous?: boolean;
+  readonly size?: string;
+  /** What was entered is checked by `problem`, and not by the browser, which cannot point at fields that are folded away. */
+  readonly noValidate?: boolean;
+  readonly children: ReactNode;
+  /** Shows what came back in the form, which then stays open. */
+  readonly result?: (answer: AnswerOf<Name>) => ReactNode;
+}
+
+/** A form that makes one change. It stays open until it has an answer, so that what is shown once cannot be lost. */
+export function ChangeDialog<Name extends ChangeName>(props: ChangeDialogProps<Name>) {
+  const { endpoint, input, problem, onDone, isOpen, onClose, result, children, ...dialog } = props;
+  const { mutateAsync, reset, isPending, error, data } = useChange(endpoint);
+  const [found, setFound] = useState<string | null>(null);
+  useEffect(() => {
+    if (!isOpen) return;
+    reset();
+    setFound(null);
+  }, [isOpen, reset]);
+  const submit = (): void => {
+    const wrong = problem?.() ?? null;
+    setFound(wrong);
+    if (wrong !== null) return;
+    const given = input();
+    if (given === null) {
+      onClose();
+      return;
+    }
+    // What opened the form may be gone with the change, such as a button in a row: what follows is not left to it.
+    mutateAsync(given).then(
+      (answer) => {
+        if (result === undefined) onClose();
+        onDone?.(answer);
+      },
+      () => undefined,
+    );
+  };
+  return (
+    <FormDialog
+      {...dialog}
+      isOpen={isOpen}
+      onClose={onClose}
+      onSubmit={submit}
+      isBusy={isPending}
+      error={found === null ? error : new Error(found)}
+    >
+      {children}
+      {data !== undefined && result?.(data)}
+    </FormDialog>
+  );
+}

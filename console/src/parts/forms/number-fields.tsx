@@ -1,0 +1,58 @@
+import { TextInput, type TextInputProps } from '@mantine/core';
+import { defineTexts, useTexts } from '../../text/language.tsx';
+import { isCount, isYuan } from './number-text.ts';
+
+const texts = defineTexts(
+  {
+    yuan: 'An amount such as 100 or 0.5, with at most 9 decimals',
+    count: (min: string) => `A whole number from ${min} on`,
+  },
+  { yuan: '请输入金额，如 100 或 0.5，最多 9 位小数', count: (min: string) => `请输入不小于 ${min} 的整数` },
+);
+
+interface NumberFieldProps extends Omit<TextInputProps, 'value' | 'onChange' | 'error' | 'type'> {
+  /** What was entered; empty: nothing. */
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+/** An amount of yuan; `isSigned`: also one below zero. It stays text, so that nothing is rounded. */
+export function YuanField({
+  value,
+  onChange,
+  isSigned = false,
+  ...input
+}: NumberFieldProps & { readonly isSigned?: boolean }) {
+  const text = useTexts(texts);
+  const isRight = isYuan(isSigned ? value.replace(/^-/, '') : value);
+  return (
+    <TextInput
+      {...input}
+      inputMode={isSigned ? 'text' : 'decimal'}
+      autoComplete="off"
+      leftSection="¥"
+      pattern={`${isSigned ? '-?' : ''}[0-9]{1,9}([.][0-9]{1,9})?`}
+      title={text.yuan}
+      value={value}
+      error={value !== '' && !isRight && text.yuan}
+      onChange={({ currentTarget }) => onChange(currentTarget.value.trim())}
+    />
+  );
+}
+
+/** A whole number, from `min` on. */
+export function CountField({ value, onChange, min = 0, ...input }: NumberFieldProps & { readonly min?: number }) {
+  const text = useTexts(texts);
+  return (
+    <TextInput
+      {...input}
+      inputMode="numeric"
+      autoComplete="off"
+      pattern="[0-9]{1,10}"
+      title={text.count(String(min))}
+      value={value}
+      error={value !== '' && !isCount(value, min) && text.count(String(min))}
+      onChange={({ currentTarget }) => onChange(currentTarget.value.trim())}
+    />
+  );
+}

@@ -1,0 +1,46 @@
+import { Button, Stack, Text } from '@mantine/core';
+import type { OneTimeLink } from '../api/types.ts';
+import { defineTexts, useTexts } from '../text/language.tsx';
+import { SecretOnce } from './copy.tsx';
+import { Instant } from './figures.tsx';
+
+const texts = defineTexts(
+  {
+    hint: (name: string) => `Send this link to ${name} yourself. It works once, and is never shown again.`,
+    until: 'Works until',
+    close: 'Done',
+  },
+  {
+    hint: (name: string) => `请自行将此链接发送给 ${name}。仅可使用一次，之后不再显示。`,
+    until: '有效期至',
+    close: '完成',
+  },
+);
+
+export interface ShownLink extends Pick<OneTimeLink, 'link' | 'linkExpiresAt' | 'linkHint'> {
+  /** Whose it is. */
+  readonly name: string;
+}
+
+interface OneTimeLinkNoticeProps {
+  readonly link: ShownLink | null;
+  readonly onClose: () => void;
+}
+
+/** A link that was just made, until somebody has copied it. */
+export function OneTimeLinkNotice({ link, onClose }: OneTimeLinkNoticeProps) {
+  const text = useTexts(texts);
+  if (link === null) return null;
+  return (
+    <Stack gap="xs" align="flex-start" mb="md" role="status">
+      <SecretOnce secret={link.link} hint={text.hint(link.name)} />
+      <Text size="sm">
+        {text.until} <Instant at={link.linkExpiresAt} />
+      </Text>
+      {link.linkHint !== null && <Text size="sm">{link.linkHint}</Text>}
+      <Button size="compact-sm" variant="default" onClick={onClose}>
+        {text.close}
+      </Button>
+    </Stack>
+  );
+}

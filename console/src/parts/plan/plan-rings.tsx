@@ -1,0 +1,104 @@
+import { Group, RingProgress, SimpleGrid, Stack, Text, VisuallyHidden } from '@mantine/core';
+import type { PlanRemainder } from '../../api/types.ts';
+import { useFormat } from '../../text/format.ts';
+import { useTexts } from '../../text/language.tsx';
+import { useNowMs } from '../figures.tsx';
+import { percentLeft } from './percent-left.ts';
+import { ringTexts } from './texts.ts';
+
+interface RingProps {
+  readonly name: string;
+  readonly used: number;
+  readonly limit: number;
+  readonly figures: string;
+  /** When there is more again. */
+  readonly recovery: string | null;
+}
+
+/** What is left of a limit: as a ring, for screen readers in words, and when there is more again. */
+function Ring({ name, used, limit, figures, recovery }: RingProps) {
+  const text = useTexts(ringTexts);
+  const format = useFormat();
+  const share = limit === 0 ? 1 : Math.min(1, used / limit);
+  const left = format.percent(percentLeft(used, limit) / 100);
+  const color = share >= 1 ? 'red.7' : share >= 0.8 ? 'orange.6' : 'cyan.7';
+  return (
+    <Group wrap="nowrap" gap="sm">
+      <RingProgress
+        size={88}
+        thickness={9}
+        roundCaps={share > 0 && share < 1}
+        sections={[{ value: (1 - share) * 100, color }]}
+        aria-hidden
+        label={
+          <Text ta="center" size="sm" fw={700} className="figure">
+            {left}
+          </Text>
+        }
+      />
+      <Stack gap={0} miw={0}>
+        <Text fw={600}>{name}</Text>
+        <Text size="sm" className="figure">
+          {figures}
+        </Text>
+        <Text size="sm" c="dimmed">
+          <VisuallyHidden>{text.left(left)}</VisuallyHidden>
+          {recovery}
+        </Text>
+      </Stack>
+    </Group>
+  );
+}
+
+/** All limits of a Coding Plan, each with what is left and when it recovers. Nothing where there is no plan. */
+export function PlanRings({ plan }: { readonly plan: PlanRemainder }) {
+  const text = useTexts(ringTexts);
+  const format = useFormat();
+  const nowMs = useNowMs();
+  const { fiveHour, weekly, quota, concurrency } = plan;
+  const when = (at: string): string => `${format.relative(at, nowMs)} · ${format.instant(at)}`;
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 2, xl: 4 }}>
+      {fiveHour !== null && (
+        <Ring
+          name={text.fiveHour}
+          used={fiveHour.used}
+          limit={fiveHour.limit}
+          figures={text.calls(format.count(fiveHour.used), format.count(fiveHour.limit))}
+          recovery={
+            fiveHour.moreAt === null
+              ? text.sliding
+              : text.moreAt[fiveHour.roomAt === null ? 'more' : 'room'](when(fiveHour.moreAt))
+          }
+        />
+      )}
+      {weekly !== null && (
+        <Ring
+          name={text.weekly}
+          used={weekly.used}
+          limit={weekly.limit}
+          figures={text.calls(format.count(weekly.used), format.count(weekly.limit))}
+          recovery={text.resetsAt(when(weekly.resetAt))}
+        />
+      )}
+      {quota !== null && (
+        <Ring
+          name={text.quota}
+          used={quota.usedTokens}
+          limit={quota.limitTokens}
+          figures={text.tokens(format.shortCount(quota.usedTokens), format.shortCount(quota.limitTokens))}
+          recovery={text.resetsAt(when(quota.resetAt))}
+        />
+      )}
+      {concurrency !== null && (
+        <Ring
+          name={text.concurrency}
+          used={concurrency.inFlight}
+          limit={concurrency.limit}
+          figures={text.inFlight(format.count(concurrency.inFlight), format.count(concurrency.limit))}
+          recovery={null}
+        />
+      )}
+    </SimpleGrid>
+  );
+}

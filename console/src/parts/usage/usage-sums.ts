@@ -1,0 +1,58 @@
+import { addYuan, compareYuan } from '../../text/yuan.ts';
+import type { UsageGroup } from './usage-group.ts';
+import type { PartOf } from './usage-parts.ts';
+
+/** The sum of groups of the same part; of all of them where `id` is `null`. */
+export interface UsageSum {
+  readonly id: string | null;
+  readonly name: string;
+  readonly calls: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly netChargeYuan: string;
+}
+
+/** Sums up groups by what they are of, the dearest first, and all of them at the end, as `totalName`. Amounts are added exactly. */
+export function sumGroups<Group extends UsageGroup>(
+  groups: readonly Group[],
+  partOf: PartOf<Group>,
+  totalName: string,
+): UsageSum[] {
+  const sums = new Map<string, UsageSum>();
+  let total: UsageSum = emptySum(null, totalName);
+  for (const group of groups) {
+    const { id, name } = partOf(group);
+    sums.set(id, added(sums.get(id) ?? emptySum(id, name), group));
+    total = added(total, group);
+  }
+  const sorted = [...sums.values()].sort((a, b) => compareYuan(b.netChargeYuan, a.netChargeYuan) || b.calls - a.calls);
+  return sorted.length > 1 ? [...sorted, total] : sorted;
+}
+
+function emptySum(id: string | null, name: string): UsageSum {
+  return { id, name, calls: 0, inputTokens: 0, outputTokens: 0, netChargeYuan: '0' };
+}
+
+function added(sum: UsageSum, { calls, usage, netChargeYuan }: UsageGroup): UsageSum {
+  return {
+    ...sum,
+    calls: sum.calls + calls,
+    inputTokens: sum.inputTokens + inputTokensOf(usage),
+    outputTokens: sum.outputTokens + outputTokensOf(usage),
+    netChargeYuan: addYuan(sum.netChargeYuan, netChargeYuan),
+  };
+}
+
+/** All tokens that came in: text, pictures, sound, and what caches read and wrote. */
+export function inputTokensOf(usage: object): number {
+  return sumOf(usage, /^(?:input|cachedInput|cacheWrite\w*|imageInput|audioInput)Tokens$/);
+}
+
+/** All tokens that went out; reasoning is among the output. */
+export function outputTokensOf(usage: object): number {
+  return sumOf(usage, /^(?:output|imageOutput|audioOutput)Tokens$/);
+}
+
+function sumOf(usage: object, kind: RegExp): number {
+  return Object.entries(usage).reduce((sum, [unit, count]) => (kind.test(unit) ? sum + Number(count) : sum), 0);
+}
