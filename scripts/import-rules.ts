@@ -29,7 +29,7 @@ const ROOMS = [
 ];
 
 /** The folders of the console, likewise. */
-const CONSOLE_FOLDERS: readonly string[] = [];
+const CONSOLE_FOLDERS = ['app', 'features', 'layout', 'session', 'parts', 'api', 'text'];
 
 const below = (root: string, folders: readonly string[]): IForbiddenRuleType[] =>
   folders.slice(1).map((folder, at) => ({
@@ -96,6 +96,13 @@ export const RULES: readonly IForbiddenRuleType[] = [
     severity: 'error',
     from: { path: '^src/', pathNot: '^src/cli/|^src/accounting/history/' },
     to: { path: '^src/accounting/history/' },
+  },
+  {
+    name: 'features-do-not-know-each-other',
+    comment: 'Put what two features of the console need into parts, by its subject.',
+    severity: 'error',
+    from: { path: '^console/src/features/([^/]+)/' },
+    to: { path: '^console/src/features/', pathNot: '^console/src/features/$1/' },
   },
   {
     name: 'no-tests',

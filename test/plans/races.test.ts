@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
+import type { BillingTime } from '../../src/accounting/pricing/running-periods.ts';
 import type { AdmissionContext } from '../../src/accounting/reservations/account-state.ts';
 import type { SettlementRecord } from '../../src/accounting/settlement/settlement-record.ts';
 import type { Database } from '../../src/db/database.ts';
-import type { BillingTime } from '../../src/accounting/pricing/running-periods.ts';
 import { planOf } from '../support/account-in-memory.ts';
 import {
   CONTEXT as BALANCE_CONTEXT,

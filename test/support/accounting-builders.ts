@@ -1,5 +1,6 @@
 import type { CallOutcome } from '../../src/accounting/calls/call-outcome.ts';
 import { createLocalTime } from '../../src/accounting/pricing/local-time.ts';
+import type { BillingTime } from '../../src/accounting/pricing/running-periods.ts';
 import { type RunningPeriods, runningPeriods } from '../../src/accounting/pricing/running-periods.ts';
 import type { AdmissionContext, AdmissionTerms } from '../../src/accounting/reservations/account-state.ts';
 import { type CallFacts, factsText } from '../../src/accounting/reservations/call-facts.ts';
@@ -17,7 +18,6 @@ import {
 import type { SettlementRecord } from '../../src/accounting/settlement/settlement-record.ts';
 import { createSettlementStore, type EndResult, type SettlementStore } from '../../src/accounting/settlement/store.ts';
 import type { Database, Queryable } from '../../src/db/database.ts';
-import type { BillingTime } from '../../src/accounting/pricing/running-periods.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { patientQuestions } from './questions.ts';

@@ -14,12 +14,17 @@ import { limitsTexts } from '../../parts/limits/texts.ts';
 import { useModelNames } from '../../parts/model-names.ts';
 import { commonTexts } from '../../parts/texts.ts';
 import { useTexts } from '../../text/language.tsx';
-import type { EditDialogProps } from './summary.tsx';
 import { accountTexts } from './summary-texts.ts';
 
 /** What is sent where something has changed since the form was opened; `null`: nothing has. */
 function changeOf(account: Account, body: BodyOf<'PATCH /admin/v1/accounts/{id}'>) {
   return Object.keys(body).length === 0 ? null : { path: { id: account.id }, body };
+}
+
+export interface EditDialogProps {
+  readonly account: Account;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
 }
 
 export function DetailsDialog({ account, isOpen, onClose }: EditDialogProps) {

@@ -12,7 +12,7 @@ import { commonTexts } from '../../parts/texts.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
-import { DetailsDialog, LowBalanceDialog, PricesDialog, RatesDialog } from './edit-dialogs.tsx';
+import { DetailsDialog, type EditDialogProps, LowBalanceDialog, PricesDialog, RatesDialog } from './edit-dialogs.tsx';
 import { StatusSection } from './status-section.tsx';
 import { accountTexts } from './summary-texts.ts';
 
@@ -131,11 +131,6 @@ function RatesSection({ account }: SummaryProps) {
 interface EditButtonProps extends SummaryProps {
   readonly label: string;
   readonly Dialog: FunctionComponent<EditDialogProps>;
-}
-
-export interface EditDialogProps extends SummaryProps {
-  readonly isOpen: boolean;
-  readonly onClose: () => void;
 }
 
 /** Opens a form; auditors have none. */
