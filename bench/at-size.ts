@@ -59,7 +59,7 @@ async function measure(): Promise<void> {
     flags: [],
   });
 
-  console.log('| asked for | answers | median ms | worst ms |\n|---|---|---|---|');
+  console.log('| asked for | responses | median ms | worst ms |\n|---|---|---|---|');
   await lists(target.url);
   await commands(url);
   console.log('\n| meanwhile | took | calls | failed | p50 ms | p99 ms | at most ms |\n|---|---|---|---|---|---|---|');

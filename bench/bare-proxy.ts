@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { Pool } from 'undici';
 
 /**
- * The yardstick: a proxy that does nothing but pass on. node:http, undici dispatch, request and answer parsed once each,
+ * The yardstick: a proxy that does nothing but pass on. node:http, undici dispatch, request and response parsed once each,
  * no accounts, no money. Reports its address to its parent, and replies to each message with a `MeterReading`.
  */
 const upstream = new Pool(process.argv[2]!, { connections: 1024, allowH2: false });
@@ -14,15 +14,15 @@ const server = createServer((request, response) => {
   request.on('end', () => {
     const body = Buffer.concat(chunks);
     JSON.parse(body.toString());
-    const answer: Buffer[] = [];
+    const received: Buffer[] = [];
     upstream.dispatch(
       { method: 'POST', path: '/v1/chat/completions', headers: { 'content-type': 'application/json' }, body },
       {
         onRequestStart: () => undefined,
         onResponseStart: () => undefined,
-        onResponseData: (_controller, chunk) => void answer.push(chunk),
+        onResponseData: (_controller, chunk) => void received.push(chunk),
         onResponseEnd() {
-          const bytes = Buffer.concat(answer);
+          const bytes = Buffer.concat(received);
           JSON.parse(bytes.toString());
           response.writeHead(200, { 'content-type': 'application/json', 'content-length': bytes.length });
           response.end(bytes);

@@ -13,7 +13,7 @@ import { quantile } from './quantile.ts';
 
 /**
  * What the pages of the console take on a large database: an operator who owns the largest account opens each of them in the system's
- * Chromium. A page is there when it waits for no answer any more and shows that nothing is being read.
+ * Chromium. A page is there when it waits for no response any more and shows that nothing is being read.
  *
  *     DATABASE_URL=postgres://… npm run fill -- --calls 10000000 --accounts 1000000
  *     node bench/console-pages.ts --url postgres://… [--repeats 5]
@@ -42,7 +42,7 @@ const PLACES: readonly string[] = [
   ...['#/operator/plans', '#/operator/config', '#/operator/audit', '#/operator/changes'],
 ];
 
-interface Answered {
+interface Responded {
   readonly address: string;
   readonly tookMs: number;
 }
@@ -61,15 +61,15 @@ async function measure(): Promise<void> {
   const page = await context.newPage();
   await signIn(page, target.url);
 
-  console.log('| page | median ms | worst ms | slowest answer | ms |\n|---|---|---|---|---|');
+  console.log('| page | median ms | worst ms | slowest response | ms |\n|---|---|---|---|---|');
   const last = await calledIds(target.url);
   for (const place of [...PLACES, ...last]) {
     const took: number[] = [];
-    let slowest: Answered = { address: '–', tookMs: 0 };
+    let slowest: Responded = { address: '–', tookMs: 0 };
     for (let i = 0; i < repeats; i++) {
-      const { tookMs, answers } = await visit(page, target.url, place);
+      const { tookMs, responses } = await visit(page, target.url, place);
       took.push(tookMs);
-      for (const answer of answers) if (answer.tookMs > slowest.tookMs) slowest = answer;
+      for (const response of responses) if (response.tookMs > slowest.tookMs) slowest = response;
     }
     const median = quantile(took, 0.5);
     if (median > PAGE_MAX_MS) process.exitCode = 1;
@@ -90,12 +90,12 @@ async function visit(
   page: Page,
   url: string,
   place: string,
-): Promise<{ tookMs: number; answers: readonly Answered[] }> {
-  const answers: Answered[] = [];
+): Promise<{ tookMs: number; responses: readonly Responded[] }> {
+  const responses: Responded[] = [];
   const onDone = (request: Request): void => {
     const address = new URL(request.url());
     if (/^\/(?:account|admin)\//.test(address.pathname)) {
-      answers.push({ address: address.pathname + address.search, tookMs: request.timing().responseEnd });
+      responses.push({ address: address.pathname + address.search, tookMs: request.timing().responseEnd });
     }
   };
   await page.goto('about:blank');
@@ -109,7 +109,7 @@ async function visit(
   const tookMs = performance.now() - beganMs;
   await page.waitForLoadState('networkidle');
   page.off('requestfinished', onDone);
-  return { tookMs, answers };
+  return { tookMs, responses };
 }
 
 async function signIn(page: Page, url: string): Promise<void> {

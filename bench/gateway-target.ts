@@ -107,14 +107,14 @@ async function createAccount(url: string): Promise<string> {
   return (await admin<{ id: string }>(url, '/accounts', { name: 'bench', verified: true })).id;
 }
 
-async function admin<Answer>(url: string, path: string, body: object): Promise<Answer> {
+async function admin<Response>(url: string, path: string, body: object): Promise<Response> {
   const response = await fetch(`${url}/admin/v1${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   });
   if (!response.ok) throw new Error(await response.text());
-  return (await response.json()) as Answer;
+  return (await response.json()) as Response;
 }
 
 /** What the program prints once it serves. */

@@ -24,7 +24,7 @@ for (const [name, text] of [
   ['1 KiB chat', () => chatBody(1_000)],
   ['64 KiB chat', () => chatBody(64_000)],
   ['4 MiB chat', () => chatBody(4_000_000)],
-  ['4 KiB answer', chatAnswer],
+  ['4 KiB response', chatResponse],
   ['16 MiB vectors', vectors],
   ['16 MiB base64', images],
 ] as const) {
@@ -53,7 +53,7 @@ function chatBody(sizeBytes: number): string {
   return JSON.stringify({ messages: Array.from({ length: count }, () => message), stream: true, model: 'some-model' });
 }
 
-function chatAnswer(): string {
+function chatResponse(): string {
   const content = 'A list:\n\n- one thing, "quoted"\n- another one, `code`\n\nAnd 中文也可以.\n'.repeat(50);
   const choice = { index: 0, message: { role: 'assistant', content, refusal: null }, finish_reason: 'stop' };
   const usage = { prompt_tokens: 1_234, completion_tokens: 987, total_tokens: 2_221 };

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { Pool } from 'undici';
 
 /**
- * The other side of the bench, in one process: a provider that always gives the same answer, and clients that call the
+ * The other side of the bench, in one process: a provider that always gives the same response, and clients that call the
  * gateway as fast as it responds. Its parent says which address to call and for how long; reports how many calls succeeded.
  */
 export interface LoadOrder {
@@ -16,7 +16,7 @@ export interface LoadOrder {
   readonly seconds: number;
 }
 
-/** What came of an order; the time of a call is taken from its sending to the end of its answer. */
+/** What came of an order; the time of a call is taken from its sending to the end of its response. */
 export interface LoadResult {
   readonly calls: number;
   readonly failures: number;

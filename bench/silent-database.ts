@@ -12,7 +12,7 @@ import { startGatewayTarget } from './gateway-target.ts';
 import { report, send, sendAll } from './paced-calls.ts';
 
 /**
- * How long calls wait for a database that stops answering without closing its connections: 100 calls, 50 a second, behind a
+ * How long calls wait for a database that stops responding without closing its connections: 100 calls, 50 a second, behind a
  * proxy that passes nothing on any more. Before and after, each call is the median and the most of what its client waits.
  *
  *   node bench/silent-database.ts
@@ -53,7 +53,7 @@ report('while it is silent', await sendAll(target.url, target.balanceKeys));
 const openBefore = proxy.connections;
 proxy.allow();
 await new Promise((wait) => setTimeout(wait, 3_000));
-report('three seconds after it answers again', await sendAll(target.url, target.balanceKeys));
+report('three seconds after it responds again', await sendAll(target.url, target.balanceKeys));
 console.log(`connections of the gateway at the end of the silence: ${openBefore}`);
 
 target.child.kill('SIGKILL');

@@ -111,7 +111,7 @@ async function measure(kind: Kind, size: number): Promise<{ admitMs: number; end
     const startMs = performance.now();
     const admissions = await reservations.admit(requests, terms);
     const admittedMs = performance.now();
-    await settlement.end(requests.map(ending), time);
+    await settlement.end(requests.map(record), time);
     admitMs += admittedMs - startMs;
     endMs += performance.now() - admittedMs;
     if (!admissions.every(({ isAdmitted }) => isAdmitted)) throw new Error('a call was refused');
@@ -146,7 +146,7 @@ function request(kind: Kind, i: number): ReservationRequest {
   };
 }
 
-function ending(call: ReservationRequest): SettlementRecord {
+function record(call: ReservationRequest): SettlementRecord {
   const isOnPlan = call.plan !== null;
   return {
     outcome: outcome(call),

@@ -74,7 +74,7 @@ try {
     live(agents.qwenCode, isRefused, noProvider, gateway),
     live(agents.opencode, isRefused, noProvider, gateway),
   ]);
-  report('the gateway answers the probes of agents', await problemOf(() => probe(gateway)));
+  report('the gateway responds to the probes of agents', await problemOf(() => probe(gateway)));
   report(
     'the audit finds no broken invariant',
     await problemOf(async () => assert.deepEqual(await gateway.breaches(), [])),
@@ -121,14 +121,14 @@ function details(observed: Observed | null): string[] {
 
 /**
  * What Claude Code asks at its start where it may use no proxy and all traffic is allowed (seen with the same version).
- * It takes any answer, if it comes quickly.
+ * It takes any response, if it comes quickly.
  */
 async function probe({ url }: Gateway): Promise<void> {
   for (const [path, status] of [
     ['/api/hello', 404],
     ['/', 200],
   ] as const) {
-    const answer = await fetch(url + path, { method: 'HEAD', signal: AbortSignal.timeout(5000) });
-    assert.equal(answer.status, status, `HEAD ${path}`);
+    const response = await fetch(url + path, { method: 'HEAD', signal: AbortSignal.timeout(5000) });
+    assert.equal(response.status, status, `HEAD ${path}`);
   }
 }

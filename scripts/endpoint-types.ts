@@ -75,13 +75,13 @@ function endpointType({ parameters = [], requestBody, responses }: Operation): s
     return objectOf(found.map(({ name, required, schema }) => ({ name, isRequired: required, type: typeOf(schema) })));
   };
   const [, done] = Object.entries(responses).find(([status]) => status.startsWith('2')) ?? [];
-  const answer = done?.content?.['application/json']?.schema;
+  const response = done?.content?.['application/json']?.schema;
   const body = requestBody?.content['application/json']?.schema;
   return `{
     path: ${placed('path')};
     query: ${placed('query')};
     body: ${body === undefined ? 'null' : typeOf(body)};
-    answer: ${answer === undefined ? 'null' : typeOf(answer)};
+    response: ${response === undefined ? 'null' : typeOf(response)};
   }`;
 }
 

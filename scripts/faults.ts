@@ -60,12 +60,12 @@ export const faultGroups: readonly FaultGroup[] = [
         ],
       },
       {
-        fault: 'it stops answering without closing a connection (a black hole)',
+        fault: 'it stops responding without closing a connection (a black hole)',
         error: 'databaseDown',
         seen: 'two seconds after it was asked, and at once while that is known',
         account: 'nothing; the reservation of an admission that was made all the same is released',
         tests: [
-          [SILENT, 'calls fail when their two seconds are over, and at once from then on, until the database answers'],
+          [SILENT, 'calls fail when their two seconds are over, and at once from then on, until the database responds'],
           [SILENT, 'an admission that was made all the same leaves nothing held, and nobody pays'],
         ],
       },
@@ -356,16 +356,16 @@ export const faultGroups: readonly FaultGroup[] = [
         error: 'upstreamError',
         seen: 'it may have run',
         account: NOTHING,
-        tests: [[RELAY, 'a connection that breaks before the head of the answer is a 502 that must not be retried']],
+        tests: [[RELAY, 'a connection that breaks before the head of the response is a 502 that must not be retried']],
       },
       {
-        fault: 'no answer within the limit',
+        fault: 'no response within the limit',
         error: 'upstreamTimeout',
         account: NOTHING,
         tests: [
           [
             RELAY,
-            '${family.name}, ${kind}: no answer within the limit is a 504 that must not be retried, and costs nothing',
+            '${family.name}, ${kind}: no response within the limit is a 504 that must not be retried, and costs nothing',
           ],
         ],
       },
@@ -404,11 +404,11 @@ export const faultGroups: readonly FaultGroup[] = [
     title: 'Clients',
     faults: [
       {
-        fault: 'one leaves while it waits for a whole answer',
+        fault: 'one leaves while it waits for a whole response',
         error: null,
         seen: 'nothing',
         account: 'charged in full: the provider works on',
-        tests: [[LEAVING, '${family.name}: a whole answer whose client has left is awaited and paid in full']],
+        tests: [[LEAVING, '${family.name}: a whole response whose client has left is awaited and paid in full']],
       },
       {
         fault: 'one leaves a stream',

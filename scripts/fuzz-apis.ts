@@ -4,7 +4,7 @@ import { globalSetup, globalTeardown } from '../test/support/global-setup.ts';
 
 /**
  * `npm run fuzz:apis -- --minutes 60 [--seed N]`: requests to every address of `/openapi.json` as everybody, with values that the
- * description allows and nearly allows, until the time is over. Exit code 1 where an answer is a failure of the gateway, is long without
+ * description allows and nearly allows, until the time is over. Exit code 1 where a response is a failure of the gateway, is long without
  * having been asked for, costs much of the main thread, or shows what is another account's.
  */
 
@@ -28,8 +28,8 @@ const report = await fuzz(
 const statuses = [...report.statuses].sort().map(([status, count]) => `${status}: ${count}`);
 console.log(`${report.requests.toLocaleString('en')} requests with seed ${seed} in ${minutes} min
 statuses: ${statuses.join(', ')}
-the longest answer that was not asked for: ${report.largestBytes} bytes; the most of the main thread: ${report.longestBusyMs.toFixed(0)} ms
-never answered with success: ${report.neverDone.join(', ') || 'none'}
+the longest response that was not asked for: ${report.largestBytes} bytes; the most of the main thread: ${report.longestBusyMs.toFixed(0)} ms
+never responded with success: ${report.neverDone.join(', ') || 'none'}
 ${report.violations.length} violations`);
 await globalTeardown();
 process.exitCode = report.violations.length === 0 ? 0 : 1;

@@ -26,7 +26,7 @@ interface Tagged {
   readonly etag: string;
 }
 
-/** Answers a request for a file. */
+/** Responses a request for a file. */
 export type FileHandler = (request: FastifyRequest, reply: FastifyReply) => FastifyReply;
 
 const METHODS = ['GET', 'HEAD'];
@@ -46,7 +46,7 @@ export function servePage(
   app.servedAddresses.add({ path, methods: METHODS, envelope: adminEnvelope });
 }
 
-/** Answers with a file, in the best encoding that the client takes. Its bytes stay in memory once they were asked for. */
+/** Responses with a file, in the best encoding that the client takes. Its bytes stay in memory once they were asked for. */
 export function fileHandler({ contentType, headers, cacheControl, read, encoded = [] }: ServedFile): FileHandler {
   const made = new Map<string, Tagged>();
   const encodings = encoded.map(({ encoding }) => encoding);

@@ -51,11 +51,11 @@ export function createAdminParts(parts: AdministeredParts): AdminParts {
     catalog: () => settings.current.catalog,
     config: () => settings.current.config,
     testProvider: (name, asked) => testProviderOf(settings.current, name, asked, clock),
-    configStanding: () => configLoads.standing,
+    configStatus: () => configLoads.status,
     nodeId,
     unpricedUses: () => unpricedUses.list(),
     credentialsOf: ({ providerId, providerModel }) =>
-      settings.current.providers.get(providerId).credentials.standing(providerModel, clock.nowMs()),
+      settings.current.providers.get(providerId).credentials.status(providerModel, clock.nowMs()),
     plans: () => settings.current.plans,
     clock,
     databaseNowMs: () => parts.databaseNowMs(accounting.admin),

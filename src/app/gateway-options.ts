@@ -34,7 +34,7 @@ export interface GatewayOptions {
   readonly monotonicMs?: () => number;
   /** What else gets the report of every request. */
   readonly observers?: readonly RequestObserver[];
-  readonly chance?: RandomSource;
+  readonly randomSource?: RandomSource;
   /** Where the ids of traces and spans come from. */
   readonly traceRandom?: FillRandom | undefined;
   /** For tests: how long spans wait for others. */
@@ -49,8 +49,8 @@ export interface GatewayOptions {
   readonly configLoads?: ConfigLoads;
   /** Ends the waiting for locks of others, with its reason. */
   readonly stopped?: AbortSignal;
-  /** For tests: whether each answer of the admin API and the account API is checked by its schema. */
-  readonly checksAnswers?: boolean;
+  /** For tests: whether each response of the admin API and the account API is checked by its schema. */
+  readonly checksResponses?: boolean;
   /** For tests: how notices are looked for and sent. */
   readonly notices?: NoticeOptions;
   /** For tests: how often usage is summed. */

@@ -41,7 +41,7 @@ import type { GatewayOptions } from './gateway-options.ts';
 import { housekeepingTasks } from './housekeeping.ts';
 import { createMaintenance } from './maintenance.ts';
 import { serveManagementApis } from './management-apis.ts';
-import { createNodeStanding } from './node-standing.ts';
+import { createNodeStatus } from './node-status.ts';
 import type { Notices } from './notices.ts';
 import { peopleHousekeeping } from './people.ts';
 import { createQuerySources } from './query-sources.ts';
@@ -66,7 +66,7 @@ export interface Gateway {
   /** Tries the credentials of providers again that were refused, as a reload does, where the configuration is the same. */
   retryCredentials(): void;
   /**
-   * Makes `/readyz` respond 503, while calls are served as before, and returns how long load balancers get to notice it.
+   * Makes `/readyz` respond with 503, while calls are served as before, and returns how long load balancers get to notice it.
    */
   announceClose(): { readonly drainDelayMs: number };
   /** Looks for what is due to be told, and sends it. For tests. */
@@ -177,7 +177,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 
   const databaseNowMs = async ({ subscriptions }: Pick<Accounting['balances'], 'subscriptions'>): Promise<number> =>
     testDatabaseClock?.nowMs() ?? (await subscriptions.nowMs());
-  const standing = createNodeStanding(database, accounting);
+  const status = createNodeStatus(database, accounting);
 
   let isClosing = false;
   let reload = { isInForce: true, lastAtMs: clock.nowMs() };
@@ -232,7 +232,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     refusals: createRefusals({ principals, addresses, brake }),
     querySources: createQuerySources({ accounting, settings, publicCatalog: () => publicCatalog(), databaseNowMs }),
     clock,
-    chance: options.chance ?? Math.random,
+    randomSource: options.randomSource ?? Math.random,
     abortLimits: { ...ABORT_LIMITS, ...options.abortLimits },
     logger,
   });
@@ -258,7 +258,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     ids,
     logger,
   });
-  registerHealth(app, standing);
+  registerHealth(app, status);
   const servedMetrics = serveMetrics({
     metrics,
     app,
@@ -276,7 +276,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     reload: () => reload,
     guard,
     address: config.server.metrics,
-    standing,
+    status,
     ids,
     logger,
   });
@@ -309,11 +309,11 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     },
     retryCredentials: () => settings.retryCredentials(),
     announceClose() {
-      standing.announceClose();
+      status.announceClose();
       return { drainDelayMs: settings.current.config.server.drainDelay };
     },
     async close() {
-      standing.announceClose();
+      status.announceClose();
       isClosing = true;
       await closeParts({
         app,

@@ -128,7 +128,7 @@ export function createLocalAdmin(
       }),
       catalog: () => catalog,
       config: () => config,
-      configStanding: () => configLoads.standing,
+      configStatus: () => configLoads.status,
       nodeId: null,
       unpricedUses: () => [],
       // Only a process that calls providers learns which of their credentials work.
@@ -154,7 +154,7 @@ export function createLocalAdmin(
       ...limits,
       changes: createChangeLog({ store: changes, clock, ids, logger }),
       onChange: () => undefined,
-      checksAnswers: false,
+      checksResponses: false,
       shares: null,
       bodyBudgets: null,
     },

@@ -37,7 +37,7 @@ export const HOLDER_SHARE = {
 export interface ManagementApiParts
   extends Omit<AdministeredParts, 'accounting' | 'adminTokens' | 'changes' | 'notices' | 'people'> {
   readonly app: FastifyInstance;
-  readonly options: Pick<GatewayOptions, 'adminTokens' | 'localToken' | 'notices' | 'checksAnswers'>;
+  readonly options: Pick<GatewayOptions, 'adminTokens' | 'localToken' | 'notices' | 'checksResponses'>;
   /** The public addresses, which are described beside those that are served here. */
   readonly publicTable: readonly Endpoint[];
   readonly accounting: Accounting;
@@ -91,7 +91,7 @@ export function serveManagementApis(parts: ManagementApiParts): ManagementApis {
     brake,
     changes: changes.log,
     onChange: logChange(parts.logger),
-    checksAnswers: options.checksAnswers ?? false,
+    checksResponses: options.checksResponses ?? false,
     shares: new TimeShares(HOLDER_SHARE[database.engine]),
     bodyBudgets: parts.bodyBudgets,
   };

@@ -96,7 +96,7 @@ function providersOf({ current: { config, providers } }: SettingsInForce, nowMs:
 
 function routesOf({ current: { catalog } }: SettingsInForce, health: RouteHealth): RouteFigures[] {
   return allRoutes(catalog).map(({ model, route }) => {
-    const { state, accounts } = health.standing(route.id);
+    const { state, accounts } = health.status(route.id);
     return {
       model: model.id,
       provider: route.providerId,

@@ -11,7 +11,7 @@ import { createEndpointStore } from '../notices/endpoint-store.ts';
 import { createFinder } from '../notices/finder.ts';
 import { createLinkMailer, type LinkForMail } from '../notices/link-mailer.ts';
 import { createMailSender, type MailTerms } from '../notices/mail-sender.ts';
-import { type NodeStanding, NodeWatch } from '../notices/node-watch.ts';
+import { type NodeStatus, NodeWatch } from '../notices/node-watch.ts';
 import { createNoticeStore } from '../notices/notice-store.ts';
 import { createCountSend } from '../notices/send-rate-store.ts';
 import { ratesOfMail } from '../notices/send-rates.ts';
@@ -83,7 +83,7 @@ export function createNotices(parts: NoticesParts): Notices {
     },
     clock: databaseClock,
     ids,
-    chance: Math.random,
+    randomSource: Math.random,
     logger,
     ...interval,
     ...(options.graceMs !== undefined && { graceMs: options.graceMs }),
@@ -102,7 +102,7 @@ export function createNotices(parts: NoticesParts): Notices {
         hasMail: mailTerms() !== null,
       };
     },
-    standing: () => standingOf(settings, health, clock.nowMs()),
+    status: () => statusOf(settings, health, clock.nowMs()),
     watch: new NodeWatch(nodeId),
     clock: databaseClock,
     ids,
@@ -179,19 +179,19 @@ function mailTermsOf({ mail }: Config): MailTerms | null {
 }
 
 /** A route without weight takes no calls, so nothing is learnt of it. */
-function standingOf({ current }: SettingsInForce, health: RouteHealth, nowMs: number): NodeStanding {
+function statusOf({ current }: SettingsInForce, health: RouteHealth, nowMs: number): NodeStatus {
   const routes = allRoutes(current.catalog).filter(({ route }) => route.weight > 0);
-  const refused = new Map<string, NodeStanding['credentials'][number]>();
+  const refused = new Map<string, NodeStatus['credentials'][number]>();
   for (const { route } of routes) {
     const { credentials } = current.providers.get(route.providerId);
-    for (const { name, state, status } of credentials.standing(route.providerModel, nowMs)) {
+    for (const { name, state, status } of credentials.status(route.providerModel, nowMs)) {
       const isRefused = state === 'refused';
       refused.set(JSON.stringify([route.providerId, name]), { provider: route.providerId, name, isRefused, status });
     }
   }
   return {
     routes: routes.map(({ model, route }) => {
-      const { state, lastFailure } = health.standing(route.id);
+      const { state, lastFailure } = health.status(route.id);
       return {
         id: route.id,
         model: model.id,

@@ -10,16 +10,16 @@ describe('readiness', () => {
       pings.push(ping);
       return ping.promise;
     }, 60_000);
-    const answers = [isReady(), isReady(), isReady()];
+    const responses = [isReady(), isReady(), isReady()];
     assert.equal(pings.length, 1);
     pings[0]!.resolve([]);
-    assert.deepEqual(await Promise.all(answers), [true, true, true]);
+    assert.deepEqual(await Promise.all(responses), [true, true, true]);
     const refused = isReady();
     pings[1]!.reject(new Error('the connection was refused'));
     assert.equal(await refused, false);
   });
 
-  it('is denied in bounded time where there is no answer, without asking more and more', async () => {
+  it('is denied in bounded time where there is no response, without asking more and more', async () => {
     let pings = 0;
     const isReady = createReadiness(() => {
       pings++;

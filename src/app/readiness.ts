@@ -4,7 +4,7 @@ import { inTime } from '../lib/in-time.ts';
 const PATIENCE_MS = 1_000;
 
 /**
- * Makes a question of whether something responds, with an answer in bounded time. It is asked once for all who want to know
+ * Makes a question of whether something responds, with a response in bounded time. It is asked once for all who want to know
  * at the same time, so that many who ask ask for no more than one.
  */
 export function createReadiness(ping: () => Promise<unknown>, patienceMs = PATIENCE_MS): () => Promise<boolean> {

@@ -30,7 +30,7 @@ export interface ServedEndpointParts
   readonly health: RouteHealth;
   readonly unpricedUses: UnpricedUses;
   readonly clock: Clock;
-  readonly chance: RandomSource;
+  readonly randomSource: RandomSource;
   readonly abortLimits: AbortLimits;
   readonly logger: Logger;
 }
@@ -41,7 +41,7 @@ export function serveEndpoints(parts: ServedEndpointParts): void {
   const { databaseClock, drains, continuationKeys, storedResponses, reservations, settlement } = accounting;
   const queue = parts.admissionQueue;
   const runCall = createCallRunner({
-    prepare: createPrepare({ continuationKeys, health, drained: drains, clock, chance: parts.chance }),
+    prepare: createPrepare({ continuationKeys, health, drained: drains, clock, randomSource: parts.randomSource }),
     admit: createAdmit({ reservations, queue, databaseClock, settlement, unpricedUses, clock, logger }),
     settlement,
     health,

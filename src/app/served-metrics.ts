@@ -6,7 +6,7 @@ import { monitorEventLoop } from '../telemetry/event-loop.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { createMetricsServer, type MetricsServerOptions } from './metrics-server.ts';
 import { createNodeFigures, type MeasuredParts } from './node-figures.ts';
-import type { NodeStanding } from './node-standing.ts';
+import type { NodeStatus } from './node-status.ts';
 
 export interface ServedMetricsParts extends Omit<MeasuredParts, 'eventLoop' | 'isDatabaseUp' | 'takesCalls'> {
   readonly metrics: Metrics;
@@ -14,7 +14,7 @@ export interface ServedMetricsParts extends Omit<MeasuredParts, 'eventLoop' | 'i
   readonly guard: Guard;
   /** Where they are served without a token; nowhere where it is absent. */
   readonly address: MetricsServerOptions['address'] | undefined;
-  readonly standing: NodeStanding;
+  readonly status: NodeStatus;
   readonly ids: Ids;
   readonly logger: Logger;
 }
@@ -27,13 +27,13 @@ export interface ServedMetrics {
 
 /** Wires metrics: what they are read from, and where they are served. */
 export function serveMetrics(parts: ServedMetricsParts): ServedMetrics {
-  const { app, metrics, guard, address, standing, clock, ids, logger } = parts;
+  const { app, metrics, guard, address, status, clock, ids, logger } = parts;
   const eventLoop = monitorEventLoop();
-  const readNode = createNodeFigures({ ...parts, ...standing, eventLoop });
+  const readNode = createNodeFigures({ ...parts, ...status, eventLoop });
   const scrape = () => metrics.scrape(readNode);
   registerMetrics(app, scrape, guard);
   const server =
-    address === undefined ? null : createMetricsServer({ address, scrape, health: standing, clock, ids, logger });
+    address === undefined ? null : createMetricsServer({ address, scrape, health: status, clock, ids, logger });
   return {
     listen: async () => (await server?.listen()) ?? null,
     async close() {

@@ -16,7 +16,7 @@ import type { Route } from '../providers/catalog/catalog.ts';
 import { storedFailure, storedSuccess, withCallHeaders } from './idempotency/stored-outcome.ts';
 import type { AllowedModel } from './inner-models.ts';
 import type { PreparedCall } from './prepared-call.ts';
-import type { AttemptResult, WholeAnswer } from './relay/attempt.ts';
+import type { AttemptResult, WholeResponse } from './relay/attempt.ts';
 import { callHeaders, chargeHeaders, rateHeaders } from './relay/call-headers.ts';
 import type { UnpricedUses } from './unpriced-uses.ts';
 
@@ -93,13 +93,13 @@ export class AdmittedCall {
   }
 
   /**
-   * Ends a call of which something was delivered, or is about to be. `answer` makes the response that repeats get.
+   * Ends a call of which something was delivered, or is about to be. `response` makes the response that repeats get.
    *
    * @throws where the end could not be made durable.
    */
-  async settle(result: AttemptResult, answer?: () => WholeAnswer): Promise<void> {
-    const isStored = this.prepared.claim !== undefined && answer !== undefined;
-    await this.#end(result, isStored ? storedSuccess(answer()) : null);
+  async settle(result: AttemptResult, response?: () => WholeResponse): Promise<void> {
+    const isStored = this.prepared.claim !== undefined && response !== undefined;
+    await this.#end(result, isStored ? storedSuccess(response()) : null);
   }
 
   /**
@@ -108,13 +108,13 @@ export class AdmittedCall {
    *
    * @throws where the end could not be made durable.
    */
-  async release(answer: GatewayError, { mayHaveRun, counts }: Failure): Promise<void> {
-    const requestId = this.#requestId(answer);
+  async release(response: GatewayError, { mayHaveRun, counts }: Failure): Promise<void> {
+    const requestId = this.#requestId(response);
     const result: AttemptResult = {
       status: 'failed',
       usage: null,
-      httpStatus: answer.status,
-      error: answer,
+      httpStatus: response.status,
+      error: response,
       requestId,
       counts,
       firstByteAtMs: null,
@@ -122,7 +122,7 @@ export class AdmittedCall {
     };
     const isStored = this.prepared.claim !== undefined && mayHaveRun;
     try {
-      await this.#end(result, isStored ? storedFailure(answer, requestId) : null);
+      await this.#end(result, isStored ? storedFailure(response, requestId) : null);
     } catch (error) {
       if (!(error instanceof ClaimLostError)) throw error;
       // Another node has the claim and runs the call; repeats get its result.
@@ -130,14 +130,14 @@ export class AdmittedCall {
     }
   }
 
-  async #end(result: AttemptResult, answer: StoredResponse | null): Promise<void> {
+  async #end(result: AttemptResult, response: StoredResponse | null): Promise<void> {
     this.#isEnded = true;
     const { principal, policy, input, claim } = this.prepared;
     const isOnPlan = policy.context === 'coding';
     const { counts } = result;
     const outcome = this.#outcome(result);
     const { chargeNano, usage } = outcome;
-    const stored = answer && withCallHeaders(answer, chargeHeaders(outcome.callId, this.#shownCharge(chargeNano)));
+    const stored = response && withCallHeaders(response, chargeHeaders(outcome.callId, this.#shownCharge(chargeNano)));
     let remaining: Remaining;
     try {
       const { availableNano } = await this.#parts.settlement.end({
@@ -145,7 +145,7 @@ export class AdmittedCall {
         plan: isOnPlan ? { counts, tokens: counts && usage !== null ? totalTokens(usage) : 0 } : null,
         rate: this.#isTokenLimited ? { tokens: usage === null ? 0 : totalTokens(usage) } : null,
         key: principal.isKeyLimited ? { counts, chargeNano: chargeNano ?? 0n } : null,
-        kept: stored && claim!.answered(this.prepared, stored),
+        kept: stored && claim!.responded(this.prepared, stored),
         made: this.#made(result.continuationKeys, usage),
       });
       this.#parts.onEnded(outcome.accountId);
@@ -274,8 +274,8 @@ export class AdmittedCall {
     client.setHeaders({ ...own, ...policy.operation.planHeaders?.(windows, false) }, this.#rateHeaders);
   }
 
-  #requestId(answer: GatewayError): string {
-    return answer.requestId ?? this.prepared.requestId;
+  #requestId(response: GatewayError): string {
+    return response.requestId ?? this.prepared.requestId;
   }
 }
 

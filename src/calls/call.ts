@@ -21,7 +21,7 @@ import { failureDetails } from './relay/failure-details.ts';
 import { relayJson } from './relay/relay-json.ts';
 import { relayStream } from './relay/relay-stream.ts';
 import { type EstimateParts, streamEstimates } from './relay/stream-estimates.ts';
-import { toAnswer } from './relay/to-answer.ts';
+import { toResponse } from './relay/to-response.ts';
 
 export interface CallParts extends EstimateParts {
   readonly prepare: (request: CallRequest) => Promise<PreparedCall>;
@@ -55,17 +55,17 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
     try {
       await relayOverRoutes(call);
     } catch (error) {
-      const answer = toAnswer(error);
+      const response = toResponse(error);
       const { callId } = prepared;
-      if (answer.status >= 500) logger.warn({ callId, ...failureDetails(call.route, error) }, 'a call failed');
+      if (response.status >= 500) logger.warn({ callId, ...failureDetails(call.route, error) }, 'a call failed');
       if (!call.isEnded) {
         await call
-          .release(answer, { mayHaveRun: mayHaveRun(error), counts: countsAllTheSame(error) })
+          .release(response, { mayHaveRun: mayHaveRun(error), counts: countsAllTheSame(error) })
           .catch((failed: unknown) => {
             logger.error({ err: failed, callId }, 'the end of a failed call could not be made durable');
           });
       }
-      if (!client.hasBegun) throw answer;
+      if (!client.hasBegun) throw response;
     }
   };
 
@@ -79,7 +79,7 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
       const { credentials } = settings.providers.get(route.providerId);
       const permit = health.enter(route.id, principal.accountId);
       if (permit === null) continue;
-      call.goesOver(route, failure === null ? null : toAnswer(failure));
+      call.goesOver(route, failure === null ? null : toResponse(failure));
       try {
         await tryCredentials({
           credentials,
@@ -130,7 +130,7 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
       await run(open);
       ended(null);
     } catch (error) {
-      ended(toAnswer(error).code);
+      ended(toResponse(error).code);
       throw error;
     }
   }
@@ -177,12 +177,12 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
         body,
       },
       began: () => permit.began(),
-      async settle(result, answer) {
+      async settle(result, response) {
         reportResult(permit, result);
         const startedAtMs = report.trace === null ? 0 : clock.nowMs();
         if (report.trace !== null) report.trace.settlement = { startedAtMs, endedAtMs: startedAtMs };
         try {
-          await admitted.settle(result, answer);
+          await admitted.settle(result, response);
         } catch (error) {
           const { callId } = call;
           logger.error({ err: error, callId, chargedTokens: result.usage }, 'a call could not be settled');

@@ -44,7 +44,7 @@ export interface PrepareParts {
   readonly health: RouteHealth;
   readonly drained: DrainedRoutes;
   readonly clock: Clock;
-  readonly chance: RandomSource;
+  readonly randomSource: RandomSource;
 }
 
 /**
@@ -54,7 +54,7 @@ export interface PrepareParts {
  * model is healthy.
  */
 export function createPrepare(parts: PrepareParts): (request: CallRequest) => Promise<PreparedCall> {
-  const { continuationKeys, health, drained, clock, chance } = parts;
+  const { continuationKeys, health, drained, clock, randomSource } = parts;
 
   /** Whether it matters who made what a call continues. A single route matters where it is drained. */
   function isChoice(model: Model, { protocol }: Operation): boolean {
@@ -76,7 +76,7 @@ export function createPrepare(parts: PrepareParts): (request: CallRequest) => Pr
     input.checkFor(model.id);
     // State that nothing is known of may be kept behind a drained route.
     const heeded = unknown === null ? drained : NOTHING_DRAINED;
-    const ordered = orderRoutes(model, operation.protocol.name, chance, continuedState?.providerId, heeded);
+    const ordered = orderRoutes(model, operation.protocol.name, randomSource, continuedState?.providerId, heeded);
     const routes = routesToState(ordered, unknown, settings.providers);
     const startedAtMs = clock.nowMs();
     if (!routes.some((route) => health.allows(route.id, accountId))) {

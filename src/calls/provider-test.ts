@@ -7,18 +7,18 @@ import type { Clock } from '../lib/clock.ts';
 import { JsonCapture } from '../lib/json/json-capture.ts';
 import { JsonSyntaxError } from '../lib/json/json-scan.ts';
 import type { ProtocolName } from '../protocols/all.ts';
-import type { Answer } from '../protocols/metering/answer.ts';
-import { capturedAnswer } from '../protocols/metering/captured-answer.ts';
+import { capturedResponse } from '../protocols/metering/captured-response.ts';
+import type { ReadResponse } from '../protocols/metering/response.ts';
 import type { UsageFacts } from '../protocols/metering/usage-facts.ts';
 import { type JsonOperationName, jsonOperationOf } from '../protocols/operations/all.ts';
 import type { CallInput, JsonOperation } from '../protocols/operations/operation.ts';
 import type { Catalog, Model } from '../providers/catalog/catalog.ts';
-import { answerKind, refusalFailure } from '../providers/upstream/answer-kind.ts';
 import { startExchange, type UpstreamHead } from '../providers/upstream/exchange.ts';
 import { UpstreamFailure } from '../providers/upstream/failure.ts';
 import { upstreamHeaders } from '../providers/upstream/headers.ts';
 import type { Provider } from '../providers/upstream/provider.ts';
 import { ERROR_BODY_BYTES_MAX } from '../providers/upstream/refusal.ts';
+import { refusalFailure, responseKind } from '../providers/upstream/response-kind.ts';
 import { scrub } from '../providers/upstream/secrets.ts';
 
 /** What is tested, and with what. */
@@ -221,11 +221,11 @@ function refused(error: unknown): Result {
 
 function readResponse(parts: CredentialParts, input: CallInput, head: UpstreamHead, bytes: Buffer): Result {
   const { provider, operation, model, providerModel, price } = parts;
-  if (answerKind(head) === 'refusal') return refused(refusalFailure(head, bytes, provider.hidden.texts, ''));
-  const answer = readAnswer(input, bytes);
-  if (answer === null) return refused(new Error('The response is no JSON object.'));
+  if (responseKind(head) === 'refusal') return refused(refusalFailure(head, bytes, provider.hidden.texts, ''));
+  const response = readReceived(input, bytes);
+  if (response === null) return refused(new Error('The response is no JSON object.'));
   const basis = price === null ? operation.charge[0].basis : chargeBasis(operation, price.prices);
-  const observed = input.answer.usage(answer, basis);
+  const observed = input.response.usage(response, basis);
   if (observed === null) {
     return refused(
       new Error('The response lacks the usage by which a call is charged, or is no response of this kind.'),
@@ -247,7 +247,7 @@ function readResponse(parts: CredentialParts, input: CallInput, head: UpstreamHe
   return { message: null, usage: charge.usage, chargeNano: charge.chargeNano };
 }
 
-function readAnswer({ answer: { keep, count, holding } }: CallInput, bytes: Buffer): Answer | null {
+function readReceived({ response: { keep, count, holding } }: CallInput, bytes: Buffer): ReadResponse | null {
   const capture = new JsonCapture({ keep, count, holding, keptBytesMax: BODY_BYTES_MAX });
   try {
     capture.push(bytes);
@@ -256,15 +256,15 @@ function readAnswer({ answer: { keep, count, holding } }: CallInput, bytes: Buff
     if (error instanceof JsonSyntaxError) return null;
     throw error;
   }
-  return capture.rootKind === 'object' ? capturedAnswer(capture) : null;
+  return capture.rootKind === 'object' ? capturedResponse(capture) : null;
 }
 
 /** What a failure says: the provider's own words where it refused, those of the connection where there was none. */
 function wordsOf(error: unknown): string {
   if (!(error instanceof UpstreamFailure)) return error instanceof Error ? error.message : String(error);
-  const { cause, answer } = error;
+  const { cause, response } = error;
   if (cause instanceof GatewayError) return `${cause.code}: ${cause.message}`;
-  if (!(cause instanceof Error)) return answer.message;
+  if (!(cause instanceof Error)) return response.message;
   const { code } = cause as NodeJS.ErrnoException;
-  return [answer.message, code, cause.message].filter(Boolean).join(' ');
+  return [response.message, code, cause.message].filter(Boolean).join(' ');
 }

@@ -46,7 +46,7 @@ function minuteReached(rate: ReachedRate, retryAtMs: number, context: RefusalCon
   const { of, max, isOfKey, model } = rate;
   const owner = isOfKey ? 'API key' : 'account';
   const seconds = Math.max(Math.ceil((retryAtMs - nowMs) / 1_000), 1);
-  const own = { ...resetHeaders(retryAtMs), ...rateHeaders(rate.standing, nowMs, context) };
+  const own = { ...resetHeaders(retryAtMs), ...rateHeaders(rate.status, nowMs, context) };
   return {
     message:
       `The limit of ${max} ${of} a minute of this ${owner}${model === null ? '' : ` for ${model}`} is reached. ` +

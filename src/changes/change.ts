@@ -63,7 +63,7 @@ export interface ChangeResult {
   readonly subjectId: string | null;
   readonly accountId: string | null;
   readonly after: object | null;
-  /** Where the answer alone shows it; else as it was said at the beginning. */
+  /** Where the response alone shows it; else as it was said at the beginning. */
   readonly before?: object | null;
 }
 

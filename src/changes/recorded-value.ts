@@ -13,7 +13,7 @@ const ITEMS_MAX = 20;
 const PLAIN_ITEMS_MAX = 200;
 const DEPTH_MAX = 8;
 
-/** Answers and bodies have secrets in members of these names, alone or behind other words: `key`, `apiKey`, `x-api-key`, `codes`. */
+/** Responses and bodies have secrets in members of these names, alone or behind other words: `key`, `apiKey`, `x-api-key`, `codes`. */
 const SECRET_NAME = /^(?:(?:.*[_-])?(?:key|token|secret|password)|link|code|credential|authorization|cookie|hash)s?$/i;
 const SECRET_LAST_WORD = /(?<=[a-z\d])(?:Key|Token|Secret|Link|Code|Password|Credential|Hash)s?$/;
 

@@ -2,7 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { ConfigOverrides } from './load.ts';
 
 /** Where the configuration in force comes from, and what became of later attempts to load another one. */
-export interface ConfigStanding {
+export interface ConfigStatus {
   /** `null` where it comes from no file. */
   readonly file: string | null;
   /** Settings that flags or the environment have set, over those of the file. */
@@ -24,11 +24,11 @@ const OVERRIDES: Readonly<Record<keyof ConfigOverrides, string>> = {
 /** Remembers when the configuration was loaded, and the last error until a reload succeeds. */
 export class ConfigLoads {
   readonly #clock: Clock;
-  #standing: ConfigStanding;
+  #status: ConfigStatus;
 
   constructor(file: string | null, overrides: ConfigOverrides, clock: Clock) {
     this.#clock = clock;
-    this.#standing = {
+    this.#status = {
       file,
       overridden: (Object.keys(OVERRIDES) as (keyof ConfigOverrides)[])
         .filter((key) => overrides[key] !== undefined)
@@ -39,21 +39,21 @@ export class ConfigLoads {
     };
   }
 
-  get standing(): ConfigStanding {
-    return this.#standing;
+  get status(): ConfigStatus {
+    return this.#status;
   }
 
   /** Another configuration is in force now. */
   applied(needsRestart: readonly string[]): void {
-    this.#standing = { ...this.#standing, loadedAtMs: this.#clock.nowMs(), needsRestart, lastError: null };
+    this.#status = { ...this.#status, loadedAtMs: this.#clock.nowMs(), needsRestart, lastError: null };
   }
 
   /** The file says what is in force already, but for what needs a restart. */
   unchanged(needsRestart: readonly string[]): void {
-    this.#standing = { ...this.#standing, needsRestart, lastError: null };
+    this.#status = { ...this.#status, needsRestart, lastError: null };
   }
 
   failed(message: string): void {
-    this.#standing = { ...this.#standing, lastError: { atMs: this.#clock.nowMs(), message } };
+    this.#status = { ...this.#status, lastError: { atMs: this.#clock.nowMs(), message } };
   }
 }

@@ -56,12 +56,12 @@ describe('headers of a provider', () => {
       ['upgrade', connection],
       [
         'accept-encoding',
-        'This header cannot be set. The gateway has to be able to read the answer, so it says what it takes.',
+        'This header cannot be set. The gateway has to be able to read the response, so it says what it takes.',
       ],
       ['proxy-authorization', 'This header cannot be set. It goes to the proxy: put the credential into "proxy".'],
       [
         'Idempotency-Key',
-        'This header cannot be set. It must differ from call to call: with one value, every call would get the answer of the first.',
+        'This header cannot be set. It must differ from call to call: with one value, every call would get the response of the first.',
       ],
       ['Authorization', 'This header carries the key: set "apiKey" and "auth".'],
     ] as const) {

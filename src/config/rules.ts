@@ -141,9 +141,12 @@ const takenHeaders: Readonly<Record<string, string>> = {
     'te',
     'http2-settings',
   ]),
-  ...because('The gateway has to be able to read the answer, so it says what it takes.', ['accept', 'accept-encoding']),
+  ...because('The gateway has to be able to read the response, so it says what it takes.', [
+    'accept',
+    'accept-encoding',
+  ]),
   ...because('It goes to the proxy: put the credential into "proxy".', ['proxy-authorization']),
-  ...because('It must differ from call to call: with one value, every call would get the answer of the first.', [
+  ...because('It must differ from call to call: with one value, every call would get the response of the first.', [
     'idempotency-key',
   ]),
 };

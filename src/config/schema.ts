@@ -73,7 +73,7 @@ const server = section({
   callHeaders: trueOrFalse.default(true),
   /** How long a stream may be silent before a comment is sent; absent: for ever. */
   sseKeepAlive: durationMs.optional(),
-  /** How long everything is still served after SIGTERM while `/readyz` responds 503; SIGINT does not wait. */
+  /** How long everything is still served after SIGTERM while `/readyz` responds with 503; SIGINT does not wait. */
   drainDelay: durationOrZeroMs.default(5_000),
   /** How long calls in flight may go on after that. */
   shutdownTimeout: durationOrZeroMs.default(30_000),
@@ -181,7 +181,7 @@ const idempotency = section({
   /** How long repeats of a call with the same Idempotency-Key get its stored response; 0: the header is ignored. */
   keepFor: durationOrZeroMs.default(24 * 3_600_000),
   /** The largest response that is stored. */
-  answerLimit: sizeBytes.default(2 ** 20),
+  responseLimit: sizeBytes.default(2 ** 20),
   /** What all stored responses of an account may take. */
   accountLimit: sizeBytes.default(64 * 2 ** 20),
 });
@@ -212,7 +212,7 @@ const provider = section({
    * account.
    */
   sharedState: oneOf(['own', 'pass']).default('own'),
-  /** What becomes of a whole answer without usage. Compaction and images are always refused; streams are estimated. */
+  /** What becomes of a whole response without usage. Compaction and images are always refused; streams are estimated. */
   missingUsage: oneOf(['refuse', 'estimate']).default('refuse'),
   /** Whether it gets the W3C trace context of calls (`traceparent`, `tracestate`). */
   traceContext: oneOf(['off', 'pass']).default('off'),

@@ -42,12 +42,12 @@ server:
   # Web pages that may call the gateway from a browser, such as https://app.example; "*" is every page.
   #cors: { origins: [] }
 
-  # Whether answers say in x-faregate-* headers what a call was charged and what is left.
+  # Whether responds say in x-faregate-* headers what a call was charged and what is left.
   #callHeaders: true
   # Send a comment on a stream that was silent for so long. Off by default.
   # sseKeepAlive: 15s
 
-  # After SIGTERM everything is still served for so long, while /readyz responds 503, so that load balancers notice.
+  # After SIGTERM everything is still served for so long, while /readyz responds with 503, so that load balancers notice.
   # SIGINT does not wait, and a second signal ends the wait.
   #drainDelay: 5s
   # How long calls under way may go on after that.
@@ -56,7 +56,7 @@ server:
   #uploadIdleTimeout: 30s
   # How long the headers of a request may take.
   #headerTimeout: 60s                   # restart
-  # How long a client may leave its answer untaken; then it counts as one that has left. A slow one has to take 64 KiB
+  # How long a client may leave its response untaken; then it counts as one that has left. A slow one has to take 64 KiB
   # in this time.
   #clientStallTimeout: 5m               # restart
   # The most connections of clients at a time; more are closed at once.
@@ -84,12 +84,12 @@ billing:
   #onClientAbort: cancel
 
 routing:
-  # A route is left out after so many failures in a row (no connection, no answer in time, 5xx), and after a while tried
+  # A route is left out after so many failures in a row (no connection, no response in time, 5xx), and after a while tried
   # again with one call. Where only the calls of one account fail, it is left out for that account.
   #breaker: { failures: 5, probeAfter: 10s }
 
 idempotency:
-  # For how long a repeat of a call with the same Idempotency-Key gets the answer of the first, which is kept up to this
+  # For how long a repeat of a call with the same Idempotency-Key gets the response of the first, which is kept up to this
   # size, and up to this size for all calls of an account; 0s ignores the header.
   #keepFor: 24h
   #answerLimit: 1MiB
@@ -175,13 +175,13 @@ providers:
     vendor: anthropic
     # How the key is sent. Left out: bearer for chat, x-api-key for messages.
     #auth: x-api-key
-    # Who may refer to state that this provider keeps, such as responses and containers: own, the account whose answers
+    # Who may refer to state that this provider keeps, such as responses and containers: own, the account whose responds
     # carried it, or pass, everybody.
     #sharedState: own
-    # What becomes of a whole answer without usage: refuse, 502 and free of charge, or estimate, for servers that never
+    # What becomes of a whole response without usage: refuse, 502 and free of charge, or estimate, for servers that never
     # report any. Compaction and images are always refused, streams always estimated.
     #missingUsage: refuse
-    # How long to wait for a connection, for the first byte of an answer (models may think for minutes), and for the
+    # How long to wait for a connection, for the first byte of a response (models may think for minutes), and for the
     # next byte of a stream.
     #timeouts: { connect: 10s, firstByte: 600s, idle: 300s }
     # The most calls under way at a time, how many more may wait for one of these to end, and for how long. Accounts

@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { Logger } from '../lib/logger.ts';
 import { type ConfigOverrides, loadConfig } from './load.ts';
-import { ConfigLoads, type ConfigStanding } from './loads.ts';
+import { ConfigLoads, type ConfigStatus } from './loads.ts';
 import { credentialsOf } from './provider-credentials.ts';
 import type { Config } from './schema.ts';
 import { type ConfigWatcher, type ConfigWatcherOptions, changedSettings, watchConfig } from './watch.ts';
@@ -387,11 +387,11 @@ describe('watchConfig', () => {
     const loads = new ConfigLoads(file, { port: 9 }, { nowMs: () => nowMs });
     const fresh = { file, overridden: ['server.port'], needsRestart: [], lastError: null };
     const watcher = start({ loads });
-    assert.deepEqual(loads.standing, { ...fresh, loadedAtMs: 1_000 });
+    assert.deepEqual(loads.status, { ...fresh, loadedAtMs: 1_000 });
     nowMs = 2_000;
     writeFileSync(file, 'nonsense: true\n');
     await record.nextLogged('error');
-    const refused: ConfigStanding = loads.standing;
+    const refused: ConfigStatus = loads.status;
     assert.deepEqual([refused.loadedAtMs, refused.lastError?.atMs], [1_000, 2_000]);
     assert.match(refused.lastError!.message, /faregate\.yaml:1: nonsense: Unknown key/);
     // The file says again what is in force.
@@ -399,11 +399,11 @@ describe('watchConfig', () => {
     writeFileSync(file, text(1));
     watcher.reload();
     await record.nextLogged('info');
-    assert.deepEqual(loads.standing, { ...fresh, loadedAtMs: 1_000 });
+    assert.deepEqual(loads.status, { ...fresh, loadedAtMs: 1_000 });
     nowMs = 4_000;
     writeFileSync(file, text(2, 'database: { dataDir: ./elsewhere }'));
     await record.nextApplied();
-    assert.deepEqual(loads.standing, { ...fresh, loadedAtMs: 4_000, needsRestart: ['database.dataDir'] });
+    assert.deepEqual(loads.status, { ...fresh, loadedAtMs: 4_000, needsRestart: ['database.dataDir'] });
   });
 
   describe('warns of settings that need a restart', () => {

@@ -99,7 +99,7 @@ export interface Database extends Lane {
    * another one. It is all or nothing; where the connection fails during the second message, it is not known which.
    *
    * When `signal` aborts, it fails with the signal's reason at once, and its connection is destroyed: a database that does
-   * not answer would keep it. The embedded engine cannot stop what it has begun; what waits for its turn is never begun.
+   * not respond would keep it. The embedded engine cannot stop what it has begun; what waits for its turn is never begun.
    */
   readThenWrite<Result>(transaction: ReadThenWrite<Result>, signal?: AbortSignal): Promise<Result>;
   /**

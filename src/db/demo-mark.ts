@@ -53,7 +53,7 @@ const IS_SERVED_OTHERWISE = {
   advice: IS_NOT_DEMO.advice,
 };
 
-interface Standing {
+interface Status {
   /** `null`: no gateway has marked it. */
   readonly isDemo: boolean | null;
   readonly hasAccounts: boolean;
@@ -100,7 +100,7 @@ export async function checkDemoMark(database: Queryable, served: ServedAs): Prom
   const [tables] = await database.query<{ has_accounts: boolean; has_calls: boolean; has_mark: boolean }>(findTables);
   if (!tables!.has_accounts) return;
   const [mark] = tables!.has_mark ? await database.query<{ is_demo: boolean | null }>(selectMark) : [];
-  requireSame(await readStanding(database, mark?.is_demo ?? null, tables!.has_calls, served), served);
+  requireSame(await readStatus(database, mark?.is_demo ?? null, tables!.has_calls, served), served);
 }
 
 /**
@@ -112,17 +112,17 @@ export function setDemoMark(database: Database, served: ServedAs): Promise<void>
   return database.transaction(async (transaction) => {
     const [mark] = await transaction.query<{ is_demo: boolean | null }>(lockMark);
     const isDemo = mark?.is_demo ?? null;
-    requireSame(await readStanding(transaction, isDemo, true, served), served);
+    requireSame(await readStatus(transaction, isDemo, true, served), served);
     if (isDemo === null) await transaction.query(setMark, [served.isDemo]);
   });
 }
 
-async function readStanding(
+async function readStatus(
   database: Queryable,
   isDemo: boolean | null,
   hasCalls: boolean,
   { demoAccountId }: ServedAs,
-): Promise<Standing> {
+): Promise<Status> {
   if (isDemo !== null) return { isDemo, hasAccounts: true, isEarlierDemo: false };
   const [found] = await database.query<{ has_accounts: boolean; has_demo_account: boolean }>(findAccounts, [
     demoAccountId,
@@ -133,7 +133,7 @@ async function readStanding(
   return { isDemo, hasAccounts, isEarlierDemo: !calls!.has_others };
 }
 
-function requireSame({ isDemo, hasAccounts, isEarlierDemo }: Standing, served: ServedAs): void {
+function requireSame({ isDemo, hasAccounts, isEarlierDemo }: Status, served: ServedAs): void {
   if (isDemo !== null) {
     if (isDemo !== served.isDemo) throw new DemoMarkError(isDemo ? IS_DEMO : IS_SERVED_OTHERWISE);
     return;

@@ -104,7 +104,7 @@ export class LaneFullError extends Error {
 /** What a server says that cannot serve: its connection broke (08), it is full (53), stops (57), or a lock was not free. */
 const CANNOT_SERVE = /^(08|53|57|55P03)/;
 
-/** True where the database could not be asked, or did not answer: another attempt, a little later, may succeed. */
+/** True where the database could not be asked, or did not respond: another attempt, a little later, may succeed. */
 export function isUnavailable(error: unknown): boolean {
   const state = sqlState(error);
   if (state !== undefined) return CANNOT_SERVE.test(state);

@@ -10,10 +10,10 @@ const CONNECT_TIMEOUT_MS = 2_000;
 /** How long a server has to close a connection that was ended. One that says nothing would keep the process from ending. */
 const GOODBYE_MS = 1_000;
 
-/** A connection that can be cut off: a database that does not answer does not take part in closing it. */
+/** A connection that can be cut off: a database that does not respond does not take part in closing it. */
 export class Connection extends pg.Client {
   readonly #socket: Socket;
-  /** Whether a message got no answer from the server, so that nothing more is expected from this connection. */
+  /** Whether a message got no response from the server, so that nothing more is expected from this connection. */
   isLost = false;
 
   constructor(config: pg.ClientConfig = {}) {
@@ -32,7 +32,7 @@ export class Connection extends pg.Client {
   }
 
   /**
-   * Sends a message of the simple or the extended protocol and returns the answer: of several commands, of each. The first
+   * Sends a message of the simple or the extended protocol and returns the response: of several commands, of each. The first
    * command that fails ends them. `name`: of the statement or transaction, for errors.
    */
   async ask(name: string, message: string | pg.QueryConfig): Promise<readonly pg.QueryResult[]> {
@@ -69,7 +69,7 @@ export class Connection extends pg.Client {
   }
 }
 
-/** A pool of connections to a server. A connection that gets no answer is destroyed, and never used again. */
+/** A pool of connections to a server. A connection that gets no response is destroyed, and never used again. */
 export class ConnectionPool {
   readonly #name: string;
   readonly #pool: pg.Pool;

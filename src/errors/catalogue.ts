@@ -42,7 +42,7 @@ export const errorCatalogue = {
     status: 503,
     code: 'internal_error',
     retry: 'yes',
-    message: 'This node is shutting down. Try again; another one will answer.',
+    message: 'This node is shutting down. Try again; another one will respond.',
   },
   pathUnknown: { status: 404, code: 'not_found', retry: 'no', message: 'There is nothing at this address.' },
   methodNotAllowed: {
@@ -117,7 +117,7 @@ export const errorCatalogue = {
     status: 404,
     code: 'not_found',
     retry: 'no',
-    message: 'The request refers to something that no answer to this account carried.',
+    message: 'The request refers to something that no response to this account carried.',
   },
   protocolUnsupported: {
     status: 404,
@@ -304,13 +304,13 @@ export const errorCatalogue = {
     status: 502,
     code: 'upstream_error',
     retry: 'no',
-    message: 'The provider gave an answer that cannot be read or billed. Nothing is charged.',
+    message: 'The provider gave a response that cannot be read or billed. Nothing is charged.',
   },
   upstreamTimeout: {
     status: 504,
     code: 'upstream_timeout',
     retry: 'no',
-    message: 'The provider did not answer in time, so the outcome is unknown. Nothing is charged.',
+    message: 'The provider did not respond in time, so the outcome is unknown. Nothing is charged.',
   },
   streamBroken: {
     status: 502,
@@ -349,7 +349,7 @@ export const errorCatalogue = {
     code: 'internal_error',
     retry: 'yes',
     message:
-      "The gateway's database does not answer in time. Nothing was sent to a provider and nothing is charged. Try again in " +
+      "The gateway's database does not respond in time. Nothing was sent to a provider and nothing is charged. Try again in " +
       'a moment.',
   },
   journalUnwritable: {
@@ -364,7 +364,7 @@ export const errorCatalogue = {
     status: 500,
     code: 'internal_error',
     retry: 'no',
-    message: 'The gateway could not record the charge of this call, so its answer is withheld. Nothing is charged.',
+    message: 'The gateway could not record the charge of this call, so its response is withheld. Nothing is charged.',
   },
 } as const satisfies Record<string, ErrorRow>;
 

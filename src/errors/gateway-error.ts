@@ -57,7 +57,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** The most characters of a request that an error quotes at once, so that a large request has no large answer. */
+/** The most characters of a request that an error quotes at once, so that a large request has no large response. */
 const QUOTE_LENGTH_MAX = 200;
 
 /** Longer messages, such as those of providers, are cut. */

@@ -35,54 +35,54 @@ function pathOfBroken(bytes: unknown, lastUrl: string | null): string {
  * Responds to bytes that are not HTTP, headers that are too large, and bodies that end early, then closes the
  * connection.
  */
-export function answerBrokenHttp(error: BrokenHttpError, socket: Socket, options: BrokenHttpParts): void {
+export function responseBrokenHttp(error: BrokenHttpError, socket: Socket, options: BrokenHttpParts): void {
   const { clock, unknownAddresses, ids } = options;
   const connection = connectionOf(socket);
-  const { answering } = connection;
+  const { responding } = connection;
   const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
   // In the middle of a response, another one would be taken for a part of it. Bytes that are only late do not harm a
   // stream.
-  const isAnswering = answering?.headersSent === true && !answering.writableEnded;
-  if (!socket.writable || error.code === 'ECONNRESET' || (isAnswering && !isLate)) {
+  const isResponding = responding?.headersSent === true && !responding.writableEnded;
+  if (!socket.writable || error.code === 'ECONNRESET' || (isResponding && !isLate)) {
     socket.destroy();
     return;
   }
   // These bytes are the rest of a request that already has its response.
-  if (connection.isAnsweredEarly) {
+  if (connection.isRespondedEarly) {
     socket.destroySoon();
     return;
   }
-  if (answering?.writableEnded) {
+  if (responding?.writableEnded) {
     // These bytes follow a request whose response is being sent, and that response may close the connection.
-    answering.once('close', () => answerBrokenHttp(error, socket, options));
+    responding.once('close', () => responseBrokenHttp(error, socket, options));
     return;
   }
   // The broken bytes follow whole requests, whose responses, perhaps charged ones, are still to come.
   if (connection.endBehindWholeRequests()) return;
-  const answer =
+  const response =
     error.code === 'HPE_HEADER_OVERFLOW'
       ? new GatewayError('headersTooLarge')
       : isLate
         ? new GatewayError('requestTimeout', { message: 'The request headers did not arrive in time.' })
         : new GatewayError('malformedHttp');
   // A request whose body breaks has an id and a report.
-  const own = answering === null ? null : reportOfResponse(answering);
+  const own = responding === null ? null : reportOfResponse(responding);
   const requestId = own?.requestId ?? ids.next('req');
   const report = own ?? reportWithoutRequest('unknown', socket.remoteAddress, requestId, options.openReport);
-  report?.failed(answer);
+  report?.failed(response);
   const envelope = unknownAddresses.envelopeOf(originForm(pathOfBroken(error.rawPacket, connection.lastUrl)), {});
-  const body = JSON.stringify(envelope.render(answer, requestId, clock.nowMs()));
+  const body = JSON.stringify(envelope.render(response, requestId, clock.nowMs()));
   const headers = {
     'content-type': 'application/json',
     'content-length': String(Buffer.byteLength(body)),
     'x-request-id': requestId,
     'request-id': requestId,
-    ...errorHeaders(answer),
+    ...errorHeaders(response),
     connection: 'close',
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  socket.end(`HTTP/1.1 ${envelope.status(answer)} ${answer.code}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
+  socket.end(`HTTP/1.1 ${envelope.status(response)} ${response.code}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
   socket.destroySoon();
-  if (own !== null) own.sentPastResponse(envelope.status(answer));
-  else report?.closed(envelope.status(answer), true);
+  if (own !== null) own.sentPastResponse(envelope.status(response));
+  else report?.closed(envelope.status(response), true);
 }

@@ -119,9 +119,9 @@ export class Connection {
   readonly #handler: RequestListener;
   readonly #lingerTurns: LingerTurns;
   /** The response to the request that was passed to the handler last. */
-  #answering: ServerResponse | null = null;
+  #responding: ServerResponse | null = null;
   #waiting: ServerResponse[] = [];
-  #endsAfterAnswer = false;
+  #endsAfterResponse = false;
   #lastUrl: string | null = null;
   #looks = 0;
   #takenBytes = 0;
@@ -133,13 +133,13 @@ export class Connection {
   }
 
   /** The response that is under way, or due. */
-  get answering(): ServerResponse | null {
-    return this.#answering?.closed === false ? this.#answering : null;
+  get responding(): ServerResponse | null {
+    return this.#responding?.closed === false ? this.#responding : null;
   }
 
   /** Whether the last request that was passed to the handler has its response, while its body has not ended. */
-  get isAnsweredEarly(): boolean {
-    const last = this.#answering;
+  get isRespondedEarly(): boolean {
+    const last = this.#responding;
     return last?.writableEnded === true && !last.req.complete;
   }
 
@@ -150,13 +150,13 @@ export class Connection {
 
   take(response: ServerResponse): void {
     this.#lastUrl = response.req.url ?? null;
-    const { answering } = this;
-    if (answering === null && this.#waiting.length === 0) {
+    const { responding } = this;
+    if (responding === null && this.#waiting.length === 0) {
       this.#hand(response);
       return;
     }
     this.#waiting.push(response);
-    if (this.#waiting.length === 1) answering?.once('close', () => this.#next());
+    if (this.#waiting.length === 1) responding?.once('close', () => this.#next());
     if (this.#waiting.length === WAITING_PAUSE) this.#socket.pause();
     if (this.#waiting.length === WAITING_MAX) this.#socket.destroy();
   }
@@ -167,11 +167,11 @@ export class Connection {
    */
   endBehindWholeRequests(): boolean {
     if (this.#waiting.at(-1)?.req.complete === false) this.#waiting.pop();
-    const last = this.#waiting.at(-1) ?? this.answering;
+    const last = this.#waiting.at(-1) ?? this.responding;
     if (last === null || last.writableEnded || !last.req.complete) return false;
     if (!last.headersSent) last.shouldKeepAlive = false;
-    else if (!this.#endsAfterAnswer) last.once('close', () => this.#socket.destroySoon());
-    this.#endsAfterAnswer = true;
+    else if (!this.#endsAfterResponse) last.once('close', () => this.#socket.destroySoon());
+    this.#endsAfterResponse = true;
     return true;
   }
 
@@ -181,8 +181,8 @@ export class Connection {
    * request costs money, so there such a client counts as gone.
    */
   onClientEnd(): void {
-    const { answering } = this;
-    if (answering === null || answering.writableEnded || isSafe(answering)) return;
+    const { responding } = this;
+    if (responding === null || responding.writableEnded || isSafe(responding)) return;
     this.#socket.destroy();
   }
 
@@ -201,7 +201,7 @@ export class Connection {
 
   /** The client does not read its response, or it has its response and still sends the body of its request. */
   #isHeldUpByClient(): boolean {
-    return this.#socket.writableLength > 0 || (this.#answering?.closed === true && !this.#answering.req.complete);
+    return this.#socket.writableLength > 0 || (this.#responding?.closed === true && !this.#responding.req.complete);
   }
 
   #next(): void {
@@ -219,7 +219,7 @@ export class Connection {
       this.#socket.destroySoon();
       return;
     }
-    this.#answering = response;
+    this.#responding = response;
     // The response is complete: the unread rest of the request will not be used.
     response.once('prefinish', () => lingerBehind(response, LINGER_LIMITS, this.#lingerTurns));
     this.#handler(response.req, response);

@@ -29,7 +29,7 @@ describe('lingerBehind', { timeout: 30_000 }, () => {
     const { port } = server.address() as AddressInfo;
     const connection = await openConnection(`http://127.0.0.1:${port}`);
     connection.write(requestBytes({ path: '/', headers: [['content-length', '2000']] }));
-    assert.equal((await connection.answer()).body.toString(), 'early');
+    assert.equal((await connection.response()).body.toString(), 'early');
     return connection;
   }
 
@@ -67,6 +67,6 @@ describe('lingerBehind', { timeout: 30_000 }, () => {
     const kept = await asked(limits, 'keep-alive');
     kept.write('x'.repeat(2000));
     kept.write(requestBytes({ path: '/', body: '' }));
-    assert.equal((await kept.answer()).body.toString(), 'early');
+    assert.equal((await kept.response()).body.toString(), 'early');
   });
 });

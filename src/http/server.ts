@@ -8,7 +8,7 @@ import { AtATime } from '../lib/fair/at-a-time.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import { isAwaitingContinue, markAwaitingContinue } from './body.ts';
-import { answerBrokenHttp } from './broken-http.ts';
+import { responseBrokenHttp } from './broken-http.ts';
 import { createClientAddresses } from './client-address.ts';
 import { type ConnectionLimits, perAddressMax, watchConnections } from './connections.ts';
 import { type OpenHttpReport, reportRequest, reportWithoutRequest } from './http-report.ts';
@@ -67,7 +67,7 @@ export function createHttpServer(options: ServerOptions): FastifyInstance {
   const app = fastify({
     serverFactory: (handler) => createNodeServer(handler, options),
     // Replaces the framework's own handler, which would respond where this one does not.
-    clientErrorHandler: (error, socket) => answerBrokenHttp(error, socket, options),
+    clientErrorHandler: (error, socket) => responseBrokenHttp(error, socket, options),
     genReqId: () => ids.next('req'),
     requestIdHeader: false,
     logger: false,
@@ -77,7 +77,7 @@ export function createHttpServer(options: ServerOptions): FastifyInstance {
     routerOptions: ROUTER_OPTIONS,
     frameworkErrors: (error, request, reply) => {
       if (openReport !== undefined) reportRequest(request, reply, addresses, openReport);
-      answerError(toGatewayError(error), request, reply, options);
+      responseError(toGatewayError(error), request, reply, options);
     },
   });
 
@@ -137,12 +137,12 @@ export function createHttpServer(options: ServerOptions): FastifyInstance {
     throw new GatewayError('pathUnknown', { message: unknownAddresses.messageFor(originForm(url), headers) });
   });
   app.setErrorHandler((error, request, reply) => {
-    answerError(toGatewayError(error), request, reply, options);
+    responseError(toGatewayError(error), request, reply, options);
   });
   return app;
 }
 
-function answerError(
+function responseError(
   error: GatewayError,
   request: FastifyRequest,
   reply: FastifyReply,

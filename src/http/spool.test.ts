@@ -13,9 +13,9 @@ import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'nod
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import {
   openConnection,
-  type RawAnswer,
   type RawConnection,
   type RawRequest,
+  type RawResponse,
   requestBytes,
 } from '../../test/support/raw.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
@@ -137,11 +137,11 @@ function upload(request: Omit<RawRequest, 'path'>): Buffer {
   return requestBytes({ path: '/upload', ...request });
 }
 
-async function answerTo(bytes: Buffer): Promise<RawAnswer> {
+async function responseTo(bytes: Buffer): Promise<RawResponse> {
   const connection = await openConnection(url);
   connection.write(bytes);
   try {
-    return await connection.answer();
+    return await connection.response();
   } finally {
     connection.destroy();
   }
@@ -157,8 +157,10 @@ describe('spoolBody', { timeout: 60_000 }, () => {
           stored = await collect(body.read());
           assert.ok(consumed.equals(stored));
         });
-        const answer = await answerTo(upload({ body: content, ...(chunkBytes === undefined ? {} : { chunkBytes }) }));
-        assert.deepEqual([answer.status, JSON.parse(answer.body.toString())], [200, { sizeBytes }]);
+        const response = await responseTo(
+          upload({ body: content, ...(chunkBytes === undefined ? {} : { chunkBytes }) }),
+        );
+        assert.deepEqual([response.status, JSON.parse(response.body.toString())], [200, { sizeBytes }]);
         assert.ok(content.equals(stored!));
       }
     });
@@ -177,7 +179,7 @@ describe('spoolBody', { timeout: 60_000 }, () => {
         stored = await collect(body.read());
       });
       const headers = [['content-encoding', encoding]] as const;
-      assert.equal((await answerTo(upload({ headers, body: encode(content) }))).status, 200);
+      assert.equal((await responseTo(upload({ headers, body: encode(content) }))).status, 200);
       assert.ok(content.equals(stored!));
     });
   }
@@ -205,7 +207,7 @@ describe('spoolBody', { timeout: 60_000 }, () => {
         assert.throws(() => body.read(start, end), RangeError);
       }
     });
-    assert.equal((await answerTo(upload({ body: content }))).status, 200);
+    assert.equal((await responseTo(upload({ body: content }))).status, 200);
   });
 
   it('returns nothing of a body that has been removed, not even to a reader that began before', async () => {
@@ -217,7 +219,7 @@ describe('spoolBody', { timeout: 60_000 }, () => {
       await assert.rejects(reader.next(), /has been removed/);
       assert.throws(() => body.read(), /has been removed/);
     });
-    assert.equal((await answerTo(upload({ body: noise(300_000) }))).status, 200);
+    assert.equal((await responseTo(upload({ body: noise(300_000) }))).status, 200);
   });
 
   it('has no name in the directory while it is there, so that a killed process leaves nothing', async () => {
@@ -225,7 +227,7 @@ describe('spoolBody', { timeout: 60_000 }, () => {
       assert.deepEqual(readdirSync(directory), []);
       if (isLinux) assert.equal(openFiles(), 1);
     });
-    assert.equal((await answerTo(upload({ body: 'a' }))).status, 200);
+    assert.equal((await responseTo(upload({ body: 'a' }))).status, 200);
   });
 
   it('is readable by its owner alone', async () => {
@@ -259,25 +261,25 @@ describe('spoolBody', { timeout: 60_000 }, () => {
     ];
     for (const [what, bytes, status, isClosed] of cases) {
       it(`${what}: ${status}`, async () => {
-        const answers: RawAnswer[] = [];
+        const responses: RawResponse[] = [];
         for (const read of Object.values(readers)) {
           serve = (request, reply) => read(request.raw, reply.raw, limits(), () => undefined);
           const connection = await openConnection(url);
           connection.write(bytes());
-          const answer = await connection.answer();
-          assert.equal(answer.status, status);
+          const response = await connection.response();
+          assert.equal(response.status, status);
           if (isClosed) {
-            assert.equal(answer.headers.connection, 'close');
+            assert.equal(response.headers.connection, 'close');
             connection.destroy();
           } else {
             serve = async () => 'next';
             connection.write(upload({ body: 'a' }));
-            assert.equal((await connection.answer()).status, 200);
+            assert.equal((await connection.response()).status, 200);
             connection.destroy();
           }
-          answers.push(answer);
+          responses.push(response);
         }
-        assert.deepEqual(answers[0]!.body, answers[1]!.body);
+        assert.deepEqual(responses[0]!.body, responses[1]!.body);
       });
     }
 
@@ -286,8 +288,8 @@ describe('spoolBody', { timeout: 60_000 }, () => {
         serve = (request, reply) => read(request.raw, reply.raw, limits({ idleTimeoutMs: 20 }), () => undefined);
         const connection = await openConnection(url);
         connection.write(upload({ headers: [['content-length', '10']], body: 'a' }));
-        const answer = await connection.answer();
-        assert.deepEqual([answer.status, answer.headers.connection], [408, 'close']);
+        const response = await connection.response();
+        assert.deepEqual([response.status, response.headers.connection], [408, 'close']);
         await connection.closed();
       });
 
@@ -321,13 +323,13 @@ describe('spoolBody', { timeout: 60_000 }, () => {
           if ('remove' in body) await body.remove();
           return 'stored';
         };
-        const refused = await answerTo(expecting(SIZE_BYTES_MAX + 1));
+        const refused = await responseTo(expecting(SIZE_BYTES_MAX + 1));
         assert.deepEqual([refused.status, refused.headers.connection], [413, 'close']);
         const connection = await openConnection(url);
         connection.write(expecting(1));
-        assert.equal((await connection.answer()).status, 100);
+        assert.equal((await connection.response()).status, 100);
         connection.write('a');
-        assert.equal((await connection.answer()).status, 200);
+        assert.equal((await connection.response()).status, 200);
         connection.destroy();
       });
     }
@@ -347,11 +349,11 @@ describe('spoolBody', { timeout: 60_000 }, () => {
       ['expect', '100-continue'],
       ['content-length', '1'],
     ] as const;
-    const answer = await answerTo(upload({ headers }));
-    assert.deepEqual([answer.status, answer.headers.connection], [500, 'close']);
+    const response = await responseTo(upload({ headers }));
+    assert.deepEqual([response.status, response.headers.connection], [500, 'close']);
     assert.ok(failure instanceof GatewayError);
     assert.equal((failure.cause as NodeJS.ErrnoException).code, 'ENOTDIR');
-    assert.ok(!answer.body.includes('ENOTDIR'));
+    assert.ok(!response.body.includes('ENOTDIR'));
   });
 
   it('refuses with the error of the consumer, reads no further, and frees the file', async () => {
@@ -362,8 +364,8 @@ describe('spoolBody', { timeout: 60_000 }, () => {
         consumed += chunk.length;
         if (consumed > 200_000) throw refusal;
       });
-    const answer = await answerTo(upload({ body: noise(SIZE_BYTES_MAX), chunkBytes: 10_000 }));
-    assert.deepEqual([answer.status, JSON.parse(answer.body.toString()).error.param], [400, 'image']);
+    const response = await responseTo(upload({ body: noise(SIZE_BYTES_MAX), chunkBytes: 10_000 }));
+    assert.deepEqual([response.status, JSON.parse(response.body.toString()).error.param], [400, 'image']);
     assert.ok(consumed <= 200_000 + 65_536);
     assertNothingLeft();
   });
@@ -379,8 +381,8 @@ describe('spoolBody', { timeout: 60_000 }, () => {
           failure = error;
           throw error;
         });
-      const answer = await answerTo(upload({ body: noise(sizeBytes) }));
-      assert.equal(answer.status, 500);
+      const response = await responseTo(upload({ body: noise(sizeBytes) }));
+      assert.equal(response.status, 500);
       assert.ok(failure instanceof GatewayError);
       assert.equal((failure.cause as NodeJS.ErrnoException).code, 'ENOSPC');
       assert.equal(file.handle.fd, -1);
@@ -407,8 +409,8 @@ describe('spoolBody', { timeout: 60_000 }, () => {
       }
       return 'stored';
     };
-    assert.equal((await answerTo(upload({ body: 'a' }))).status, 200);
-    assert.equal((await answerTo(upload({ body: 'a' }))).status, 400);
+    assert.equal((await responseTo(upload({ body: 'a' }))).status, 200);
+    assert.equal((await responseTo(upload({ body: 'a' }))).status, 400);
     assert.deepEqual(outcomes, [false, true]);
   });
 
@@ -447,7 +449,7 @@ describe('spoolBody', { timeout: 60_000 }, () => {
       await (await spooling).remove();
       return 'stored';
     };
-    assert.equal((await answerTo(upload({ body: content }))).status, 200);
+    assert.equal((await responseTo(upload({ body: content }))).status, 200);
     assert.ok(Buffer.concat(drained).equals(content));
     assert.ok(aheadMax <= AHEAD_BYTES_MAX, `${aheadMax} bytes ahead of the disk`);
   });
@@ -478,13 +480,13 @@ describe('spoolBody', { timeout: 60_000 }, () => {
       return { sizeBytes: at };
     };
     const outgoing = httpRequest(`${url}/upload`, { method: 'POST' });
-    const answered = once(outgoing, 'response') as Promise<[IncomingMessage]>;
+    const responded = once(outgoing, 'response') as Promise<[IncomingMessage]>;
     for (let sent = 0; sent < sizeBytes; sent += piece.length) {
       if (!outgoing.write(piece)) await once(outgoing, 'drain');
     }
     outgoing.end();
-    const [answer] = await answered;
-    assert.deepEqual(JSON.parse((await collect(answer)).toString()), { sizeBytes });
+    const [response] = await responded;
+    assert.deepEqual(JSON.parse((await collect(response)).toString()), { sizeBytes });
     assert.ok(peakBytes < sizeBytes / 2, `${peakBytes} bytes at most`);
   });
 });
@@ -537,7 +539,7 @@ describe('receiveBody', { timeout: 60_000 }, () => {
       pass(IDLE_TIMEOUT_MS - 1);
       await new Promise((resolve) => setImmediate(resolve));
       pass(1);
-      assert.equal((await connection.answer()).status, 408);
+      assert.equal((await connection.response()).status, 408);
     } finally {
       restore();
       connection.destroy();
@@ -579,7 +581,7 @@ describe('receiveBody', { timeout: 60_000 }, () => {
         while (receivedBytes < sentBytes) await new Promise<void>((resolve) => (received = resolve));
         pass(IDLE_TIMEOUT_MS - 5_000);
         if (status === 200) connection.write('x'.repeat(10_000 - sentBytes));
-        assert.equal((await connection.answer()).status, status);
+        assert.equal((await connection.response()).status, status);
       } finally {
         restore();
         connection.destroy();
@@ -611,7 +613,7 @@ describe('receiveBody', { timeout: 60_000 }, () => {
       pass(12_999);
       await send(1);
       pass(2);
-      assert.equal((await connection.answer()).status, 408);
+      assert.equal((await connection.response()).status, 408);
       connection.destroy();
     } finally {
       restore();
@@ -631,8 +633,8 @@ describe('receiveBody', { timeout: 60_000 }, () => {
       };
       const content = Buffer.alloc(headers.length === 0 ? 10_000 : 500_000, 'a');
       const body = headers.length === 0 ? content : gzipSync(content);
-      const answer = await answerTo(upload({ headers, body }));
-      assert.deepEqual(JSON.parse(answer.body.toString()), { takenBytes: content.length });
+      const response = await responseTo(upload({ headers, body }));
+      assert.deepEqual(JSON.parse(response.body.toString()), { takenBytes: content.length });
     }
   });
 
@@ -642,8 +644,8 @@ describe('receiveBody', { timeout: 60_000 }, () => {
         receiveBody(openBody(request.raw, limits()), reply.raw, null, () =>
           Promise.reject(new GatewayError('invalidRequest', { message: 'No.' })),
         );
-      const answer = await answerTo(upload({ headers, body: headers.length === 0 ? 'a' : gzipSync('a') }));
-      assert.deepEqual([answer.status, JSON.parse(answer.body.toString()).error.message], [400, 'No.']);
+      const response = await responseTo(upload({ headers, body: headers.length === 0 ? 'a' : gzipSync('a') }));
+      assert.deepEqual([response.status, JSON.parse(response.body.toString()).error.message], [400, 'No.']);
     }
   });
 });

@@ -32,7 +32,7 @@ const MOVES_MAX = 8;
 export class JournalFiles {
   readonly #options: JournalFilesOptions;
   readonly #own = new Set<JournalFile>();
-  readonly #adopted = new Set<JournalFile>();
+  readonly #takenOver = new Set<JournalFile>();
   /** The file that is written; null until the next one is needed. */
   #current: JournalFile | null = null;
 
@@ -53,12 +53,12 @@ export class JournalFiles {
     return sum(this.#all(), (file) => file.bytes);
   }
 
-  get adoptedEntries(): number {
-    return sum(this.#adopted, (file) => file.entries);
+  get takenOverEntries(): number {
+    return sum(this.#takenOver, (file) => file.entries);
   }
 
-  get canAdopt(): boolean {
-    return this.#adopted.size < FILES_MAX;
+  get canTakeOver(): boolean {
+    return this.#takenOver.size < FILES_MAX;
   }
 
   /** Whether a file waits for the disk to let it be deleted or cut. */
@@ -70,8 +70,8 @@ export class JournalFiles {
     return this.#own.has(file);
   }
 
-  addAdopted(file: JournalFile): void {
-    this.#adopted.add(file);
+  addTakenOver(file: JournalFile): void {
+    this.#takenOver.add(file);
   }
 
   /** Opens a file to write, where none is open. */
@@ -113,7 +113,7 @@ export class JournalFiles {
 
   /** Cleans a file up as far as possible now: deletes or empties it, or cuts it behind its last entry. Never rejects. */
   async tidy(file: JournalFile): Promise<void> {
-    if (!this.#own.has(file) && !this.#adopted.has(file)) return;
+    if (!this.#own.has(file) && !this.#takenOver.has(file)) return;
     const { logger } = this.#options;
     try {
       if (file.entries > 0) {
@@ -137,7 +137,7 @@ export class JournalFiles {
     await this.tidyAll();
     for (const file of this.#all()) await file.close().catch(() => undefined);
     this.#own.clear();
-    this.#adopted.clear();
+    this.#takenOver.clear();
   }
 
   async #writing<Result>(file: JournalFile, work: () => Promise<Result>): Promise<Result> {
@@ -165,13 +165,13 @@ export class JournalFiles {
       if (!isMissing(error)) throw error;
     }
     this.#own.delete(file);
-    this.#adopted.delete(file);
+    this.#takenOver.delete(file);
     names.giveBack(basename(file.path));
     await file.close();
   }
 
   #all(): JournalFile[] {
-    return [...this.#own, ...this.#adopted];
+    return [...this.#own, ...this.#takenOver];
   }
 }
 

@@ -4,12 +4,12 @@ import { type Disk, isMissing } from './disk.ts';
 import { type EntrySpan, JournalFile, scanJournalFile } from './journal-file.ts';
 import type { JournalNames } from './journal-names.ts';
 
-export interface Adopted {
+export interface TakenOver {
   readonly file: JournalFile;
   readonly entries: readonly EntrySpan[];
 }
 
-export interface AdoptionOptions {
+export interface TakeoverOptions {
   readonly disk: Disk;
   readonly directory: string;
   readonly names: JournalNames;
@@ -33,18 +33,18 @@ export interface AdoptionOptions {
  * - A taker that dies leaves the file under a name that the next one takes over.
  * This holds for the processes of one machine: it needs one view of the file system.
  */
-export async function* takeOver(options: AdoptionOptions): AsyncGenerator<Adopted> {
+export async function* takeOver(options: TakeoverOptions): AsyncGenerator<TakenOver> {
   for (const name of await namesByAge(options)) {
     try {
-      const adopted = await takeFile(options, name);
-      if (adopted !== null) yield adopted;
+      const takenOver = await takeFile(options, name);
+      if (takenOver !== null) yield takenOver;
     } catch (error) {
       options.logger.error({ err: error, file: join(options.directory, name) }, 'a journal file cannot be taken over');
     }
   }
 }
 
-async function namesByAge({ disk, directory, names }: AdoptionOptions): Promise<string[]> {
+async function namesByAge({ disk, directory, names }: TakeoverOptions): Promise<string[]> {
   const found: { readonly name: string; readonly modifiedMs: number }[] = [];
   for (const name of await disk.list(directory)) {
     if (!names.isOfAnother(name)) continue;
@@ -56,7 +56,7 @@ async function namesByAge({ disk, directory, names }: AdoptionOptions): Promise<
 }
 
 /** Null where another process was quicker. */
-async function takeFile({ disk, directory, names, logger }: AdoptionOptions, name: string): Promise<Adopted | null> {
+async function takeFile({ disk, directory, names, logger }: TakeoverOptions, name: string): Promise<TakenOver | null> {
   const ownName = names.take();
   const path = join(directory, ownName);
   try {

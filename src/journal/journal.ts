@@ -8,7 +8,7 @@ import type { EntrySpan, JournalFile } from './journal-file.ts';
 import { JournalFiles } from './journal-files.ts';
 import { JournalHealth, type Problem, reasonOf } from './journal-health.ts';
 import { JournalNames } from './journal-names.ts';
-import { type AdoptionOptions, takeOver } from './journal-takeover.ts';
+import { type TakeoverOptions, takeOver } from './journal-takeover.ts';
 
 /**
  * A local journal: entries that have to survive this process while the database is down. An entry is one line of text, which
@@ -130,7 +130,7 @@ const BATCH_ENTRIES_MAX = 256;
 const MIB = 1024 * 1024;
 
 class FileJournal implements Journal {
-  readonly #options: AdoptionOptions;
+  readonly #options: TakeoverOptions;
   readonly #files: JournalFiles;
   readonly #health: JournalHealth;
   readonly #batcher: Batcher<string, EntryId>;
@@ -145,7 +145,7 @@ class FileJournal implements Journal {
   #retryTimer: NodeJS.Timeout | null = null;
   #isClosed = false;
   #lastTask: Promise<unknown> = Promise.resolve();
-  #lastAdoption: Promise<unknown> = Promise.resolve();
+  #lastTakeover: Promise<unknown> = Promise.resolve();
 
   constructor(options: JournalOptions, disk: Disk, names: JournalNames) {
     const { directory, logger, clock, fileBytesMax = 16 * MIB, freeBytesMin = 8 * MIB, checkMs = 1000 } = options;
@@ -226,16 +226,16 @@ class FileJournal implements Journal {
   }
 
   takeOver(): Promise<EntryId[]> {
-    const adoption = this.#lastAdoption.then(() => this.#takeOver());
-    this.#lastAdoption = adoption.catch(() => undefined);
-    return adoption;
+    const takeover = this.#lastTakeover.then(() => this.#takeOver());
+    this.#lastTakeover = takeover.catch(() => undefined);
+    return takeover;
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#retryTimer !== null) clearTimeout(this.#retryTimer);
     await this.#batcher.drain();
-    await this.#lastAdoption;
+    await this.#lastTakeover;
     await this.#inTurn(() => this.#files.close());
     this.#entries.clear();
   }
@@ -262,10 +262,10 @@ class FileJournal implements Journal {
   async #takeOver(): Promise<EntryId[]> {
     const ids: EntryId[] = [];
     const hasRoom = (): boolean =>
-      !this.#isClosed && this.#files.canAdopt && this.#files.adoptedEntries < this.#entriesMax;
+      !this.#isClosed && this.#files.canTakeOver && this.#files.takenOverEntries < this.#entriesMax;
     if (!hasRoom()) return ids;
     for await (const { file, entries } of takeOver(this.#options)) {
-      this.#files.addAdopted(file);
+      this.#files.addTakenOver(file);
       for (const span of entries) ids.push(this.#enter(file, span));
       if (entries.length === 0) await this.#inTurn(() => this.#files.tidy(file));
       if (!hasRoom()) break;

@@ -144,9 +144,9 @@ describe('batcher', () => {
   });
 
   it('fails all callers where the number of results differs from that of the items', async () => {
-    const answers: number[][] = [[1], [], [1, 2, 3], []];
+    const responses: number[][] = [[1], [], [1, 2, 3], []];
     const batcher = createBatcher<number, number>({
-      run: async () => answers.shift()!,
+      run: async () => responses.shift()!,
       isItemFault: () => true,
       batchItemsMax: 2,
       waitingItemsMax: 10,

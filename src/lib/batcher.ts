@@ -71,7 +71,7 @@ export class BatcherFullError extends NotBegunError {
 
 /** The work was begun and took too long; its outcome is unknown. */
 export class LateError extends Error {
-  constructor(message = 'the database did not answer in time') {
+  constructor(message = 'the database did not respond in time') {
     super(message);
     this.name = 'LateError';
   }

@@ -1,5 +1,5 @@
 /**
- * Looks through more rows than one answer may take: slice by slice, until enough is found, nothing is left, or the time is over. A
+ * Looks through more rows than one response may take: slice by slice, until enough is found, nothing is left, or the time is over. A
  * slice is as large as it may be to take some milliseconds on this machine.
  */
 
@@ -8,7 +8,7 @@ export interface SliceTiming {
   readonly budgetMs: number;
 }
 
-/** A list that people wait for answers in 200 ms; the last slice and the reading of what was found come on top of this. */
+/** A list that people wait for responses in 200 ms; the last slice and the reading of what was found come on top of this. */
 export const LIST_TIMING: SliceTiming = { nowMs: () => performance.now(), budgetMs: 80 };
 
 /** Without an end. */

@@ -44,7 +44,7 @@ export interface DispatcherParts {
   readonly countMail: (accountId: string | null, address: string, nowMs: number) => Promise<number>;
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly chance: () => number;
+  readonly randomSource: () => number;
   readonly logger: Logger;
   readonly intervalMs?: number;
   /** For tests: how long attempts under way may go on where the node stops. */
@@ -74,7 +74,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     countMail,
     clock,
     ids,
-    chance,
+    randomSource,
     logger,
     intervalMs = INTERVAL_MS,
     graceMs = GRACE_MS,
@@ -162,7 +162,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
   function recordOf({ notice, attempts }: PendingDelivery, result: SendResult): AttemptRecord {
     const nowMs = clock.nowMs();
     const isDelivered = result.outcome === 'delivered';
-    const nextAttemptAtMs = isDelivered || result.isFinal ? null : nextAttemptMs(attempts + 1, nowMs, chance());
+    const nextAttemptAtMs = isDelivered || result.isFinal ? null : nextAttemptMs(attempts + 1, nowMs, randomSource());
     return {
       noticeId: notice.id,
       status: isDelivered ? 'delivered' : nextAttemptAtMs === null ? 'failed' : 'pending',

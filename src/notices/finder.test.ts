@@ -34,7 +34,7 @@ describe('the finder of notices', () => {
         keepDays: 1,
         hasMail: false,
       }),
-      standing: () => ({ routes: [], credentials: [] }),
+      status: () => ({ routes: [], credentials: [] }),
       watch: new NodeWatch('node_1'),
       clock,
       ids: createIds(clock),

@@ -4,7 +4,7 @@ import type { Clock } from '../lib/clock.ts';
 import { firstIdAt, type Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type AccountTerms, decideAccount } from './account-decision.ts';
-import type { NodeStanding, NodeWatch } from './node-watch.ts';
+import type { NodeStatus, NodeWatch } from './node-watch.ts';
 import type { DueNotice } from './notice.ts';
 import type { ExpiringKey, NewNotices, NoticeStore, SliceResult } from './notice-store.ts';
 
@@ -19,7 +19,7 @@ export interface FinderParts {
   readonly store: NoticeStore;
   readonly terms: () => FinderTerms;
   /** What this node knows of its routes and credentials. */
-  readonly standing: () => NodeStanding;
+  readonly status: () => NodeStatus;
   readonly watch: NodeWatch;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -42,7 +42,7 @@ const SELDOM_MS = 60_000;
  * call waits for it, or tells it anything.
  */
 export function createFinder(parts: FinderParts): BackgroundJob {
-  const { store, terms, standing, watch, clock, ids, logger, onNotices, intervalMs = INTERVAL_MS } = parts;
+  const { store, terms, status, watch, clock, ids, logger, onNotices, intervalMs = INTERVAL_MS } = parts;
   let seldomAtMs = Number.NEGATIVE_INFINITY;
 
   const options = (): NewNotices => ({
@@ -61,7 +61,7 @@ export function createFinder(parts: FinderParts): BackgroundJob {
   }
 
   async function lookAtNode(): Promise<void> {
-    const due = watch.look(standing(), { nowMs: clock.nowMs(), routeDownAfterMs: terms().routeDownAfterMs });
+    const due = watch.look(status(), { nowMs: clock.nowMs(), routeDownAfterMs: terms().routeDownAfterMs });
     if (due.length === 0) return;
     await store.add(due, options());
     watch.said(due);

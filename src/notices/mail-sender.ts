@@ -58,7 +58,7 @@ export async function sendOneMail(
     disableUrlAccess: true,
   });
   const deadline = AbortSignal.timeout(deadlineMs);
-  const ending = AbortSignal.any([signal, deadline]);
+  const record = AbortSignal.any([signal, deadline]);
   const sent = transport.sendMail({
     from,
     to: { name: '', address: to },
@@ -69,7 +69,7 @@ export async function sendOneMail(
   });
   sent.catch(() => undefined);
   try {
-    await Promise.race([sent, aborted(ending)]);
+    await Promise.race([sent, aborted(record)]);
     return { outcome: 'delivered', status: null };
   } catch (error) {
     signal.throwIfAborted();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type NodeStanding, NodeWatch } from './node-watch.ts';
+import { type NodeStatus, NodeWatch } from './node-watch.ts';
 
 const route = (id: string, isUp: boolean, model = 'm') => ({
   id,
@@ -16,7 +16,7 @@ const credential = (isRefused: boolean) => ({
   isRefused,
   status: isRefused ? 401 : null,
 });
-const routes = (...all: NodeStanding['routes']): NodeStanding => ({ routes: all, credentials: [] });
+const routes = (...all: NodeStatus['routes']): NodeStatus => ({ routes: all, credentials: [] });
 const at = (seconds: number) => ({ nowMs: seconds * 1_000, routeDownAfterMs: 60_000 });
 
 describe('the watch of a node', () => {
@@ -61,8 +61,8 @@ describe('the watch of a node', () => {
 
   it('tells at once of a refused credential, once', () => {
     const watch = new NodeWatch('node_1');
-    const standing = { routes: [], credentials: [credential(true)] };
-    const due = watch.look(standing, at(0));
+    const status = { routes: [], credentials: [credential(true)] };
+    const due = watch.look(status, at(0));
     assert.deepEqual(due[0]!.data, {
       provider: 'acme',
       credential: 'apiKey',
@@ -70,9 +70,9 @@ describe('the watch of a node', () => {
       since: '1970-01-01T00:00:00.000Z',
     });
     watch.said(due);
-    assert.deepEqual(watch.look(standing, at(10)), []);
+    assert.deepEqual(watch.look(status, at(10)), []);
     assert.deepEqual(watch.look({ routes: [], credentials: [credential(false)] }, at(20)), []);
-    assert.equal(watch.look(standing, at(30)).length, 1);
+    assert.equal(watch.look(status, at(30)).length, 1);
   });
 
   it('forgets what the configuration has no longer', () => {

@@ -1,7 +1,7 @@
 import type { DueNotice } from './notice.ts';
 
 /** What a node knows by itself: the state of its routes, and of the credentials of providers. */
-export interface NodeStanding {
+export interface NodeStatus {
   readonly routes: readonly WatchedRoute[];
   readonly credentials: readonly WatchedCredential[];
 }
@@ -52,7 +52,7 @@ export class NodeWatch {
   }
 
   /** What is due now. It comes again at each look until `said` is called for it. */
-  look({ routes, credentials }: NodeStanding, { nowMs, routeDownAfterMs }: WatchTerms): DueNotice[] {
+  look({ routes, credentials }: NodeStatus, { nowMs, routeDownAfterMs }: WatchTerms): DueNotice[] {
     const due: DueNotice[] = [];
     const present = new Set<string>();
     const trouble = (subject: string, isTrouble: boolean): Trouble | null => {

@@ -18,9 +18,9 @@ export const RETRY_DELAYS_MS: readonly number[] = [
 const SPREAD = 0.1;
 
 /** When a notice is tried again after so many failed attempts; `null` after the last one. */
-export function nextAttemptMs(attempts: number, nowMs: number, chance: number): number | null {
+export function nextAttemptMs(attempts: number, nowMs: number, randomSource: number): number | null {
   const delayMs = RETRY_DELAYS_MS[attempts - 1];
-  return delayMs === undefined ? null : nowMs + Math.round(delayMs * (1 + SPREAD * chance));
+  return delayMs === undefined ? null : nowMs + Math.round(delayMs * (1 + SPREAD * randomSource));
 }
 
 const REST_MS = 5_000;

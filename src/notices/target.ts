@@ -39,7 +39,7 @@ export function parseTarget(text: string, allowed: AddressRanges): URL {
 
 /**
  * Resolves the host of an endpoint once, and checks every address that it has. Whoever connects uses these addresses and
- * asks no name server again, which could answer otherwise.
+ * asks no name server again, which could respond otherwise.
  *
  * @throws TargetRefusedError
  */
@@ -84,7 +84,7 @@ export const resolveByName: Resolve = async (hostname, signal) => {
   try {
     const found = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
     signal.throwIfAborted();
-    return found.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+    return found.flatMap((response) => (response.status === 'fulfilled' ? response.value : []));
   } finally {
     signal.removeEventListener('abort', onAbort);
   }

@@ -62,10 +62,10 @@ export function createWebhookSender({
 }: WebhookSenderParts): SendWebhook {
   return async (notice, signal) => {
     const deadline = AbortSignal.timeout(deadlineMs);
-    const ending = AbortSignal.any([signal, deadline]);
+    const record = AbortSignal.any([signal, deadline]);
     try {
-      const target = await untilAborted(resolveTarget(notice.url, allowed(), resolve, ending), ending);
-      return resultOf(await post(target, notice, ending, ca));
+      const target = await untilAborted(resolveTarget(notice.url, allowed(), resolve, record), record);
+      return resultOf(await post(target, notice, record, ca));
     } catch (error) {
       // The node stops: the attempt does not count.
       signal.throwIfAborted();

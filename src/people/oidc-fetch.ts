@@ -31,7 +31,7 @@ export async function fetchFromProvider(url: string, options: FetchOptions): Pro
     sizeBytes += value.byteLength;
     if (sizeBytes > BODY_BYTES_MAX) {
       await reader.cancel();
-      throw new Error(`the provider's answer is larger than ${BODY_BYTES_MAX} bytes`);
+      throw new Error(`the provider's response is larger than ${BODY_BYTES_MAX} bytes`);
     }
     chunks.push(value);
   }
@@ -42,6 +42,6 @@ async function orUnavailable<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;
   } catch (error) {
-    throw new ProviderUnavailableError('the provider did not answer', { cause: error });
+    throw new ProviderUnavailableError('the provider did not respond', { cause: error });
   }
 }

@@ -1,5 +1,5 @@
 import type { Envelope } from '../errors/envelopes.ts';
-import type { RateHeaders } from './rate-standing.ts';
+import type { RateHeaders } from './rate-status.ts';
 
 /** A protocol family: what its addresses and its providers have in common. */
 export interface Protocol<Name extends string = string> {

@@ -12,7 +12,7 @@ export const databaseMetrics: readonly NodeMetric[] = [
   gauge({
     name: 'faregate_database_up',
     unit: '',
-    help: 'Whether the database has answered the question of this scrape within a second: 1 or 0.',
+    help: 'Whether the database has responded to the question of this scrape within a second: 1 or 0.',
     value: (node) => node.database.isUp,
   }),
   gauge({

@@ -1,5 +1,5 @@
 import type { PoolTasks } from '../calls/request-workers.ts';
-import type { RouteStanding } from '../providers/routing/health.ts';
+import type { RouteStatus } from '../providers/routing/health.ts';
 import type { CredentialCounts } from '../providers/upstream/credentials.ts';
 import type { EventLoopDelays } from './event-loop.ts';
 import type { ReadMetric } from './metric.ts';
@@ -73,7 +73,7 @@ export interface RouteFigures {
   readonly model: string;
   readonly provider: string;
   readonly providerModel: string;
-  readonly state: RouteStanding['state'];
+  readonly state: RouteStatus['state'];
   /** Accounts that are not let through, because their own calls keep failing. */
   readonly accountsLeftOut: number;
 }

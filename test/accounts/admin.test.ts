@@ -9,7 +9,7 @@ import { createTestClock, type TestClock } from '../support/clock.ts';
 import { type Engine, wireEngines } from '../support/database.ts';
 import {
   ADMIN_TOKEN,
-  type AdminAnswer,
+  type AdminResponse,
   costNano,
   startGateway,
   type TestAccount,
@@ -25,10 +25,10 @@ const NOON = '2026-11-20T04:00:00.000Z';
 const NOBODY = 'acct_00000000000000000000000000';
 const callCost = costNano({ input: chatUsage.prompt_tokens, output: chatUsage.completion_tokens });
 
-function assertError(answer: AdminAnswer, status: number, code: string, param: string | null = null): void {
-  assert.equal(answer.status, status, JSON.stringify(answer.body));
-  assert.deepEqual(Object.keys(answer.body), ['error']);
-  const { error } = answer.body;
+function assertError(response: AdminResponse, status: number, code: string, param: string | null = null): void {
+  assert.equal(response.status, status, JSON.stringify(response.body));
+  assert.deepEqual(Object.keys(response.body), ['error']);
+  const { error } = response.body;
   assert.deepEqual(Object.keys(error).sort(), ['code', 'message', 'param']);
   assert.deepEqual([error.code, error.param], [code, param], error.message);
   assert.ok(typeof error.message === 'string' && error.message.length > 0 && error.message.length < 1_000);
@@ -55,7 +55,7 @@ async function readAll(g: TestGateway, path: string, limit: number): Promise<any
 const idsOf = (items: readonly { id: string }[]): string[] => items.map(({ id }) => id);
 
 /** Whether the gateway accepts a key: 200 or 401, without a call of a provider. */
-async function standing(url: string, key: string): Promise<number> {
+async function state(url: string, key: string): Promise<number> {
   const response = await fetch(`${url}/v1/user/balance`, { headers: { authorization: `Bearer ${key}` } });
   await response.text();
   return response.status;
@@ -82,7 +82,7 @@ for (const engine of wireEngines) {
   describe(`${engine}: the admin API`, { timeout: 300_000 }, () => {
     setUp();
 
-    test('answers a method that an address does not take with 405 and those that it takes', async () => {
+    test('responses a method that an address does not take with 405 and those that it takes', async () => {
       for (const [method, path, allow] of [
         ['DELETE', '/accounts', 'POST, GET'],
         ['PUT', '/accounts/acct_1', 'GET, PATCH'],
@@ -157,7 +157,7 @@ for (const engine of wireEngines) {
       }
       assert.deepEqual((await g.admin('GET', '/audit')).body, sound);
       assert.deepEqual((await g.admin('GET', '/accounts')).body.data.length, 1);
-      assert.equal(await standing(g.url, account.key), 200);
+      assert.equal(await state(g.url, account.key), 200);
     });
 
     test('takes its token in any spelling of the scheme', async () => {
@@ -233,7 +233,7 @@ for (const engine of wireEngines) {
       assert.equal((await g.admin('GET', `/accounts/${account.id}/ledger`)).body.data.length, 1);
     });
 
-    test('answers 404 for what is not there, however its id is written', async () => {
+    test('responses 404 for what is not there, however its id is written', async () => {
       for (const id of [
         NOBODY,
         'x',
@@ -246,7 +246,7 @@ for (const engine of wireEngines) {
         '-1',
       ]) {
         const amount = { amountYuan: '1', memo: 'test' };
-        for (const answer of [
+        for (const response of [
           await g.admin('GET', `/accounts/${id}`),
           await g.admin('PATCH', `/accounts/${id}`, { name: 'x' }),
           await g.admin('PATCH', `/accounts/${id}`, { dailySpendCapYuan: '1' }),
@@ -263,7 +263,7 @@ for (const engine of wireEngines) {
           await g.admin('DELETE', `/subscriptions/${id}`),
           await g.admin('GET', `/calls/${id}`),
         ]) {
-          assertError(answer, 404, 'not_found');
+          assertError(response, 404, 'not_found');
         }
       }
     });
@@ -497,7 +497,7 @@ for (const engine of wireEngines) {
         tokensPerMinute: null,
         modelLimits: {},
       });
-      assert.equal(await standing(g.url, key), 200);
+      assert.equal(await state(g.url, key), 200);
 
       const listed = (await g.admin('GET', `/accounts/${account.id}/keys`)).body.data;
       assert.deepEqual(
@@ -564,7 +564,7 @@ for (const engine of wireEngines) {
     test('are refused at once when they are revoked, for good, and their account’s other keys are not', async () => {
       const account = await g.createAccount();
       const spare = (await g.admin('POST', `/accounts/${account.id}/keys`, { name: 'spare' })).body;
-      assert.deepEqual([await standing(g.url, account.key), await standing(g.url, spare.key)], [200, 200]);
+      assert.deepEqual([await state(g.url, account.key), await state(g.url, spare.key)], [200, 200]);
       clock.advance(1_000);
       const revokedAt = new Date(clock.nowMs()).toISOString();
       assert.deepEqual(await g.admin('DELETE', `/keys/${account.keyId}`), { status: 204, body: null });
@@ -572,7 +572,7 @@ for (const engine of wireEngines) {
       assert.equal(refused.status, 401);
       assert.equal(refused.json.error.code, 'invalid_api_key');
       assert.match(refused.json.error.message, /revoked/);
-      assert.equal(await standing(g.url, spare.key), 200);
+      assert.equal(await state(g.url, spare.key), 200);
 
       clock.advance(1_000);
       assert.equal((await g.admin('DELETE', `/keys/${account.keyId}`)).status, 204);
@@ -589,12 +589,12 @@ for (const engine of wireEngines) {
       const { key } = (
         await g.admin('POST', `/accounts/${account.id}/keys`, { expiresAt: new Date(expiresAtMs).toISOString() })
       ).body;
-      assert.equal(await standing(g.url, key), 200);
+      assert.equal(await state(g.url, key), 200);
       clock.advance(59_999);
-      assert.equal(await standing(g.url, key), 200);
+      assert.equal(await state(g.url, key), 200);
       clock.advance(1);
-      assert.equal(await standing(g.url, key), 401);
-      assert.equal(await standing(g.url, account.key), 200);
+      assert.equal(await state(g.url, key), 401);
+      assert.equal(await state(g.url, account.key), 200);
       const refused = await chat({ key });
       assert.match(refused.json.error.message, /expired/);
     });
@@ -603,11 +603,11 @@ for (const engine of wireEngines) {
       const account = await g.createAccount();
       const change = async (fields: object) =>
         assert.equal((await g.admin('PATCH', `/accounts/${account.id}`, fields)).status, 200);
-      assert.equal(await standing(g.url, account.key), 200);
+      assert.equal(await state(g.url, account.key), 200);
       await change({ status: 'suspended' });
       assert.match((await chat(account)).json.error.message, /suspended/);
       await change({ status: 'active' });
-      assert.equal(await standing(g.url, account.key), 200);
+      assert.equal(await state(g.url, account.key), 200);
       await change({ verified: false });
       assert.match((await chat(account)).json.error.message, /not verified/);
       await change({ verified: true });
@@ -626,7 +626,7 @@ for (const engine of wireEngines) {
       const running = chat(account);
       await g.provider.received(received);
       await g.admin('DELETE', `/keys/${account.keyId}`);
-      assert.equal(await standing(g.url, account.key), 401);
+      assert.equal(await state(g.url, account.key), 401);
       gate.resolve();
       g.provider.respond = respond;
       assert.equal((await running).status, 200);
@@ -791,7 +791,7 @@ for (const engine of wireEngines) {
       }
     });
 
-    test('gets one entry of one Idempotency-Key, and every repeat gets the first answer', async () => {
+    test('gets one entry of one Idempotency-Key, and every repeat gets the first response', async () => {
       const account = await g.createAccount({ balanceYuan: '0' });
       const key = { 'idempotency-key': 'invoice-7' };
       const first = await topUp(account.id, '5', { memo: 'paid' }, key);
@@ -799,13 +799,13 @@ for (const engine of wireEngines) {
       await topUp(account.id, '1');
       assert.deepEqual(await topUp(account.id, '5.00', { memo: 'paid' }, key), first);
 
-      for (const answer of [
+      for (const response of [
         await topUp(account.id, '6', { memo: 'paid' }, key),
         await topUp(account.id, '5', { memo: 'unpaid' }, key),
         await topUp(account.id, '5', {}, key),
         await adjust(account.id, '5', 'paid', key),
       ]) {
-        assertError(answer, 409, 'conflict_error');
+        assertError(response, 409, 'conflict_error');
       }
       const other = await g.createAccount({ balanceYuan: '0' });
       assert.equal((await adjust(other.id, '-3', 'x', key)).body.balanceYuan, '-3');
@@ -819,7 +819,7 @@ for (const engine of wireEngines) {
       const body = { name: 'order 8', balanceYuan: '5' };
       const made = await Promise.all(Array.from({ length: 8 }, () => create(body, 'order-8')));
       assert.deepEqual(new Set(made.map(({ status }) => status)), new Set([201]));
-      const [id, ...others] = new Set(made.map((answer) => answer.body.id));
+      const [id, ...others] = new Set(made.map((response) => response.body.id));
       assert.deepEqual(others, []);
       await topUp(id, '1');
       const repeat = await create({ ...body, balanceYuan: '5.00', email: null }, 'order-8');
@@ -829,15 +829,15 @@ for (const engine of wireEngines) {
       }
       assert.equal((await g.admin('GET', '/accounts?search=order')).body.data.length, 1);
       const free = [await create(body), await create(body)];
-      assert.equal(new Set([id, ...free.map((answer) => answer.body.id)]).size, 3);
+      assert.equal(new Set([id, ...free.map((response) => response.body.id)]).size, 3);
     });
 
     test('gets one entry of one Idempotency-Key that comes many times at once', async () => {
       const account = await g.createAccount({ balanceYuan: '0' });
       const key = { 'idempotency-key': 'at-once' };
-      const answers = await Promise.all(Array.from({ length: 12 }, () => topUp(account.id, '5', {}, key)));
-      for (const answer of answers) {
-        assert.deepEqual(answer, { status: 201, body: { entryId: entryId(account.id, 1), balanceYuan: '5' } });
+      const responses = await Promise.all(Array.from({ length: 12 }, () => topUp(account.id, '5', {}, key)));
+      for (const response of responses) {
+        assert.deepEqual(response, { status: 201, body: { entryId: entryId(account.id, 1), balanceYuan: '5' } });
       }
       // With two payloads one wins, and only its own repeats agree with it.
       const mixed = await Promise.all(
@@ -856,8 +856,8 @@ for (const engine of wireEngines) {
         assert.equal((await topUp(account.id, '1', {}, { 'idempotency-key': key })).status, 201);
       }
       for (const key of ['', 'a b', 'k'.repeat(201), 'caf\u00e9']) {
-        const answer = await topUp(account.id, '1', {}, { 'idempotency-key': key });
-        assertError(answer, 400, 'invalid_request_error', 'Idempotency-Key');
+        const response = await topUp(account.id, '1', {}, { 'idempotency-key': key });
+        assertError(response, 400, 'invalid_request_error', 'Idempotency-Key');
       }
       assert.equal((await g.admin('GET', `/accounts/${account.id}`)).body.balanceYuan, '3');
     });
@@ -1050,17 +1050,17 @@ describe('postgresql: a change on one node', { timeout: 60_000 }, () => {
   });
 
   /** Asks the other node until it responds so. Its clock stands still, so nothing it knows grows old by itself. */
-  async function untilSecondAnswers(key: string, status: number): Promise<void> {
-    await until(async () => (await standing(second.url, key)) === status);
+  async function untilSecondResponses(key: string, status: number): Promise<void> {
+    await until(async () => (await state(second.url, key)) === status);
   }
 
   test('reaches the other: a revoked key, a suspended account, an account that may go on', async () => {
     const account = await first.createAccount();
     const spare = (await first.admin('POST', `/accounts/${account.id}/keys`, {})).body;
-    assert.equal(await standing(second.url, account.key), 200);
+    assert.equal(await state(second.url, account.key), 200);
     await first.admin('DELETE', `/keys/${account.keyId}`);
-    await untilSecondAnswers(account.key, 401);
-    assert.equal(await standing(second.url, spare.key), 200);
+    await untilSecondResponses(account.key, 401);
+    assert.equal(await state(second.url, spare.key), 200);
     for (const [change, status] of [
       [{ status: 'suspended' }, 401],
       [{ status: 'active' }, 200],
@@ -1068,14 +1068,14 @@ describe('postgresql: a change on one node', { timeout: 60_000 }, () => {
       [{ verified: true }, 200],
     ] as const) {
       await first.admin('PATCH', `/accounts/${account.id}`, change);
-      await untilSecondAnswers(spare.key, status);
+      await untilSecondResponses(spare.key, status);
     }
   });
 
   // A node that trusted its cache without a connection that listens would serve a stolen key for as long as that lasts.
   test('is noticed by one that was not notified, within a second of its clock', async () => {
     const account = await first.createAccount();
-    assert.equal(await standing(second.url, account.key), 200);
+    assert.equal(await state(second.url, account.key), 200);
     await first.database.query({
       name: 'test.kill-listeners',
       text: `select pg_terminate_backend(pid) from pg_stat_activity
@@ -1083,14 +1083,14 @@ where datname = current_database() and query ilike 'listen %'`,
     });
     await first.admin('DELETE', `/keys/${account.keyId}`);
     clock.advance(1_001);
-    await untilSecondAnswers(account.key, 401);
+    await untilSecondResponses(account.key, 401);
     await first.admin('PATCH', `/accounts/${account.id}`, { status: 'suspended' });
-    assert.equal(await standing(first.url, account.key), 401);
+    assert.equal(await state(first.url, account.key), 401);
   });
 
   test('is one with a change on the other: an Idempotency-Key sent to both makes one entry', async () => {
     const account = await first.createAccount({ balanceYuan: '0' });
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 10 }, (_, i) =>
         (i % 2 === 0 ? first : second).admin(
           'POST',
@@ -1100,7 +1100,7 @@ where datname = current_database() and query ilike 'listen %'`,
         ),
       ),
     );
-    assert.equal(new Set(answers.map((answer) => JSON.stringify(answer))).size, 1);
+    assert.equal(new Set(responses.map((response) => JSON.stringify(response))).size, 1);
     assert.deepEqual(await account.money(), { balanceNano: 5_000_000_000n, heldNano: 0n });
     assert.equal((await second.admin('GET', `/accounts/${account.id}/ledger`)).body.data.length, 1);
   });
@@ -1122,8 +1122,8 @@ where datname = current_database() and query ilike 'listen %'`,
     });
     try {
       for (const authorization of ['', 'Bearer', 'Bearer undefined', `Bearer ${ADMIN_TOKEN}`]) {
-        const answer = await closed.app.inject({ url: '/admin/v1/accounts', headers: { authorization } });
-        assert.equal(answer.statusCode, 401);
+        const response = await closed.app.inject({ url: '/admin/v1/accounts', headers: { authorization } });
+        assert.equal(response.statusCode, 401);
       }
     } finally {
       await closed.close();

@@ -8,7 +8,7 @@ import { chatCompletion, json } from '../support/provider.ts';
 
 /**
  * Tools that show what is left of a provider read it with small scripts: a GET of `{{baseUrl}}/user/balance`
- * with the key as Bearer, and a function that makes of the answer what the tool shows. They take numbers, booleans and
+ * with the key as Bearer, and a function that makes of the response what the tool shows. They take numbers, booleans and
  * texts, nothing else: a number in quotes is an error to them, and any status but 2xx is shown as a failure.
  */
 
@@ -84,7 +84,7 @@ async function read(url: string, base: string, key: string, script: string): Pro
   const response = await fetch(request.url, { method: request.method, headers: request.headers, redirect: 'error' });
   const body = await response.text();
   assert.equal(response.status, 200, `${base}: ${body}`);
-  // The script sees the answer as JSON and gives JSON back.
+  // The script sees the response as JSON and gives JSON back.
   const context = createContext({ body });
   const reading = JSON.parse(
     runInContext(`JSON.stringify((${text}).extractor(JSON.parse(body)))`, context, { timeout: 5_000 }),
@@ -108,8 +108,8 @@ describe('tools that read balances', { timeout: 60_000 }, () => {
     assert.equal(status, 201);
   };
   const send = async (account: TestAccount, path: string, model = 'test-chat'): Promise<number> => {
-    const answer = await call(g.url + path, account.key, { model, messages: [] });
-    return answer.status;
+    const response = await call(g.url + path, account.key, { model, messages: [] });
+    return response.status;
   };
   /** Reads at each of the base addresses, which must agree; returns what they say. */
   async function readAll(account: TestAccount, bases: readonly string[], script: string): Promise<Reading> {
@@ -153,7 +153,7 @@ describe('tools that read balances', { timeout: 60_000 }, () => {
       assert.deepEqual([overdrawn.isValid, overdrawn.remaining], [false, -0.3]);
     });
 
-    it('is 0 and not valid without any, and the answer is no error all the same', async () => {
+    it('is 0 and not valid without any, and the response is no error all the same', async () => {
       const account = await g.createAccount({ balanceYuan: '0' });
       const { isValid, remaining } = await readAll(account, BALANCE_BASES, DETAILED);
       assert.deepEqual([isValid, remaining], [false, 0]);
@@ -293,7 +293,7 @@ describe('tools that read balances', { timeout: 60_000 }, () => {
     }
   });
 
-  it('find every base address reachable with a plain GET of it: an answer in JSON at once', async () => {
+  it('find every base address reachable with a plain GET of it: a response in JSON at once', async () => {
     for (const base of [...BALANCE_BASES, ...PLAN_BASES]) {
       const response = await fetch(`${g.url}${base}`, { headers: { 'accept-encoding': 'identity' } });
       assert.ok(response.status < 500, base);

@@ -22,7 +22,7 @@ export interface AgentRun {
 
 /** How a run ended, in words that both agents have. */
 export interface AgentResult extends Finished {
-  /** The last thing that the agent said, as an answer or as an error. */
+  /** The last thing that the agent said, as a response or as an error. */
   readonly said: string;
 }
 

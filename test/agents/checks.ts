@@ -37,13 +37,13 @@ export async function check(scenario: Scenario, observed: Observed): Promise<voi
   await checkBooks(scenario, observed);
 }
 
-/** The agent did what is expected, and the gateway answered as expected. */
+/** The agent did what is expected, and the gateway responded as expected. */
 function checkAgent({ expected }: Scenario, { result, workDirectory, requests, model, outside }: Observed): void {
   const { exitCode, said, statuses, others = [], isFileRight, summaries = 0, wholeCalls = [] } = expected;
   const calls = requests.filter(isCall);
-  const answered = calls.map(({ status }) => status);
-  if (typeof statuses === 'number') assert.deepEqual([...new Set(answered)], [statuses], 'the status of all calls');
-  else assert.deepEqual(answered, statuses, 'the statuses of the calls');
+  const responded = calls.map(({ status }) => status);
+  if (typeof statuses === 'number') assert.deepEqual([...new Set(responded)], [statuses], 'the status of all calls');
+  else assert.deepEqual(responded, statuses, 'the statuses of the calls');
   assert.deepEqual(
     [
       ...new Set(
@@ -62,8 +62,8 @@ function checkAgent({ expected }: Scenario, { result, workDirectory, requests, m
     const whole = calls.flatMap(({ body }, index) => (JSON.parse(body.toString()).stream === true ? [] : [index]));
     assert.deepEqual(whole, wholeCalls, 'the calls that are no streams');
   }
-  for (const { path, answerHeaders, status } of requests) {
-    assert.ok(status === 426 || answerHeaders['request-id'], `${path} was answered without a request id`);
+  for (const { path, responseHeaders, status } of requests) {
+    assert.ok(status === 426 || responseHeaders['request-id'], `${path} was responded to without a request id`);
   }
   assert.deepEqual([...new Set(outside)], expected.outside ?? [], 'the agent wanted to go elsewhere');
 }
@@ -71,9 +71,9 @@ function checkAgent({ expected }: Scenario, { result, workDirectory, requests, m
 /** A call that was refused for a moment is not repeated before that moment is over. */
 function checkPatience({ requests }: Observed): void {
   const calls = requests.filter(isCall);
-  for (const [index, { answerHeaders, startedAtMs }] of calls.entries()) {
+  for (const [index, { responseHeaders, startedAtMs }] of calls.entries()) {
     const again = calls[index + 1];
-    const seconds = answerHeaders['retry-after'];
+    const seconds = responseHeaders['retry-after'];
     if (seconds === undefined || again === undefined) continue;
     const waitedMs = again.startedAtMs - startedAtMs;
     assert.ok(waitedMs >= Number(seconds) * 1000, `repeated after ${waitedMs} ms, with a retry-after of ${seconds} s`);

@@ -53,7 +53,7 @@ export function createLane({ folder, agent, gateway, provider }: LaneParts): Lan
       for (const file of files) writeFileSync(join(workDirectory, file), `A line of ${file}.\n`.repeat(1050));
       const recorder = await startRecorder(gateway.url);
       const outside = await startOutside();
-      const freed = recorder.answered(429);
+      const freed = recorder.responded(429);
       const fault = (call: number): Fault | null => (isBusy && call === 0 ? { kind: 'wait', until: freed } : met(call));
       const model = startModel({ directory: workDirectory, fault, files });
       provider.respond = model.respond;
@@ -117,8 +117,8 @@ function callOfAnotherProgram(address: string, key: string): Promise<Response> {
 
 /** What an agent asked, a line for each request, for a report of what went wrong. */
 export function requestLog(requests: readonly Recorded[]): string[] {
-  return requests.map(({ startedAtMs, method, path, status, end, body, answer }) => {
-    const error = status >= 300 ? ` ${answer.slice(0, 300)}` : '';
+  return requests.map(({ startedAtMs, method, path, status, end, body, response }) => {
+    const error = status >= 300 ? ` ${response.slice(0, 300)}` : '';
     return `${(startedAtMs / 1000).toFixed(2)} s  ${method} ${path} (${body.length} bytes): ${status}, ${end}${error}`;
   });
 }

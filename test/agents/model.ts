@@ -17,7 +17,7 @@ export const DONE = 'The file says what it should.';
 /** What happens to a call instead of what the model would do. */
 export type Fault =
   | { readonly kind: 'refuse'; readonly status: number; readonly body: object }
-  /** The answer, a whole one, waits for something else. */
+  /** The response, a whole one, waits for something else. */
   | { readonly kind: 'wait'; readonly until: Promise<void> }
   /** The connection breaks in the middle of what the model says, or behind it, before the stream's last events. */
   | { readonly kind: 'break'; readonly at: 'inside' | 'behind' };

@@ -12,12 +12,12 @@ export interface Recorded {
   body: Buffer;
   /** Since the recorder started. */
   readonly startedAtMs: number;
-  /** 0 until the head of the answer has come. */
+  /** 0 until the head of the response has come. */
   status: number;
-  answerHeaders: IncomingMessage['headers'];
-  /** The beginning of the answer, enough to read an error in. */
-  answer: string;
-  /** How the answer ended; `open` while it has not. */
+  responseHeaders: IncomingMessage['headers'];
+  /** The beginning of the response, enough to read an error in. */
+  response: string;
+  /** How the response ended; `open` while it has not. */
   end: 'open' | 'complete' | 'broken' | 'left';
 }
 
@@ -25,8 +25,8 @@ export interface Recorded {
 export interface Recorder {
   readonly url: string;
   readonly requests: Recorded[];
-  /** Resolves when an answer with this status has begun. */
-  answered(status: number): Promise<void>;
+  /** Resolves when a response with this status has begun. */
+  responded(status: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -46,8 +46,8 @@ export async function startRecorder(target: string): Promise<Recorder> {
       body: Buffer.alloc(0),
       startedAtMs: performance.now() - startMs,
       status: 0,
-      answerHeaders: {},
-      answer: '',
+      responseHeaders: {},
+      response: '',
       end: 'open',
     };
     requests.push(recorded);
@@ -84,18 +84,18 @@ export async function startRecorder(target: string): Promise<Recorder> {
       if (recorded.end === 'open') recorded.end = 'broken';
       response.destroy();
     });
-    outgoing.on('response', (answer) => {
-      recorded.status = answer.statusCode ?? 0;
-      recorded.answerHeaders = answer.headers;
+    outgoing.on('response', (received) => {
+      recorded.status = received.statusCode ?? 0;
+      recorded.responseHeaders = received.headers;
       for (const { status, resolve } of waiting) if (status === recorded.status) resolve();
-      response.writeHead(recorded.status, answer.statusMessage, pairs(answer.rawHeaders));
+      response.writeHead(recorded.status, received.statusMessage, pairs(received.rawHeaders));
       response.flushHeaders();
-      answer.on('data', (chunk: Buffer) => {
-        if (recorded.answer.length < ANSWER_CHARACTERS_KEPT) recorded.answer += chunk.toString('latin1');
+      received.on('data', (chunk: Buffer) => {
+        if (recorded.response.length < ANSWER_CHARACTERS_KEPT) recorded.response += chunk.toString('latin1');
         response.write(chunk);
       });
-      answer.on('close', () => {
-        if (answer.complete) {
+      received.on('close', () => {
+        if (received.complete) {
           if (recorded.end === 'open') recorded.end = 'complete';
           response.end();
           return;
@@ -103,7 +103,7 @@ export async function startRecorder(target: string): Promise<Recorder> {
         if (recorded.end === 'open') recorded.end = 'broken';
         response.destroy();
       });
-      answer.on('error', () => undefined);
+      received.on('error', () => undefined);
     });
   }
 
@@ -115,8 +115,8 @@ export async function startRecorder(target: string): Promise<Recorder> {
     for (const [name, value] of pairList(incoming.rawHeaders)) upstream.write(`${name}: ${value}\r\n`);
     upstream.write('\r\n');
     upstream.on('data', (chunk) => {
-      recorded.answer += chunk.toString('latin1');
-      recorded.status ||= Number(/^HTTP\/1\.1 (\d+)/.exec(recorded.answer)?.[1] ?? 0);
+      recorded.response += chunk.toString('latin1');
+      recorded.status ||= Number(/^HTTP\/1\.1 (\d+)/.exec(recorded.response)?.[1] ?? 0);
       client.write(chunk);
     });
     upstream.on('close', () => {
@@ -132,7 +132,7 @@ export async function startRecorder(target: string): Promise<Recorder> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
-    answered: (status) => new Promise((resolve) => waiting.push({ status, resolve })),
+    responded: (status) => new Promise((resolve) => waiting.push({ status, resolve })),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -46,11 +46,11 @@ export interface Events {
   readonly behind: readonly string[];
 }
 
-/** How a protocol asks and answers. */
+/** How a protocol asks and responses. */
 export interface Wire {
   read(body: unknown): Conversation;
   events(said: Said): Events;
-  /** The answer of a call that does not stream. */
+  /** The response of a call that does not stream. */
   whole(said: Said): object;
 }
 

@@ -13,7 +13,7 @@ export interface Scenario {
   readonly isKeyRevoked?: boolean;
   /** A call of another program with the same key is under way until the agent has been refused once. */
   readonly isBusy?: boolean;
-  /** What the provider does instead of answering the call of that number, from 0. */
+  /** What the provider does instead of responding the call of that number, from 0. */
   readonly fault?: (call: number) => Fault | null;
   /** Files of 23 KB that the model reads first. */
   readonly files?: number;
@@ -42,7 +42,7 @@ export interface Expected {
   readonly others?: readonly string[];
   /** Where else the agent wants to go, in vain: none where it is absent. */
   readonly outside?: readonly string[];
-  /** Calls that the provider had to answer. */
+  /** Calls that the provider had to respond. */
   readonly provided: number;
   /** Whether the file is there, and right. */
   readonly isFileRight: boolean;

@@ -6,7 +6,7 @@ import { LOOK } from './scene/innocent-call.ts';
 const waits = { calls: 60, consoleP99Ms: 9, failures: [], p50Ms: 5, p99Ms: 20 };
 const harmless: Outcome = {
   name: 'bombs',
-  report: { answers: { 402: 100 }, money: [], notes: ['nothing was taken'], problems: [] },
+  report: { responses: { 402: 100 }, money: [], notes: ['nothing was taken'], problems: [] },
   before: waits,
   during: { ...waits, p99Ms: 5_000 },
   memoryMiB: 100,

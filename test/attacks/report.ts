@@ -58,7 +58,7 @@ export function problemsOf({ report, during, memoryMiB, memoryMiBMax, death }: O
 
 const WAITS_HEAD = [
   'attack',
-  'its answers',
+  'its responses',
   'innocent calls',
   'failed',
   'p50 ms before',
@@ -79,7 +79,7 @@ export function waitsTable(outcomes: readonly Outcome[]): string {
       const { name, report, before, during, memoryMiB } = outcome;
       return [
         name,
-        answersText(report.answers),
+        responsesText(report.responses),
         String(during.calls),
         String(during.failures.length),
         before.p50Ms.toFixed(1),
@@ -125,8 +125,8 @@ export function remarks(outcomes: readonly Outcome[]): string {
     .join('\n');
 }
 
-function answersText(answers: Readonly<Record<string, number>>): string {
-  return Object.entries(answers)
+function responsesText(responses: Readonly<Record<string, number>>): string {
+  return Object.entries(responses)
     .map(([status, count]) => `${count} × ${status}`)
     .join(', ');
 }

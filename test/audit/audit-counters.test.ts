@@ -10,7 +10,7 @@ import { createTestClock, type TestClock } from '../support/clock.ts';
 import { gatewayEngines } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { CHAT } from '../support/limited-calls.ts';
-import { chatAnswer, json, liveAnswer } from '../support/provider.ts';
+import { chatResponse, json, liveResponse } from '../support/provider.ts';
 
 /**
  * Every counter of the limits, set to zero and raised by one, alone: the audit names it, with its account, what is stored and what
@@ -153,14 +153,14 @@ for (const engine of gatewayEngines) {
 
     /** A call that goes on until it is told to end. */
     async function liveCall(path: string, key: string): Promise<() => Promise<void>> {
-      const live = liveAnswer();
+      const live = liveResponse();
       g.provider.respond = live.respond;
       const started = startCall(g.url + path, key, { ...HELLO, stream: true });
       await live.opened;
-      g.provider.respond = chatAnswer();
+      g.provider.respond = chatResponse();
       return async () => {
         live.end();
-        await (await started.answer).ended();
+        await (await started.response).ended();
       };
     }
 
@@ -213,7 +213,7 @@ for (const engine of gatewayEngines) {
       await send(CODING_CHAT, key, 2);
       g.provider.respond = json(500, '{}');
       assert.equal((await call(g.url + CODING_CHAT, key, HELLO)).status, 500);
-      g.provider.respond = chatAnswer();
+      g.provider.respond = chatResponse();
       const [charged] = await query<{ call_id: string }>(
         `select call_id from ledger_entries where account_id = $1 and kind = 'charge' order by entry_no desc limit 1`,
         [id],

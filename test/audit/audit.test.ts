@@ -5,7 +5,7 @@ import { remoteAdminClient } from '../../src/api/management/admin-client.ts';
 import { call, startCall } from '../support/client.ts';
 import { gatewayEngines } from '../support/database.ts';
 import { ADMIN_TOKEN, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { liveAnswer } from '../support/provider.ts';
+import { liveResponse } from '../support/provider.ts';
 
 /** What the audit says of plans and limited keys, while their calls are in flight and have ended. */
 
@@ -68,7 +68,7 @@ for (const engine of gatewayEngines) {
   describe(`the audit of plans and limited keys on ${engine}`, { timeout: 300_000 }, () => {
     let g: TestGateway;
     let account: TestAccount;
-    const live = liveAnswer();
+    const live = liveResponse();
     let running: ReturnType<typeof startCall>;
     before(async () => {
       g = await startGateway({ engine, plans: PLANS });
@@ -84,7 +84,7 @@ for (const engine of gatewayEngines) {
     });
     after(async () => {
       live.end();
-      await (await running.answer).ended();
+      await (await running.response).ended();
       await g.stop();
     });
 

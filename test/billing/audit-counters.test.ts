@@ -8,11 +8,11 @@ import { planOf } from '../support/account-in-memory.ts';
 import {
   CONTEXT,
   createTestNode,
-  endingOf,
   NOW_MS,
   openAccount,
   outcomeOf,
   periodsAt,
+  recordOf,
   requestOf,
   type TestNode,
   termsOf,
@@ -69,11 +69,11 @@ for (const engine of engines) {
     async function end(accountId: string, callId: string, isOnPlan: boolean, counts = true): Promise<void> {
       const chargeNano = isOnPlan || !counts ? null : 7n;
       const outcome = { ...outcomeOf(accountId, callId, chargeNano), keyId: `key_${accountId}` };
-      const ending = endingOf(isOnPlan ? { ...outcome, context: 'coding' } : outcome, {
+      const record = recordOf(isOnPlan ? { ...outcome, context: 'coding' } : outcome, {
         plan: isOnPlan ? { counts, tokens: counts ? 5 : 0 } : null,
         key: { counts, chargeNano: chargeNano ?? 0n },
       });
-      await node.stores.settlement.end([ending], timeAt(nowMs));
+      await node.stores.settlement.end([record], timeAt(nowMs));
     }
 
     async function findings(options: AuditOptions): Promise<string[]> {

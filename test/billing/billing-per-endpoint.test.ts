@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { formatYuan } from '../../src/lib/yuan.ts';
-import { type Answer, call } from '../support/client.ts';
+import { type ClientResponse, call } from '../support/client.ts';
 import { type Engine, gatewayEngines } from '../support/database.ts';
 import {
   embeddingList,
@@ -33,13 +33,13 @@ import { compactionResult, responseObject, responsesStream, usageOf } from '../s
 import { byScope } from '../support/scope.ts';
 
 /**
- * Every address that charges: the ledger charges exactly what the facts in the provider's answer cost, reckoned here a
+ * Every address that charges: the ledger charges exactly what the facts in the provider's response cost, reckoned here a
  * second time from the parts that the facts were made of, and nothing where the provider failed or gave no facts.
  */
 
-/** One call: the request, what the provider answers, and what that costs. */
+/** One call: the request, what the provider responds, and what that costs. */
 interface Scenario {
-  /** The request, with a mark in its text by which the provider knows what to answer. */
+  /** The request, with a mark in its text by which the provider knows what to respond. */
   readonly request: (mark: string) => TypedBody;
   readonly respond: Respond;
   readonly costNano: bigint;
@@ -51,7 +51,7 @@ interface Kind {
   readonly path: string;
   readonly isStream: boolean;
   readonly scenario: fc.Arbitrary<Scenario>;
-  /** Answers that look like a success and lack what the charge needs. */
+  /** Responses that look like a success and lack what the charge needs. */
   readonly withoutFacts: readonly Respond[];
 }
 
@@ -257,7 +257,7 @@ function imageKinds({ name, path, events, request }: ImageAddress): Kind[] {
     );
 
   const asked = fc.record({ model: maybe('gpt-image-2', 'gpt-image-1.5'), quality: anyQuality, size: anySize });
-  /** What the answer says of an image, where it says anything. */
+  /** What the response says of an image, where it says anything. */
   const delivered = fc.record({ quality: anyQuality, size: anySize });
 
   const wholeByCount = fc.tuple(asked, delivered, fc.integer({ min: 1, max: 10 }), fc.integer({ min: 1, max: 10 })).map(
@@ -310,7 +310,7 @@ function imageKinds({ name, path, events, request }: ImageAddress): Kind[] {
         ...[undefined, null, {}, [], 'none', ...unreadable].map((given) =>
           json(200, imagesResult(1, { usage: given })),
         ),
-        ...notImages.map((answer) => json(200, answer)),
+        ...notImages.map((response) => json(200, response)),
       ],
     },
     {
@@ -330,7 +330,7 @@ function imageKinds({ name, path, events, request }: ImageAddress): Kind[] {
       path,
       isStream: false,
       scenario: wholeByCount,
-      withoutFacts: notImages.map((answer) => json(200, answer)),
+      withoutFacts: notImages.map((response) => json(200, response)),
     },
     {
       name: `${name} stream by count`,
@@ -557,14 +557,14 @@ const TOP_UP_NANO = 100_000_000_000_000_000n;
 /** A gateway whose provider responds to each call by its mark, and what the tests ask of it. */
 class Desk {
   g!: TestGateway;
-  readonly #answers = new Map<string, Respond>();
+  readonly #responses = new Map<string, Respond>();
   #calls = 0;
 
   async open(engine: Engine, providerFields = ''): Promise<void> {
     this.g = await startGateway({ engine, providerFields, models: MODELS });
     this.g.provider.respond = (request, reply) => {
       const [mark] = /call-\d+;/.exec(request.body.toString('latin1'))!;
-      return this.#answers.get(mark)!(request, reply);
+      return this.#responses.get(mark)!(request, reply);
     };
   }
 
@@ -572,9 +572,14 @@ class Desk {
     return this.g.createAccount({ balanceYuan: TOP_UP_YUAN });
   }
 
-  async send(account: TestAccount, path: string, request: Scenario['request'], respond: Respond): Promise<Answer> {
+  async send(
+    account: TestAccount,
+    path: string,
+    request: Scenario['request'],
+    respond: Respond,
+  ): Promise<ClientResponse> {
     const mark = `call-${this.#calls++};`;
-    this.#answers.set(mark, respond);
+    this.#responses.set(mark, respond);
     const { contentType, body } = request(mark);
     return call(this.g.url + path, account.key, body, { headers: { 'content-type': contentType } });
   }
@@ -595,10 +600,10 @@ class Desk {
 const requestOf = (kind: Kind): Scenario['request'] => fc.sample(kind.scenario, { seed: 1, numRuns: 1 })[0]!.request;
 
 /** A failure is said with a status, or inside a stream where that had begun. */
-function assertFailed(answer: Answer, what: string): void {
-  const shown = `${what}: ${answer.status} ${answer.text.slice(0, 500)}`;
-  if (answer.status === 200) assert.match(answer.text, /"?error"?/, shown);
-  else assert.ok(answer.status >= 400, shown);
+function assertFailed(response: ClientResponse, what: string): void {
+  const shown = `${what}: ${response.status} ${response.text.slice(0, 500)}`;
+  if (response.status === 200) assert.match(response.text, /"?error"?/, shown);
+  else assert.ok(response.status >= 400, shown);
 }
 
 for (const engine of gatewayEngines) {
@@ -613,15 +618,15 @@ for (const engine of gatewayEngines) {
         let balanceNano = TOP_UP_NANO;
         await fc.assert(
           fc.asyncProperty(kind.scenario, async ({ request, respond, costNano }) => {
-            const answer = await desk.send(account, kind.path, request, respond);
-            assert.equal(answer.status, 200, answer.text.slice(0, 500));
+            const response = await desk.send(account, kind.path, request, respond);
+            assert.equal(response.status, 200, response.text.slice(0, 500));
             // The charge is in the database before the response has ended.
             balanceNano -= costNano;
             assert.deepEqual(await account.money(), { balanceNano, heldNano: 0n });
             const record = await account.lastCall();
             assert.deepEqual(
               [record.requestId, record.status, record.httpStatus, record.isStream, record.usage.source],
-              [answer.headers['x-request-id'], 'succeeded', 200, kind.isStream, 'observed'],
+              [response.headers['x-request-id'], 'succeeded', 200, kind.isStream, 'observed'],
             );
             assert.equal(record.chargeYuan, formatYuan(costNano));
             const [entry] = await desk.ledger(account, 1);
@@ -641,19 +646,19 @@ for (const engine of gatewayEngines) {
         const request = requestOf(kind);
         const otherForm = kind.isStream ? json(200, imagesResult(1)) : sse(chatStream(['Hello']));
         const all = [...failures, ...kind.withoutFacts, otherForm];
-        const answers = await Promise.all(all.map((respond) => desk.send(account, kind.path, request, respond)));
-        for (const [index, answer] of answers.entries()) assertFailed(answer, `failure ${index}`);
+        const responses = await Promise.all(all.map((respond) => desk.send(account, kind.path, request, respond)));
+        for (const [index, response] of responses.entries()) assertFailed(response, `failure ${index}`);
 
         assert.deepEqual(await account.money(), { balanceNano: TOP_UP_NANO, heldNano: 0n });
         assert.equal((await desk.ledger(account)).length, 1);
         const records = await desk.calls(account);
         assert.equal(records.length, all.length);
         for (const { status, chargeYuan, usage, requestId } of records) {
-          const answer = answers.find(({ headers }) => headers['x-request-id'] === requestId);
+          const response = responses.find(({ headers }) => headers['x-request-id'] === requestId);
           assert.deepEqual(
             { isFailure: status === 'failed' || status === 'aborted', chargeYuan, usage },
             { isFailure: true, chargeYuan: null, usage: null },
-            answer?.text.slice(0, 500),
+            response?.text.slice(0, 500),
           );
         }
       });
@@ -673,7 +678,7 @@ for (const engine of gatewayEngines) {
         request,
         sse(responsesStream({ words: ['Hello', ' there'], response: { usage: null } })),
       );
-      // The request by the token estimator, the answer by its text at four bytes a token.
+      // The request by the token estimator, the response by its text at four bytes a token.
       const paid = costNano({
         input: estimatedInput('responses', JSON.parse(body)),
         output: Math.ceil('Hello there'.length / 4),
@@ -697,7 +702,7 @@ for (const engine of gatewayEngines) {
       await fc.assert(
         fc.asyncProperty(mixture, async (calls) => {
           const account = await desk.richAccount();
-          const answers = await Promise.all(
+          const responses = await Promise.all(
             calls.map(({ path, request, respond }) => desk.send(account, path, request, respond)),
           );
           const charged = sum(calls.map(({ costNano }) => costNano));
@@ -708,7 +713,7 @@ for (const engine of gatewayEngines) {
           );
           assert.equal(records.size, calls.length);
           for (const [index, { costNano, isFailure }] of calls.entries()) {
-            const record = records.get(answers[index]!.headers['x-request-id']) as { chargeYuan: string | null };
+            const record = records.get(responses[index]!.headers['x-request-id']) as { chargeYuan: string | null };
             assert.equal(record.chargeYuan, isFailure ? null : formatYuan(costNano));
           }
           const entries: { kind: string; callId: string }[] = await desk.ledger(account);
@@ -727,9 +732,9 @@ for (const engine of gatewayEngines) {
     after(() => desk.g?.stop());
 
     const silences: readonly (readonly [what: string, of: (kind: Kind) => boolean, respond: Respond])[] = [
-      ['before its answer', () => true, () => undefined],
+      ['before its response', () => true, () => undefined],
       [
-        'behind the head of its answer',
+        'behind the head of its response',
         () => true,
         (request, reply) => {
           const isStream = /"stream":true|"stream"\r\n\r\ntrue/.test(request.body.toString('latin1'));
@@ -738,7 +743,7 @@ for (const engine of gatewayEngines) {
         },
       ],
       [
-        'in the middle of a whole answer',
+        'in the middle of a whole response',
         ({ isStream }) => !isStream,
         (_request, reply) => {
           reply.writeHead(200, { 'content-type': 'application/json' });
@@ -760,13 +765,13 @@ for (const engine of gatewayEngines) {
         const account = await desk.richAccount();
         const affected = kinds.filter(isFor);
         assert.ok(affected.length > 0);
-        const answers = await Promise.all(
+        const responses = await Promise.all(
           affected.map((kind) => desk.send(account, kind.path, requestOf(kind), respond)),
         );
-        for (const [index, answer] of answers.entries()) {
+        for (const [index, response] of responses.entries()) {
           const { name } = affected[index]!;
-          if (answer.status === 200) assert.match(answer.text, /"upstream_timeout"/, name);
-          else assert.equal(answer.status, 504, `${name}: ${answer.text}`);
+          if (response.status === 200) assert.match(response.text, /"upstream_timeout"/, name);
+          else assert.equal(response.status, 504, `${name}: ${response.text}`);
         }
         assert.deepEqual(await account.money(), { balanceNano: TOP_UP_NANO, heldNano: 0n });
         assert.equal((await desk.ledger(account)).length, 1);

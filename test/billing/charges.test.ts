@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type Answer, call } from '../support/client.ts';
+import { type ClientResponse, call } from '../support/client.ts';
 import { usualEngine } from '../support/database.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { event, json, sse } from '../support/provider.ts';
@@ -65,12 +65,12 @@ describe('what vendors bill by', { timeout: 60_000 }, () => {
   });
   after(() => g?.stop());
 
-  const send = (path: string, more: object = {}, model = 'priced'): Promise<Answer> =>
+  const send = (path: string, more: object = {}, model = 'priced'): Promise<ClientResponse> =>
     call(g.url + path, account.key, { model, ...bodies[path], ...more });
 
-  /** The charge of a call that the provider answers so, and its record. */
-  async function charged(path: string, answer: object, more: object = {}, model = 'priced') {
-    g.provider.respond = json(200, answer);
+  /** The charge of a call that the provider responds so, and its record. */
+  async function charged(path: string, received: object, more: object = {}, model = 'priced') {
+    g.provider.respond = json(200, received);
     const before = (await account.money()).balanceNano;
     const result = await send(path, more, model);
     assert.equal(result.status, 200, result.text);
@@ -85,12 +85,12 @@ describe('what vendors bill by', { timeout: 60_000 }, () => {
       what: string,
       path: string,
       more: object,
-      answer: object,
+      received: object,
       nano: bigint,
       by: object | null,
     ][] = [
       [
-        'is charged as the answer reports it',
+        'is charged as the response reports it',
         CHAT,
         { service_tier: 'flex' },
         { usage: chatUsage(), service_tier: 'flex' },
@@ -98,7 +98,7 @@ describe('what vendors bill by', { timeout: 60_000 }, () => {
         { serviceTier: 'flex' },
       ],
       [
-        'is not charged as it was asked for where the answer reports another',
+        'is not charged as it was asked for where the response reports another',
         CHAT,
         { service_tier: 'priority' },
         { usage: chatUsage(), service_tier: 'default' },
@@ -106,7 +106,7 @@ describe('what vendors bill by', { timeout: 60_000 }, () => {
         null,
       ],
       [
-        'is not charged cheaper than the answer reports it',
+        'is not charged cheaper than the response reports it',
         CHAT,
         { service_tier: 'flex' },
         { usage: chatUsage(), service_tier: 'default' },
@@ -122,7 +122,7 @@ describe('what vendors bill by', { timeout: 60_000 }, () => {
         { serviceTier: 'priority' },
       ],
       [
-        'is charged as the cheaper of the asked one and the plain one where the answer reports none',
+        'is charged as the cheaper of the asked one and the plain one where the response reports none',
         RESPONSES,
         { service_tier: 'flex' },
         response(),
@@ -130,7 +130,7 @@ describe('what vendors bill by', { timeout: 60_000 }, () => {
         { serviceTier: 'flex' },
       ],
       [
-        'is not charged dearer where the answer reports none',
+        'is not charged dearer where the response reports none',
         RESPONSES,
         { service_tier: 'priority' },
         response(),
@@ -146,9 +146,9 @@ describe('what vendors bill by', { timeout: 60_000 }, () => {
         { speed: 'fast', inferenceGeo: 'us' },
       ],
     ];
-    for (const [what, path, more, answer, nano, by] of cases) {
+    for (const [what, path, more, received, nano, by] of cases) {
       it(`${what}: ${path}`, async () => {
-        const { nano: charge, record } = await charged(path, answer, more);
+        const { nano: charge, record } = await charged(path, received, more);
         assert.deepEqual([charge, record.pricedBy, record.unpriced], [nano, by, []]);
       });
     }
@@ -183,10 +183,10 @@ describe('what vendors bill by', { timeout: 60_000 }, () => {
     for (const [path, more, param] of refused) {
       it(`is refused on the balance with its field: ${param} at ${path}`, async () => {
         const sent = g.provider.requests.length;
-        const answer = await send(path, more, 'bare');
-        assert.equal(answer.status, 400, answer.text);
-        if (path === MESSAGES) assert.match(answer.text, new RegExp(param));
-        else assert.equal(answer.json.error.param, param);
+        const received = await send(path, more, 'bare');
+        assert.equal(received.status, 400, received.text);
+        if (path === MESSAGES) assert.match(received.text, new RegExp(param));
+        else assert.equal(received.json.error.param, param);
         assert.equal(g.provider.requests.length, sent);
       });
     }
@@ -207,8 +207,8 @@ describe('what vendors bill by', { timeout: 60_000 }, () => {
       assert.equal(granted.status, 201);
       g.provider.respond = json(200, { usage: chatUsage({ num_search_queries: 2 }), service_tier: 'priority' });
       const body = { model: 'bare', messages: audio, service_tier: 'priority' };
-      const answer = await call(`${g.url}/v1/coding/chat/completions`, planned.key, body);
-      assert.equal(answer.status, 200, answer.text);
+      const received = await call(`${g.url}/v1/coding/chat/completions`, planned.key, body);
+      assert.equal(received.status, 200, received.text);
       const { unpriced, pricedBy } = await planned.lastCall();
       assert.deepEqual([unpriced, pricedBy], [[], null]);
     });

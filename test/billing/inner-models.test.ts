@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type Answer, call } from '../support/client.ts';
+import { type ClientResponse, call } from '../support/client.ts';
 import { wireEngines } from '../support/database.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { json } from '../support/provider.ts';
@@ -58,7 +58,7 @@ for (const engine of wireEngines) {
     });
     after(() => g?.stop());
 
-    const send = (account: TestAccount, more: object, path = '/v1/messages'): Promise<Answer> =>
+    const send = (account: TestAccount, more: object, path = '/v1/messages'): Promise<ClientResponse> =>
       call(g.url + path, account.key, body(more));
 
     const refused: readonly [more: object, param: string][] = [
@@ -71,9 +71,9 @@ for (const engine of wireEngines) {
       it(`refuses ${JSON.stringify(more)}`, async () => {
         const account = await g.createAccount();
         const before = g.provider.requests.length;
-        const answer = await send(account, more);
-        assert.equal(answer.status, 400, answer.text);
-        assert.match(answer.text, new RegExp(param.replaceAll(/[[\].]/g, '\\$&')));
+        const response = await send(account, more);
+        assert.equal(response.status, 400, response.text);
+        assert.match(response.text, new RegExp(param.replaceAll(/[[\].]/g, '\\$&')));
         assert.equal(g.provider.requests.length, before);
         assert.deepEqual(await account.money(), { balanceNano: 100_000_000_000n, heldNano: 0n });
       });
@@ -81,12 +81,12 @@ for (const engine of wireEngines) {
 
     it('names the member in param on chat addresses', async () => {
       const account = await g.createAccount();
-      const answer = await call(`${g.url}/v1/chat/completions`, account.key, {
+      const response = await call(`${g.url}/v1/chat/completions`, account.key, {
         model: 'test-chat',
         messages: [],
         models: ['x'],
       });
-      assert.deepEqual([answer.status, answer.json.error.param], [400, 'models[0]']);
+      assert.deepEqual([response.status, response.json.error.param], [400, 'models[0]']);
     });
 
     it('charges each run at the price of its model', async () => {
@@ -99,8 +99,8 @@ for (const engine of wireEngines) {
         { type: 'advisor_message', model: 'nobody-knows', input_tokens: 7, output_tokens: 3 },
       ];
       g.provider.respond = json(200, { type: 'message', usage: { ...own, iterations } });
-      const answer = await send(account, advisor('vendor-dear'));
-      assert.equal(answer.status, 200, answer.text);
+      const response = await send(account, advisor('vendor-dear'));
+      assert.equal(response.status, 200, response.text);
       assert.equal(JSON.parse(g.provider.requests.at(-1)!.body.toString()).tools[0].model, 'vendor-dear');
       const ownNano = BigInt(10 + 1_000 + 20 + 50) * 1_000n;
       const dearNano = 7n * 100_000n + 3n * 1_000_000n + 50_000n * 50_000n + 100n * 981_500n;
@@ -158,9 +158,9 @@ for (const engine of wireEngines) {
         const account = await g.createAccount({ balanceYuan: '0' });
         const granted = await g.admin('POST', `/accounts/${account.id}/subscriptions`, { planId });
         assert.equal(granted.status, 201);
-        const answer = await send(account, advisor('vendor-dear'), '/altproto/v1/messages');
-        assert.equal(answer.status, status, answer.text);
-        if (status === 400) assert.equal(answer.headers['x-error-code'], 'model_not_in_package');
+        const response = await send(account, advisor('vendor-dear'), '/altproto/v1/messages');
+        assert.equal(response.status, status, response.text);
+        if (status === 400) assert.equal(response.headers['x-error-code'], 'model_not_in_package');
       }
     });
   });
@@ -171,14 +171,14 @@ for (const engine of wireEngines) {
       try {
         const account = await g.createAccount();
         const usage = { input_tokens: 70_000, output_tokens: 50, total_tokens: 70_050 };
-        const answered = { id: 'resp_1', object: 'response', status: 'completed', output: [], usage };
-        g.provider.respond = json(200, answered);
+        const responded = { id: 'resp_1', object: 'response', status: 'completed', output: [], usage };
+        g.provider.respond = json(200, responded);
         const path = `${g.url}/v1/responses`;
         assert.equal((await call(path, account.key, { model: 'test-responses', input: 'x' })).status, 200);
         const released = Promise.withResolvers<void>();
         g.provider.respond = async (request, response) => {
           await released.promise;
-          await json(200, { ...answered, id: 'resp_2' })(request, response);
+          await json(200, { ...responded, id: 'resp_2' })(request, response);
         };
         const next = { model: 'test-responses', input: 'x', previous_response_id: 'resp_1' };
         const running = call(path, account.key, next);

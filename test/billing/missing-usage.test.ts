@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type Answer, call } from '../support/client.ts';
+import { type ClientResponse, call } from '../support/client.ts';
 import { estimatedInput } from '../support/families.ts';
 import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { chatCompletion, json, message } from '../support/provider.ts';
@@ -11,11 +11,11 @@ const messages = [{ role: 'user', content: 'What is the weather in Rome?' }];
 const chat = { model: 'test-chat', max_tokens: 50, messages };
 const response = { id: 'resp_1', object: 'response', created_at: 1_790_000_000, status: 'completed' };
 
-/** An answer without usage, and the output that its text comes to. */
+/** A response without usage, and the output that its text comes to. */
 interface Unreported {
   readonly path: string;
   readonly body: object;
-  readonly answer: object;
+  readonly response: object;
   readonly tokens: { readonly input: number; readonly output: number };
 }
 
@@ -23,13 +23,13 @@ const cases: Record<string, Unreported> = {
   'a chat completion': {
     path: '/v1/chat/completions',
     body: chat,
-    answer: chatCompletion(null, 'Hello there'),
+    response: chatCompletion(null, 'Hello there'),
     tokens: { input: estimatedInput('chat', chat), output: 3 },
   },
   'a chat completion with reasoning and a call of a tool': {
     path: '/v1/chat/completions',
     body: chat,
-    answer: {
+    response: {
       ...chatCompletion(null),
       choices: [
         {
@@ -50,7 +50,7 @@ const cases: Record<string, Unreported> = {
   'a message': {
     path: '/v1/messages',
     body: { ...chat, model: 'test-messages' },
-    answer: {
+    response: {
       ...message(null),
       content: [
         { type: 'thinking', thinking: 'I look it up.' },
@@ -63,7 +63,7 @@ const cases: Record<string, Unreported> = {
   'a response': {
     path: '/v1/responses',
     body: { model: 'test-responses', input: 'What is the weather in Rome?' },
-    answer: {
+    response: {
       ...response,
       output: [
         { type: 'message', id: 'msg_1', role: 'assistant', content: [{ type: 'output_text', text: 'Hello there' }] },
@@ -82,7 +82,7 @@ const neverEstimated: Record<string, Omit<Unreported, 'tokens'>> = {
   'a compaction': {
     path: '/v1/responses/compact',
     body: { model: 'test-responses', input: 'Hello' },
-    answer: {
+    response: {
       id: 'resp_2',
       object: 'response.compaction',
       created_at: 1_790_000_000,
@@ -92,31 +92,31 @@ const neverEstimated: Record<string, Omit<Unreported, 'tokens'>> = {
   'images at a price of tokens': {
     path: '/v1/images/generations',
     body: { model: 'test-images', prompt: 'A gate' },
-    answer: { created: 1_790_000_000, data: [{ b64_json: 'aGVsbG8=' }] },
+    response: { created: 1_790_000_000, data: [{ b64_json: 'aGVsbG8=' }] },
   },
-  'an error in a 200': { path: '/v1/chat/completions', body: chat, answer: { error: { message: 'No.' } } },
+  'an error in a 200': { path: '/v1/chat/completions', body: chat, response: { error: { message: 'No.' } } },
   'a chat completion without choices': {
     path: '/v1/chat/completions',
     body: chat,
-    answer: { ...chatCompletion(null), choices: [] },
+    response: { ...chatCompletion(null), choices: [] },
   },
   'a response that failed': {
     path: '/v1/responses',
     body: { model: 'test-responses', input: 'Hello' },
-    answer: { ...response, status: 'failed', output: [] },
+    response: { ...response, status: 'failed', output: [] },
   },
   'embeddings without data': {
     path: '/v1/embeddings',
     body: { model: 'test-embeddings', input: 'Hello' },
-    answer: { object: 'list' },
+    response: { object: 'list' },
   },
 };
 
-async function assertWithheld(account: TestAccount, answer: Answer): Promise<void> {
-  assert.equal(answer.status, 502, answer.text);
-  assert.equal(answer.headers['x-error-code'], 'upstream_error');
-  assert.equal(answer.headers['x-should-retry'], 'false');
-  assert.match(answer.json.error.message, /answer without usage, so it cannot be billed\. Nothing is charged\.$/);
+async function assertWithheld(account: TestAccount, received: ClientResponse): Promise<void> {
+  assert.equal(received.status, 502, received.text);
+  assert.equal(received.headers['x-error-code'], 'upstream_error');
+  assert.equal(received.headers['x-should-retry'], 'false');
+  assert.match(received.json.error.message, /answer without usage, so it cannot be billed\. Nothing is charged\.$/);
   await assertSpent(account, 0n);
 }
 
@@ -134,21 +134,21 @@ describe('a provider that never reports usage', () => {
     await refusing.stop();
   });
 
-  async function send(to: TestGateway, { path, body, answer }: Omit<Unreported, 'tokens'>) {
+  async function send(to: TestGateway, { path, body, response: received }: Omit<Unreported, 'tokens'>) {
     const account = await to.createAccount();
-    to.provider.respond = json(200, answer);
-    return { account, answered: await call(to.url + path, account.key, body) };
+    to.provider.respond = json(200, received);
+    return { account, responded: await call(to.url + path, account.key, body) };
   }
 
   for (const [what, sent] of Object.entries(cases)) {
     test(`${what} is refused by default, and the 502 says that usage is missing`, async () => {
-      const { account, answered } = await send(refusing, sent);
-      await assertWithheld(account, answered);
+      const { account, responded } = await send(refusing, sent);
+      await assertWithheld(account, responded);
     });
 
     test(`${what} is charged on an estimate that is marked as one, where the provider is set so`, async () => {
-      const { account, answered } = await send(gateway, sent);
-      assert.deepEqual([answered.status, answered.json], [200, sent.answer]);
+      const { account, responded } = await send(gateway, sent);
+      assert.deepEqual([responded.status, responded.json], [200, sent.response]);
       await assertSpent(account, costNano(sent.tokens));
       const { status, usage } = await account.lastCall();
       assert.deepEqual(
@@ -160,8 +160,8 @@ describe('a provider that never reports usage', () => {
 
   for (const [what, sent] of Object.entries(neverEstimated)) {
     test(`${what} is refused, whatever the provider is set to`, async () => {
-      const { account, answered } = await send(gateway, sent);
-      await assertWithheld(account, answered);
+      const { account, responded } = await send(gateway, sent);
+      await assertWithheld(account, responded);
     });
   }
 
@@ -170,15 +170,15 @@ describe('a provider that never reports usage', () => {
     const embedded = await send(gateway, {
       path: '/v1/embeddings',
       body: { model: 'test-embeddings', input: 'Hello '.repeat(100) },
-      answer: { object: 'list', data },
+      response: { object: 'list', data },
     });
     const ranked = await send(gateway, {
       path: '/v1/rerank',
       body: { model: 'test-rerank', query: 'Hello', documents: ['Hi '.repeat(100)] },
-      answer: { results: [{ index: 0, relevance_score: 0.5 }] },
+      response: { results: [{ index: 0, relevance_score: 0.5 }] },
     });
-    for (const { account, answered } of [embedded, ranked]) {
-      assert.equal(answered.status, 200, answered.text);
+    for (const { account, responded } of [embedded, ranked]) {
+      assert.equal(responded.status, 200, responded.text);
       const { usage } = await account.lastCall();
       assert.deepEqual([usage.source, usage.outputTokens], ['estimated', 0]);
       assert.ok(usage.inputTokens >= 75 && usage.inputTokens <= 250, `${usage.inputTokens}`);
@@ -187,22 +187,22 @@ describe('a provider that never reports usage', () => {
   });
 
   test('a rerank by search units is charged a unit for a hundred documents', async () => {
-    const { account, answered } = await send(gateway, {
+    const { account, responded } = await send(gateway, {
       path: '/v1/rerank',
       body: { model: 'test-rerank-units', query: 'Hello', documents: Array.from({ length: 101 }, () => 'Hi') },
-      answer: { results: [{ index: 0, relevance_score: 0.5 }] },
+      response: { results: [{ index: 0, relevance_score: 0.5 }] },
     });
-    assert.equal(answered.status, 200, answered.text);
+    assert.equal(responded.status, 200, responded.text);
     await assertSpent(account, 38_000n);
   });
 
   test('an estimate is never more than what was reserved', async () => {
-    const { account, answered } = await send(gateway, {
+    const { account, responded } = await send(gateway, {
       path: '/v1/chat/completions',
       body: chat,
-      answer: chatCompletion(null, 'x'.repeat(100_000)),
+      response: chatCompletion(null, 'x'.repeat(100_000)),
     });
-    assert.equal(answered.status, 200);
+    assert.equal(responded.status, 200);
     const { usage } = await account.lastCall();
     assert.equal(usage.source, 'estimated');
     assert.ok(usage.outputTokens <= 60, `${usage.outputTokens}`);
@@ -212,7 +212,7 @@ describe('a provider that never reports usage', () => {
     const { account } = await send(gateway, {
       path: '/v1/chat/completions',
       body: chat,
-      answer: chatCompletion({ prompt_tokens: 5, completion_tokens: 2 }),
+      response: chatCompletion({ prompt_tokens: 5, completion_tokens: 2 }),
     });
     await assertSpent(account, costNano({ input: 5, output: 2 }));
     assert.equal((await account.lastCall()).usage.source, 'observed');

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { formatYuan } from '../../src/lib/yuan.ts';
-import { type Answer, call } from '../support/client.ts';
+import { type ClientResponse, call } from '../support/client.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 import { engines } from '../support/database.ts';
 import { costNano, type PaidTokens, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import {
-  chatAnswer,
   chatCompletion,
+  chatResponse,
   json,
   message,
-  messagesAnswer,
+  messagesResponse,
   type Respond,
   type ScriptedProvider,
 } from '../support/provider.ts';
@@ -31,16 +31,19 @@ const bodyOf = (model: string, more: object = {}): object => ({
   ...more,
 });
 
-/** Answers of either family with the same usage: 10 input and 20 output tokens. */
+/** Responses of either family with the same usage: 10 input and 20 output tokens. */
 const USAGE = { input: 10, output: 20 };
 const COST_NANO = costNano(USAGE);
-const answerAll: Respond = (request, response) =>
+const responseAll: Respond = (request, response) =>
   (request.path.endsWith('/messages')
-    ? messagesAnswer({ input_tokens: USAGE.input, output_tokens: USAGE.output })
-    : chatAnswer({ prompt_tokens: USAGE.input, completion_tokens: USAGE.output, total_tokens: 30 }))(request, response);
+    ? messagesResponse({ input_tokens: USAGE.input, output_tokens: USAGE.output })
+    : chatResponse({ prompt_tokens: USAGE.input, completion_tokens: USAGE.output, total_tokens: 30 }))(
+    request,
+    response,
+  );
 
 /** Delays the provider's responses until a test releases them. */
-function holdAnswers(provider: ScriptedProvider, respond: Respond = answerAll): () => void {
+function holdResponses(provider: ScriptedProvider, respond: Respond = responseAll): () => void {
   const gate = Promise.withResolvers<void>();
   provider.respond = async (request, response) => {
     await gate.promise;
@@ -94,25 +97,25 @@ for (const engine of engines) {
   /** Every form of money refusal says that a replay is of no use, and names its code in envelope and header. */
   /** `isHeld`: only what calls in flight have reserved is in the way, so the client is asked to try again. */
   function assertMoneyRefusal(
-    answer: Answer,
+    response: ClientResponse,
     family: Pick<Family, 'name'>,
     status: number,
     code: string,
     isHeld = false,
   ): void {
-    assert.equal(answer.status, status, answer.text);
-    assert.equal(answer.headers['x-should-retry'], String(isHeld));
+    assert.equal(response.status, status, response.text);
+    assert.equal(response.headers['x-should-retry'], String(isHeld));
     if (isHeld) {
-      assert.equal(answer.headers['retry-after'], '2');
-      assert.match(answer.json.error.message, /held by calls in flight/);
+      assert.equal(response.headers['retry-after'], '2');
+      assert.match(response.json.error.message, /held by calls in flight/);
     }
-    assert.equal(answer.headers['x-error-code'], code);
-    const { error } = answer.json;
+    assert.equal(response.headers['x-error-code'], code);
+    const { error } = response.json;
     if (family.name === 'chat') {
       assert.deepEqual([error.type, error.code, error.param], ['insufficient_quota', code, null]);
     } else {
       assert.deepEqual([error.type, error.details], ['billing_error', { error_code: code }]);
-      assert.equal(answer.json.request_id, answer.headers['request-id']);
+      assert.equal(response.json.request_id, response.headers['request-id']);
     }
   }
 
@@ -122,7 +125,7 @@ for (const engine of engines) {
       g = await startGateway({ engine, clock, models: MODELS, ...options });
     });
     beforeEach(() => {
-      g.provider.respond = answerAll;
+      g.provider.respond = responseAll;
     });
     after(() => g?.stop());
   };
@@ -163,11 +166,11 @@ for (const engine of engines) {
         test(`of a ${family.name} ${stream ? 'stream' : 'answer'} is usage times price: ${what}`, async () => {
           g.provider.respond = (request, response) =>
             (family.name === 'chat'
-              ? chatAnswer(usage)
-              : messagesAnswer(usage as { input_tokens: number; output_tokens: number }))(request, response);
+              ? chatResponse(usage)
+              : messagesResponse(usage as { input_tokens: number; output_tokens: number }))(request, response);
           const account = await g.createAccount();
-          const answer = await send(account, family, { stream });
-          assert.equal(answer.status, 200);
+          const response = await send(account, family, { stream });
+          assert.equal(response.status, 200);
           const cost = costNano(paid);
           assert.deepEqual(await account.money(), { balanceNano: 100_000_000_000n - cost, heldNano: 0n });
           const record = await account.lastCall();
@@ -229,7 +232,7 @@ for (const engine of engines) {
         ] as const) {
           const account = await g.createAccount();
           clock.set(at);
-          const letGo = holdAnswers(g.provider);
+          const letGo = holdResponses(g.provider);
           const received = g.provider.requests.length + 1;
           const running = send(account, { path, model: 'test-peak' }, { max_tokens: 20 });
           await g.provider.received(received);
@@ -266,7 +269,7 @@ for (const engine of engines) {
         [{ max_tokens: 0 }, 100],
       ] as const) {
         const account = await g.createAccount();
-        const letGo = holdAnswers(g.provider);
+        const letGo = holdResponses(g.provider);
         const received = g.provider.requests.length + 1;
         const running = send(account, families[0], more);
         await g.provider.received(received);
@@ -285,9 +288,9 @@ for (const engine of engines) {
     const failures: readonly (readonly [what: string, respond: Respond, status: number])[] = [
       ['refuses', json(400, { error: { message: 'No.' } }), 400],
       ['is overloaded', json(503, 'busy'), 503],
-      ['answers with no JSON', json(200, '<html>'), 502],
+      ['responses with no JSON', json(200, '<html>'), 502],
       [
-        'answers without usage',
+        'responses without usage',
         (request, response) =>
           json(200, request.path.endsWith('/messages') ? message(null) : chatCompletion(null))(request, response),
         502,
@@ -307,8 +310,8 @@ for (const engine of engines) {
         for (const family of families) {
           const account = await g.createAccount();
           g.provider.respond = respond;
-          const answer = await send(account, family);
-          assert.equal(answer.status, status, answer.text);
+          const response = await send(account, family);
+          assert.equal(response.status, status, response.text);
           assert.deepEqual(await account.money(), { balanceNano: 100_000_000_000n, heldNano: 0n });
           assert.equal((await ledger(account)).length, 1);
           const record = await account.lastCall();
@@ -330,8 +333,8 @@ for (const engine of engines) {
       for (const family of families) {
         for (const model of [family.model, 'test-both']) {
           for (const stream of [false, true]) {
-            const answer = await send(account, { path: family.path, model }, { stream });
-            assertMoneyRefusal(answer, family, 402, 'insufficient_balance');
+            const response = await send(account, { path: family.path, model }, { stream });
+            assertMoneyRefusal(response, family, 402, 'insufficient_balance');
           }
         }
       }
@@ -363,24 +366,24 @@ for (const engine of engines) {
       const cost = costNano({ input: 10, output: 100 });
       const before = g.provider.requests.length;
       // The provider responds to no call until all fifty are decided, so reservations alone decide.
-      const letGo = holdAnswers(g.provider, json(200, chatCompletion(usage)));
+      const letGo = holdResponses(g.provider, json(200, chatCompletion(usage)));
       let refused = 0;
       const allRefused = Promise.withResolvers<void>();
       const hold = costNano({ input: Math.ceil(JSON.stringify(bodyOf('test-chat')).length / 4), output: 100 });
       const fitting = Number(10_000_000n / hold) + 1;
       const calls = Array.from({ length: 50 }, async () => {
-        const answer = await send(account, families[0]);
-        if (answer.status !== 200 && ++refused === 50 - fitting) allRefused.resolve();
-        return answer;
+        const response = await send(account, families[0]);
+        if (response.status !== 200 && ++refused === 50 - fitting) allRefused.resolve();
+        return response;
       });
       await allRefused.promise;
       assert.deepEqual(await account.money(), { balanceNano: 10_000_000n, heldNano: BigInt(fitting) * hold });
       letGo();
-      const answers = await Promise.all(calls);
-      for (const answer of answers) {
-        if (answer.status !== 200) assertMoneyRefusal(answer, families[0], 402, 'insufficient_balance', true);
+      const responses = await Promise.all(calls);
+      for (const response of responses) {
+        if (response.status !== 200) assertMoneyRefusal(response, families[0], 402, 'insufficient_balance', true);
       }
-      assert.equal(answers.filter(({ status }) => status === 200).length, fitting);
+      assert.equal(responses.filter(({ status }) => status === 200).length, fitting);
       assert.equal(g.provider.requests.length, before + fitting);
       const { balanceNano, heldNano } = await account.money();
       assert.equal(heldNano, 0n);
@@ -394,8 +397,8 @@ for (const engine of engines) {
       g.provider.respond = json(200, chatCompletion({ prompt_tokens: 10, completion_tokens: 100 }));
       let served = 0;
       for (;;) {
-        const answers = await Promise.all(Array.from({ length: 10 }, () => send(account, families[0])));
-        const successes = answers.filter(({ status }) => status === 200).length;
+        const responses = await Promise.all(Array.from({ length: 10 }, () => send(account, families[0])));
+        const successes = responses.filter(({ status }) => status === 200).length;
         served += successes;
         if (successes === 0) break;
       }
@@ -451,7 +454,7 @@ for (const engine of engines) {
         });
         return ((await response.json()) as { balance: number }).balance;
       };
-      const letGo = holdAnswers(g.provider);
+      const letGo = holdResponses(g.provider);
       const received = g.provider.requests.length + 1;
       const running = send(account, families[0]);
       await g.provider.received(received);
@@ -475,9 +478,9 @@ for (const engine of engines) {
         for (let i = 0; i < 3; i++) assert.equal((await send(account, family)).status, 200);
         const before = g.provider.requests.length;
         clock.set('2026-11-20T15:30:00Z');
-        const answer = await send(account, family, { stream: true });
-        assertMoneyRefusal(answer, family, 429, OVER);
-        assertWait(answer, 1_800);
+        const response = await send(account, family, { stream: true });
+        assertMoneyRefusal(response, family, 429, OVER);
+        assertWait(response, 1_800);
         clock.set('2026-11-20T15:59:59.998Z');
         assertWait(await send(account, family), 1);
         assert.equal(g.provider.requests.length, before);
@@ -508,14 +511,14 @@ for (const engine of engines) {
 
     test('counts what is reserved as if it were spent, and forgets what is released', async () => {
       const account = await g.createAccount();
-      const letGo = holdAnswers(g.provider, json(500, { error: { message: 'No.' } }));
+      const letGo = holdResponses(g.provider, json(500, { error: { message: 'No.' } }));
       const received = g.provider.requests.length + 1;
       const running = send(account, families[0]);
       await g.provider.received(received);
       assertMoneyRefusal(await send(account, families[0]), families[0], 429, OVER, true);
       letGo();
       assert.equal((await running).status, 500);
-      g.provider.respond = answerAll;
+      g.provider.respond = responseAll;
       assert.equal((await send(account, families[0])).status, 200);
     });
 
@@ -526,7 +529,7 @@ for (const engine of engines) {
 
     test('is not touched by what is charged on the other side of midnight', async () => {
       const account = await g.createAccount();
-      const letGo = holdAnswers(g.provider);
+      const letGo = holdResponses(g.provider);
       const received = g.provider.requests.length + 1;
       clock.set('2026-11-20T15:59:59Z');
       const running = send(account, families[0]);
@@ -549,16 +552,16 @@ describe('postgresql: two nodes', { timeout: 60_000 }, () => {
       const account = await first.createAccount({ balanceYuan: '0.01' });
       const cost = costNano({ input: 10, output: 100 });
       const respond = json(200, chatCompletion({ prompt_tokens: 10, completion_tokens: 100 }));
-      const letGo = [first, second].map(({ provider }) => holdAnswers(provider, respond));
+      const letGo = [first, second].map(({ provider }) => holdResponses(provider, respond));
       const hold = costNano({ input: Math.ceil(JSON.stringify(bodyOf('test-chat')).length / 4), output: 100 });
       const fitting = Number(10_000_000n / hold) + 1;
       let refused = 0;
       const allRefused = Promise.withResolvers<void>();
       const calls = Array.from({ length: 50 }, async (_, i) => {
         const { url } = i % 2 === 0 ? first : second;
-        const answer = await call(`${url}/v1/chat/completions`, account.key, bodyOf('test-chat'));
-        if (answer.status === 402 && ++refused === 50 - fitting) allRefused.resolve();
-        return answer.status;
+        const response = await call(`${url}/v1/chat/completions`, account.key, bodyOf('test-chat'));
+        if (response.status === 402 && ++refused === 50 - fitting) allRefused.resolve();
+        return response.status;
       });
       await allRefused.promise;
       assert.deepEqual(await account.money(), { balanceNano: 10_000_000n, heldNano: BigInt(fitting) * hold });

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { parseYuan } from '../../src/lib/yuan.ts';
-import { type Answer, call, startCall } from '../support/client.ts';
+import { type ClientResponse, call, startCall } from '../support/client.ts';
 import { gatewayEngines } from '../support/database.ts';
 import { families, modesOf, requestOf } from '../support/families.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { json, liveAnswer, sse } from '../support/provider.ts';
+import { json, liveResponse, sse } from '../support/provider.ts';
 import { recomputedCharge } from '../support/recomputed-charge.ts';
 
 /** What an account pays of the list price. */
@@ -69,22 +69,22 @@ for (const engine of gatewayEngines) {
 
     for (const family of families) {
       for (const { kind, isStream } of modesOf(family)) {
-        it(`is in the charge of a ${kind} answer of ${family.name}, in its header and on its record`, async () => {
+        it(`is in the charge of a ${kind} response of ${family.name}, in its header and on its record`, async () => {
           for (const basisPoints of [8_000, 12_345]) {
             const account = await accountAt(basisPoints);
             g.provider.respond = isStream ? sse(family.stream(['Hello'])) : json(200, family.whole());
-            const answer = await call(g.url + family.path, account.key, requestOf(isStream));
-            assert.equal(answer.status, 200, answer.text);
+            const response = await call(g.url + family.path, account.key, requestOf(isStream));
+            assert.equal(response.status, 200, response.text);
             const nano = atFactor(family.cost, basisPoints);
             await assertCharged(account, nano, basisPoints);
-            if (!isStream) assert.equal(parseYuan(String(answer.headers['x-faregate-charge-yuan'])), nano);
+            if (!isStream) assert.equal(parseYuan(String(response.headers['x-faregate-charge-yuan'])), nano);
           }
         });
       }
     }
 
     it('is in the charge of images and of ranked documents', async () => {
-      for (const [path, body, answer, listNano] of [
+      for (const [path, body, response, listNano] of [
         [
           '/v1/images/generations',
           { model: 'gpt-image-2', prompt: 'A gate' },
@@ -99,7 +99,7 @@ for (const engine of gatewayEngines) {
         ],
       ] as const) {
         const account = await accountAt(3_333);
-        g.provider.respond = json(200, answer);
+        g.provider.respond = json(200, response);
         assert.equal((await call(g.url + path, account.key, body)).status, 200);
         await assertCharged(account, atFactor(listNano, 3_333), 3_333);
       }
@@ -128,18 +128,18 @@ for (const engine of gatewayEngines) {
 
     it('is in the reservation, and a change while a call runs is for those after it', async () => {
       const running = async (account: TestAccount) => {
-        const live = liveAnswer();
+        const live = liveResponse();
         g.provider.respond = live.respond;
         const started = startCall(g.url + CHAT, account.key, requestOf(true));
         await live.opened;
         return { live, started };
       };
-      const finish = async ({ live, started }: Awaited<ReturnType<typeof running>>): Promise<Answer> => {
+      const finish = async ({ live, started }: Awaited<ReturnType<typeof running>>): Promise<ClientResponse> => {
         for (const part of families[0]!.stream(['Hello'])) await live.write(part);
         live.end();
-        const answer = await started.answer;
-        assert.ok(await answer.ended());
-        return answer;
+        const response = await started.response;
+        assert.ok(await response.ended());
+        return response;
       };
       const atList = await g.createAccount();
       const full = await running(atList);
@@ -178,8 +178,8 @@ for (const engine of gatewayEngines) {
     it('of 0 makes calls free, and does not let an account call that has no balance', async () => {
       const account = await accountAt(0);
       g.provider.respond = json(200, families[0]!.whole());
-      const answer = await call(g.url + CHAT, account.key, requestOf(false));
-      assert.deepEqual([answer.status, answer.headers['x-faregate-charge-yuan']], [200, '0']);
+      const response = await call(g.url + CHAT, account.key, requestOf(false));
+      assert.deepEqual([response.status, response.headers['x-faregate-charge-yuan']], [200, '0']);
       await assertCharged(account, 0n, 0);
       const { body } = await g.admin('GET', `/accounts/${account.id}/ledger`);
       assert.deepEqual([body.data[0].kind, body.data[0].amountYuan], ['charge', '0']);

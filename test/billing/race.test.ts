@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type Answer, call } from '../support/client.ts';
+import { type ClientResponse, call } from '../support/client.ts';
 import { engines } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { chatCompletion, json } from '../support/provider.ts';
@@ -15,7 +15,7 @@ for (const engine of engines) {
     });
     after(() => g.stop());
 
-    const race = (key: string, body: object): Promise<Answer[]> =>
+    const race = (key: string, body: object): Promise<ClientResponse[]> =>
       Promise.all(Array.from({ length: CALLS }, () => call(`${g.url}/v1/chat/completions`, key, body)));
 
     it('never spend ¥0.01 fifty times: one call overdraws by its own cost at most', async () => {
@@ -24,13 +24,13 @@ for (const engine of engines) {
       const costNano = 4_900n * 3_000n + 100n * 13_000n;
       g.provider.respond = json(200, chatCompletion(usage));
       const account = await g.createAccount({ balanceYuan: '0.01' });
-      const answers = await race(account.key, {
+      const responses = await race(account.key, {
         model: 'test-chat',
         messages: [{ role: 'user', content: 'x'.repeat(12_000) }],
         max_tokens: 100,
       });
-      const spent = answers.filter(({ status }) => status === 200);
-      const refused = answers.filter(({ status }) => status === 402);
+      const spent = responses.filter(({ status }) => status === 200);
+      const refused = responses.filter(({ status }) => status === 402);
       assert.equal(spent.length + refused.length, CALLS);
       for (const { json: body, headers } of refused) {
         assert.equal(body.error.code, 'insufficient_balance');
@@ -46,8 +46,8 @@ for (const engine of engines) {
       const usage = { prompt_tokens: 7, completion_tokens: 11, total_tokens: 18 };
       g.provider.respond = json(200, chatCompletion(usage));
       const account = await g.createAccount({ balanceYuan: '1' });
-      const answers = await race(account.key, { model: 'test-chat', messages: [], max_tokens: 100 });
-      assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+      const responses = await race(account.key, { model: 'test-chat', messages: [], max_tokens: 100 });
+      assert.deepEqual(new Set(responses.map(({ status }) => status)), new Set([200]));
       const costNano = BigInt(CALLS) * (7n * 3_000n + 11n * 13_000n);
       assert.deepEqual(await account.money(), { balanceNano: 1_000_000_000n - costNano, heldNano: 0n });
     });
@@ -56,8 +56,8 @@ for (const engine of engines) {
       const usage = { prompt_tokens: 0, completion_tokens: 100, total_tokens: 100 };
       g.provider.respond = json(200, chatCompletion(usage));
       const account = await g.createAccount({ balanceYuan: '100', dailySpendCapYuan: '0.002' });
-      const answers = await race(account.key, { model: 'test-chat', messages: [], max_tokens: 100 });
-      const refused = answers.filter(({ status }) => status === 429);
+      const responses = await race(account.key, { model: 'test-chat', messages: [], max_tokens: 100 });
+      const refused = responses.filter(({ status }) => status === 429);
       for (const { json: body, headers } of refused) {
         assert.equal(body.error.code, 'balance_daily_limit_exceeded');
         assert.equal(body.error.type, 'insufficient_quota');

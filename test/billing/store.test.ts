@@ -9,12 +9,12 @@ import {
   CONTEXT,
   createTestNode,
   endCalls,
-  endingOf,
   NOW_MS,
   openAccount,
   outcomeOf,
   periodsAt,
   readBalance,
+  recordOf,
   requestOf,
   type TestNode,
   TIME,
@@ -168,7 +168,7 @@ for (const engine of engines) {
       assert.deepEqual(await readBalance(database, id), { balanceNano: 80n, reservedNano: 0n, spentNano: 20n });
     });
 
-    it('end a call once that a batch has twice, and answer for each', async () => {
+    it('end a call once that a batch has twice, and response for each', async () => {
       const [id, other] = [await account(100n), await account(100n)];
       for (const [name, first, second] of [
         ['charged', 20n, 20n],
@@ -193,7 +193,7 @@ for (const engine of engines) {
       assert.deepEqual(await readBalance(database, id), { balanceNano: 60n, reservedNano: 0n, spentNano: 40n });
     });
 
-    it('charge a call whose reservation has been released meanwhile, because its answer was delivered', async () => {
+    it('charge a call whose reservation has been released meanwhile, because its response was delivered', async () => {
       const id = await account(100n);
       const request = requestOf(id, `call_late_${engine}`, 30n);
       await verdictsOn(reservations, [request]);
@@ -243,7 +243,7 @@ for (const engine of engines) {
       const id = await account(100n, 30n);
       const end = async (callId: string, chargeNano: bigint, atMs: number): Promise<void> => {
         await verdictsOn(reservations, [requestOf(id, callId, 1n)], { ...CONTEXT, ...periodsAt(atMs) });
-        await settlement.end([endingOf(outcomeOf(id, callId, chargeNano))], timeAt(atMs));
+        await settlement.end([recordOf(outcomeOf(id, callId, chargeNano))], timeAt(atMs));
       };
       await end(`call_d1_${engine}`, 29n, NOW_MS);
       await end(`call_d2_${engine}`, 5n, NOW_MS);

@@ -14,7 +14,7 @@ import { runProgram, temporaryDirectory } from '../support/process.ts';
 
 /**
  * Many calls of many kinds at once over two providers of which each does something else than it is asked in a fifth of the
- * cases: it answers 500, 429 or 503, or what is no JSON, hangs up before an answer or in the middle of a stream, and one of
+ * cases: it responds with 500, 429 or 503, or what is no JSON, hangs up before a response or in the middle of a stream, and one of
  * them is down for a while. Clients leave, balances run out, plans and keys reach their limits. Afterwards the records have
  * to agree with what the clients saw.
  */

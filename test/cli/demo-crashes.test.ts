@@ -23,7 +23,7 @@ for (const engine of engines) {
     it('is made once, with the secrets that were on the disk first', async (context) => {
       const directory = temporaryDirectory();
       const server: TestDatabase | null = engine === 'postgresql' ? await createTestDatabase(engine) : null;
-      const chance = seeded(SEED);
+      const randomSource = seeded(SEED);
       context.diagnostic(`CRASH_SEED=${SEED}`);
       try {
         const dataDir = join(directory.path, 'data');
@@ -39,7 +39,7 @@ for (const engine of engines) {
         for (let kill = 0; kill < KILLS; kill++) {
           const demo = start();
           await until(() => existsSync(file));
-          await sleep(chance() * MAKING_MS);
+          await sleep(randomSource() * MAKING_MS);
           demo.child.kill('SIGKILL');
           await demo.finished;
           secrets ||= readFileSync(file, 'utf8');

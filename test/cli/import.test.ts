@@ -162,9 +162,9 @@ describe('accounts from a CSV file', { timeout: 120_000 }, () => {
       ['name\n"x\n', /This is no CSV: /],
       [Buffer.from([0x6e, 0x61, 0x6d, 0x65, 0x0a, 0xc4, 0xe3, 0x0a]), /This is no UTF-8/],
     ] as const) {
-      const answer = await cli('account', 'import', file('wrong.csv', content));
-      assert.equal(answer.code, 1);
-      assert.match(answer.stderr, complaint);
+      const response = await cli('account', 'import', file('wrong.csv', content));
+      assert.equal(response.code, 1);
+      assert.match(response.stderr, complaint);
     }
     assert.match((await cli('account', 'import', pathOf('absent.csv'))).stderr, /There is no file .*absent\.csv/);
     assert.deepEqual(await counts(), before);

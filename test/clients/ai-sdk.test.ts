@@ -8,7 +8,7 @@ import { json, sse } from '../support/provider.ts';
 import { responseObject, responsesStream } from '../support/responses.ts';
 
 /**
- * The Vercel AI SDK sends the items of earlier answers as references to what the provider keeps. They are its account's own,
+ * The Vercel AI SDK sends the items of earlier responses as references to what the provider keeps. They are its account's own,
  * so they pass; with the key of another account they do not.
  */
 const OUTPUT = [
@@ -30,10 +30,10 @@ for (const engine of wireEngines) {
       gateway.provider.respond = (request, response) => {
         const { stream } = JSON.parse(request.body.toString()) as { stream?: boolean };
         const parts = { id: 'resp_sdk', output: OUTPUT };
-        const answer = stream
+        const received = stream
           ? sse(responsesStream({ items: OUTPUT.slice(0, 1), response: parts }))
           : json(200, responseObject(parts));
-        answer(request, response);
+        received(request, response);
       };
     });
     after(() => gateway.stop());
@@ -54,9 +54,9 @@ for (const engine of wireEngines) {
           return { text: await result.text, response: await result.response };
         };
         const first: ModelMessage[] = [{ role: 'user', content: 'Hello' }];
-        const answer = await ask(account.key, first);
-        assert.equal(answer.text, 'Hello there');
-        const second: ModelMessage[] = [...first, ...answer.response.messages, { role: 'user', content: 'Go on' }];
+        const received = await ask(account.key, first);
+        assert.equal(received.text, 'Hello there');
+        const second: ModelMessage[] = [...first, ...received.response.messages, { role: 'user', content: 'Go on' }];
         assert.equal((await ask(account.key, second)).text, 'Hello there');
         assert.ok(
           lastInput().some(({ type }) => type === 'item_reference'),

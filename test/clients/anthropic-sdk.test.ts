@@ -12,7 +12,7 @@ import {
   type TestGateway,
   watchCalls,
 } from '../support/gateway.ts';
-import { event, json, liveAnswer, message, messagesAnswer, messagesStream, sse } from '../support/provider.ts';
+import { event, json, liveResponse, message, messagesResponse, messagesStream, sse } from '../support/provider.ts';
 
 /** The official messages-style SDK, unmodified, against a real gateway: what its users see, and what they pay. */
 
@@ -60,23 +60,23 @@ for (const engine of wireEngines) {
     });
     after(() => gateway.stop());
 
-    test('a whole answer arrives as the provider gave it and costs the usage in it', async () => {
+    test('a whole response arrives as the provider gave it and costs the usage in it', async () => {
       const account = await gateway.createAccount();
-      gateway.provider.respond = messagesAnswer();
-      const answer = await clientOf(gateway, account).messages.create(question);
-      assert.deepEqual({ ...answer }, message());
+      gateway.provider.respond = messagesResponse();
+      const response = await clientOf(gateway, account).messages.create(question);
+      assert.deepEqual({ ...response }, message());
       await assertSpent(account, costNano({ input: 12, output: 8 }));
       const call = await account.lastCall();
       assert.equal(call.status, 'succeeded');
       assert.equal(call.usage.source, 'observed');
-      assert.equal(call.requestId, answer._request_id);
+      assert.equal(call.requestId, response._request_id);
     });
 
     test('cache reads, five-minute and one-hour cache writes each have their own price', async () => {
       const account = await gateway.createAccount();
-      gateway.provider.respond = messagesAnswer(detailedUsage);
-      const answer = await clientOf(gateway, account).messages.create(question);
-      assert.deepEqual(answer.usage, detailedUsage);
+      gateway.provider.respond = messagesResponse(detailedUsage);
+      const response = await clientOf(gateway, account).messages.create(question);
+      assert.deepEqual(response.usage, detailedUsage);
       await assertSpent(account, detailedCost);
       assert.deepEqual((await account.lastCall()).usage, {
         source: 'observed',
@@ -114,7 +114,7 @@ for (const engine of wireEngines) {
 
     test('a stream arrives event by event and costs the usage in it', async () => {
       const account = await gateway.createAccount();
-      gateway.provider.respond = messagesAnswer(detailedUsage);
+      gateway.provider.respond = messagesResponse(detailedUsage);
       const events = await collect(await clientOf(gateway, account).messages.create({ ...question, stream: true }));
       assert.deepEqual(
         events.map(({ type }) => type),
@@ -133,7 +133,7 @@ for (const engine of wireEngines) {
 
     test('the stream helper puts the final message together', async () => {
       const account = await gateway.createAccount();
-      gateway.provider.respond = messagesAnswer(detailedUsage);
+      gateway.provider.respond = messagesResponse(detailedUsage);
       const stream = clientOf(gateway, account).messages.stream(question);
       const parts: string[] = [];
       stream.on('text', (part) => parts.push(part));
@@ -169,8 +169,8 @@ for (const engine of wireEngines) {
     test('tool calls come through whole', async () => {
       const account = await gateway.createAccount();
       gateway.provider.respond = json(200, { ...message(detailedUsage), content: [toolUse], stop_reason: 'tool_use' });
-      const answer = await clientOf(gateway, account).messages.create({ ...question, tools: [weather] });
-      assert.deepEqual(answer.content, [toolUse]);
+      const response = await clientOf(gateway, account).messages.create({ ...question, tools: [weather] });
+      assert.deepEqual(response.content, [toolUse]);
       assert.deepEqual(JSON.parse(gateway.provider.requests.at(-1)!.body.toString()).tools, [weather]);
       await assertSpent(account, detailedCost);
     });
@@ -191,7 +191,7 @@ for (const engine of wireEngines) {
     for (const way of ['controller.abort()', 'break', 'stream.abort()'] as const) {
       test(`a stream that is left by ${way} is cancelled at the provider and costs its input and the text so far, marked estimated`, async () => {
         const account = await gateway.createAccount();
-        const live = liveAnswer();
+        const live = liveResponse();
         gateway.provider.respond = live.respond;
         const client = clientOf(gateway, account);
         const pieces = messagesStream(['Hello', ' there'], detailedUsage).slice(0, 5);
@@ -237,7 +237,7 @@ for (const engine of wireEngines) {
   });
 }
 
-describe('anthropic SDK: answers and errors', () => {
+describe('anthropic SDK: responses and errors', () => {
   let gateway: TestGateway;
   let account: TestAccount;
   before(async () => {
@@ -262,7 +262,7 @@ describe('anthropic SDK: answers and errors', () => {
   });
 
   test("where the provider gave none, the request id is the gateway's, for streams too", async () => {
-    gateway.provider.respond = messagesAnswer();
+    gateway.provider.respond = messagesResponse();
     const { data, request_id } = await clientOf(gateway, account)
       .messages.create({ ...question, stream: true })
       .withResponse();
@@ -272,7 +272,7 @@ describe('anthropic SDK: answers and errors', () => {
   });
 
   test("the provider gets its own credential and the client's version and betas, and nothing else of the client", async () => {
-    gateway.provider.respond = messagesAnswer();
+    gateway.provider.respond = messagesResponse();
     const client = new Anthropic({
       apiKey: account.key,
       baseURL: gateway.url,
@@ -300,7 +300,7 @@ describe('anthropic SDK: answers and errors', () => {
   });
 
   test('the key is taken as x-api-key too', async () => {
-    gateway.provider.respond = messagesAnswer();
+    gateway.provider.respond = messagesResponse();
     const client = new Anthropic({
       apiKey: null,
       authToken: null,
@@ -433,7 +433,7 @@ describe('anthropic SDK: answers and errors', () => {
 
   test('a stream that the provider breaks off is thrown by the helper too', async () => {
     const own = await gateway.createAccount();
-    const live = liveAnswer();
+    const live = liveResponse();
     gateway.provider.respond = live.respond;
     const stream = clientOf(gateway, own, 2).messages.stream(question);
     const error = failureOf(Anthropic.APIError, stream.finalMessage());
@@ -469,8 +469,8 @@ describe('anthropic SDK: answers and errors', () => {
     const own = await gateway.createAccount();
     const asked = gateway.provider.requests.length;
     const soon = { 'retry-after-ms': '1' };
-    const answers = [json(429, { error: { message: 'slow down' } }, soon), json(529, {}, soon), messagesAnswer()];
-    gateway.provider.respond = (request, response) => answers.shift()!(request, response);
+    const responses = [json(429, { error: { message: 'slow down' } }, soon), json(529, {}, soon), messagesResponse()];
+    gateway.provider.respond = (request, response) => responses.shift()!(request, response);
     const client = new Anthropic({ apiKey: own.key, baseURL: gateway.url });
     assert.equal((await client.messages.stream(question).finalMessage()).id, 'msg_1');
     assert.equal(gateway.provider.requests.length, asked + 3);

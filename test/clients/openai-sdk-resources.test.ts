@@ -45,7 +45,7 @@ function lastBody(gateway: TestGateway): any {
   return JSON.parse(gateway.provider.requests.at(-1)!.body.toString());
 }
 
-/** An answer without the methods that the SDK adds to it. */
+/** A response without the methods that the SDK adds to it. */
 function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }
@@ -73,9 +73,9 @@ for (const engine of wireEngines) {
 
     test('responses.create gives the provider’s response, and its text', async () => {
       gateway.provider.respond = json(200, responseObject({ usage }));
-      const answer = await (await client()).responses.create({ model: 'test-responses', input: 'Hi' });
-      assert.deepEqual(plain(answer), { ...responseObject({ usage }), output_text: 'Hello there' });
-      assert.equal(answer._request_id, (await account.lastCall()).requestId);
+      const response = await (await client()).responses.create({ model: 'test-responses', input: 'Hi' });
+      assert.deepEqual(plain(response), { ...responseObject({ usage }), output_text: 'Hello there' });
+      assert.equal(response._request_id, (await account.lastCall()).requestId);
       assert.equal(lastBody(gateway).model, 'upstream-responses');
       await assertSpent(account, usageCost);
     });
@@ -150,32 +150,32 @@ for (const engine of wireEngines) {
     test('embeddings.create asks for base64 by itself and gives the floats that it contains', async () => {
       const vector = [0.5, -0.25, 1];
       gateway.provider.respond = json(200, embeddingList({ prompt_tokens: 5, total_tokens: 5 }, vector, true));
-      const answer = await (await client()).embeddings.create({ model: 'test-embeddings', input: ['one', 'two'] });
+      const response = await (await client()).embeddings.create({ model: 'test-embeddings', input: ['one', 'two'] });
       assert.equal(lastBody(gateway).encoding_format, 'base64');
-      assert.deepEqual(answer.data[0]!.embedding, vector);
+      assert.deepEqual(response.data[0]!.embedding, vector);
       await assertSpent(account, costNano({ input: 5 }));
     });
 
     test('embeddings.create gives floats as they came where floats were asked for', async () => {
       gateway.provider.respond = json(200, embeddingList({ prompt_tokens: 5, total_tokens: 5 }));
-      const answer = await (await client()).embeddings.create({
+      const response = await (await client()).embeddings.create({
         model: 'test-embeddings',
         input: 'one',
         encoding_format: 'float',
       });
       assert.equal(lastBody(gateway).encoding_format, 'float');
-      assert.deepEqual(plain(answer), embeddingList({ prompt_tokens: 5, total_tokens: 5 }));
+      assert.deepEqual(plain(response), embeddingList({ prompt_tokens: 5, total_tokens: 5 }));
       await assertSpent(account, costNano({ input: 5 }));
     });
 
     test('images.generate gives the images and costs the usage', async () => {
       gateway.provider.respond = json(200, imagesResult(2, { usage: imageFacts, quality: 'high' }));
-      const answer = await (await client()).images.generate({ ...cat, n: 2 });
+      const response = await (await client()).images.generate({ ...cat, n: 2 });
       assert.deepEqual(
-        answer.data!.map(({ b64_json }) => b64_json),
+        response.data!.map(({ b64_json }) => b64_json),
         [IMAGE_TEXT, IMAGE_TEXT],
       );
-      assert.deepEqual(answer.usage, imageFacts);
+      assert.deepEqual(response.usage, imageFacts);
       await assertSpent(account, imageCost);
     });
 
@@ -200,8 +200,8 @@ for (const engine of wireEngines) {
         gateway.provider.respond = json(200, imagesResult(1, { usage: imageFacts }));
         const sdk = await client();
         const files = await Promise.all(Array.from({ length: count }, (_, i) => file(`cat ${i}.png`)));
-        const answer = await sdk.images.edit({ ...cat, image: count === 1 ? files[0]! : files });
-        assert.equal(answer.data![0]!.b64_json, IMAGE_TEXT);
+        const response = await sdk.images.edit({ ...cat, image: count === 1 ? files[0]! : files });
+        assert.equal(response.data![0]!.b64_json, IMAGE_TEXT);
         const { body, headers } = gateway.provider.requests.at(-1)!;
         const upload = await new Response(new Uint8Array(body), {
           headers: { 'content-type': headers['content-type']! },
@@ -472,7 +472,7 @@ describe('model lists and details in the SDKs', { timeout: 60_000 }, () => {
     assert.equal(new Set(ids).size, ids.length);
   });
 
-  test('openai models.retrieve answers an alias with the canonical id', async () => {
+  test('openai models.retrieve responds with an alias with the canonical id', async () => {
     const model = await openai(gateway, account).models.retrieve('test-chat-latest');
     assert.deepEqual([model.id, model.object], ['test-chat', 'model']);
   });
@@ -496,7 +496,7 @@ describe('model lists and details in the SDKs', { timeout: 60_000 }, () => {
     assert.ok(models.every(({ type, display_name }) => type === 'model' && display_name !== ''));
   });
 
-  test('anthropic models.retrieve answers the contract’s detail, or not_found_error', async () => {
+  test('anthropic models.retrieve responds the contract’s detail, or not_found_error', async () => {
     const model = await anthropic(gateway, account).models.retrieve('test-messages');
     assert.deepEqual(plain(model), {
       id: 'test-messages',
@@ -588,9 +588,9 @@ for (const engine of wireEngines) {
     });
 
     test('embeddings cost the usage in them', async () => {
-      const answer = await sdk.embeddings.create({ model: 'sim-text', input: 'Hi' });
-      assert.deepEqual(answer.data[0]!.embedding, [0.5, -0.25, 1]);
-      await assertCost(costNano({ input: answer.usage.prompt_tokens }));
+      const response = await sdk.embeddings.create({ model: 'sim-text', input: 'Hi' });
+      assert.deepEqual(response.data[0]!.embedding, [0.5, -0.25, 1]);
+      await assertCost(costNano({ input: response.usage.prompt_tokens }));
     });
 
     test('generated and edited images cost their number', async () => {

@@ -12,7 +12,7 @@ import {
   type TestGateway,
   watchCalls,
 } from '../support/gateway.ts';
-import { chatAnswer, chatCompletion, chatStream, chatUsage, json, liveAnswer, sse } from '../support/provider.ts';
+import { chatCompletion, chatResponse, chatStream, chatUsage, json, liveResponse, sse } from '../support/provider.ts';
 
 /** The official chat-style SDK, unmodified, against a real gateway: what its users see, and what they pay. */
 
@@ -51,9 +51,9 @@ for (const engine of wireEngines) {
     });
     after(() => gateway.stop());
 
-    test('a whole answer arrives as the provider gave it and costs the usage in it', async () => {
+    test('a whole response arrives as the provider gave it and costs the usage in it', async () => {
       const account = await gateway.createAccount();
-      gateway.provider.respond = chatAnswer();
+      gateway.provider.respond = chatResponse();
       const completion = await clientOf(gateway, account).chat.completions.create(question);
       assert.deepEqual({ ...completion }, chatCompletion());
       await assertSpent(account, costNano({ input: 11, output: 7 }));
@@ -63,9 +63,9 @@ for (const engine of wireEngines) {
       assert.equal(call.requestId, completion._request_id);
     });
 
-    test('cached, written and reasoning tokens of a whole answer have their own prices and count once', async () => {
+    test('cached, written and reasoning tokens of a whole response have their own prices and count once', async () => {
       const account = await gateway.createAccount();
-      gateway.provider.respond = chatAnswer(detailedUsage);
+      gateway.provider.respond = chatResponse(detailedUsage);
       const completion = await clientOf(gateway, account).chat.completions.create(question);
       assert.deepEqual(completion.usage, detailedUsage);
       await assertSpent(account, detailedCost);
@@ -94,7 +94,7 @@ for (const engine of wireEngines) {
 
     test('a stream arrives chunk by chunk, without the usage that only the gateway asked for, and costs that usage', async () => {
       const account = await gateway.createAccount();
-      gateway.provider.respond = chatAnswer(detailedUsage);
+      gateway.provider.respond = chatResponse(detailedUsage);
       const stream = await clientOf(gateway, account).chat.completions.create({ ...question, stream: true });
       const chunks = await collect(stream);
       assert.equal(chunks.map((chunk) => chunk.choices[0]!.delta.content ?? '').join(''), 'Hello there');
@@ -107,7 +107,7 @@ for (const engine of wireEngines) {
 
     test('a stream whose client asks for usage has it as the last chunk', async () => {
       const account = await gateway.createAccount();
-      gateway.provider.respond = chatAnswer(detailedUsage);
+      gateway.provider.respond = chatResponse(detailedUsage);
       const stream = await clientOf(gateway, account).chat.completions.create({
         ...question,
         stream: true,
@@ -121,7 +121,7 @@ for (const engine of wireEngines) {
 
     test('the stream helper puts the final completion together', async () => {
       const account = await gateway.createAccount();
-      gateway.provider.respond = chatAnswer();
+      gateway.provider.respond = chatResponse();
       const stream = clientOf(gateway, account).chat.completions.stream({
         ...question,
         stream_options: { include_usage: true },
@@ -186,12 +186,12 @@ for (const engine of wireEngines) {
           },
         ],
       });
-      const answers = json(
+      const responses = json(
         200,
         chatCompletion({ prompt_tokens: 40, completion_tokens: 9, total_tokens: 49 }, 'Sunny.'),
       );
       gateway.provider.respond = (request, response) =>
-        (request.body.includes('"role":"tool"') ? answers : asksForTool)(request, response);
+        (request.body.includes('"role":"tool"') ? responses : asksForTool)(request, response);
       const runner = clientOf(gateway, account).chat.completions.runTools({
         ...question,
         tools: [
@@ -213,7 +213,7 @@ for (const engine of wireEngines) {
     for (const way of ['controller.abort()', 'break'] as const) {
       test(`a stream that is left by ${way} is cancelled at the provider and costs what was observed, marked estimated`, async () => {
         const account = await gateway.createAccount();
-        const live = liveAnswer();
+        const live = liveResponse();
         gateway.provider.respond = live.respond;
         // No stream of this model has ended, so nothing is known of reasoning that it hides.
         const asked = clientOf(gateway, account).chat.completions.create({
@@ -234,7 +234,7 @@ for (const engine of wireEngines) {
         assert.equal(call.status, 'aborted');
         assert.equal(call.errorCode, null);
         assert.equal(call.usage.source, 'estimated');
-        // The request by the token estimator, the answer by its text at four bytes a token.
+        // The request by the token estimator, the response by its text at four bytes a token.
         const input = estimatedInput('chat', JSON.parse(gateway.provider.requests.at(-1)!.body.toString()));
         const output = Math.ceil('Hello there'.length / 4);
         await assertSpent(account, costNano({ input, output }));
@@ -243,7 +243,7 @@ for (const engine of wireEngines) {
 
     test('a stream that is left after its usage has come costs that usage', async () => {
       const account = await gateway.createAccount();
-      const live = liveAnswer();
+      const live = liveResponse();
       gateway.provider.respond = live.respond;
       const asked = clientOf(gateway, account).chat.completions.create({
         ...question,
@@ -261,7 +261,7 @@ for (const engine of wireEngines) {
   });
 }
 
-describe('openai SDK: answers and errors', () => {
+describe('openai SDK: responses and errors', () => {
   let gateway: TestGateway;
   let account: TestAccount;
   before(async () => {
@@ -288,7 +288,7 @@ describe('openai SDK: answers and errors', () => {
   });
 
   test("where the provider gave none, the request id is the gateway's, for streams too", async () => {
-    gateway.provider.respond = chatAnswer();
+    gateway.provider.respond = chatResponse();
     const { data, response, request_id } = await clientOf(gateway, account)
       .chat.completions.create({ ...question, stream: true })
       .withResponse();
@@ -302,7 +302,7 @@ describe('openai SDK: answers and errors', () => {
   });
 
   test('the provider gets its own credential, and no header of the client', async () => {
-    gateway.provider.respond = chatAnswer();
+    gateway.provider.respond = chatResponse();
     const client = new OpenAI({
       apiKey: account.key,
       baseURL: `${gateway.url}/v1`,
@@ -465,7 +465,7 @@ describe('openai SDK: answers and errors', () => {
 
   test('a stream that the provider breaks off is thrown by the helper too', async () => {
     const own = await gateway.createAccount();
-    const live = liveAnswer();
+    const live = liveResponse();
     gateway.provider.respond = live.respond;
     const stream = clientOf(gateway, own, 2).chat.completions.stream(question);
     const error = failureOf(OpenAI.APIError, stream.finalChatCompletion());
@@ -507,12 +507,12 @@ describe('openai SDK: answers and errors', () => {
     const own = await gateway.createAccount();
     const asked = gateway.provider.requests.length;
     const soon = { 'retry-after-ms': '1' };
-    const answers = [
+    const responses = [
       json(429, { error: { message: 'slow down' } }, soon),
       json(500, { error: { message: 'oops' } }, soon),
-      chatAnswer(),
+      chatResponse(),
     ];
-    gateway.provider.respond = (request, response) => answers.shift()!(request, response);
+    gateway.provider.respond = (request, response) => responses.shift()!(request, response);
     const client = new OpenAI({ apiKey: own.key, baseURL: `${gateway.url}/v1` });
     const completion = await client.chat.completions.create(question);
     assert.equal(completion.choices[0]!.message.content, 'Hello there');

@@ -22,15 +22,15 @@ import { responseObject, responsesStream, usageOf } from '../support/responses.t
 /**
  * Responses to clients, compared with the types that the vendors publish with their SDKs. The responses are taken from
  * a running gateway, written as literals into a module that states a vendor's type for each, and that module is compiled:
- * a missing field, a wrong kind of value or a word outside an enumeration is a compile error that names the answer.
+ * a missing field, a wrong kind of value or a word outside an enumeration is a compile error that names the response.
  *
- * Proven: of what the gateway itself answers (lists, details, estimates, error envelopes of every kind, its event in a
+ * Proven: of what the gateway itself responds (lists, details, estimates, error envelopes of every kind, its event in a
  * broken stream) and of what it relays from a third-party simulator of the vendors, every field that the SDK types
- * declare is there and is of the declared type; that the SDKs take the same answers at run time; and, by controls, that
+ * declare is there and is of the declared type; that the SDKs take the same responses at run time; and, by controls, that
  * the compiler does object to wrong ones.
  *
  * Not proven: ranges, formats and lengths, which these types do not state; fields beyond the declared ones, which the
- * types allow; and that a provider's answer is right, because it is passed on as it is. The vendors' OpenAPI documents
+ * types allow; and that a provider's response is right, because it is passed on as it is. The vendors' OpenAPI documents
  * would say more and are part of no package here.
  *
  * Known differences, each stated as the type that is true:
@@ -97,7 +97,7 @@ const STREAM_ERROR = "Omit<OpenAI.Responses.ResponseErrorEvent, 'sequence_number
 const UNDECLARED_TYPES: Readonly<Record<number, string>> = { 409: 'conflict_error', 413: 'request_too_large' };
 const kinds = Object.keys(errorCatalogue) as ErrorKind[];
 
-describe('what the gateway answers has the vendors’ types', { timeout: 300_000 }, () => {
+describe('what the gateway responds has the vendors’ types', { timeout: 300_000 }, () => {
   const simulator = new LLMock({ port: 0, host: '127.0.0.1', journalMaxEntries: 1 });
   let gateway: TestGateway;
   let account: TestAccount;
@@ -138,8 +138,8 @@ describe('what the gateway answers has the vendors’ types', { timeout: 300_000
 
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
   const read = async (path: string): Promise<any> => {
-    const answer = await fetch(gateway.url + path, { headers: { authorization: `Bearer ${account.key}` } });
-    return answer.json();
+    const response = await fetch(gateway.url + path, { headers: { authorization: `Bearer ${account.key}` } });
+    return response.json();
   };
   const post = async (path: string, body: object) => (await call(gateway.url + path, account.key, body)).json;
   /** The data of each event of a stream, without the end that chat streams have. */

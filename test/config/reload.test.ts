@@ -36,9 +36,9 @@ describe('a reload while calls are under way', () => {
     g.gateway.reload(parseConfig(testConfigText(url).replaceAll(from, to), 'test.yaml', {}));
 
   it('lets a call finish with the provider and the price that it began with', async () => {
-    let answer = (): void => undefined;
+    let received = (): void => undefined;
     g.provider.respond = (request, response) => {
-      answer = () => void json(200, chatCompletion(usage))(request, response);
+      received = () => void json(200, chatCompletion(usage))(request, response);
     };
     const first = chat();
     await g.provider.received(1);
@@ -46,8 +46,8 @@ describe('a reload while calls are under way', () => {
     other.respond = json(200, chatCompletion(usage));
     assert.equal((await call(`${g.url}/v1/chat/completions`, account.key, body)).status, 200);
     assert.equal(other.requests.length, 1);
-    answer();
-    assert.equal(await (await first.answer).ended(), true);
+    received();
+    assert.equal(await (await first.response).ended(), true);
     const cheap = costNano({ input: 1_000, output: 100 });
     const dear = cheap + 1_000n * (300_000n - 3_000n);
     await assertSpent(account, cheap + dear);
@@ -65,7 +65,7 @@ describe('a reload while calls are under way', () => {
     reload(other.url, 'no such text', '');
     reload(other.url, 'connections: 1024', '');
     admissions.release();
-    assert.equal((await held.answer).status, 200);
+    assert.equal((await held.response).status, 200);
     assert.equal(g.provider.requests.length, before + 1);
   });
 });
@@ -80,8 +80,8 @@ describe('a reload that moves the billing day', () => {
       await g.admin('PATCH', `/keys/${account.keyId}`, { dailyCalls: 1 });
       const other = await g.admin('POST', `/accounts/${account.id}/keys`, {});
       const ask = async (key: string) => {
-        const answer = await call(`${g.url}/v1/chat/completions`, key, { model: 'test-chat', messages: [] });
-        return answer.status === 200 ? 'served' : answer.headers['x-error-code'];
+        const received = await call(`${g.url}/v1/chat/completions`, key, { model: 'test-chat', messages: [] });
+        return received.status === 200 ? 'served' : received.headers['x-error-code'];
       };
       assert.equal(await ask(account.key), 'served');
       const { body: before } = await g.admin('GET', `/accounts/${account.id}`);

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { call } from '../support/client.ts';
 import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { chatAnswer, chatStream, liveAnswer, type Respond } from '../support/provider.ts';
+import { chatResponse, chatStream, liveResponse, type Respond } from '../support/provider.ts';
 import {
   type Address,
   addresses,
-  answerAnything,
   askAddress,
   askFor,
   assertRefusal,
   badKey,
   noPlan,
+  responseAnything,
   workOf,
 } from './addresses.ts';
 import { assertCounted, assertPlanUse, createSubscriber, plansText, subscribe } from './plans.ts';
@@ -37,18 +37,18 @@ describe('1 What the service does', () => {
         'one-at-once': { concurrency: 1 },
       }),
     });
-    gateway.provider.respond = answerAnything;
+    gateway.provider.respond = responseAnything;
   });
   after(() => gateway.stop());
 
-  /** Does something while the provider answers otherwise, and returns how often the provider was called. */
+  /** Does something while the provider responds otherwise, and returns how often the provider was called. */
   async function whileProvider(respond: Respond, work: () => Promise<void>): Promise<number> {
     const asked = gateway.provider.requests.length;
     gateway.provider.respond = respond;
     try {
       await work();
     } finally {
-      gateway.provider.respond = answerAnything;
+      gateway.provider.respond = responseAnything;
     }
     return gateway.provider.requests.length - asked;
   }
@@ -60,9 +60,9 @@ describe('1 What the service does', () => {
   async function assertServed(path: string): Promise<void> {
     const account = await gateway.createAccount();
     const address = find(path);
-    const answer = await askAddress(gateway.url, address, account.key);
-    assert.equal(answer.status, 200, answer.text);
-    assert.equal(typeof answer.json, 'object');
+    const response = await askAddress(gateway.url, address, account.key);
+    assert.equal(response.status, 200, response.text);
+    assert.equal(typeof response.json, 'object');
     await assertSpent(account, workOf(address).costNano ?? 0n);
   }
 
@@ -70,8 +70,8 @@ describe('1 What the service does', () => {
     for (const address of addresses) {
       if (address.auth === 'none' || address.envelope === 'usage' || address.envelope === 'cohere') continue;
       const isMessages = /^(\/altproto|\/v1\/coding\/altproto|\/v1\/messages)\//.test(`${address.path}/`);
-      const answer = await askAddress(gateway.url, address, null);
-      assertRefusal(answer, isMessages ? 'messages' : 'chat', badKey);
+      const response = await askAddress(gateway.url, address, null);
+      assertRefusal(response, isMessages ? 'messages' : 'chat', badKey);
     }
   });
 
@@ -120,15 +120,15 @@ describe('1 What the service does', () => {
 
     it(`1 ${labelOf(address)} is admitted by any positive balance and charged what was used, once`, async () => {
       const account = await gateway.createAccount({ balanceYuan: '0.000000001' });
-      const answer = await askAddress(gateway.url, address, account.key);
-      assert.equal(answer.status, 200, answer.text);
+      const response = await askAddress(gateway.url, address, account.key);
+      assert.equal(response.status, 200, response.text);
       assert.deepEqual(await account.money(), { balanceNano: 1n - workOf(address).costNano!, heldNano: 0n });
     });
   }
 
   for (const address of [...balanceAddresses, ...codingAddresses]) {
     const { envelope } = address;
-    it(`1 ${labelOf(address)} normalises what a provider answers but a success: our envelope, safe headers, nothing charged or counted`, async () => {
+    it(`1 ${labelOf(address)} normalises what a provider responds but a success: our envelope, safe headers, nothing charged or counted`, async () => {
       const account = await createPayer(address);
       const refuse: Respond = (_request, response) => {
         response.writeHead(418, {
@@ -142,9 +142,9 @@ describe('1 What the service does', () => {
         response.end('<html>teapot</html>');
       };
       const asked = await whileProvider(refuse, async () => {
-        const answer = await askAddress(gateway.url, address, account.key);
-        assertRefusal(answer, envelope, { status: 418, code: 'upstream_error', type: 'invalid_request_error' });
-        assert.deepEqual(Object.keys(answer.headers).sort(), [
+        const response = await askAddress(gateway.url, address, account.key);
+        assertRefusal(response, envelope, { status: 418, code: 'upstream_error', type: 'invalid_request_error' });
+        assert.deepEqual(Object.keys(response.headers).sort(), [
           'connection',
           'content-length',
           'content-type',
@@ -168,7 +168,7 @@ describe('1 What the service does', () => {
 
     it(`1 ${labelOf(address)} says of a 502, a 504 and a broken connection not to replay the call, and does not replay it itself`, async () => {
       const account = await createPayer(address);
-      const answersWith =
+      const responsesWith =
         (status: number): Respond =>
         (_request, response) => {
           response.writeHead(status, { 'content-type': 'application/json' }).end('{}');
@@ -180,15 +180,15 @@ describe('1 What the service does', () => {
         response.socket!.end();
       };
       for (const [respond, status] of [
-        [answersWith(502), 502],
-        [answersWith(504), 504],
+        [responsesWith(502), 502],
+        [responsesWith(504), 504],
         [breaksOff, 502],
         [endsEarly, 502],
       ] as const) {
         const asked = await whileProvider(respond, async () => {
-          const answer = await askAddress(gateway.url, address, account.key);
-          assert.equal(answer.status, status, answer.text);
-          assert.equal(answer.headers['x-should-retry'], 'false');
+          const response = await askAddress(gateway.url, address, account.key);
+          assert.equal(response.status, status, response.text);
+          assert.equal(response.headers['x-should-retry'], 'false');
         });
         assert.equal(asked, 1);
       }
@@ -208,7 +208,7 @@ describe('1 What the service does', () => {
       [7, 90],
     ] as const) {
       const usage = { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
-      await whileProvider(chatAnswer(usage), async () => {
+      await whileProvider(chatResponse(usage), async () => {
         const body = { ...workOf(chat).body, max_tokens: 50 };
         assert.equal((await askAddress(gateway.url, chat, account.key, { body })).status, 200);
       });
@@ -220,17 +220,17 @@ describe('1 What the service does', () => {
   it('1 a result of which a part was received is not replayed: the stream ends with an error event', async () => {
     const account = await gateway.createAccount();
     const chat = find('/v1/chat/completions');
-    const live = liveAnswer();
+    const live = liveResponse();
     const asked = await whileProvider(live.respond, async () => {
-      const answering = call(gateway.url + chat.path, account.key, { ...workOf(chat).body, stream: true });
+      const responding = call(gateway.url + chat.path, account.key, { ...workOf(chat).body, stream: true });
       await live.opened;
       await live.write(chatStream(['Hello', ' there']).slice(0, 3).join(''));
       live.reset();
-      const answer = await answering;
-      assert.equal(answer.status, 200);
-      const last = answer.text.trimEnd().split('\n\n').at(-1)!;
+      const response = await responding;
+      assert.equal(response.status, 200);
+      const last = response.text.trimEnd().split('\n\n').at(-1)!;
       assert.equal(JSON.parse(last.replace(/^data: /, '')).error.code, 'upstream_error');
-      assert.ok(!answer.text.includes('[DONE]'));
+      assert.ok(!response.text.includes('[DONE]'));
     });
     assert.equal(asked, 1);
     const { usage } = await account.endedCall();
@@ -241,8 +241,8 @@ describe('1 What the service does', () => {
     it(`1 ${labelOf(address)} never switches to the balance: without a plan it is refused, whatever the balance`, async () => {
       const account = await gateway.createAccount();
       const asked = gateway.provider.requests.length;
-      const answer = await askAddress(gateway.url, address, account.key);
-      assertRefusal(answer, address.envelope, noPlan(workOf(address).codingStatus!));
+      const response = await askAddress(gateway.url, address, account.key);
+      assertRefusal(response, address.envelope, noPlan(workOf(address).codingStatus!));
       assert.equal(gateway.provider.requests.length, asked);
       await assertSpent(account, 0n);
     });
@@ -253,8 +253,8 @@ describe('1 What the service does', () => {
       for (const planId of ['no-five-hours', 'no-week', 'no-tokens']) {
         const account = await createSubscriber(gateway, planId);
         const asked = gateway.provider.requests.length;
-        const answer = await askAddress(gateway.url, address, account.key);
-        assert.ok(answer.status === 402 || answer.status === 429, answer.text);
+        const response = await askAddress(gateway.url, address, account.key);
+        assert.ok(response.status === 402 || response.status === 429, response.text);
         assert.equal(gateway.provider.requests.length, asked);
         await assertCounted(gateway, account, { calls: 0, tokens: 0 });
       }
@@ -268,8 +268,8 @@ describe('1 What the service does', () => {
       for (const account of [rich, poor, indebted]) {
         await subscribe(gateway, account, 'roomy');
         const before = await account.money();
-        const answer = await askAddress(gateway.url, address, account.key);
-        assert.equal(answer.status, 200, answer.text);
+        const response = await askAddress(gateway.url, address, account.key);
+        assert.equal(response.status, 200, response.text);
         await assertPlanUse(gateway, account, { calls: 1, tokens: workOf(address).tokens! });
         assert.deepEqual(await account.money(), before);
         const { context, chargeYuan } = await account.lastCall();
@@ -304,20 +304,20 @@ describe('1 What the service does', () => {
       for (let i = 0; i < calls; i++) {
         assert.equal((await askAddress(gateway.url, chat, account.key)).status, 200);
       }
-      const answer = await askAddress(gateway.url, chat, account.key);
-      assert.equal(answer.headers['x-error-code'], code, answer.text);
+      const response = await askAddress(gateway.url, chat, account.key);
+      assert.equal(response.headers['x-error-code'], code, response.text);
       await assertCounted(gateway, account, { calls, tokens: calls * workOf(chat).tokens! });
     }
     const account = await createSubscriber(gateway, 'one-at-once');
-    const live = liveAnswer();
+    const live = liveResponse();
     await whileProvider(live.respond, async () => {
-      const answering = askAddress(gateway.url, chat, account.key, { body: { ...workOf(chat).body, stream: true } });
+      const responding = askAddress(gateway.url, chat, account.key, { body: { ...workOf(chat).body, stream: true } });
       await live.opened;
       const second = await askAddress(gateway.url, chat, account.key);
       assert.equal(second.headers['x-error-code'], 'package_concurrency_limited', second.text);
       await live.write(chatStream(['Hello']).join(''));
       live.end();
-      assert.equal((await answering).status, 200);
+      assert.equal((await responding).status, 200);
     });
     assert.equal((await askAddress(gateway.url, chat, account.key)).status, 200);
     await assertCounted(gateway, account, { calls: 2, tokens: 2 * workOf(chat).tokens! });
@@ -359,9 +359,9 @@ describe('1 What the service does', () => {
     const asked = gateway.provider.requests.length;
     for (const address of freeAddresses) {
       for (const account of [poor, rich]) {
-        const answer = await askAddress(gateway.url, address, account.key);
+        const response = await askAddress(gateway.url, address, account.key);
         const isOfNoPlan = /^coding.*Detail$/.test(address.work);
-        assert.equal(answer.status, isOfNoPlan ? 404 : 200, `${labelOf(address)}: ${answer.text}`);
+        assert.equal(response.status, isOfNoPlan ? 404 : 200, `${labelOf(address)}: ${response.text}`);
       }
     }
     assert.equal(gateway.provider.requests.length, asked);
@@ -375,8 +375,8 @@ describe('1 What the service does', () => {
       const account = await createSubscriber(gateway, planId);
       const asked = gateway.provider.requests.length;
       for (const address of freeAddresses) {
-        const answer = await askAddress(gateway.url, address, account.key);
-        assert.equal(answer.status, 200, `${labelOf(address)}: ${answer.text}`);
+        const response = await askAddress(gateway.url, address, account.key);
+        assert.equal(response.status, 200, `${labelOf(address)}: ${response.text}`);
       }
       assert.equal(gateway.provider.requests.length, asked);
       await assertCounted(gateway, account, { calls: 0, tokens: 0 });
@@ -388,15 +388,15 @@ describe('1 What the service does', () => {
     const legacy = addresses.filter(({ path }) => path.includes('/coding/'));
     const without = await gateway.createAccount();
     for (const address of legacy) {
-      const answer = await askAddress(gateway.url, address, without.key);
-      assert.notEqual(answer.headers['x-error-code'], 'not_found', labelOf(address));
-      assert.notEqual(answer.status, 405);
+      const response = await askAddress(gateway.url, address, without.key);
+      assert.notEqual(response.headers['x-error-code'], 'not_found', labelOf(address));
+      assert.notEqual(response.status, 405);
     }
     await assertSpent(without, 0n);
     const subscriber = await createSubscriber(gateway, 'roomy');
     for (const address of legacy) {
-      const answer = await askAddress(gateway.url, address, subscriber.key);
-      assert.equal(answer.status, 200, `${labelOf(address)}: ${answer.text}`);
+      const response = await askAddress(gateway.url, address, subscriber.key);
+      assert.equal(response.status, 200, `${labelOf(address)}: ${response.text}`);
     }
     await assertSpent(subscriber, 0n);
   });
@@ -408,15 +408,15 @@ describe('1 What the service does', () => {
 
   it('1 of the inconsistencies: POST /altproto/v1/messages is Coding Plan, as its page says', async () => {
     const account = await gateway.createAccount();
-    const answer = await askAddress(gateway.url, find('/altproto/v1/messages'), account.key);
-    assertRefusal(answer, 'messages', noPlan(402));
+    const response = await askAddress(gateway.url, find('/altproto/v1/messages'), account.key);
+    assertRefusal(response, 'messages', noPlan(402));
     await assertSpent(account, 0n);
     await subscribe(gateway, account, 'roomy');
     assert.equal((await askAddress(gateway.url, find('/altproto/v1/messages'), account.key)).status, 200);
     await assertCounted(gateway, account, { calls: 1, tokens: workOf(find('/altproto/v1/messages')).tokens! });
   });
 
-  it('1 an address that nobody knows is answered without a key and without a provider call', async () => {
+  it('1 an address that nobody knows is responded to without a key and without a provider call', async () => {
     const asked = gateway.provider.requests.length;
     assert.equal((await askFor(gateway.url, '/v1/videos')).status, 404);
     assert.equal(gateway.provider.requests.length, asked);

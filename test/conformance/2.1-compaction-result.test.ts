@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Answer } from '../support/client.ts';
+import type { ClientResponse } from '../support/client.ts';
 import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { json } from '../support/provider.ts';
 import {
@@ -25,33 +25,33 @@ describe('2.1 compaction result', () => {
   });
   after(() => gateway.stop());
 
-  async function answered(result: unknown): Promise<{ account: TestAccount; answer: Answer; text: string }> {
+  async function responded(result: unknown): Promise<{ account: TestAccount; response: ClientResponse; text: string }> {
     const text = typeof result === 'string' ? result : JSON.stringify(result);
     gateway.provider.respond = json(200, text);
     const account = await gateway.createAccount();
-    return { account, answer: await compact.send(account, { model: 'test-responses', input: 'Hello' }), text };
+    return { account, response: await compact.send(account, { model: 'test-responses', input: 'Hello' }), text };
   }
 
   async function relays(overrides: Overrides, cost = RESPONSES_COST): Promise<void> {
-    const { account, answer, text } = await answered(compactionResult(overrides));
-    assert.equal(answer.status, 200, `${text}: ${answer.text}`);
-    assert.equal(answer.text, text);
+    const { account, response, text } = await responded(compactionResult(overrides));
+    assert.equal(response.status, 200, `${text}: ${response.text}`);
+    assert.equal(response.text, text);
     await assertSpent(account, cost);
   }
 
   async function withholds(...violations: readonly Overrides[]): Promise<void> {
     for (const overrides of violations) {
-      const { account, answer } = await answered(compactionResult(overrides));
-      await assertWithheld(account, answer);
+      const { account, response } = await responded(compactionResult(overrides));
+      await assertWithheld(account, response);
     }
   }
 
   it('2.1 a result is delivered byte for byte and charged by its usage', async () => {
     const text = ` {"usage" : ${JSON.stringify(responsesUsage)},\r\n"x":1.50e1,"x":2,"object":"response.compaction","id":"resp_\\u0031",
       "created_at":1.79e9,"output":[${JSON.stringify(compactionItem)}]}\n`;
-    const { account, answer } = await answered(text);
-    assert.equal(answer.status, 200, answer.text);
-    assert.equal(answer.text, text);
+    const { account, response } = await responded(text);
+    assert.equal(response.status, 200, response.text);
+    assert.equal(response.text, text);
     await assertSpent(account, RESPONSES_COST);
   });
 
@@ -214,8 +214,8 @@ describe('2.1 compaction result', () => {
   it('2.1 what is no JSON, or no object, is no result', async () => {
     const whole = JSON.stringify(compactionResult());
     for (const text of ['', 'null', '[]', whole.slice(0, -1), `${whole}}`, '<html>502</html>']) {
-      const { account, answer } = await answered(text);
-      await assertWithheld(account, answer);
+      const { account, response } = await responded(text);
+      await assertWithheld(account, response);
     }
   });
 });

@@ -16,7 +16,7 @@ import {
   usage,
 } from './images.ts';
 
-/** Both addresses answer with an images result. */
+/** Both addresses response with an images result. */
 const addresses = ['generations', 'edits'] as const;
 type Address = (typeof addresses)[number];
 
@@ -40,28 +40,28 @@ describe('2.2 Images result', () => {
       ? caller.generate({ model, prompt: 'A boat', n, ...rest })
       : caller.edit(editForm({ model, n: String(n), ...rest }));
 
-  /** The provider's answer is a success at this cost, and arrives byte for byte. */
+  /** The provider's response is a success at this cost, and arrives byte for byte. */
   async function assertTaken(body: object | string, model: string, costNano: bigint, rest?: Fields) {
     const bytes = typeof body === 'string' ? body : JSON.stringify(body);
-    // As many images as the answer has are asked for: more are not charged.
+    // As many images as the response has are asked for: more are not charged.
     const { data } = JSON.parse(bytes) as { data: readonly unknown[] };
     for (const address of addresses) {
       const caller = await ImageCaller.create(gateway);
       gateway.provider.respond = json(200, bytes);
-      const answer = send(caller, address, model, { n: data.length, ...rest });
-      await caller.taken(answer, costNano);
-      assert.equal((await answer).text, bytes);
+      const response = send(caller, address, model, { n: data.length, ...rest });
+      await caller.taken(response, costNano);
+      assert.equal((await response).text, bytes);
     }
   }
 
-  /** The provider's answer cannot be billed: it is withheld, and costs nothing. */
+  /** The provider's response cannot be billed: it is withheld, and costs nothing. */
   async function assertFailsClosed(body: object | string, model: string) {
     for (const address of addresses) {
       const caller = await ImageCaller.create(gateway);
       gateway.provider.respond = json(200, body);
-      const answer = await send(caller, address, model);
-      assertRefusal(answer, upstreamError);
-      assert.equal(answer.headers['x-should-retry'], 'false');
+      const response = await send(caller, address, model);
+      assertRefusal(response, upstreamError);
+      assert.equal(response.headers['x-should-retry'], 'false');
       await caller.unpaid();
     }
   }

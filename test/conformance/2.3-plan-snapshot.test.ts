@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { parseConfig } from '../../src/config/load.ts';
 import { createTestClock } from '../support/clock.ts';
 import { assertSpent, startGateway, type TestAccount, type TestGateway, testConfigText } from '../support/gateway.ts';
-import { chatAnswer, chatStream, liveAnswer } from '../support/provider.ts';
+import { chatResponse, chatStream, liveResponse } from '../support/provider.ts';
 import { addresses, askAddress, workOf } from './addresses.ts';
 import { createSubscriber, plansText, snapshotOf, subscribe } from './plans.ts';
 
@@ -21,7 +21,7 @@ const PLANS = {
   empty: { ...pro, fiveHourCalls: 0, weeklyCalls: 0, quotaTokens: 0 },
 } as const;
 
-/** What an account without a plan is answered, but for the time and the words. */
+/** What an account without a plan is responded to, but for the time and the words. */
 const withoutPlan = {
   active: false,
   is_active: false,
@@ -93,7 +93,11 @@ describe('2.3 Coding Plan usage snapshot', () => {
   describe('with a plan', () => {
     /** One call on the plan, of 18 tokens by default. */
     async function use(subscriber: TestAccount, calls = 1, tokens = 18): Promise<void> {
-      gateway.provider.respond = chatAnswer({ prompt_tokens: tokens - 7, completion_tokens: 7, total_tokens: tokens });
+      gateway.provider.respond = chatResponse({
+        prompt_tokens: tokens - 7,
+        completion_tokens: 7,
+        total_tokens: tokens,
+      });
       for (let i = 0; i < calls; i++) {
         assert.equal((await askAddress(gateway.url, codingChat, subscriber.key)).status, 200);
       }
@@ -203,11 +207,11 @@ describe('2.3 Coding Plan usage snapshot', () => {
     it('2.3 concurrency has the limit and the calls in flight', async () => {
       const subscriber = await subscribed();
       assert.deepEqual((await snapshotOf(gateway, subscriber)).concurrency, { limit: 4, inFlight: 0 });
-      const live = [liveAnswer(), liveAnswer()];
-      const answers = [];
+      const live = [liveResponse(), liveResponse()];
+      const responses = [];
       for (const [index, { respond, opened }] of live.entries()) {
         gateway.provider.respond = respond;
-        answers.push(
+        responses.push(
           askAddress(gateway.url, codingChat, subscriber.key, { body: { ...workOf(codingChat).body, stream: true } }),
         );
         await opened;
@@ -218,7 +222,7 @@ describe('2.3 Coding Plan usage snapshot', () => {
         await write(chatStream(['Hello']).join(''));
         end();
       }
-      for (const answer of await Promise.all(answers)) assert.equal(answer.status, 200);
+      for (const response of await Promise.all(responses)) assert.equal(response.status, 200);
       assert.deepEqual((await snapshotOf(gateway, subscriber)).concurrency, { limit: 4, inFlight: 0 });
     });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { type Address, addresses, answerAnything, askAddress, workOf } from './addresses.ts';
+import { type Address, addresses, askAddress, responseAnything, workOf } from './addresses.ts';
 
 const balanceAddresses = addresses.filter(({ work }) => work === 'balance');
 
@@ -9,15 +9,15 @@ describe('2.4 General balance snapshot', () => {
   let gateway: TestGateway;
   before(async () => {
     gateway = await startGateway();
-    gateway.provider.respond = answerAnything;
+    gateway.provider.respond = responseAnything;
   });
   after(() => gateway.stop());
 
-  /** The bytes of the answer: what a number looks like matters to those who read it. */
+  /** The bytes of the response: what a number looks like matters to those who read it. */
   async function snapshotOf(key: string, address: Address = balanceAddresses[0]!): Promise<string> {
-    const answer = await askAddress(gateway.url, address, key);
-    assert.equal(answer.status, 200, answer.text);
-    return answer.text;
+    const response = await askAddress(gateway.url, address, key);
+    assert.equal(response.status, 200, response.text);
+    return response.text;
   }
 
   it('2.4 the snapshot is is_active, balance and unit, and nothing else', async () => {

@@ -4,7 +4,7 @@ import { parseConfig } from '../../src/config/load.ts';
 import { call } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
 import { assertSpent, startGateway, type TestAccount, type TestGateway, testConfigText } from '../support/gateway.ts';
-import { chatAnswer } from '../support/provider.ts';
+import { chatResponse } from '../support/provider.ts';
 import { askFor } from './addresses.ts';
 
 const models = `
@@ -179,10 +179,10 @@ describe('2.5 Public model catalog', () => {
   it('2.5 modelId is the exact id that requests use, never an alias', async () => {
     const ids = (await catalog()).models.map(({ modelId }: { modelId: string }) => modelId);
     assert.ok(!ids.includes('full-latest'));
-    gateway.provider.respond = chatAnswer();
+    gateway.provider.respond = chatResponse();
     for (const id of ['full', 'bare']) {
-      const answer = await call(`${gateway.url}/v1/chat/completions`, account.key, { model: id, messages: [] });
-      assert.equal(answer.status, 200);
+      const response = await call(`${gateway.url}/v1/chat/completions`, account.key, { model: id, messages: [] });
+      assert.equal(response.status, 200);
     }
   });
 
@@ -202,7 +202,7 @@ describe('2.5 Public model catalog', () => {
       total_tokens: 1_750,
       prompt_tokens_details: { cached_tokens: 500 },
     };
-    gateway.provider.respond = chatAnswer(usage);
+    gateway.provider.respond = chatResponse(usage);
     const payer = await gateway.createAccount();
     const body = { model: 'full', messages: [] };
     assert.equal((await call(`${gateway.url}/v1/chat/completions`, payer.key, body)).status, 200);
@@ -317,7 +317,7 @@ describe('2.5 Public model catalog', () => {
   }
 
   it('2.5 a call at either side of a switch is charged the period that the catalog shows', async () => {
-    gateway.provider.respond = chatAnswer({ prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 });
+    gateway.provider.respond = chatResponse({ prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 });
     for (const [instant, costNano] of [
       ['2026-11-21T01:59:59.999Z', 100n * 8_000n + 10n * 32_000n],
       ['2026-11-21T02:00:00Z', 100n * 2_000n + 10n * 8_000n],
@@ -362,8 +362,8 @@ describe('2.5 Public model catalog', () => {
   it('2.5 path is the balance address, which is served at the API domain', async () => {
     for (const path of Object.values(operationPaths).flatMap((operations) => Object.values(operations))) {
       assert.ok(!path.includes('coding'));
-      const answer = await askFor(gateway.url, path, { method: 'POST' });
-      assert.equal(answer.status, 401, path);
+      const response = await askFor(gateway.url, path, { method: 'POST' });
+      assert.equal(response.status, 401, path);
     }
   });
 

@@ -30,11 +30,11 @@ describe('2.6 Messages-style model detail', () => {
   after(() => gateway.stop());
 
   async function detailOf(name: string, headers: Record<string, string> = {}, base = '/altproto/v1') {
-    const answer = await askFor(gateway.url, `${base}/models/${name}`, {
+    const response = await askFor(gateway.url, `${base}/models/${name}`, {
       headers: { 'x-api-key': account.key, ...headers },
     });
-    assert.equal(answer.status, 200, answer.text);
-    return answer.json;
+    assert.equal(response.status, 200, response.text);
+    return response.json;
   }
 
   const sevenFields = {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type Answer, startCall } from '../support/client.ts';
+import { type ClientResponse, startCall } from '../support/client.ts';
 import { assertSpent, clientLeaves, type TestGateway } from '../support/gateway.ts';
-import { liveAnswer, sse } from '../support/provider.ts';
+import { liveResponse, sse } from '../support/provider.ts';
 import {
   completedEvent,
   EDITS,
@@ -44,10 +44,10 @@ describe('3 Streaming image calls', () => {
     return startCall(gateway.url + path, caller.account.key, body, { headers: { 'content-type': type } });
   }
 
-  async function send(caller: ImageCaller, kind: StreamKind, rest?: Record<string, unknown>): Promise<Answer> {
-    const answer = await start(caller, kind, rest).answer;
-    assert.equal(await answer.ended(), true);
-    return answer;
+  async function send(caller: ImageCaller, kind: StreamKind, rest?: Record<string, unknown>): Promise<ClientResponse> {
+    const response = await start(caller, kind, rest).response;
+    assert.equal(await response.ended(), true);
+    return response;
   }
 
   /** The stream of the provider arrives byte for byte, at this cost. */
@@ -59,9 +59,9 @@ describe('3 Streaming image calls', () => {
   ) {
     const caller = await ImageCaller.create(gateway);
     gateway.provider.respond = sse(events);
-    const answer = send(caller, kind, rest);
-    await caller.taken(answer, costNano);
-    assert.equal((await answer).text, events.join(''));
+    const response = send(caller, kind, rest);
+    await caller.taken(response, costNano);
+    assert.equal((await response).text, events.join(''));
   }
 
   /** The stream comes through as far as `relayed`, and then ends with the gateway's own error event. */
@@ -138,9 +138,9 @@ describe('3 Streaming image calls', () => {
       for (const events of [[error], [...partials, error]]) {
         const caller = await ImageCaller.create(gateway);
         gateway.provider.respond = sse(events);
-        const answer = await send(caller, kind, { partial_images: 3 });
-        assert.equal(answer.status, 200);
-        assert.equal(answer.text, events.join(''));
+        const response = await send(caller, kind, { partial_images: 3 });
+        assert.equal(response.status, 200);
+        assert.equal(response.text, events.join(''));
         await caller.unpaid();
         const { status, chargeYuan } = await caller.account.endedCall();
         assert.deepEqual([status, chargeYuan], ['aborted', null]);
@@ -154,17 +154,17 @@ describe('3 Streaming image calls', () => {
 
     it(`3 ${kind}: a connection that drops midway ends with an error event, and nothing is charged`, async () => {
       const caller = await ImageCaller.create(gateway);
-      const live = liveAnswer();
+      const live = liveResponse();
       gateway.provider.respond = live.respond;
       const started = start(caller, kind, { partial_images: 3 });
       await live.opened;
       await live.write(partials[0]!);
-      const answer = await started.answer;
-      await answer.until(partials[0]!);
+      const response = await started.response;
+      await response.until(partials[0]!);
       live.reset();
-      assert.equal(await answer.ended(), true);
-      assert.equal(answer.status, 200);
-      assertBrokenOff(answer.text, partials[0]!);
+      assert.equal(await response.ended(), true);
+      assert.equal(response.status, 200);
+      assertBrokenOff(response.text, partials[0]!);
       await caller.unpaid();
       const { status, chargeYuan } = await caller.account.endedCall();
       assert.deepEqual([status, chargeYuan], ['aborted', null]);
@@ -175,15 +175,15 @@ describe('3 Streaming image calls', () => {
       for (const events of [partials, [partials[0]!, 'data: [DONE]\n\n']]) {
         const caller = await ImageCaller.create(gateway);
         gateway.provider.respond = sse(events);
-        const answer = await send(caller, kind, { partial_images: 3 });
-        assert.equal(answer.status, 200);
-        assertBrokenOff(answer.text, events.join(''));
+        const response = await send(caller, kind, { partial_images: 3 });
+        assert.equal(response.status, 200);
+        assertBrokenOff(response.text, events.join(''));
         await caller.unpaid();
       }
       const caller = await ImageCaller.create(gateway);
       gateway.provider.respond = sse([partials[0]!, half]);
-      const answer = await send(caller, kind, { partial_images: 3 });
-      assertBrokenOff(answer.text, partials[0]!);
+      const response = await send(caller, kind, { partial_images: 3 });
+      assertBrokenOff(response.text, partials[0]!);
       await caller.unpaid();
     });
 
@@ -219,8 +219,8 @@ describe('3 Streaming image calls', () => {
       ]) {
         const caller = await ImageCaller.create(gateway);
         gateway.provider.respond = sse([picture, picture, end]);
-        const answer = await send(caller, kind, { n: 3 });
-        assert.ok(answer.text.startsWith(picture + picture));
+        const response = await send(caller, kind, { n: 3 });
+        assert.ok(response.text.startsWith(picture + picture));
         const { usage } = await caller.account.endedCall();
         assert.deepEqual([usage.source, usage.imageOutputTokens], ['estimated', 2 * 272]);
         const input = BigInt(usage.inputTokens) * 3_000n;
@@ -230,17 +230,17 @@ describe('3 Streaming image calls', () => {
 
     it(`3 ${kind}: of several images those that were completed before the connection dropped are charged`, async () => {
       const caller = await ImageCaller.create(gateway);
-      const live = liveAnswer();
+      const live = liveResponse();
       gateway.provider.respond = live.respond;
       const started = start(caller, kind, { n: 3 });
       await live.opened;
       await live.write(completedEvent(kind));
       await live.write(partials[0]!);
-      const answer = await started.answer;
-      await answer.until(partials[0]!);
+      const response = await started.response;
+      await response.until(partials[0]!);
       live.reset();
-      assert.equal(await answer.ended(), true);
-      assertBrokenOff(answer.text, completedEvent(kind) + partials[0]!);
+      assert.equal(await response.ended(), true);
+      assertBrokenOff(response.text, completedEvent(kind) + partials[0]!);
       await assertSpent(caller.account, STREAM_USAGE_NANO);
     });
 
@@ -248,9 +248,9 @@ describe('3 Streaming image calls', () => {
       for (const used of [undefined, null, {}, { ...streamUsage, total_tokens: undefined }]) {
         const caller = await ImageCaller.create(gateway);
         gateway.provider.respond = sse([partials[0]!, completedEvent(kind, { usage: used })]);
-        const answer = await send(caller, kind, { partial_images: 1 });
-        assert.equal(answer.status, 200);
-        assertBrokenOff(answer.text, partials[0]!);
+        const response = await send(caller, kind, { partial_images: 1 });
+        assert.equal(response.status, 200);
+        assertBrokenOff(response.text, partials[0]!);
         assert.equal((await caller.account.endedCall()).status, 'failed');
         await caller.unpaid();
       }
@@ -259,16 +259,16 @@ describe('3 Streaming image calls', () => {
     it(`3 ${kind}: a completed event without usage facts that is the first event is 502`, async () => {
       const caller = await ImageCaller.create(gateway);
       gateway.provider.respond = sse([completedEvent(kind, { usage: null })]);
-      const answer = await send(caller, kind);
-      assert.deepEqual([answer.status, answer.json.error.code], [502, 'upstream_error']);
+      const response = await send(caller, kind);
+      assert.deepEqual([response.status, response.json.error.code], [502, 'upstream_error']);
       await caller.unpaid();
     });
 
     it(`3 ${kind}: a completed event without an image fails closed where billing binds to images`, async () => {
       const caller = await ImageCaller.create(gateway);
       gateway.provider.respond = sse([partials[0]!, completedEvent(kind, { b64_json: null })]);
-      const answer = await send(caller, kind, { model: PRICED_BY_IMAGE, partial_images: 1 });
-      assertBrokenOff(answer.text, partials[0]!);
+      const response = await send(caller, kind, { model: PRICED_BY_IMAGE, partial_images: 1 });
+      assertBrokenOff(response.text, partials[0]!);
       assert.equal((await caller.account.endedCall()).status, 'failed');
       await caller.unpaid();
     });
@@ -280,25 +280,25 @@ describe('3 Streaming image calls', () => {
       settlements.hold();
       const asked = settlements.asked;
       const started = start(caller, kind);
-      const answer = await started.answer;
-      await answer.until(partials[0]!);
+      const response = await started.response;
+      await response.until(partials[0]!);
       await settlements.reached(asked + 1);
-      assert.equal(answer.text, partials[0]!);
+      assert.equal(response.text, partials[0]!);
       settlements.release();
-      assert.equal(await answer.ended(), true);
-      assert.equal(answer.text, partials[0]! + completedEvent(kind));
+      assert.equal(await response.ended(), true);
+      assert.equal(response.text, partials[0]! + completedEvent(kind));
       await assertSpent(caller.account, STREAM_USAGE_NANO);
     });
 
     it(`3 ${kind}: a client that leaves before an image is completed pays for it, since the provider makes it all the same`, async () => {
       const caller = await ImageCaller.create(gateway);
-      const live = liveAnswer();
+      const live = liveResponse();
       gateway.provider.respond = live.respond;
       const left = clientLeaves(gateway);
       const started = start(caller, kind);
       await live.opened;
       await live.write(partials[0]!);
-      await (await started.answer).until(partials[0]!);
+      await (await started.response).until(partials[0]!);
       started.drop();
       await left;
       await live.write(completedEvent(kind));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { createTestClock } from '../support/clock.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { addresses, answerAnything, askAddress } from './addresses.ts';
+import { addresses, askAddress, responseAnything } from './addresses.ts';
 import { assertCounted, createSubscriber, plansText, snapshotOf, subscribe } from './plans.ts';
 
 const BEGIN = '2026-11-20T04:00:00.000Z';
@@ -21,12 +21,12 @@ describe('3 States and transitions', () => {
         'short-week': { fiveHourCalls: 9, weeklyCalls: 2 },
       }),
     });
-    gateway.provider.respond = answerAnything;
+    gateway.provider.respond = responseAnything;
   });
   beforeEach(() => clock.set(BEGIN));
   after(() => gateway.stop());
 
-  /** What a call on the plan is answered: 200, or the code of its refusal. */
+  /** What a call on the plan is responded to: 200, or the code of its refusal. */
   async function tryCall({ key }: TestAccount): Promise<string> {
     const { status, headers } = await askAddress(gateway.url, chat, key);
     return status === 200 ? '200' : String(headers['x-error-code']);

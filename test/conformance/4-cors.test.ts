@@ -4,10 +4,10 @@ import { ADMIN_TOKEN, assertSpent, startGateway, type TestAccount, type TestGate
 import {
   type Address,
   addresses,
-  answerAnything,
   askAddress,
   askFor,
   assertRefusal,
+  responseAnything,
   streamed,
   urlOf,
   workOf,
@@ -48,7 +48,7 @@ function preflight(base: string, path: string, origin: string, method: string) {
   });
 }
 
-/** What a page of an allowed origin may read of an answer, and that no cache gives it to a page of another one. */
+/** What a page of an allowed origin may read of a response, and that no cache gives it to a page of another one. */
 function assertReadable(headers: Readonly<Record<string, string>>, origin: string): void {
   assert.equal(headers['access-control-allow-origin'], origin);
   assert.deepEqual(headers['access-control-expose-headers']!.split(', '), EXPOSED);
@@ -64,7 +64,7 @@ describe('4 Endpoints', () => {
     let account: TestAccount;
     before(async () => {
       gateway = await startGateway({ server: `cors: { origins: ["${APP}", "${OTHER}"] }` });
-      gateway.provider.respond = answerAnything;
+      gateway.provider.respond = responseAnything;
       account = await gateway.createAccount();
     });
     after(() => gateway.stop());
@@ -73,17 +73,17 @@ describe('4 Endpoints', () => {
       const asked = gateway.provider.requests.length;
       for (const origin of [APP, OTHER]) {
         for (const address of addresses) {
-          const answer = await preflight(gateway.url, urlOf(address), origin, address.method);
-          assert.equal(answer.status, 204, urlOf(address));
-          assert.equal(answer.body.length, 0);
-          assertReadable(answer.headers, origin);
-          assert.equal(answer.headers['access-control-allow-methods'], 'GET, HEAD, POST');
+          const response = await preflight(gateway.url, urlOf(address), origin, address.method);
+          assert.equal(response.status, 204, urlOf(address));
+          assert.equal(response.body.length, 0);
+          assertReadable(response.headers, origin);
+          assert.equal(response.headers['access-control-allow-methods'], 'GET, HEAD, POST');
           assert.equal(
-            answer.headers['access-control-allow-headers'],
+            response.headers['access-control-allow-headers'],
             'authorization,content-type,x-api-key,x-stainless-lang',
           );
-          assert.equal(answer.headers['access-control-max-age'], '600');
-          assert.ok(answer.headers['x-request-id']);
+          assert.equal(response.headers['access-control-max-age'], '600');
+          assert.ok(response.headers['x-request-id']);
         }
       }
       assert.equal(gateway.provider.requests.length, asked);
@@ -91,9 +91,9 @@ describe('4 Endpoints', () => {
 
     it('4 a page of a configured origin may read JSON, and the headers that tell of a call', async () => {
       const payer = await gateway.createAccount();
-      const answer = await askAddress(gateway.url, chat, payer.key, { headers: { origin: APP } });
-      assert.equal(answer.status, 200);
-      assertReadable(answer.headers, APP);
+      const response = await askAddress(gateway.url, chat, payer.key, { headers: { origin: APP } });
+      assert.equal(response.status, 200);
+      assertReadable(response.headers, APP);
       await assertSpent(payer, workOf(chat).costNano!);
     });
 
@@ -101,12 +101,12 @@ describe('4 Endpoints', () => {
       for (const address of addresses) {
         if (address.context !== 'balance' || workOf(address).respondStream === undefined) continue;
         const payer = await gateway.createAccount();
-        const answer = await askAddress(gateway.url, address, payer.key, {
+        const response = await askAddress(gateway.url, address, payer.key, {
           headers: { origin: APP },
           body: streamed(address),
         });
-        assert.match(answer.headers['content-type']!, /^text\/event-stream\b/);
-        assertReadable(answer.headers, APP);
+        assert.match(response.headers['content-type']!, /^text\/event-stream\b/);
+        assertReadable(response.headers, APP);
         await assertSpent(payer, workOf(address).costNano!);
       }
     });
@@ -135,22 +135,22 @@ describe('4 Endpoints', () => {
         response.end();
       };
       try {
-        const answer = await askAddress(gateway.url, chat, account.key, { headers: { origin: APP } });
-        assert.equal(answer.status, 429);
-        assert.equal(answer.headers['retry-after'], '7');
-        assertReadable(answer.headers, APP);
+        const response = await askAddress(gateway.url, chat, account.key, { headers: { origin: APP } });
+        assert.equal(response.status, 429);
+        assert.equal(response.headers['retry-after'], '7');
+        assertReadable(response.headers, APP);
         await assertSpent(account, 0n);
       } finally {
-        gateway.provider.respond = answerAnything;
+        gateway.provider.respond = responseAnything;
       }
     });
 
     it('4 a page of another origin may read nothing, and its preflight is refused as OPTIONS is', async () => {
       for (const origin of [STRANGER, 'null', `${APP}.evil.example`, 'http://app.example', `${APP}:443`]) {
-        const answer = await askFor(gateway.url, '/v1/public/models', { headers: { origin } });
-        assert.equal(answer.status, 200);
-        assert.deepEqual(corsHeaders(answer.headers), [], origin);
-        assert.match(answer.headers.vary!, /\bOrigin\b/);
+        const response = await askFor(gateway.url, '/v1/public/models', { headers: { origin } });
+        assert.equal(response.status, 200);
+        assert.deepEqual(corsHeaders(response.headers), [], origin);
+        assert.match(response.headers.vary!, /\bOrigin\b/);
         const asked = await preflight(gateway.url, '/v1/chat/completions', origin, 'POST');
         assertRefusal(asked, 'chat', wrongMethod);
         assert.deepEqual(corsHeaders(asked.headers), []);
@@ -158,12 +158,12 @@ describe('4 Endpoints', () => {
     });
 
     it('4 OPTIONS that is no preflight is 405, from a configured origin too', async () => {
-      const answer = await askFor(gateway.url, '/v1/chat/completions', {
+      const response = await askFor(gateway.url, '/v1/chat/completions', {
         method: 'OPTIONS',
         headers: { origin: APP },
       });
-      assertRefusal(answer, 'chat', wrongMethod);
-      assertReadable(answer.headers, APP);
+      assertRefusal(response, 'chat', wrongMethod);
+      assertReadable(response.headers, APP);
     });
 
     it('4 no page reaches the admin API', async () => {
@@ -183,9 +183,9 @@ describe('4 Endpoints', () => {
         const asked = await preflight(gateway.url, path, APP, 'GET');
         assert.equal(asked.status, 405, path);
         assert.deepEqual(corsHeaders(asked.headers), [], path);
-        const answer = await askFor(gateway.url, path, { headers: { origin: APP } });
-        assert.equal(answer.status, 401, path);
-        assert.deepEqual(corsHeaders(answer.headers), [], path);
+        const response = await askFor(gateway.url, path, { headers: { origin: APP } });
+        assert.equal(response.status, 401, path);
+        assert.deepEqual(corsHeaders(response.headers), [], path);
       }
     });
   });
@@ -198,8 +198,8 @@ describe('4 Endpoints', () => {
     after(() => gateway.stop());
 
     it('4 with "*" pages of every origin may ask and read, but not the admin API', async () => {
-      const answer = await askFor(gateway.url, '/v1/public/models', { headers: { origin: STRANGER } });
-      assertReadable(answer.headers, STRANGER);
+      const response = await askFor(gateway.url, '/v1/public/models', { headers: { origin: STRANGER } });
+      assertReadable(response.headers, STRANGER);
       assert.equal((await preflight(gateway.url, '/v1/messages', STRANGER, 'POST')).status, 204);
       const admin = await preflight(gateway.url, '/admin/v1/accounts', STRANGER, 'GET');
       assert.equal(admin.status, 405);
@@ -216,9 +216,9 @@ describe('4 Endpoints', () => {
 
     it('4 without server.cors no page may ask or read anything', async () => {
       for (const address of addresses) {
-        const answer = await askAddress(gateway.url, address, null, { headers: { origin: APP } });
-        assert.deepEqual(corsHeaders(answer.headers), []);
-        assert.equal(answer.headers.vary, undefined);
+        const response = await askAddress(gateway.url, address, null, { headers: { origin: APP } });
+        assert.deepEqual(corsHeaders(response.headers), []);
+        assert.equal(response.headers.vary, undefined);
         const asked = await preflight(gateway.url, urlOf(address), APP, address.method);
         assertRefusal(asked, address.envelope, wrongMethod);
         assert.deepEqual(corsHeaders(asked.headers), []);

@@ -7,12 +7,12 @@ import { assertSpent, startGateway, type TestAccount, type TestGateway } from '.
 import {
   type Address,
   addresses,
-  answerAnything,
   askAddress,
   askFor,
   assertRefusal,
   badKey,
   noPlan,
+  responseAnything,
   streamed,
   urlOf,
   workOf,
@@ -32,7 +32,7 @@ describe('4 Endpoints', () => {
     gateway = await startGateway({
       plans: plansText({ roomy: {}, mixed: { models: ['test-chat', 'test-both', 'test-hidden'] } }),
     });
-    gateway.provider.respond = answerAnything;
+    gateway.provider.respond = responseAnything;
     account = await gateway.createAccount();
   });
   after(() => gateway.stop());
@@ -45,10 +45,10 @@ describe('4 Endpoints', () => {
     const credential = Object.fromEntries(
       Object.entries(headers).map(([name, value]) => [name, value.replace('KEY', payer.key)]),
     );
-    const answer = await askAddress(gateway.url, address, null, { headers: credential });
-    assert.equal(answer.status, 200, answer.text);
-    assert.match(answer.headers['content-type']!, /^application\/json\b/);
-    assert.equal(typeof answer.json, 'object');
+    const response = await askAddress(gateway.url, address, null, { headers: credential });
+    assert.equal(response.status, 200, response.text);
+    assert.match(response.headers['content-type']!, /^application\/json\b/);
+    assert.equal(typeof response.json, 'object');
     const isCall = address.context !== 'free';
     assert.equal(gateway.provider.requests.length - asked, isCall ? 1 : 0);
     if (isCall) assert.equal(gateway.provider.requests.at(-1)!.path, work.upstreamPath);
@@ -99,8 +99,8 @@ describe('4 Endpoints', () => {
         const payer = await gateway.createAccount();
         const asked = gateway.provider.requests.length;
         for (const body of [workOf(address).body!, streamed(address)]) {
-          const answer = await askAddress(gateway.url, address, payer.key, { body });
-          assertRefusal(answer, address.envelope, noPlan(workOf(address).codingStatus!));
+          const response = await askAddress(gateway.url, address, payer.key, { body });
+          assertRefusal(response, address.envelope, noPlan(workOf(address).codingStatus!));
         }
         assert.equal(gateway.provider.requests.length, asked);
         await assertSpent(payer, 0n);
@@ -132,19 +132,19 @@ describe('4 Endpoints', () => {
     }
 
     const allowed = address.method === 'POST' ? ['POST'] : address.envelope === 'catalog' ? ['GET'] : ['GET', 'HEAD'];
-    it(`4 ${label} answers 405 to every method but ${allowed.join(' and ')}, key or not`, async () => {
+    it(`4 ${label} responses 405 to every method but ${allowed.join(' and ')}, key or not`, async () => {
       for (const method of METHODS.filter((each) => !allowed.includes(each))) {
         for (const headers of [{}, { authorization: `Bearer ${account.key}` }]) {
-          const answer = await askFor(gateway.url, urlOf(address), { method, headers });
-          assert.equal(answer.headers.allow, allowed.join(', '), method);
-          if (method !== 'HEAD') assertRefusal(answer, address.envelope, wrongMethod);
-          else assert.equal(answer.status, 405);
+          const response = await askFor(gateway.url, urlOf(address), { method, headers });
+          assert.equal(response.headers.allow, allowed.join(', '), method);
+          if (method !== 'HEAD') assertRefusal(response, address.envelope, wrongMethod);
+          else assert.equal(response.status, 405);
         }
       }
     });
 
     if (address.method === 'GET' && address.envelope !== 'catalog') {
-      it(`4 ${label} answers HEAD with the head of what GET answers`, async () => {
+      it(`4 ${label} responses HEAD with the head of what GET responds`, async () => {
         const known = await askAddress(gateway.url, address, account.key);
         const head = await askAddress(gateway.url, address, account.key, { method: 'HEAD' });
         assert.equal(head.status, known.status);
@@ -159,7 +159,7 @@ describe('4 Endpoints', () => {
 
     if (address.method === 'POST') {
       const isForm = address.work === 'imageEdit';
-      it(`4 ${label} takes ${isForm ? 'multipart/form-data' : 'application/json'} only and answers 415 to anything else`, async () => {
+      it(`4 ${label} takes ${isForm ? 'multipart/form-data' : 'application/json'} only and responses 415 to anything else`, async () => {
         const asked = gateway.provider.requests.length;
         const types = [
           isForm ? 'application/json' : 'multipart/form-data; boundary=x',
@@ -170,8 +170,8 @@ describe('4 Endpoints', () => {
           '',
         ];
         for (const type of types) {
-          const answer = await askAddress(gateway.url, address, account.key, { headers: { 'content-type': type } });
-          assertRefusal(answer, address.envelope, wrongType);
+          const response = await askAddress(gateway.url, address, account.key, { headers: { 'content-type': type } });
+          assertRefusal(response, address.envelope, wrongType);
         }
         const untyped = await askFor(gateway.url, urlOf(address), {
           method: 'POST',
@@ -203,21 +203,21 @@ describe('4 Endpoints', () => {
     if (respondStream !== undefined) {
       it(`4 ${label} streams where it is asked to`, async () => {
         const payer = await createPayer();
-        const answer = await askAddress(gateway.url, address, payer.key, { body: streamed(address) });
-        assert.equal(answer.status, 200, answer.text);
-        assert.match(answer.headers['content-type']!, /^text\/event-stream\b/);
-        assert.match(answer.text, /^(event|data): /);
+        const response = await askAddress(gateway.url, address, payer.key, { body: streamed(address) });
+        assert.equal(response.status, 200, response.text);
+        assert.match(response.headers['content-type']!, /^text\/event-stream\b/);
+        assert.match(response.text, /^(event|data): /);
         await assertUsed(payer);
       });
     } else {
-      it(`4 ${label} never streams: it answers JSON`, async () => {
+      it(`4 ${label} never streams: it responds JSON`, async () => {
         const payer = await createPayer();
-        const answer = await askAddress(gateway.url, address, payer.key, {
+        const response = await askAddress(gateway.url, address, payer.key, {
           headers: { accept: 'text/event-stream' },
         });
-        assert.equal(answer.status, 200, answer.text);
-        assert.match(answer.headers['content-type']!, /^application\/json\b/);
-        assert.equal(typeof answer.json, 'object');
+        assert.equal(response.status, 200, response.text);
+        assert.match(response.headers['content-type']!, /^application\/json\b/);
+        assert.equal(typeof response.json, 'object');
         await assertUsed(payer);
       });
     }
@@ -246,8 +246,8 @@ describe('4 Endpoints', () => {
     for (const type of ['application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"']) {
       const payer = await gateway.createAccount();
       const [chat] = addresses;
-      const answer = await askAddress(gateway.url, chat!, payer.key, { headers: { 'content-type': type } });
-      assert.equal(answer.status, 200, answer.text);
+      const response = await askAddress(gateway.url, chat!, payer.key, { headers: { 'content-type': type } });
+      assert.equal(response.status, 200, response.text);
       await assertSpent(payer, workOf(chat!).costNano!);
     }
   });
@@ -257,7 +257,7 @@ describe('4 Endpoints', () => {
       const { status } = await askAddress(gateway.url, address, account.key);
       const path = urlOf(address);
       for (const variant of [`${path}?beta=true&limit=1000`, `${path}/`, `/${path}`]) {
-        const answer = await askFor(gateway.url, variant, {
+        const response = await askFor(gateway.url, variant, {
           method: address.method,
           headers: {
             authorization: `Bearer ${account.key}`,
@@ -265,7 +265,7 @@ describe('4 Endpoints', () => {
           },
           ...(address.method === 'POST' ? { body: workOf(address).body! } : {}),
         });
-        assert.equal(answer.status, status, variant);
+        assert.equal(response.status, status, variant);
       }
     }
   });
@@ -286,12 +286,12 @@ describe('4 Endpoints', () => {
 
   it('4 the addresses of vendor names that are not mounted are not there', async () => {
     for (const { path, method } of addresses.filter((address) => address.path.includes('altproto'))) {
-      const answer = await askFor(gateway.url, path.replace('altproto', 'anthropic').replace(/\{.*\}/, 'x'), {
+      const response = await askFor(gateway.url, path.replace('altproto', 'anthropic').replace(/\{.*\}/, 'x'), {
         method,
         headers: { authorization: `Bearer ${account.key}` },
       });
-      assert.equal(answer.status, 404);
-      assert.equal(answer.headers['x-error-code'], 'not_found');
+      assert.equal(response.status, 404);
+      assert.equal(response.headers['x-error-code'], 'not_found');
     }
   });
 

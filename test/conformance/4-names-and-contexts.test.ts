@@ -4,12 +4,12 @@ import { assertSpent, startGateway, type TestGateway } from '../support/gateway.
 import {
   type Address,
   addresses,
-  answerAnything,
   askAddress,
   askFor,
   assertRefusal,
   badKey,
   noPlan,
+  responseAnything,
   streamed,
   workOf,
   works,
@@ -31,7 +31,7 @@ describe('4 Endpoints', () => {
         server: 'protocolNames: { chat: [ac-me, compat], messages: [other, altproto, anthropic] }',
         plans: plansText({ roomy: {} }),
       });
-      gateway.provider.respond = answerAnything;
+      gateway.provider.respond = responseAnything;
     });
     after(() => gateway.stop());
 
@@ -40,9 +40,9 @@ describe('4 Endpoints', () => {
         const account = await gateway.createAccount();
         for (const address of ofMessages) {
           const mounted = renamed(address, name);
-          const answer = await askAddress(gateway.url, mounted, account.key);
-          if (mounted.context === 'coding') assertRefusal(answer, 'messages', noPlan(402));
-          else assert.equal(answer.status, mounted.work === 'codingMessagesModelDetail' ? 404 : 200, mounted.path);
+          const response = await askAddress(gateway.url, mounted, account.key);
+          if (mounted.context === 'coding') assertRefusal(response, 'messages', noPlan(402));
+          else assert.equal(response.status, mounted.work === 'codingMessagesModelDetail' ? 404 : 200, mounted.path);
           assertRefusal(await askAddress(gateway.url, mounted, null), mounted.envelope, badKey);
         }
         await assertSpent(account, 0n);
@@ -53,8 +53,8 @@ describe('4 Endpoints', () => {
         let calls = 0;
         for (const address of ofMessages) {
           const mounted = renamed(address, name);
-          const answer = await askAddress(gateway.url, mounted, subscriber.key);
-          assert.equal(answer.status, 200, `${mounted.path}: ${answer.text}`);
+          const response = await askAddress(gateway.url, mounted, subscriber.key);
+          assert.equal(response.status, 200, `${mounted.path}: ${response.text}`);
           if (mounted.context === 'coding') calls += 1;
         }
         assert.equal(calls, 3);
@@ -63,10 +63,10 @@ describe('4 Endpoints', () => {
 
       it(`4 ${name}-version and ${name}-beta are read, and reach the provider under its vendor's name`, async () => {
         const account = await gateway.createAccount();
-        const answer = await askAddress(gateway.url, find('/v1/messages'), account.key, {
+        const response = await askAddress(gateway.url, find('/v1/messages'), account.key, {
           headers: { [`${name}-version`]: '2026-10-21', [`${name}-beta`]: `beta-of-${name}` },
         });
-        assert.equal(answer.status, 200, answer.text);
+        assert.equal(response.status, 200, response.text);
         const { headers } = gateway.provider.requests.at(-1)!;
         assert.equal(headers['anthropic-version'], '2026-10-21');
         assert.equal(headers['anthropic-beta'], `beta-of-${name}`);
@@ -78,10 +78,10 @@ describe('4 Endpoints', () => {
 
     it('4 headers under a name that is not mounted do not reach the provider', async () => {
       const account = await gateway.createAccount();
-      const answer = await askAddress(gateway.url, find('/v1/messages'), account.key, {
+      const response = await askAddress(gateway.url, find('/v1/messages'), account.key, {
         headers: { 'stranger-version': '2026-10-21', 'stranger-beta': 'x' },
       });
-      assert.equal(answer.status, 200);
+      assert.equal(response.status, 200);
       const { headers } = gateway.provider.requests.at(-1)!;
       assert.equal(headers['anthropic-version'], '2023-06-01');
       assert.ok(!Object.keys(headers).some((name) => name.startsWith('stranger')));
@@ -120,7 +120,7 @@ describe('4 Endpoints', () => {
       assert.ok(!paths.some((path: string) => path.includes('other') || path.includes('altproto')));
     });
 
-    it('4 an unknown address under any mounted name answers in the messages envelope', async () => {
+    it('4 an unknown address under any mounted name responds in the messages envelope', async () => {
       for (const name of ['other', 'altproto', 'anthropic']) {
         for (const path of [`/${name}/v1/nothing`, `/v1/coding/${name}/nothing`]) {
           assertRefusal(await askFor(gateway.url, path), 'messages', {
@@ -140,7 +140,7 @@ describe('4 Endpoints', () => {
         server: 'messagesContext: balance, protocolNames: { messages: [altproto, other] }',
         plans: plansText({ roomy: {} }),
       });
-      gateway.provider.respond = answerAnything;
+      gateway.provider.respond = responseAnything;
     });
     after(() => gateway.stop());
 
@@ -148,8 +148,8 @@ describe('4 Endpoints', () => {
       for (const name of ['altproto', 'other']) {
         const account = await gateway.createAccount();
         const address = renamed(find('/altproto/v1/messages'), name);
-        const answer = await askAddress(gateway.url, address, account.key);
-        assert.equal(answer.status, 200, answer.text);
+        const response = await askAddress(gateway.url, address, account.key);
+        assert.equal(response.status, 200, response.text);
         await assertSpent(account, workOf(address).costNano!);
         const poor = await gateway.createAccount({ balanceYuan: '0' });
         assertRefusal(await askAddress(gateway.url, address, poor.key), 'messages', {
@@ -190,8 +190,8 @@ describe('4 Endpoints', () => {
       const account = await gateway.createAccount();
       const address = find('/altproto/v1/messages/count_tokens');
       const body = padded(workOf(address).body!, 32 * 1024 + 1);
-      const answer = await askAddress(gateway.url, address, account.key, { body });
-      assert.equal(answer.headers['x-error-code'], 'package_input_too_large');
+      const response = await askAddress(gateway.url, address, account.key, { body });
+      assert.equal(response.headers['x-error-code'], 'package_input_too_large');
     });
 
     it('4 server.messagesContext moves nothing else: the other coding addresses stay Coding Plan', async () => {
@@ -199,8 +199,8 @@ describe('4 Endpoints', () => {
       const asked = gateway.provider.requests.length;
       for (const address of addresses) {
         if (address.context !== 'coding' || address.path === '/altproto/v1/messages') continue;
-        const answer = await askAddress(gateway.url, address, account.key);
-        assertRefusal(answer, address.envelope, noPlan(workOf(address).codingStatus!));
+        const response = await askAddress(gateway.url, address, account.key);
+        assertRefusal(response, address.envelope, noPlan(workOf(address).codingStatus!));
       }
       assert.equal(gateway.provider.requests.length, asked);
       await assertSpent(account, 0n);

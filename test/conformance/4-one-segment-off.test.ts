@@ -4,12 +4,12 @@ import { assertSpent, startGateway, type TestGateway } from '../support/gateway.
 import {
   type Address,
   addresses,
-  answerAnything,
   askAddress,
   askFor,
   assertRefusal,
   badKey,
   type ExpectedRefusal,
+  responseAnything,
   urlOf,
   workOf,
   wrongMethod,
@@ -43,7 +43,7 @@ describe('4 Endpoints', () => {
   let gateway: TestGateway;
   before(async () => {
     gateway = await startGateway({ plans: plansText({ roomy: {} }) });
-    gateway.provider.respond = answerAnything;
+    gateway.provider.respond = responseAnything;
   });
   after(() => gateway.stop());
 
@@ -65,11 +65,11 @@ describe('4 Endpoints', () => {
           const request = { method: address.method, headers, ...(body === undefined ? {} : { body }) };
           if (address.auth !== 'none')
             assertRefusal(await askFor(gateway.url, path, request), address.envelope, badKey);
-          const answer = await askFor(gateway.url, path, {
+          const response = await askFor(gateway.url, path, {
             ...request,
             headers: { ...headers, authorization: `Bearer ${payer.key}` },
           });
-          assert.equal(answer.status, 200, `${path}: ${answer.text}`);
+          assert.equal(response.status, 200, `${path}: ${response.text}`);
           if (upstreamPath !== undefined) assert.equal(gateway.provider.requests.at(-1)!.path, upstreamPath);
           if (address.context === 'balance') use.costNano += costNano!;
           if (address.context === 'coding') {
@@ -97,7 +97,7 @@ describe('4 Endpoints', () => {
       );
   });
 
-  it('4 an unknown address answers in the messages envelope to a client with anthropic-version, altproto-version or x-api-key', async () => {
+  it('4 an unknown address responds in the messages envelope to a client with anthropic-version, altproto-version or x-api-key', async () => {
     for (const path of ['/x', '/v1/completions', '/v1/chat/completions/x']) {
       for (const name of ['anthropic-version', 'altproto-version', 'x-api-key']) {
         assertRefusal(await askFor(gateway.url, path, { headers: { [name]: '2023-06-01' } }), 'messages', nowhere);
@@ -119,9 +119,9 @@ describe('4 Endpoints', () => {
   ] as const) {
     it(`4 ${path} is unknown, and its refusal names ${meant}`, async () => {
       for (const method of ['GET', 'POST']) {
-        const answer = await askFor(gateway.url, path, { method });
-        assert.equal(answer.status, 404);
-        assert.equal(answer.json.error.message, `There is nothing at this address. Did you mean ${meant}?`);
+        const response = await askFor(gateway.url, path, { method });
+        assert.equal(response.status, 404);
+        assert.equal(response.json.error.message, `There is nothing at this address. Did you mean ${meant}?`);
       }
     });
   }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
-import { type Answer, startCall } from '../support/client.ts';
+import { type ClientResponse, startCall } from '../support/client.ts';
 import { estimatedInput } from '../support/families.ts';
 import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import {
   event,
   json,
-  liveAnswer,
+  liveResponse,
   type Respond,
   type ScriptedProvider,
   sse,
@@ -22,7 +22,7 @@ import {
   invalid,
   RESPONSES_COST,
   responseObject,
-  responsesAnswer,
+  responsesResponse,
   responsesStream,
   responsesUsage,
 } from '../support/responses.ts';
@@ -43,7 +43,7 @@ const models = `
 describe('4 POST /v1/responses', () => {
   let gateway: TestGateway;
   let second: ScriptedProvider;
-  let chance = 0;
+  let randomSource = 0;
   let responses: Address;
   /** One that begins with ¥100 in every test. */
   let account: TestAccount;
@@ -51,7 +51,7 @@ describe('4 POST /v1/responses', () => {
   before(async () => {
     second = await startProvider();
     gateway = await startGateway({
-      chance: () => chance,
+      randomSource: () => randomSource,
       providers: `  second: { protocol: chat, baseUrl: ${second.url}/v1, apiKey: provider-secret-key-3 }`,
       models,
       plans: plansText({ roomy: {} }),
@@ -60,7 +60,7 @@ describe('4 POST /v1/responses', () => {
   });
   beforeEach(async () => {
     account = await gateway.createAccount();
-    gateway.provider.respond = responsesAnswer();
+    gateway.provider.respond = responsesResponse();
   });
   afterEach(() => gateway.observed.statement('settlement.end').release());
   after(async () => {
@@ -68,11 +68,11 @@ describe('4 POST /v1/responses', () => {
     await second.close();
   });
 
-  const send = (respond: Respond, rest: object = {}): Promise<Answer> => {
+  const send = (respond: Respond, rest: object = {}): Promise<ClientResponse> => {
     gateway.provider.respond = respond;
     return responses.send(account, { model: MODEL, input: 'Hello', ...rest });
   };
-  const stream = (respond: Respond): Promise<Answer> => send(respond, { stream: true });
+  const stream = (respond: Respond): Promise<ClientResponse> => send(respond, { stream: true });
   const lastSent = () => gateway.provider.requests.at(-1)!;
 
   describe('requests', () => {
@@ -107,7 +107,7 @@ describe('4 POST /v1/responses', () => {
 
     it('4 input is a string, an array or absent', async () => {
       for (const input of [null, '', [], [{}]]) await responses.takes(account, { model: MODEL, input });
-      gateway.provider.respond = responsesAnswer({ id: 'resp_0' });
+      gateway.provider.respond = responsesResponse({ id: 'resp_0' });
       await responses.takes(account, { model: MODEL, input: 'x' });
       await responses.takes(account, { model: MODEL, previous_response_id: 'resp_0' });
       for (const input of [1, {}, true]) await responses.refuses(account, { model: MODEL, input }, invalid('input'));
@@ -200,8 +200,8 @@ describe('4 POST /v1/responses', () => {
     });
 
     it('4 another method is 405, another content type 415', async () => {
-      const answer = await fetch(gateway.url + PATH, { headers: { authorization: `Bearer ${account.key}` } });
-      assert.equal(answer.status, 405);
+      const response = await fetch(gateway.url + PATH, { headers: { authorization: `Bearer ${account.key}` } });
+      assert.equal(response.status, 405);
       const typed = await responses.send(account, { model: MODEL }, { 'content-type': 'text/plain' });
       assertRefused(typed, { status: 415, code: 'unsupported_media_type' });
     });
@@ -232,12 +232,12 @@ describe('4 POST /v1/responses', () => {
     it('4 a balance that is used up is 402 insufficient_balance', async () => {
       const poor = await gateway.createAccount({ balanceYuan: '0' });
       for (const isStream of [false, true]) {
-        const answer = await responses.refuses(
+        const response = await responses.refuses(
           poor,
           { model: MODEL, input: 'x', stream: isStream },
           { status: 402, code: 'insufficient_balance', type: 'insufficient_quota' },
         );
-        assert.equal(answer.headers['x-should-retry'], 'false');
+        assert.equal(response.headers['x-should-retry'], 'false');
       }
     });
 
@@ -261,13 +261,13 @@ describe('4 POST /v1/responses', () => {
       });
     }
     for (const path of CODING) {
-      it(`4 ${path} with a plan answers whole and counts the call and its tokens against the plan`, async () => {
+      it(`4 ${path} with a plan responds whole and counts the call and its tokens against the plan`, async () => {
         const subscriber = await createSubscriber(gateway, 'roomy');
         const text = ` ${JSON.stringify(responseObject({ x: '\u2028é' }), null, 3)}\r\n`;
         gateway.provider.respond = json(200, text);
-        const answer = await new Address(gateway, path).send(subscriber, { model: MODEL, input: 'Hello' });
-        assert.equal(answer.status, 200);
-        assert.equal(answer.text, text);
+        const response = await new Address(gateway, path).send(subscriber, { model: MODEL, input: 'Hello' });
+        assert.equal(response.status, 200);
+        assert.equal(response.text, text);
         assert.equal(lastSent().path, PATH);
         await assertCounted(gateway, subscriber, { calls: 1, tokens: 18 });
       });
@@ -277,10 +277,10 @@ describe('4 POST /v1/responses', () => {
         const events = responsesStream();
         gateway.provider.respond = sse(events);
         const body = { model: MODEL, input: 'Hello', stream: true };
-        const answer = await new Address(gateway, path).send(subscriber, body);
-        assert.equal(answer.status, 200);
-        assert.match(answer.headers['content-type'] ?? '', /^text\/event-stream\b/);
-        assert.equal(answer.text, events.join(''));
+        const response = await new Address(gateway, path).send(subscriber, body);
+        assert.equal(response.status, 200);
+        assert.match(response.headers['content-type'] ?? '', /^text\/event-stream\b/);
+        assert.equal(response.text, events.join(''));
         await assertCounted(gateway, subscriber, { calls: 1, tokens: 18 });
       });
 
@@ -293,7 +293,7 @@ describe('4 POST /v1/responses', () => {
           output_tokens_details: { reasoning_tokens: 40 },
           total_tokens: 1_050,
         };
-        gateway.provider.respond = responsesAnswer({ usage });
+        gateway.provider.respond = responsesResponse({ usage });
         await new Address(gateway, path).takes(subscriber, { model: MODEL, input: 'Hello' });
         await assertCounted(gateway, subscriber, { calls: 1, tokens: 1_050 });
       });
@@ -321,8 +321,8 @@ describe('4 POST /v1/responses', () => {
     it('4 a call that is compacted by a trigger item passes, and is billed as one call', async () => {
       const input = [{ role: 'user', content: 'Hello' }, { type: 'compaction_trigger' }];
       const events = responsesStream({ items: [compactionItem] });
-      const answer = await send(sse(events), { input, stream: true });
-      assert.equal(answer.text, events.join(''));
+      const response = await send(sse(events), { input, stream: true });
+      assert.equal(response.text, events.join(''));
       assert.deepEqual(JSON.parse(lastSent().body.toString()).input, input);
       await assertSpent(account, RESPONSES_COST);
       const { body } = await gateway.admin('GET', `/calls?accountId=${account.id}`);
@@ -330,12 +330,12 @@ describe('4 POST /v1/responses', () => {
     });
   });
 
-  describe('whole answers', () => {
+  describe('whole responses', () => {
     it('4 a response comes back byte for byte, and costs what its usage says', async () => {
       const text = ` ${JSON.stringify(responseObject({ x: '\u2028é', created_at: 1.5 }), null, 3).replace('1.5', '1.50E0')}\r\n`;
-      const answer = await send(json(200, text));
-      assert.equal(answer.status, 200);
-      assert.equal(answer.text, text);
+      const response = await send(json(200, text));
+      assert.equal(response.status, 200);
+      assert.equal(response.text, text);
       await assertSpent(account, RESPONSES_COST);
       const { operation, model, status, usage } = await account.lastCall();
       assert.deepEqual([operation, model, status, usage.source], ['responses', MODEL, 'succeeded', 'observed']);
@@ -363,7 +363,7 @@ describe('4 POST /v1/responses', () => {
       }
     });
 
-    it('4 an answer that is no JSON object is 502 upstream_error, and nothing is charged', async () => {
+    it('4 a response that is no JSON object is 502 upstream_error, and nothing is charged', async () => {
       for (const text of ['', '[]', '<html></html>', JSON.stringify(responseObject()).slice(0, -1)]) {
         await assertWithheld(account, await send(json(200, text)));
       }
@@ -378,9 +378,9 @@ describe('4 POST /v1/responses', () => {
           param: null,
           more: 1,
         };
-        const answer = await send(json(400, { error }), rest);
-        assertRefused(answer, { status: 400, code: 'invalid_request_error' });
-        assert.equal(answer.json.error.message, error.message);
+        const response = await send(json(400, { error }), rest);
+        assertRefused(response, { status: 400, code: 'invalid_request_error' });
+        assert.equal(response.json.error.message, error.message);
       }
       await assertSpent(account, 0n);
     });
@@ -395,15 +395,15 @@ describe('4 POST /v1/responses', () => {
       for (const isStream of [false, true]) {
         const headers = { ...kept, 'set-cookie': 'a=b', 'x-internal-host': 'node-7' };
         const respond = isStream ? sse(responsesStream(), headers) : json(200, responseObject(), headers);
-        const answer = await send(respond, { stream: isStream });
-        for (const [name, value] of Object.entries(kept)) assert.equal(answer.headers[name], value);
-        for (const name of ['set-cookie', 'x-internal-host']) assert.equal(answer.headers[name], undefined);
+        const response = await send(respond, { stream: isStream });
+        for (const [name, value] of Object.entries(kept)) assert.equal(response.headers[name], value);
+        for (const name of ['set-cookie', 'x-internal-host']) assert.equal(response.headers[name], undefined);
       }
     });
 
     it('4 an x-request-id is generated where the provider gives none', async () => {
-      const answers = [await send(json(200, responseObject())), await stream(sse(responsesStream()))];
-      const [first, other] = answers.map(({ headers }) => headers['x-request-id']);
+      const received = [await send(json(200, responseObject())), await stream(sse(responsesStream()))];
+      const [first, other] = received.map(({ headers }) => headers['x-request-id']);
       assert.ok(first && other && first !== other);
     });
   });
@@ -434,18 +434,18 @@ describe('4 POST /v1/responses', () => {
         ': bye\n\n',
         'data: [DONE]\n\n',
       ].join('');
-      const answer = await stream(sse([text], { 'content-type': 'text/event-stream; charset=utf-8' }));
-      assert.equal(answer.status, 200);
-      assert.equal(answer.text, text);
-      assert.equal(answer.headers['content-type'], 'text/event-stream; charset=utf-8');
-      assert.equal(answer.headers['x-accel-buffering'], 'no');
+      const response = await stream(sse([text], { 'content-type': 'text/event-stream; charset=utf-8' }));
+      assert.equal(response.status, 200);
+      assert.equal(response.text, text);
+      assert.equal(response.headers['content-type'], 'text/event-stream; charset=utf-8');
+      assert.equal(response.headers['x-accel-buffering'], 'no');
       await assertSpent(account, RESPONSES_COST);
       const { isStream, status, usage } = await account.lastCall();
       assert.deepEqual([isStream, status, usage.source], [true, 'succeeded', 'observed']);
     });
 
     it('4 events leave as they come', async () => {
-      const live = liveAnswer();
+      const live = liveResponse();
       gateway.provider.respond = live.respond;
       const body = { model: MODEL, input: 'Hello', stream: true };
       const started = startCall(gateway.url + PATH, account.key, body);
@@ -455,15 +455,15 @@ describe('4 POST /v1/responses', () => {
       for (const each of events.slice(0, -1)) {
         await live.write(each);
         sent += each;
-        const answer = await started.answer;
+        const response = await started.response;
         // The provider says no more before this one has arrived.
-        await answer.until(sent);
+        await response.until(sent);
       }
       await live.write(events.at(-1)!);
       live.end();
-      const answer = await started.answer;
-      assert.equal(await answer.ended(), true);
-      assert.equal(answer.text, events.join(''));
+      const response = await started.response;
+      assert.equal(await response.ended(), true);
+      assert.equal(response.text, events.join(''));
       await assertSpent(account, RESPONSES_COST);
     });
 
@@ -477,17 +477,17 @@ describe('4 POST /v1/responses', () => {
         const body = { model: MODEL, input: 'Hello', stream: true };
         const started = startCall(gateway.url + PATH, account.key, body);
         await ends.reached(asked + 1);
-        const answer = await started.answer;
+        const response = await started.response;
         const withoutEnd = events.slice(0, -1).join('');
-        await answer.until(withoutEnd);
+        await response.until(withoutEnd);
         // Whatever else the gateway had to say on another connection would have arrived by now.
         for (let i = 0; i < 20; i++) await (await fetch(`${gateway.url}/healthz`)).text();
-        assert.equal(answer.text, withoutEnd);
+        assert.equal(response.text, withoutEnd);
         assert.equal((await account.money()).balanceNano, 100_000_000_000n);
 
         ends.release();
-        assert.equal(await answer.ended(), true);
-        assert.equal(answer.text, events.join(''));
+        assert.equal(await response.ended(), true);
+        assert.equal(response.text, events.join(''));
         await assertSpent(account, RESPONSES_COST);
       });
     }
@@ -495,8 +495,8 @@ describe('4 POST /v1/responses', () => {
     it('4 a terminal event of several megabytes comes back byte for byte, and is billed by its usage', async () => {
       const image = { type: 'image_generation_call', id: 'ig_1', status: 'completed', result: 'A'.repeat(5_000_000) };
       const text = responsesStream({ items: [image] }).join('');
-      const answer = await stream(sse([text]));
-      assert.ok(answer.text === text);
+      const response = await stream(sse([text]));
+      assert.ok(response.text === text);
       await assertSpent(account, RESPONSES_COST);
       assert.equal((await account.lastCall()).usage.source, 'observed');
     });
@@ -518,9 +518,9 @@ describe('4 POST /v1/responses', () => {
         event('response.created', { response: responseObject({ status: 'in_progress', output: [], usage: null }) }),
         event('response.failed', { response: responseObject({ ...failed, output: [], usage: null }) }),
       ];
-      const answer = await stream(sse(events));
-      assert.equal(answer.status, 200);
-      assert.equal(answer.text, events.join(''));
+      const response = await stream(sse(events));
+      assert.equal(response.status, 200);
+      assert.equal(response.text, events.join(''));
       await assertSpent(account, 0n);
       const { status, usage } = await account.lastCall();
       assert.deepEqual([status, usage], ['aborted', null]);
@@ -554,8 +554,8 @@ describe('4 POST /v1/responses', () => {
     ] as const) {
       it(`4 an error event of the provider (${form}) comes back byte for byte and ends the stream; what came is estimated`, async () => {
         const events = [...responsesStream({ words: ['Hello there'] }).slice(0, 5), errorEvent];
-        const answer = await stream(sse(events));
-        assert.equal(answer.text, events.join(''));
+        const response = await stream(sse(events));
+        assert.equal(response.text, events.join(''));
         await assertEstimate('Hello there');
       });
     }
@@ -567,11 +567,11 @@ describe('4 POST /v1/responses', () => {
     });
 
     /** Asserts the last event of a stream that the gateway itself has ended. */
-    function assertErrorEvent(answer: Answer, relayed: string, code: string): void {
-      assert.equal(answer.status, 200);
-      assert.ok(answer.text.startsWith(relayed), answer.text);
-      const [, data] = /^event: error\ndata: (.*)\n\n$/.exec(answer.text.slice(relayed.length)) ?? [];
-      assert.ok(data !== undefined, answer.text);
+    function assertErrorEvent(response: ClientResponse, relayed: string, code: string): void {
+      assert.equal(response.status, 200);
+      assert.ok(response.text.startsWith(relayed), response.text);
+      const [, data] = /^event: error\ndata: (.*)\n\n$/.exec(response.text.slice(relayed.length)) ?? [];
+      assert.ok(data !== undefined, response.text);
       const parsed = JSON.parse(data);
       assert.equal(parsed.type, 'error');
       assert.equal(parsed.code, code);
@@ -581,31 +581,31 @@ describe('4 POST /v1/responses', () => {
 
     it('4 a stream that breaks midway ends with an event error of type, code, message and param', async () => {
       const events = responsesStream({ words: ['Hello there'] }).slice(0, 5);
-      const live = liveAnswer();
+      const live = liveResponse();
       gateway.provider.respond = live.respond;
       const started = startCall(gateway.url + PATH, account.key, body());
       await live.opened;
       for (const each of events) await live.write(each);
-      const answer = await started.answer;
-      await answer.until(events.join(''));
+      const response = await started.response;
+      await response.until(events.join(''));
       live.reset();
-      assert.equal(await answer.ended(), true);
-      assertErrorEvent(answer, events.join(''), 'upstream_error');
+      assert.equal(await response.ended(), true);
+      assertErrorEvent(response, events.join(''), 'upstream_error');
       await assertEstimate('Hello there');
     });
 
     it('4 a stream that ends without a terminal event is broken too', async () => {
       const events = responsesStream({ words: ['Hello there'] }).slice(0, -1);
-      const answer = await stream(sse(events));
-      assertErrorEvent(answer, events.join(''), 'upstream_error');
+      const response = await stream(sse(events));
+      assertErrorEvent(response, events.join(''), 'upstream_error');
       await assertEstimate('Hello there');
     });
 
     it('4 a terminal event that breaks off is none', async () => {
       const events = responsesStream({ words: ['Hello there'] });
-      const answer = await stream(sse([...events.slice(0, -1), events.at(-1)!.slice(0, -40)]));
-      assert.equal(answer.status, 200);
-      assert.match(answer.text, /event: error\ndata: \{"type":"error","code":"upstream_error"/);
+      const response = await stream(sse([...events.slice(0, -1), events.at(-1)!.slice(0, -40)]));
+      assert.equal(response.status, 200);
+      assert.match(response.text, /event: error\ndata: \{"type":"error","code":"upstream_error"/);
       const { status, usage } = await account.endedCall();
       assert.deepEqual([status, usage.source], ['aborted', 'estimated']);
     });
@@ -621,9 +621,9 @@ describe('4 POST /v1/responses', () => {
 
     it('4 a stream that never begins is an error with a status of its own, and costs nothing', async () => {
       for (const respond of [sse([]), json(200, responseObject()), json(200, '')]) {
-        const answer = await stream(respond);
-        assertRefused(answer, { status: 502, code: 'upstream_error', param: null, type: 'api_error' });
-        assert.equal(answer.headers['x-should-retry'], 'false');
+        const response = await stream(respond);
+        assertRefused(response, { status: 502, code: 'upstream_error', param: null, type: 'api_error' });
+        assert.equal(response.headers['x-should-retry'], 'false');
       }
       await assertSpent(account, 0n);
     });
@@ -633,25 +633,25 @@ describe('4 POST /v1/responses', () => {
     const thought = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'an encrypted thought' };
 
     for (const isStream of [false, true]) {
-      const kind = isStream ? 'stream' : 'whole answer';
+      const kind = isStream ? 'stream' : 'whole response';
       it(`4 a call goes back to the provider that made the response or reasoning it continues (${kind})`, async () => {
         const made = { id: 'resp_made', output: [thought] };
         second.respond = isStream
           ? sse(responsesStream({ items: [thought], response: made }))
           : json(200, responseObject(made));
-        chance = 0.9;
+        randomSource = 0.9;
         const first = { model: 'test-shared', input: 'Hello', stream: isStream };
         assert.equal((await responses.send(account, first)).status, 200);
 
-        chance = 0;
-        second.respond = responsesAnswer();
+        randomSource = 0;
+        second.respond = responsesResponse();
         for (const rest of [
           { previous_response_id: 'resp_made' },
           { input: [thought, { role: 'user', content: 'x' }] },
         ]) {
           const calls = second.requests.length;
-          const answer = await responses.send(account, { model: 'test-shared', ...rest });
-          assert.equal(answer.status, 200);
+          const response = await responses.send(account, { model: 'test-shared', ...rest });
+          assert.equal(response.status, 200);
           assert.equal(second.requests.length, calls + 1);
           assert.equal(JSON.parse(second.requests.at(-1)!.body.toString()).model, 'shared-second');
           assert.equal((await account.lastCall()).route.provider, 'second');
@@ -660,10 +660,10 @@ describe('4 POST /v1/responses', () => {
     }
 
     it('4 a call that continues nothing goes where chance sends it, whatever other accounts have made', async () => {
-      second.respond = responsesAnswer({ id: 'resp_of_another' });
-      chance = 0.9;
+      second.respond = responsesResponse({ id: 'resp_of_another' });
+      randomSource = 0.9;
       await responses.send(account, { model: 'test-shared', input: 'Hello' });
-      chance = 0;
+      randomSource = 0;
       const other = await gateway.createAccount();
       const calls = second.requests.length;
       await responses.takes(other, { model: 'test-shared', input: 'Hello' });

@@ -4,12 +4,12 @@ import { call, startCall } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
 import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import {
-  chatAnswer,
+  chatResponse,
   chatStream,
   event,
   json,
-  liveAnswer,
-  messagesAnswer,
+  liveResponse,
+  messagesResponse,
   messagesStream,
   type ReceivedRequest,
   type Respond,
@@ -18,7 +18,6 @@ import {
   startProvider,
 } from '../support/provider.ts';
 import {
-  answerWell,
   assertError,
   assertUntouched,
   chatAddress,
@@ -26,6 +25,7 @@ import {
   type DeadEnds,
   messagesAddress,
   requestTo,
+  responseWell,
   send,
   startDeadEnds,
 } from './calls.ts';
@@ -88,9 +88,9 @@ describe('4.1 chat completions and messages creation', () => {
 
     it(`4.1 ${path} passes the request body to the provider byte for byte, but for the name of the model`, async () => {
       const body = (model: string) => ` {${ODD_MEMBERS},"model" : "${model}","max_tokens":20,\n"messages": [ {} ]}\r\n`;
-      answerWell(gateway, address);
-      const answer = await call(gateway.url + path, account.key, body(address.model));
-      assert.equal(answer.status, 200, answer.text);
+      responseWell(gateway, address);
+      const response = await call(gateway.url + path, account.key, body(address.model));
+      assert.equal(response.status, 200, response.text);
       assert.equal(lastRequest().path, address.upstreamPath);
       assert.equal(lastRequest().body.toString(), body(address.upstreamModel));
       await assertPaid(address.costNano);
@@ -99,19 +99,19 @@ describe('4.1 chat completions and messages creation', () => {
     it(`4.1 ${path} passes the success body to the client byte for byte, with status 200 and as JSON`, async () => {
       const body = `\n{ ${ODD_MEMBERS}, "usage":{${usage}, "new_fact":1.0} , "id":null}  `;
       gateway.provider.respond = json(200, body);
-      const answer = await send(gateway, account, address);
-      assert.equal(answer.status, 200);
-      assert.equal(answer.headers['content-type'], 'application/json');
-      assert.equal(answer.text, body);
+      const response = await send(gateway, account, address);
+      assert.equal(response.status, 200);
+      assert.equal(response.headers['content-type'], 'application/json');
+      assert.equal(response.text, body);
       await assertPaid(paid);
     });
 
-    it(`4.1 ${path} takes no "stream", false and null for a whole answer`, async () => {
+    it(`4.1 ${path} takes no "stream", false and null for a whole response`, async () => {
       for (const stream of [undefined, false, null]) {
-        answerWell(gateway, address);
-        const answer = await send(gateway, account, address, { stream });
-        assert.equal(answer.status, 200);
-        assert.deepEqual(answer.json, address.answer);
+        responseWell(gateway, address);
+        const response = await send(gateway, account, address, { stream });
+        assert.equal(response.status, 200);
+        assert.deepEqual(response.json, address.response);
         await assertPaid(address.costNano);
       }
     });
@@ -140,40 +140,40 @@ describe('4.1 chat completions and messages creation', () => {
         response.end();
       };
       const options = family === 'chat' ? { stream_options: { include_usage: true } } : {};
-      const answer = await send(gateway, account, address, { stream: true, ...options });
-      assert.equal(answer.status, 200);
-      assert.equal(answer.headers['content-type'], 'text/event-stream; charset=utf-8');
-      assert.equal(answer.text, bytes.toString());
+      const response = await send(gateway, account, address, { stream: true, ...options });
+      assert.equal(response.status, 200);
+      assert.equal(response.headers['content-type'], 'text/event-stream; charset=utf-8');
+      assert.equal(response.text, bytes.toString());
       await assertPaid(paid);
     });
 
-    it(`4.1 ${path} answers a provider that refuses a stream with its status, and not with a stream`, async () => {
+    it(`4.1 ${path} responses a provider that refuses a stream with its status, and not with a stream`, async () => {
       gateway.provider.respond = json(429, { error: { message: 'Slow down.', type: 'rate_limit_error' } });
-      const answer = await send(gateway, account, address, { stream: true });
+      const response = await send(gateway, account, address, { stream: true });
       const expected = { status: 429, code: 'upstream_error', type: 'rate_limit_error', message: 'Slow down.' };
-      assertError(answer, family, expected);
+      assertError(response, family, expected);
       await assertPaid(0n);
     });
 
     for (const { rule, show } of generalErrorRules) {
-      it(`4.1 ${path} answers ${rule}`, () => show(gateway, address, deadEnds.silent));
+      it(`4.1 ${path} responses ${rule}`, () => show(gateway, address, deadEnds.silent));
     }
   }
 
   it('4.1 a chat stream whose client did not ask for usage has none, and is charged by it all the same', async () => {
     const usage = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 };
     gateway.provider.respond = sse(chatStream(['Hello'], usage));
-    const answer = await send(gateway, account, chatAddress, { stream: true });
-    assert.equal(answer.text, chatStream(['Hello'], null).join(''));
+    const response = await send(gateway, account, chatAddress, { stream: true });
+    assert.equal(response.text, chatStream(['Hello'], null).join(''));
     assert.deepEqual(JSON.parse(lastRequest().body.toString()).stream_options, { include_usage: true });
     await assertPaid(costNano({ input: 11, output: 7 }));
   });
 
   it('4.1 messages take the header altproto-version, whatever its value, and the provider gets it', async () => {
     for (const version of ['2023-06-01', '2026-10-21', 'next']) {
-      answerWell(gateway, messagesAddress);
-      const answer = await send(gateway, account, messagesAddress, {}, { 'altproto-version': version });
-      assert.equal(answer.status, 200);
+      responseWell(gateway, messagesAddress);
+      const response = await send(gateway, account, messagesAddress, {}, { 'altproto-version': version });
+      assert.equal(response.status, 200);
       assert.equal(lastRequest().headers['anthropic-version'], version);
       assert.equal(lastRequest().headers['altproto-version'], undefined);
       await assertPaid(messagesAddress.costNano);
@@ -181,14 +181,14 @@ describe('4.1 chat completions and messages creation', () => {
   });
 
   it('4.1 messages without a version are those of 2023-06-01', async () => {
-    answerWell(gateway, messagesAddress);
+    responseWell(gateway, messagesAddress);
     assert.equal((await send(gateway, account, messagesAddress)).status, 200);
     assert.equal(lastRequest().headers['anthropic-version'], '2023-06-01');
     await assertPaid(messagesAddress.costNano);
   });
 
   it('4.1 a version and betas under the name of the vendor arrive as well as those under the name of the gateway', async () => {
-    answerWell(gateway, messagesAddress);
+    responseWell(gateway, messagesAddress);
     const headers = { 'anthropic-version': '2026-10-21', 'anthropic-beta': 'one,two' };
     assert.equal((await send(gateway, account, messagesAddress, {}, headers)).status, 200);
     assert.equal(lastRequest().headers['anthropic-version'], '2026-10-21');
@@ -197,27 +197,27 @@ describe('4.1 chat completions and messages creation', () => {
   });
 
   it('4.1 a provider whose vendor is not named gets the version under the name of the gateway', async () => {
-    plain.respond = json(200, messagesAddress.answer);
+    plain.respond = json(200, messagesAddress.response);
     for (const [headers, version] of [
       [{ 'altproto-version': '2026-10-21' }, '2026-10-21'],
       [{}, '2023-06-01'],
     ] as const) {
-      const answer = await send(gateway, account, messagesAddress, { model: 'test-plain' }, headers);
-      assert.equal(answer.status, 200, answer.text);
+      const response = await send(gateway, account, messagesAddress, { model: 'test-plain' }, headers);
+      assert.equal(response.status, 200, response.text);
       assert.equal(lastRequest(plain).headers['altproto-version'], version);
       await assertPaid(messagesAddress.costNano);
     }
   });
 
   it('4.1 a version on the chat address is nothing to chat completions', async () => {
-    answerWell(gateway, chatAddress);
+    responseWell(gateway, chatAddress);
     assert.equal((await send(gateway, account, chatAddress, {}, { 'altproto-version': '2026-10-21' })).status, 200);
     assert.equal(lastRequest().headers['altproto-version'], undefined);
     await assertPaid(chatAddress.costNano);
   });
 
   it('4.1 messages take the key as x-api-key too, which stays here as every credential does', async () => {
-    answerWell(gateway, messagesAddress);
+    responseWell(gateway, messagesAddress);
     const response = await fetch(gateway.url + messagesAddress.path, {
       method: 'POST',
       headers: { 'x-api-key': account.key, 'content-type': 'application/json' },
@@ -230,7 +230,7 @@ describe('4.1 chat completions and messages creation', () => {
     await assertPaid(messagesAddress.costNano);
   });
 
-  it('4.1 a Coding address answers 402 insufficient_package without a plan, and never draws on the balance', async () => {
+  it('4.1 a Coding address responds with 402 insufficient_package without a plan, and never draws on the balance', async () => {
     const rich = await gateway.createAccount();
     for (const address of codingCalls) {
       for (const stream of [false, true]) {
@@ -246,7 +246,7 @@ describe('4.1 chat completions and messages creation', () => {
     }
   });
 
-  it('4.1 a Coding address answers 401 invalid_api_key, 404 model_not_found and 400 invalid_request_error as others do', async () => {
+  it('4.1 a Coding address responds with 401 invalid_api_key, 404 model_not_found and 400 invalid_request_error as others do', async () => {
     const other = await gateway.createAccount();
     for (const address of codingCalls) {
       const { family } = address;
@@ -274,18 +274,18 @@ describe('4.1 chat completions and messages creation', () => {
 
   for (const address of codingCalls) {
     const { path, family } = address;
-    const answerLive: Respond =
-      family === 'chat' ? chatAnswer() : messagesAnswer({ input_tokens: 12, output_tokens: 8 });
+    const responseLive: Respond =
+      family === 'chat' ? chatResponse() : messagesResponse({ input_tokens: 12, output_tokens: 8 });
 
-    it(`4.1 ${path} with an active plan passes a whole answer through and counts the call and its tokens against the plan`, async () => {
+    it(`4.1 ${path} with an active plan passes a whole response through and counts the call and its tokens against the plan`, async () => {
       const subscriber = await createSubscriber(gateway, 'roomy');
       const body = (model: string) => ` {${ODD_MEMBERS},"model" : "${model}","max_tokens":20,\n"messages": [ {} ]}\r\n`;
-      const text = `\n${JSON.stringify(address.answer, null, 2)} `;
+      const text = `\n${JSON.stringify(address.response, null, 2)} `;
       gateway.provider.respond = json(200, text);
-      const answer = await call(gateway.url + path, subscriber.key, body(address.model));
-      assert.equal(answer.status, 200, answer.text);
-      assert.equal(answer.headers['content-type'], 'application/json');
-      assert.equal(answer.text, text);
+      const response = await call(gateway.url + path, subscriber.key, body(address.model));
+      assert.equal(response.status, 200, response.text);
+      assert.equal(response.headers['content-type'], 'application/json');
+      assert.equal(response.text, text);
       assert.equal(lastRequest().path, address.upstreamPath);
       assert.equal(lastRequest().body.toString(), body(address.upstreamModel));
       await assertCounted(gateway, subscriber, { calls: 1, tokens: address.tokens! });
@@ -293,14 +293,14 @@ describe('4.1 chat completions and messages creation', () => {
 
     it(`4.1 ${path} with an active plan streams where it is asked to, and counts the call and its tokens against the plan`, async () => {
       const subscriber = await createSubscriber(gateway, 'roomy');
-      gateway.provider.respond = answerLive;
-      const answer = await send(gateway, subscriber, address, { stream: true });
-      assert.equal(answer.status, 200);
-      assert.match(answer.headers['content-type'] ?? '', /^text\/event-stream\b/);
+      gateway.provider.respond = responseLive;
+      const response = await send(gateway, subscriber, address, { stream: true });
+      assert.equal(response.status, 200);
+      assert.match(response.headers['content-type'] ?? '', /^text\/event-stream\b/);
       const words = ['Hello', ' there'];
       const events =
         family === 'chat' ? chatStream(words, null) : messagesStream(words, { input_tokens: 12, output_tokens: 8 });
-      assert.equal(answer.text, events.join(''));
+      assert.equal(response.text, events.join(''));
       await assertCounted(gateway, subscriber, { calls: 1, tokens: address.tokens! });
     });
 
@@ -310,15 +310,15 @@ describe('4.1 chat completions and messages creation', () => {
         family === 'chat'
           ? chatStream(['Hello'], null)
           : messagesStream(['Hello'], { input_tokens: 12, output_tokens: 8 });
-      const live = liveAnswer();
+      const live = liveResponse();
       gateway.provider.respond = live.respond;
       const started = startCall(gateway.url + path, subscriber.key, requestTo(address, { stream: true }));
       await live.opened;
       await live.write(events.slice(0, family === 'chat' ? 2 : 4).join(''));
-      const answer = await started.answer;
-      await answer.until('Hello');
+      const response = await started.response;
+      await response.until('Hello');
       live.reset();
-      await answer.ended();
+      await response.ended();
       const { fiveHour, weekly, pkg } = await snapshotOf(gateway, subscriber);
       assert.deepEqual([fiveHour.used, weekly.used], [1, 1]);
       const { status, chargeYuan, usage } = await subscriber.lastCall();
@@ -342,7 +342,8 @@ describe('4.1 chat completions and messages creation', () => {
     });
 
     for (const { code, rule, show } of codingErrorRules) {
-      it(`4.1 ${path} answers ${code} where ${rule}`, () => show({ gateway, clock, silent: deadEnds.silent }, address));
+      it(`4.1 ${path} responses ${code} where ${rule}`, () =>
+        show({ gateway, clock, silent: deadEnds.silent }, address));
     }
   }
 
@@ -354,7 +355,7 @@ describe('4.1 chat completions and messages creation', () => {
         [{ 'altproto-version': '2026-10-21' }, '2026-10-21'],
         [{}, '2023-06-01'],
       ] as const) {
-        answerWell(gateway, address);
+        responseWell(gateway, address);
         assert.equal((await send(gateway, subscriber, address, {}, headers)).status, 200);
         assert.equal(lastRequest().headers['anthropic-version'], version);
       }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { startCall } from '../support/client.ts';
 import { assertSpent, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { liveAnswer } from '../support/provider.ts';
+import { liveResponse } from '../support/provider.ts';
 import { type AskOptions, askFor, assertRefusal, badKey } from './addresses.ts';
 import { codingAddresses, requestTo } from './calls.ts';
 import { assertPlanUse, createSubscriber, plansText, snapshotOf } from './plans.ts';
@@ -28,16 +28,16 @@ describe('4.10 GET /v1/coding/user/balance', () => {
 
   it('4.10 there is no parameter and no body: what comes is taken no notice of', async () => {
     const { capturedAt: _first, ...expected } = (await ask()).json;
-    const answer = await ask(
+    const response = await ask(
       { headers: { 'content-type': 'text/plain' }, body: 'anything' },
       `${PATH}?accountId=other&limit=-1`,
     );
-    const { capturedAt: _second, ...given } = answer.json;
-    assert.equal(answer.status, 200);
+    const { capturedAt: _second, ...given } = response.json;
+    assert.equal(response.status, 200);
     assert.deepEqual(given, expected);
   });
 
-  it('4.10 without a plan the answer is 200 all the same', async () => {
+  it('4.10 without a plan the response is 200 all the same', async () => {
     const { status, json } = await ask();
     assert.equal(status, 200);
     assert.equal(json.active, false);
@@ -74,20 +74,20 @@ describe('4.10 GET /v1/coding/user/balance', () => {
     }
   });
 
-  it('4.10 with the database away the answer is 500 internal_error', async () => {
+  it('4.10 with the database away the response is 500 internal_error', async () => {
     const { key } = await gateway.createAccount();
     const lookUp = gateway.observed.statement('accounts.select-standings');
     lookUp.fail('before');
     try {
-      const answer = await ask({ headers: { authorization: `Bearer ${key}` } });
-      assertRefusal(answer, 'usage', { status: 500, code: 'internal_error', type: 'api_error' });
+      const response = await ask({ headers: { authorization: `Bearer ${key}` } });
+      assertRefusal(response, 'usage', { status: 500, code: 'internal_error', type: 'api_error' });
     } finally {
       lookUp.recover();
     }
     assert.equal((await ask({ headers: { authorization: `Bearer ${key}` } })).status, 200);
   });
 
-  it('4.10 with a plan the answer is 200 with what is left of it', async () => {
+  it('4.10 with a plan the response is 200 with what is left of it', async () => {
     const subscriber = await createSubscriber(gateway, 'pro');
     const { active, balance, planName, message } = await snapshotOf(gateway, subscriber);
     assert.deepEqual([active, balance, planName, message], [true, 3, 'Plan pro', null]);
@@ -112,15 +112,15 @@ describe('4.10 GET /v1/coding/user/balance', () => {
   it('4.10 the snapshot shows a call in flight, and its tokens once it has ended', async () => {
     const subscriber = await createSubscriber(gateway, 'pro');
     const address = codingAddresses[0]!;
-    const live = liveAnswer({ 'content-type': 'application/json' });
+    const live = liveResponse({ 'content-type': 'application/json' });
     gateway.provider.respond = live.respond;
     const calling = startCall(gateway.url + address.path, subscriber.key, requestTo(address));
     await live.opened;
     const during = await snapshotOf(gateway, subscriber);
     assert.deepEqual([during.remaining, during.concurrency.inFlight, during.pkg.usedTokens], [2, 1, 0]);
-    await live.write(JSON.stringify(address.answer));
+    await live.write(JSON.stringify(address.response));
     live.end();
-    assert.ok(await (await calling.answer).ended());
+    assert.ok(await (await calling.response).ended());
     await assertPlanUse(gateway, subscriber, { calls: 1, tokens: address.tokens! });
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { type Address, addresses, answerAnything, askAddress, askFor, assertRefusal, badKey } from './addresses.ts';
+import { type Address, addresses, askAddress, askFor, assertRefusal, badKey, responseAnything } from './addresses.ts';
 import { createSubscriber, plansText } from './plans.ts';
 
 const find = (path: string): Address => addresses.find((address) => address.path === path)!;
@@ -18,9 +18,9 @@ describe('4.11 General balance and base-address variants', () => {
   after(() => gateway.stop());
 
   async function snapshotOf(path: string) {
-    const answer = await askAddress(gateway.url, find(path), account.key);
-    assert.equal(answer.status, 200, answer.text);
-    return answer.json;
+    const response = await askAddress(gateway.url, find(path), account.key);
+    assert.equal(response.status, 200, response.text);
+    return response.json;
   }
 
   it('4.11 the chat-style base address, /v1, returns the balance in yuan', async () => {
@@ -66,37 +66,37 @@ describe('4.11 General balance and base-address variants', () => {
 
   it('4.11 every base address of the messages style takes x-api-key too, those of the chat style Bearer alone', async () => {
     for (const { path } of addresses.filter(({ envelope }) => envelope === 'usage')) {
-      const answer = await askFor(gateway.url, path, { headers: { 'x-api-key': account.key } });
-      if (path === '/v1/user/balance' || path === '/v1/coding/user/balance') assertRefusal(answer, 'usage', badKey);
-      else assert.equal(answer.status, 200, path);
+      const response = await askFor(gateway.url, path, { headers: { 'x-api-key': account.key } });
+      if (path === '/v1/user/balance' || path === '/v1/coding/user/balance') assertRefusal(response, 'usage', badKey);
+      else assert.equal(response.status, 200, path);
     }
   });
 
-  it('4.11 a balance reader that appends /user/balance to any base address gets its answer in one request', async () => {
+  it('4.11 a balance reader that appends /user/balance to any base address gets its response in one request', async () => {
     for (const base of ['', '/v1', '/v1/coding', '/altproto', '/altproto/coding', '/v1/coding/altproto']) {
-      const answer = await askFor(gateway.url, `${base}/user/balance`, {
+      const response = await askFor(gateway.url, `${base}/user/balance`, {
         headers: { authorization: `Bearer ${account.key}`, 'user-agent': 'cc-switch/1.0', accept: '*/*' },
       });
-      assert.equal(answer.status, 200, base);
-      assert.equal(typeof answer.json.balance, 'number');
+      assert.equal(response.status, 200, base);
+      assert.equal(typeof response.json.balance, 'number');
     }
   });
 
   describe('with a plan', () => {
     const coding = addresses.filter(({ work }) => work === 'codingBalance').map(({ path }) => path);
 
-    /** What every address of the plan answers, which has to be the same but for the time. */
+    /** What every address of the plan responds, which has to be the same but for the time. */
     async function planAt(path: string, key: string) {
-      const answer = await askAddress(gateway.url, find(path), key);
-      assert.equal(answer.status, 200, answer.text);
-      const { capturedAt: _time, fiveHour, ...rest } = answer.json;
+      const response = await askAddress(gateway.url, find(path), key);
+      assert.equal(response.status, 200, response.text);
+      const { capturedAt: _time, fiveHour, ...rest } = response.json;
       const { resetAt: _reset, ...window } = fiveHour;
       return { ...rest, fiveHour: window };
     }
 
     it('4.11 of a plan, quota, usedQuota, remaining and isValid follow the convention of total, used and what is left, at every address', async () => {
       const subscriber = await createSubscriber(gateway, 'three');
-      gateway.provider.respond = answerAnything;
+      gateway.provider.respond = responseAnything;
       for (let used = 0; used <= 3; used++) {
         for (const path of coding) {
           const { quota, usedQuota, remaining, isValid, is_active, balance } = await planAt(path, subscriber.key);

@@ -6,11 +6,11 @@ import { assertFree } from '../support/families.ts';
 import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { json } from '../support/provider.ts';
 import {
-  answerWell,
   assertError,
   type DeadEnds,
   embeddingsAddress,
   rerankAddress,
+  responseWell,
   send,
   startDeadEnds,
 } from './calls.ts';
@@ -20,7 +20,7 @@ import { notTestable } from './rule.ts';
 const ODD_MEMBERS =
   ' "big" : 9223372036854775807 ,\r\n\t"precise":0.10,"twice":1,"twice":[ ],"escapes":"\\u0041\\/ 北京 😀" ';
 
-/** What each kind of rerank price needs of an answer: a search unit costs 19,000 nano-yuan, a call 17,000. */
+/** What each kind of rerank price needs of a response: a search unit costs 19,000 nano-yuan, a call 17,000. */
 const byUnits = 'test-rerank-units';
 const byCalls = 'test-rerank-calls';
 
@@ -63,9 +63,9 @@ describe('4.2 embeddings and rerank', () => {
     it(`4.2 ${path} passes the request body to the provider byte for byte, but for the name of the model`, async () => {
       const { model: _, ...fields } = address.fields;
       const body = (model: string) => `{${ODD_MEMBERS},"model" :"${model}" , ${JSON.stringify(fields).slice(1)}\n`;
-      answerWell(gateway, address);
-      const answer = await call(gateway.url + path, account.key, body(address.model));
-      assert.equal(answer.status, 200, answer.text);
+      responseWell(gateway, address);
+      const response = await call(gateway.url + path, account.key, body(address.model));
+      assert.equal(response.status, 200, response.text);
       assert.equal(gateway.provider.requests.at(-1)!.path, address.upstreamPath);
       assert.equal(gateway.provider.requests.at(-1)!.body.toString(), body(address.upstreamModel));
       await assertPaid(address.costNano);
@@ -74,38 +74,38 @@ describe('4.2 embeddings and rerank', () => {
     it(`4.2 ${path} passes the success body to the client byte for byte, with status 200 and as JSON`, async () => {
       const body = `\n{ ${ODD_MEMBERS}, ${rest} , "usage":{"prompt_tokens":5, "total_tokens":5,"x":1.0} , "id":null}  `;
       gateway.provider.respond = json(200, body, { 'content-type': 'application/json; charset=utf-8' });
-      const answer = await send(gateway, account, address);
-      assert.equal(answer.status, 200);
-      assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8');
-      assert.equal(answer.text, body);
+      const response = await send(gateway, account, address);
+      assert.equal(response.status, 200);
+      assert.equal(response.headers['content-type'], 'application/json; charset=utf-8');
+      assert.equal(response.text, body);
       await assertPaid(costNano({ input: 5 }));
     });
 
     it(`4.2 ${path} never streams: "stream" is one of the fields that pass through`, async () => {
-      answerWell(gateway, address);
-      const answer = await send(gateway, account, address, { stream: true });
-      assert.equal(answer.headers['content-type'], 'application/json');
-      assert.deepEqual(answer.json, address.answer);
+      responseWell(gateway, address);
+      const response = await send(gateway, account, address, { stream: true });
+      assert.equal(response.headers['content-type'], 'application/json');
+      assert.deepEqual(response.json, address.response);
       const sent = gateway.provider.requests.at(-1)!;
       assert.equal(sent.headers.accept, 'application/json');
       assert.equal(JSON.parse(sent.body.toString()).stream, true);
       await assertPaid(address.costNano);
     });
 
-    it(`4.2 ${path} answers 502 where the provider answers with a stream, and nothing is charged`, async () => {
+    it(`4.2 ${path} responses 502 where the provider responds with a stream, and nothing is charged`, async () => {
       const other = await gateway.createAccount();
       gateway.provider.respond = (_request, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         response.end('data: {"usage":{"prompt_tokens":5,"total_tokens":5}}\n\ndata: [DONE]\n\n');
       };
-      const answer = await send(gateway, other, address, { stream: true });
+      const response = await send(gateway, other, address, { stream: true });
       const expected = { status: 502, code: 'upstream_error', type: 'api_error', retry: 'false' } as const;
-      assertError(answer, 'chat', expected);
+      assertError(response, 'chat', expected);
       await assertFree(other, { httpStatus: 502, errorCode: 'upstream_error' });
     });
 
     for (const { rule, show } of generalErrorRules) {
-      it(`4.2 ${path} answers ${rule}`, () => show(gateway, address, deadEnds.silent));
+      it(`4.2 ${path} responses ${rule}`, () => show(gateway, address, deadEnds.silent));
     }
   }
 
@@ -118,7 +118,7 @@ describe('4.2 embeddings and rerank', () => {
     ['parts of several kinds', [{ type: 'text', text: 'Zürich' }]],
   ] as const) {
     it(`4.2 the input of embeddings may be ${what}`, async () => {
-      answerWell(gateway, embeddingsAddress);
+      responseWell(gateway, embeddingsAddress);
       assert.equal((await send(gateway, account, embeddingsAddress, { input })).status, 200);
       assert.deepEqual(JSON.parse(gateway.provider.requests.at(-1)!.body.toString()).input, input);
       await assertPaid(embeddingsAddress.costNano);
@@ -127,7 +127,7 @@ describe('4.2 embeddings and rerank', () => {
 
   it('4.2 the format in which a client wants embeddings is neither changed nor added', async () => {
     for (const encoding_format of ['base64', 'float', undefined]) {
-      answerWell(gateway, embeddingsAddress);
+      responseWell(gateway, embeddingsAddress);
       assert.equal((await send(gateway, account, embeddingsAddress, { encoding_format, dimensions: 8 })).status, 200);
       const sent = JSON.parse(gateway.provider.requests.at(-1)!.body.toString());
       assert.deepEqual([sent.encoding_format, sent.dimensions], [encoding_format, 8]);
@@ -145,9 +145,9 @@ describe('4.2 embeddings and rerank', () => {
     ['a usage of no tokens', { usage: { prompt_tokens: 0, total_tokens: 0 } }, 0],
   ] as const) {
     it(`4.2 embeddings are charged by ${what}`, async () => {
-      const answer = { ...embedded, ...facts };
-      gateway.provider.respond = json(200, answer);
-      assert.deepEqual((await send(gateway, account, embeddingsAddress)).json, answer);
+      const response = { ...embedded, ...facts };
+      gateway.provider.respond = json(200, response);
+      assert.deepEqual((await send(gateway, account, embeddingsAddress)).json, response);
       await assertPaid(costNano({ input }));
       const { usage, operation } = await account.lastCall();
       assert.deepEqual([operation, usage.source, usage.inputTokens], ['embeddings', 'observed', input]);
@@ -160,7 +160,7 @@ describe('4.2 embeddings and rerank', () => {
       { query: { text: 'q' }, documents: [{ text: 'one' }, { image: 'data:,' }] },
       { query: '', documents: [] },
     ]) {
-      answerWell(gateway, rerankAddress);
+      responseWell(gateway, rerankAddress);
       assert.equal((await send(gateway, account, rerankAddress, fields)).status, 200);
       const { query, documents } = JSON.parse(gateway.provider.requests.at(-1)!.body.toString());
       assert.deepEqual({ query, documents }, fields);
@@ -205,9 +205,9 @@ describe('4.2 embeddings and rerank', () => {
     ],
   ] as const) {
     it(`4.2 a rerank at a price of tokens is charged by ${what}`, async () => {
-      const answer = { id: 'rr_1', results, ...facts };
-      gateway.provider.respond = json(200, answer);
-      assert.deepEqual((await send(gateway, account, rerankAddress)).json, answer);
+      const response = { id: 'rr_1', results, ...facts };
+      gateway.provider.respond = json(200, response);
+      assert.deepEqual((await send(gateway, account, rerankAddress)).json, response);
       await assertPaid(costNano({ input }));
       const { usage, operation } = await account.lastCall();
       assert.deepEqual([operation, usage.source, usage.inputTokens], ['rerank', 'observed', input]);
@@ -217,15 +217,15 @@ describe('4.2 embeddings and rerank', () => {
   for (const path of ['/v2/rerank', '/v1/v2/rerank']) {
     it(`4.2 ${path} takes what Cohere's clients send, and returns what they read`, async () => {
       const fields = { top_n: 1, max_tokens_per_doc: 512, priority: 3 };
-      const answer = {
+      const response = {
         id: '07734bd2-2473-4f07-94e1-0d9f0e6843cf',
         results: [{ index: 1, relevance_score: 0.999071 }],
         meta: { api_version: { version: '2', is_experimental: false }, billed_units: { search_units: 1 } },
       };
-      gateway.provider.respond = json(200, answer);
+      gateway.provider.respond = json(200, response);
       const address = { ...rerankAddress, path };
       const sent = await send(gateway, account, address, { model: byUnits, ...fields });
-      assert.deepEqual([sent.status, sent.json], [200, answer]);
+      assert.deepEqual([sent.status, sent.json], [200, response]);
       const { path: upstreamPath, body } = gateway.provider.requests.at(-1)!;
       assert.equal(upstreamPath, rerankAddress.upstreamPath);
       assert.deepEqual(JSON.parse(body.toString()), {
@@ -237,7 +237,7 @@ describe('4.2 embeddings and rerank', () => {
     });
   }
 
-  it("4.2 /v2/rerank answers errors, the provider's too, in the form of Cohere's clients", async () => {
+  it("4.2 /v2/rerank responds errors, the provider's too, in the form of Cohere's clients", async () => {
     const address = { ...rerankAddress, path: '/v2/rerank' };
     const malformed = await send(gateway, account, address, { documents: 'Paris' });
     const { id, message, ...rest } = malformed.json;
@@ -249,9 +249,9 @@ describe('4.2 embeddings and rerank', () => {
   });
 
   it('4.2 a rerank whose results stand in "data" is one too', async () => {
-    const answer = { object: 'list', data: results, model: 'reranker', usage: { total_tokens: 29 } };
-    gateway.provider.respond = json(200, answer);
-    assert.deepEqual((await send(gateway, account, rerankAddress)).json, answer);
+    const response = { object: 'list', data: results, model: 'reranker', usage: { total_tokens: 29 } };
+    gateway.provider.respond = json(200, response);
+    assert.deepEqual((await send(gateway, account, rerankAddress)).json, response);
     await assertPaid(costNano({ input: 29 }));
   });
 
@@ -285,29 +285,29 @@ describe('4.2 embeddings and rerank', () => {
     });
   }
 
-  for (const [what, address, fields, answer] of [
-    ['an answer of embeddings without usage', embeddingsAddress, {}, embedded],
-    ['an answer of embeddings with an empty usage', embeddingsAddress, {}, { ...embedded, usage: {} }],
+  for (const [what, address, fields, response] of [
+    ['a response of embeddings without usage', embeddingsAddress, {}, embedded],
+    ['a response of embeddings with an empty usage', embeddingsAddress, {}, { ...embedded, usage: {} }],
     [
-      'an answer of embeddings with a negative usage',
+      'a response of embeddings with a negative usage',
       embeddingsAddress,
       {},
       { ...embedded, usage: { prompt_tokens: -1 } },
     ],
     [
-      'an answer of embeddings with half a token',
+      'a response of embeddings with half a token',
       embeddingsAddress,
       {},
       { ...embedded, usage: { prompt_tokens: 0.5 } },
     ],
     [
-      'an answer of embeddings whose usage is a word',
+      'a response of embeddings whose usage is a word',
       embeddingsAddress,
       {},
       { ...embedded, usage: { prompt_tokens: 'nine' } },
     ],
     [
-      'an answer of embeddings beyond 2^31 tokens',
+      'a response of embeddings beyond 2^31 tokens',
       embeddingsAddress,
       {},
       { ...embedded, usage: { prompt_tokens: 2 ** 31 } },
@@ -326,7 +326,7 @@ describe('4.2 embeddings and rerank', () => {
   ] as const) {
     it(`4.2 ${what} is 502 upstream_error, and nothing is charged`, async () => {
       const other = await gateway.createAccount();
-      gateway.provider.respond = json(200, answer);
+      gateway.provider.respond = json(200, response);
       assertError(await send(gateway, other, address, fields), 'chat', {
         status: 502,
         code: 'upstream_error',
@@ -338,9 +338,9 @@ describe('4.2 embeddings and rerank', () => {
   }
 
   it('4.2 a body beyond the Coding input limit is no 413 here, where that limit does not hold', async () => {
-    answerWell(gateway, embeddingsAddress);
-    const answer = await send(gateway, account, embeddingsAddress, { input: 'x'.repeat(5 * 2 ** 20) });
-    assert.equal(answer.status, 200);
+    responseWell(gateway, embeddingsAddress);
+    const response = await send(gateway, account, embeddingsAddress, { input: 'x'.repeat(5 * 2 ** 20) });
+    assert.equal(response.status, 200);
     await assertPaid(embeddingsAddress.costNano);
   });
 

@@ -4,11 +4,11 @@ import { type IncomingMessage, request } from 'node:http';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { assertFree } from '../support/families.ts';
 import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { json, liveAnswer } from '../support/provider.ts';
+import { json, liveResponse } from '../support/provider.ts';
 import { assertError, embeddingsAddress, requestTo, send } from './calls.ts';
 
 /**
- * Answers that are larger than what is held back of one: from 32 MiB on they leave as they come, all but their last
+ * Responses that are larger than what is held back of one: from 32 MiB on they leave as they come, all but their last
  * chunk, which still waits for the charge.
  */
 
@@ -17,7 +17,7 @@ const CHUNK_BYTES = 64 * 1024;
 const ENDS = 'settlement.end';
 const paid = costNano({ input: 4711 });
 
-/** An answer of embeddings of just that size; its usage stands at the end, where vendors put it. */
+/** A response of embeddings of just that size; its usage stands at the end, where vendors put it. */
 function embeddingsOf(sizeBytes: number, usage = ',"usage":{"prompt_tokens":4711,"total_tokens":4711}'): Buffer {
   const head = Buffer.from('{"object":"list","data":[');
   const tail = Buffer.from(`],"model":"embedder"${usage}}`);
@@ -33,14 +33,14 @@ function embeddingsOf(sizeBytes: number, usage = ',"usage":{"prompt_tokens":4711
   return body;
 }
 
-/** A call whose answer is taken in as it comes. */
+/** A call whose response is taken in as it comes. */
 interface LargeCall {
   readonly response: IncomingMessage;
   readonly sizeBytes: number;
   body(): Buffer;
   /** Resolves when that much has arrived. */
   received(sizeBytes: number): Promise<void>;
-  /** Resolves at the end of the answer: with true where it is complete, with false where the connection broke. */
+  /** Resolves at the end of the response: with true where it is complete, with false where the connection broke. */
   readonly ended: Promise<boolean>;
   leave(): void;
 }
@@ -79,7 +79,7 @@ async function open(gateway: TestGateway, account: TestAccount): Promise<LargeCa
   };
 }
 
-describe('4.2 large answers of embeddings', () => {
+describe('4.2 large responses of embeddings', () => {
   let gateway: TestGateway;
   let account: TestAccount;
   before(async () => {
@@ -88,10 +88,10 @@ describe('4.2 large answers of embeddings', () => {
   afterEach(() => gateway.observed.statement(ENDS).release());
   after(() => gateway?.stop());
 
-  /** Starts a call whose answer the test gives piece by piece. */
+  /** Starts a call whose response the test gives piece by piece. */
   async function start(headers: Record<string, string> = {}) {
     account = await gateway.createAccount();
-    const live = liveAnswer({ 'content-type': 'application/json', ...headers });
+    const live = liveResponse({ 'content-type': 'application/json', ...headers });
     gateway.provider.respond = live.respond;
     const opening = open(gateway, account);
     await live.opened;
@@ -104,7 +104,7 @@ describe('4.2 large answers of embeddings', () => {
 
   for (const statesLength of [false, true]) {
     const how = statesLength ? 'with' : 'without';
-    it(`4.2 an answer of 48 MiB ${how} a content length arrives byte for byte, and costs what its last bytes say`, async () => {
+    it(`4.2 a response of 48 MiB ${how} a content length arrives byte for byte, and costs what its last bytes say`, async () => {
       const body = embeddingsOf(48 * MIB);
       const { live, opening } = await start(statesLength ? { 'content-length': String(body.length) } : {});
       const written = write(live, body).then(() => live.end());
@@ -120,7 +120,7 @@ describe('4.2 large answers of embeddings', () => {
     });
   }
 
-  it('4.2 an answer beyond 32 MiB leaves while the provider still sends it', async () => {
+  it('4.2 a response beyond 32 MiB leaves while the provider still sends it', async () => {
     const body = embeddingsOf(36 * MIB);
     const { live, opening } = await start();
     await write(live, body.subarray(0, 34 * MIB));
@@ -135,7 +135,7 @@ describe('4.2 large answers of embeddings', () => {
     await assertSpent(account, paid);
   });
 
-  it('4.2 the last chunk of a large answer leaves only after its charge is in the books', async () => {
+  it('4.2 the last chunk of a large response leaves only after its charge is in the books', async () => {
     const body = embeddingsOf(36 * MIB);
     const ends = gateway.observed.statement(ENDS);
     const { asked } = ends;
@@ -153,7 +153,7 @@ describe('4.2 large answers of embeddings', () => {
     await assertSpent(account, paid);
   });
 
-  it('4.2 a large answer whose client leaves in the middle is read to its end, and charged', async () => {
+  it('4.2 a large response whose client leaves in the middle is read to its end, and charged', async () => {
     const body = embeddingsOf(36 * MIB);
     const { live, opening } = await start();
     await write(live, body.subarray(0, 34 * MIB));
@@ -171,7 +171,7 @@ describe('4.2 large answers of embeddings', () => {
     ['without usage', ''],
     ['whose usage is no count', ',"usage":{"prompt_tokens":"4711"}'],
   ] as const) {
-    it(`4.2 a large answer ${what} is broken off, and nothing is charged`, async () => {
+    it(`4.2 a large response ${what} is broken off, and nothing is charged`, async () => {
       const body = embeddingsOf(36 * MIB, usage);
       const { live, opening } = await start();
       const written = write(live, body).then(() => live.end());
@@ -179,13 +179,13 @@ describe('4.2 large answers of embeddings', () => {
       assert.equal(call.response.statusCode, 200);
       assert.equal(await call.ended, false);
       await written;
-      assert.ok(call.sizeBytes < body.length, 'the client has the whole answer');
+      assert.ok(call.sizeBytes < body.length, 'the client has the whole response');
       await account.endedCall();
       await assertFree(account, { httpStatus: 502, errorCode: 'upstream_error' });
     });
   }
 
-  it('4.2 a large answer that is no JSON from some point on is broken off, and nothing is charged', async () => {
+  it('4.2 a large response that is no JSON from some point on is broken off, and nothing is charged', async () => {
     const body = embeddingsOf(36 * MIB);
     body[34 * MIB] = 0x7d;
     const { live, opening } = await start();
@@ -199,7 +199,7 @@ describe('4.2 large answers of embeddings', () => {
     await assertFree(account, { httpStatus: 502, errorCode: 'upstream_error' });
   });
 
-  it('4.2 a large answer that the provider breaks off is broken off, and nothing is charged', async () => {
+  it('4.2 a large response that the provider breaks off is broken off, and nothing is charged', async () => {
     const body = embeddingsOf(36 * MIB);
     const { live, opening } = await start();
     await write(live, body.subarray(0, 34 * MIB));
@@ -210,7 +210,7 @@ describe('4.2 large answers of embeddings', () => {
     await assertFree(account, { httpStatus: 502, errorCode: 'upstream_error' });
   });
 
-  it('4.2 an answer of 31 MiB without usage is 502 upstream_error, and nothing is charged', async () => {
+  it('4.2 a response of 31 MiB without usage is 502 upstream_error, and nothing is charged', async () => {
     account = await gateway.createAccount();
     gateway.provider.respond = json(200, embeddingsOf(31 * MIB, '').toString());
     assertError(await send(gateway, account, embeddingsAddress), 'chat', {

@@ -16,7 +16,7 @@ import {
   invalid,
   RESPONSES_COST,
   responseObject,
-  responsesAnswer,
+  responsesResponse,
   responsesStream,
 } from '../support/responses.ts';
 import { codingAddresses, type DeadEnds, startDeadEnds } from './calls.ts';
@@ -44,7 +44,7 @@ describe('4.3 POST /v1/responses/compact', () => {
   let gateway: TestGateway;
   let second: ScriptedProvider;
   /** What decides between providers of equal weight: 0 is the first, 0.9 the second. */
-  let chance = 0;
+  let randomSource = 0;
   let compact: Address;
   let responses: Address;
   let coding: Address;
@@ -54,7 +54,7 @@ describe('4.3 POST /v1/responses/compact', () => {
   before(async () => {
     second = await startProvider();
     gateway = await startGateway({
-      chance: () => chance,
+      randomSource: () => randomSource,
       providers: `  second: { protocol: chat, baseUrl: ${second.url}/v1, apiKey: provider-secret-key-3 }`,
       models,
       plans: plansText({ roomy: {} }),
@@ -63,7 +63,7 @@ describe('4.3 POST /v1/responses/compact', () => {
     coding = new Address(gateway, '/v1/coding/responses/compact');
     responses = new Address(gateway, '/v1/responses');
     account = await gateway.createAccount();
-    gateway.provider.respond = responsesAnswer();
+    gateway.provider.respond = responsesResponse();
   });
   after(async () => {
     await gateway.stop();
@@ -71,7 +71,7 @@ describe('4.3 POST /v1/responses/compact', () => {
   });
 
   const takes = (...members: readonly object[]): Promise<void> => {
-    gateway.provider.respond = responsesAnswer();
+    gateway.provider.respond = responsesResponse();
     return compact.takes(account, ...members.map((rest) => ({ model: MODEL, ...rest })));
   };
   const refuses = (param: string, ...members: readonly object[]): Promise<void> =>
@@ -101,16 +101,16 @@ describe('4.3 POST /v1/responses/compact', () => {
     it('4.3 the header Content-Type: application/json is required', async () => {
       const calls = gateway.provider.requests.length;
       for (const type of ['text/plain', 'multipart/form-data', 'application/x-www-form-urlencoded']) {
-        const answer = await compact.send(account, { model: MODEL }, { 'content-type': type });
-        assertRefused(answer, { status: 415, code: 'unsupported_media_type' });
+        const response = await compact.send(account, { model: MODEL }, { 'content-type': type });
+        assertRefused(response, { status: 415, code: 'unsupported_media_type' });
       }
       assert.equal(gateway.provider.requests.length, calls);
     });
 
     it('4.3 another method is 405', async () => {
-      const answer = await fetch(gateway.url + PATH, { headers: { authorization: `Bearer ${account.key}` } });
-      assert.equal(answer.status, 405);
-      assert.equal(answer.headers.get('allow'), 'POST');
+      const response = await fetch(gateway.url + PATH, { headers: { authorization: `Bearer ${account.key}` } });
+      assert.equal(response.status, 405);
+      assert.equal(response.headers.get('allow'), 'POST');
     });
   });
 
@@ -164,7 +164,7 @@ describe('4.3 POST /v1/responses/compact', () => {
       ));
 
     it('4.3 model null is restored by the previous_response_id of a response', async () => {
-      gateway.provider.respond = responsesAnswer({ id: 'resp_restores' });
+      gateway.provider.respond = responsesResponse({ id: 'resp_restores' });
       await responses.takes(account, { model: MODEL, input: 'Hello' });
       await takes({ model: null, previous_response_id: 'resp_restores' });
       assert.deepEqual(JSON.parse(lastSent().body.toString()), {
@@ -175,20 +175,20 @@ describe('4.3 POST /v1/responses/compact', () => {
     });
 
     it('4.3 model null is restored by the previous_response_id of a streamed response', async () => {
-      gateway.provider.respond = responsesAnswer({ id: 'resp_streamed' });
+      gateway.provider.respond = responsesResponse({ id: 'resp_streamed' });
       await responses.takes(account, { model: MODEL, input: 'Hello', stream: true });
       await takes({ model: null, previous_response_id: 'resp_streamed' });
     });
 
     it('4.3 model null is restored by the id of a compaction result', async () => {
-      gateway.provider.respond = responsesAnswer({}, { id: 'resp_of_compact' });
+      gateway.provider.respond = responsesResponse({}, { id: 'resp_of_compact' });
       await compact.takes(account, { model: MODEL });
       await takes({ model: null, previous_response_id: 'resp_of_compact' });
     });
 
     it('4.3 model null is restored by the encrypted_content of a compaction item that was relayed', async () => {
       const item = { ...compactionItem, encrypted_content: 'made by compact' };
-      gateway.provider.respond = responsesAnswer({}, { id: 'resp_other_1', output: [item] });
+      gateway.provider.respond = responsesResponse({}, { id: 'resp_other_1', output: [item] });
       await compact.takes(account, { model: MODEL });
       await takes({ model: null, input: [item, { role: 'user', content: 'Go on.' }] });
     });
@@ -204,14 +204,14 @@ describe('4.3 POST /v1/responses/compact', () => {
 
     it('4.3 model null is restored by the encrypted reasoning of a response', async () => {
       const item = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'thought' };
-      gateway.provider.respond = responsesAnswer({ id: 'resp_other_3', output: [item] });
+      gateway.provider.respond = responsesResponse({ id: 'resp_other_3', output: [item] });
       await responses.takes(account, { model: MODEL, input: 'Hello' });
       await takes({ model: null, input: [item] });
     });
 
     it('4.3 model null is not restored by what another account has made', async () => {
       const item = { ...compactionItem, encrypted_content: 'of one account' };
-      gateway.provider.respond = responsesAnswer({}, { id: 'resp_of_one', output: [item] });
+      gateway.provider.respond = responsesResponse({}, { id: 'resp_of_one', output: [item] });
       await compact.takes(account, { model: MODEL });
       const other = await gateway.createAccount();
       for (const rest of [{ previous_response_id: 'resp_of_one' }, { input: [item] }]) {
@@ -221,14 +221,14 @@ describe('4.3 POST /v1/responses/compact', () => {
     });
 
     it('4.3 a restored model that offers no compaction is 400 model_not_found', async () => {
-      gateway.provider.respond = responsesAnswer({ id: 'resp_only' });
+      gateway.provider.respond = responsesResponse({ id: 'resp_only' });
       await responses.takes(account, { model: 'test-responses-only', input: 'Hello' });
       const refusal = { status: 400, code: 'model_not_found', param: 'model' };
       await compact.refuses(account, { model: null, previous_response_id: 'resp_only' }, refusal);
     });
 
     it('4.3 a model that is named goes before the one that could be restored', async () => {
-      gateway.provider.respond = responsesAnswer({ id: 'resp_named' });
+      gateway.provider.respond = responsesResponse({ id: 'resp_named' });
       await responses.takes(account, { model: MODEL, input: 'Hello' });
       await takes({ model: 'test-compact-only', previous_response_id: 'resp_named' });
       assert.equal((await account.lastCall()).model, 'test-compact-only');
@@ -252,7 +252,7 @@ describe('4.3 POST /v1/responses/compact', () => {
     const first = await startGateway({ stored });
     try {
       const owner = await first.createAccount();
-      first.provider.respond = responsesAnswer({ id: 'resp_before' }, { output: [item] });
+      first.provider.respond = responsesResponse({ id: 'resp_before' }, { output: [item] });
       await new Address(first, '/v1/responses').takes(owner, { model: MODEL, input: 'Hello', stream: true });
       await new Address(first, PATH).takes(owner, { model: MODEL });
       await assertSpent(owner, 2n * RESPONSES_COST);
@@ -267,7 +267,7 @@ describe('4.3 POST /v1/responses/compact', () => {
     const database = isEmbedded ? await openEmbedded({ dataDir: stored.dataDir }) : stored.openAnother();
     const next = await startGateway({ stored, database });
     try {
-      next.provider.respond = responsesAnswer();
+      next.provider.respond = responsesResponse();
       const body = { model: null, previous_response_id: 'resp_before' };
       await new Address(next, PATH).takes(owner, body, { model: null, input: [item] });
       const { body: shown } = await next.admin('GET', `/accounts/${owner.id}`);
@@ -293,7 +293,7 @@ describe('4.3 POST /v1/responses/compact', () => {
 
     for (const name of ['instructions', 'previous_response_id', 'prompt_cache_key']) {
       it(`4.3 ${name} is optional: a string or null`, async () => {
-        gateway.provider.respond = responsesAnswer({}, { id: 'x' });
+        gateway.provider.respond = responsesResponse({}, { id: 'x' });
         await compact.takes(account, { model: MODEL, input: 'x' });
         await takes({ [name]: null }, { [name]: 'x' });
         await refuses(name, { [name]: 1 }, { [name]: {} }, { [name]: ['x'] }, { [name]: false });
@@ -405,7 +405,7 @@ describe('4.3 POST /v1/responses/compact', () => {
       await refuses('input[0].output', { input: [{ output: 1 }] }, { input: [{ output: true }] });
     });
 
-    it('4.3 output of an item may be text or blocks too, as functions answer', () =>
+    it('4.3 output of an item may be text or blocks too, as functions response', () =>
       takes({ input: [{ type: 'function_call_output', output: '15 °C' }, { output: [{ stdout: '', stderr: '' }] }] }));
 
     it('4.3 approve of an item is a boolean', async () => {
@@ -435,7 +435,7 @@ describe('4.3 POST /v1/responses/compact', () => {
     it('4.3 an existing compaction item may be sent, and its encrypted_content reaches the provider unread', async () => {
       const opaque = 'gAAA"\\u0041\\/é\\n=='.replace('"', '');
       const body = `{"model":"${MODEL}","input":[{"type":"compaction","id":"cmp_9","encrypted_content":"${opaque}"}]}`;
-      gateway.provider.respond = responsesAnswer();
+      gateway.provider.respond = responsesResponse();
       await compact.takes(account, body);
       assert.equal(lastSent().body.toString(), body.replace(MODEL, 'upstream-responses'));
     });
@@ -453,7 +453,7 @@ describe('4.3 POST /v1/responses/compact', () => {
       await refuses('input[0].content[0].type', inBlock({ text: 'x' }), inBlock({ type: null }), inBlock({ type: 1 }));
     });
 
-    it('4.3 blocks of other types pass, so that a history with answers can be sent back', () =>
+    it('4.3 blocks of other types pass, so that a history with responses can be sent back', () =>
       takes(
         inBlock({ type: 'output_text', text: 'x', annotations: [{ type: 'file_citation', file_id: 'file_1' }] }),
         inBlock({ type: 'refusal', refusal: 'x' }),
@@ -511,7 +511,7 @@ describe('4.3 POST /v1/responses/compact', () => {
   describe('what is sent and what comes back', () => {
     it('4.3 the provider gets the body byte for byte but for the model', async () => {
       const body = `\n{ "x":1.0e2,"input" :"h\\u00e9\\/", "model"\t: "test-responses-latest" ,"x":[ ],"metadata":{"model":"${MODEL}"},"instructions":null}\r\n`;
-      gateway.provider.respond = responsesAnswer();
+      gateway.provider.respond = responsesResponse();
       await compact.takes(account, Buffer.from(body));
       const { path, headers, body: sent } = lastSent();
       assert.equal(sent.toString(), body.replace('test-responses-latest', 'upstream-responses'));
@@ -521,7 +521,7 @@ describe('4.3 POST /v1/responses/compact', () => {
     });
 
     it('4.3 a model of null is the only thing that a restored model replaces', async () => {
-      gateway.provider.respond = responsesAnswer({ id: 'resp_null' });
+      gateway.provider.respond = responsesResponse({ id: 'resp_null' });
       await responses.takes(account, { model: MODEL, input: 'Hello' });
       const body = '{"a": null, "model" : null,"previous_response_id":"resp_null" }';
       await compact.takes(account, body);
@@ -532,19 +532,19 @@ describe('4.3 POST /v1/responses/compact', () => {
       const payer = await gateway.createAccount();
       const text = `${JSON.stringify(compactionResult(), null, 2)}\n`;
       gateway.provider.respond = json(200, text);
-      const answer = await compact.send(payer, { model: MODEL, input: 'Hello' });
-      assert.equal(answer.status, 200);
-      assert.equal(answer.text, text);
+      const response = await compact.send(payer, { model: MODEL, input: 'Hello' });
+      assert.equal(response.status, 200);
+      assert.equal(response.text, text);
       await assertSpent(payer, RESPONSES_COST);
       const { operation, status, usage } = await payer.lastCall();
       assert.deepEqual([operation, status, usage.source], ['compact', 'succeeded', 'observed']);
     });
 
     it('4.3 the response has a Content-Type and a generated x-request-id where the provider gives none', async () => {
-      gateway.provider.respond = responsesAnswer();
-      const answers = [await compact.send(account, { model: MODEL }), await compact.send(account, { model: MODEL })];
-      for (const { headers } of answers) assert.match(headers['content-type'] ?? '', /^application\/json\b/);
-      const [first, other] = answers.map(({ headers }) => headers['x-request-id']);
+      gateway.provider.respond = responsesResponse();
+      const received = [await compact.send(account, { model: MODEL }), await compact.send(account, { model: MODEL })];
+      for (const { headers } of received) assert.match(headers['content-type'] ?? '', /^application\/json\b/);
+      const [first, other] = received.map(({ headers }) => headers['x-request-id']);
       assert.ok(first && other && first !== other);
     });
 
@@ -570,10 +570,10 @@ describe('4.3 POST /v1/responses/compact', () => {
         [429, { error: { message: 'Slow down.', type: 'requests', code: 'rate_limit_exceeded', param: null } }],
       ] as const) {
         gateway.provider.respond = json(status, body, given);
-        const answer = await compact.send(account, { model: MODEL });
-        assert.equal(answer.status, status);
-        for (const [name, value] of Object.entries(kept)) assert.equal(answer.headers[name], value, name);
-        for (const name of ['set-cookie', 'server', 'x-internal-host']) assert.equal(answer.headers[name], undefined);
+        const response = await compact.send(account, { model: MODEL });
+        assert.equal(response.status, status);
+        for (const [name, value] of Object.entries(kept)) assert.equal(response.headers[name], value, name);
+        for (const name of ['set-cookie', 'server', 'x-internal-host']) assert.equal(response.headers[name], undefined);
       }
     });
 
@@ -589,13 +589,13 @@ describe('4.3 POST /v1/responses/compact', () => {
         compactionResult({ output: [{ ...compactionItem, encrypted_content: 'A'.repeat(3_000_000) }] }),
       );
       gateway.provider.respond = json(200, text);
-      const answer = await compact.send(payer, { model: MODEL });
-      assert.equal(answer.status, 200);
-      assert.ok(answer.text === text);
+      const response = await compact.send(payer, { model: MODEL });
+      assert.equal(response.status, 200);
+      assert.ok(response.text === text);
       await assertSpent(payer, RESPONSES_COST);
     });
 
-    it('4.3 there is no stream: a provider that answers with one has failed', async () => {
+    it('4.3 there is no stream: a provider that responds one has failed', async () => {
       const payer = await gateway.createAccount();
       gateway.provider.respond = sse(responsesStream());
       await assertWithheld(payer, await compact.send(payer, { model: MODEL, stream: true }));
@@ -606,16 +606,16 @@ describe('4.3 POST /v1/responses/compact', () => {
       gateway.provider.respond = json(400, {
         error: { message: 'No such response.', type: 'x', code: null, param: null },
       });
-      const answer = await compact.send(payer, { model: MODEL, input: 'x' });
-      assertRefused(answer, { status: 400, code: 'invalid_request_error' });
-      assert.equal(answer.json.error.message, 'No such response.');
+      const response = await compact.send(payer, { model: MODEL, input: 'x' });
+      assertRefused(response, { status: 400, code: 'invalid_request_error' });
+      assert.equal(response.json.error.message, 'No such response.');
       await assertSpent(payer, 0n);
     });
   });
 
   describe('rules', () => {
     it('4.3 compact and responses creation are validated separately', async () => {
-      gateway.provider.respond = responsesAnswer();
+      gateway.provider.respond = responsesResponse();
       const onlyForCompact = { prompt_cache_key: 'k'.repeat(65), service_tier: 'scale' };
       await responses.takes(account, { model: MODEL, input: 'x', ...onlyForCompact });
       await compact.refuses(account, { model: MODEL, input: 'x', ...onlyForCompact }, invalid('prompt_cache_key'));
@@ -630,13 +630,13 @@ describe('4.3 POST /v1/responses/compact', () => {
     });
 
     it('4.3 the gateway makes no summary of its own: a previous_response_id goes to the provider as it is', async () => {
-      gateway.provider.respond = responsesAnswer({}, { id: 'resp_made_here' });
+      gateway.provider.respond = responsesResponse({}, { id: 'resp_made_here' });
       await compact.takes(account, { model: MODEL, input: 'x' });
       await takes({ previous_response_id: 'resp_made_here' });
       assert.equal(JSON.parse(lastSent().body.toString()).previous_response_id, 'resp_made_here');
     });
 
-    it('4.3 a previous_response_id that no answer to this account carried is not found', async () => {
+    it('4.3 a previous_response_id that no response to this account carried is not found', async () => {
       await compact.refuses(
         account,
         { model: MODEL, previous_response_id: 'resp_from_elsewhere' },
@@ -650,16 +650,16 @@ describe('4.3 POST /v1/responses/compact', () => {
         [gateway.provider, 0],
       ] as const) {
         const item = { ...compactionItem, encrypted_content: `made at ${drawn}` };
-        const made = responsesAnswer({ id: `resp_at_${drawn}` }, { id: `resp_cmp_at_${drawn}`, output: [item] });
+        const made = responsesResponse({ id: `resp_at_${drawn}` }, { id: `resp_cmp_at_${drawn}`, output: [item] });
         gateway.provider.respond = made;
         second.respond = made;
-        chance = drawn;
+        randomSource = drawn;
         for (const address of [responses, compact]) {
           assert.equal((await address.send(account, { model: 'test-shared', input: 'Hello' })).status, 200);
         }
 
         // From here on chance would take the other one.
-        chance = drawn === 0 ? 0.9 : 0;
+        randomSource = drawn === 0 ? 0.9 : 0;
         for (const rest of [
           { previous_response_id: `resp_at_${drawn}` },
           { previous_response_id: `resp_cmp_at_${drawn}` },
@@ -676,30 +676,30 @@ describe('4.3 POST /v1/responses/compact', () => {
         assert.equal((await compact.send(account, { model: 'test-shared', input: 'Hello' })).status, 200);
         assert.equal(others.requests.length, calls + 1);
       }
-      chance = 0;
+      randomSource = 0;
     });
 
     it('4.3 the general address fails with 429 insufficient_balance where the balance is used up', async () => {
       const poor = await gateway.createAccount({ balanceYuan: '0' });
-      const answer = await compact.refuses(
+      const response = await compact.refuses(
         poor,
         { model: MODEL },
         { status: 429, code: 'insufficient_balance', type: 'insufficient_quota' },
       );
-      assert.equal(answer.headers['x-should-retry'], 'false');
+      assert.equal(response.headers['x-should-retry'], 'false');
     });
 
     it('4.3 the general address fails with 429 balance_daily_limit_exceeded where the cap of the day is reached', async () => {
       const capped = await gateway.createAccount({ dailySpendCapYuan: '0.0001' });
-      gateway.provider.respond = responsesAnswer();
+      gateway.provider.respond = responsesResponse();
       await compact.takes(capped, { model: MODEL });
-      const answer = await compact.refuses(
+      const response = await compact.refuses(
         capped,
         { model: MODEL },
         { status: 429, code: 'balance_daily_limit_exceeded', type: 'insufficient_quota' },
       );
-      assert.equal(answer.headers['x-should-retry'], 'false');
-      assert.match(answer.json.error.message, /This quota is exhausted and will reset at .*, in /);
+      assert.equal(response.headers['x-should-retry'], 'false');
+      assert.match(response.json.error.message, /This quota is exhausted and will reset at .*, in /);
     });
 
     it('4.3 the Coding address fails with 429 insufficient_package without a plan, and leaves the balance alone', async () => {
@@ -721,16 +721,16 @@ describe('4.3 POST /v1/responses/compact', () => {
       const subscriber = await createSubscriber(gateway, 'roomy');
       const text = ` ${JSON.stringify(compactionResult({ x: 1.5 }), null, 3).replace('1.5', '1.50E0')}\r\n`;
       gateway.provider.respond = json(200, text);
-      const answer = await coding.send(subscriber, { model: 'test-responses-latest', input: 'Hello' });
-      assert.equal(answer.status, 200);
-      assert.equal(answer.text, text);
+      const response = await coding.send(subscriber, { model: 'test-responses-latest', input: 'Hello' });
+      assert.equal(response.status, 200);
+      assert.equal(response.text, text);
       assert.equal(lastSent().path, PATH);
       await assertCounted(gateway, subscriber, { calls: 1, tokens: 18 });
       const { operation, model } = await subscriber.lastCall();
       assert.deepEqual([operation, model], ['compact', MODEL]);
     });
 
-    it('4.3 a failure on the Coding address counts no tokens, and the call only where the provider answered a success', async () => {
+    it('4.3 a failure on the Coding address counts no tokens, and the call only where the provider responded with a success', async () => {
       const subscriber = await createSubscriber(gateway, 'roomy');
       gateway.provider.respond = json(400, { error: { message: 'Not so.', type: 'x', code: null, param: null } });
       assert.equal((await coding.send(subscriber, { model: MODEL })).status, 400);
@@ -745,7 +745,7 @@ describe('4.3 POST /v1/responses/compact', () => {
     it('4.3 a compaction on the plan can be continued with a model of null, on either address', async () => {
       const subscriber = await createSubscriber(gateway, 'roomy');
       const item = { ...compactionItem, encrypted_content: 'made on the plan' };
-      gateway.provider.respond = responsesAnswer({}, { id: 'resp_cmp_on_plan', output: [item] });
+      gateway.provider.respond = responsesResponse({}, { id: 'resp_cmp_on_plan', output: [item] });
       await coding.takes(subscriber, { model: MODEL, input: 'Hello' });
       await coding.takes(
         subscriber,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import { type Answer, call } from '../support/client.ts';
+import { type ClientResponse, call } from '../support/client.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { Address, assertRefused, badKey, invalid, type Refusal } from '../support/responses.ts';
 import { languages } from '../support/texts.ts';
@@ -47,9 +47,9 @@ describe('4.4 POST /v1/responses/input_tokens', () => {
   });
 
   async function estimate(rest: object, at: Address = estimates): Promise<number> {
-    const answer = await at.send(account, { model: MODEL, ...rest });
-    assert.equal(answer.status, 200, answer.text);
-    return tokensOf(answer);
+    const response = await at.send(account, { model: MODEL, ...rest });
+    assert.equal(response.status, 200, response.text);
+    return tokensOf(response);
   }
 
   async function refuses(refusal: Refusal, ...members: readonly object[]): Promise<void> {
@@ -65,10 +65,10 @@ describe('4.4 POST /v1/responses/input_tokens', () => {
     }
   }
 
-  function tokensOf(answer: Answer): number {
-    const { object, input_tokens, ...others } = answer.json;
+  function tokensOf(response: ClientResponse): number {
+    const { object, input_tokens, ...others } = response.json;
     assert.deepEqual([object, others], ['response.input_tokens', {}]);
-    assert.ok(Number.isSafeInteger(input_tokens) && input_tokens >= 0, answer.text);
+    assert.ok(Number.isSafeInteger(input_tokens) && input_tokens >= 0, response.text);
     return input_tokens;
   }
 
@@ -76,19 +76,19 @@ describe('4.4 POST /v1/responses/input_tokens', () => {
     it('4.4 the header Authorization: Bearer is required', async () => {
       for (const path of [PATH, CODING_PATH]) {
         assertRefused(await call(gateway.url + path, 'sk-wrong', { model: MODEL }), badKey);
-        const answer = await fetch(gateway.url + path, {
+        const response = await fetch(gateway.url + path, {
           method: 'POST',
           headers: { 'content-type': 'application/json', 'x-api-key': account.key },
           body: JSON.stringify({ model: MODEL }),
         });
-        assert.equal(answer.status, 401);
+        assert.equal(response.status, 401);
       }
     });
 
     it('4.4 the header Content-Type: application/json is required', async () => {
       for (const at of [estimates, coding]) {
-        const answer = await at.send(account, { model: MODEL }, { 'content-type': 'text/plain' });
-        assertRefused(answer, { status: 415, code: 'unsupported_media_type' });
+        const response = await at.send(account, { model: MODEL }, { 'content-type': 'text/plain' });
+        assertRefused(response, { status: 415, code: 'unsupported_media_type' });
       }
     });
 
@@ -98,14 +98,14 @@ describe('4.4 POST /v1/responses/input_tokens', () => {
     });
 
     it('4.4 a failure of the gateway itself is 500 internal_error', async () => {
-      const standings = gateway.observed.statement('accounts.select-standings');
+      const statuses = gateway.observed.statement('accounts.select-standings');
       for (const path of [PATH, CODING_PATH]) {
         // A key that has not been used yet has to be looked up in the database.
         const { key } = await gateway.createAccount({ balanceYuan: '0' });
-        standings.fail('before');
-        const answer = await call(gateway.url + path, key, { model: MODEL, input: 'Hello' });
-        standings.recover();
-        assertRefused(answer, { status: 500, code: 'internal_error', type: 'api_error' });
+        statuses.fail('before');
+        const response = await call(gateway.url + path, key, { model: MODEL, input: 'Hello' });
+        statuses.recover();
+        assertRefused(response, { status: 500, code: 'internal_error', type: 'api_error' });
       }
     });
 
@@ -123,16 +123,16 @@ describe('4.4 POST /v1/responses/input_tokens', () => {
   });
 
   describe('answer', () => {
-    it('4.4 the answer is an object of input_tokens and the object response.input_tokens', async () => {
+    it('4.4 the response is an object of input_tokens and the object response.input_tokens', async () => {
       for (const at of [estimates, coding]) {
-        const answer = await at.send(account, { model: MODEL, input: 'Hello' });
-        assert.equal(answer.status, 200);
-        assert.match(answer.headers['content-type'] ?? '', /^application\/json\b/);
-        assert.ok(tokensOf(answer) > 0);
+        const response = await at.send(account, { model: MODEL, input: 'Hello' });
+        assert.equal(response.status, 200);
+        assert.match(response.headers['content-type'] ?? '', /^application\/json\b/);
+        assert.ok(tokensOf(response) > 0);
       }
     });
 
-    it('4.4 the answer has x-request-id and x-gateway-token-estimate', async () => {
+    it('4.4 the response has x-request-id and x-gateway-token-estimate', async () => {
       for (const at of [estimates, coding]) {
         const { headers } = await at.send(account, { model: MODEL, input: 'Hello' });
         assert.ok(headers['x-request-id']);
@@ -428,8 +428,8 @@ describe('4.4 POST /v1/responses/input_tokens', () => {
 
     it('4.4 the Coding address refuses one byte more with 413 package_input_too_large', async () => {
       const refusal = { status: 413, code: 'package_input_too_large' };
-      const answer = await coding.refuses(account, bodyOf(CODING_BYTES_MAX + 1), refusal);
-      assert.equal(answer.headers['x-should-retry'], 'false');
+      const response = await coding.refuses(account, bodyOf(CODING_BYTES_MAX + 1), refusal);
+      assert.equal(response.headers['x-should-retry'], 'false');
     });
 
     it('4.4 the Coding address reserves no plan and deducts no quota: it counts for a plan that is exhausted as for one that is not', async () => {

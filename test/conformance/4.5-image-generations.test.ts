@@ -18,8 +18,8 @@ import {
   gptImageModels,
   ImageCaller,
   imageNano,
-  imagesAnswer,
   imagesBody,
+  imagesResponse,
   PRICED_BY_IMAGE,
   PRICED_BY_TOKEN,
   partialEvent,
@@ -46,10 +46,10 @@ describe('4.5 POST /v1/images/generations', () => {
   });
   after(() => gateway.stop());
 
-  /** Each of these bodies is forwarded and paid for; the answer is one plain image, or its event. */
+  /** Each of these bodies is forwarded and paid for; the response is one plain image, or its event. */
   async function assertTaken(model: string, bodies: readonly object[]) {
     const caller = await ImageCaller.create(gateway);
-    gateway.provider.respond = imagesAnswer('image_generation');
+    gateway.provider.respond = imagesResponse('image_generation');
     for (const body of bodies) {
       const isStream = 'stream' in body && body.stream === true;
       const given = { prompt, model, ...body };
@@ -85,7 +85,7 @@ describe('4.5 POST /v1/images/generations', () => {
     }
   }
 
-  /** For the models that are charged by quality or size, the answer leaves both to the request. */
+  /** For the models that are charged by quality or size, the response leaves both to the request. */
   function priceNano(model: string, body: object): bigint {
     const { quality, size } = { quality: null, size: null, ...body };
     if (model === 'gpt-image-2' && quality === 'low') return imageNano.low;
@@ -143,7 +143,7 @@ describe('4.5 POST /v1/images/generations', () => {
 
     it('4.5 model omitted or null with parameters of GPT Image alone is gpt-image-2', async () => {
       const caller = await ImageCaller.create(gateway);
-      gateway.provider.respond = imagesAnswer('image_generation');
+      gateway.provider.respond = imagesResponse('image_generation');
       const bodies: readonly object[] = [
         { background: 'transparent' },
         { moderation: 'low' },
@@ -373,8 +373,8 @@ describe('4.5 POST /v1/images/generations', () => {
       const before = gateway.provider.requests.length;
       const headers = [{ authorization: 'Bearer sk-fg-wrong' }, { authorization: account.key }, { authorization: '' }];
       for (const each of headers) {
-        const answer = await call(gateway.url + GENERATIONS, account.key, { prompt }, { headers: each });
-        assertRefusal(answer, { status: 401, code: 'invalid_api_key', type: 'authentication_error' });
+        const response = await call(gateway.url + GENERATIONS, account.key, { prompt }, { headers: each });
+        assertRefusal(response, { status: 401, code: 'invalid_api_key', type: 'authentication_error' });
       }
       assert.equal(gateway.provider.requests.length, before);
     });
@@ -383,19 +383,19 @@ describe('4.5 POST /v1/images/generations', () => {
       const { account } = await ImageCaller.create(gateway);
       for (const method of ['GET', 'PUT', 'DELETE']) {
         const headers = [['authorization', `Bearer ${account.key}`]] as const;
-        const answer = await sendRaw(gateway.url, { method, path: GENERATIONS, headers });
-        assert.equal(answer.status, 405);
-        assert.equal(answer.headers.allow, 'POST');
-        assert.equal(JSON.parse(answer.body.toString()).error.code, 'method_not_allowed');
+        const response = await sendRaw(gateway.url, { method, path: GENERATIONS, headers });
+        assert.equal(response.status, 405);
+        assert.equal(response.headers.allow, 'POST');
+        assert.equal(JSON.parse(response.body.toString()).error.code, 'method_not_allowed');
       }
     });
 
     it('4.5 a call without money is 429 insufficient_balance, and is not to be retried', async () => {
       const account = await gateway.createAccount({ balanceYuan: '0' });
       const before = gateway.provider.requests.length;
-      const answer = await call(gateway.url + GENERATIONS, account.key, { prompt });
-      assertRefusal(answer, { status: 429, code: 'insufficient_balance', type: 'insufficient_quota' });
-      assert.equal(answer.headers['x-should-retry'], 'false');
+      const response = await call(gateway.url + GENERATIONS, account.key, { prompt });
+      assertRefusal(response, { status: 429, code: 'insufficient_balance', type: 'insufficient_quota' });
+      assert.equal(response.headers['x-should-retry'], 'false');
       assert.equal(gateway.provider.requests.length, before);
     });
 
@@ -418,8 +418,8 @@ describe('4.5 POST /v1/images/generations', () => {
         fc.asyncProperty(space, others, model, others, named, others, async (around, a, given, b, asked, c) => {
           const body = (value: string): string =>
             `${around}{${around}${[...a, { ...given, value }, ...b, asked, ...c].map(memberText).join(',')}${around}}${around}`;
-          const answer = await caller.generate(body(given.value));
-          assert.equal(answer.status, 200, answer.text);
+          const response = await caller.generate(body(given.value));
+          assert.equal(response.status, 200, response.text);
           assert.equal(gateway.provider.requests.at(-1)!.body.toString(), body('"upstream-gpt-image-1.5"'));
         }),
         { numRuns },
@@ -470,10 +470,10 @@ describe('4.5 POST /v1/images/generations', () => {
     });
   });
 
-  describe('the answer', () => {
-    it('4.5 the answer is JSON, or an event stream when streaming', async () => {
+  describe('the response', () => {
+    it('4.5 the response is JSON, or an event stream when streaming', async () => {
       const caller = await ImageCaller.create(gateway);
-      gateway.provider.respond = imagesAnswer('image_generation');
+      gateway.provider.respond = imagesResponse('image_generation');
       const whole = caller.generate({ model: PRICED_BY_TOKEN, prompt });
       await caller.taken(whole, USAGE_NANO);
       assert.match((await whole).headers['content-type']!, /^application\/json/);
@@ -485,12 +485,12 @@ describe('4.5 POST /v1/images/generations', () => {
     it('4.5 x-request-id is always there: the one of the provider, or one of the gateway', async () => {
       const caller = await ImageCaller.create(gateway);
       for (const isStream of [false, true]) {
-        const answered = (headers: Record<string, string>) =>
+        const responded = (headers: Record<string, string>) =>
           isStream ? sse([completedEvent('image_generation')], headers) : json(200, imagesBody(), headers);
         const body = { model: PRICED_BY_TOKEN, prompt, stream: isStream };
-        gateway.provider.respond = answered({ 'x-request-id': 'req_of_the_provider' });
+        gateway.provider.respond = responded({ 'x-request-id': 'req_of_the_provider' });
         assert.equal((await caller.generate(body)).headers['x-request-id'], 'req_of_the_provider');
-        gateway.provider.respond = answered({});
+        gateway.provider.respond = responded({});
         assert.match((await caller.generate(body)).headers['x-request-id'] as string, /^req_/);
       }
     });
@@ -507,10 +507,10 @@ describe('4.5 POST /v1/images/generations', () => {
         gateway.provider.respond = isStream
           ? sse([completedEvent('image_generation')], headers)
           : json(200, imagesBody(), headers);
-        const answer = await caller.generate({ model: PRICED_BY_TOKEN, prompt, stream: isStream });
-        assert.equal(answer.status, 200);
-        for (const name of ['retry-after', ...Object.keys(limits)]) assert.ok(answer.headers[name], name);
-        for (const name of ['set-cookie', 'server', 'x-secret']) assert.equal(answer.headers[name], undefined);
+        const response = await caller.generate({ model: PRICED_BY_TOKEN, prompt, stream: isStream });
+        assert.equal(response.status, 200);
+        for (const name of ['retry-after', ...Object.keys(limits)]) assert.ok(response.headers[name], name);
+        for (const name of ['set-cookie', 'server', 'x-secret']) assert.equal(response.headers[name], undefined);
       }
     });
 
@@ -524,10 +524,10 @@ describe('4.5 POST /v1/images/generations', () => {
       ] as const) {
         for (const stream of [false, true]) {
           gateway.provider.respond = json(status, { error: { message: 'No boats today.' } }, { 'retry-after': '5' });
-          const answer = await caller.generate({ model: PRICED_BY_TOKEN, prompt, stream });
-          assertRefusal(answer, { status, code, type });
-          assert.equal(answer.json.error.message, 'No boats today.');
-          assert.equal(answer.headers['retry-after'], '5');
+          const response = await caller.generate({ model: PRICED_BY_TOKEN, prompt, stream });
+          assertRefusal(response, { status, code, type });
+          assert.equal(response.json.error.message, 'No boats today.');
+          assert.equal(response.headers['retry-after'], '5');
           await caller.unpaid();
         }
       }
@@ -537,31 +537,31 @@ describe('4.5 POST /v1/images/generations', () => {
       const caller = await ImageCaller.create(gateway);
       const events = [partialEvent('image_generation'), completedEvent('image_generation')];
       gateway.provider.respond = sse(events);
-      const answer = caller.generate({ model: PRICED_BY_TOKEN, prompt, stream: true, partial_images: 1 });
-      await caller.taken(answer, STREAM_USAGE_NANO);
-      assert.equal((await answer).text, events.join(''));
+      const response = caller.generate({ model: PRICED_BY_TOKEN, prompt, stream: true, partial_images: 1 });
+      await caller.taken(response, STREAM_USAGE_NANO);
+      assert.equal((await response).text, events.join(''));
     });
 
-    it('4.5 an answer without usage facts fails closed: 502 upstream_error, and nothing is charged', async () => {
+    it('4.5 a response without usage facts fails closed: 502 upstream_error, and nothing is charged', async () => {
       const caller = await ImageCaller.create(gateway);
       gateway.provider.respond = json(200, imagesBody(1, { usage: undefined }));
-      const answer = await caller.generate({ model: PRICED_BY_TOKEN, prompt });
-      assertRefusal(answer, { status: 502, code: 'upstream_error', type: 'api_error' });
+      const response = await caller.generate({ model: PRICED_BY_TOKEN, prompt });
+      assertRefusal(response, { status: 502, code: 'upstream_error', type: 'api_error' });
       await caller.unpaid();
     });
 
-    it('4.5 a stream that the provider answers as a whole is 502, and nothing is charged', async () => {
+    it('4.5 a stream that the provider responds as a whole is 502, and nothing is charged', async () => {
       const caller = await ImageCaller.create(gateway);
       gateway.provider.respond = json(200, imagesBody());
-      const answer = await caller.generate({ model: PRICED_BY_TOKEN, prompt, stream: true });
-      assertRefusal(answer, { status: 502, code: 'upstream_error', type: 'api_error' });
+      const response = await caller.generate({ model: PRICED_BY_TOKEN, prompt, stream: true });
+      assertRefusal(response, { status: 502, code: 'upstream_error', type: 'api_error' });
       await caller.unpaid();
     });
 
     it('4.5 the official client gets images and streams of them', async () => {
       const caller = await ImageCaller.create(gateway);
       const client = new OpenAI({ apiKey: caller.account.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
-      gateway.provider.respond = imagesAnswer('image_generation');
+      gateway.provider.respond = imagesResponse('image_generation');
       const images = await client.images.generate({ model: PRICED_BY_TOKEN, prompt });
       assert.equal(images.data?.length, 1);
       assert.equal(images.usage?.total_tokens, 450);
@@ -575,8 +575,8 @@ describe('4.5 POST /v1/images/generations', () => {
     it('4.5 images variations, asynchronous tasks and videos have no address', async () => {
       const { account } = await ImageCaller.create(gateway);
       for (const path of ['/v1/images/variations', '/v1/images/tasks', '/v1/images', '/v1/videos']) {
-        const answer = await call(gateway.url + path, account.key, { prompt });
-        assert.equal(answer.status, 404, path);
+        const response = await call(gateway.url + path, account.key, { prompt });
+        assert.equal(response.status, 404, path);
       }
     });
   });

@@ -22,8 +22,8 @@ import {
   gptImageModels,
   ImageCaller,
   imageNano,
-  imagesAnswer,
   imagesBody,
+  imagesResponse,
   jpeg,
   type Part,
   PRICED_BY_IMAGE,
@@ -56,7 +56,7 @@ describe('4.6 POST /v1/images/edits', () => {
   /** Each of these forms is forwarded as it is, but for the name of the model, and paid for. */
   async function assertTaken(model: string, forms: readonly Texts[], files = editParts) {
     const caller = await ImageCaller.create(gateway);
-    gateway.provider.respond = imagesAnswer('image_edit');
+    gateway.provider.respond = imagesResponse('image_edit');
     for (const texts of forms) {
       const request = await caller.taken(caller.edit(editForm({ model, ...texts }, files)), priceNano(model, texts));
       const { body } = request;
@@ -84,7 +84,7 @@ describe('4.6 POST /v1/images/edits', () => {
     }
   }
 
-  /** For models that are charged by quality or size, the answer leaves both to the request. */
+  /** For models that are charged by quality or size, the response leaves both to the request. */
   function priceNano(model: string, { quality, size, stream }: Texts): bigint {
     if (stream === 'true') return model === 'gpt-image-2' ? imageNano.high1024x1024 : STREAM_USAGE_NANO;
     if (model === 'gpt-image-2' && quality === 'low') return imageNano.low;
@@ -265,10 +265,10 @@ describe('4.6 POST /v1/images/edits', () => {
       connection.write(requestBytes({ path: EDITS, headers }));
       connection.write(Buffer.concat(files(16).map((part) => partBytes(part))));
       connection.write(partBytes(file('image[]', Buffer.alloc(0))).subarray(0, -2));
-      const answer = await connection.answer();
-      assert.equal(answer.status, 400);
-      assert.equal(JSON.parse(answer.body.toString()).error.param, 'image');
-      assert.equal(answer.headers.connection, 'close');
+      const response = await connection.response();
+      assert.equal(response.status, 400);
+      assert.equal(JSON.parse(response.body.toString()).error.param, 'image');
+      assert.equal(response.headers.connection, 'close');
       await connection.closed();
     });
 
@@ -603,8 +603,8 @@ describe('4.6 POST /v1/images/edits', () => {
             for (const [index, part] of needed.entries()) all.splice(order[index]! % (all.length + 1), 0, part);
             return Buffer.concat([Buffer.from(preamble), form(all), Buffer.from(epilogue)]);
           };
-          const answer = await caller.edit(body(PRICED_BY_TOKEN));
-          assert.equal(answer.status, 200, answer.text);
+          const response = await caller.edit(body(PRICED_BY_TOKEN));
+          assert.equal(response.status, 200, response.text);
           assert.deepEqual(gateway.provider.requests.at(-1)!.body, body('upstream-gpt-image-1.5'));
           calls++;
         }),
@@ -671,15 +671,15 @@ describe('4.6 POST /v1/images/edits', () => {
       ] as const) {
         const refused = await openConnection(gateway.url);
         refused.write(head(key, type));
-        assert.equal((await refused.answer()).status, status);
+        assert.equal((await refused.response()).status, status);
         await refused.closed();
       }
       const connection = await openConnection(gateway.url);
       connection.write(head(caller.account.key, formType()));
-      assert.equal((await connection.answer()).status, 100);
+      assert.equal((await connection.response()).status, 100);
       connection.write(body);
-      const answer = await connection.answer();
-      assert.equal(answer.status, 200, answer.body.toString());
+      const response = await connection.response();
+      assert.equal(response.status, 200, response.body.toString());
       assert.deepEqual(gateway.provider.requests.at(-1)!.body, body);
       connection.destroy();
       await assertSpent(caller.account, imageNano.other);
@@ -697,18 +697,21 @@ describe('4.6 POST /v1/images/edits', () => {
         ['expect', '100-continue'],
       ] as const;
       connection.write(requestBytes({ path: EDITS, headers }));
-      assert.equal((await connection.answer()).status, 100);
+      assert.equal((await connection.response()).status, 100);
       connection.write(body.subarray(0, -1));
       connection.halfClose();
-      const answer = await connection.answer();
-      assert.deepEqual([answer.status, JSON.parse(answer.body.toString()).error.code], [400, 'invalid_request_error']);
+      const response = await connection.response();
+      assert.deepEqual(
+        [response.status, JSON.parse(response.body.toString()).error.code],
+        [400, 'invalid_request_error'],
+      );
       await connection.closed();
       assert.equal(gateway.provider.requests.length, before);
       await caller.unpaid();
     });
   });
 
-  describe('the answer', () => {
+  describe('the response', () => {
     it('4.6 success is JSON, or an event stream of image_edit.partial_image and image_edit.completed', async () => {
       const caller = await ImageCaller.create(gateway);
       const model = PRICED_BY_TOKEN;
@@ -731,8 +734,8 @@ describe('4.6 POST /v1/images/edits', () => {
       ] as const) {
         const caller = await ImageCaller.create(gateway);
         gateway.provider.respond = json(200, imagesBody(1, rest));
-        const answer = await caller.edit(editForm({ model }));
-        assertRefusal(answer, { status: 502, code: 'upstream_error', type: 'api_error' });
+        const response = await caller.edit(editForm({ model }));
+        assertRefusal(response, { status: 502, code: 'upstream_error', type: 'api_error' });
         await caller.unpaid();
       }
     });
@@ -741,9 +744,9 @@ describe('4.6 POST /v1/images/edits', () => {
       const caller = await ImageCaller.create(gateway);
       for (const stream of ['true', 'false']) {
         gateway.provider.respond = json(400, { error: { message: 'No boats today.' } });
-        const answer = await caller.edit(editForm({ model: PRICED_BY_TOKEN, stream }));
-        assertRefusal(answer, badRequest(null));
-        assert.equal(answer.json.error.message, 'No boats today.');
+        const response = await caller.edit(editForm({ model: PRICED_BY_TOKEN, stream }));
+        assertRefusal(response, badRequest(null));
+        assert.equal(response.json.error.message, 'No boats today.');
         await caller.unpaid();
       }
     });
@@ -751,17 +754,17 @@ describe('4.6 POST /v1/images/edits', () => {
     it('4.6 a call without money is 429 insufficient_balance', async () => {
       const account = await gateway.createAccount({ balanceYuan: '0' });
       const before = gateway.provider.requests.length;
-      const answer = await call(gateway.url + EDITS, account.key, form(editParts), {
+      const response = await call(gateway.url + EDITS, account.key, form(editParts), {
         headers: { 'content-type': formType() },
       });
-      assertRefusal(answer, { status: 429, code: 'insufficient_balance', type: 'insufficient_quota' });
+      assertRefusal(response, { status: 429, code: 'insufficient_balance', type: 'insufficient_quota' });
       assert.equal(gateway.provider.requests.length, before);
     });
 
     it('4.6 the official client edits images, with the model behind them', async () => {
       const caller = await ImageCaller.create(gateway);
       const client = new OpenAI({ apiKey: caller.account.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
-      gateway.provider.respond = imagesAnswer('image_edit');
+      gateway.provider.respond = imagesResponse('image_edit');
       const image = [await toFile(png(), 'a.png'), await toFile(jpeg(), 'b.jpg')];
       const edited = await client.images.edit({ image, prompt: ' p ', n: 1, model: PRICED_BY_TOKEN });
       assert.equal(edited.data?.length, 1);

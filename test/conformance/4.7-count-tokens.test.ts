@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import { type Answer, call } from '../support/client.ts';
+import { type ClientResponse, call } from '../support/client.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { sendRaw } from '../support/raw.ts';
 import { languages } from '../support/texts.ts';
@@ -39,15 +39,15 @@ const invalid = (message: RegExp): Refusal => ({
 });
 
 /** Asserts the messages-style envelope (contract, section 7). */
-function assertRefused(answer: Answer, { status, type, code, message = /./ }: Refusal): void {
-  assert.equal(answer.status, status, answer.text);
-  assert.match(answer.json.error.message, message);
-  assert.deepEqual(answer.json, {
+function assertRefused(response: ClientResponse, { status, type, code, message = /./ }: Refusal): void {
+  assert.equal(response.status, status, response.text);
+  assert.match(response.json.error.message, message);
+  assert.deepEqual(response.json, {
     type: 'error',
-    error: { type, message: answer.json.error.message, details: { error_code: code } },
-    request_id: answer.headers['request-id'],
+    error: { type, message: response.json.error.message, details: { error_code: code } },
+    request_id: response.headers['request-id'],
   });
-  assert.ok(answer.headers['request-id']);
+  assert.ok(response.headers['request-id']);
 }
 
 describe('4.7 count tokens', () => {
@@ -66,15 +66,15 @@ describe('4.7 count tokens', () => {
   });
 
   const user = (content: unknown): object => ({ messages: [{ role: 'user', content }] });
-  const send = (path: string, body: object | string, headers: Record<string, string> = {}): Promise<Answer> =>
+  const send = (path: string, body: object | string, headers: Record<string, string> = {}): Promise<ClientResponse> =>
     call(gateway.url + path, account.key, body, { headers });
 
   async function count(body: object, path = GENERAL): Promise<number> {
-    const answer = await send(path, { model: MODEL, ...body });
-    assert.equal(answer.status, 200, answer.text);
-    const { input_tokens, ...others } = answer.json;
+    const response = await send(path, { model: MODEL, ...body });
+    assert.equal(response.status, 200, response.text);
+    const { input_tokens, ...others } = response.json;
     assert.deepEqual(others, {});
-    assert.ok(Number.isSafeInteger(input_tokens) && input_tokens >= 0, answer.text);
+    assert.ok(Number.isSafeInteger(input_tokens) && input_tokens >= 0, response.text);
     return input_tokens;
   }
 
@@ -102,22 +102,22 @@ describe('4.7 count tokens', () => {
           ['x-api-key', account.key],
           ['authorization', `Bearer ${account.key}`],
         ] as const) {
-          const answer = await sendRaw(gateway.url, { path, headers: [credential, type], body });
-          assert.equal(answer.status, 200);
+          const response = await sendRaw(gateway.url, { path, headers: [credential, type], body });
+          assert.equal(response.status, 200);
         }
         for (const headers of [[type], [['x-api-key', 'sk-wrong'] as const, type]]) {
-          const answer = await sendRaw(gateway.url, { path, headers, body });
-          assert.equal(answer.status, 401);
-          assert.equal(JSON.parse(answer.body.toString()).error.type, 'authentication_error');
+          const response = await sendRaw(gateway.url, { path, headers, body });
+          assert.equal(response.status, 401);
+          assert.equal(JSON.parse(response.body.toString()).error.type, 'authentication_error');
         }
       });
 
       it(`4.7 ${path} takes POST alone, and application/json alone`, async () => {
         const typed = await send(path, user('x'), { 'content-type': 'text/plain' });
         assertRefused(typed, { status: 415, type: 'invalid_request_error', code: 'unsupported_media_type' });
-        const answer = await fetch(gateway.url + path, { headers: { 'x-api-key': account.key } });
-        assert.equal(answer.status, 405);
-        assert.equal(answer.headers.get('allow'), 'POST');
+        const response = await fetch(gateway.url + path, { headers: { 'x-api-key': account.key } });
+        assert.equal(response.status, 405);
+        assert.equal(response.headers.get('allow'), 'POST');
       });
     }
 
@@ -130,8 +130,8 @@ describe('4.7 count tokens', () => {
     it('4.7 there is no provider call, no billing and no record, at any address', async () => {
       const payer = await gateway.createAccount();
       for (const path of ALL) {
-        const answer = await call(gateway.url + path, payer.key, { model: 'test-messages', ...user('Hello') });
-        assert.equal(answer.status, 200);
+        const response = await call(gateway.url + path, payer.key, { model: 'test-messages', ...user('Hello') });
+        assert.equal(response.status, 200);
       }
       assert.equal(gateway.provider.requests.length, 0);
       assert.deepEqual(await payer.money(), { balanceNano: 100_000_000_000n, heldNano: 0n });
@@ -142,9 +142,9 @@ describe('4.7 count tokens', () => {
   });
 
   describe('answer', () => {
-    it('4.7 the answer is an object of input_tokens', () => takes(user('Hello')));
+    it('4.7 the response is an object of input_tokens', () => takes(user('Hello')));
 
-    it('4.7 the answer has x-gateway-token-estimate and its request ids', async () => {
+    it('4.7 the response has x-gateway-token-estimate and its request ids', async () => {
       for (const path of ALL) {
         const { headers } = await send(path, user('Hello'));
         assert.equal(headers['x-gateway-token-estimate'], 'o200k-heuristic-v2');
@@ -309,17 +309,17 @@ describe('4.7 count tokens', () => {
     };
 
     for (const path of [...CODING, '/altproto/coding/v1/messages/count_tokens']) {
-      it(`4.7 ${path} takes a body up to the limit and answers 413 beyond it, saying that the prompt is too long`, async () => {
+      it(`4.7 ${path} takes a body up to the limit and responses 413 beyond it, saying that the prompt is too long`, async () => {
         assert.equal((await send(path, bodyOf(CODING_BYTES_MAX))).status, 200);
-        const answer = await send(path, bodyOf(CODING_BYTES_MAX + 1));
-        assertRefused(answer, {
+        const response = await send(path, bodyOf(CODING_BYTES_MAX + 1));
+        assertRefused(response, {
           status: 413,
           type: 'request_too_large',
           code: 'package_input_too_large',
           message: /prompt is too long/,
         });
-        assert.equal(answer.headers['x-error-code'], 'package_input_too_large');
-        assert.equal(answer.headers['x-should-retry'], 'false');
+        assert.equal(response.headers['x-error-code'], 'package_input_too_large');
+        assert.equal(response.headers['x-should-retry'], 'false');
       });
     }
 
@@ -328,8 +328,8 @@ describe('4.7 count tokens', () => {
         const subscriber = await createSubscriber(gateway, planId);
         const asked = gateway.provider.requests.length;
         for (const path of [...CODING, '/altproto/coding/v1/messages/count_tokens']) {
-          const answer = await call(gateway.url + path, subscriber.key, { model: MODEL, ...user('Hello') });
-          assert.equal(answer.status, 200, answer.text);
+          const response = await call(gateway.url + path, subscriber.key, { model: MODEL, ...user('Hello') });
+          assert.equal(response.status, 200, response.text);
         }
         assert.equal(gateway.provider.requests.length, asked);
         await assertCounted(gateway, subscriber, { calls: 0, tokens: 0 });
@@ -343,14 +343,14 @@ describe('4.7 count tokens', () => {
   });
 
   it('4.7 a failure of the gateway itself is 500 api_error', async () => {
-    const standings = gateway.observed.statement('accounts.select-standings');
+    const statuses = gateway.observed.statement('accounts.select-standings');
     for (const path of ALL) {
       // A key that has not been used yet has to be looked up in the database.
       const { key } = await gateway.createAccount({ balanceYuan: '0' });
-      standings.fail('before');
-      const answer = await call(gateway.url + path, key, { model: MODEL, ...user('Hello') });
-      standings.recover();
-      assertRefused(answer, { status: 500, type: 'api_error', code: 'internal_error' });
+      statuses.fail('before');
+      const response = await call(gateway.url + path, key, { model: MODEL, ...user('Hello') });
+      statuses.recover();
+      assertRefused(response, { status: 500, type: 'api_error', code: 'internal_error' });
     }
   });
 });

@@ -49,19 +49,19 @@ describe('4.8 GET /altproto/v1/models/{model_id} and /altproto/coding/v1/models/
   const ask = (path: string, options: AskOptions = {}) =>
     askFor(gateway.url, path, { ...options, headers: { 'x-api-key': account.key, ...options.headers } });
 
-  it('4.8 a model is found by its canonical id and by an alias, and the answer carries the canonical id', async () => {
+  it('4.8 a model is found by its canonical id and by an alias, and the response carries the canonical id', async () => {
     for (const name of ['messages-aliased', 'messages-latest']) {
-      const answer = await ask(`${GENERAL}/${name}`);
-      assert.equal(answer.status, 200);
-      assert.equal(answer.json.id, 'messages-aliased');
+      const response = await ask(`${GENERAL}/${name}`);
+      assert.equal(response.status, 200);
+      assert.equal(response.json.id, 'messages-aliased');
     }
   });
 
   it('4.8 an id is taken from the path percent-decoded, slashes included', async () => {
     for (const name of ['lab/slashed model', '100%']) {
-      const answer = await ask(`${GENERAL}/${encodeURIComponent(name)}`);
-      assert.equal(answer.status, 200, answer.text);
-      assert.equal(answer.json.id, 'lab/slashed model');
+      const response = await ask(`${GENERAL}/${encodeURIComponent(name)}`);
+      assert.equal(response.status, 200, response.text);
+      assert.equal(response.json.id, 'lab/slashed model');
     }
   });
 
@@ -79,19 +79,19 @@ describe('4.8 GET /altproto/v1/models/{model_id} and /altproto/coding/v1/models/
     const path = `${GENERAL}/test-messages`;
     const { json } = await ask(path);
     for (const version of ['2023-06-01', '2026-10-21', 'anything']) {
-      const answer = await ask(path, { headers: { 'altproto-version': version } });
-      assert.equal(answer.status, 200);
-      assert.deepEqual({ ...answer.json, ...json }, answer.json);
+      const response = await ask(path, { headers: { 'altproto-version': version } });
+      assert.equal(response.status, 200);
+      assert.deepEqual({ ...response.json, ...json }, response.json);
     }
   });
 
   it('4.8 a query is taken no notice of, nor is a body', async () => {
     const { json } = await ask(`${GENERAL}/test-messages`);
-    const answer = await ask(`${GENERAL}/test-messages?beta=true&model=test-both`, {
+    const response = await ask(`${GENERAL}/test-messages?beta=true&model=test-both`, {
       headers: { 'content-type': 'application/json' },
       body: { model: 'test-both' },
     });
-    assert.deepEqual(answer.json, json);
+    assert.deepEqual(response.json, json);
   });
 
   it('4.8 a success and an error have the header request-id', async () => {
@@ -112,27 +112,27 @@ describe('4.8 GET /altproto/v1/models/{model_id} and /altproto/coding/v1/models/
     const indebted = await gateway.createAccount({ balanceYuan: '0' });
     await gateway.admin('POST', `/accounts/${indebted.id}/adjustments`, { amountYuan: '-5', memo: 'test' });
     const asked = gateway.provider.requests.length;
-    const answer = await ask(`${GENERAL}/test-messages`, { headers: { 'x-api-key': indebted.key } });
-    assert.equal(answer.status, 200);
+    const response = await ask(`${GENERAL}/test-messages`, { headers: { 'x-api-key': indebted.key } });
+    assert.equal(response.status, 200);
     assert.deepEqual(await indebted.money(), { balanceNano: -5_000_000_000n, heldNano: 0n });
     assert.equal(await indebted.lastCall(), undefined);
     assert.equal(gateway.provider.requests.length, asked);
   });
 
-  it('4.8 the coding address answers 404 to an account without a plan, whatever the model', async () => {
+  it('4.8 the coding address responds with 404 to an account without a plan, whatever the model', async () => {
     for (const name of ['test-messages', 'test-both', 'messages-latest', 'nothing']) {
       assertRefusal(await ask(`${CODING}/${name}`), 'messages', absent);
     }
     assert.equal(await account.lastCall(), undefined);
   });
 
-  it('4.8 with the database away the answer is 500 api_error', async () => {
+  it('4.8 with the database away the response is 500 api_error', async () => {
     const { key } = await gateway.createAccount();
     const lookUp = gateway.observed.statement('accounts.select-standings');
     lookUp.fail('before');
     try {
-      const answer = await ask(`${GENERAL}/test-messages`, { headers: { 'x-api-key': key } });
-      assertRefusal(answer, 'messages', { status: 500, code: 'internal_error', type: 'api_error' });
+      const response = await ask(`${GENERAL}/test-messages`, { headers: { 'x-api-key': key } });
+      assertRefusal(response, 'messages', { status: 500, code: 'internal_error', type: 'api_error' });
     } finally {
       lookUp.recover();
     }
@@ -152,16 +152,16 @@ describe('4.8 GET /altproto/v1/models/{model_id} and /altproto/coding/v1/models/
 
     it('4.8 the coding address returns the models that both the active plan and the messages surface show, as the general one does', async () => {
       for (const name of ['test-both', 'messages-aliased', 'lab/slashed model']) {
-        const answer = await askAs(subscriber, name);
-        assert.equal(answer.status, 200, answer.text);
-        assert.deepEqual(answer.json, (await askAs(subscriber, name, GENERAL)).json);
+        const response = await askAs(subscriber, name);
+        assert.equal(response.status, 200, response.text);
+        assert.deepEqual(response.json, (await askAs(subscriber, name, GENERAL)).json);
       }
     });
 
-    it('4.8 the coding address takes an alias too, and answers with the canonical id', async () => {
-      const answer = await askAs(subscriber, 'messages-latest');
-      assert.equal(answer.status, 200, answer.text);
-      assert.equal(answer.json.id, 'messages-aliased');
+    it('4.8 the coding address takes an alias too, and responses with the canonical id', async () => {
+      const response = await askAs(subscriber, 'messages-latest');
+      assert.equal(response.status, 200, response.text);
+      assert.equal(response.json.id, 'messages-aliased');
     });
 
     it('4.8 the coding address takes either credential', async () => {

@@ -35,19 +35,19 @@ describe('4.9 GET /v1/public/models', () => {
     const { status, text } = await ask();
     assert.equal(status, 200);
     for (const headers of [{ authorization: 'Bearer wrong' }, { 'x-api-key': '' }, { authorization: '???' }]) {
-      const answer = await ask({ headers });
-      assert.equal(answer.status, 200);
-      assert.equal(answer.text, text);
+      const response = await ask({ headers });
+      assert.equal(response.status, 200);
+      assert.equal(response.text, text);
     }
   });
 
   it('4.9 there is no parameter and no body: what comes is taken no notice of', async () => {
     const { text } = await ask();
-    const answer = await ask(
+    const response = await ask(
       { headers: { 'content-type': 'text/plain' }, body: 'x' },
       '/v1/public/models?limit=1&page=2',
     );
-    assert.equal(answer.text, text);
+    assert.equal(response.text, text);
   });
 
   it('4.9 only models are listed that are public, routed, and have a published operation', async () => {
@@ -80,27 +80,27 @@ describe('4.9 GET /v1/public/models', () => {
     }
   });
 
-  it('4.9 the answer may be cached for 60 seconds, by anybody', async () => {
+  it('4.9 the response may be cached for 60 seconds, by anybody', async () => {
     assert.equal((await ask()).headers['cache-control'], 'public, max-age=60');
   });
 
-  it('4.9 the same catalog has the same ETag, and one that is known is answered 304 without a body', async () => {
+  it('4.9 the same catalog has the same ETag, and one that is known is responded to 304 without a body', async () => {
     const first = await ask();
     const { etag } = first.headers;
     assert.match(etag!, /^"[\w-]+"$/);
     assert.equal((await ask()).headers.etag, etag);
     for (const known of [etag!, `W/${etag}`, `"other", ${etag}`, '*']) {
-      const answer = await ask({ headers: { 'if-none-match': known } });
-      assert.equal(answer.status, 304, known);
-      assert.equal(answer.body.length, 0);
-      assert.equal(answer.headers.etag, etag);
-      assert.equal(answer.headers['cache-control'], 'public, max-age=60');
-      assert.ok(answer.headers['request-id']);
+      const response = await ask({ headers: { 'if-none-match': known } });
+      assert.equal(response.status, 304, known);
+      assert.equal(response.body.length, 0);
+      assert.equal(response.headers.etag, etag);
+      assert.equal(response.headers['cache-control'], 'public, max-age=60');
+      assert.ok(response.headers['request-id']);
     }
     for (const unknown of ['"other"', `"x${etag!.slice(1)}`, etag!.slice(1, -1), '']) {
-      const answer = await ask({ headers: { 'if-none-match': unknown } });
-      assert.equal(answer.status, 200, unknown);
-      assert.equal(answer.text, first.text);
+      const response = await ask({ headers: { 'if-none-match': unknown } });
+      assert.equal(response.status, 200, unknown);
+      assert.equal(response.text, first.text);
     }
   });
 
@@ -140,9 +140,9 @@ describe('4.9 GET /v1/public/models', () => {
     for (const statement of statements) statement.fail('before');
     try {
       assert.equal((await askFor(gateway.url, '/readyz')).status, 503);
-      const answer = await ask();
-      assert.equal(answer.status, 200);
-      assert.equal(answer.text, text);
+      const response = await ask();
+      assert.equal(response.status, 200);
+      assert.equal(response.text, text);
     } finally {
       for (const statement of statements) statement.recover();
     }
@@ -155,10 +155,10 @@ describe('4.9 GET /v1/public/models', () => {
 
   it('4.9 every method but GET is 405 COMMON_004 with Allow, in the envelope of the catalog', async () => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']) {
-      const answer = await ask({ method });
-      assertRefusal(answer, 'catalog', wrongMethod);
-      assert.equal(answer.json.code, 'COMMON_004');
-      assert.equal(answer.headers.allow, 'GET');
+      const response = await ask({ method });
+      assertRefusal(response, 'catalog', wrongMethod);
+      assert.equal(response.json.code, 'COMMON_004');
+      assert.equal(response.headers.allow, 'GET');
     }
     const head = await ask({ method: 'HEAD' });
     assert.equal(head.status, 405);

@@ -6,13 +6,13 @@ import { ask, createPerson } from '../support/people.ts';
 import {
   type Address,
   addresses,
-  answerAnything,
   askAddress,
   askFor,
   assertRefusal,
   badKey,
   type ExpectedRefusal,
   noPlan,
+  responseAnything,
   urlOf,
   workOf,
 } from './addresses.ts';
@@ -29,7 +29,7 @@ describe('5 Authentication', () => {
   let account: TestAccount;
   before(async () => {
     gateway = await startGateway({ clock, plans: plansText({ roomy: {} }) });
-    gateway.provider.respond = answerAnything;
+    gateway.provider.respond = responseAnything;
     account = await gateway.createAccount();
   });
   after(() => gateway.stop());
@@ -45,9 +45,9 @@ describe('5 Authentication', () => {
 
   /** Whether the credential is one at this address, whatever else the address says to it. */
   async function isAccepted(address: Address, headers: Record<string, string>): Promise<boolean> {
-    const answer = await askAddress(gateway.url, address, null, { headers });
-    if (answer.status !== 401) return true;
-    assertRefusal(answer, address.envelope, badKey);
+    const response = await askAddress(gateway.url, address, null, { headers });
+    if (response.status !== 401) return true;
+    assertRefusal(response, address.envelope, badKey);
     return false;
   }
 
@@ -136,10 +136,10 @@ describe('5 Authentication', () => {
   });
 
   it('5 a key in the query or in a cookie is none', async () => {
-    const answer = await askFor(gateway.url, `/v1/user/balance?api_key=${account.key}&key=${account.key}`, {
+    const response = await askFor(gateway.url, `/v1/user/balance?api_key=${account.key}&key=${account.key}`, {
       headers: { cookie: `api_key=${account.key}` },
     });
-    assertRefusal(answer, 'usage', badKey);
+    assertRefusal(response, 'usage', badKey);
   });
 
   it('5 a key that was never made is 401', async () => {
@@ -195,9 +195,9 @@ describe('5 Authentication', () => {
     assert.equal((await allow(['192.0.2.0/24', '2001:db8::/32'])).status, 200);
     const asked = gateway.provider.requests.length;
     for (const address of guarded) {
-      const answer = await askAddress(gateway.url, address, owner.key);
-      assertRefusal(answer, address.envelope, denied);
-      assert.ok(!/192\.0\.2|2001/.test(answer.text));
+      const response = await askAddress(gateway.url, address, owner.key);
+      assertRefusal(response, address.envelope, denied);
+      assert.ok(!/192\.0\.2|2001/.test(response.text));
     }
     assert.equal(gateway.provider.requests.length, asked);
     assert.equal((await askFor(gateway.url, '/v1/public/models')).status, 200);
@@ -211,9 +211,9 @@ describe('5 Authentication', () => {
     assert.equal(status, 200);
     const asked = gateway.provider.requests.length;
     for (const address of guarded.filter(({ method }) => method === 'POST')) {
-      const answer = await askAddress(gateway.url, address, owner.key);
-      assertRefusal(answer, address.envelope, { ...denied, param: 'model' });
-      assert.match(answer.text, /It may use: test-unrouted\./);
+      const response = await askAddress(gateway.url, address, owner.key);
+      assertRefusal(response, address.envelope, { ...denied, param: 'model' });
+      assert.match(response.text, /It may use: test-unrouted\./);
     }
     assert.equal(gateway.provider.requests.length, asked);
   });
@@ -223,11 +223,11 @@ describe('5 Authentication', () => {
     const { status } = await gateway.admin('PATCH', `/keys/${owner.keyId}`, { allowedModels: ['test-unrouted'] });
     assert.equal(status, 200);
     for (const address of guarded.filter(({ work }) => /Model(List|Detail)$|^model(List|Detail)$/.test(work))) {
-      const answer = await askAddress(gateway.url, address, owner.key);
+      const response = await askAddress(gateway.url, address, owner.key);
       if (/Detail$/.test(address.work)) {
-        assert.deepEqual([answer.status, answer.headers['x-error-code']], [404, 'model_not_found'], address.path);
+        assert.deepEqual([response.status, response.headers['x-error-code']], [404, 'model_not_found'], address.path);
       } else {
-        const ids = answer.json.data.map(({ id }: { id: string }) => id);
+        const ids = response.json.data.map(({ id }: { id: string }) => id);
         assert.deepEqual(ids, address.path === '/v1/models' ? ['test-unrouted'] : [], address.path);
       }
     }
@@ -264,10 +264,10 @@ describe('5 Authentication', () => {
   });
 
   it('5 an API key does not open the admin API, nor the admin token the public addresses', async () => {
-    const answer = await askFor(gateway.url, '/admin/v1/accounts', {
+    const response = await askFor(gateway.url, '/admin/v1/accounts', {
       headers: { authorization: `Bearer ${account.key}` },
     });
-    assert.equal(answer.status, 401);
+    assert.equal(response.status, 401);
     await assertRefusedEverywhere({ authorization: `Bearer ${ADMIN_TOKEN}` });
   });
 
@@ -285,12 +285,12 @@ describe('5 Authentication', () => {
 
   it('5 the credential is checked before the body and its type, so that nobody without a key learns anything', async () => {
     for (const address of guarded.filter(({ method }) => method === 'POST')) {
-      const answer = await askFor(gateway.url, urlOf(address), {
+      const response = await askFor(gateway.url, urlOf(address), {
         method: 'POST',
         headers: { 'content-type': 'text/plain' },
         body: '{"model":',
       });
-      assertRefusal(answer, address.envelope, badKey);
+      assertRefusal(response, address.envelope, badKey);
     }
   });
 
@@ -310,10 +310,10 @@ describe('5 Authentication', () => {
     // The page asks for nothing else: test/console/pages shows it in a browser.
     const created = await ask(gateway, 'POST', '/keys', { name: 'console' }, person.headers);
     assert.equal(created.status, 201);
-    const answer = await askFor(gateway.url, '/v1/user/balance', {
+    const response = await askFor(gateway.url, '/v1/user/balance', {
       headers: { authorization: `Bearer ${created.body.key}` },
     });
-    assert.equal(answer.status, 200);
+    assert.equal(response.status, 200);
   });
 
   notTestable(

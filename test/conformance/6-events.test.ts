@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type Answer, call } from '../support/client.ts';
+import { type ClientResponse, call } from '../support/client.ts';
 import { assertSpent, costNano, type TestGateway } from '../support/gateway.ts';
 import { chatStream, event, messagesStream, sse } from '../support/provider.ts';
 import {
@@ -27,7 +27,7 @@ describe('6 Events', () => {
 
   const addresses = { image_generation: GENERATIONS, image_edit: EDITS } as const;
 
-  function sendImage(key: string, kind: StreamKind): Promise<Answer> {
+  function sendImage(key: string, kind: StreamKind): Promise<ClientResponse> {
     const model = PRICED_BY_TOKEN;
     return kind === 'image_generation'
       ? call(gateway.url + GENERATIONS, key, { model, prompt: 'A boat', stream: true, partial_images: 2 })
@@ -60,9 +60,9 @@ describe('6 Events', () => {
         [partialEvent(kind), error],
       ]) {
         gateway.provider.respond = sse(events);
-        const answer = await sendImage(account.key, kind);
-        assert.equal(answer.text, events.join(''));
-        const names = eventsOf(answer.text).map(({ name }) => name);
+        const response = await sendImage(account.key, kind);
+        assert.equal(response.text, events.join(''));
+        const names = eventsOf(response.text).map(({ name }) => name);
         assert.deepEqual(names.at(-1), events.length === 3 ? `${kind}.completed` : 'error');
       }
       await assertSpent(account, STREAM_USAGE_NANO);
@@ -71,8 +71,8 @@ describe('6 Events', () => {
     it(`6 ${addresses[kind]}: each data object has a type equal to the name of its event, that of the gateway's own error too`, async () => {
       const account = await gateway.createAccount();
       gateway.provider.respond = sse([partialEvent(kind), partialEvent(kind, 1)]);
-      const answer = await sendImage(account.key, kind);
-      const events = eventsOf(answer.text);
+      const response = await sendImage(account.key, kind);
+      const events = eventsOf(response.text);
       assert.deepEqual(
         events.map(({ name }) => name),
         [`${kind}.partial_image`, `${kind}.partial_image`, 'error'],
@@ -98,10 +98,10 @@ describe('6 Events', () => {
     const stream = [first!, ': ping\n\n', 'event: odd\ndata: {"choices":[],"new":1.0}\r\n\r\n', ...rest];
     gateway.provider.respond = sse(stream, { 'content-type': 'text/event-stream; charset=utf-8' });
     const body = { model: 'test-chat', messages: [], stream: true, stream_options: { include_usage: true } };
-    const answer = await call(`${gateway.url}/v1/chat/completions`, account.key, body);
-    assert.equal(answer.status, 200);
-    assert.equal(answer.headers['content-type'], 'text/event-stream; charset=utf-8');
-    assert.equal(answer.text, stream.join(''));
+    const response = await call(`${gateway.url}/v1/chat/completions`, account.key, body);
+    assert.equal(response.status, 200);
+    assert.equal(response.headers['content-type'], 'text/event-stream; charset=utf-8');
+    assert.equal(response.text, stream.join(''));
     await assertSpent(account, costNano({ input: 11, output: 7 }));
   });
 
@@ -111,10 +111,10 @@ describe('6 Events', () => {
     const stream = [first!, ': comment\n\n', event('odd_event', { new: [1, { a: null }] }), ...rest];
     gateway.provider.respond = sse(stream);
     const body = { model: 'test-messages', max_tokens: 50, messages: [], stream: true };
-    const answer = await call(`${gateway.url}/v1/messages`, account.key, body);
-    assert.equal(answer.status, 200);
-    assert.match(answer.headers['content-type']!, /^text\/event-stream/);
-    assert.equal(answer.text, stream.join(''));
+    const response = await call(`${gateway.url}/v1/messages`, account.key, body);
+    assert.equal(response.status, 200);
+    assert.match(response.headers['content-type']!, /^text\/event-stream/);
+    assert.equal(response.text, stream.join(''));
     await assertSpent(account, costNano({ input: 11, output: 7 }));
   });
 
@@ -123,11 +123,11 @@ describe('6 Events', () => {
     gateway.provider.respond = sse([completedEvent('image_generation')]);
     const body = { model: PRICED_BY_TOKEN, prompt: 'A boat', stream: true };
     const headers = { 'accept-encoding': 'gzip, br, zstd' };
-    const answer = await call(gateway.url + GENERATIONS, account.key, body, { headers });
-    assert.equal(answer.headers['content-encoding'], undefined);
-    assert.equal(answer.headers['content-length'], undefined);
-    assert.equal(answer.headers['cache-control'], 'no-cache');
-    assert.equal(answer.headers['x-accel-buffering'], 'no');
+    const response = await call(gateway.url + GENERATIONS, account.key, body, { headers });
+    assert.equal(response.headers['content-encoding'], undefined);
+    assert.equal(response.headers['content-length'], undefined);
+    assert.equal(response.headers['cache-control'], 'no-cache');
+    assert.equal(response.headers['x-accel-buffering'], 'no');
     assert.equal(gateway.provider.requests.at(-1)!.headers['accept-encoding'], 'identity');
     await assertSpent(account, STREAM_USAGE_NANO);
   });

@@ -4,11 +4,10 @@ import { call, startCall } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
 import { assertFree } from '../support/families.ts';
 import { assertSpent, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { json, liveAnswer } from '../support/provider.ts';
-import { type RawAnswer, sendRaw } from '../support/raw.ts';
+import { json, liveResponse } from '../support/provider.ts';
+import { type RawResponse, sendRaw } from '../support/raw.ts';
 import { assertWait } from '../support/waits.ts';
 import {
-  answerWell,
   assertError,
   assertUntouched,
   balanceAddresses,
@@ -21,6 +20,7 @@ import {
   limitedType,
   providerError,
   requestTo,
+  responseWell,
   send,
   startDeadEnds,
 } from './calls.ts';
@@ -111,7 +111,7 @@ describe('7 errors', () => {
   async function allRefuseRaw(
     addresses: readonly { readonly path: string; readonly family: CallAddress['family'] | 'usage' }[],
     expected: ExpectedError,
-    ask: (path: string) => Promise<RawAnswer>,
+    ask: (path: string) => Promise<RawResponse>,
   ): Promise<void> {
     await assertUntouched(gateway, account, async () => {
       for (const { path, family } of addresses) assertError(await ask(path), family, expected);
@@ -153,18 +153,18 @@ describe('7 errors', () => {
         [{ 'x-request-id': 'chat-1234' }, 'chat-1234'],
       ] as const) {
         gateway.provider.respond = json(500, {}, given);
-        const answer = await send(gateway, other, messagesCalls[0]!);
-        assert.equal(answer.json.request_id, expected);
-        assert.equal(answer.headers['request-id'], expected);
-        assert.equal(answer.headers['x-request-id'], expected);
+        const response = await send(gateway, other, messagesCalls[0]!);
+        assert.equal(response.json.request_id, expected);
+        assert.equal(response.headers['request-id'], expected);
+        assert.equal(response.headers['x-request-id'], expected);
       }
       await assertSpent(other, 0n);
     });
 
     it('7 the catalog envelope is {code, message, success: false, timestamp}', async () => {
-      const answer = await sendRaw(gateway.url, { method: 'DELETE', path: '/v1/public/models' });
-      assertError(answer, 'catalog', { status: 405, code: 'COMMON_004', retry: 'false' });
-      assert.equal(JSON.parse(answer.body.toString()).timestamp, '2026-11-20T04:00:00.000Z');
+      const response = await sendRaw(gateway.url, { method: 'DELETE', path: '/v1/public/models' });
+      assertError(response, 'catalog', { status: 405, code: 'COMMON_004', retry: 'false' });
+      assert.equal(JSON.parse(response.body.toString()).timestamp, '2026-11-20T04:00:00.000Z');
     });
 
     it('7 the 401 of the usage endpoints is {error: {code, message, type: "authentication_error"}}', async () => {
@@ -184,11 +184,11 @@ describe('7 errors', () => {
           '/v1/models/none',
           '/v1/public/models',
         ]) {
-          const answer = await sendRaw(gateway.url, { method: 'PUT', path, headers: [key()] });
-          assert.ok(answer.status === 404 || answer.status === 405, `${path}: ${answer.status}`);
-          assert.match(answer.headers['x-error-code'] ?? '', /^(not_found|method_not_allowed)$/, path);
-          assert.match(answer.headers['request-id'] ?? '', /^req_/);
-          assert.equal(answer.headers['x-request-id'], answer.headers['request-id']);
+          const response = await sendRaw(gateway.url, { method: 'PUT', path, headers: [key()] });
+          assert.ok(response.status === 404 || response.status === 405, `${path}: ${response.status}`);
+          assert.match(response.headers['x-error-code'] ?? '', /^(not_found|method_not_allowed)$/, path);
+          assert.match(response.headers['request-id'] ?? '', /^req_/);
+          assert.equal(response.headers['x-request-id'], response.headers['request-id']);
         }
       });
     });
@@ -291,15 +291,15 @@ describe('7 errors', () => {
         for (const address of balanceAddresses) await send(fragile, payer, address);
         const calls = fragile.provider.requests.length;
         for (const address of balanceAddresses) {
-          const answer = await send(fragile, payer, address);
-          assertError(answer, address.family, {
+          const response = await send(fragile, payer, address);
+          assertError(response, address.family, {
             status: 503,
             code: 'MODEL_ROUTING_NO_HEALTHY_ROUTE',
             type: 'api_error',
             param: 'model',
             retry: 'true',
           });
-          assert.equal(answer.headers['retry-after'], '10');
+          assert.equal(response.headers['retry-after'], '10');
         }
         assert.equal(fragile.provider.requests.length, calls);
         await assertSpent(payer, 0n);
@@ -326,17 +326,17 @@ describe('7 errors', () => {
     it('7 429 balance_daily_limit_exceeded, not to be retried, with the time until the next day: the cap of the day is reached', async () => {
       for (const address of balanceAddresses) {
         const capped = await gateway.createAccount({ dailySpendCapYuan: '0.000001' });
-        answerWell(gateway, address);
+        responseWell(gateway, address);
         assert.equal((await send(gateway, capped, address)).status, 200);
         const calls = gateway.provider.requests.length;
-        const answer = await send(gateway, capped, address);
-        assertError(answer, address.family, {
+        const response = await send(gateway, capped, address);
+        assertError(response, address.family, {
           status: 429,
           code: 'balance_daily_limit_exceeded',
           type: limitedType(address),
           retry: 'false',
         });
-        assertWait(answer, 12 * 3_600);
+        assertWait(response, 12 * 3_600);
         assert.equal(gateway.provider.requests.length, calls);
         await assertSpent(capped, address.costNano);
       }
@@ -459,9 +459,9 @@ describe('7 errors', () => {
           callAddresses,
           { status: 405, code: 'method_not_allowed', type: 'invalid_request_error', retry: 'false' },
           async (path) => {
-            const answer = await sendRaw(gateway.url, { method, path, headers: [key()] });
-            assert.equal(answer.headers.allow, 'POST');
-            return answer;
+            const response = await sendRaw(gateway.url, { method, path, headers: [key()] });
+            assert.equal(response.headers.allow, 'POST');
+            return response;
           },
         );
       }
@@ -503,7 +503,7 @@ describe('7 errors', () => {
       [409, 'conflict_error', 'conflict_error', 'conflict_error'],
       [422, 'unprocessable_entity', 'invalid_request_error', 'invalid_request_error'],
     ] as const) {
-      it(`7 ${status} ${code}: the provider answers ${status}, and the call costs nothing and counts against no plan`, async () => {
+      it(`7 ${status} ${code}: the provider responds ${status}, and the call costs nothing and counts against no plan`, async () => {
         for (const address of callAddresses) {
           const other = await payerAt(address);
           gateway.provider.respond = json(status, providerError(address.family, { message: 'Not so.' }));
@@ -550,7 +550,7 @@ describe('7 errors', () => {
     it('7 a Coding-only code never comes from an address of the balance, plan or none', async () => {
       const subscriber = await createSubscriber(gateway, 'elsewhere');
       for (const address of balanceAddresses) {
-        answerWell(gateway, address);
+        responseWell(gateway, address);
         assert.equal((await send(gateway, subscriber, address)).status, 200);
       }
       await assertPlanUse(gateway, subscriber, { calls: 0, tokens: 0 });
@@ -572,14 +572,14 @@ describe('7 errors', () => {
           [{ path, family }],
           { status: 413, code: 'package_input_too_large', type, retry: 'false' },
           async () => {
-            const answer = await sendRaw(gateway.url, {
+            const response = await sendRaw(gateway.url, {
               path,
               headers: [key(), jsonType],
               body: Buffer.alloc(BODY_BYTES_MAX + 1, 0x20),
             });
             // Agents make room when they read these words, and only then.
-            assert.match(JSON.parse(answer.body.toString()).error.message, /prompt is too long/);
-            return answer;
+            assert.match(JSON.parse(response.body.toString()).error.message, /prompt is too long/);
+            return response;
           },
         );
       }
@@ -623,8 +623,8 @@ describe('7 errors', () => {
     });
 
     it('7 messages-style 500 is api_error', async () => {
-      const standings = gateway.observed.statement('reservations.admit');
-      standings.fail('before');
+      const statuses = gateway.observed.statement('reservations.admit');
+      statuses.fail('before');
       try {
         const addresses = messagesCalls.filter(({ context }) => context === 'balance');
         await allRefuse(
@@ -633,15 +633,15 @@ describe('7 errors', () => {
           () => ({}),
         );
       } finally {
-        standings.recover();
+        statuses.recover();
       }
     });
 
     it('7 catalog 405 is COMMON_004 for every method other than GET', async () => {
       for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
-        const answer = await sendRaw(gateway.url, { method, path: '/v1/public/models' });
-        assertError(answer, 'catalog', { status: 405, code: 'COMMON_004', retry: 'false' });
-        assert.equal(answer.headers.allow, 'GET');
+        const response = await sendRaw(gateway.url, { method, path: '/v1/public/models' });
+        assertError(response, 'catalog', { status: 405, code: 'COMMON_004', retry: 'false' });
+        assert.equal(response.headers.allow, 'GET');
       }
       const head = await sendRaw(gateway.url, { method: 'HEAD', path: '/v1/public/models' });
       assert.equal(head.status, 405);
@@ -651,8 +651,8 @@ describe('7 errors', () => {
       // The last instant that a date can have: the instant of the next switch of prices cannot be stated any more.
       clock.set('+275760-09-13T00:00:00.000Z');
       try {
-        const answer = await sendRaw(gateway.url, { method: 'GET', path: '/v1/public/models' });
-        assertError(answer, 'catalog', { status: 500, code: 'COMMON_001' });
+        const response = await sendRaw(gateway.url, { method: 'GET', path: '/v1/public/models' });
+        assertError(response, 'catalog', { status: 500, code: 'COMMON_001' });
       } finally {
         clock.set(NOON);
       }
@@ -660,7 +660,7 @@ describe('7 errors', () => {
     });
   });
 
-  it('7 where two errors would fit, the earlier check answers: key, type, size, JSON, fields, model, route, money', async () => {
+  it('7 where two errors would fit, the earlier check responds: key, type, size, JSON, fields, model, route, money', async () => {
     const path = '/v1/chat/completions';
     const poor = await gateway.createAccount({ balanceYuan: '0' });
     const bearer = ['authorization', `Bearer ${poor.key}`] as const;
@@ -677,13 +677,13 @@ describe('7 errors', () => {
       ['MODEL_ROUTING_NOT_CONFIGURED', [bearer, jsonType], fields({ model: deadEnds.unrouted.chat })],
       ['insufficient_balance', [bearer, jsonType], fields({})],
     ] as const) {
-      const answer = await sendRaw(gateway.url, { path, headers, body: sent });
-      assert.equal(answer.headers['x-error-code'], code, answer.body.toString());
+      const response = await sendRaw(gateway.url, { path, headers, body: sent });
+      assert.equal(response.headers['x-error-code'], code, response.body.toString());
     }
     assert.equal(gateway.provider.requests.length, calls);
   });
 
-  it('7 at a Coding address the checks of a plan come last, and the first that fails answers: plan, model, size, output, five hours, week, tokens, calls at once', async () => {
+  it('7 at a Coding address the checks of a plan come last, and the first that fails responds: plan, model, size, output, five hours, week, tokens, calls at once', async () => {
     const address = codingAddresses.find(({ path }) => path === '/v1/coding/chat/completions')!;
     const heavy = { messages: [{ role: 'user', content: 'x'.repeat(1_024) }], max_tokens: 11 };
     const outside = { ...heavy, model: 'test-both' };
@@ -713,14 +713,14 @@ describe('7 errors', () => {
       ['single', 'package_concurrency_limited'],
     ] as const) {
       const payer = await createSubscriber(gateway, planId);
-      const live = liveAnswer({ 'content-type': 'application/json' });
+      const live = liveResponse({ 'content-type': 'application/json' });
       gateway.provider.respond = live.respond;
       const first = startCall(gateway.url + address.path, payer.key, requestTo(address));
       await live.opened;
       await ask(payer, modest, code);
-      await live.write(JSON.stringify(address.answer));
+      await live.write(JSON.stringify(address.response));
       live.end();
-      assert.ok(await (await first.answer).ended());
+      assert.ok(await (await first.response).ended());
       await assertPlanUse(gateway, payer, { calls: 1, tokens: address.tokens! });
     }
     assert.equal(gateway.provider.requests.length, calls + 2);

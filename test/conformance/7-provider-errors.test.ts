@@ -43,10 +43,10 @@ describe('7 provider errors', () => {
       for (const status of [400, 429, 503]) {
         const other = await payerAt(address);
         gateway.provider.respond = json(status, {}, { 'retry-after': '17', ...limits });
-        const answer = await send(gateway, other, address);
-        assert.equal(answer.status, status);
-        assert.equal(answer.headers['retry-after'], '17');
-        for (const [name, value] of Object.entries(limits)) assert.equal(answer.headers[name], value, name);
+        const response = await send(gateway, other, address);
+        assert.equal(response.status, status);
+        assert.equal(response.headers['retry-after'], '17');
+        for (const [name, value] of Object.entries(limits)) assert.equal(response.headers[name], value, name);
         await assertNothingUsed(address, other);
       }
     }
@@ -122,17 +122,22 @@ describe('7 provider errors', () => {
         const other = await payerAt(address);
         const message = 'Their words about the account';
         gateway.provider.respond = json(status, providerError(address.family, { type, message, code: 'own' }), limits);
-        const answer = await send(gateway, other, address);
-        assertError(answer, address.family, { status: 502, code: 'upstream_error', type: 'api_error', retry: 'false' });
-        assert.doesNotMatch(answer.text, /Their words/);
-        for (const [name, value] of Object.entries(limits)) assert.equal(answer.headers[name], value, name);
+        const response = await send(gateway, other, address);
+        assertError(response, address.family, {
+          status: 502,
+          code: 'upstream_error',
+          type: 'api_error',
+          retry: 'false',
+        });
+        assert.doesNotMatch(response.text, /Their words/);
+        for (const [name, value] of Object.entries(limits)) assert.equal(response.headers[name], value, name);
         await assertFree(other, { httpStatus: 502, errorCode: 'upstream_error' });
         await assertNothingUsed(address, other);
       }
     }
   });
 
-  it('7 a provider’s refusal in another form is answered in the envelope of the address all the same', async () => {
+  it('7 a provider’s refusal in another form is responded to in the envelope of the address all the same', async () => {
     for (const address of callAddresses) {
       for (const reply of ['', '<html>Bad gateway</html>', '{"detail":"x"}', '[]', '"no"']) {
         const other = await payerAt(address);
@@ -141,7 +146,7 @@ describe('7 provider errors', () => {
           status: 500,
           code: 'upstream_error',
           type: 'api_error',
-          message: 'The provider answered with status 500.',
+          message: 'The provider responded with status 500.',
         });
       }
     }
@@ -165,9 +170,9 @@ describe('7 provider errors', () => {
         const other = await payerAt(address);
         const calls = gateway.provider.requests.length;
         gateway.provider.respond = json(status, {});
-        const answer = await send(gateway, other, address);
-        assert.equal(answer.status, status);
-        assert.equal(answer.headers['x-should-retry'], 'false');
+        const response = await send(gateway, other, address);
+        assert.equal(response.status, status);
+        assert.equal(response.headers['x-should-retry'], 'false');
         assert.equal(gateway.provider.requests.length, calls + 1, 'the call was replayed');
         await assertNothingUsed(address, other);
       }

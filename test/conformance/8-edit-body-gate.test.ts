@@ -96,13 +96,13 @@ describe('8 The body gate of edits', { skip }, () => {
 
   async function admin(method: string, path: string, body?: object) {
     const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' };
-    const answer = await fetch(`${url}/admin/v1${path}`, {
+    const response = await fetch(`${url}/admin/v1${path}`, {
       method,
       headers,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    assert.ok(answer.ok, path);
-    return (await answer.json()) as { id: string; key: string; balanceYuan: string; heldYuan: string };
+    assert.ok(response.ok, path);
+    return (await response.json()) as { id: string; key: string; balanceYuan: string; heldYuan: string };
   }
 
   before(async () => {
@@ -142,40 +142,40 @@ models: { ${MODEL}: { operations: [images.edit], price: { perImage: "0.5" }, rou
   });
 
   /** Begins an upload; without a length it is sent in chunks. */
-  function begin(contentLength: number | null): { outgoing: ClientRequest; answered: Promise<IncomingMessage> } {
+  function begin(contentLength: number | null): { outgoing: ClientRequest; responded: Promise<IncomingMessage> } {
     const length = contentLength === null ? {} : { 'content-length': contentLength };
     const headers = { authorization: `Bearer ${key}`, 'content-type': formType(), ...length };
     const outgoing = request(url + EDITS, { method: 'POST', agent: false, headers });
-    const answered = once(outgoing, 'response').then(([incoming]) => incoming as IncomingMessage);
-    answered.catch(() => undefined);
+    const responded = once(outgoing, 'response').then(([incoming]) => incoming as IncomingMessage);
+    responded.catch(() => undefined);
     outgoing.on('error', () => undefined);
     outgoing.flushHeaders();
-    return { outgoing, answered };
+    return { outgoing, responded };
   }
 
-  /** Sends a form as fast as the gateway takes it, until that has answered. `onSent` runs after each piece. */
+  /** Sends a form as fast as the gateway takes it, until that has responded. `onSent` runs after each piece. */
   async function upload(
     pieces: readonly Piece[],
     contentLength: number | null,
     onSent: (sentBytes: number) => void = () => undefined,
   ): Promise<Sent> {
-    const { outgoing, answered } = begin(contentLength);
+    const { outgoing, responded } = begin(contentLength);
     const hash = createHash('sha256');
     let sentBytes = 0;
-    let hasAnswer = false;
-    answered.then(
-      () => (hasAnswer = true),
-      () => (hasAnswer = true),
+    let hasResponse = false;
+    responded.then(
+      () => (hasResponse = true),
+      () => (hasResponse = true),
     );
     for (const bytes of bytesOf(pieces)) {
-      if (hasAnswer) break;
+      if (hasResponse) break;
       hash.update(bytes);
       sentBytes += bytes.length;
-      if (!outgoing.write(bytes)) await Promise.race([once(outgoing, 'drain'), answered]);
+      if (!outgoing.write(bytes)) await Promise.race([once(outgoing, 'drain'), responded]);
       onSent(sentBytes);
     }
-    if (!hasAnswer) outgoing.end();
-    const incoming = await answered;
+    if (!hasResponse) outgoing.end();
+    const incoming = await responded;
     const body = (await incoming.toArray()) as Buffer[];
     outgoing.destroy();
     const { error } = JSON.parse(Buffer.concat(body).toString());
@@ -219,8 +219,8 @@ models: { ${MODEL}: { operations: [images.edit], price: { perImage: "0.5" }, rou
   });
 
   it('8 a form of 805 MiB and one byte is 413 before any of it is sent, where its length is announced', async () => {
-    const { outgoing, answered } = begin(GATE_BYTES + 1);
-    const incoming = await answered;
+    const { outgoing, responded } = begin(GATE_BYTES + 1);
+    const incoming = await responded;
     const body = (await incoming.toArray()) as Buffer[];
     outgoing.destroy();
     assert.deepEqual([incoming.statusCode, incoming.headers.connection], [413, 'close']);

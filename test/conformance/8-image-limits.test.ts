@@ -14,8 +14,8 @@ import {
   formType,
   gptImageModels,
   ImageCaller,
-  imagesAnswer,
   imagesBody,
+  imagesResponse,
   type Part,
   plainCostNano,
   png,
@@ -73,7 +73,7 @@ describe('8 Limits of image calls', () => {
     for (const value of [0, 3]) {
       const sends = both(caller, model, { stream: true, partial_images: value });
       for (const [index, send] of sends.entries()) {
-        gateway.provider.respond = imagesAnswer(index === 0 ? 'image_generation' : 'image_edit');
+        gateway.provider.respond = imagesResponse(index === 0 ? 'image_generation' : 'image_edit');
         await caller.taken(send(), STREAM_USAGE_NANO);
       }
     }
@@ -188,9 +188,9 @@ describe('8 The body gate of edits, at a lower limit than its own', () => {
         ...expectation,
       ] as const;
       connection.write(requestBytes({ path: EDITS, headers }));
-      const answer = await connection.answer();
-      assert.deepEqual([answer.status, answer.headers.connection], [413, 'close']);
-      assert.equal(JSON.parse(answer.body.toString()).error.code, 'request_too_large');
+      const response = await connection.response();
+      assert.deepEqual([response.status, response.headers.connection], [413, 'close']);
+      assert.equal(JSON.parse(response.body.toString()).error.code, 'request_too_large');
       await connection.closed();
     }
     await caller.unpaid();
@@ -212,8 +212,8 @@ describe('8 The body gate of edits, at a lower limit than its own', () => {
       connection.write(Buffer.concat([Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from('\r\n')]));
     }
     // The last chunk, which would end the body, never comes.
-    const answer = await connection.answer();
-    assert.deepEqual([answer.status, answer.headers.connection], [413, 'close']);
+    const response = await connection.response();
+    assert.deepEqual([response.status, response.headers.connection], [413, 'close']);
     await connection.closed();
     assert.equal(gateway.provider.requests.length, before);
     await caller.unpaid();

@@ -5,12 +5,11 @@ import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { call, type StartedCall, startCall } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
 import { assertSpent, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { liveAnswer } from '../support/provider.ts';
-import { type RawAnswer, sendRaw } from '../support/raw.ts';
+import { liveResponse } from '../support/provider.ts';
+import { type RawResponse, sendRaw } from '../support/raw.ts';
 import { inFullRunsOnly } from '../support/scope.ts';
 import { assertWait } from '../support/waits.ts';
 import {
-  answerWell,
   assertError,
   balanceAddresses,
   type CallAddress,
@@ -19,6 +18,7 @@ import {
   codingAddresses,
   messagesAddress,
   requestTo,
+  responseWell,
   send,
 } from './calls.ts';
 import { NOON } from './general-errors.ts';
@@ -88,7 +88,7 @@ describe('8 limits', () => {
     path: string,
     body: Buffer,
     more: { chunkBytes?: number; encoding?: string } = {},
-  ): Promise<RawAnswer> =>
+  ): Promise<RawResponse> =>
     sendRaw(gateway.url, {
       path,
       headers: [
@@ -109,7 +109,7 @@ describe('8 limits', () => {
     }) as const;
 
   it('8 a prompt_cache_key of 64 characters passes compact, one of 65 is 400 invalid_request_error', async () => {
-    answerWell(gateway, compaction);
+    responseWell(gateway, compaction);
     assert.equal((await send(gateway, account, compaction, { prompt_cache_key: '😀'.repeat(64) })).status, 200);
     await assertPaid(compaction.costNano);
     for (const prompt_cache_key of ['k'.repeat(65), '😀'.repeat(65)]) {
@@ -148,7 +148,7 @@ describe('8 limits', () => {
 
   it('8 the limit of JSON bodies holds at every address: a body of just that size passes, one byte more is 413', async () => {
     for (const address of balanceAddresses) {
-      answerWell(gateway, address);
+      responseWell(gateway, address);
       const fits = await post(address.path, padded(requestTo(address), BODY_BYTES_MAX));
       assert.equal(fits.status, 200, fits.body.toString());
       await assertPaid(address.costNano);
@@ -170,7 +170,7 @@ describe('8 limits', () => {
     const { path, family } = chatAddress;
     const fits = padded(requestTo(chatAddress), BODY_BYTES_MAX);
     const over = padded(requestTo(chatAddress), BODY_BYTES_MAX + 1);
-    answerWell(gateway, chatAddress);
+    responseWell(gateway, chatAddress);
     for (const more of [{ chunkBytes: 5_000 }, { encoding: 'gzip' }]) {
       const encoded = (body: Buffer) => ('encoding' in more ? gzipSync(body) : body);
       assert.equal((await post(path, encoded(fits), more)).status, 200);
@@ -182,7 +182,7 @@ describe('8 limits', () => {
 
   it('8 the limit of JSON bodies is 64 MiB where none is configured', { skip: inFullRunsOnly }, async () => {
     const rich = await roomy.createAccount();
-    answerWell(roomy, chatAddress);
+    responseWell(roomy, chatAddress);
     const fits = await call(roomy.url + chatAddress.path, rich.key, padded(requestTo(chatAddress), 64 * 2 ** 20));
     assert.equal(fits.status, 200, fits.text);
     assert.equal(
@@ -215,7 +215,7 @@ describe('8 limits', () => {
   });
 
   it('8 the daily cap is the configured one, unless the account has one of its own', async () => {
-    answerWell(gateway, chatAddress);
+    responseWell(gateway, chatAddress);
     // One call costs 0.000124 yuan: the third is the one that reaches 0.0003.
     const usual = await gateway.createAccount();
     for (const status of [200, 200, 200, 429]) assert.equal((await send(gateway, usual, chatAddress)).status, status);
@@ -231,7 +231,7 @@ describe('8 limits', () => {
 
   it('8 the daily cap holds for a day of the billing time zone', async () => {
     const capped = await gateway.createAccount({ dailySpendCapYuan: '0.0001' });
-    answerWell(gateway, chatAddress);
+    responseWell(gateway, chatAddress);
     try {
       for (const status of [200, 429]) assert.equal((await send(gateway, capped, chatAddress)).status, status);
       clock.set('2026-11-20T15:59:59.999Z');
@@ -246,20 +246,20 @@ describe('8 limits', () => {
     await assertSpent(capped, 2n * chatAddress.costNano);
   });
 
-  it('8 the service itself limits no rate of requests: two hundred calls at once are all answered', async () => {
+  it('8 the service itself limits no rate of requests: two hundred calls at once are all responded', async () => {
     const eager = await roomy.createAccount();
-    answerWell(roomy, chatAddress);
-    const answers = await Promise.all(Array.from({ length: 200 }, () => send(roomy, eager, chatAddress)));
-    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+    responseWell(roomy, chatAddress);
+    const responses = await Promise.all(Array.from({ length: 200 }, () => send(roomy, eager, chatAddress)));
+    assert.deepEqual(new Set(responses.map(({ status }) => status)), new Set([200]));
     await assertSpent(eager, 200n * chatAddress.costNano);
   });
 
   it('8 the limits of a model’s context and output are its provider’s to enforce: longer requests pass unchanged', async () => {
     for (const address of [chatAddress, messagesAddress]) {
-      answerWell(gateway, address);
+      responseWell(gateway, address);
       const fields = { max_tokens: 1_000_000, messages: [{ role: 'user', content: 'long '.repeat(1_000) }] };
-      const answer = await send(gateway, account, address, { model: 'test-small', ...fields });
-      assert.equal(answer.status, 200, answer.text);
+      const response = await send(gateway, account, address, { model: 'test-small', ...fields });
+      assert.equal(response.status, 200, response.text);
       assert.deepEqual(JSON.parse(gateway.provider.requests.at(-1)!.body.toString()), { model: 'x', ...fields });
       await assertPaid(address.costNano);
     }
@@ -269,17 +269,17 @@ describe('8 limits', () => {
     const chat = codingAddresses.find(({ upstreamPath }) => upstreamPath === '/v1/chat/completions')!;
     const { tokens } = chat;
 
-    /** Asserts what calls are answered one after the other: 200, or the code of a refusal, with the seconds to wait. */
-    async function assertAnswers(subscriber: TestAccount, ...expected: readonly (200 | readonly [string, number])[]) {
-      answerWell(gateway, chat);
+    /** Asserts what calls are responded to one after the other: 200, or the code of a refusal, with the seconds to wait. */
+    async function assertResponses(subscriber: TestAccount, ...expected: readonly (200 | readonly [string, number])[]) {
+      responseWell(gateway, chat);
       for (const each of expected) {
-        const answer = await send(gateway, subscriber, chat);
+        const response = await send(gateway, subscriber, chat);
         if (each === 200) {
-          assert.equal(answer.status, 200);
+          assert.equal(response.status, 200);
           continue;
         }
-        assert.equal(answer.headers['x-error-code'], each[0]);
-        assertWait(answer, each[1]);
+        assert.equal(response.headers['x-error-code'], each[0]);
+        assertWait(response, each[1]);
       }
     }
 
@@ -287,26 +287,26 @@ describe('8 limits', () => {
 
     it('8 the five-hour window is rolling: a call counts for five hours and not a millisecond more', async () => {
       const subscriber = await createSubscriber(gateway, 'two-in-five-hours');
-      await assertAnswers(subscriber, 200);
+      await assertResponses(subscriber, 200);
       clock.advance(HOUR_MS);
-      await assertAnswers(subscriber, 200, ['package_5h_quota_exhausted', 4 * 3_600]);
+      await assertResponses(subscriber, 200, ['package_5h_quota_exhausted', 4 * 3_600]);
       clock.advance(4 * HOUR_MS - 1);
-      await assertAnswers(subscriber, ['package_5h_quota_exhausted', 1]);
+      await assertResponses(subscriber, ['package_5h_quota_exhausted', 1]);
       clock.advance(1);
-      await assertAnswers(subscriber, 200, ['package_5h_quota_exhausted', 3_600]);
+      await assertResponses(subscriber, 200, ['package_5h_quota_exhausted', 3_600]);
       clock.advance(HOUR_MS);
-      await assertAnswers(subscriber, 200, ['package_5h_quota_exhausted', 4 * 3_600]);
+      await assertResponses(subscriber, 200, ['package_5h_quota_exhausted', 4 * 3_600]);
       await assertSpent(subscriber, 0n);
     });
 
     it('8 the weekly window rolls every seven days from the activation, not from the first call and not by the calendar', async () => {
       const subscriber = await createSubscriber(gateway, 'two-a-week');
       clock.advance(6 * DAY_MS);
-      await assertAnswers(subscriber, 200, 200, ['package_weekly_quota_exhausted', 24 * 3_600]);
+      await assertResponses(subscriber, 200, 200, ['package_weekly_quota_exhausted', 24 * 3_600]);
       clock.advance(DAY_MS - 1);
-      await assertAnswers(subscriber, ['package_weekly_quota_exhausted', 1]);
+      await assertResponses(subscriber, ['package_weekly_quota_exhausted', 1]);
       clock.advance(1);
-      await assertAnswers(subscriber, 200, 200, ['package_weekly_quota_exhausted', 7 * 24 * 3_600]);
+      await assertResponses(subscriber, 200, 200, ['package_weekly_quota_exhausted', 7 * 24 * 3_600]);
       await assertSpent(subscriber, 0n);
     });
 
@@ -315,8 +315,8 @@ describe('8 limits', () => {
       const { body: second } = await gateway.admin('POST', `/accounts/${subscriber.id}/keys`, { name: 'second' });
       const messages = codingAddresses.find(({ path }) => path === '/altproto/v1/messages')!;
       const live = [
-        liveAnswer({ 'content-type': 'application/json' }),
-        liveAnswer({ 'content-type': 'application/json' }),
+        liveResponse({ 'content-type': 'application/json' }),
+        liveResponse({ 'content-type': 'application/json' }),
       ];
       const started: StartedCall[] = [];
       for (const [index, [address, key]] of (
@@ -338,11 +338,11 @@ describe('8 limits', () => {
       }
       assert.equal(gateway.provider.requests.length, calls);
       for (const [index, address] of [chat, messages].entries()) {
-        await live[index]!.write(JSON.stringify(address.answer));
+        await live[index]!.write(JSON.stringify(address.response));
         live[index]!.end();
-        assert.ok(await (await started[index]!.answer).ended());
+        assert.ok(await (await started[index]!.response).ended());
       }
-      await assertAnswers(subscriber, 200, 200, 200);
+      await assertResponses(subscriber, 200, 200, 200);
       await assertCounted(gateway, subscriber, { calls: 5, tokens: 4 * tokens! + messages.tokens! });
     });
 
@@ -351,11 +351,11 @@ describe('8 limits', () => {
       const id = await subscribe(gateway, subscriber, 'daily-tokens');
       assert.equal((await gateway.admin('POST', `/subscriptions/${id}/renewals`)).status, 201);
       // Of 20 tokens each call uses 18: the last one may go beyond, the next is refused.
-      await assertAnswers(subscriber, 200, 200, ['insufficient_package', 24 * 3_600]);
+      await assertResponses(subscriber, 200, 200, ['insufficient_package', 24 * 3_600]);
       clock.advance(DAY_MS - 1);
-      await assertAnswers(subscriber, ['insufficient_package', 1]);
+      await assertResponses(subscriber, ['insufficient_package', 1]);
       clock.advance(1);
-      await assertAnswers(subscriber, 200, 200, ['insufficient_package', 24 * 3_600]);
+      await assertResponses(subscriber, 200, 200, ['insufficient_package', 24 * 3_600]);
       await assertSpent(subscriber, 0n);
     });
   });
@@ -365,7 +365,7 @@ describe('8 limits', () => {
     const large = await createSubscriber(gateway, 'large-input');
     let calls = 0;
     for (const address of codingAddresses) {
-      answerWell(gateway, address);
+      responseWell(gateway, address);
       const postAs = (payer: TestAccount, body: Buffer) => call(gateway.url + address.path, payer.key, body);
       const limits = [
         [small, 2 * 1024],
@@ -387,7 +387,7 @@ describe('8 limits', () => {
   it('8 the Coding input byte limit holds for what a compressed call unpacks to', async () => {
     const subscriber = await createSubscriber(gateway, 'small-input');
     const [address] = codingAddresses;
-    answerWell(gateway, address!);
+    responseWell(gateway, address!);
     const headers = { 'content-encoding': 'gzip' };
     for (const [sizeBytes, status] of [
       [2 * 1024, 200],

@@ -6,9 +6,9 @@ import {
   type Address,
   type AskOptions,
   addresses,
-  answerAnything,
   askAddress,
   assertRefusal,
+  responseAnything,
   workOf,
 } from './addresses.ts';
 import { notTestable } from './rule.ts';
@@ -20,7 +20,7 @@ describe('9 Versioning', () => {
   let gateway: TestGateway;
   before(async () => {
     gateway = await startGateway();
-    gateway.provider.respond = answerAnything;
+    gateway.provider.respond = responseAnything;
   });
   after(() => gateway.stop());
 
@@ -28,8 +28,8 @@ describe('9 Versioning', () => {
   async function sentBy(path: string, options: AskOptions = {}): Promise<ReceivedRequest> {
     const account = await gateway.createAccount();
     const asked = gateway.provider.requests.length;
-    const answer = await askAddress(gateway.url, find(path), account.key, options);
-    assert.equal(answer.status, 200, answer.text);
+    const response = await askAddress(gateway.url, find(path), account.key, options);
+    assert.equal(response.status, 200, response.text);
     assert.equal(gateway.provider.requests.length, asked + 1);
     await assertSpent(account, workOf(find(path)).costNano!);
     return gateway.provider.requests.at(-1)!;
@@ -77,9 +77,9 @@ describe('9 Versioning', () => {
   for (const address of estimates) {
     it(`9 ${address.path} returns the version of the estimator`, async () => {
       const account = await gateway.createAccount({ balanceYuan: '0' });
-      const answer = await askAddress(gateway.url, address, account.key);
-      assert.equal(answer.status, 200);
-      assert.equal(answer.headers['x-gateway-token-estimate'], 'o200k-heuristic-v2');
+      const response = await askAddress(gateway.url, address, account.key);
+      assert.equal(response.status, 200);
+      assert.equal(response.headers['x-gateway-token-estimate'], 'o200k-heuristic-v2');
     });
   }
 
@@ -105,9 +105,9 @@ describe('9 Versioning', () => {
       const account = await gateway.createAccount();
       const asked = gateway.provider.requests.length;
       const body = { ...workOf(address).body, model: 5, field_of_tomorrow: true };
-      const answer = await askAddress(gateway.url, address, account.key, { body });
+      const response = await askAddress(gateway.url, address, account.key, { body });
       const refusal = { status: 400, code: 'invalid_request_error', type: 'invalid_request_error', param: 'model' };
-      assertRefusal(answer, address.envelope, refusal);
+      assertRefusal(response, address.envelope, refusal);
       assert.equal(gateway.provider.requests.length, asked);
       await assertSpent(account, 0n);
     });
@@ -127,9 +127,9 @@ describe('9 Versioning', () => {
       const account = await gateway.createAccount();
       const address = find(path);
       const { [field]: _left, ...body } = workOf(address).body as Record<string, unknown>;
-      const answer = await askAddress(gateway.url, address, account.key, { body });
+      const response = await askAddress(gateway.url, address, account.key, { body });
       const refusal = { status: 400, code: 'invalid_request_error', type: 'invalid_request_error', param: field };
-      assertRefusal(answer, address.envelope, refusal);
+      assertRefusal(response, address.envelope, refusal);
       await assertSpent(account, 0n);
     }
   });
@@ -142,9 +142,9 @@ describe('9 Versioning', () => {
     ] as const) {
       const address = find(path);
       const body = { ...workOf(address).body, [field]: word };
-      const answer = await askAddress(gateway.url, address, account.key, { body });
+      const response = await askAddress(gateway.url, address, account.key, { body });
       const refusal = { status: 400, code: 'invalid_request_error', type: 'invalid_request_error', param: field };
-      assertRefusal(answer, 'chat', refusal);
+      assertRefusal(response, 'chat', refusal);
     }
     await assertSpent(account, 0n);
   });

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { costNano } from '../support/gateway.ts';
 import {
-  chatAnswer,
+  chatResponse,
   chatUsage,
   event,
   json,
-  messagesAnswer,
+  messagesResponse,
   messagesUsage,
   type Respond,
   sse,
 } from '../support/provider.ts';
-import { type RawAnswer, sendRaw } from '../support/raw.ts';
+import { type RawResponse, sendRaw } from '../support/raw.ts';
 
 /**
  * The table of section 4, written down from the contract and from what its base addresses imply, not from the gateway's
@@ -38,13 +38,13 @@ interface Work {
   readonly upstreamPath?: string;
   readonly body?: object | Buffer;
   readonly contentType?: string;
-  /** What the provider answers, and what that costs at the prices of the test configuration. */
+  /** What the provider responds, and what that costs at the prices of the test configuration. */
   readonly respond?: Respond;
   readonly costNano?: bigint;
   readonly respondStream?: Respond;
   /** The status of its refusal where there is no Coding Plan. */
   readonly codingStatus?: number;
-  /** The tokens of the answer, as a Coding Plan counts them. */
+  /** The tokens of the response, as a Coding Plan counts them. */
   readonly tokens?: number;
 }
 
@@ -73,8 +73,8 @@ export const works = {
   chat: {
     upstreamPath: '/v1/chat/completions',
     body: { model: 'test-chat', messages: ask },
-    respond: chatAnswer(),
-    respondStream: chatAnswer(),
+    respond: chatResponse(),
+    respondStream: chatResponse(),
     costNano: costNano({ input: chatUsage.prompt_tokens, output: chatUsage.completion_tokens }),
     codingStatus: 402,
     tokens: 18,
@@ -82,8 +82,8 @@ export const works = {
   messages: {
     upstreamPath: '/v1/messages',
     body: { model: 'test-messages', max_tokens: 16, messages: ask },
-    respond: messagesAnswer(),
-    respondStream: messagesAnswer(),
+    respond: messagesResponse(),
+    respondStream: messagesResponse(),
     costNano: costNano({ input: messagesUsage.input_tokens, output: messagesUsage.output_tokens }),
     codingStatus: 402,
     tokens: 20,
@@ -246,7 +246,7 @@ export interface AskOptions {
   readonly body?: object | Buffer | string;
 }
 
-export interface Asked extends RawAnswer {
+export interface Asked extends RawResponse {
   readonly text: string;
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
   readonly json: any;
@@ -256,15 +256,15 @@ export interface Asked extends RawAnswer {
 export async function askFor(base: string, path: string, options: AskOptions = {}): Promise<Asked> {
   const { method = 'GET', headers = {}, body } = options;
   const bytes = body === undefined || typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
-  const answer = await sendRaw(base, {
+  const received = await sendRaw(base, {
     method,
     path,
     headers: Object.entries(headers),
     ...(bytes === undefined ? {} : { body: bytes }),
   });
-  const text = answer.body.toString();
+  const text = received.body.toString();
   return {
-    ...answer,
+    ...received,
     text,
     get json() {
       return JSON.parse(text);
@@ -299,8 +299,8 @@ export function streamed(address: Address): object | Buffer {
     : { ...workOf(address).body, stream: true };
 }
 
-/** Answers every call as a real provider would. */
-export const answerAnything: Respond = (request, reply) => {
+/** Responses every call as a real provider would. */
+export const responseAnything: Respond = (request, reply) => {
   const work: Work | undefined = Object.values(works).find(
     (each: Work) => each.upstreamPath !== undefined && each.upstreamPath === request.path,
   );
@@ -337,15 +337,15 @@ export const noPlan = (status: number): ExpectedRefusal => ({
 });
 
 /** Asserts a refusal in the envelope of its address (contract, section 7), whole: no field more, none less. */
-export function assertRefusal(answer: Asked, envelope: Envelope, expected: ExpectedRefusal): void {
+export function assertRefusal(received: Asked, envelope: Envelope, expected: ExpectedRefusal): void {
   const { status, code, type, messagesType = type, param = null } = expected;
-  assert.equal(answer.status, status, answer.text);
-  const id = answer.headers['request-id'];
+  assert.equal(received.status, status, received.text);
+  const id = received.headers['request-id'];
   assert.ok(id);
-  assert.equal(answer.headers['x-request-id'], id);
-  assert.equal(answer.headers['x-error-code'], code);
-  assert.match(answer.headers['content-type'] ?? '', /^application\/json\b/);
-  const body = answer.json;
+  assert.equal(received.headers['x-request-id'], id);
+  assert.equal(received.headers['x-error-code'], code);
+  assert.match(received.headers['content-type'] ?? '', /^application\/json\b/);
+  const body = received.json;
   const message = envelope === 'catalog' || envelope === 'cohere' ? body.message : body.error.message;
   assert.ok(typeof message === 'string' && message.length > 0);
   const shapes: Record<Envelope, () => object> = {

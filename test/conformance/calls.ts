@@ -27,10 +27,10 @@ export interface CallAddress {
   readonly upstreamPath: string;
   /** The request without its model. */
   readonly fields: Readonly<Record<string, unknown>>;
-  /** A whole answer of the provider, and what it costs. */
-  readonly answer: object;
+  /** A whole response of the provider, and what it costs. */
+  readonly response: object;
   readonly costNano: bigint;
-  /** The tokens of that answer, as a Coding Plan counts them; at Coding addresses only. */
+  /** The tokens of that response, as a Coding Plan counts them; at Coding addresses only. */
   readonly tokens?: number;
   /** The field in which a request states how many output tokens it wants at most, where it has one. */
   readonly outputCap?: string;
@@ -47,7 +47,7 @@ const chat = {
   upstreamModel: 'upstream-chat',
   upstreamPath: '/v1/chat/completions',
   fields: { messages: question, max_tokens: 20 },
-  answer: chatCompletion({ prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 }),
+  response: chatCompletion({ prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 }),
   costNano: costNano({ input: 11, output: 7 }),
   tokens: 18,
   outputCap: 'max_tokens',
@@ -61,7 +61,7 @@ const messages = {
   upstreamModel: 'upstream-messages',
   upstreamPath: '/v1/messages',
   fields: { messages: question, max_tokens: 20 },
-  answer: message({ input_tokens: 12, output_tokens: 8 }),
+  response: message({ input_tokens: 12, output_tokens: 8 }),
   costNano: costNano({ input: 12, output: 8 }),
   tokens: 20,
   outputCap: 'max_tokens',
@@ -75,7 +75,7 @@ const responses = {
   upstreamModel: 'upstream-responses',
   upstreamPath: '/v1/responses',
   fields: { input: 'Say hello.' },
-  answer: {
+  response: {
     id: 'resp_1',
     object: 'response',
     status: 'completed',
@@ -91,7 +91,7 @@ const compaction = {
   ...responses,
   moneyStatus: 429,
   upstreamPath: '/v1/responses/compact',
-  answer: {
+  response: {
     id: 'resp_2',
     object: 'response.compaction',
     created_at: 1_790_000_000,
@@ -113,7 +113,7 @@ export const embeddingsAddress: CallAddress = {
   upstreamModel: 'embedder',
   upstreamPath: '/v1/embeddings',
   fields: { input: 'Zürich 北京 😀' },
-  answer: {
+  response: {
     object: 'list',
     data: [{ object: 'embedding', index: 0, embedding: [0.25, -1e-7, 3] }],
     model: 'embedder',
@@ -131,7 +131,7 @@ export const rerankAddress: CallAddress = {
   upstreamModel: 'reranker',
   upstreamPath: '/v1/rerank',
   fields: { query: 'capital of France', documents: ['Paris', 'Lyon'] },
-  answer: {
+  response: {
     id: 'rr_1',
     results: [
       { index: 0, relevance_score: 0.98 },
@@ -162,7 +162,7 @@ export const callAddresses: readonly CallAddress[] = [
     upstreamModel: 'painter',
     upstreamPath: '/v1/images/generations',
     fields: { prompt: 'a gate' },
-    answer: {
+    response: {
       created: 1_790_000_000,
       data: [{ b64_json: 'aGVsbG8=' }],
       usage: {
@@ -200,7 +200,7 @@ export function send(
   return call(gateway.url + address.path, account.key, requestTo(address, fields), { headers });
 }
 
-/** Models that lead nowhere, each in its own way, for every operation; `silent` is a provider that never answers. */
+/** Models that lead nowhere, each in its own way, for every operation; `silent` is a provider that never responds. */
 export interface DeadEnds {
   readonly silent: ScriptedProvider;
   readonly options: Required<Pick<TestGatewayOptions, 'providers' | 'models'>>;
@@ -266,8 +266,8 @@ export async function startDeadEnds(): Promise<DeadEnds> {
   };
 }
 
-/** An answer, however it was fetched. */
-export interface ErrorAnswer {
+/** A response, however it was fetched. */
+export interface ErrorResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly body: Buffer;
@@ -287,12 +287,12 @@ export interface ExpectedError {
 
 /** Asserts an error: its status, its whole body in the envelope of its address, and the headers that every error has. */
 export function assertError(
-  answer: ErrorAnswer,
+  response: ErrorResponse,
   envelope: Family | 'usage' | 'catalog',
   expected: ExpectedError,
 ): void {
-  const text = answer.body.toString();
-  const { status, headers } = answer;
+  const text = response.body.toString();
+  const { status, headers } = response;
   assert.equal(status, expected.status, text);
   const body = JSON.parse(text);
   const message = expected.message ?? (envelope === 'catalog' ? body.message : body.error?.message);
@@ -352,9 +352,9 @@ export function providerError(family: Family, error: Readonly<Record<string, unk
   return family === 'chat' ? { error } : { type: 'error', error, request_id: 'req_of_theirs' };
 }
 
-/** Lets the provider answer every call of the address in full. */
-export function answerWell(gateway: TestGateway, address: CallAddress): void {
-  gateway.provider.respond = json(200, address.answer);
+/** Lets the provider respond to every call of the address in full. */
+export function responseWell(gateway: TestGateway, address: CallAddress): void {
+  gateway.provider.respond = json(200, address.response);
 }
 
 /** The `type` of a refusal about money that time alone ends: Codex, which asks for responses, knows it by one of its own. */

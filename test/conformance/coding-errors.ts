@@ -3,10 +3,9 @@ import { call, startCall } from '../support/client.ts';
 import type { TestClock } from '../support/clock.ts';
 import { assertFree } from '../support/families.ts';
 import { assertSpent, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { json, liveAnswer, type Respond } from '../support/provider.ts';
+import { json, liveResponse, type Respond } from '../support/provider.ts';
 import { assertWait } from '../support/waits.ts';
 import {
-  answerWell,
   assertError,
   type CallAddress,
   type DeadEnds,
@@ -14,6 +13,7 @@ import {
   type ExpectedError,
   limitedType,
   requestTo,
+  responseWell,
   send,
 } from './calls.ts';
 import {
@@ -92,8 +92,8 @@ export const codingErrorRules: readonly CodingErrorRule[] = [
       const early = await gateway.createAccount();
       await subscribe(gateway, early, 'roomy', new Date(clock.nowMs() + 1).toISOString());
       for (const account of [none, canceled, early]) {
-        const answer = await refuses(scene, account, address, unentitled(address, 'insufficient_package'));
-        assert.equal(answer.headers['retry-after'], undefined);
+        const response = await refuses(scene, account, address, unentitled(address, 'insufficient_package'));
+        assert.equal(response.headers['retry-after'], undefined);
       }
     },
   },
@@ -105,9 +105,9 @@ export const codingErrorRules: readonly CodingErrorRule[] = [
       const account = await createSubscriber(gateway, 'tokens');
       await succeeds(scene, account, address);
       const expected = { ...unentitled(address, 'insufficient_package'), type: limitedType(address) };
-      const answer = await refuses(scene, account, address, expected);
-      assertWait(answer, 30 * DAY_S);
-      assert.match(answer.text, /tokens/);
+      const response = await refuses(scene, account, address, expected);
+      assertWait(response, 30 * DAY_S);
+      assert.match(response.text, /tokens/);
       await assertCounted(gateway, account, { calls: 1, tokens: address.tokens! });
     },
   },
@@ -120,8 +120,8 @@ export const codingErrorRules: readonly CodingErrorRule[] = [
       await subscribe(gateway, account, 'brief', new Date(clock.nowMs() - DAY_S * 1_000 + 1).toISOString());
       await succeeds(scene, account, address);
       await later(scene, 1, async () => {
-        const answer = await refuses(scene, account, address, unentitled(address, 'package_expired'));
-        assert.equal(answer.headers['retry-after'], undefined);
+        const response = await refuses(scene, account, address, unentitled(address, 'package_expired'));
+        assert.equal(response.headers['retry-after'], undefined);
       });
     },
   },
@@ -147,8 +147,8 @@ export const codingErrorRules: readonly CodingErrorRule[] = [
       const account = await createSubscriber(scene.gateway, 'five-hours');
       await succeeds(scene, account, address);
       await later(scene, HOUR_MS + 1, async () => {
-        const answer = await refuses(scene, account, address, exhausted(address, 'package_5h_quota_exhausted'));
-        assertWait(answer, 4 * 3_600);
+        const response = await refuses(scene, account, address, exhausted(address, 'package_5h_quota_exhausted'));
+        assertWait(response, 4 * 3_600);
       });
       await assertCounted(scene.gateway, account, { calls: 1, tokens: address.tokens! });
     },
@@ -160,8 +160,8 @@ export const codingErrorRules: readonly CodingErrorRule[] = [
       const account = await createSubscriber(scene.gateway, 'week');
       await succeeds(scene, account, address);
       await later(scene, 6 * HOUR_MS, async () => {
-        const answer = await refuses(scene, account, address, exhausted(address, 'package_weekly_quota_exhausted'));
-        assertWait(answer, 7 * DAY_S - 6 * 3_600);
+        const response = await refuses(scene, account, address, exhausted(address, 'package_weekly_quota_exhausted'));
+        assertWait(response, 7 * DAY_S - 6 * 3_600);
       });
     },
   },
@@ -171,20 +171,20 @@ export const codingErrorRules: readonly CodingErrorRule[] = [
     async show(scene, address) {
       const { gateway } = scene;
       const account = await createSubscriber(gateway, 'single');
-      const live = liveAnswer({ 'content-type': 'application/json' });
+      const live = liveResponse({ 'content-type': 'application/json' });
       gateway.provider.respond = live.respond;
       const first = startCall(gateway.url + address.path, account.key, requestTo(address));
       await live.opened;
-      const answer = await refuses(scene, account, address, {
+      const response = await refuses(scene, account, address, {
         status: 429,
         code: 'package_concurrency_limited',
         type: 'rate_limit_error',
         retry: 'true',
       });
-      assert.equal(answer.headers['retry-after'], '2');
-      await live.write(JSON.stringify(address.answer));
+      assert.equal(response.headers['retry-after'], '2');
+      await live.write(JSON.stringify(address.response));
       live.end();
-      const ended = await first.answer;
+      const ended = await first.response;
       assert.ok(await ended.ended());
       assert.equal(ended.status, 200);
       await succeeds(scene, account, address);
@@ -197,19 +197,19 @@ export const codingErrorRules: readonly CodingErrorRule[] = [
     async show(scene, address) {
       const { gateway } = scene;
       const account = await createSubscriber(gateway, 'small');
-      answerWell(gateway, address);
+      responseWell(gateway, address);
       const post = (bytes: number) => call(gateway.url + address.path, account.key, padded(requestTo(address), bytes));
       assert.equal((await post(INPUT_BYTES_MAX)).status, 200);
       const calls = gateway.provider.requests.length;
-      const answer = await post(INPUT_BYTES_MAX + 1);
-      assertError(answer, address.family, {
+      const response = await post(INPUT_BYTES_MAX + 1);
+      assertError(response, address.family, {
         status: 413,
         code: 'package_input_too_large',
         type: tooLargeType[address.family],
         retry: 'false',
       });
       // Agents make room when they read these words, and only then.
-      assert.match(answer.json.error.message, /prompt is too long/);
+      assert.match(response.json.error.message, /prompt is too long/);
       assert.equal(gateway.provider.requests.length, calls);
       await assertCounted(gateway, account, { calls: 1, tokens: address.tokens! });
     },
@@ -301,17 +301,17 @@ export const codingErrorRules: readonly CodingErrorRule[] = [
   },
 ];
 
-/** Asserts that a call of the address is answered in full. */
+/** Asserts that a call of the address is responded to in full. */
 async function succeeds(
   { gateway }: CodingErrorScene,
   account: TestAccount,
   address: CallAddress,
   fields: Readonly<Record<string, unknown>> = {},
 ): Promise<void> {
-  answerWell(gateway, address);
-  const answer = await send(gateway, account, address, fields);
-  assert.equal(answer.status, 200, answer.text);
-  assert.deepEqual(answer.json, address.answer);
+  responseWell(gateway, address);
+  const response = await send(gateway, account, address, fields);
+  assert.equal(response.status, 200, response.text);
+  assert.deepEqual(response.json, address.response);
 }
 
 /** Asserts that calls, whole and streaming ones, are refused before any provider is called, and that nothing is paid. */
@@ -324,11 +324,11 @@ async function refuses(
 ) {
   const calls = gateway.provider.requests.length;
   assertError(await send(gateway, account, address, { ...fields, stream: true }), address.family, expected);
-  const answer = await send(gateway, account, address, fields);
-  assertError(answer, address.family, expected);
+  const response = await send(gateway, account, address, fields);
+  assertError(response, address.family, expected);
   assert.equal(gateway.provider.requests.length, calls, 'the provider was called');
   await assertSpent(account, 0n);
-  return answer;
+  return response;
 }
 
 /** Does something at a later time, and goes back. */

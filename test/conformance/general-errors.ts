@@ -5,7 +5,6 @@ import { assertSpent, type TestGateway } from '../support/gateway.ts';
 import type { Respond } from '../support/provider.ts';
 import { assertWait } from '../support/waits.ts';
 import {
-  answerWell,
   assertError,
   assertUntouched,
   type CallAddress,
@@ -15,6 +14,7 @@ import {
   limitedType,
   providerError,
   requestTo,
+  responseWell,
   send,
 } from './calls.ts';
 
@@ -39,14 +39,14 @@ export const generalErrorRules: readonly ErrorRule[] = [
     async show(gateway, address) {
       const account = await gateway.createAccount();
       await assertUntouched(gateway, account, async () => {
-        const answer = await send(gateway, { key: `${account.key.slice(0, -1)}_` }, address);
+        const response = await send(gateway, { key: `${account.key.slice(0, -1)}_` }, address);
         const expected = {
           status: 401,
           code: 'invalid_api_key',
           type: 'authentication_error',
           retry: 'false',
         } as const;
-        assertError(answer, address.family, expected);
+        assertError(response, address.family, expected);
       });
     },
   },
@@ -91,7 +91,7 @@ export const generalErrorRules: readonly ErrorRule[] = [
     rule: '429 balance_daily_limit_exceeded, with the time until the next day, once the cap of the day is reached',
     async show(gateway, address) {
       const account = await gateway.createAccount({ dailySpendCapYuan: '0.000001' });
-      answerWell(gateway, address);
+      responseWell(gateway, address);
       assert.equal((await send(gateway, account, address)).status, 200);
       const calls = gateway.provider.requests.length;
       const refused = await send(gateway, account, address);
@@ -154,33 +154,38 @@ export const generalErrorRules: readonly ErrorRule[] = [
     async show(gateway, address) {
       const account = await gateway.createAccount();
       const calls = gateway.provider.requests.length;
-      const answer = await send(gateway, account, address, { model: deadEnds.away });
-      assertError(answer, address.family, { status: 502, code: 'upstream_error', type: 'api_error', retry: 'true' });
+      const response = await send(gateway, account, address, { model: deadEnds.away });
+      assertError(response, address.family, { status: 502, code: 'upstream_error', type: 'api_error', retry: 'true' });
       assert.equal(gateway.provider.requests.length, calls);
       await assertFree(account, { httpStatus: 502, errorCode: 'upstream_error' });
     },
   },
   {
-    rule: '502 upstream_error, not to be retried, where the provider breaks the connection off or answers no JSON',
+    rule: '502 upstream_error, not to be retried, where the provider breaks the connection off or responses no JSON',
     async show(gateway, address) {
-      for (const respond of [breaksOff, answersHtml]) {
+      for (const respond of [breaksOff, responsesHtml]) {
         const account = await gateway.createAccount();
         const calls = gateway.provider.requests.length;
         gateway.provider.respond = respond;
-        const answer = await send(gateway, account, address);
-        assertError(answer, address.family, { status: 502, code: 'upstream_error', type: 'api_error', retry: 'false' });
+        const response = await send(gateway, account, address);
+        assertError(response, address.family, {
+          status: 502,
+          code: 'upstream_error',
+          type: 'api_error',
+          retry: 'false',
+        });
         assert.equal(gateway.provider.requests.length, calls + 1, 'the call was replayed');
         await assertFree(account, { httpStatus: 502, errorCode: 'upstream_error' });
       }
     },
   },
   {
-    rule: '504 upstream_timeout, not to be retried, where the provider does not begin to answer in time',
+    rule: '504 upstream_timeout, not to be retried, where the provider does not begin to respond in time',
     async show(gateway, address, silent) {
       const account = await gateway.createAccount();
       const calls = silent.requests.length;
-      const answer = await send(gateway, account, address, { model: deadEnds.silent });
-      assertError(answer, address.family, {
+      const response = await send(gateway, account, address, { model: deadEnds.silent });
+      assertError(response, address.family, {
         status: 504,
         code: 'upstream_timeout',
         type: types[address.family].timeout,
@@ -198,8 +203,8 @@ export const generalErrorRules: readonly ErrorRule[] = [
       await assertUntouched(gateway, account, async () => {
         admissions.fail('before');
         try {
-          const answer = await send(gateway, account, address);
-          assertError(answer, address.family, {
+          const response = await send(gateway, account, address);
+          assertError(response, address.family, {
             status: 500,
             code: 'internal_error',
             type: 'api_error',
@@ -224,9 +229,9 @@ export const generalErrorRules: readonly ErrorRule[] = [
           response.writeHead(status, { 'content-type': 'application/json', 'x-request-id': `req_theirs_${status}` });
           response.end(JSON.stringify(providerError(address.family, { type, message: 'Not today.', code: 'theirs' })));
         };
-        const answer = await send(gateway, account, address);
-        assertError(answer, address.family, { status, code: 'theirs', type, message: 'Not today.' });
-        assert.equal(answer.headers['x-request-id'], `req_theirs_${status}`);
+        const response = await send(gateway, account, address);
+        assertError(response, address.family, { status, code: 'theirs', type, message: 'Not today.' });
+        assert.equal(response.headers['x-request-id'], `req_theirs_${status}`);
         await assertFree(account, { httpStatus: status, errorCode: 'theirs' });
       }
     },
@@ -234,7 +239,7 @@ export const generalErrorRules: readonly ErrorRule[] = [
 ];
 
 const breaksOff: Respond = (_request, response) => void response.socket!.resetAndDestroy();
-const answersHtml: Respond = (_request, response) => {
+const responsesHtml: Respond = (_request, response) => {
   response.writeHead(200, { 'content-type': 'text/html' });
   response.end('<html>Welcome</html>');
 };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { crc32, deflateSync } from 'node:zlib';
 import { parseConfig } from '../../src/config/load.ts';
-import { type Answer, call } from '../support/client.ts';
+import { type ClientResponse, call } from '../support/client.ts';
 import {
   assertSpent,
   startGateway,
@@ -12,7 +12,7 @@ import {
 } from '../support/gateway.ts';
 import { json, type ReceivedRequest, type Respond } from '../support/provider.ts';
 
-/** What the tests of image calls share: models of every family, images and forms to send, and answers of the provider. */
+/** What the tests of image calls share: models of every family, images and forms to send, and responses of the provider. */
 
 export const GENERATIONS = '/v1/images/generations';
 export const EDITS = '/v1/images/edits';
@@ -87,13 +87,13 @@ export const STREAM_USAGE_NANO = 20n * 3_000n + 30n * 17_000n + 400n * 19_000n;
 
 export const B64 = 'iVBORw0KGgo+/AAAA=';
 
-/** A whole answer of the provider; what is `undefined` in `rest` is absent. */
+/** A whole response of the provider; what is `undefined` in `rest` is absent. */
 export function imagesBody(count = 1, rest: object = {}): object {
   const data = Array.from({ length: count }, () => ({ b64_json: B64 }));
   return { created: 1_790_000_000, data, usage, ...rest };
 }
 
-/** The event of a stream, with a look of its image that the answer may name. */
+/** The event of a stream, with a look of its image that the response may name. */
 export function imageEvent(type: string, rest: object = {}): string {
   return `event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`;
 }
@@ -116,8 +116,8 @@ export function completedEvent(kind: StreamKind, rest: object = {}): string {
   return imageEvent(`${kind}.completed`, { b64_json: B64, ...look, usage: streamUsage, ...rest });
 }
 
-/** Answers as a real provider would: a stream where the request asks for one. */
-export function imagesAnswer(kind: StreamKind): Respond {
+/** Responses as a real provider would: a stream where the request asks for one. */
+export function imagesResponse(kind: StreamKind): Respond {
   return (request, response) => {
     const text = request.body.toString('latin1');
     const isStream = /"stream"\s*:\s*true/.test(text) || /name="?stream"?\r\n\r\ntrue\r\n/.test(text);
@@ -229,33 +229,33 @@ export class ImageCaller {
     return new ImageCaller(gateway, await gateway.createAccount());
   }
 
-  generate(body: object | Buffer | string, headers: Record<string, string> = {}): Promise<Answer> {
+  generate(body: object | Buffer | string, headers: Record<string, string> = {}): Promise<ClientResponse> {
     return call(this.gateway.url + GENERATIONS, this.account.key, body, { headers });
   }
 
-  edit(body: Buffer, headers: Record<string, string> = {}): Promise<Answer> {
+  edit(body: Buffer, headers: Record<string, string> = {}): Promise<ClientResponse> {
     return call(this.gateway.url + EDITS, this.account.key, body, {
       headers: { 'content-type': formType(), ...headers },
     });
   }
 
   /** Sends a call that succeeds at this cost; returns what the provider was sent. */
-  async taken(answered: Promise<Answer>, costNano: bigint): Promise<ReceivedRequest> {
-    const answer = await answered;
-    assert.equal(answer.status, 200, answer.text);
+  async taken(responded: Promise<ClientResponse>, costNano: bigint): Promise<ReceivedRequest> {
+    const response = await responded;
+    assert.equal(response.status, 200, response.text);
     this.#spentNano += costNano;
     await assertSpent(this.account, this.#spentNano);
     return this.gateway.provider.requests.at(-1)!;
   }
 
   /** Sends a call that is refused in the chat-style envelope before a provider is called, at no cost. */
-  async refused(answered: () => Promise<Answer>, expected: Refusal): Promise<Answer> {
+  async refused(responded: () => Promise<ClientResponse>, expected: Refusal): Promise<ClientResponse> {
     const before = this.gateway.provider.requests.length;
-    const answer = await answered();
-    assertRefusal(answer, expected);
+    const response = await responded();
+    assertRefusal(response, expected);
     assert.equal(this.gateway.provider.requests.length, before, 'the provider was called');
     await this.unpaid();
-    return answer;
+    return response;
   }
 
   /** Asserts that nothing has been paid beyond the costs given to `taken`, and that nothing is reserved. */
@@ -275,21 +275,24 @@ export interface Refusal {
 export const badRequest = (param: string | null): Refusal => ({ status: 400, code: 'invalid_request_error', param });
 
 /** Asserts an error in the chat-style envelope (contract, section 7), with the headers that every error has. */
-export function assertRefusal(answer: Pick<Answer, 'status' | 'headers' | 'text' | 'json'>, expected: Refusal): void {
+export function assertRefusal(
+  response: Pick<ClientResponse, 'status' | 'headers' | 'text' | 'json'>,
+  expected: Refusal,
+): void {
   const { status, code, param = null, type = 'invalid_request_error' } = expected;
-  assert.equal(answer.status, status, answer.text);
-  const { error, ...rest } = answer.json;
+  assert.equal(response.status, status, response.text);
+  const { error, ...rest } = response.json;
   assert.deepEqual(rest, {});
   const { message, ...facts } = error;
   assert.equal(typeof message, 'string');
   assert.deepEqual(facts, { code, param, type }, message);
-  assert.match(answer.headers['content-type'] ?? '', /^application\/json\b/);
-  assert.equal(answer.headers['x-error-code'], code);
-  assert.equal(answer.headers['x-request-id'], answer.headers['request-id']);
-  assert.ok(answer.headers['x-request-id']);
+  assert.match(response.headers['content-type'] ?? '', /^application\/json\b/);
+  assert.equal(response.headers['x-error-code'], code);
+  assert.equal(response.headers['x-request-id'], response.headers['request-id']);
+  assert.ok(response.headers['x-request-id']);
 }
 
-/** Whatever is charged by image costs this with the answers above, which name neither quality nor size. */
+/** Whatever is charged by image costs this with the responses above, which name neither quality nor size. */
 export function plainCostNano(model: string): bigint {
   switch (model) {
     case 'dall-e-2':

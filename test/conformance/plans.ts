@@ -59,9 +59,11 @@ export async function createSubscriber(gateway: TestGateway, planId: string): Pr
 
 /** The snapshot of the account's plan (contract 2.3). */
 export async function snapshotOf(gateway: TestGateway, { key }: Pick<TestAccount, 'key'>) {
-  const answer = await askFor(gateway.url, '/v1/coding/user/balance', { headers: { authorization: `Bearer ${key}` } });
-  assert.equal(answer.status, 200, answer.text);
-  return answer.json;
+  const response = await askFor(gateway.url, '/v1/coding/user/balance', {
+    headers: { authorization: `Bearer ${key}` },
+  });
+  assert.equal(response.status, 200, response.text);
+  return response.json;
 }
 
 /** Asserts what is used of the account's plan in both windows and in the period, and that no call is in flight. */

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { CLIENTS, type Wanted } from '../../console/src/features/quickstart/settings.ts';
 import { EndedEarly, streamedText } from '../../console/src/features/quickstart/streamed-text.ts';
-import { answerAnything } from '../conformance/addresses.ts';
+import { responseAnything } from '../conformance/addresses.ts';
 import { plansText, subscribe } from '../conformance/plans.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { pythonEnvironment } from '../support/python.ts';
@@ -59,7 +59,7 @@ describe('the quickstart', () => {
     for await (const part of streamedText(cutBytes(bytes, []))) assert.notEqual(part, '');
   };
 
-  it('an answer whose stream is cut anywhere before its last event is whole has ended early', async () => {
+  it('a response whose stream is cut anywhere before its last event is whole has ended early', async () => {
     for (const [stream, end] of [
       [CHAT, '[DONE]'],
       [MESSAGES, '{"type":"message_stop"}'],
@@ -72,14 +72,14 @@ describe('the quickstart', () => {
     }
   });
 
-  it('an answer of a provider that ends a stream behind the reason of its end is whole', async () => {
+  it('a response of a provider that ends a stream behind the reason of its end is whole', async () => {
     const text = 'data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":""}]}\n\n';
     const finish = 'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\n';
     await cutAfter(text + finish, Number.POSITIVE_INFINITY)();
     await assert.rejects(cutAfter(text, Number.POSITIVE_INFINITY), EndedEarly);
   });
 
-  it('an answer whose connection is lost has ended early, after the text that came', async () => {
+  it('a response whose connection is lost has ended early, after the text that came', async () => {
     const [first = ''] = MESSAGES.split('event: message_stop');
     let isSent = false;
     const lost = new ReadableStream<Uint8Array>({
@@ -103,7 +103,7 @@ describe('the quickstart', () => {
     let directory: string;
     before(async () => {
       server = await startGateway({ plans: plansText({ starter: {} }) });
-      server.provider.respond = answerAnything;
+      server.provider.respond = responseAnything;
       account = await server.createAccount();
       await subscribe(server, account, 'starter');
       // Within the project, so that its packages are found.

@@ -6,7 +6,7 @@ import { TIME } from '../support/accounting-builders.ts';
 import { call, startCall } from '../support/client.ts';
 import { gatewayEngines } from '../support/database.ts';
 import { ADMIN_TOKEN, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { chatStream, chatUsage, liveAnswer } from '../support/provider.ts';
+import { chatStream, chatUsage, liveResponse } from '../support/provider.ts';
 
 /** Operators correct calls: over the admin API, while the calls' own ends come as late as they like. */
 
@@ -26,7 +26,7 @@ for (const engine of gatewayEngines) {
     /** A call that another node takes for dead while it runs here: unresolved, until `end` lets it end after all. */
     async function unresolvedCall() {
       const account = await g.createAccount();
-      const live = liveAnswer();
+      const live = liveResponse();
       const respond = g.provider.respond;
       g.provider.respond = live.respond;
       const running = startCall(`${g.url}/v1/chat/completions`, account.key, { ...hello, stream: true });
@@ -50,7 +50,7 @@ for (const engine of gatewayEngines) {
         async end(): Promise<void> {
           await live.write(chatStream(['Hello']).join(''));
           live.end();
-          await (await running.answer).ended();
+          await (await running.response).ended();
           await g.observed.callsEnded(account.id, 1);
         },
       };
@@ -69,8 +69,8 @@ for (const engine of gatewayEngines) {
         `chargeYuan: The call had reserved ¥${unresolved.heldYuan}; it can be charged at most that.`,
       );
       const charge = { action: 'charge', chargeYuan: '0.0001', memo: 'billed', by: 'erin' };
-      const answers = await Promise.all(['a', 'a', 'b'].map((key) => resolve(charge, key)));
-      for (const { status, body } of answers) {
+      const responses = await Promise.all(['a', 'a', 'b'].map((key) => resolve(charge, key)));
+      for (const { status, body } of responses) {
         assert.equal(status, 200, JSON.stringify(body));
         assert.deepEqual([body.status, body.chargeYuan, body.heldYuan], ['resolved', '0.0001', unresolved.heldYuan]);
         const { at, ...resolution } = body.resolution;
@@ -84,7 +84,7 @@ for (const engine of gatewayEngines) {
       const [change] = (await g.admin('GET', `/changes?subjectId=${id}`)).body.data.slice(-1);
       assert.deepEqual([change.before.status, change.after.status], ['unresolved', 'resolved']);
       const { body } = await g.admin('GET', `/calls/${id}`);
-      assert.deepEqual(body, answers[0]!.body);
+      assert.deepEqual(body, responses[0]!.body);
       assert.deepEqual(await account.money(), { balanceNano: 99_999_900_000n, heldNano: 0n });
       for (const [status, found] of [
         ['unresolved', 0],
@@ -163,9 +163,9 @@ for (const engine of gatewayEngines) {
         [{ action: 'count', tokens: 1.5 }, /tokens: Expected a whole number/],
         [{ action: 'release', chargeYuan: '1' }, /chargeYuan/],
       ] as const) {
-        const { status, body: answer } = await g.admin('POST', `/calls/${id}/resolution`, body);
+        const { status, body: response } = await g.admin('POST', `/calls/${id}/resolution`, body);
         assert.equal(status, 400, JSON.stringify(body));
-        assert.match(answer.error.message, said);
+        assert.match(response.error.message, said);
       }
       for (const path of ['resolution', 'refunds']) {
         const body = path === 'refunds' ? {} : { action: 'release' };

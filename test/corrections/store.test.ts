@@ -19,13 +19,13 @@ import { planOf } from '../support/account-in-memory.ts';
 import {
   CONTEXT,
   endCalls,
-  endingOf,
   KNOWN,
   NOW_MS,
   openAccount,
   outcomeOf,
   periodsOf,
   readBalance,
+  recordOf,
   requestOf,
   TIME,
   TODAY,
@@ -249,7 +249,7 @@ join ledger_entries e using (account_id) where b.account_id = $1 and e.kind = 'c
       await openAccount(database, call.accountId, 100n);
       await verdictsOn(stores.reservations, [requestOf(call.accountId, call.callId, 1n)]);
       let hasEnded = false;
-      const ending = createResolutionStore({
+      const record = createResolutionStore({
         ...database,
         transaction: (work) => database.transaction(work),
         async query<Row>(...asked: Parameters<Database['query']>): Promise<Row[]> {
@@ -260,7 +260,7 @@ join ledger_entries e using (account_id) where b.account_id = $1 and e.kind = 'c
         },
       });
       const request = { callId: call.callId, resolution: release, by: null, via: 'command_line', memo: null } as const;
-      const result = await ending.resolve({ ...request, idempotencyKey: null, periods: periodsOf(TODAY) });
+      const result = await record.resolve({ ...request, idempotencyKey: null, periods: periodsOf(TODAY) });
       assert.equal(result.outcome === 'refused' ? result.refusal : result.outcome, 'ended');
     });
 
@@ -272,7 +272,7 @@ join ledger_entries e using (account_id) where b.account_id = $1 and e.kind = 'c
       assert.equal(await outcomeOfResolve(callId, { action: 'count', tokens: 50 }), 'resolved');
       assert.equal(await outcomeOfResolve(callId, { action: 'count', tokens: 50 }), 'repeated');
       assert.equal(await tokens(), 50);
-      const late = endingOf({ ...outcomeOf(accountId, callId, null), context: 'coding' });
+      const late = recordOf({ ...outcomeOf(accountId, callId, null), context: 'coding' });
       await stores.settlement.end([{ ...late, plan: { counts: true, tokens: 60 } }], TIME);
       assert.equal(await tokens(), 50);
       assert.equal((await stores.calls.find(callId))!.status, 'resolved');

@@ -84,7 +84,7 @@ describe('the embedded database on its disk', { timeout: 180_000 }, () => {
     const { changes } = disk;
     await database.close();
     const left = join(directory, 'left');
-    disk.cut(left, { changes, chance: () => 1, kept: 0 });
+    disk.cut(left, { changes, randomSource: () => 1, kept: 0 });
     database = await openEmbedded({ dataDir: left });
     assert.deepEqual(await database.query(countRows), [{ n: 1 }]);
   });

@@ -201,9 +201,9 @@ order by position`,
 
     test('may be used by many at once from its first use on', async () => {
       const statement = { name: 'test.first-use', text: 'select $1::int as n' };
-      const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => database.query(statement, [n])));
+      const responses = await Promise.all(Array.from({ length: 20 }, (_, n) => database.query(statement, [n])));
       assert.deepEqual(
-        answers.flat(),
+        responses.flat(),
         Array.from({ length: 20 }, (_, n) => ({ n })),
       );
     });
@@ -258,12 +258,12 @@ order by position`,
         { code: '23505' },
       );
       assert.deepEqual(await ids(), []);
-      const answer = await database.transaction(async (transaction) => {
+      const response = await database.transaction(async (transaction) => {
         await transaction.query(insert, [1, 'one']);
         await transaction.query(insert, [2, 'two']);
         return 'done';
       });
-      assert.equal(answer, 'done');
+      assert.equal(response, 'done');
       assert.deepEqual(await ids(), [1n, 2n]);
     });
 

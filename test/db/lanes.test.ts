@@ -69,7 +69,7 @@ for (const engine of engines) {
 }
 
 describe('postgresql: the lane of probes', { timeout: 60_000 }, () => {
-  it('answers in bounded time where the server says nothing more, and again when another connection is answered', async () => {
+  it('responses in bounded time where the server says nothing more, and again when another connection is responded to', async () => {
     const stored = await createTestDatabase('postgresql');
     const proxy = await startProxy(stored.url);
     const node = openPostgres({ url: proxy.url, logger: silentLogger });

@@ -103,8 +103,8 @@ describe('postgresql: connections', { timeout: 60_000 }, () => {
   it('that the server does not close keep no process from ending', async (context) => {
     const { hostname, port } = new URL(stored.url);
     let isSilent = false;
-    // A server that stands still: its system takes what is sent, the end of a connection too, and nobody answers.
-    const standing = createServer({ allowHalfOpen: true }, (client) => {
+    // A server that stands still: its system takes what is sent, the end of a connection too, and nobody responds.
+    const status = createServer({ allowHalfOpen: true }, (client) => {
       const server = connect(Number(port), hostname);
       client.on('data', (bytes) => isSilent || server.write(bytes)).on('error', () => undefined);
       server.on('data', (bytes) => client.write(bytes)).on('error', () => undefined);
@@ -113,11 +113,11 @@ describe('postgresql: connections', { timeout: 60_000 }, () => {
         server.destroy();
       });
     });
-    standing.listen(0, '127.0.0.1');
-    await once(standing, 'listening');
-    context.after(() => standing.close());
+    status.listen(0, '127.0.0.1');
+    await once(status, 'listening');
+    context.after(() => status.close());
     const url = new URL(stored.url);
-    url.host = `127.0.0.1:${(standing.address() as AddressInfo).port}`;
+    url.host = `127.0.0.1:${(status.address() as AddressInfo).port}`;
     const child = spawn(process.execPath, ['--input-type=module-typescript', '--eval', closing(url.href)], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });

@@ -20,12 +20,12 @@ import {
   responseIdOf,
   responseOf,
 } from '../fixtures/upgrade/scenario.ts';
-import { type Answer, call } from '../support/client.ts';
+import { type ClientResponse, call } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
 import { runCommand } from '../support/command.ts';
 import { engines } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { chatAnswer, json, type ScriptedProvider, startProvider } from '../support/provider.ts';
+import { chatResponse, json, type ScriptedProvider, startProvider } from '../support/provider.ts';
 import { inFullRunsOnly } from '../support/scope.ts';
 
 /**
@@ -116,7 +116,7 @@ for (const engine of engines) {
       return (await response.json()) as any;
     }
 
-    async function ask(name: AccountName, path: string, body: object, headers = {}): Promise<Answer> {
+    async function ask(name: AccountName, path: string, body: object, headers = {}): Promise<ClientResponse> {
       return call(gateway.url + path, accountOf(name).key, body, { headers });
     }
 
@@ -213,10 +213,10 @@ for (const engine of engines) {
         const [keyed] = callsIn(state).filter(({ idempotencyKey }) => idempotencyKey !== undefined);
         const { path, body } = requestOf(keyed!);
         const headers = { 'idempotency-key': keyed!.idempotencyKey! };
-        const answer = await ask('repeater', path, body, headers);
-        assert.deepEqual([answer.status, answer.json.usage.prompt_tokens], [200, keyed!.inputTokens]);
+        const response = await ask('repeater', path, body, headers);
+        assert.deepEqual([response.status, response.json.usage.prompt_tokens], [200, keyed!.inputTokens]);
         assert.deepEqual(
-          [answer.headers['x-faregate-repeated'], answer.headers['x-faregate-call-id']],
+          [response.headers['x-faregate-repeated'], response.headers['x-faregate-call-id']],
           ['true', fixture.made.calls[keyed!.name]],
         );
         assert.equal(gateway.provider.requests.length, 0);
@@ -227,10 +227,10 @@ for (const engine of engines) {
       const [keyed] = callsIn('inFlight').filter(({ idempotencyKey }) => idempotencyKey !== undefined);
       const { path, body } = requestOf(keyed!);
       const headers = { 'idempotency-key': keyed!.idempotencyKey! };
-      const answer = await ask('repeater', path, body, headers);
-      assert.deepEqual([answer.status, answer.headers['x-faregate-repeated']], [200, undefined]);
+      const response = await ask('repeater', path, body, headers);
+      assert.deepEqual([response.status, response.headers['x-faregate-repeated']], [200, undefined]);
       const again = await ask('repeater', path, body, headers);
-      assert.equal(again.headers['x-faregate-call-id'], answer.headers['x-faregate-call-id']);
+      assert.equal(again.headers['x-faregate-call-id'], response.headers['x-faregate-call-id']);
       assert.equal(gateway.provider.requests.length, 1);
     });
 
@@ -254,13 +254,13 @@ for (const engine of engines) {
         const open = { dailyCalls: null, dailySpendCapYuan: null, concurrency: null };
         const { status } = await gateway.admin('PATCH', `/keys/${keyId}`, { ...open, ...limits });
         assert.equal(status, 200);
-        const answer = await ask('limited', '/v1/chat/completions', NEW_CALL);
-        assert.equal(answer.headers['x-error-code'], code, answer.text);
+        const response = await ask('limited', '/v1/chat/completions', NEW_CALL);
+        assert.equal(response.headers['x-error-code'], code, response.text);
       };
       gateway.provider.respond = json(400, { error: { message: 'free of charge' } });
       await isRefused({ dailyCalls: counted.length }, 'key_daily_calls_limit_exceeded');
       await isRefused({ dailySpendCapYuan: formatYuan(spentNano) }, 'key_daily_spend_limit_exceeded');
-      gateway.provider.respond = chatAnswer();
+      gateway.provider.respond = chatResponse();
       await isRefused(
         { dailyCalls: counted.length + 1, dailySpendCapYuan: formatYuan(spentNano + 1n), concurrency: 1 },
         undefined,
@@ -275,8 +275,8 @@ for (const engine of engines) {
         [length + 1, undefined],
       ] as const) {
         await gateway.admin('PATCH', `/keys/${keyId}`, { dailyCalls, concurrency: 1 });
-        const answer = await ask('limitedCoder', '/v1/coding/chat/completions', NEW_CALL);
-        assert.equal(answer.headers['x-error-code'], code, answer.text);
+        const response = await ask('limitedCoder', '/v1/coding/chat/completions', NEW_CALL);
+        assert.equal(response.headers['x-error-code'], code, response.text);
       }
     });
 

@@ -11,7 +11,7 @@ import { imageEdit } from '../../src/protocols/operations/image-edit.ts';
 import { imageGeneration } from '../../src/protocols/operations/image-generation.ts';
 import type { CallInput } from '../../src/protocols/operations/operation.ts';
 import { createCatalog } from '../../src/providers/catalog/catalog.ts';
-import { captureAnswer } from '../support/captured.ts';
+import { captureResponse } from '../support/captured.ts';
 import { readInput } from '../support/request-input.ts';
 import { type Dialect, dialects } from './dialects.ts';
 
@@ -59,8 +59,8 @@ class Meter {
 
   /** The charge of a whole response that comes in chunks; `null` where it is withheld. */
   whole(chunks: readonly Buffer[]): bigint | null {
-    const { answer } = this.#input;
-    const usage = answer.usage(captureAnswer(answer, chunks), this.#terms.basis);
+    const { response } = this.#input;
+    const usage = response.usage(captureResponse(response, chunks), this.#terms.basis);
     return usage === null ? null : this.#charge({ ...usage, source: 'observed' });
   }
 

@@ -11,7 +11,7 @@ import type { UsageFacts } from '../../src/protocols/metering/usage-facts.ts';
 import { type OperationName, operationOf } from '../../src/protocols/operations/all.ts';
 import type { CallInput, JsonOperation } from '../../src/protocols/operations/operation.ts';
 import { createCatalog } from '../../src/providers/catalog/catalog.ts';
-import { captureAnswer } from '../support/captured.ts';
+import { captureResponse } from '../support/captured.ts';
 import { readInput } from '../support/request-input.ts';
 import { type Dialect, dialects } from './dialects.ts';
 
@@ -72,8 +72,8 @@ class Meter {
 
   /** A whole response that comes in chunks; `null` where it has no usage. */
   whole(chunks: readonly Buffer[]): Metered | null {
-    const { answer } = this.#input;
-    const usage = answer.usage(captureAnswer(answer, chunks), this.#terms.basis);
+    const { response } = this.#input;
+    const usage = response.usage(captureResponse(response, chunks), this.#terms.basis);
     return usage === null ? null : this.#metered({ ...usage, source: 'observed' });
   }
 

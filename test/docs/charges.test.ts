@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type BilledFact, billedFacts } from '../../scripts/billed-facts.ts';
-import { imagesAnswer } from '../../src/protocols/images/answer.ts';
-import type { AnswerReading } from '../../src/protocols/metering/answer.ts';
+import { imagesResponse } from '../../src/protocols/images/response.ts';
+import type { ResponseReading } from '../../src/protocols/metering/response.ts';
 import { serviceTerms, type TermName, termNames } from '../../src/protocols/metering/service-terms.ts';
 import { addUsage, type ChargeBasis, type Usage } from '../../src/protocols/metering/usage-facts.ts';
 import { pricedUnits, type UnitName } from '../../src/protocols/metering/usage-units.ts';
 import { type OperationName, operationNames, operationOf, operations } from '../../src/protocols/operations/all.ts';
 import type { JsonOperation } from '../../src/protocols/operations/operation.ts';
-import { captureAnswer } from '../support/captured.ts';
+import { captureResponse } from '../support/captured.ts';
 import { readInput } from '../support/request-input.ts';
 
 /** The table of `docs/charges.md` is made of these facts; every one is read here as the page says. */
@@ -37,11 +37,11 @@ const responses: Readonly<Record<string, Record<string, unknown>>> = {
   'images.edit': { created: 1, data: [{ url: 'a' }, { b64_json: 'b' }] },
 };
 
-function readingOf(operation: OperationName, fact: BilledFact): AnswerReading {
+function readingOf(operation: OperationName, fact: BilledFact): ResponseReading {
   // The request of an edit is a form; its response is read like that of a generation.
-  if (operation === 'images.edit') return imagesAnswer({ quality: null, size: null });
+  if (operation === 'images.edit') return imagesResponse({ quality: null, size: null });
   const body = JSON.stringify({ model: 'm', ...requests[operation], ...fact.request });
-  return readInput(operationOf(operation) as JsonOperation, body).answer;
+  return readInput(operationOf(operation) as JsonOperation, body).response;
 }
 
 function basisOf({ counts }: BilledFact): ChargeBasis {
@@ -52,8 +52,8 @@ function basisOf({ counts }: BilledFact): ChargeBasis {
 function usageOf(operation: OperationName, fact: BilledFact): Usage {
   const members: Record<string, unknown> = { ...responses[operation], ...withDetails(operation, fact.example) };
   const reading = readingOf(operation, fact);
-  const answer = captureAnswer(reading, JSON.stringify(members));
-  const usage = reading.usage(answer, basisOf(fact));
+  const response = captureResponse(reading, JSON.stringify(members));
+  const usage = reading.usage(response, basisOf(fact));
   assert.ok(usage !== null, 'the response has no usage');
   return (usage.parts ?? []).reduce((sum, part) => (part.isInside ? sum : addUsage(sum, part.usage)), usage);
 }

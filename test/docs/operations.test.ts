@@ -80,8 +80,8 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     acme.respond = (request, response) => {
       const [, credential] = String(request.headers.authorization).split(' ');
       const isAccepted = accepted.includes(credential!);
-      const answer: Respond = isAccepted ? ANSWER : json(401, { error: { message: 'This key was withdrawn.' } });
-      return answer(request, response);
+      const received: Respond = isAccepted ? ANSWER : json(401, { error: { message: 'This key was withdrawn.' } });
+      return received(request, response);
     };
     other.respond = ANSWER;
     writeFileSync(environment.FAREGATE_CONFIG, configText(acme.url, other.url));

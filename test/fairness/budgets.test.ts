@@ -4,8 +4,8 @@ import { gzipSync } from 'node:zlib';
 import { call } from '../support/client.ts';
 import { requestOf } from '../support/families.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { chatAnswer } from '../support/provider.ts';
-import { openConnection, type RawAnswer, type RawConnection, requestBytes, sendRaw } from '../support/raw.ts';
+import { chatResponse } from '../support/provider.ts';
+import { openConnection, type RawConnection, type RawResponse, requestBytes, sendRaw } from '../support/raw.ts';
 import { until } from '../support/until.ts';
 
 /** Bodies under way take from a budget, each account within its share. */
@@ -24,7 +24,7 @@ describe('the budget of bodies', { timeout: 120_000 }, () => {
     gateway = await startGateway({
       server: 'bodyLimit: 4MiB, bodyMemory: 16MiB, editBodyLimit: 4MiB, uploadDisk: 8MiB',
     });
-    gateway.provider.respond = chatAnswer();
+    gateway.provider.respond = chatResponse();
     greedy = await gateway.createAccount();
     other = await gateway.createAccount();
     for (const account of [greedy, other]) assert.equal((await small(account)).status, 200);
@@ -37,7 +37,7 @@ describe('the budget of bodies', { timeout: 120_000 }, () => {
   const small = (account: TestAccount) => call(gateway.url + CHAT, account.key, requestOf(false));
 
   /** Announces a body, of which not a byte is sent, and returns the status of the response: 100 where it wants it. */
-  async function announce(account: TestAccount, path: string, sizeBytes: number): Promise<RawAnswer> {
+  async function announce(account: TestAccount, path: string, sizeBytes: number): Promise<RawResponse> {
     const connection = await openConnection(gateway.url);
     open.push(connection);
     const headers = [
@@ -47,14 +47,14 @@ describe('the budget of bodies', { timeout: 120_000 }, () => {
       ['expect', '100-continue'],
     ] as const;
     connection.write(requestBytes({ path, headers }));
-    return connection.answer();
+    return connection.response();
   }
 
-  function assertOverloaded(answer: Pick<RawAnswer, 'status' | 'headers' | 'body'>, status = 503): void {
-    assert.equal(answer.status, status, answer.body.toString());
-    assert.equal(answer.headers['x-error-code'], 'overloaded');
-    assert.equal(answer.headers['x-should-retry'], 'true');
-    assert.ok(Number(answer.headers['retry-after']) >= 1);
+  function assertOverloaded(response: Pick<RawResponse, 'status' | 'headers' | 'body'>, status = 503): void {
+    assert.equal(response.status, status, response.body.toString());
+    assert.equal(response.headers['x-error-code'], 'overloaded');
+    assert.equal(response.headers['x-should-retry'], 'true');
+    assert.ok(Number(response.headers['retry-after']) >= 1);
   }
 
   /** Waits until a body of this size is wanted again. */
@@ -100,7 +100,7 @@ describe('the budget of bodies', { timeout: 120_000 }, () => {
 
   it('counts a body in tiny chunks by what it takes, and takes it', async () => {
     const body = JSON.stringify({ ...requestOf(false), user: 'u'.repeat(100_000) });
-    const answer = await sendRaw(gateway.url, {
+    const response = await sendRaw(gateway.url, {
       path: CHAT,
       headers: [
         ['authorization', `Bearer ${other.key}`],
@@ -109,7 +109,7 @@ describe('the budget of bodies', { timeout: 120_000 }, () => {
       body,
       chunkBytes: 1,
     });
-    assert.equal(answer.status, 200, answer.body.toString());
+    assert.equal(response.status, 200, response.body.toString());
     assert.ok(gateway.provider.requests.at(-1)!.body.includes('u'.repeat(100_000)));
   });
 });

@@ -7,8 +7,8 @@ import { createTestClock } from '../support/clock.ts';
 import { wireEngines } from '../support/database.ts';
 import { requestOf } from '../support/families.ts';
 import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { chatAnswer } from '../support/provider.ts';
-import { openConnection, type RawAnswer, requestBytes, sendRaw } from '../support/raw.ts';
+import { chatResponse } from '../support/provider.ts';
+import { openConnection, type RawResponse, requestBytes, sendRaw } from '../support/raw.ts';
 
 /** Large bodies are not read from accounts that could not pay for any call. */
 
@@ -39,17 +39,17 @@ for (const engine of wireEngines) {
           'few-tokens': { quotaTokens: 10, periodDays: 1 },
         }),
       });
-      gateway.provider.respond = chatAnswer();
+      gateway.provider.respond = chatResponse();
     });
     after(() => gateway.stop());
 
     /** The gateway's response to a head, of whose body nothing comes. */
-    async function answerToHead(
+    async function responseToHead(
       path: string,
       key: string,
       headers: readonly (readonly [string, string])[],
       begin = '',
-    ): Promise<RawAnswer> {
+    ): Promise<RawResponse> {
       const type = path.endsWith('/edits') ? 'multipart/form-data; boundary=b' : 'application/json';
       const connection = await openConnection(gateway.url);
       connection.write(
@@ -57,7 +57,7 @@ for (const engine of wireEngines) {
       );
       if (begin !== '') connection.write(begin);
       try {
-        return await connection.answer();
+        return await connection.response();
       } finally {
         connection.destroy();
       }
@@ -72,7 +72,7 @@ for (const engine of wireEngines) {
       const admission = await small(account, path);
       assert.deepEqual([admission.status, admission.headers['x-error-code']], [status, code], admission.text);
       for (const headers of [LARGE, COMPRESSED]) {
-        const look = await answerToHead(path, account.key, headers);
+        const look = await responseToHead(path, account.key, headers);
         const told = (from: { readonly headers: Readonly<Record<string, string | string[] | undefined>> }) =>
           ['x-error-code', 'retry-after', 'x-should-retry', 'x-faregate-reset-at'].map((name) => from.headers[name]);
         assert.equal(look.status, status, look.body.toString());
@@ -91,16 +91,16 @@ for (const engine of wireEngines) {
         ['/v1/images/generations', 429],
         ['/v1/images/edits', 429],
       ] as const) {
-        const answer = await answerToHead(path, poor.key, LARGE);
-        assert.deepEqual([answer.status, answer.headers['x-error-code']], [status, 'insufficient_balance']);
+        const response = await responseToHead(path, poor.key, LARGE);
+        assert.deepEqual([response.status, response.headers['x-error-code']], [status, 'insufficient_balance']);
       }
     });
 
     it('refuses a body in chunks as soon as more than 1 MiB of it has come', async () => {
       const poor = await gateway.createAccount({ balanceYuan: '0' });
       const begin = `100001\r\n${' '.repeat(MEBIBYTE + 1)}\r\n`;
-      const answer = await answerToHead(CHAT, poor.key, [['transfer-encoding', 'chunked']], begin);
-      assert.deepEqual([answer.status, answer.headers['x-error-code']], [402, 'insufficient_balance']);
+      const response = await responseToHead(CHAT, poor.key, [['transfer-encoding', 'chunked']], begin);
+      assert.deepEqual([response.status, response.headers['x-error-code']], [402, 'insufficient_balance']);
     });
 
     it('refuses an account whose day is spent', async () => {
@@ -163,18 +163,21 @@ for (const engine of wireEngines) {
 
     it('does not look where a call can be a repeat: its body is asked for', async () => {
       const poor = await gateway.createAccount({ balanceYuan: '0' });
-      const answer = await answerToHead(CHAT, poor.key, [
+      const response = await responseToHead(CHAT, poor.key, [
         ...LARGE,
         ['idempotency-key', 'a'],
         ['expect', '100-continue'],
       ]);
-      assert.equal(answer.status, 100);
+      assert.equal(response.status, 100);
     });
 
     it('counts the tokens of any account, however large the body', async () => {
       const poor = await gateway.createAccount({ balanceYuan: '0' });
-      const answer = await answerToHead('/v1/messages/count_tokens', poor.key, [...LARGE, ['expect', '100-continue']]);
-      assert.equal(answer.status, 100);
+      const response = await responseToHead('/v1/messages/count_tokens', poor.key, [
+        ...LARGE,
+        ['expect', '100-continue'],
+      ]);
+      assert.equal(response.status, 100);
     });
   });
 }

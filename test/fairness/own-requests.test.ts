@@ -34,16 +34,16 @@ describe('requests of account holders', { timeout: 120_000 }, () => {
     fetch(`${g.url}/account/v1${path}`, { headers: { authorization: `Bearer ${by}` } });
 
   it('beyond those that may wait are 429, those of others are served, and none of what waits is lost', async () => {
-    let answered: Response[] = [];
+    let responded: Response[] = [];
     const asked = await g.database.transaction(async (transaction) => {
       await transaction.query({ name: 'test.lock-calls', text: 'lock table calls in access exclusive mode' });
       const all = Array.from({ length: AT_ONCE + WAITING + TOO_MANY }, async () => {
-        const answer = await get('/calls', key);
-        answered.push(answer);
-        return answer.status;
+        const response = await get('/calls', key);
+        responded.push(response);
+        return response.status;
       });
-      await until(() => answered.length >= TOO_MANY);
-      const [first] = answered;
+      await until(() => responded.length >= TOO_MANY);
+      const [first] = responded;
       const { error } = (await first!.json()) as { error: { code: string } };
       assert.deepEqual([first!.status, error.code], [429, 'too_many_requests']);
       assert.match(first!.headers.get('retry-after') ?? '', /^[1-9]\d*$/);
@@ -53,7 +53,7 @@ describe('requests of account holders', { timeout: 120_000 }, () => {
     const statuses = await Promise.all(asked);
     assert.equal(statuses.filter((status) => status === 429).length, TOO_MANY);
     assert.equal(statuses.filter((status) => status === 200).length, AT_ONCE + WAITING);
-    answered = [];
+    responded = [];
   });
 
   it('that come together with one key, or in one session, share the question whose it is', async () => {
@@ -69,20 +69,20 @@ describe('requests of account holders', { timeout: 120_000 }, () => {
       const before = question.asked;
       question.hold();
       begun = 0;
-      const answers = Array.from({ length: REQUESTS }, () => fetch(`${g.url}/account/v1${path}`, { headers }));
+      const responses = Array.from({ length: REQUESTS }, () => fetch(`${g.url}/account/v1${path}`, { headers }));
       await until(() => begun === REQUESTS);
       assert.equal(question.asked - before, 1);
       question.release();
-      assert.deepEqual([...new Set((await Promise.all(answers)).map(({ status }) => status))], [200]);
+      assert.deepEqual([...new Set((await Promise.all(responses)).map(({ status }) => status))], [200]);
       assert.equal(question.asked - before, 2);
     }
     unsubscribe('http.server.request.start', count);
   });
 
   it('of operators are not counted', async () => {
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 60 }, () => g.admin('GET', `/calls?accountId=${account.id}`)),
     );
-    assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
+    assert.deepEqual([...new Set(responses.map(({ status }) => status))], [200]);
   });
 });

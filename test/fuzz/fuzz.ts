@@ -34,7 +34,7 @@ export interface FuzzReport {
   readonly requests: number;
   /** By the first digit of the status. */
   readonly statuses: ReadonlyMap<string, number>;
-  /** Operations of which none was answered with success. */
+  /** Operations of which none was responded to with success. */
   readonly neverDone: readonly string[];
   readonly largestBytes: number;
   readonly longestBusyMs: number;
@@ -42,7 +42,7 @@ export interface FuzzReport {
   readonly violations: readonly string[];
 }
 
-interface Answer {
+interface Response {
   readonly status: number;
   readonly sizeBytes: number;
   readonly text: string;
@@ -103,8 +103,8 @@ class FuzzRun {
         const oddness = this.#dice.one([0, 0, 0.05, 0.3]);
         const values = { dice: this.#dice, resolve, known: ids.known, oddness };
         const asked = requestOf(operation, values, gateway.headers[role.name]!);
-        const answer = await this.#check(child, agent, gateway, operation, role, asked);
-        if (answer !== null) ids.addFrom(answer.text);
+        const response = await this.#check(child, agent, gateway, operation, role, asked);
+        if (response !== null) ids.addFrom(response.text);
       }
     } finally {
       agent.destroy();
@@ -119,7 +119,7 @@ class FuzzRun {
     { method, path }: Operation,
     role: Role,
     asked: FuzzRequest,
-  ): Promise<Answer | null> {
+  ): Promise<Response | null> {
     this.#requests++;
     const violate = (what: string): void => {
       const { headers, body, ...rest } = asked;
@@ -129,31 +129,31 @@ class FuzzRun {
       );
     };
     await child.ask('busyMs');
-    let answer: Answer;
+    let response: Response;
     try {
-      answer = await send(agent, gateway.url, asked);
+      response = await send(agent, gateway.url, asked);
     } catch (error) {
-      violate(`no answer: ${(error as Error).message}`);
+      violate(`no response: ${(error as Error).message}`);
       return null;
     }
     const busyMs = await child.ask<number>('busyMs');
-    this.#statuses.set(`${answer.status}`, (this.#statuses.get(`${answer.status}`) ?? 0) + 1);
+    this.#statuses.set(`${response.status}`, (this.#statuses.get(`${response.status}`) ?? 0) + 1);
     const name = `${method} ${path}`;
     this.#tried.add(name);
-    if (answer.status < 400) this.#done.add(name);
-    if (answer.status >= 500) violate(`status ${answer.status}: ${answer.text.slice(0, 300)}`);
+    if (response.status < 400) this.#done.add(name);
+    if (response.status >= 500) violate(`status ${response.status}: ${response.text.slice(0, 300)}`);
     if (!asked.asksForMuch) {
-      this.#largestBytes = Math.max(this.#largestBytes, answer.sizeBytes);
-      if (answer.sizeBytes > ANSWER_BYTES_MAX) violate(`an answer of ${answer.sizeBytes} bytes`);
+      this.#largestBytes = Math.max(this.#largestBytes, response.sizeBytes);
+      if (response.sizeBytes > ANSWER_BYTES_MAX) violate(`a response of ${response.sizeBytes} bytes`);
     }
     const steadyMs = busyMs <= BUSY_MS_MAX ? busyMs : await this.#leastOf(child, agent, gateway, asked, busyMs);
     this.#longestBusyMs = Math.max(this.#longestBusyMs, steadyMs);
     if (steadyMs > BUSY_MS_MAX) violate(`${steadyMs.toFixed(0)} ms of the main thread`);
     if (role.of !== 'operators') {
-      const found = gateway.canaries.find((canary) => answer.text.includes(canary));
+      const found = gateway.canaries.find((canary) => response.text.includes(canary));
       if (found !== undefined) violate(`what is another account's: ${found}`);
     }
-    return answer;
+    return response;
   }
 
   /** The machine may have been busy with something else: what costs that much does so again. */
@@ -203,7 +203,7 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
 };
 const REMEMBERED_OF_A_KIND = 20;
 
-/** Ids that answers have shown, the latest ones of each kind. */
+/** Ids that responds have shown, the latest ones of each kind. */
 class RecentIds {
   readonly #dice: Dice;
   readonly #ofKind = new Map<string, string[]>();
@@ -256,7 +256,7 @@ function roleFor(path: string, dice: Dice): Role {
 
 const plain = (path: string): FuzzRequest => ({ method: 'GET', path, headers: {}, body: null, asksForMuch: true });
 
-function send(agent: Agent, url: string, { method, path, headers, body }: FuzzRequest): Promise<Answer> {
+function send(agent: Agent, url: string, { method, path, headers, body }: FuzzRequest): Promise<Response> {
   return new Promise((resolve, reject) => {
     const length = body === null ? {} : { 'content-length': String(body.length) };
     const signal = AbortSignal.timeout(DEADLINE_MS);

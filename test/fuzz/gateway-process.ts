@@ -1,5 +1,5 @@
-import { answerParent } from '../attacks/scene/rpc.ts';
-import { answerAnything } from '../conformance/addresses.ts';
+import { responseParent } from '../attacks/scene/rpc.ts';
+import { responseAnything } from '../conformance/addresses.ts';
 import { peopleOfWalk } from '../people/scene.ts';
 import { plansText } from '../plans/coding.ts';
 import { startGateway } from '../support/gateway.ts';
@@ -18,7 +18,7 @@ export interface FuzzedGateway {
 
 let before = process.threadCpuUsage();
 
-answerParent({
+responseParent({
   async start(): Promise<FuzzedGateway> {
     const g = await startGateway({
       engine: 'embedded',
@@ -28,7 +28,7 @@ answerParent({
       // Who is refused often is made to wait, and this client is refused very often.
       monotonicMs: () => performance.now() * 10_000,
     });
-    g.provider.respond = answerAnything;
+    g.provider.respond = responseAnything;
     const scene = await peopleOfWalk(g);
     const { lin, mo, other, account } = scene;
     return {

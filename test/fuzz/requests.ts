@@ -18,7 +18,7 @@ export interface FuzzRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer | null;
-  /** Whether a large answer is what was asked for. */
+  /** Whether a large response is what was asked for. */
   readonly asksForMuch: boolean;
 }
 
@@ -52,7 +52,7 @@ export function refOf(description: unknown, ref: string): unknown {
   return path.reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], description);
 }
 
-/** Addresses whose answers are documents, or as long as the database. */
+/** Addresses whose responds are documents, or as long as the database. */
 const LONG_ANSWERS = /^\/(openapi\.json|docs|console|metrics|admin\/v1\/(export|audit))/;
 const ITEMS_SMALL = 50;
 

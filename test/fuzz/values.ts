@@ -27,7 +27,7 @@ export interface Schema {
 export interface Values {
   readonly dice: Dice;
   readonly resolve: (ref: string) => Schema;
-  /** What members and parameters of a name can name, such as an id that answers have shown; `null`: nothing is known. */
+  /** What members and parameters of a name can name, such as an id that responds have shown; `null`: nothing is known. */
   readonly known: (name: string) => string | null;
   /** How often a value is not what its schema says. */
   readonly oddness: number;

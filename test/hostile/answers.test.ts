@@ -3,25 +3,25 @@ import { after, before, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { type Family, families } from '../support/families.ts';
 import { costNano } from '../support/gateway.ts';
-import { answerBytes, answers, type Behaviour, chunks } from '../support/hostile-provider.ts';
+import { type Behaviour, chunks, responseBytes, responses } from '../support/hostile-provider.ts';
 import { RESPONSES_COST, responseObject } from '../support/responses.ts';
 import { assertFailed, assertServed, callOf, type HostileScene, INVALID, setScene } from './scene.ts';
 
-/** Whole answers that are not what they should be: unreadable, of another shape, or with usage that cannot be true. */
+/** Whole responses that are not what they should be: unreadable, of another shape, or with usage that cannot be true. */
 
 const [chat] = families as readonly [Family, Family];
 const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
 
-describe('whole answers', () => {
+describe('whole responses', () => {
   let scene: HostileScene;
   before(async () => {
     scene = await setScene();
   });
   after(() => scene?.close());
 
-  const answer = (body: Buffer | string, ...headers: readonly string[]): Behaviour =>
-    answers(
-      answerBytes({
+  const received = (body: Buffer | string, ...headers: readonly string[]): Behaviour =>
+    responses(
+      responseBytes({
         headers: [
           ...(headers.length > 0 ? headers : ['content-type: application/json']),
           `content-length: ${Buffer.byteLength(body)}`,
@@ -33,46 +33,46 @@ describe('whole answers', () => {
   for (const family of families) {
     const whole = JSON.stringify(family.whole());
     const { input, output } = fieldsOf(family);
-    /** The answer with this text in place of the usage object. */
+    /** The response with this text in place of the usage object. */
     const withUsage = (usage: string): string => `${JSON.stringify(family.whole(null)).slice(0, -1)},"usage":${usage}}`;
     const usage = (inputTokens: string, outputTokens: string): string =>
       `{"${input}":${inputTokens},"${output}":${outputTokens}}`;
 
     describe(family.name, () => {
       const invalid: Record<string, Behaviour> = {
-        'HTML that says it is JSON': answer('<!doctype html><title>Welcome to nginx!</title>'),
-        'an array': answer(`[${whole}]`),
-        'a string': answer(JSON.stringify(whole)),
-        null: answer('null'),
-        'a number': answer('42'),
-        'white space': answer(' \r\n\t'),
-        'an object of nothing': answer('{}'),
-        'a comma too many': answer(`${whole.slice(0, -1)},}`),
-        'single quotes': answer(whole.replaceAll('"', "'")),
-        'a comment': answer(`/* hello */${whole}`),
-        'two answers': answer(`${whole}\n${whole}`),
-        'a line feed inside a string': answer(whole.replace('Hello', 'Hel\nlo')),
-        'a byte order mark': answer(`\uFEFF${whole}`),
-        'UTF-16': answer(Buffer.from(whole, 'utf16le'), 'content-type: application/json; charset=utf-16le'),
-        'a hundred thousand levels': answer(withUsage(usage('11', '7')).replace('{', `{"deep":${nested(1e5)},`)),
-        'a hundred thousand levels, never closed': answer('['.repeat(1e5)),
-        'what gzip made of it': answer(gzipSync(whole), 'content-type: application/json', 'content-encoding: gzip'),
-        'what gzip made of it, unsaid': answer(gzipSync(whole)),
-        'an error': answer(
+        'HTML that says it is JSON': received('<!doctype html><title>Welcome to nginx!</title>'),
+        'an array': received(`[${whole}]`),
+        'a string': received(JSON.stringify(whole)),
+        null: received('null'),
+        'a number': received('42'),
+        'white space': received(' \r\n\t'),
+        'an object of nothing': received('{}'),
+        'a comma too many': received(`${whole.slice(0, -1)},}`),
+        'single quotes': received(whole.replaceAll('"', "'")),
+        'a comment': received(`/* hello */${whole}`),
+        'two responses': received(`${whole}\n${whole}`),
+        'a line feed inside a string': received(whole.replace('Hello', 'Hel\nlo')),
+        'a byte order mark': received(`\uFEFF${whole}`),
+        'UTF-16': received(Buffer.from(whole, 'utf16le'), 'content-type: application/json; charset=utf-16le'),
+        'a hundred thousand levels': received(withUsage(usage('11', '7')).replace('{', `{"deep":${nested(1e5)},`)),
+        'a hundred thousand levels, never closed': received('['.repeat(1e5)),
+        'what gzip made of it': received(gzipSync(whole), 'content-type: application/json', 'content-encoding: gzip'),
+        'what gzip made of it, unsaid': received(gzipSync(whole)),
+        'an error': received(
           family.name === 'chat'
             ? '{"error":{"message":"Oops.","type":"server_error","code":null}}'
             : '{"type":"error","error":{"type":"api_error","message":"Oops."}}',
         ),
-        'usage as a list': answer(withUsage(`[${usage('11', '7')}]`)),
-        'usage as text': answer(withUsage(JSON.stringify(usage('11', '7')))),
-        'counts in words': answer(withUsage(usage('"eleven"', '"7"'))),
-        'counts of true': answer(withUsage(usage('true', 'true'))),
-        'a negative count': answer(withUsage(usage('-11', '7'))),
-        'a part of a token': answer(withUsage(usage('11', '7.5'))),
-        'more tokens than there are integers': answer(withUsage(usage('11', '9007199254740993'))),
-        'nearly endless tokens': answer(withUsage(usage('1e308', '7'))),
-        'endless tokens': answer(withUsage(usage('1e999', '7'))),
-        'one token more than is believed': answer(withUsage(usage('11', '2147483648'))),
+        'usage as a list': received(withUsage(`[${usage('11', '7')}]`)),
+        'usage as text': received(withUsage(JSON.stringify(usage('11', '7')))),
+        'counts in words': received(withUsage(usage('"eleven"', '"7"'))),
+        'counts of true': received(withUsage(usage('true', 'true'))),
+        'a negative count': received(withUsage(usage('-11', '7'))),
+        'a part of a token': received(withUsage(usage('11', '7.5'))),
+        'more tokens than there are integers': received(withUsage(usage('11', '9007199254740993'))),
+        'nearly endless tokens': received(withUsage(usage('1e308', '7'))),
+        'endless tokens': received(withUsage(usage('1e999', '7'))),
+        'one token more than is believed': received(withUsage(usage('11', '2147483648'))),
       };
       for (const [what, behaviour] of Object.entries(invalid)) {
         test(`${what}: a 502, and nothing is charged`, async () => {
@@ -98,16 +98,16 @@ describe('whole answers', () => {
       };
       for (const [what, { body, cost = family.cost, type = 'application/json' }] of Object.entries(served)) {
         test(what, async () => {
-          const behaviour = answer(body, type === '' ? 'x-none: x' : `content-type: ${type}`);
+          const behaviour = received(body, type === '' ? 'x-none: x' : `content-type: ${type}`);
           const ended = await scene.send(callOf(family, false, behaviour));
           await assertServed(ended, { costNano: cost });
-          assert.ok(ended.answer.body.equals(Buffer.from(body)));
-          assert.match(ended.answer.headers['content-type'] ?? '', /^application\/json/);
+          assert.ok(ended.response.body.equals(Buffer.from(body)));
+          assert.match(ended.response.headers['content-type'] ?? '', /^application\/json/);
         });
       }
 
-      test('an answer of one byte at a time is put together again', async () => {
-        const bytes = answerBytes({
+      test('a response of one byte at a time is put together again', async () => {
+        const bytes = responseBytes({
           headers: ['content-type: application/json', 'transfer-encoding: chunked'],
           body: chunks([whole]),
         });
@@ -121,7 +121,7 @@ describe('whole answers', () => {
 
   describe('other operations', () => {
     const sent = (path: string, body: object, text: string) =>
-      scene.send({ behaviour: answer(text), path, protocol: 'chat', body: { model: 'hostile', ...body } });
+      scene.send({ behaviour: received(text), path, protocol: 'chat', body: { model: 'hostile', ...body } });
     const embeddings = '{"object":"list","data":[{"object":"embedding","index":0,"embedding":[0.1]}],"model":"x"';
     const images = '{"created":1,"data":[{"b64_json":"aGk="}]';
     const response = JSON.stringify(responseObject());
@@ -147,7 +147,7 @@ describe('whole answers', () => {
           {
             'without usage': response.replace('"usage"', '"used"'),
             'broken off': response.slice(0, -1),
-            'with an error in place of an answer': '{"error":{"message":"Oops."}}',
+            'with an error in place of a response': '{"error":{"message":"Oops."}}',
           },
         ],
         images: [
@@ -164,7 +164,7 @@ describe('whole answers', () => {
         ],
       };
     for (const [name, [path, body, good, cost, bad]] of Object.entries(cases)) {
-      test(`${name}: an answer in order is charged`, async () => {
+      test(`${name}: a response in order is charged`, async () => {
         await assertServed(await sent(path, body, good), { body: good, costNano: cost });
       });
       for (const [what, text] of Object.entries(bad)) {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import { type Answer, call, startCall } from '../support/client.ts';
+import { type ClientResponse, call, startCall } from '../support/client.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { chatAnswer } from '../support/provider.ts';
+import { chatResponse } from '../support/provider.ts';
 import { byScope } from '../support/scope.ts';
 
 /** Bodies that are made to stop the gateway. It runs in this process: where it ended, the tests would. */
@@ -61,7 +61,7 @@ describe('a body that no honest client sends', () => {
   let other: TestAccount;
   before(async () => {
     gateway = await startGateway();
-    gateway.provider.respond = chatAnswer();
+    gateway.provider.respond = chatResponse();
     attacker = await gateway.createAccount();
     other = await gateway.createAccount();
   });
@@ -75,19 +75,19 @@ describe('a body that no honest client sends', () => {
     }, async () => {
       const { path, body } = make();
       const headers = { 'content-encoding': 'gzip' };
-      const answers: Answer[] = [];
+      const responses: ClientResponse[] = [];
       const attack = Promise.all(
         Array.from({ length: 4 }, async () => {
-          answers.push(await call(gateway.url + path, attacker.key, body, { headers }));
+          responses.push(await call(gateway.url + path, attacker.key, body, { headers }));
         }),
       );
       assert.equal((await chat()).status, 200);
       await attack;
       assert.equal((await chat()).status, 200);
-      for (const answer of answers) {
-        assert.equal(answer.status, 400, answer.text);
+      for (const response of responses) {
+        assert.equal(response.status, 400, response.text);
         assert.match(
-          answer.text,
+          response.text,
           /beyond a limit: the (text has more than 1048576 values|value is nested deeper than 256)/,
         );
       }
@@ -98,12 +98,12 @@ describe('a body that no honest client sends', () => {
   it('does not keep away a list of a million token ids', async () => {
     gateway.provider.respond = (request, response) => {
       assert.ok(request.body.length > MIB);
-      chatAnswer()(request, response);
+      chatResponse()(request, response);
     };
     const input = `[${'7,'.repeat(999_999)}7]`;
     const body = Buffer.from(`{"model":"test-chat","messages":[],"x":${input}}`);
     assert.equal((await call(`${gateway.url}/v1/chat/completions`, other.key, body)).status, 200);
-    gateway.provider.respond = chatAnswer();
+    gateway.provider.respond = chatResponse();
   });
 });
 
@@ -116,7 +116,7 @@ describe('a thread that reads a body', () => {
     gateway = await startGateway({
       requestWorkers: { file, quickThreadsMax: 1, placesMax: 8, taskMsMax: 2_000, heapMiBMax: 64 },
     });
-    gateway.provider.respond = chatAnswer();
+    gateway.provider.respond = chatResponse();
     attacker = await gateway.createAccount();
     other = await gateway.createAccount();
   });
@@ -152,7 +152,7 @@ describe('a thread that reads a body', () => {
     const stuck = startCall(`${gateway.url}/v1/chat/completions`, attacker.key, large({ harm: 'time' }));
     const body = { model: 'test-chat', messages: [] };
     assert.equal((await call(`${gateway.url}/v1/chat/completions`, other.key, body)).status, 200);
-    assert.equal((await stuck.answer).status, 500);
+    assert.equal((await stuck.response).status, 500);
   });
 
   it('is not kept from an account by another that has many bodies waiting', async () => {
@@ -163,7 +163,7 @@ describe('a thread that reads a body', () => {
     assert.equal(first.json.error.code, 'overloaded');
     assert.ok(Number(first.headers['retry-after']) > 0);
     assert.equal((await send(other)).status, 200);
-    assert.equal((await stuck.answer).status, 500);
+    assert.equal((await stuck.response).status, 500);
     const statuses = (await Promise.all(waiting)).map(({ status }) => status);
     // Of eight places one is for others, and one has the body that is stuck.
     assert.deepEqual(statuses.toSorted(), [...Array(6).fill(200), ...Array(6).fill(503)]);

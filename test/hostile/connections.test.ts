@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { assertBrokenOff, assertEstimated, families, modesOf, requestOf } from '../support/families.ts';
 import {
   type Behaviour,
-  type Ending,
+  type End,
   type HostileProvider,
   STAGES,
   startHostileProvider,
@@ -53,8 +53,7 @@ describe('connections that come to nothing', () => {
         .slice(0, family.name === 'chat' ? 2 : 4)
         .join('');
       const part = isStream ? begun : JSON.stringify(family.whole()).slice(0, 40);
-      const endingAt = (stage: number, ending: Ending): Behaviour =>
-        STAGES[stage]!.behaviour(ending, contentType, part);
+      const recordAt = (stage: number, record: End): Behaviour => STAGES[stage]!.behaviour(record, contentType, part);
 
       async function assertEnd(stage: number, ended: Ended, expected: typeof BROKEN | ReturnType<typeof tooLate>) {
         if (!isStream || !STAGES[stage]!.hasBody) {
@@ -62,7 +61,7 @@ describe('connections that come to nothing', () => {
           return;
         }
         const type = expected.status === 504 ? family.timeoutType : 'api_error';
-        assertBrokenOff(ended.answer, family, begun, expected.code, type);
+        assertBrokenOff(ended.response, family, begun, expected.code, type);
         const input = family.inputTokens(requestOf(true, ended.record.model));
         await assertEstimated(ended.account, { input, output: 2 }, { status: 'aborted', errorCode: expected.code });
         assert.equal(ended.told, expected.told);
@@ -73,21 +72,21 @@ describe('connections that come to nothing', () => {
           : `a ${status} that must not be retried and costs nothing`;
 
       describe(`${family.name}, ${kind}`, () => {
-        for (const [what, ending] of [
+        for (const [what, record] of [
           ['resets', 'reset'],
           ['closes', 'fin'],
         ] as const) {
           test(`a provider that ${what} the connection as soon as it is there: a 502 that costs nothing`, async () => {
-            const { answer, ...rest } = await scene.send(callOf(family, isStream, endingAt(0, ending)));
+            const { response, ...rest } = await scene.send(callOf(family, isStream, recordAt(0, record)));
             // Whether the call was on its way already is a matter of chance; what is said of a retry follows from it.
-            const retry = answer.headers['x-should-retry'] === 'true' ? 'true' : 'false';
-            await assertFailed({ answer, ...rest }, family, { ...BROKEN, retry });
+            const retry = response.headers['x-should-retry'] === 'true' ? 'true' : 'false';
+            await assertFailed({ response, ...rest }, family, { ...BROKEN, retry });
           });
 
           for (const [stage, { name }] of STAGES.entries()) {
             if (stage === 0) continue;
             test(`a provider that ${what} the connection ${name}: ${outcome(stage, 502)}`, async () => {
-              await assertEnd(stage, await scene.send(callOf(family, isStream, endingAt(stage, ending))), BROKEN);
+              await assertEnd(stage, await scene.send(callOf(family, isStream, recordAt(stage, record))), BROKEN);
             });
           }
         }
@@ -96,7 +95,7 @@ describe('connections that come to nothing', () => {
       describe(`${family.name}, ${kind}, silence`, { concurrency: true }, () => {
         for (const [stage, { name }] of STAGES.entries()) {
           test(`a provider that falls silent ${name}: ${outcome(stage, 504)}`, async () => {
-            const call = callOf(family, isStream, endingAt(stage, 'stall'), `silent-${stage}`);
+            const call = callOf(family, isStream, recordAt(stage, 'stall'), `silent-${stage}`);
             await assertEnd(stage, await scene.send({ ...call, at: silent[stage]! }), tooLate(family));
           });
         }

@@ -3,13 +3,13 @@ import { after, before, describe, test } from 'node:test';
 import { families, modes, modesOf, requestOf } from '../support/families.ts';
 import { assertSpent } from '../support/gateway.ts';
 import {
-  answerBytes,
-  answers,
-  answersAndCloses,
   type Behaviour,
   chunks,
   type HostileConnection,
-  type RawAnswerParts,
+  type RawResponseParts,
+  responseBytes,
+  responses,
+  responsesAndCloses,
 } from '../support/hostile-provider.ts';
 import {
   ask,
@@ -43,8 +43,8 @@ describe('framing', () => {
 
   for (const family of families) {
     const whole = JSON.stringify(family.whole());
-    const answer = (parts: RawAnswerParts): Buffer =>
-      answerBytes({ ...parts, headers: [JSON_TYPE, ...(parts.headers ?? [])], body: parts.body ?? whole });
+    const response = (parts: RawResponseParts): Buffer =>
+      responseBytes({ ...parts, headers: [JSON_TYPE, ...(parts.headers ?? [])], body: parts.body ?? whole });
 
     describe(`${family.name}, whole`, () => {
       const fails = (what: string, behaviour: Behaviour, expected: ExpectedFailure): void => {
@@ -58,13 +58,13 @@ describe('framing', () => {
         });
       };
 
-      describe('an answer whose length is as it says', () => {
-        served('a length', answers(answer({ headers: [length(Buffer.byteLength(whole))] })));
-        served('chunks of one byte', answers(answer({ headers: [CHUNKED], body: chunks([...whole]) })));
+      describe('a response whose length is as it says', () => {
+        served('a length', responses(response({ headers: [length(Buffer.byteLength(whole))] })));
+        served('chunks of one byte', responses(response({ headers: [CHUNKED], body: chunks([...whole]) })));
         served(
           'chunks with extensions and a trailer',
-          answers(
-            answer({
+          responses(
+            response({
               headers: [CHUNKED],
               body: `${Buffer.byteLength(whole).toString(16)};a=b;c="d"\r\n${whole}\r\n0\r\nx-trailer: x\r\n\r\n`,
             }),
@@ -72,70 +72,72 @@ describe('framing', () => {
         );
         served(
           'everything up to the end of the connection',
-          answersAndCloses(answer({ headers: ['connection: close'] })),
+          responsesAndCloses(response({ headers: ['connection: close'] })),
         );
         served(
           'everything up to the end of the connection, by HTTP/1.0',
-          answersAndCloses(Buffer.from(answer({}).toString().replace('HTTP/1.1', 'HTTP/1.0'))),
+          responsesAndCloses(Buffer.from(response({}).toString().replace('HTTP/1.1', 'HTTP/1.0'))),
         );
       });
 
-      describe('an answer whose length is not', () => {
+      describe('a response whose length is not', () => {
         const bytes = Buffer.byteLength(whole);
-        fails('a length that is one too long', answersAndCloses(answer({ headers: [length(bytes + 1)] })), BROKEN);
-        fails('a length that is one too short', answers(answer({ headers: [length(bytes - 1)] })), INVALID);
-        fails('a negative length', answers(answer({ headers: [length(-1)] })), BROKEN);
-        fails('a length that is no number', answers(answer({ headers: [length('0x10')] })), BROKEN);
-        fails('a length beyond all numbers', answers(answer({ headers: [length('9'.repeat(40))] })), BROKEN);
-        fails('two different lengths', answers(answer({ headers: [length(bytes), length(bytes + 1)] })), BROKEN);
+        fails('a length that is one too long', responsesAndCloses(response({ headers: [length(bytes + 1)] })), BROKEN);
+        fails('a length that is one too short', responses(response({ headers: [length(bytes - 1)] })), INVALID);
+        fails('a negative length', responses(response({ headers: [length(-1)] })), BROKEN);
+        fails('a length that is no number', responses(response({ headers: [length('0x10')] })), BROKEN);
+        fails('a length beyond all numbers', responses(response({ headers: [length('9'.repeat(40))] })), BROKEN);
+        fails('two different lengths', responses(response({ headers: [length(bytes), length(bytes + 1)] })), BROKEN);
         fails(
           'two different lengths in one line',
-          answers(answer({ headers: [length(`${bytes}, ${bytes + 1}`)] })),
+          responses(response({ headers: [length(`${bytes}, ${bytes + 1}`)] })),
           BROKEN,
         );
         fails(
           'a length beside chunks',
-          answers(answer({ headers: [length(3), CHUNKED], body: chunks([whole]) })),
+          responses(response({ headers: [length(3), CHUNKED], body: chunks([whole]) })),
           BROKEN,
         );
         fails(
           'chunks beside a length',
-          answers(answer({ headers: [CHUNKED, length(3)], body: chunks([whole]) })),
+          responses(response({ headers: [CHUNKED, length(3)], body: chunks([whole]) })),
           BROKEN,
         );
-        fails('a length of nothing', answers(answer({ headers: [length(0)], body: '' })), INVALID);
+        fails('a length of nothing', responses(response({ headers: [length(0)], body: '' })), INVALID);
       });
 
       describe('chunks that are none', () => {
         const half = [whole.slice(0, 20), whole.slice(20)];
         fails(
           'without the last one',
-          answersAndCloses(answer({ headers: [CHUNKED], body: chunks(half, { isEnded: false }) })),
+          responsesAndCloses(response({ headers: [CHUNKED], body: chunks(half, { isEnded: false }) })),
           BROKEN,
         );
         fails(
           'of a size that is no number',
-          answers(answer({ headers: [CHUNKED], body: `zz\r\n${whole}\r\n0\r\n\r\n` })),
+          responses(response({ headers: [CHUNKED], body: `zz\r\n${whole}\r\n0\r\n\r\n` })),
           BROKEN,
         );
         fails(
           'of a negative size',
-          answers(answer({ headers: [CHUNKED], body: `-5\r\n${whole}\r\n0\r\n\r\n` })),
+          responses(response({ headers: [CHUNKED], body: `-5\r\n${whole}\r\n0\r\n\r\n` })),
           BROKEN,
         );
         fails(
           'of a size beyond all numbers',
-          answers(answer({ headers: [CHUNKED], body: `${'f'.repeat(17)}\r\n${whole}\r\n` })),
+          responses(response({ headers: [CHUNKED], body: `${'f'.repeat(17)}\r\n${whole}\r\n` })),
           BROKEN,
         );
         fails(
           'longer than they say',
-          answers(answer({ headers: [CHUNKED], body: `2\r\n${whole}\r\n0\r\n\r\n` })),
+          responses(response({ headers: [CHUNKED], body: `2\r\n${whole}\r\n0\r\n\r\n` })),
           BROKEN,
         );
         fails(
           'under another name',
-          answersAndCloses(answer({ headers: ['transfer-encoding: gzip, chunked, identity'], body: chunks([whole]) })),
+          responsesAndCloses(
+            response({ headers: ['transfer-encoding: gzip, chunked, identity'], body: chunks([whole]) }),
+          ),
           INVALID,
         );
       });
@@ -143,44 +145,44 @@ describe('framing', () => {
       describe('no HTTP', () => {
         fails(
           'another version',
-          answers(
+          responses(
             Buffer.from(
-              answer({ headers: [length(0)] })
+              response({ headers: [length(0)] })
                 .toString()
                 .replace('HTTP/1.1', 'HTTP/9.9'),
             ),
           ),
           BROKEN,
         );
-        fails('a status of four digits', answers(answer({ status: 2000, headers: [length(0)] })), BROKEN);
-        fails('a header without a name', answers(answer({ headers: [': x', length(0)] })), BROKEN);
-        fails('a header without a colon', answers(answer({ headers: ['what is this', length(0)] })), BROKEN);
+        fails('a status of four digits', responses(response({ status: 2000, headers: [length(0)] })), BROKEN);
+        fails('a header without a name', responses(response({ headers: [': x', length(0)] })), BROKEN);
+        fails('a header without a colon', responses(response({ headers: ['what is this', length(0)] })), BROKEN);
         fails(
           'a space before the colon',
-          answers(answer({ headers: [`content-length : ${Buffer.byteLength(whole)}`] })),
+          responses(response({ headers: [`content-length : ${Buffer.byteLength(whole)}`] })),
           BROKEN,
         );
-        fails('nothing but line ends', answersAndCloses('\r\n'.repeat(1000)), BROKEN);
+        fails('nothing but line ends', responsesAndCloses('\r\n'.repeat(1000)), BROKEN);
       });
 
-      describe('answers before the answer', () => {
-        const final = answer({ headers: [length(Buffer.byteLength(whole))] });
+      describe('responses before the response', () => {
+        const final = response({ headers: [length(Buffer.byteLength(whole))] });
         const hints = (count: number): string => 'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'.repeat(count);
-        served('a thousand early hints', answers(Buffer.concat([Buffer.from(hints(1000)), final])));
+        served('a thousand early hints', responses(Buffer.concat([Buffer.from(hints(1000)), final])));
         served(
           'still being processed',
-          answers(Buffer.concat([Buffer.from('HTTP/1.1 102 Processing\r\n\r\n'), final])),
+          responses(Buffer.concat([Buffer.from('HTTP/1.1 102 Processing\r\n\r\n'), final])),
         );
         fails(
           'an unrequested upgrade',
-          answers('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'),
+          responses('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'),
           BROKEN,
         );
 
         test('an unasked 100 Continue is passed over', {
-          todo: 'the HTTP client takes it for a broken answer (RFC 9110, 15.2)',
+          todo: 'the HTTP client takes it for a broken response (RFC 9110, 15.2)',
         }, async () => {
-          const behaviour = answers(Buffer.concat([Buffer.from('HTTP/1.1 100 Continue\r\n\r\n'), final]));
+          const behaviour = responses(Buffer.concat([Buffer.from('HTTP/1.1 100 Continue\r\n\r\n'), final]));
           await assertServed(await scene.send(callOf(family, false, behaviour)), {
             body: whole,
             costNano: family.cost,
@@ -203,16 +205,16 @@ describe('framing', () => {
     for (const { kind, isStream } of modes) {
       describe(`${family.name}, ${kind}`, () => {
         const success = isStream
-          ? answerBytes({
+          ? responseBytes({
               headers: ['content-type: text/event-stream', CHUNKED],
               body: chunks(family.stream(['Hello'])),
             })
-          : answer({ headers: [length(Buffer.byteLength(whole))] });
+          : response({ headers: [length(Buffer.byteLength(whole))] });
         const relayed = isStream ? relayedStream(family, ['Hello']) : whole;
         const costNano = family.cost;
 
         for (const status of [201, 202, 203, 204, 205, 206, 226, 300, 301, 302, 303, 304, 307, 308, 399]) {
-          test(`a ${status} is no answer, and leads nowhere: a 502, and nothing is charged`, async () => {
+          test(`a ${status} is no response, and leads nowhere: a 502, and nothing is charged`, async () => {
             const { requests } = scene.hostile;
             const asked = requests.length;
             const headers = [
@@ -220,7 +222,7 @@ describe('framing', () => {
               ...([204, 304].includes(status) ? [] : [length(2)]),
             ];
             const body = [204, 304].includes(status) ? '' : '{}';
-            const ended = await scene.send(callOf(family, isStream, answers(answer({ status, headers, body }))));
+            const ended = await scene.send(callOf(family, isStream, responses(response({ status, headers, body }))));
             await assertFailed(ended, family, INVALID);
             // A redirect that was followed would be one more.
             assert.ok(requests.slice(asked).every(({ head }) => !head.includes('/elsewhere')));
@@ -229,19 +231,19 @@ describe('framing', () => {
 
         for (const status of [600, 999]) {
           test(`a ${status} is no status at all: a 502, and nothing is charged`, async () => {
-            const behaviour = answers(answer({ status, headers: [length(2)], body: '{}' }));
+            const behaviour = responses(response({ status, headers: [length(2)], body: '{}' }));
             await assertFailed(await scene.send(callOf(family, isStream, behaviour)), family, INVALID);
           });
         }
 
-        test('a connection that the provider closes right after its answer serves no other call', async () => {
-          const behaviour = answersAndCloses(success);
+        test('a connection that the provider closes right after its response serves no other call', async () => {
+          const behaviour = responsesAndCloses(success);
           for (let i = 0; i < 2; i++) {
             await assertServed(await scene.send(callOf(family, isStream, behaviour)), { body: relayed, costNano });
           }
         });
 
-        test('a connection that the provider resets right after its answer serves no other call', async () => {
+        test('a connection that the provider resets right after its response serves no other call', async () => {
           const behaviour: Behaviour = async (connection) => {
             await connection.request();
             await connection.send(success);
@@ -253,9 +255,9 @@ describe('framing', () => {
         });
 
         test('a connection that the provider keeps open is used again', async () => {
-          await scene.send(callOf(family, isStream, answers(success)));
+          await scene.send(callOf(family, isStream, responses(success)));
           const { connections } = scene.hostile;
-          const ended = await scene.send(callOf(family, isStream, answers(success)));
+          const ended = await scene.send(callOf(family, isStream, responses(success)));
           assert.equal(scene.hostile.connections, connections);
           await assertServed(ended, { body: relayed, costNano });
         });
@@ -264,7 +266,7 @@ describe('framing', () => {
   }
 });
 
-describe('an answer with another one behind it', () => {
+describe('a response with another one behind it', () => {
   let scene: HostileScene;
   before(async () => {
     // One connection for all calls: what is left on it would meet the next one.
@@ -280,11 +282,11 @@ describe('an answer with another one behind it', () => {
       describe(`${family.name}, ${kind}`, () => {
         const bytesOf = (word: string): Buffer =>
           isStream
-            ? answerBytes({
+            ? responseBytes({
                 headers: ['content-type: text/event-stream', CHUNKED],
                 body: chunks(family.stream([word])),
               })
-            : answerBytes({
+            : responseBytes({
                 headers: [JSON_TYPE, CHUNKED],
                 body: chunks([JSON.stringify(family.whole()).replace('Hello there', word)]),
               });
@@ -294,27 +296,27 @@ describe('an answer with another one behind it', () => {
         const costNano = family.cost;
         const doubled = Buffer.concat([bytesOf('Mine'), bytesOf('Foreign')]);
 
-        test('in the same packet: the next call gets its own answer, on another connection', async () => {
-          await assertServed(await scene.send(call(answers(doubled))), { body: bodyOf('Mine'), costNano });
+        test('in the same packet: the next call gets its own response, on another connection', async () => {
+          await assertServed(await scene.send(call(responses(doubled))), { body: bodyOf('Mine'), costNano });
           const { connections } = scene.hostile;
-          const next = await scene.send(call(answers(bytesOf('Next'))));
+          const next = await scene.send(call(responses(bytesOf('Next'))));
           await assertServed(next, { body: bodyOf('Next'), costNano });
           assert.equal(scene.hostile.connections, connections + 1);
         });
 
-        test('later, on an idle connection: the next call gets its own answer', async () => {
+        test('later, on an idle connection: the next call gets its own response', async () => {
           let idle: HostileConnection | undefined;
           const behaviour: Behaviour = async (connection) => {
             idle = connection;
-            await answers(bytesOf('Mine'))(connection);
+            await responses(bytesOf('Mine'))(connection);
           };
           await assertServed(await scene.send(call(behaviour)), { body: bodyOf('Mine'), costNano });
           await idle!.send(bytesOf('Foreign'));
-          const next = await scene.send(call(answers(bytesOf('Next'))));
+          const next = await scene.send(call(responses(bytesOf('Next'))));
           await assertServed(next, { body: bodyOf('Next'), costNano });
         });
 
-        test('while another call waits for the connection: that one gets its own answer', async () => {
+        test('while another call waits for the connection: that one gets its own response', async () => {
           const { gateway, hostile } = scene;
           const admissions = gateway.observed.statement('reservations.admit');
           const account = await gateway.createAccount();
@@ -337,7 +339,7 @@ describe('an answer with another one behind it', () => {
             [bodyOf('Mine'), bodyOf('Next')],
           );
           assert.equal(hostile.requests.length, asked + 2);
-          for (const answer of both) assertNamesNoProvider(answer, hostile);
+          for (const response of both) assertNamesNoProvider(response, hostile);
           await account.endedCall(2);
           await assertSpent(account, 2n * costNano);
         });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type Family, families, modesOf } from '../support/families.ts';
 import { assertSpent } from '../support/gateway.ts';
-import { answerBytes, answers, type Behaviour } from '../support/hostile-provider.ts';
+import { type Behaviour, responseBytes, responses } from '../support/hostile-provider.ts';
 import {
   assertFailed,
   assertNamesNoProvider,
@@ -29,8 +29,8 @@ describe('headers of a provider', () => {
         const body = isStream ? family.stream(['Hello']).join('') : JSON.stringify(family.whole());
         const relayed = isStream ? relayedStream(family, ['Hello']) : body;
         const success = (...headers: readonly string[]): Behaviour =>
-          answers(
-            answerBytes({
+          responses(
+            responseBytes({
               headers: [
                 `content-type: ${isStream ? 'text/event-stream' : 'application/json'}`,
                 `content-length: ${Buffer.byteLength(body)}`,
@@ -40,14 +40,14 @@ describe('headers of a provider', () => {
             }),
           );
         const refusal = (status: number, ...headers: readonly string[]): Behaviour =>
-          answers(answerBytes({ status, headers: ['content-length: 2', ...headers], body: '{}' }));
+          responses(responseBytes({ status, headers: ['content-length: 2', ...headers], body: '{}' }));
         const send = (behaviour: Behaviour) => scene.send(callOf(family, isStream, behaviour));
 
         test('a thousand headers: a success, and none of them is passed on', async () => {
           const headers = Array.from({ length: 1000 }, (_, i) => `x-${i}: ${i}`);
           const ended = await send(success(...headers));
           await assertServed(ended, { body: relayed, costNano: family.cost });
-          assert.equal(ended.answer.headers['x-7'], undefined);
+          assert.equal(ended.response.headers['x-7'], undefined);
         });
 
         for (const [what, headers] of Object.entries({
@@ -73,16 +73,16 @@ describe('headers of a provider', () => {
           ]) {
             const ended = await send(success(`x-request-id: ${id}`, `request-id: ${other}`));
             await assertServed(ended, { body: relayed, costNano: family.cost });
-            assert.match(String(ended.answer.headers['x-request-id']), /^req_\w+$/);
+            assert.match(String(ended.response.headers['x-request-id']), /^req_\w+$/);
           }
         });
 
         test('a request id with a line end is a request id and one more header, which is not passed on', async () => {
           const ended = await send(success('x-request-id: req_own\r\nset-cookie: a=b\r\nx-faregate-charge-yuan: 0'));
           await assertServed(ended, { body: relayed, costNano: family.cost });
-          assert.equal(ended.answer.headers['x-request-id'], 'req_own');
-          assert.equal(ended.answer.headers['set-cookie'], undefined);
-          assert.notEqual(ended.answer.headers['x-faregate-charge-yuan'], '0');
+          assert.equal(ended.response.headers['x-request-id'], 'req_own');
+          assert.equal(ended.response.headers['set-cookie'], undefined);
+          assert.notEqual(ended.response.headers['x-faregate-charge-yuan'], '0');
         });
 
         test('nothing but the safe headers is passed on, of successes and refusals alike', async () => {
@@ -105,12 +105,12 @@ describe('headers of a provider', () => {
           const theirs = ['set-cookie', 'server', 'via', 'location', 'www-authenticate', 'access-control-allow-origin'];
           theirs.push('strict-transport-security', 'openai-organization', 'x-accel-redirect', 'transfer-encoding-x');
           for (const behaviour of [success(...headers), refusal(429, ...headers), refusal(500, ...headers)]) {
-            const { answer } = await send(behaviour);
-            assert.equal(answer.headers['x-ratelimit-remaining-requests'], '9');
-            assert.equal(answer.headers['retry-after'], '7');
-            assert.notEqual(answer.headers['x-error-code'], 'forged');
-            assert.doesNotMatch(answer.headers.date ?? '', /1970/);
-            for (const name of theirs) assert.equal(answer.headers[name], undefined, name);
+            const { response } = await send(behaviour);
+            assert.equal(response.headers['x-ratelimit-remaining-requests'], '9');
+            assert.equal(response.headers['retry-after'], '7');
+            assert.notEqual(response.headers['x-error-code'], 'forged');
+            assert.doesNotMatch(response.headers.date ?? '', /1970/);
+            for (const name of theirs) assert.equal(response.headers[name], undefined, name);
           }
         });
 
@@ -119,8 +119,11 @@ describe('headers of a provider', () => {
             success('x-ratelimit-a: 日本'),
             refusal(503, 'x-ratelimit-a: 日本', 'retry-after: é'),
           ]) {
-            const { answer } = await send(behaviour);
-            assert.deepEqual([answer.headers['x-ratelimit-a'], answer.headers['retry-after']], [undefined, undefined]);
+            const { response } = await send(behaviour);
+            assert.deepEqual(
+              [response.headers['x-ratelimit-a'], response.headers['retry-after']],
+              [undefined, undefined],
+            );
           }
         });
 
@@ -141,9 +144,9 @@ describe('headers of a provider', () => {
           ]);
           const said = JSON.stringify({ error: { message: `${key} at ${host}`, type: key, code: key, param: host } });
           for (const headers of telling) {
-            const { answer, account } = await send(success(...headers));
-            assertNamesNoProvider(answer, scene.hostile);
-            assert.match(String(answer.headers['x-request-id']), /^req_\w+$/);
+            const { response, account } = await send(success(...headers));
+            assertNamesNoProvider(response, scene.hostile);
+            assert.match(String(response.headers['x-request-id']), /^req_\w+$/);
             await assertSpent(account, family.cost);
           }
           for (const [status, headers] of [
@@ -151,14 +154,14 @@ describe('headers of a provider', () => {
             [429, telling[1]!],
             [503, telling[2]!],
           ] as const) {
-            const bytes = answerBytes({
+            const bytes = responseBytes({
               status: `${status} ${key} at ${host}`,
               headers: [...headers, `content-length: ${Buffer.byteLength(said)}`],
               body: said,
             });
-            const { answer, account } = await send(answers(bytes));
-            assert.equal(answer.status, status);
-            assertNamesNoProvider(answer, scene.hostile);
+            const { response, account } = await send(responses(bytes));
+            assert.equal(response.status, status);
+            assertNamesNoProvider(response, scene.hostile);
             await assertSpent(account, 0n);
           }
         });
@@ -170,9 +173,9 @@ describe('headers of a provider', () => {
     const [chat] = families as readonly [Family];
     const body = JSON.stringify(chat.whole());
     const type = 'application/json; boundary=hostile-secret-key-1';
-    const bytes = answerBytes({ headers: [`content-type: ${type}`, `content-length: ${body.length}`], body });
-    const ended = await scene.send(callOf(chat, false, answers(bytes)));
+    const bytes = responseBytes({ headers: [`content-type: ${type}`, `content-length: ${body.length}`], body });
+    const ended = await scene.send(callOf(chat, false, responses(bytes)));
     await assertServed(ended, { body, costNano: chat.cost });
-    assert.equal(ended.answer.headers['content-type'], 'application/json');
+    assert.equal(ended.response.headers['content-type'], 'application/json');
   });
 });

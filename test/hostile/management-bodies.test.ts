@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { ADMIN_TOKEN, startGateway, type TestGateway } from '../support/gateway.ts';
 import { createPerson, type TestPerson } from '../support/people.ts';
-import { openConnection, type RawAnswer, type RawConnection, requestBytes, sendRaw } from '../support/raw.ts';
+import { openConnection, type RawConnection, type RawResponse, requestBytes, sendRaw } from '../support/raw.ts';
 
 /** Bodies of the admin API and the account API that no honest client sends. */
 
@@ -25,10 +25,10 @@ describe('a body that is sent to the APIs of people and operators', () => {
   });
   after(() => g.stop());
 
-  async function send(path: string, body: string | Buffer, headers: [string, string][] = []): Promise<RawAnswer> {
+  async function send(path: string, body: string | Buffer, headers: [string, string][] = []): Promise<RawResponse> {
     return await sendRaw(g.url, { path, body, headers: [['content-type', 'application/json'], ...headers] });
   }
-  const messageOf = ({ body }: RawAnswer): string => JSON.parse(body.toString()).error.message;
+  const messageOf = ({ body }: RawResponse): string => JSON.parse(body.toString()).error.message;
   const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
 
   it('is small and not encoded where its sender has not signed in', async () => {
@@ -83,7 +83,7 @@ describe('a body that is sent to the APIs of people and operators', () => {
         ['expect', '100-continue'],
       ];
       connection.write(requestBytes({ path, headers: [...head, ...headers] }));
-      return (await connection.answer()).status;
+      return (await connection.response()).status;
     };
     try {
       for (let i = 0; i < 3; i++) assert.equal(await announce('/account/v1/keys', ownHeaders), 100);

@@ -7,16 +7,16 @@ import { parseYuan } from '../../src/lib/yuan.ts';
 import { placeEmbedded } from '../support/database.ts';
 import { type Family, families, requestOf } from '../support/families.ts';
 import {
-  answerBytes,
   type HostileConnection,
   type HostileProvider,
+  responseBytes,
   startHostileProvider,
 } from '../support/hostile-provider.ts';
 import { type RunningProgram, startProgram, temporaryDirectory } from '../support/process.ts';
 import { inFullRunsOnly } from '../support/scope.ts';
 import { modelOf, providerPair } from './scene.ts';
 
-/** Answers of a hundred megabytes: what they take of the gateway's memory, which shows only in a process of its own. */
+/** Responses of a hundred megabytes: what they take of the gateway's memory, which shows only in a process of its own. */
 
 const MEBIBYTE = 2 ** 20;
 const GIANT_BYTES = 100 * MEBIBYTE;
@@ -28,7 +28,7 @@ const NETWORK_BYTES = 32 * MEBIBYTE;
 const skip = process.platform === 'linux' ? false : 'memory is read from /proc';
 const [chat, messages] = families as readonly [Family, Family];
 
-describe('answers of a hundred megabytes', { skip }, () => {
+describe('responses of a hundred megabytes', { skip }, () => {
   const directory = temporaryDirectory();
   let hostile: HostileProvider;
   let program: RunningProgram;
@@ -40,12 +40,12 @@ describe('answers of a hundred megabytes', { skip }, () => {
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
   async function admin(method: string, path: string, body?: object): Promise<any> {
     const headers = { authorization: 'Bearer memory-admin-token', 'content-type': 'application/json' };
-    const answer = await fetch(`${url}/admin/v1${path}`, {
+    const response = await fetch(`${url}/admin/v1${path}`, {
       method,
       headers,
       ...(body && { body: JSON.stringify(body) }),
     });
-    return answer.json();
+    return response.json();
   }
 
   before(async () => {
@@ -78,7 +78,7 @@ models: ${modelOf('hostile')}
         hostile.behave = async (connection) => {
           await connection.request();
           await connection.send(
-            answerBytes({ headers: [`content-type: ${type}`, `content-length: ${body.length}`], body }),
+            responseBytes({ headers: [`content-type: ${type}`, `content-length: ${body.length}`], body }),
           );
         };
         assert.equal((await receive(family.path, requestOf(isStream, 'hostile'))).status, 200);
@@ -159,7 +159,7 @@ models: ${modelOf('hostile')}
     readonly giantBytes?: number;
   }
 
-  /** Has the provider answer with a giant, and watches the gateway's memory meanwhile. */
+  /** Has the provider respond with a giant, and watches the gateway's memory meanwhile. */
   async function relay(context: TestContext, giant: Giant) {
     const { family, isStream, before, behind = '', giantBytes = GIANT_BYTES } = giant;
     const balanceNano = async () => parseYuan((await admin('GET', `/accounts/${accountId}`)).balanceYuan)!;
@@ -193,7 +193,7 @@ models: ${modelOf('hostile')}
   }
 
   const head = (status: number, type: string, ...headers: readonly string[]): string =>
-    answerBytes({ status, headers: [`content-type: ${type}`, 'connection: close', ...headers] }).toString();
+    responseBytes({ status, headers: [`content-type: ${type}`, 'connection: close', ...headers] }).toString();
 
   // The two protocols share all that matters here.
   for (const family of [chat, messages]) {
@@ -208,7 +208,7 @@ models: ${modelOf('hostile')}
     });
 
     test(
-      `${family.name}: a whole answer to a stream call is cut off, and not read to its end`,
+      `${family.name}: a whole response to a stream call is cut off, and not read to its end`,
       options,
       async (context) => {
         const before = `${head(200, 'application/json')}{"x":"`;
@@ -258,7 +258,7 @@ models: ${modelOf('hostile')}
   }
 
   // From here on what is kept in memory counts too; the giants are so large that the limits still exclude keeping all of it.
-  test('a whole answer is passed on, and only its beginning is kept in memory', async (context) => {
+  test('a whole response is passed on, and only its beginning is kept in memory', async (context) => {
     const before = `${head(200, 'application/json')}{"x":"`;
     const behind = `",${JSON.stringify(chat.whole()).slice(1)}`;
     const giantBytes = 256 * MEBIBYTE;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Answer } from '../support/client.ts';
+import type { ClientResponse } from '../support/client.ts';
 import { assertError, type ExpectedError, type Family, requestOf } from '../support/families.ts';
 import {
   assertSpent,
@@ -9,10 +9,10 @@ import {
   type TestGatewayOptions,
 } from '../support/gateway.ts';
 import {
-  answerBytes,
-  answers,
   type Behaviour,
   type HostileProvider,
+  responseBytes,
+  responses,
   startHostileProvider,
 } from '../support/hostile-provider.ts';
 import { openConnection, requestBytes } from '../support/raw.ts';
@@ -47,7 +47,7 @@ export interface HostileCall {
 
 /** What became of a call. */
 export interface Ended {
-  readonly answer: RawClientAnswer;
+  readonly response: RawClientResponse;
   readonly account: TestAccount;
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
   readonly record: any;
@@ -55,11 +55,11 @@ export interface Ended {
   readonly told: string;
 }
 
-/** An answer of the gateway with every byte of it. */
-export interface RawClientAnswer extends Answer {
+/** A response of the gateway with every byte of it. */
+export interface RawClientResponse extends ClientResponse {
   /** Status line, headers and body as they came. */
   readonly bytes: Buffer;
-  /** Whether the answer came to its end, as its headers announced it. */
+  /** Whether the response came to its end, as its headers announced it. */
   readonly isComplete: boolean;
 }
 
@@ -86,7 +86,7 @@ export function modelOf(name: string, providers: readonly string[] = [name], pri
 
 /**
  * Starts a gateway with three providers, which are one: `hostile` has all the time it wants, `late` a moment to begin its
- * answer, `drowsy` a moment between two pieces of it.
+ * response, `drowsy` a moment between two pieces of it.
  */
 export async function setScene(given: SceneOptions | ((url: string) => SceneOptions) = {}): Promise<HostileScene> {
   const hostile = await startHostileProvider();
@@ -104,7 +104,7 @@ export async function setScene(given: SceneOptions | ((url: string) => SceneOpti
   });
   const primer = await gateway.createAccount();
 
-  async function standing(model: string, provider: string) {
+  async function status(model: string, provider: string) {
     const { body } = await gateway.admin('GET', '/routes');
     const routes: { model: string; provider: string; failuresInARow: number; lastError: string | null }[] = body.data;
     return routes.find((route) => route.model === model && route.provider === provider)!;
@@ -122,26 +122,26 @@ export async function setScene(given: SceneOptions | ((url: string) => SceneOpti
     const model = JSON.parse(Buffer.isBuffer(body) ? '{}' : JSON.stringify(body)).model ?? provider;
     const route = `${provider}-${protocol}`;
     // Only after a failure can be seen that the next call is taken for a sign of life.
-    if ((await standing(model, route)).failuresInARow === 0) {
-      at.behave = answers(answerBytes({ status: 500, headers: ['content-length: 0'] }));
+    if ((await status(model, route)).failuresInARow === 0) {
+      at.behave = responses(responseBytes({ status: 500, headers: ['content-length: 0'] }));
       const primed = protocol === 'chat' ? '/v1/chat/completions' : '/v1/messages';
       await ask(gateway.url, primed, primer.key, requestOf(false, model));
     }
     const account = await gateway.createAccount();
-    const before = await standing(model, route);
+    const before = await status(model, route);
     assert.ok(before.failuresInARow > 0);
     at.behave = behaviour;
-    const answer = await ask(gateway.url, path, account.key, body, headers);
-    assertNamesNoProvider(answer, at);
+    const response = await ask(gateway.url, path, account.key, body, headers);
+    assertNamesNoProvider(response, at);
     const record = await account.endedCall();
-    const after = await standing(model, route);
+    const after = await status(model, route);
     const told =
       after.failuresInARow === 0
-        ? 'it answers'
+        ? 'it responds'
         : after.failuresInARow === before.failuresInARow
           ? 'nothing'
           : `failed: ${after.lastError}`;
-    return { answer, account, record, told };
+    return { response, account, record, told };
   }
 
   return {
@@ -158,13 +158,13 @@ export async function setScene(given: SceneOptions | ((url: string) => SceneOpti
   };
 }
 
-/** Nothing of an answer, whatever its status, names the provider or gives its key away. */
-export function assertNamesNoProvider(answer: RawClientAnswer, { url }: { readonly url: string }): void {
+/** Nothing of a response, whatever its status, names the provider or gives its key away. */
+export function assertNamesNoProvider(response: RawClientResponse, { url }: { readonly url: string }): void {
   const { port } = new URL(url);
   for (const secret of ['secret-key', '127.0.0.1', 'localhost', `:${port}`]) {
-    const at = answer.bytes.indexOf(secret);
-    const around = answer.bytes.subarray(Math.max(at - 200, 0), at + 100);
-    assert.equal(at, -1, `the answer holds ${secret}: ${around}`);
+    const at = response.bytes.indexOf(secret);
+    const around = response.bytes.subarray(Math.max(at - 200, 0), at + 100);
+    assert.equal(at, -1, `the response holds ${secret}: ${around}`);
   }
 }
 
@@ -175,7 +175,7 @@ export async function ask(
   key: string,
   body: object | Buffer,
   headers: readonly (readonly [string, string])[] = [],
-): Promise<RawClientAnswer> {
+): Promise<RawClientResponse> {
   const connection = await openConnection(url);
   const given = new Set(headers.map(([name]) => name));
   connection.write(
@@ -190,13 +190,13 @@ export async function ask(
       body: Buffer.isBuffer(body) ? body : JSON.stringify(body),
     }),
   );
-  return readAnswer(await connection.closed());
+  return readResponse(await connection.closed());
 }
 
-/** Reads an answer that came on a connection of its own, whole or not. */
-export function readAnswer(bytes: Buffer): RawClientAnswer {
+/** Reads a response that came on a connection of its own, whole or not. */
+export function readResponse(bytes: Buffer): RawClientResponse {
   const headEnd = bytes.indexOf('\r\n\r\n');
-  assert.ok(headEnd !== -1, `no answer: ${bytes}`);
+  assert.ok(headEnd !== -1, `no response: ${bytes}`);
   const [statusLine = '', ...lines] = bytes.toString('latin1', 0, headEnd).split('\r\n');
   const headers: Record<string, string> = {};
   for (const line of lines) {
@@ -243,7 +243,7 @@ function readChunked(raw: Buffer): { body: Buffer; isComplete: boolean } {
   }
 }
 
-/** What became of a call that failed before anything of its answer had left. */
+/** What became of a call that failed before anything of its response had left. */
 export interface ExpectedFailure extends ExpectedError {
   /** What was reported to the breaker. */
   readonly told: string;
@@ -251,15 +251,15 @@ export interface ExpectedFailure extends ExpectedError {
 
 /** The call failed with an error in the envelope of its family, cost nothing, reserves nothing and is on record as that. */
 export async function assertFailed(ended: Ended, family: Family, expected: ExpectedFailure): Promise<void> {
-  const { answer, account, record, told } = ended;
-  assertError(answer, family, expected);
-  assert.ok(answer.isComplete);
+  const { response, account, record, told } = ended;
+  assertError(response, family, expected);
+  assert.ok(response.isComplete);
   assert.equal(record.status, 'failed');
   assert.deepEqual(
     [record.httpStatus, record.errorCode, record.usage, record.chargeYuan],
     [expected.status, expected.code, null, null],
   );
-  assert.equal(record.requestId, answer.headers['request-id']);
+  assert.equal(record.requestId, response.headers['request-id']);
   assert.equal(told, expected.told);
   await assertSpent(account, 0n);
 }
@@ -282,21 +282,21 @@ export function tooLate(family: Family) {
 
 /** The call succeeded with this body, and cost what the provider reported. */
 export async function assertServed(
-  { answer, account, record, told }: Ended,
+  { response, account, record, told }: Ended,
   expected: { readonly body?: string; readonly costNano: bigint; readonly source?: string },
 ): Promise<void> {
-  assert.equal(answer.status, 200, answer.text);
-  assert.ok(answer.isComplete);
-  if (expected.body !== undefined) assert.equal(answer.text, expected.body);
-  assert.ok(answer.headers['request-id']);
-  assert.equal(answer.headers['x-request-id'], answer.headers['request-id']);
-  assert.equal(answer.headers['x-should-retry'], undefined);
+  assert.equal(response.status, 200, response.text);
+  assert.ok(response.isComplete);
+  if (expected.body !== undefined) assert.equal(response.text, expected.body);
+  assert.ok(response.headers['request-id']);
+  assert.equal(response.headers['x-request-id'], response.headers['request-id']);
+  assert.equal(response.headers['x-should-retry'], undefined);
   assert.deepEqual(
     [record.status, record.httpStatus, record.errorCode, record.usage?.source],
     ['succeeded', 200, null, expected.source ?? 'observed'],
   );
-  assert.equal(record.requestId, answer.headers['request-id']);
-  assert.equal(told, 'it answers');
+  assert.equal(record.requestId, response.headers['request-id']);
+  assert.equal(told, 'it responds');
   await assertSpent(account, expected.costNano);
 }
 

@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { wireEngines } from '../support/database.ts';
 import { assertBrokenOff, assertError, families, modesOf, requestOf } from '../support/families.ts';
 import { assertSpent, type TestAccount } from '../support/gateway.ts';
-import { answerBytes, type Behaviour, chunks } from '../support/hostile-provider.ts';
+import { type Behaviour, chunks, responseBytes } from '../support/hostile-provider.ts';
 import { ask, assertNamesNoProvider, type HostileScene, modelOf, relayedStream, setScene } from './scene.ts';
 
 /** Usage that costs more than a column can store: what happens with a settlement that the database refuses. */
@@ -50,11 +50,11 @@ for (const engine of wireEngines) {
             const events = family.stream(['Hello']).map(withoutInput);
             const stream = [...events.slice(0, -1), usageEvent(outputTokens), family.terminal];
             return isStream
-              ? answerBytes({
+              ? responseBytes({
                   headers: ['content-type: text/event-stream', 'transfer-encoding: chunked'],
                   body: chunks(stream),
                 })
-              : answerBytes({
+              : responseBytes({
                   headers: ['content-type: application/json', 'transfer-encoding: chunked'],
                   body: chunks([JSON.stringify(family.whole(usage(outputTokens)))]),
                 });
@@ -68,16 +68,16 @@ for (const engine of wireEngines) {
             const ends = gateway.observed.statement('settlement.end');
             hostile.behave = reportingAlways(reporting(TOKENS));
             const { asked } = ends;
-            const answer = await send(account.key, 'dear');
-            assertNamesNoProvider(answer, hostile);
+            const response = await send(account.key, 'dear');
+            assertNamesNoProvider(response, hostile);
             if (isStream) {
               const relayed = withoutInput(relayedStream(family, ['Hello'])).slice(0, -family.terminal.length);
-              assert.ok(answer.text.startsWith(relayed), answer.text);
-              assert.ok(!answer.text.includes(family.terminal));
+              assert.ok(response.text.startsWith(relayed), response.text);
+              assert.ok(!response.text.includes(family.terminal));
               const rest = family.name === 'chat' ? relayed : relayed + usageEvent(TOKENS);
-              assertBrokenOff(answer, family, rest, 'internal_error');
+              assertBrokenOff(response, family, rest, 'internal_error');
             } else {
-              assertError(answer, family, { status: 500, code: 'internal_error', retry: 'false' });
+              assertError(response, family, { status: 500, code: 'internal_error', retry: 'false' });
             }
             // Trying again would come to the same: what follows the charge that was refused is the end without one.
             assert.equal(ends.asked - asked, 2);
@@ -111,8 +111,10 @@ for (const engine of wireEngines) {
             await arrived.promise;
             await (await fetch(`${gateway.url}/healthz`)).text();
             ends.release();
-            const answers = await Promise.all([first, ...others]);
-            const succeeded = answers.map((answer) => answer.status === 200 && !answer.text.includes('internal_error'));
+            const responses = await Promise.all([first, ...others]);
+            const succeeded = responses.map(
+              (response) => response.status === 200 && !response.text.includes('internal_error'),
+            );
             assert.deepEqual(succeeded, [true, true, false, true]);
             await assertSpent(account, 3n * 7n * 13_000n);
             await assertWithheld(refused);
@@ -130,8 +132,8 @@ for (const engine of wireEngines) {
               await both.promise;
               await connection.send(reporting(TOKENS));
             };
-            const answers = await Promise.all([send(account.key, 'half-dear'), send(account.key, 'half-dear')]);
-            const withheld = answers.filter(({ text }) => text.includes('internal_error'));
+            const responses = await Promise.all([send(account.key, 'half-dear'), send(account.key, 'half-dear')]);
+            const withheld = responses.filter(({ text }) => text.includes('internal_error'));
             assert.equal(withheld.length, 1);
             const { body } = await gateway.admin('GET', `/calls?accountId=${account.id}`);
             const statuses = body.data.map(({ status }: { status: string }) => status);
@@ -146,8 +148,8 @@ for (const engine of wireEngines) {
             const { gateway, hostile } = scene;
             const account = await gateway.createAccount();
             hostile.behave = reportingAlways(reporting(7));
-            const answer = await send(account.key, 'unaffordable');
-            assert.equal(answer.status, 200);
+            const response = await send(account.key, 'unaffordable');
+            assert.equal(response.status, 200);
             const charge = 7n * 999_999_999_999_999_000n;
             assert.deepEqual(await account.money(), { balanceNano: 100_000_000_000n - charge, heldNano: 0n });
           });
@@ -161,12 +163,12 @@ for (const engine of wireEngines) {
       const account = await gateway.createAccount();
       const body = JSON.stringify(chat!.whole({ prompt_tokens: 0, completion_tokens: TOKENS }));
       hostile.behave = reportingAlways(
-        answerBytes({ headers: ['content-type: application/json', `content-length: ${body.length}`], body }),
+        responseBytes({ headers: ['content-type: application/json', `content-length: ${body.length}`], body }),
       );
-      const answer = await ask(gateway.url, chat!.path, account.key, requestOf(false, 'dear'));
+      const response = await ask(gateway.url, chat!.path, account.key, requestOf(false, 'dear'));
       const { id, model, route, requestId } = await assertWithheld(account);
-      assert.equal(id, answer.headers['x-faregate-call-id']);
-      assert.deepEqual([model, route.provider, requestId], ['dear', 'hostile-chat', answer.headers['request-id']]);
+      assert.equal(id, response.headers['x-faregate-call-id']);
+      assert.deepEqual([model, route.provider, requestId], ['dear', 'hostile-chat', response.headers['request-id']]);
     });
   });
 }

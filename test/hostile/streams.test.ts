@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { assertEstimated, assertFree, type Family, families, requestOf } from '../support/families.ts';
 import { assertSpent, costNano } from '../support/gateway.ts';
-import { answerBytes, answers, type Behaviour, chunks } from '../support/hostile-provider.ts';
+import { type Behaviour, chunks, responseBytes, responses } from '../support/hostile-provider.ts';
 import { event } from '../support/provider.ts';
 import { assertFailed, assertServed, callOf, type HostileScene, INVALID, relayedStream, setScene } from './scene.ts';
 
@@ -19,7 +19,7 @@ describe('streams', () => {
   after(() => scene?.close());
 
   const stream = (events: readonly (string | Buffer)[]): Behaviour =>
-    answers(answerBytes({ headers: SSE, body: chunks(events) }));
+    responses(responseBytes({ headers: SSE, body: chunks(events) }));
 
   for (const family of families) {
     const events = family.stream(['Hello']);
@@ -31,7 +31,7 @@ describe('streams', () => {
       const send = (behaviour: Behaviour) => scene.send(callOf(family, true, behaviour));
 
       test('one byte at a time: the stream is what it was', async () => {
-        const bytes = answerBytes({ headers: SSE, body: chunks([events.join('')]) });
+        const bytes = responseBytes({ headers: SSE, body: chunks([events.join('')]) });
         const behaviour: Behaviour = async (connection) => {
           await connection.request();
           for (const byte of bytes) await connection.send(Buffer.of(byte));
@@ -64,15 +64,15 @@ describe('streams', () => {
       });
 
       test('an error as the first event: passed on, and nothing is charged', async () => {
-        const { answer, account, told } = await send(stream([errorEvent]));
-        assert.deepEqual([answer.status, answer.text], [200, errorEvent]);
+        const { response, account, told } = await send(stream([errorEvent]));
+        assert.deepEqual([response.status, response.text], [200, errorEvent]);
         await assertFree(account, { status: 'aborted', httpStatus: 200, errorCode: 'upstream_error' });
         assert.equal(told, 'failed: upstream_error');
       });
 
       test('an error behind the usage: passed on, and what was reported is charged', async () => {
-        const { answer, account, record, told } = await send(stream([...beforeTerminal, errorEvent]));
-        assert.equal(answer.text, relayed.slice(0, -terminal.length) + errorEvent);
+        const { response, account, record, told } = await send(stream([...beforeTerminal, errorEvent]));
+        assert.equal(response.text, relayed.slice(0, -terminal.length) + errorEvent);
         assert.deepEqual(
           [record.status, record.errorCode, record.usage.source],
           ['aborted', 'upstream_error', 'observed'],
@@ -114,27 +114,27 @@ describe('streams', () => {
         test(`usage with ${what}: the stream is charged on an estimate that is marked as one`, async () => {
           const unusable = usageEvent(family, 11, tokens);
           const texts = events.slice(0, family.name === 'chat' ? 3 : 5);
-          const { account, answer } = await send(stream([...texts, unusable, terminal]));
-          assert.ok(answer.text.endsWith(terminal));
+          const { account, response } = await send(stream([...texts, unusable, terminal]));
+          assert.ok(response.text.endsWith(terminal));
           const input = family.inputTokens(requestOf(true, 'hostile'));
           await assertEstimated(account, { input, output: 2 }, { status: 'succeeded', errorCode: null });
         });
       }
 
       const invalid: Record<string, Behaviour> = {
-        'an error in JSON with a 200': answers(
-          answerBytes({
+        'an error in JSON with a 200': responses(
+          responseBytes({
             headers: ['content-type: application/json', 'content-length: 29'],
             body: '{"error":{"message":"Oops."}}',
           }),
         ),
-        'what gzip made of it': answers(
-          answerBytes({ headers: [...SSE, 'content-encoding: gzip'], body: chunks([gzipSync(events.join(''))]) }),
+        'what gzip made of it': responses(
+          responseBytes({ headers: [...SSE, 'content-encoding: gzip'], body: chunks([gzipSync(events.join(''))]) }),
         ),
-        'another content type': answers(
-          answerBytes({ headers: ['content-type: text/plain', SSE[1]!], body: chunks(events) }),
+        'another content type': responses(
+          responseBytes({ headers: ['content-type: text/plain', SSE[1]!], body: chunks(events) }),
         ),
-        'no content type': answers(answerBytes({ headers: [SSE[1]!], body: chunks(events) })),
+        'no content type': responses(responseBytes({ headers: [SSE[1]!], body: chunks(events) })),
         'no event': stream([]),
       };
       for (const [what, behaviour] of Object.entries(invalid)) {
@@ -160,7 +160,7 @@ describe('streams', () => {
         const strange = Buffer.from([...Buffer.from('data: '), 0xff, 0xfe, 0x00, 0xc3, 0x0a, 0x0a]);
         const ended = await send(stream([strange, ...events]));
         await assertServed(ended, { costNano: family.cost });
-        assert.ok(ended.answer.body.equals(Buffer.concat([strange, Buffer.from(relayed)])));
+        assert.ok(ended.response.body.equals(Buffer.concat([strange, Buffer.from(relayed)])));
       });
     });
   }

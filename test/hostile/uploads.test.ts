@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { editForm, file, formType, imagesBody, png, text, USAGE_NANO } from '../conformance/images.ts';
 import { families, modesOf, requestOf } from '../support/families.ts';
 import { assertSpent } from '../support/gateway.ts';
-import { answerBytes, type Behaviour, type HostileConnection } from '../support/hostile-provider.ts';
+import { type Behaviour, type HostileConnection, responseBytes } from '../support/hostile-provider.ts';
 import {
   assertFailed,
   assertServed,
@@ -41,7 +41,7 @@ describe('large requests', () => {
       connection.fin();
     });
   const refusalOf = (status: number): Buffer =>
-    answerBytes({
+    responseBytes({
       status,
       headers: ['content-length: 36', 'connection: close'],
       body: '{"error":{"message":"No.","code":1}}',
@@ -62,7 +62,7 @@ describe('large requests', () => {
           provider,
         });
         const body = isStream ? family.stream(['Hello']).join('') : JSON.stringify(family.whole());
-        const success = answerBytes({
+        const success = responseBytes({
           headers: [
             `content-type: ${isStream ? 'text/event-stream' : 'application/json'}`,
             `content-length: ${Buffer.byteLength(body)}`,
@@ -70,7 +70,7 @@ describe('large requests', () => {
           body,
         });
 
-        test('an answer before the request has been read is an answer, and its connection serves no other call', async () => {
+        test('a response before the request has been read is a response, and its connection serves no other call', async () => {
           const behaviour = afterHead((connection) => connection.send(success).then(() => connection.closed));
           const served = { body: isStream ? relayedStream(family, ['Hello']) : body, costNano: family.cost };
           await assertServed(await scene.send(call(behaviour)), served);
@@ -81,10 +81,10 @@ describe('large requests', () => {
 
         for (const status of [422, 413]) {
           test(`a ${status} before the request has been read is passed on`, async () => {
-            const { answer, account, told } = await scene.send(call(sendAndLeave(refusalOf(status))));
-            assert.equal(answer.status, status);
-            assert.equal(answer.json.error.message, 'No.');
-            assert.equal(told, 'it answers');
+            const { response, account, told } = await scene.send(call(sendAndLeave(refusalOf(status))));
+            assert.equal(response.status, status);
+            assert.equal(response.json.error.message, 'No.');
+            assert.equal(told, 'it responds');
             await assertSpent(account, 0n);
           });
         }
@@ -126,9 +126,9 @@ describe('large requests', () => {
       headers: [['content-type', formType()]],
     });
 
-    test('an answer before the upload has been read is an answer', async () => {
+    test('a response before the upload has been read is a response', async () => {
       const body = JSON.stringify(imagesBody());
-      const bytes = answerBytes({
+      const bytes = responseBytes({
         headers: ['content-type: application/json', `content-length: ${body.length}`],
         body,
       });
@@ -137,8 +137,8 @@ describe('large requests', () => {
     });
 
     test('a 413 before the upload has been read is passed on', async () => {
-      const { answer, account } = await scene.send(call(sendAndLeave(refusalOf(413))));
-      assert.equal(answer.status, 413);
+      const { response, account } = await scene.send(call(sendAndLeave(refusalOf(413))));
+      assert.equal(response.status, 413);
       await assertSpent(account, 0n);
     });
 

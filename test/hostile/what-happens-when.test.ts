@@ -36,12 +36,12 @@ import {
 } from '../support/families.ts';
 import { assertSpent, startGateway } from '../support/gateway.ts';
 import {
-  answerBytes,
-  answers,
-  answersAndCloses,
   type Behaviour,
   chunks,
   type HostileConnection,
+  responseBytes,
+  responses,
+  responsesAndCloses,
 } from '../support/hostile-provider.ts';
 import { temporaryDirectory } from '../support/process.ts';
 import { type ScriptedProvider, startProvider } from '../support/provider.ts';
@@ -57,7 +57,7 @@ import {
   INVALID,
   modelOf,
   providerPair,
-  type RawClientAnswer,
+  type RawClientResponse,
   relayedStream,
   setScene,
   tooLate,
@@ -70,7 +70,7 @@ const SSE = ['content-type: text/event-stream', 'transfer-encoding: chunked'];
 /** The whole success of a family. */
 function success(family: Family, isStream: boolean): Buffer {
   return isStream
-    ? answerBytes({ headers: SSE, body: chunks(family.stream(['Hello'])) })
+    ? responseBytes({ headers: SSE, body: chunks(family.stream(['Hello'])) })
     : jsonBytes(200, JSON.stringify(family.whole()));
 }
 
@@ -80,7 +80,7 @@ function successBody(family: Family, isStream: boolean): string {
 
 function jsonBytes(status: number, body: string, ...headers: readonly string[]): Buffer {
   const own = ['content-type: application/json', `content-length: ${Buffer.byteLength(body)}`];
-  return answerBytes({ status, headers: [...own, ...headers], body });
+  return responseBytes({ status, headers: [...own, ...headers], body });
 }
 
 /** The events of a stream up to and with the word that it says. */
@@ -117,7 +117,7 @@ for (const engine of wireEngines) {
     describe('the provider refuses connections, another route is healthy: success, charged once, for the route used', () => {
       eachCase((family, isStream, name) => {
         test(name, async () => {
-          const { path, protocol, behaviour } = callOf(family, isStream, answers(success(family, isStream)));
+          const { path, protocol, behaviour } = callOf(family, isStream, responses(success(family, isStream)));
           const body = requestOf(isStream, 'away-spare');
           const ended = await scene.send({ path, protocol, behaviour, body, provider: 'spare' });
           await assertServed(ended, { body: successBody(family, isStream), costNano: family.cost });
@@ -141,7 +141,7 @@ for (const engine of wireEngines) {
             connection.fin();
           },
           'a handshake that breaks off': (connection) => connection.reset(),
-          'a handshake that is never answered': ({ closed }) => closed,
+          'a handshake that is never responded': ({ closed }) => closed,
         };
         for (const [what, behaviour] of Object.entries(noTls)) {
           test(`${family.name}, ${what}`, async () => {
@@ -167,22 +167,22 @@ for (const engine of wireEngines) {
             [families[0]!, false],
             [families[1]!, true],
           ] as const) {
-            const { answer, account, record, told } = await scene.send(callOf(family, isStream, answers(bytes)));
-            assert.equal(answer.status, status);
-            assert.equal(answer.json.error.message, error.message);
-            assert.equal(answer.headers['x-error-code'], error.code);
-            assert.deepEqual([answer.headers['retry-after'], answer.headers.server], ['3', undefined]);
+            const { response, account, record, told } = await scene.send(callOf(family, isStream, responses(bytes)));
+            assert.equal(response.status, status);
+            assert.equal(response.json.error.message, error.message);
+            assert.equal(response.headers['x-error-code'], error.code);
+            assert.deepEqual([response.headers['retry-after'], response.headers.server], ['3', undefined]);
             assert.deepEqual(
-              [answer.headers['x-request-id'], answer.headers['request-id']],
+              [response.headers['x-request-id'], response.headers['request-id']],
               ['req_theirs', 'req_theirs'],
             );
-            assert.equal(answer.headers['x-should-retry'], status === 502 || status === 504 ? 'false' : undefined);
+            assert.equal(response.headers['x-should-retry'], status === 502 || status === 504 ? 'false' : undefined);
             assert.deepEqual(
               [record.status, record.httpStatus, record.errorCode, record.usage],
               ['failed', status, error.code, null],
             );
             assert.equal(record.requestId, 'req_theirs');
-            assert.equal(told, status >= 500 ? `failed: status ${status}` : 'it answers');
+            assert.equal(told, status >= 500 ? `failed: status ${status}` : 'it responds');
             await assertSpent(account, 0n);
           }
         });
@@ -198,7 +198,7 @@ for (const engine of wireEngines) {
             [families[0]!, false],
             [families[1]!, true],
           ] as const) {
-            const ended = await scene.send(callOf(family, isStream, answers(bytes)));
+            const ended = await scene.send(callOf(family, isStream, responses(bytes)));
             await assertFailed(ended, family, { ...BROKEN, told: `failed: status ${status}` });
           }
         });
@@ -208,12 +208,12 @@ for (const engine of wireEngines) {
     describe('provider sends broken JSON, HTML, or an empty 200: 502 upstream_error, nothing', () => {
       const html = '<!doctype html><title>Welcome</title>';
       const bodies: Record<string, Behaviour> = {
-        'broken JSON': answers(jsonBytes(200, '{"usage":')),
-        HTML: answers(
-          answerBytes({ headers: ['content-type: text/html', `content-length: ${html.length}`], body: html }),
+        'broken JSON': responses(jsonBytes(200, '{"usage":')),
+        HTML: responses(
+          responseBytes({ headers: ['content-type: text/html', `content-length: ${html.length}`], body: html }),
         ),
-        'an empty 200': answers(jsonBytes(200, '')),
-        'an empty 200 without a length': answersAndCloses(answerBytes({ headers: ['connection: close'] })),
+        'an empty 200': responses(jsonBytes(200, '')),
+        'an empty 200 without a length': responsesAndCloses(responseBytes({ headers: ['connection: close'] })),
       };
       for (const [what, behaviour] of Object.entries(bodies)) {
         eachCase((family, isStream, name) => {
@@ -235,7 +235,7 @@ for (const engine of wireEngines) {
     });
 
     describe('stream stalls or drops midway: error event, connection closed, observed usage, estimated where it must be', () => {
-      const endings: Record<
+      const records: Record<
         string,
         { end: (connection: HostileConnection) => Promise<void> | void; provider: string }
       > = {
@@ -244,23 +244,23 @@ for (const engine of wireEngines) {
         'is closed': { end: (connection) => connection.fin(), provider: 'hostile' },
       };
       for (const family of families) {
-        for (const [what, { end, provider }] of Object.entries(endings)) {
+        for (const [what, { end, provider }] of Object.entries(records)) {
           const isStalled = provider === 'drowsy';
           const code = isStalled ? 'upstream_timeout' : 'upstream_error';
           const sending =
             (events: string): Behaviour =>
             async (connection) => {
               await connection.request();
-              await connection.send(answerBytes({ headers: SSE, body: chunks([events], { isEnded: false }) }));
+              await connection.send(responseBytes({ headers: SSE, body: chunks([events], { isEnded: false }) }));
               await end(connection);
             };
 
           test(`${family.name}, ${what} after some text`, async () => {
             const ended = await scene.send(callOf(family, true, sending(begunStream(family)), provider));
             const type = isStalled ? family.timeoutType : 'api_error';
-            assertBrokenOff(ended.answer, family, begunStream(family), code, type);
+            assertBrokenOff(ended.response, family, begunStream(family), code, type);
             // A chat stream is cut behind the error.
-            assert.equal(ended.answer.isComplete, family.name !== 'chat');
+            assert.equal(ended.response.isComplete, family.name !== 'chat');
             const input = family.inputTokens(requestOf(true, provider));
             await assertEstimated(ended.account, { input, output: 2 }, { status: 'aborted', errorCode: code });
             assert.equal(ended.told, `failed: ${code}`);
@@ -269,8 +269,8 @@ for (const engine of wireEngines) {
           test(`${family.name}, ${what} after the usage`, async () => {
             const events = family.stream(['Hello']).slice(0, -1).join('');
             const ended = await scene.send(callOf(family, true, sending(events), provider));
-            assert.match(ended.answer.text, new RegExp(code));
-            assert.ok(!ended.answer.text.includes(family.terminal));
+            assert.match(ended.response.text, new RegExp(code));
+            assert.ok(!ended.response.text.includes(family.terminal));
             assert.deepEqual(
               [ended.record.status, ended.record.errorCode, ended.record.usage.source],
               ['aborted', code, 'observed'],
@@ -282,7 +282,7 @@ for (const engine of wireEngines) {
       }
     });
 
-    describe('client drops: a whole answer is awaited and settled, a stream is cancelled and settled as far as it came', () => {
+    describe('client drops: a whole response is awaited and settled, a stream is cancelled and settled as far as it came', () => {
       for (const family of families) {
         test(`${family.name}, whole`, async () => {
           const account = await scene.gateway.createAccount();
@@ -308,14 +308,14 @@ for (const engine of wireEngines) {
           scene.hostile.behave = async (connection) => {
             await connection.request();
             await connection.send(
-              answerBytes({ headers: SSE, body: chunks([begunStream(family)], { isEnded: false }) }),
+              responseBytes({ headers: SSE, body: chunks([begunStream(family)], { isEnded: false }) }),
             );
             await connection.closed;
             hungUp.resolve();
           };
           const body = requestOf(true, 'hostile');
           const started = startCall(scene.gateway.url + family.path, account.key, body);
-          await (await started.answer).until('Hello');
+          await (await started.response).until('Hello');
           started.drop();
           await hungUp.promise;
           const tokens = { input: family.inputTokens(body), output: 2 };
@@ -333,9 +333,9 @@ for (const engine of wireEngines) {
           const asked = scene.hostile.requests.length;
           admissions.fail('before');
           try {
-            const answer = await ask(scene.gateway.url, family.path, account.key, requestOf(isStream, 'hostile'));
-            assertError(answer, family, { status: 500, code: 'internal_error', retry: 'true' });
-            assert.equal(answer.headers['retry-after'], '2');
+            const response = await ask(scene.gateway.url, family.path, account.key, requestOf(isStream, 'hostile'));
+            assertError(response, family, { status: 500, code: 'internal_error', retry: 'true' });
+            assert.equal(response.headers['retry-after'], '2');
           } finally {
             admissions.recover();
           }
@@ -355,14 +355,14 @@ for (const engine of wireEngines) {
             const ends = gateway.observed.statement('settlement.end');
             const { asked } = ends;
             ends.hold();
-            hostile.behave = answers(success(family, isStream));
-            const answered = ask(gateway.url, family.path, account.key, requestOf(isStream, 'hostile'));
+            hostile.behave = responses(success(family, isStream));
+            const responded = ask(gateway.url, family.path, account.key, requestOf(isStream, 'hostile'));
             await ends.reached(asked + 1);
             ends.fail(when);
             ends.release();
-            const answer = await answered;
+            const response = await responded;
             ends.recover();
-            assertWhole(answer, successBody(family, isStream));
+            assertWhole(response, successBody(family, isStream));
             assert.equal((await account.endedCall()).status, 'succeeded');
             await assertSpent(account, family.cost);
           });
@@ -373,10 +373,10 @@ for (const engine of wireEngines) {
             const ends = gateway.observed.statement('settlement.end');
             const { asked } = ends;
             ends.fail(when);
-            hostile.behave = answers(success(family, isStream));
+            hostile.behave = responses(success(family, isStream));
             for (const { key } of [account, next]) {
-              const answer = await ask(gateway.url, family.path, key, requestOf(isStream, 'hostile'));
-              assertWhole(answer, successBody(family, isStream));
+              const response = await ask(gateway.url, family.path, key, requestOf(isStream, 'hostile'));
+              assertWhole(response, successBody(family, isStream));
             }
             // It has been tried again, in vain, since everything has left.
             await ends.reached(asked + 5);
@@ -408,19 +408,19 @@ describe("what happens when every route's breaker is open: 503 MODEL_ROUTING_NO_
       const { gateway, hostile } = scene;
       const account = await gateway.createAccount();
       const send = (isStream: boolean) => ask(gateway.url, family.path, account.key, requestOf(isStream, 'hostile'));
-      hostile.behave = answers(jsonBytes(500, '{}'));
+      hostile.behave = responses(jsonBytes(500, '{}'));
       assert.equal((await send(false)).status, 500);
       const asked = hostile.requests.length;
       for (const { isStream } of modes) {
-        const answer = await send(isStream);
-        assert.equal(answer.status, 503);
-        const { error } = answer.json;
+        const response = await send(isStream);
+        assert.equal(response.status, 503);
+        const { error } = response.json;
         const code = family.name === 'chat' ? error.code : error.details.error_code;
         assert.equal(code, 'MODEL_ROUTING_NO_HEALTHY_ROUTE');
         // An hour is too long for a header that some clients obey in silence.
-        assert.equal(answer.headers['retry-after'], undefined);
+        assert.equal(response.headers['retry-after'], undefined);
         assert.match(error.message, /A route is tried again at .*, in 1 h\.$/);
-        assert.equal(answer.headers['x-should-retry'], 'true');
+        assert.equal(response.headers['x-should-retry'], 'true');
       }
       assert.equal(hostile.requests.length, asked);
       await assertSpent(account, 0n);
@@ -523,9 +523,9 @@ describe('what happens when a node is killed: connection reset, reservation rele
     const toMs = Date.now();
     const heldYuan = new Map<string, string>();
     for (const { id } of callers) heldYuan.set(id, (await node.admin('GET', `/accounts/${id}`)).heldYuan);
-    const broken = calls.map(async ({ caller, answer }) => {
-      if (caller.kind.isStream) assert.equal(await (await answer).ended(), false);
-      else await assert.rejects(answer, { code: 'ECONNRESET' });
+    const broken = calls.map(async ({ caller, response }) => {
+      if (caller.kind.isStream) assert.equal(await (await response).ended(), false);
+      else await assert.rejects(response, { code: 'ECONNRESET' });
     });
     const killedAtMs = await node.kill();
     await Promise.all(broken);
@@ -615,9 +615,9 @@ describe('what happens when the disk is full, the journal unwritable: new calls 
 
         disk.fill();
         gates.open('in flight');
-        for (const { caller, answer } of inFlight) {
+        for (const { caller, response } of inFlight) {
           const { kind } = caller;
-          const got = await answer;
+          const got = await response;
           assert.equal(await got.ended(), !kind.isStream || kind.family.name !== 'chat');
           if (kind.isStream) assertBrokenOff(got, kind.family, unfinishedOf(kind), 'internal_error');
           else assertError(got, kind.family, { status: 500, code: 'internal_error', retry: 'false' });
@@ -625,7 +625,7 @@ describe('what happens when the disk is full, the journal unwritable: new calls 
         for (const statement of ends) statement.recover();
         const asked = provider.requests.length;
         for (const caller of await createCallers(admin)) {
-          const refused = await begin(url, caller, 'never').answer;
+          const refused = await begin(url, caller, 'never').response;
           await refused.ended();
           assertError(refused, caller.kind.family, { status: 500, code: 'internal_error', retry: 'true' });
           await assertFree(admin, url, caller);
@@ -682,21 +682,21 @@ describe("what happens when 10,000 bad bodies come: 400, 413 or 415 each, in the
         ['content-type', type],
       ] as const;
       const bytes = requestBytes({ path: family.path, headers, body });
-      let answered = 0;
-      while (answered < times) {
+      let responded = 0;
+      while (responded < times) {
         const connection = await openConnection(gateway.url);
         let isOpen = true;
         // A few at a time on one connection, until the gateway closes it.
-        while (isOpen && answered < times) {
-          const batch = Math.min(50, times - answered);
+        while (isOpen && responded < times) {
+          const batch = Math.min(50, times - responded);
           connection.write(Buffer.concat(Array.from({ length: batch }, () => bytes)));
           for (let i = 0; i < batch && isOpen; i++) {
-            const answer = await connection.answer();
-            assert.equal(answer.status, status);
-            const { error } = JSON.parse(answer.body.toString());
+            const response = await connection.response();
+            assert.equal(response.status, status);
+            const { error } = JSON.parse(response.body.toString());
             assert.equal(family.name === 'chat' ? error.code : error.details.error_code, code);
-            answered++;
-            isOpen = answer.headers.connection !== 'close';
+            responded++;
+            isOpen = response.headers.connection !== 'close';
           }
         }
         connection.destroy();
@@ -707,9 +707,9 @@ describe("what happens when 10,000 bad bodies come: 400, 413 or 415 each, in the
   }
 });
 
-function assertWhole(answer: RawClientAnswer, body: string): void {
-  assert.ok(answer.isComplete);
-  assert.deepEqual([answer.status, answer.text], [200, body]);
+function assertWhole(response: RawClientResponse, body: string): void {
+  assert.ok(response.isComplete);
+  assert.deepEqual([response.status, response.text], [200, body]);
 }
 
 /** Resolves when the gateway has noticed that the client of the next request is gone. */

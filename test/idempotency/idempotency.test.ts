@@ -5,7 +5,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import OpenAI, { toFile } from 'openai';
 import { ROW_BYTES } from '../../src/accounting/repeats/stored-response-room.ts';
 import { openEmbedded } from '../../src/db/embedded.ts';
-import { type Answer, type CallOptions, call, type StartedCall, startCall } from '../support/client.ts';
+import { type CallOptions, type ClientResponse, call, type StartedCall, startCall } from '../support/client.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 import { createTestDatabase, gatewayEngines } from '../support/database.ts';
 import {
@@ -48,14 +48,14 @@ interface Kind {
   readonly path: string;
   /** A request, with a text in it that makes it another one. */
   readonly request: (text: string) => TypedBody;
-  readonly answer: object;
+  readonly response: object;
   /** What it costs on the balance; 0 on a plan. */
   readonly cost: bigint;
 }
 
 const chatBody = (text: string): TypedBody =>
   jsonBody({ model: 'test-both', max_tokens: 50, messages: [{ role: 'user', content: text }] });
-const imageAnswer = imagesResult(1, { usage: imageUsage({ text: 3, image: 5 }, 7) });
+const imageResponse = imagesResult(1, { usage: imageUsage({ text: 3, image: 5 }, 7) });
 const imageCost = 3n * 3_000n + 5n * 17_000n + 7n * 19_000n;
 
 let boundaries = 0;
@@ -75,60 +75,60 @@ const kinds: readonly Kind[] = [
     name: 'chat',
     path: '/v1/chat/completions',
     request: chatBody,
-    answer: chatCompletion(),
+    response: chatCompletion(),
     cost: costNano({ input: 11, output: 7 }),
   },
   {
     name: 'messages',
     path: '/v1/messages',
     request: chatBody,
-    answer: message(),
+    response: message(),
     cost: costNano({ input: 12, output: 8 }),
   },
   {
     name: 'embeddings',
     path: '/v1/embeddings',
     request: (input) => jsonBody({ model: 'test-embeddings', input }),
-    answer: embeddingList({ prompt_tokens: 5, total_tokens: 5 }),
+    response: embeddingList({ prompt_tokens: 5, total_tokens: 5 }),
     cost: costNano({ input: 5 }),
   },
   {
     name: 'rerank',
     path: '/v1/rerank',
     request: (query) => jsonBody({ model: 'test-rerank-calls', query, documents: ['one', 'two'] }),
-    answer: rerankResult({}),
+    response: rerankResult({}),
     cost: 17_000n,
   },
   {
     name: 'responses',
     path: '/v1/responses',
     request: (input) => jsonBody({ model: 'test-responses', input }),
-    answer: responseObject({ usage: responsesUsage }),
+    response: responseObject({ usage: responsesUsage }),
     cost: RESPONSES_COST,
   },
   {
     name: 'compactions',
     path: '/v1/responses/compact',
     request: (input) => jsonBody({ model: 'test-responses', input }),
-    answer: compactionResult({ usage: usageOf(11, 7) }),
+    response: compactionResult({ usage: usageOf(11, 7) }),
     cost: RESPONSES_COST,
   },
   {
     name: 'image generations',
     path: '/v1/images/generations',
     request: (prompt) => jsonBody({ model: 'test-images', prompt }),
-    answer: imageAnswer,
+    response: imageResponse,
     cost: imageCost,
   },
   {
     name: 'image edits, with another boundary each time',
     path: '/v1/images/edits',
     request: edit,
-    answer: imageAnswer,
+    response: imageResponse,
     cost: imageCost,
   },
-  { name: 'coding chat', path: '/v1/coding/chat/completions', request: chatBody, answer: chatCompletion(), cost: 0n },
-  { name: 'coding messages', path: '/altproto/coding/v1/messages', request: chatBody, answer: message(), cost: 0n },
+  { name: 'coding chat', path: '/v1/coding/chat/completions', request: chatBody, response: chatCompletion(), cost: 0n },
+  { name: 'coding messages', path: '/altproto/coding/v1/messages', request: chatBody, response: message(), cost: 0n },
 ];
 
 /** Headers that say something of the moment, or of the connection. */
@@ -144,27 +144,27 @@ const OF_THE_MOMENT = [
 /** What remains of the plan after the first call; a repeat says nothing of it. */
 const PLAN_WINDOWS = /^(anthropic-ratelimit-unified|x-codex)-/;
 
-function lasting(answer: Answer): object {
-  const headers = Object.entries(answer.headers).filter(
+function lasting(response: ClientResponse): object {
+  const headers = Object.entries(response.headers).filter(
     ([name]) => !OF_THE_MOMENT.includes(name) && !PLAN_WINDOWS.test(name),
   );
-  return { status: answer.status, body: answer.text, headers: Object.fromEntries(headers) };
+  return { status: response.status, body: response.text, headers: Object.fromEntries(headers) };
 }
 
 /** Asserts a repeat of an earlier response. */
-function assertRepeated(repeat: Answer, first: Answer): void {
+function assertRepeated(repeat: ClientResponse, first: ClientResponse): void {
   assert.deepEqual(lasting(repeat), lasting(first));
   assert.equal(first.headers['x-faregate-repeated'], undefined);
   assert.equal(repeat.headers['x-faregate-repeated'], 'true');
 }
 
-function assertConflict(answer: Answer, message = /used for another request/): void {
-  assert.equal(answer.status, 409, answer.text);
-  assert.equal(answer.headers['x-error-code'], 'conflict_error');
-  assert.equal(answer.headers['x-should-retry'], 'false');
-  assert.match(answer.json.error.message, message);
-  assert.equal(answer.json.error.type, 'conflict_error');
-  if ('param' in answer.json.error) assert.equal(answer.json.error.param, 'Idempotency-Key');
+function assertConflict(response: ClientResponse, message = /used for another request/): void {
+  assert.equal(response.status, 409, response.text);
+  assert.equal(response.headers['x-error-code'], 'conflict_error');
+  assert.equal(response.headers['x-should-retry'], 'false');
+  assert.match(response.json.error.message, message);
+  assert.equal(response.json.error.type, 'conflict_error');
+  if ('param' in response.json.error) assert.equal(response.json.error.param, 'Idempotency-Key');
 }
 
 let keys = 0;
@@ -204,12 +204,12 @@ function use(options: TestGatewayOptions = {}) {
       { contentType, body }: TypedBody,
       key: string,
       more: CallOptions = {},
-    ): Promise<Answer> {
+    ): Promise<ClientResponse> {
       const headers = { 'content-type': contentType, 'idempotency-key': key, ...more.headers };
       return call(used.g.url + path, account.key, body, { ...more, headers });
     },
     /** The provider takes calls from now on and responds when the test says so. */
-    holdAnswers(respond: Respond): () => void {
+    holdResponses(respond: Respond): () => void {
       const held = Promise.withResolvers<void>();
       used.g.provider.respond = async (request, response) => {
         await held.promise;
@@ -237,18 +237,18 @@ const reset: Respond = (_request, response) => void response.socket!.resetAndDes
 
 for (const engine of gatewayEngines) {
   describe(`idempotent repeats, ${engine}`, { timeout: 300_000 }, () => {
-    const { used, newAccount, send, start, holdAnswers } = use({ engine });
+    const { used, newAccount, send, start, holdResponses } = use({ engine });
 
-    for (const { name, path, request, answer, cost } of kinds) {
+    for (const { name, path, request, response, cost } of kinds) {
       it(`${name}: a repeat gets the response of the first, byte for byte, free of charge`, async () => {
         const { g } = used;
         const account = await newAccount(path.includes('coding'));
         const { length } = g.provider.requests;
-        g.provider.respond = json(200, answer, { 'x-request-id': 'req_first', 'x-ratelimit-limit-requests': '7' });
+        g.provider.respond = json(200, response, { 'x-request-id': 'req_first', 'x-ratelimit-limit-requests': '7' });
         const key = newKey();
         const first = await send(account, path, request('Hello'), key);
         assert.equal(first.status, 200, first.text);
-        assert.equal(first.text, JSON.stringify(answer));
+        assert.equal(first.text, JSON.stringify(response));
         const { id } = await account.lastCall();
         const plan = await planOf(g, account);
 
@@ -274,7 +274,7 @@ for (const engine of gatewayEngines) {
         const { g } = used;
         const account = await newAccount(path.includes('coding'));
         const { length } = g.provider.requests;
-        const letGo = holdAnswers(json(200, answer));
+        const letGo = holdResponses(json(200, response));
         const key = newKey();
         const left = start(account, path, request('Hello'), key);
         await g.provider.received(length + 1);
@@ -284,7 +284,7 @@ for (const engine of gatewayEngines) {
         assertConflict(await send(account, path, request('Something else'), key));
         letGo();
         for (const { status, text, headers } of await Promise.all(repeats)) {
-          assert.deepEqual({ status, text }, { status: 200, text: JSON.stringify(answer) });
+          assert.deepEqual({ status, text }, { status: 200, text: JSON.stringify(response) });
           assert.equal(headers['x-faregate-repeated'], 'true');
         }
         assert.equal((await send(account, path, request('Hello'), key)).status, 200);
@@ -302,7 +302,7 @@ for (const engine of gatewayEngines) {
         const first = await send(account, path, request('Hello'), key);
         assert.equal(first.status, 502);
         assert.equal(first.headers['x-should-retry'], 'false');
-        g.provider.respond = json(200, answer);
+        g.provider.respond = json(200, response);
         assertRepeated(await send(account, path, request('Hello'), key), first);
         assert.equal(g.provider.requests.length, length + 1);
         assert.equal(await countRecords(g, account), 1);
@@ -380,8 +380,8 @@ for (const engine of gatewayEngines) {
       assert.equal((await send(poor, path, jsonBody({ messages: [] }), key)).status, 400);
       assert.equal((await send(poor, '/v1/coding/chat/completions', chatBody('Hello'), key)).status, 402);
       assert.equal((await g.admin('POST', `/accounts/${poor.id}/top-ups`, { amountYuan: '100' })).status, 201);
-      const answer = await send(poor, path, chatBody('Hello'), key);
-      assert.deepEqual([answer.status, answer.headers['x-faregate-repeated']], [200, undefined]);
+      const response = await send(poor, path, chatBody('Hello'), key);
+      assert.deepEqual([response.status, response.headers['x-faregate-repeated']], [200, undefined]);
     });
 
     it('a provider that was not reached was not called: the repeat tries it again', async () => {
@@ -389,9 +389,9 @@ for (const engine of gatewayEngines) {
       const key = newKey();
       const body = jsonBody({ model: 'test-away', messages: [] });
       for (let i = 0; i < 2; i++) {
-        const answer = await send(account, '/v1/chat/completions', body, key);
-        assert.deepEqual([answer.status, answer.headers['x-faregate-repeated']], [502, undefined]);
-        assert.equal(answer.headers['x-should-retry'], 'true');
+        const response = await send(account, '/v1/chat/completions', body, key);
+        assert.deepEqual([response.status, response.headers['x-faregate-repeated']], [502, undefined]);
+        assert.equal(response.headers['x-should-retry'], 'true');
       }
       assert.equal(await countRecords(used.g, account), 2);
     });
@@ -405,8 +405,8 @@ for (const engine of gatewayEngines) {
       const key = newKey();
       const path = '/v1/chat/completions';
       for (const credential of [account, second, other]) {
-        const answer = await send(credential, path, chatBody('Hello'), key);
-        assert.deepEqual([answer.status, answer.headers['x-faregate-repeated']], [200, undefined]);
+        const response = await send(credential, path, chatBody('Hello'), key);
+        assert.deepEqual([response.status, response.headers['x-faregate-repeated']], [200, undefined]);
       }
       assertConflict(await send(account, '/v1/messages', chatBody('Hello'), key));
       assertConflict(await send(account, '/v1/coding/chat/completions', chatBody('Hello'), key));
@@ -459,9 +459,9 @@ for (const engine of gatewayEngines) {
         const { length } = g.provider.requests;
         claims.fail('before');
         const key = newKey();
-        const answer = await send(account, '/v1/chat/completions', chatBody('Hello'), key);
-        assert.equal(answer.status, 500);
-        assert.equal(answer.headers['x-error-code'], 'internal_error');
+        const response = await send(account, '/v1/chat/completions', chatBody('Hello'), key);
+        assert.equal(response.status, 500);
+        assert.equal(response.headers['x-error-code'], 'internal_error');
         assert.equal(claims.asked, asked + 1);
         assert.equal(g.provider.requests.length, length);
         claims.recover();
@@ -479,11 +479,11 @@ for (const engine of gatewayEngines) {
           statement.fail('before');
           g.provider.respond = json(200, chatCompletion());
           const key = newKey();
-          const answer = await send(account, '/v1/chat/completions', chatBody('Hello'), key);
-          assert.equal(answer.status, 200);
+          const response = await send(account, '/v1/chat/completions', chatBody('Hello'), key);
+          assert.equal(response.status, 200);
           assert.equal(statement.asked, asked + 1);
           statement.recover();
-          assertRepeated(await send(account, '/v1/chat/completions', chatBody('Hello'), key), answer);
+          assertRepeated(await send(account, '/v1/chat/completions', chatBody('Hello'), key), response);
           await assertSpent(account, costNano({ input: 11, output: 7 }));
         });
       }
@@ -504,9 +504,9 @@ describe('the Idempotency-Key header', { timeout: 120_000 }, () => {
     const account = await newAccount();
     const { length } = used.g.provider.requests;
     for (const key of ['', 'a b', 'k'.repeat(256), 'schl\xfcssel']) {
-      const answer = await send(account, '/v1/chat/completions', chatBody('Hello'), key);
-      assert.equal(answer.status, 400, key);
-      assert.equal(answer.json.error.param, 'Idempotency-Key');
+      const response = await send(account, '/v1/chat/completions', chatBody('Hello'), key);
+      assert.equal(response.status, 400, key);
+      assert.equal(response.json.error.param, 'Idempotency-Key');
     }
     assert.equal(used.g.provider.requests.length, length);
     used.g.provider.respond = json(200, chatCompletion());
@@ -519,8 +519,8 @@ describe('the Idempotency-Key header', { timeout: 120_000 }, () => {
     const account = await newAccount();
     g.provider.respond = sse(chatStream(['Hello'], { prompt_tokens: 11, completion_tokens: 7 }));
     for (const key of ['stream', 'stream', 'not a key']) {
-      const answer = await send(account, '/v1/chat/completions', jsonBody(requestOf(true)), key);
-      assert.deepEqual([answer.status, answer.headers['x-faregate-repeated']], [200, undefined]);
+      const response = await send(account, '/v1/chat/completions', jsonBody(requestOf(true)), key);
+      assert.deepEqual([response.status, response.headers['x-faregate-repeated']], [200, undefined]);
     }
     await assertSpent(account, 3n * costNano({ input: 11, output: 7 }));
     assert.equal((await send(account, '/v1/messages/count_tokens', chatBody('Hello'), 'not a key')).status, 200);
@@ -535,11 +535,11 @@ describe('the Idempotency-Key header', { timeout: 120_000 }, () => {
 });
 
 describe('many repeats at once', { timeout: 120_000 }, () => {
-  const { newAccount, send, holdAnswers } = use();
+  const { newAccount, send, holdResponses } = use();
 
   it('wait up to a hundred of them; one more may come again, and no repeat is charged', async () => {
     const account = await newAccount();
-    const letGo = holdAnswers(json(200, chatCompletion()));
+    const letGo = holdResponses(json(200, chatCompletion()));
     const key = newKey();
     let isFull = false;
     const ask = async (): Promise<[status: number, retry: unknown]> => {
@@ -578,7 +578,9 @@ describe('limits of an API key', { timeout: 120_000 }, () => {
 });
 
 describe('responses larger than what is stored', { timeout: 120_000 }, () => {
-  const { used, newAccount, send, start, holdAnswers } = use({ plans: `${PLANS}\nidempotency: { answerLimit: 1KiB }` });
+  const { used, newAccount, send, start, holdResponses } = use({
+    plans: `${PLANS}\nidempotency: { answerLimit: 1KiB }`,
+  });
   const large = chatCompletion(undefined, 'x'.repeat(1_025));
   const TOO_LARGE = /carried out and charged, but its answer is larger/;
 
@@ -600,7 +602,7 @@ describe('responses larger than what is stored', { timeout: 120_000 }, () => {
   it('are charged where the client has left, too', async () => {
     const account = await newAccount();
     const { length } = used.g.provider.requests;
-    const letGo = holdAnswers(json(200, large));
+    const letGo = holdResponses(json(200, large));
     const key = newKey();
     const left = start(account, '/v1/chat/completions', chatBody('Hello'), key);
     await used.g.provider.received(length + 1);
@@ -623,16 +625,16 @@ describe('responses larger than what is stored', { timeout: 120_000 }, () => {
 });
 
 describe('responses beyond what is stored for an account', { timeout: 120_000 }, () => {
-  const answer = JSON.stringify(chatCompletion());
+  const response = JSON.stringify(chatCompletion());
   const { used, newAccount, send } = use({
-    plans: `${PLANS}\nidempotency: { accountLimit: ${2 * (answer.length + ROW_BYTES)} }`,
+    plans: `${PLANS}\nidempotency: { accountLimit: ${2 * (response.length + ROW_BYTES)} }`,
   });
 
   it('come through, and their repeats get an error that says so; those of another account are stored', async () => {
     const [account, other] = [await newAccount(), await newAccount()];
-    used.g.provider.respond = json(200, answer);
+    used.g.provider.respond = json(200, response);
     const keys = [newKey(), newKey(), newKey()];
-    const first: Answer[] = [];
+    const first: ClientResponse[] = [];
     for (const key of keys) first.push(await send(account, '/v1/chat/completions', chatBody('Hello'), key));
     const repeats = keys.map((key) => send(account, '/v1/chat/completions', chatBody('Hello'), key));
     assertRepeated(await repeats[0]!, first[0]!);
@@ -649,12 +651,12 @@ describe('responses beyond what is stored for an account', { timeout: 120_000 },
 });
 
 describe('responses that are exactly as large as what is stored', { timeout: 120_000 }, () => {
-  const answer = JSON.stringify(chatCompletion());
-  const { used, newAccount, send } = use({ plans: `${PLANS}\nidempotency: { answerLimit: ${answer.length} }` });
+  const response = JSON.stringify(chatCompletion());
+  const { used, newAccount, send } = use({ plans: `${PLANS}\nidempotency: { answerLimit: ${response.length} }` });
 
   it('are stored', async () => {
     const account = await newAccount();
-    used.g.provider.respond = json(200, answer);
+    used.g.provider.respond = json(200, response);
     const key = newKey();
     const first = await send(account, '/v1/chat/completions', chatBody('Hello'), key);
     assertRepeated(await send(account, '/v1/chat/completions', chatBody('Hello'), key), first);
@@ -671,9 +673,9 @@ describe('keepFor: 0s and callHeaders: false', { timeout: 120_000 }, () => {
     const account = await newAccount();
     used.g.provider.respond = json(200, chatCompletion());
     for (const key of ['same', 'same', 'not a key']) {
-      const answer = await send(account, '/v1/chat/completions', chatBody('Hello'), key);
-      assert.equal(answer.status, 200);
-      assert.equal(answer.headers['x-faregate-repeated'], undefined);
+      const response = await send(account, '/v1/chat/completions', chatBody('Hello'), key);
+      assert.equal(response.status, 200);
+      assert.equal(response.headers['x-faregate-repeated'], undefined);
     }
     await assertSpent(account, 3n * costNano({ input: 11, output: 7 }));
     assert.equal(used.g.observed.statement('idempotency.claim-keys').asked, 0);
@@ -698,14 +700,17 @@ describe('a provider that is late', { timeout: 120_000 }, () => {
 });
 
 describe('official SDKs that retry by themselves after a lost connection', { timeout: 120_000 }, () => {
-  const { used, newAccount, holdAnswers } = use();
+  const { used, newAccount, holdResponses } = use();
 
   /** Makes a call through a network that breaks while the call is at the provider, and is restored at once. */
-  async function throughBrokenNetwork<Result>(answer: object, ask: (url: string) => Promise<Result>): Promise<Result> {
+  async function throughBrokenNetwork<Result>(
+    response: object,
+    ask: (url: string) => Promise<Result>,
+  ): Promise<Result> {
     const { g } = used;
     const proxy = await startProxy(g.url);
     const { length } = g.provider.requests;
-    const letGo = holdAnswers(json(200, answer));
+    const letGo = holdResponses(json(200, response));
     try {
       const asked = ask(proxy.url.replace(/\/$/, ''));
       await g.provider.received(length + 1);
@@ -736,12 +741,12 @@ describe('official SDKs that retry by themselves after a lost connection', { tim
       client(url).embeddings.create({ model: 'test-embeddings', input: 'Hello', encoding_format: 'float' }, options()),
     );
     assert.equal(embeddings.data.length, 1);
-    const image = await throughBrokenNetwork(imageAnswer, (url) =>
+    const image = await throughBrokenNetwork(imageResponse, (url) =>
       client(url).images.generate({ model: 'test-images', prompt: 'A gate' }, options()),
     );
     assert.equal(image.data?.length, 1);
     const upload = await toFile(png(8, 8), 'in.png', { type: 'image/png' });
-    const edited = await throughBrokenNetwork(imageAnswer, (url) =>
+    const edited = await throughBrokenNetwork(imageResponse, (url) =>
       client(url).images.edit({ model: 'test-images', prompt: 'A gate', image: upload }, options()),
     );
     assert.equal(edited.data?.length, 1);
@@ -753,13 +758,13 @@ describe('official SDKs that retry by themselves after a lost connection', { tim
     const account = await newAccount(true);
     const question = { model: 'test-both', max_tokens: 50, messages: [{ role: 'user' as const, content: 'Hello' }] };
     for (const base of ['', '/altproto/coding']) {
-      const answer = await throughBrokenNetwork(message(), (url) =>
+      const response = await throughBrokenNetwork(message(), (url) =>
         new Anthropic({ apiKey: account.key, baseURL: url + base }).messages.create(question, {
           headers: { 'Idempotency-Key': newKey() },
           maxRetries: 2,
         }),
       );
-      assert.deepEqual({ ...answer }, message());
+      assert.deepEqual({ ...response }, message());
     }
     await assertSpent(account, costNano({ input: 12, output: 8 }));
     assert.equal(await countRecords(used.g, account), 2);
@@ -802,18 +807,18 @@ describe('a gateway that stops, and starts again', { timeout: 120_000 }, () => {
     // The shutdown waits for calls that are counted as in flight by now.
     const closing = first.gateway.close();
     held.resolve();
-    const answers = await Promise.all(both);
+    const responses = await Promise.all(both);
     await closing;
     await first.provider.close();
     assert.deepEqual(
-      answers.map(({ status, text }) => [status, text]),
+      responses.map(({ status, text }) => [status, text]),
       Array(2).fill([200, JSON.stringify(chatCompletion())]),
     );
 
     const second = await startGateway({ stored, clock, database: await openEmbedded({ dataDir: stored.dataDir }) });
     try {
       const repeat = await call(second.url + path, account.key, body, { headers });
-      assertRepeated(repeat, answers.find((answer) => answer.headers['x-faregate-repeated'] === undefined)!);
+      assertRepeated(repeat, responses.find((response) => response.headers['x-faregate-repeated'] === undefined)!);
       assert.equal(second.provider.requests.length, 0);
     } finally {
       await second.stop();
@@ -841,7 +846,7 @@ describe('postgresql: a node that dies, or is taken for dead', { timeout: 120_00
     await first?.g.stop();
     await first?.g.stored.remove();
   });
-  const ask = (node: number, account: TestAccount, key: string): Promise<Answer> =>
+  const ask = (node: number, account: TestAccount, key: string): Promise<ClientResponse> =>
     call(nodes[node]!.g.url + path, account.key, body, { headers: { 'idempotency-key': key } });
 
   it('a repeat on the other node waits for the call; another request is refused there at once', async () => {
@@ -867,7 +872,7 @@ describe('postgresql: a node that dies, or is taken for dead', { timeout: 120_00
     await assertSpent(account, costNano({ input: 11, output: 7 }));
   });
 
-  it('one that is taken for dead and answers late is not charged; the one that took over is', async () => {
+  it('one that is taken for dead and responses late is not charged; the one that took over is', async () => {
     const [{ g: one }, { g: two, clock: later }] = nodes as [(typeof nodes)[0], (typeof nodes)[0]];
     const account = await one.createAccount();
     const received = one.provider.requests.length;
@@ -928,9 +933,9 @@ describe('postgresql: a node that dies, or is taken for dead', { timeout: 120_00
     const repeat = ask(1, account, 'stop');
     await claims.completed(done + 1);
     const closing = two.gateway.close();
-    const answer = await repeat;
-    assert.equal(answer.status, 503);
-    assert.equal(answer.headers['x-should-retry'], 'true');
+    const response = await repeat;
+    assert.equal(response.status, 503);
+    assert.equal(response.headers['x-should-retry'], 'true');
     await closing;
     held.resolve();
     assert.equal((await first).status, 200);

@@ -10,12 +10,12 @@ import { chatCompletion, json } from '../support/provider.ts';
 describe('the memory for stored responses', { timeout: 60_000 }, () => {
   /** Room for a response of some 190 KiB that is stored, at four times its size, or of some 10 KiB. */
   const settings = { ample: 'bodyLimit: 16KiB, bodyMemory: 1MiB', scarce: 'bodyLimit: 16KiB, bodyMemory: 64KiB' };
-  const answer = JSON.stringify(chatCompletion(undefined, 'x'.repeat(100 * 1024)));
+  const response = JSON.stringify(chatCompletion(undefined, 'x'.repeat(100 * 1024)));
   const costOfOne = costNano({ input: 11, output: 7 });
   let node: TestGateway;
   before(async () => {
     node = await startGateway({ server: settings.ample });
-    node.provider.respond = json(200, answer);
+    node.provider.respond = json(200, response);
   });
   after(() => node.stop());
 
@@ -29,7 +29,7 @@ describe('the memory for stored responses', { timeout: 60_000 }, () => {
     const account = await node.createAccount();
     const first = await send(account.key, 'unstored');
     assert.equal(first.status, 200);
-    assert.equal(first.text, answer);
+    assert.equal(first.text, response);
     const repeat = await send(account.key, 'unstored');
     assert.equal(repeat.status, 409);
     assert.match(repeat.text, /carried out and charged, but the answers .* take all of their room/);
@@ -43,7 +43,7 @@ describe('the memory for stored responses', { timeout: 60_000 }, () => {
   it('where it is used up, a repeat is refused for the moment, and gets the stored response later', async () => {
     const account = await node.createAccount();
     const first = await send(account.key, 'stored');
-    assert.equal(first.text, answer);
+    assert.equal(first.text, response);
     reload(settings.scarce);
     const refused = await send(account.key, 'stored');
     assert.equal(refused.status, 503);
@@ -53,7 +53,7 @@ describe('the memory for stored responses', { timeout: 60_000 }, () => {
     const repeat = await send(account.key, 'stored');
     assert.equal(repeat.status, 200);
     assert.equal(repeat.headers['x-faregate-repeated'], 'true');
-    assert.equal(repeat.text, answer);
+    assert.equal(repeat.text, response);
     await assertSpent(account, costOfOne);
   });
 
@@ -61,8 +61,8 @@ describe('the memory for stored responses', { timeout: 60_000 }, () => {
     const account = await node.createAccount();
     // Together they take more than there is.
     for (let i = 0; i < 5; i++) {
-      assert.equal((await send(account.key, `one-of-many-${i}`)).text, answer);
-      assert.equal((await send(account.key, `one-of-many-${i}`)).text, answer);
+      assert.equal((await send(account.key, `one-of-many-${i}`)).text, response);
+      assert.equal((await send(account.key, `one-of-many-${i}`)).text, response);
     }
     await assertSpent(account, 5n * costOfOne);
   });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { StoredResponse } from '../../src/accounting/repeats/stored-response.ts';
 import {
-  type AnsweredClaim,
   createStoredResponseStore,
+  type StoredClaim,
   type StoredResponseStore,
 } from '../../src/accounting/repeats/stored-response-store.ts';
 import {
@@ -16,7 +16,7 @@ import type { Database } from '../../src/db/database.ts';
 import { BodyBudgets } from '../../src/http/body-budgets.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { endingOf, NOW_MS, outcomeOf, TIME } from '../support/accounting-builders.ts';
+import { NOW_MS, outcomeOf, recordOf, TIME } from '../support/accounting-builders.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 import { patientQuestions } from '../support/questions.ts';
 
@@ -80,7 +80,7 @@ function saidBy({ head, body }: StoredResponse): string {
   return 'error' in head ? head.error.requestId : body!.toString();
 }
 
-export function answerOf(text: string): StoredResponse {
+export function responseOf(text: string): StoredResponse {
   return { head: { status: 200, headers: { 'x-request-id': text }, callHeaders: {} }, body: Buffer.from(text) };
 }
 
@@ -131,19 +131,19 @@ export function createNode(
     claim,
     async run(key, work) {
       const result = await claim(key);
-      if (result.state === 'answered') return { kept: saidBy(result.answer) };
+      if (result.state === 'answered') return { kept: saidBy(result.response) };
       if (result.state !== 'claimed') return { not: result.state };
       const run = ++runs;
       try {
         const fate = await work();
         if (fate === 'refused') return { run, fate };
         const callId = `call_${run}`;
-        const answer = fate === 'succeeded' ? answerOf(`run ${run}`) : failureOf(`run ${run}`);
-        const kept = result.claim.answered({ callId, startedAtMs: NOW_MS }, answer);
+        const response = fate === 'succeeded' ? responseOf(`run ${run}`) : failureOf(`run ${run}`);
+        const kept = result.claim.responded({ callId, startedAtMs: NOW_MS }, response);
         await storedResponses.keep(kept);
         if (fate === 'not settled') return { run, fate };
         await endCall(database, kept, fate === 'succeeded' ? 1n : null);
-        result.claim.settled(answer);
+        result.claim.settled(response);
         return { run, fate };
       } finally {
         result.claim.close();
@@ -152,9 +152,9 @@ export function createNode(
   };
 }
 
-/** Ends the call of a claim whose answer is stored. */
-export async function endCall(database: Database, kept: AnsweredClaim, chargeNano: bigint | null): Promise<void> {
-  const ending = endingOf(outcomeOf(kept.accountId, kept.billedCallId, chargeNano), { kept });
-  const [result] = await createSettlementStore(database).end([ending], TIME);
+/** Ends the call of a claim whose response is stored. */
+export async function endCall(database: Database, kept: StoredClaim, chargeNano: bigint | null): Promise<void> {
+  const record = recordOf(outcomeOf(kept.accountId, kept.billedCallId, chargeNano), { kept });
+  const [result] = await createSettlementStore(database).end([record], TIME);
   assert.notEqual(result, 'claim_lost');
 }

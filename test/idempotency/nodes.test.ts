@@ -12,7 +12,7 @@ import { chatCompletion, json } from '../support/provider.ts';
 import { propertyRuns } from '../support/scope.ts';
 import { ACCOUNT, createNode, type Fate, type Told } from './node.ts';
 
-/** Repeats that race over two nodes: one call, one charge, one answer. */
+/** Repeats that race over two nodes: one call, one charge, one response. */
 
 describe('postgresql: claims of two nodes', { timeout: 120_000 }, () => {
   let stored: TestDatabase;
@@ -185,7 +185,7 @@ describe('postgresql: repeats through two gateways', { timeout: 120_000 }, () =>
     for (const { provider } of gateways) {
       provider.respond = (given, response) => {
         served++;
-        return json(200, chatCompletion(undefined, `Answer ${served}`), { 'x-request-id': `req_${served}` })(
+        return json(200, chatCompletion(undefined, `Response ${served}`), { 'x-request-id': `req_${served}` })(
           given,
           response,
         );
@@ -193,7 +193,7 @@ describe('postgresql: repeats through two gateways', { timeout: 120_000 }, () =>
     }
     const body = JSON.stringify({ model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }] });
     for (let round = 1; round <= 5; round++) {
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 20 }, (_, i) =>
           call(`${gateways[i % 2]!.url}/v1/chat/completions`, account.key, body, {
             headers: { 'idempotency-key': `race-${round}` },
@@ -201,15 +201,15 @@ describe('postgresql: repeats through two gateways', { timeout: 120_000 }, () =>
         ),
       );
       assert.equal(served, round);
-      const expected = JSON.stringify(chatCompletion(undefined, `Answer ${round}`));
-      for (const answer of answers) {
-        assert.equal(answer.status, 200, answer.text);
-        assert.equal(answer.text, expected);
-        assert.equal(answer.headers['x-request-id'], `req_${round}`);
+      const expected = JSON.stringify(chatCompletion(undefined, `Response ${round}`));
+      for (const response of responses) {
+        assert.equal(response.status, 200, response.text);
+        assert.equal(response.text, expected);
+        assert.equal(response.headers['x-request-id'], `req_${round}`);
       }
-      const repeated = answers.filter(({ headers }) => headers['x-faregate-repeated'] === 'true');
-      assert.equal(repeated.length, answers.length - 1);
-      assert.equal(new Set(answers.map(({ headers }) => headers['x-faregate-call-id'])).size, 1);
+      const repeated = responses.filter(({ headers }) => headers['x-faregate-repeated'] === 'true');
+      assert.equal(repeated.length, responses.length - 1);
+      assert.equal(new Set(responses.map(({ headers }) => headers['x-faregate-call-id'])).size, 1);
       await assertSpent(account, costNano({ input: 11 * round, output: 7 * round }));
       const { body: records } = await gateways[0]!.admin('GET', `/calls?accountId=${account.id}`);
       assert.equal(records.data.length, round);

@@ -3,11 +3,11 @@ import { after, before, describe, it } from 'node:test';
 import type { StoredHead } from '../../src/accounting/repeats/stored-response.ts';
 import { ROW_BYTES } from '../../src/accounting/repeats/stored-response-room.ts';
 import {
-  type AnsweredClaim,
   type ClaimRequest,
   type ClaimTerms,
   type ClaimVerdict,
   createStoredResponseStore,
+  type StoredClaim,
   type StoredResponseStore,
 } from '../../src/accounting/repeats/stored-response-store.ts';
 import { createReservationStore } from '../../src/accounting/reservations/store.ts';
@@ -15,10 +15,10 @@ import { createSettlementStore, type EndResult } from '../../src/accounting/sett
 import {
   requestOf as admissionOf,
   CONTEXT,
-  endingOf,
   NOW_MS,
   openAccount,
   outcomeOf,
+  recordOf,
   TIME,
   termsOf,
 } from '../support/accounting-builders.ts';
@@ -62,21 +62,21 @@ for (const engine of engines) {
       return verdict!;
     }
 
-    function answerTo(request: ClaimRequest, body: Buffer | null = EVERY_BYTE): AnsweredClaim {
+    function responseTo(request: ClaimRequest, body: Buffer | null = EVERY_BYTE): StoredClaim {
       return { ...request, head: HEAD, body, billedCallId: `call_of_${request.callId}`, startedAtMs: NOW_MS };
     }
 
     function keep(request: ClaimRequest, nowMs = NOW_MS, body: Buffer | null = EVERY_BYTE): Promise<boolean> {
-      return store.keep(answerTo(request, body), termsAt(nowMs));
+      return store.keep(responseTo(request, body), termsAt(nowMs));
     }
 
     /** Ends calls in one batch; with what is stored for the repeats of a call, or without it. */
     function end(...requests: { request: ClaimRequest; hasKept: boolean }[]): Promise<readonly EndResult[]> {
-      const endings = requests.map(({ request, hasKept }) => {
+      const records = requests.map(({ request, hasKept }) => {
         const outcome = outcomeOf(request.accountId, `call_of_${request.callId}`, 1n);
-        return endingOf(outcome, { kept: hasKept ? answerTo(request) : null });
+        return recordOf(outcome, { kept: hasKept ? responseTo(request) : null });
       });
-      return createSettlementStore(stored.database).end(endings, TIME);
+      return createSettlementStore(stored.database).end(records, TIME);
     }
 
     /** Ends the call as its settlement does. */
@@ -85,7 +85,7 @@ for (const engine of engines) {
       assert.notEqual(result, 'claim_lost');
     }
 
-    async function answered(key: string, nowMs = NOW_MS): Promise<ClaimRequest> {
+    async function responded(key: string, nowMs = NOW_MS): Promise<ClaimRequest> {
       const request = requestOf('acct', key);
       assert.equal(await claim(request, nowMs), 'claimed');
       assert.equal(await keep(request, nowMs), true);
@@ -115,7 +115,7 @@ for (const engine of engines) {
     });
 
     it('a batch has its verdicts in its own order', async () => {
-      const old = await answered('batch-c');
+      const old = await responded('batch-c');
       await claim(requestOf('acct', 'batch-a'));
       const batch = [
         requestOf('acct', 'batch-d'),
@@ -204,7 +204,7 @@ for (const engine of engines) {
       assert.equal(await claim(next, later), 'claimed');
       assert.equal(await store.find(next), null);
 
-      await answered('k8');
+      await responded('k8');
       assert.equal(await claim(requestOf('acct', 'k8'), later), 'answered');
     });
 
@@ -268,7 +268,7 @@ for (const engine of engines) {
       const unsettled = requestOf('acct', 'k12');
       await claim(unsettled);
       await keep(unsettled);
-      const paid = await answered('k13');
+      const paid = await responded('k13');
       await store.free([paid, unsettled, refused]);
       assert.equal(await claim(requestOf('acct', 'k11', 'other')), 'claimed');
       assert.equal(await claim(requestOf('acct', 'k12', 'other')), 'claimed');
@@ -276,7 +276,7 @@ for (const engine of engines) {
     });
 
     it('a stored response is given until it expires; then its key is free, also for another request', async () => {
-      const request = await answered('k14');
+      const request = await responded('k14');
       const expiry = NOW_MS + DAY_MS;
       assert.equal(await claim(requestOf('acct', 'k14'), expiry - 1), 'answered');
       assert.equal(await claim(requestOf('acct', 'k14', 'other'), expiry), 'claimed');
@@ -288,9 +288,9 @@ for (const engine of engines) {
       assert.equal(await claim(request), 'claimed');
       await keep(request);
       const ended = NOW_MS + 2 * DAY_MS;
-      const kept = { ...answerTo(request), keptForMs: MINUTE_MS };
-      const ending = endingOf(outcomeOf('acct', kept.billedCallId, 1n), { kept });
-      await createSettlementStore(stored.database).end([ending], { ...TIME, nowMs: ended });
+      const kept = { ...responseTo(request), keptForMs: MINUTE_MS };
+      const record = recordOf(outcomeOf('acct', kept.billedCallId, 1n), { kept });
+      await createSettlementStore(stored.database).end([record], { ...TIME, nowMs: ended });
       assert.equal(await claim(requestOf('acct', 'k18'), ended + MINUTE_MS - 1), 'answered');
       assert.equal(await claim(requestOf('acct', 'k18'), ended + MINUTE_MS), 'claimed');
     });
@@ -311,9 +311,9 @@ for (const engine of engines) {
       const replayed = NOW_MS + 20 * DAY_MS;
       await store.forgetExpired(replayed);
       assert.equal(await keep(request, replayed), true);
-      const kept = answerTo(request);
-      const ending = endingOf(outcomeOf('acct', kept.billedCallId, 1n), { kept });
-      const [end] = await createSettlementStore(stored.database).end([ending], { ...TIME, nowMs: replayed });
+      const kept = responseTo(request);
+      const record = recordOf(outcomeOf('acct', kept.billedCallId, 1n), { kept });
+      const [end] = await createSettlementStore(stored.database).end([record], { ...TIME, nowMs: replayed });
       assert.notEqual(end, 'claim_lost');
       // Where another call has claimed the key meanwhile, that one is charged alone.
       const lost = requestOf('acct', 'k20');
@@ -327,7 +327,7 @@ for (const engine of engines) {
       const unsettled = requestOf('acct', 'left-2');
       await claim(unsettled);
       await keep(unsettled);
-      await answered('left-3');
+      await responded('left-3');
       await store.freeLeft();
       const batch = ['left-1', 'left-2', 'left-3'].map((key) => requestOf('acct', key));
       assert.deepEqual(await store.claim(batch, termsAt(NOW_MS)), ['claimed', 'claimed', 'answered']);
@@ -338,7 +338,7 @@ for (const engine of engines) {
       assert.equal(await countRows(), 0);
       const batch = Array.from({ length: 256 }, (_, i) => requestOf('acct', `old-${i}`));
       await store.claim(batch, termsAt(NOW_MS - 40 * DAY_MS));
-      await answered('young');
+      await responded('young');
       // A node that is about to end stops after a batch.
       await store.forgetExpired(NOW_MS, AbortSignal.abort());
       assert.equal(await countRows(), 157);

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { ROW_BYTES } from '../../src/accounting/repeats/stored-response-room.ts';
-import { type AnsweredClaim, createStoredResponseStore } from '../../src/accounting/repeats/stored-response-store.ts';
+import { createStoredResponseStore, type StoredClaim } from '../../src/accounting/repeats/stored-response-store.ts';
 import { type Claim, ClaimLostError, type ClaimResult } from '../../src/accounting/repeats/stored-responses.ts';
 import { NOW_MS, openAccount } from '../support/accounting-builders.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { type ObservedDatabase, observeDatabase } from '../support/observed-database.ts';
-import { ACCOUNT, answerOf, createNode, endCall, leaving, type Node, patient } from './node.ts';
+import { ACCOUNT, createNode, endCall, leaving, type Node, patient, responseOf } from './node.ts';
 
 /** Which requests get a claim, which wait for which, and what becomes of those that wait, on one node. */
 
@@ -38,17 +38,17 @@ for (const engine of engines) {
       callId: string,
       text: string,
       { storedResponses }: Node = node,
-    ): Promise<AnsweredClaim> {
-      const answered = claim.answered({ callId, startedAtMs: NOW_MS }, answerOf(text));
-      await storedResponses.keep(answered);
-      return answered;
+    ): Promise<StoredClaim> {
+      const responded = claim.responded({ callId, startedAtMs: NOW_MS }, responseOf(text));
+      await storedResponses.keep(responded);
+      return responded;
     }
 
-    async function answered(key: string): Promise<string> {
+    async function responded(key: string): Promise<string> {
       const claim = await claimed(key);
       const kept = await keep(claim, `call_${key}`, key);
       await endCall(stored.database, kept, 1n);
-      claim.settled(answerOf(key));
+      claim.settled(responseOf(key));
       claim.close();
       return key;
     }
@@ -59,12 +59,12 @@ for (const engine of engines) {
       const waiting = [node.claim('a1'), node.claim('a1')];
       const kept = await keep(claim, 'call_a1', 'a1');
       await endCall(stored.database, kept, 1n);
-      claim.settled(answerOf('a1'));
+      claim.settled(responseOf('a1'));
       claim.close();
-      const answer = { state: 'answered', answer: answerOf('a1') };
-      assert.deepEqual(await Promise.all(waiting), [answer, answer]);
+      const response = { state: 'answered', response: responseOf('a1') };
+      assert.deepEqual(await Promise.all(waiting), [response, response]);
       assert.equal(observed.statement('idempotency.claim-keys').asked, asked);
-      assert.deepEqual(await node.claim('a1'), answer);
+      assert.deepEqual(await node.claim('a1'), response);
     });
 
     it('what was stored and not settled is not given out: the next one runs the call', async () => {
@@ -97,11 +97,11 @@ for (const engine of engines) {
       assert.deepEqual(await node.claim('a4', 'other'), { state: 'other_request' });
       assert.equal(observed.statement('idempotency.claim-keys').asked, asked);
       claim.close();
-      assert.deepEqual(await node.claim(await answered('a5'), 'other'), { state: 'other_request' });
+      assert.deepEqual(await node.claim(await responded('a5'), 'other'), { state: 'other_request' });
     });
 
     it('another request frees nothing: the right one, which came meanwhile, gets the response', async () => {
-      await answered('a6');
+      await responded('a6');
       const claims = observed.statement('idempotency.claim-keys');
       const { asked } = claims;
       claims.hold();
@@ -110,7 +110,7 @@ for (const engine of engines) {
       await claims.reached(asked + 1);
       claims.release();
       assert.deepEqual(await wrong, { state: 'other_request' });
-      assert.deepEqual(await right, { state: 'answered', answer: answerOf('a6') });
+      assert.deepEqual(await right, { state: 'answered', response: responseOf('a6') });
     });
 
     it('a key that is free again is free for another request', async () => {
@@ -127,7 +127,7 @@ for (const engine of engines) {
       assert.deepEqual(await left, { state: 'given_up' });
       const kept = await keep(claim, 'call_a8', 'a8');
       await endCall(stored.database, kept, 1n);
-      claim.settled(answerOf('a8'));
+      claim.settled(responseOf('a8'));
       claim.close();
       assert.equal((await stays).state, 'answered');
     });
@@ -142,7 +142,7 @@ for (const engine of engines) {
       const another = node.claim('a20');
       const kept = await keep(claim, 'call_a20', 'a20');
       await endCall(stored.database, kept, 1n);
-      claim.settled(answerOf('a20'));
+      claim.settled(responseOf('a20'));
       claim.close();
       for (const { state } of await Promise.all([...waiting.slice(1), another])) assert.equal(state, 'answered');
     });
@@ -232,9 +232,9 @@ for (const engine of engines) {
         keeps.recover();
         const kept = await keep(claim, `call_${key}`, key);
         await endCall(stored.database, kept, 1n);
-        claim.settled(answerOf(key));
+        claim.settled(responseOf(key));
         claim.close();
-        assert.deepEqual(await node.claim(key), { state: 'answered', answer: answerOf(key) });
+        assert.deepEqual(await node.claim(key), { state: 'answered', response: responseOf(key) });
       });
     }
 
@@ -251,11 +251,11 @@ for (const engine of engines) {
       }
       keeps.recover();
       await endCall(stored.database, await keep(claim, 'call_a30', 'a30', full), 1n);
-      claim.settled(answerOf('a30'));
+      claim.settled(responseOf('a30'));
       claim.close();
       const repeat = await node.claim('a30');
       assert.ok(repeat.state === 'answered');
-      assert.equal(repeat.answer.body?.toString(), 'a30');
+      assert.equal(repeat.response.body?.toString(), 'a30');
     });
 
     it('many keys at once go to the database together, and no key twice in one statement', async () => {
@@ -292,7 +292,7 @@ for (const engine of engines) {
       node.clock.advance(-70_000);
     });
 
-    it('a node that was taken for dead cannot store its answer, and frees nothing of the one that took over', async () => {
+    it('a node that was taken for dead cannot store its response, and frees nothing of the one that took over', async () => {
       const dead = createNode(observed.database);
       const result = await dead.claim('a15');
       assert.equal(result.state, 'claimed');
@@ -304,9 +304,9 @@ for (const engine of engines) {
       await dead.storedResponses.drain();
       const kept = await keep(claim, 'call_a15', 'alive');
       await endCall(stored.database, kept, 1n);
-      claim.settled(answerOf('alive'));
+      claim.settled(responseOf('alive'));
       claim.close();
-      assert.deepEqual(await dead.claim('a15'), { state: 'answered', answer: answerOf('alive') });
+      assert.deepEqual(await dead.claim('a15'), { state: 'answered', response: responseOf('alive') });
       node.clock.advance(-60_000);
     });
 
@@ -319,17 +319,17 @@ for (const engine of engines) {
       const abroad = [last.claim('a16'), last.claim('a16'), last.claim('a16')];
       await claims.completed(before + 2);
       const here = await last.claim('a17');
-      const answers = [last.claim('a17'), last.claim('a17', 'same', patient())];
+      const responses = [last.claim('a17'), last.claim('a17', 'same', patient())];
       last.storedResponses.stopWaiting();
       assert.deepEqual(await Promise.all(abroad), Array(3).fill({ state: 'given_up' }));
       assert.equal(here.state, 'claimed');
       if (here.state === 'claimed') {
         const kept = await keep(here.claim, 'call_a17', 'a17');
         await endCall(stored.database, kept, 1n);
-        here.claim.settled(answerOf('a17'));
+        here.claim.settled(responseOf('a17'));
         here.claim.close();
       }
-      for (const { state } of await Promise.all(answers)) assert.equal(state, 'answered');
+      for (const { state } of await Promise.all(responses)) assert.equal(state, 'answered');
       if (elsewhere.state === 'claimed') elsewhere.claim.close();
       await Promise.all([other.storedResponses.drain(), last.storedResponses.drain()]);
       assert.deepEqual([other.storedResponses.size, last.storedResponses.size], [0, 0]);
@@ -338,7 +338,7 @@ for (const engine of engines) {
     it('at the start of the only process, what an earlier one left is free, and stored responses are still there', async () => {
       const earlier = createNode(observed.database);
       await earlier.claim('a18');
-      await answered('a19');
+      await responded('a19');
       await node.storedResponses.freeLeftClaims();
       (await claimed('a18')).close();
       assert.equal((await node.claim('a19')).state, 'answered');

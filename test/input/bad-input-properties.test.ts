@@ -30,14 +30,14 @@ import {
   type Respond,
   sse,
 } from '../support/provider.ts';
-import { openConnection, type RawAnswer, requestBytes } from '../support/raw.ts';
+import { openConnection, type RawResponse, requestBytes } from '../support/raw.ts';
 import { compactionResult, responseObject, responsesStream, usageOf } from '../support/responses.ts';
 import { propertyRuns } from '../support/scope.ts';
 
 /**
- * Every address of the endpoint table, with a request that is damaged in any way: there is an answer, it is one that the
+ * Every address of the endpoint table, with a request that is damaged in any way: there is a response, it is one that the
  * contract lists, in the envelope of the address and never a 5xx, and money moves only for a 200 that the provider
- * answered, by exactly its price. A new row of the table is tested here by itself, or fails for want of a valid request.
+ * responded, by exactly its price. A new row of the table is tested here by itself, or fails for want of a valid request.
  */
 
 const BODY_BYTES_MAX = 16 * 1024;
@@ -51,32 +51,32 @@ let g: TestGateway;
 let account: TestAccount;
 
 /** What the provider's responses cost, in the order in which they were given. */
-let answered: bigint[] = [];
+let responded: bigint[] = [];
 const CONTINUED = 'resp_0';
 
 before(async () => {
   g = await startGateway({ server: SERVER });
-  g.provider.respond = answerAll;
+  g.provider.respond = responseAll;
   account = await g.createAccount({ balanceYuan: '1000000' });
-  // The response that the requests continue: what no answer to this account carried could not be.
+  // The response that the requests continue: what no response to this account carried could not be.
   g.provider.respond = json(200, responseObject({ id: CONTINUED }));
-  const answer = await call(`${g.url}/v1/responses`, account.key, { model: 'test-responses', input: 'Hello' });
-  assert.equal(answer.status, 200, answer.text);
-  g.provider.respond = answerAll;
+  const response = await call(`${g.url}/v1/responses`, account.key, { model: 'test-responses', input: 'Hello' });
+  assert.equal(response.status, 200, response.text);
+  g.provider.respond = responseAll;
 });
 beforeEach(() => {
-  answered = [];
+  responded = [];
 });
 after(() => g?.stop());
 
 /** A provider that takes whatever a real one would, and so no body that is not what its content type says. */
-const answerAll: Respond = (request, reply) => {
-  const { respond, cost } = answerOf(request);
-  answered.push(cost);
+const responseAll: Respond = (request, reply) => {
+  const { respond, cost } = responseOf(request);
+  responded.push(cost);
   return respond(request, reply);
 };
 
-function answerOf(request: ReceivedRequest): { respond: Respond; cost: bigint } {
+function responseOf(request: ReceivedRequest): { respond: Respond; cost: bigint } {
   const isForm = request.path.endsWith('/images/edits');
   const body = isForm ? null : JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(request.body));
   const isStream = body === null ? isStreamForm(request) : body.stream === true;
@@ -542,7 +542,7 @@ function moneyStatusOf(endpoint: Endpoint): number | null {
   return 'operation' in endpoint && endpoint.context === 'coding' ? endpoint.moneyStatus : null;
 }
 
-function assertEnvelope({ status, headers, body }: RawAnswer, envelope: Envelope['name']): void {
+function assertEnvelope({ status, headers, body }: RawResponse, envelope: Envelope['name']): void {
   const shown = `${status} ${JSON.stringify(headers)} ${body.subarray(0, 500)}`;
   assert.match(headers['content-type'] ?? '', /^application\/json\b/, shown);
   assert.match(headers['request-id'] ?? '', /^req_[0-9a-z]{26}$/, shown);
@@ -602,7 +602,7 @@ async function assertNothingHappened(was: StoredState, shown: string): Promise<v
 
 async function assertCharged(was: StoredState, shown: string): Promise<void> {
   const { balance, entries, calls, providerCalls } = was;
-  const cost = answered.at(-1)!;
+  const cost = responded.at(-1)!;
   assert.deepEqual(
     await storedState(),
     {
@@ -626,7 +626,7 @@ function headersOf({ type, encoding, credential, more }: Damaged): Headers {
 }
 
 /** Sends the request as it is described and returns the response, interim responses aside. */
-async function send(path: string, damagedRequest: Damaged): Promise<RawAnswer> {
+async function send(path: string, damagedRequest: Damaged): Promise<RawResponse> {
   const { encoding, framing } = damagedRequest;
   const body = encoding === null ? damagedRequest.body : encoders[encoding[1]]!(damagedRequest.body);
   const headers = headersOf(damagedRequest);
@@ -646,8 +646,8 @@ async function send(path: string, damagedRequest: Damaged): Promise<RawAnswer> {
     // More was announced, and nothing more will come.
     if (kind === 'long') connection.halfClose();
     for (;;) {
-      const answer = await connection.answer();
-      if (answer.status >= 200) return answer;
+      const response = await connection.response();
+      if (response.status >= 200) return response;
     }
   } finally {
     connection.destroy();
@@ -665,7 +665,7 @@ for (const endpoint of table) {
     test('takes the request that the others are damaged from', async () => {
       const { contentType, body } = validBody(endpoint);
       const was = await storedState();
-      const answer = await send(path, {
+      const response = await send(path, {
         body,
         type: contentType,
         encoding: null,
@@ -673,27 +673,27 @@ for (const endpoint of table) {
         framing: { kind: 'true', by: 0 },
         more: [],
       });
-      assert.equal(answer.status, moneyStatus ?? 200, answer.body.toString());
+      assert.equal(response.status, moneyStatus ?? 200, response.body.toString());
       if (isCharged) await assertCharged(was, 'the valid request');
       else await assertNothingHappened(was, 'the valid request');
     });
 
-    test('answers any damaged request as the contract says, and charges nothing but a success', async () => {
+    test('responses any damaged request as the contract says, and charges nothing but a success', async () => {
       await fc.assert(
         fc.asyncProperty(requestsLike(endpoint), async (request) => {
           const was = await storedState();
-          const answer = await send(path, request);
-          const shown = `${answer.status} ${JSON.stringify(answer.headers)} ${answer.body.subarray(0, 500)}`;
-          if (answer.status === 200) {
+          const response = await send(path, request);
+          const shown = `${response.status} ${JSON.stringify(response.headers)} ${response.body.subarray(0, 500)}`;
+          if (response.status === 200) {
             assert.equal(moneyStatus, null, shown);
             if (isCharged) await assertCharged(was, shown);
             else await assertNothingHappened(was, shown);
             return;
           }
-          assert.ok([...REFUSALS, moneyStatus].includes(answer.status), shown);
+          assert.ok([...REFUSALS, moneyStatus].includes(response.status), shown);
           // Headers that come in several pieces are refused by a parser that has lost sight of their first line.
-          assertEnvelope(answer, answer.status === 431 ? 'chat' : envelope.name);
-          assert.equal(answer.headers['x-should-retry'], 'false', shown);
+          assertEnvelope(response, response.status === 431 ? 'chat' : envelope.name);
+          assert.equal(response.headers['x-should-retry'], 'false', shown);
           await assertNothingHappened(was, shown);
         }),
         { numRuns: propertyRuns(70) },
@@ -709,7 +709,7 @@ describe('bytes behind a request', { timeout: 60_000 }, () => {
     ['the rest of a body that is longer than was announced', Buffer.from('  \n}')],
     ['an unknown method', Buffer.from('BREW / HTTP/1.1\r\n\r\n')],
   ] as const) {
-    test(`such as ${what}, are never answered in its place, and end the connection`, async () => {
+    test(`such as ${what}, are never responded in its place, and end the connection`, async () => {
       const was = await storedState();
       const connection = await openConnection(g.url);
       const headers = [
@@ -718,9 +718,9 @@ describe('bytes behind a request', { timeout: 60_000 }, () => {
       ] as const;
       const request = requestBytes({ path: '/v1/chat/completions', headers, body: valid });
       connection.write(Buffer.concat([request, behind]));
-      const answer = await connection.answer();
-      assert.equal(answer.status, 200, answer.body.toString());
-      assert.equal(answer.headers.connection, 'close');
+      const response = await connection.response();
+      assert.equal(response.status, 200, response.body.toString());
+      assert.equal(response.headers.connection, 'close');
       assert.equal((await connection.closed()).length, 0);
       await assertCharged(was, 'the request in front');
     });
@@ -768,7 +768,7 @@ describe('any address that is read', { timeout: 120_000 }, () => {
   });
 
   for (const endpoint of readable) {
-    test(`GET ${endpoint.path} answers any request without a call, a charge or a failure of ours`, async () => {
+    test(`GET ${endpoint.path} responses any request without a call, a charge or a failure of ours`, async () => {
       await fc.assert(
         fc.asyncProperty(anyRequest(endpoint), async ({ method, path, credential, more, body }) => {
           const was = await storedState();
@@ -779,13 +779,13 @@ describe('any address that is read', { timeout: 120_000 }, () => {
               ...more,
             ];
             connection.write(requestBytes({ method, path, headers, ...(body === null ? {} : { body }) }));
-            let answer = await connection.answer(method);
-            while (answer.status < 200) answer = await connection.answer(method);
-            const shown = `${answer.status} ${JSON.stringify(answer.headers)} ${answer.body.subarray(0, 500)}`;
-            assert.ok([200, 304, 400, 401, 404, 405, 426, 431].includes(answer.status), shown);
-            assert.match(answer.headers['request-id'] ?? '', /^req_[0-9a-z]{26}$/, shown);
+            let response = await connection.response(method);
+            while (response.status < 200) response = await connection.response(method);
+            const shown = `${response.status} ${JSON.stringify(response.headers)} ${response.body.subarray(0, 500)}`;
+            assert.ok([200, 304, 400, 401, 404, 405, 426, 431].includes(response.status), shown);
+            assert.match(response.headers['request-id'] ?? '', /^req_[0-9a-z]{26}$/, shown);
             // An address beside the one asked for may have another envelope; that it has one is what matters.
-            if (answer.status >= 400 && answer.body.length > 0) assertSomeEnvelope(answer);
+            if (response.status >= 400 && response.body.length > 0) assertSomeEnvelope(response);
             await assertNothingHappened(was, shown);
           } finally {
             connection.destroy();
@@ -796,12 +796,12 @@ describe('any address that is read', { timeout: 120_000 }, () => {
     });
   }
 
-  function assertSomeEnvelope(answer: RawAnswer): void {
-    const value = JSON.parse(answer.body.toString());
-    if (value.success === false) assertEnvelope(answer, 'catalog');
-    else if (value.type === 'error') assertEnvelope(answer, 'messages');
-    else if (value.error === undefined) assertEnvelope(answer, 'cohere');
-    else assertEnvelope(answer, 'param' in value.error ? 'chat' : 'usage');
+  function assertSomeEnvelope(response: RawResponse): void {
+    const value = JSON.parse(response.body.toString());
+    if (value.success === false) assertEnvelope(response, 'catalog');
+    else if (value.type === 'error') assertEnvelope(response, 'messages');
+    else if (value.error === undefined) assertEnvelope(response, 'cohere');
+    else assertEnvelope(response, 'param' in value.error ? 'chat' : 'usage');
   }
 });
 

@@ -6,12 +6,12 @@ import fc from 'fast-check';
 import { createApiKey } from '../../src/accounting/accounts/key-format.ts';
 import { createTestClock } from '../support/clock.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { chatAnswer, chatStream, liveAnswer, messagesAnswer } from '../support/provider.ts';
-import { openConnection, type RawAnswer, type RawRequest, requestBytes } from '../support/raw.ts';
+import { chatResponse, chatStream, liveResponse, messagesResponse } from '../support/provider.ts';
+import { openConnection, type RawRequest, type RawResponse, requestBytes } from '../support/raw.ts';
 import { propertyRuns } from '../support/scope.ts';
 
 /**
- * Whatever arrives, the answer is one of the catalogue's, in the envelope of the address, and nothing has happened: the
+ * Whatever arrives, the response is one of the catalogue's, in the envelope of the address, and nothing has happened: the
  * provider was not called, nothing is charged, nothing is reserved, and the connection either serves on or is closed.
  */
 
@@ -118,7 +118,7 @@ before(async () => {
   roomy = await startGateway({ server: 'uploadIdleTimeout: 1s' });
   for (const { provider } of [gateway, roomy]) {
     provider.respond = (request, response) =>
-      (request.path.endsWith('/messages') ? messagesAnswer() : chatAnswer())(request, response);
+      (request.path.endsWith('/messages') ? messagesResponse() : chatResponse())(request, response);
   }
   account = await gateway.createAccount();
   roomyAccount = await roomy.createAccount();
@@ -142,14 +142,14 @@ after(async () => {
 
 /** The envelope with its exact keys, and the headers that every refusal carries. */
 function assertRefusal(
-  answer: RawAnswer,
+  response: RawResponse,
   family: Family | 'usage' | 'admin',
   expected: Refusal,
   method = 'POST',
 ): void {
-  const shown = `${answer.status} ${JSON.stringify(answer.headers)} ${answer.body}`;
-  assert.equal(answer.status, expected.status, shown);
-  const { headers } = answer;
+  const shown = `${response.status} ${JSON.stringify(response.headers)} ${response.body}`;
+  assert.equal(response.status, expected.status, shown);
+  const { headers } = response;
   assert.match(headers['content-type'] ?? '', /^application\/json(; charset=utf-8)?$/, shown);
   assert.equal(headers['x-error-code'], expected.code, shown);
   assert.equal(headers['x-should-retry'] ?? null, expected.retry, shown);
@@ -158,7 +158,7 @@ function assertRefusal(
   for (const [name, value] of Object.entries(expected.headers ?? {})) assert.equal(headers[name], value, shown);
   if (method === 'HEAD') return;
 
-  const body = JSON.parse(answer.body.toString());
+  const body = JSON.parse(response.body.toString());
   assert.ok(typeof body.error.message === 'string' && body.error.message !== '', shown);
   assert.ok(body.error.message.length < 1_000, `a message of ${body.error.message.length} characters`);
   if (family === 'chat') {
@@ -210,13 +210,13 @@ async function refuses(
   const connection = await openConnection(on.url);
   try {
     connection.write(bytes);
-    const answer = await connection.answer(method);
-    assertRefusal(answer, family, expected, method);
-    if (answer.headers.connection === 'close') {
-      assert.equal((await connection.closed()).length, 0, 'more bytes came after the answer');
+    const response = await connection.response(method);
+    assertRefusal(response, family, expected, method);
+    if (response.headers.connection === 'close') {
+      assert.equal((await connection.closed()).length, 0, 'more bytes came after the response');
     } else {
       connection.write(requestBytes({ method: 'GET', path: '/healthz' }));
-      assert.equal((await connection.answer('GET')).status, 200, 'the connection cannot be used again');
+      assert.equal((await connection.response('GET')).status, 200, 'the connection cannot be used again');
     }
   } finally {
     connection.destroy();
@@ -225,18 +225,18 @@ async function refuses(
 }
 
 /** Sends the bytes and expects a success that is charged once. */
-async function accepts(bytes: Buffer, on = gateway): Promise<RawAnswer> {
+async function accepts(bytes: Buffer, on = gateway): Promise<RawResponse> {
   const before = await footprint(on);
   const connection = await openConnection(on.url);
   try {
     connection.write(bytes);
-    const answer = await connection.answer();
-    assert.equal(answer.status, 200, answer.body.toString());
+    const response = await connection.response();
+    assert.equal(response.status, 200, response.body.toString());
     const now = await footprint(on);
     assert.equal(now.entries, before.entries! + 1n);
     assert.equal(now.providerCalls, before.providerCalls + 1);
     assert.equal(now.reservations, 0n);
-    return answer;
+    return response;
   } finally {
     connection.destroy();
   }
@@ -524,7 +524,7 @@ for (const address of addresses) {
       connection.write(requestBytes({ path, headers: [...goodHeaders(), ['transfer-encoding', 'chunked']] }));
       const chunk = `2000\r\n${' '.repeat(0x2000)}\r\n`;
       for (let sent = 0; sent <= BODY_BYTES_MAX; sent += 0x2000) connection.write(chunk);
-      assertRefusal(await connection.answer(), family, { ...tooLarge, headers: { connection: 'close' } });
+      assertRefusal(await connection.response(), family, { ...tooLarge, headers: { connection: 'close' } });
       await connection.closed();
       assert.deepEqual(await footprint(gateway), before);
     });
@@ -563,8 +563,8 @@ for (const address of addresses) {
         const plain = await accepts(post(path, valid));
         const expected = gateway.provider.requests.at(-1)!;
         for (const chunkBytes of [undefined, 7]) {
-          const answer = await accepts(encoded(encoding, bytes, chunkBytes === undefined ? {} : { chunkBytes }));
-          assert.deepEqual(answer.body, plain.body);
+          const response = await accepts(encoded(encoding, bytes, chunkBytes === undefined ? {} : { chunkBytes }));
+          assert.deepEqual(response.body, plain.body);
           const received = gateway.provider.requests.at(-1)!;
           assert.equal(received.headers['content-encoding'], undefined);
           assert.deepEqual(received.body, expected.body);
@@ -660,7 +660,7 @@ for (const address of addresses) {
       await accepts(post(path, valid, { headers: [...goodHeaders(), ...offer] }));
     });
 
-    test('answers requests sent ahead on one connection in their order', async () => {
+    test('responses requests sent ahead on one connection in their order', async () => {
       const connection = await openConnection(gateway.url);
       connection.write(
         Buffer.concat([
@@ -670,10 +670,10 @@ for (const address of addresses) {
           post(path, valid),
         ]),
       );
-      assertRefusal(await connection.answer(), family, badKey);
-      assert.equal((await connection.answer()).status, 200);
-      assertRefusal(await connection.answer(), family, invalid());
-      assert.equal((await connection.answer()).status, 200);
+      assertRefusal(await connection.response(), family, badKey);
+      assert.equal((await connection.response()).status, 200);
+      assertRefusal(await connection.response(), family, invalid());
+      assert.equal((await connection.response()).status, 200);
       connection.destroy();
     });
 
@@ -711,7 +711,7 @@ for (const address of addresses) {
       const connection = await openConnection(gateway.url);
       connection.write(announced(goodHeaders(), valid.slice(0, 20)));
       connection.halfClose();
-      assertRefusal(await connection.answer(), family, malformed);
+      assertRefusal(await connection.response(), family, malformed);
       await connection.closed();
       assert.deepEqual(await footprint(gateway), before);
     });
@@ -721,7 +721,7 @@ for (const address of addresses) {
       const connection = await openConnection(gateway.url);
       connection.write(post(path, valid, { chunkBytes: 10 }).subarray(0, -5));
       connection.halfClose();
-      assertRefusal(await connection.answer(), family, malformed);
+      assertRefusal(await connection.response(), family, malformed);
       await connection.closed();
       assert.deepEqual(await footprint(gateway), before);
     });
@@ -744,7 +744,7 @@ for (const address of addresses) {
         connection.write(letter);
         await new Promise((resolve) => setImmediate(resolve));
       }
-      assert.equal((await connection.answer()).status, 200);
+      assert.equal((await connection.response()).status, 200);
       connection.destroy();
     });
 
@@ -808,11 +808,11 @@ for (const address of addresses) {
     test('is asked for where the client waits, and then served', async () => {
       const connection = await openConnection(gateway.url);
       connection.write(announced(expecting(goodHeaders())));
-      assert.equal((await connection.answer()).status, 100);
+      assert.equal((await connection.response()).status, 100);
       connection.write(valid);
-      assert.equal((await connection.answer()).status, 200);
+      assert.equal((await connection.response()).status, 200);
       connection.write(post(path, valid));
-      assert.equal((await connection.answer()).status, 200);
+      assert.equal((await connection.response()).status, 200);
       connection.destroy();
     });
 
@@ -838,10 +838,10 @@ for (const address of addresses) {
     test('of 70 KiB are 431, in the envelope of the address that the connection called before', async () => {
       const connection = await openConnection(gateway.url);
       connection.write(post(path, valid));
-      assert.equal((await connection.answer()).status, 200);
+      assert.equal((await connection.response()).status, 200);
       const before = await footprint(gateway);
       connection.write(post(path, valid, { headers: [...goodHeaders(), ...padding(70 * 1024)] }));
-      assertRefusal(await connection.answer(), family, tooMany);
+      assertRefusal(await connection.response(), family, tooMany);
       await connection.closed();
       assert.deepEqual(await footprint(gateway), before);
     });
@@ -867,7 +867,7 @@ for (const address of addresses) {
     test('of HTTP/1.0 are served, and the connection ends', async () => {
       const connection = await openConnection(gateway.url);
       connection.write(post(path, valid).toString().replace('HTTP/1.1\r\nHost: gateway.test', 'HTTP/1.0'));
-      assert.equal((await connection.answer()).status, 200);
+      assert.equal((await connection.response()).status, 200);
       assert.equal((await connection.closed()).length, 0);
     });
   });
@@ -937,19 +937,19 @@ for (const address of addresses) {
                 ...(chunkBytes === null ? {} : { chunkBytes }),
               }),
             );
-            const answer = await connection.answer();
+            const response = await connection.response();
             const now = await footprint(gateway);
             assert.equal(now.reservations, 0n);
             assert.equal(now.reserved, before.reserved);
-            if (answer.status === 200) {
+            if (response.status === 200) {
               assert.equal(now.entries, before.entries! + 1n);
               assert.equal(now.providerCalls, before.providerCalls + 1);
               return;
             }
-            assert.ok([400, 401, 404, 413, 415].includes(answer.status), `${answer.status} ${answer.body}`);
-            assertRefusal(answer, family, {
-              status: answer.status,
-              code: answer.headers['x-error-code'] ?? '',
+            assert.ok([400, 401, 404, 413, 415].includes(response.status), `${response.status} ${response.body}`);
+            assertRefusal(response, family, {
+              status: response.status,
+              code: response.headers['x-error-code'] ?? '',
               retry: 'false',
             });
             assert.deepEqual(now, before);
@@ -1019,13 +1019,13 @@ describe('bytes that are not HTTP', { timeout: 60_000 }, () => {
     ['an unknown version', Buffer.from('GET / HTTP/3.0\r\nHost: a\r\n\r\n')],
     ['a request line without an address', Buffer.from('GET\r\n\r\n')],
   ] as const) {
-    test(`${what} is answered with 400 and the end of the connection`, () => refuses(bytes, 'chat', notHttp));
+    test(`${what} is responded to with 400 and the end of the connection`, () => refuses(bytes, 'chat', notHttp));
   }
 
-  test('noise in the middle of a stream ends the connection and is no part of the answer', async () => {
+  test('noise in the middle of a stream ends the connection and is no part of the response', async () => {
     const streaming = await gateway.createAccount();
     const respond = gateway.provider.respond;
-    const live = liveAnswer();
+    const live = liveResponse();
     gateway.provider.respond = live.respond;
     const connection = await openConnection(gateway.url);
     const body = JSON.stringify({ ...addresses[0]!.body, stream: true });

@@ -16,7 +16,7 @@ import {
   startImageGateway,
   text,
 } from '../conformance/images.ts';
-import { type Answer, call } from '../support/client.ts';
+import { type ClientResponse, call } from '../support/client.ts';
 import { gatewayEngines } from '../support/database.ts';
 import { assertSpent, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { json } from '../support/provider.ts';
@@ -61,11 +61,11 @@ describe('one reading of JSON', () => {
     return isFirst ? `{${json},${members}}` : `{${members},${json}}`;
   };
 
-  function assertRefused(answer: Answer, family: 'chat' | 'messages', param: string): void {
-    assert.equal(answer.status, 400, answer.text);
-    assert.equal(answer.json.error.type, 'invalid_request_error');
-    if (family === 'chat') assert.equal(answer.json.error.param, param);
-    assert.match(answer.json.error.message, new RegExp(`"${param}"`));
+  function assertRefused(response: ClientResponse, family: 'chat' | 'messages', param: string): void {
+    assert.equal(response.status, 400, response.text);
+    assert.equal(response.json.error.type, 'invalid_request_error');
+    if (family === 'chat') assert.equal(response.json.error.param, param);
+    assert.match(response.json.error.message, new RegExp(`"${param}"`));
   }
 
   const addresses = balanceAddresses.filter(({ path }) => path !== '/v1/images/edits');
@@ -74,8 +74,8 @@ describe('one reading of JSON', () => {
       for (const [json, param] of lookalikes) {
         await assertUntouched(gateway, account, async () => {
           for (const isFirst of [true, false]) {
-            const answer = await call(gateway.url + address.path, account.key, withMember(address, json, isFirst));
-            assertRefused(answer, address.family, param);
+            const response = await call(gateway.url + address.path, account.key, withMember(address, json, isFirst));
+            assertRefused(response, address.family, param);
           }
         });
       }
@@ -90,8 +90,8 @@ describe('one reading of JSON', () => {
       stream_options: { include_usage: true, Include_Usage: false },
     };
     await assertUntouched(gateway, account, async () => {
-      const answer = await call(`${gateway.url}/v1/chat/completions`, account.key, body);
-      assertRefused(answer, 'chat', 'stream_options.include_usage');
+      const response = await call(`${gateway.url}/v1/chat/completions`, account.key, body);
+      assertRefused(response, 'chat', 'stream_options.include_usage');
     });
   });
 
@@ -104,10 +104,10 @@ describe('one reading of JSON', () => {
     test(`the content type ${type} is refused`, async () => {
       const [address] = addresses;
       await assertUntouched(gateway, account, async () => {
-        const answer = await call(gateway.url + address!.path, account.key, requestTo(address!), {
+        const response = await call(gateway.url + address!.path, account.key, requestTo(address!), {
           headers: { 'content-type': type },
         });
-        assert.equal(answer.status, 415);
+        assert.equal(response.status, 415);
       });
     });
   }
@@ -149,8 +149,8 @@ describe('one reading of forms', () => {
   for (const [what, body, status, type = formType()] of forms) {
     test(`${what} is refused with ${status}`, async () => {
       await assertUntouched(gateway, account, async () => {
-        const answer = await call(gateway.url + EDITS, account.key, body, { headers: { 'content-type': type } });
-        assert.equal(answer.status, status, answer.text);
+        const response = await call(gateway.url + EDITS, account.key, body, { headers: { 'content-type': type } });
+        assert.equal(response.status, status, response.text);
       });
     });
   }
@@ -164,13 +164,13 @@ describe('one reading of forms', () => {
       await assertUntouched(gateway, account, async () => {
         const json = { model: PRICED_BY_IMAGE, prompt: 'A boat', [alias]: 'x' };
         const body = form([...cheap, text(alias, 'x')]);
-        for (const answer of [
+        for (const response of [
           await call(gateway.url + GENERATIONS, account.key, json),
           await call(gateway.url + EDITS, account.key, body, { headers: { 'content-type': formType() } }),
         ]) {
-          assert.equal(answer.status, 400, answer.text);
-          assert.equal(answer.json.error.param, alias);
-          assert.match(answer.json.error.message, new RegExp(`use "${own}"`));
+          assert.equal(response.status, 400, response.text);
+          assert.equal(response.json.error.param, alias);
+          assert.match(response.json.error.message, new RegExp(`use "${own}"`));
         }
       });
     });
@@ -180,8 +180,8 @@ describe('one reading of forms', () => {
     gateway.provider.respond = json(200, imagesBody());
     for (const filename of ['C:\\dir\\a.png', 'a%22b;name=x.png', '图.png', "it's = (1).png"]) {
       const body = form([...cheap.slice(0, 3), file('image', png(), filename), text('prompt', 'Add a boat')]);
-      const answer = await call(gateway.url + EDITS, account.key, body, { headers: { 'content-type': formType() } });
-      assert.equal(answer.status, 200, answer.text);
+      const response = await call(gateway.url + EDITS, account.key, body, { headers: { 'content-type': formType() } });
+      assert.equal(response.status, 200, response.text);
       assert.ok(gateway.provider.requests.at(-1)!.body.equals(body), filename);
     }
   });
@@ -201,7 +201,7 @@ describe('the price of an image', () => {
         const account = await gateway.createAccount();
         const edited = (size: string) => form([text('model', 'free-size'), text('size', size), ...editParts]);
         const generated = (size: string) => ({ model: 'free-size', prompt: 'A boat', size });
-        // The answer names neither quality nor size.
+        // The response names neither quality nor size.
         gateway.provider.respond = json(200, imagesBody(1));
         let spentNano = 0n;
         for (const [size, nano] of [
@@ -212,11 +212,11 @@ describe('the price of an image', () => {
           ['2048*2048', 700_000_000n],
         ] as const) {
           const type = { headers: { 'content-type': formType() } };
-          for (const answer of [
+          for (const response of [
             await call(gateway.url + GENERATIONS, account.key, generated(size)),
             await call(gateway.url + EDITS, account.key, edited(size), type),
           ]) {
-            assert.equal(answer.status, 200, answer.text);
+            assert.equal(response.status, 200, response.text);
           }
           spentNano += 2n * nano;
           await assertSpent(account, spentNano);

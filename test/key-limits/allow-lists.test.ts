@@ -3,10 +3,10 @@ import { request as httpRequest } from 'node:http';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { parseConfig } from '../../src/config/load.ts';
 import { REFUSALS_PER_SECOND } from '../../src/http/refusal-brake.ts';
-import { type Answer, call } from '../support/client.ts';
+import { type ClientResponse, call } from '../support/client.ts';
 import { families, requestOf } from '../support/families.ts';
 import { startGateway, type TestAccount, type TestGateway, testConfigText } from '../support/gateway.ts';
-import { chatAnswer, json } from '../support/provider.ts';
+import { chatResponse, json } from '../support/provider.ts';
 import { until } from '../support/until.ts';
 
 /** What a key may be used for, and from where. */
@@ -54,11 +54,14 @@ async function get(g: TestGateway, path: string, key: string | null): Promise<{ 
   return { status: response.status, body: await response.json() };
 }
 
-function assertDenied(answer: Answer, message: RegExp): void {
-  assert.equal(answer.status, 403, answer.text);
-  assert.deepEqual([answer.headers['x-error-code'], answer.headers['x-should-retry']], ['permission_denied', 'false']);
-  assert.equal(answer.json.error.type, 'permission_error');
-  assert.match(answer.json.error.message, message);
+function assertDenied(response: ClientResponse, message: RegExp): void {
+  assert.equal(response.status, 403, response.text);
+  assert.deepEqual(
+    [response.headers['x-error-code'], response.headers['x-should-retry']],
+    ['permission_denied', 'false'],
+  );
+  assert.equal(response.json.error.type, 'permission_error');
+  assert.match(response.json.error.message, message);
 }
 
 describe('the allow-list of models of a key', { timeout: 60_000 }, () => {
@@ -73,13 +76,13 @@ describe('the allow-list of models of a key', { timeout: 60_000 }, () => {
     path: string,
     body: object | Buffer,
     headers = {},
-  ): Promise<Answer> {
+  ): Promise<ClientResponse> {
     const asked = g.provider.requests.length;
-    const answer = await call(g.url + path, account.key, body, { headers });
-    assert.equal(answer.status, 403, answer.text);
+    const response = await call(g.url + path, account.key, body, { headers });
+    assert.equal(response.status, 403, response.text);
     assert.equal(g.provider.requests.length, asked);
     assert.deepEqual(await account.money(), { balanceNano: 100_000_000_000n, heldNano: 0n });
-    return answer;
+    return response;
   }
 
   for (const family of families) {
@@ -90,9 +93,9 @@ describe('the allow-list of models of a key', { timeout: 60_000 }, () => {
           : ['renamed', 'renamed-latest', 'test-messages'];
       const account = await accountWith(g, { allowedModels: [alias, 'test-rerank'] });
       for (const isStream of [false, true]) {
-        const answer = await assertRefused(account, family.path, requestOf(isStream, refused));
+        const response = await assertRefused(account, family.path, requestOf(isStream, refused));
         assertDenied(
-          answer,
+          response,
           new RegExp(`^This API key may not use the model "${refused}"\\. It may use: ${own}, test-rerank\\.$`),
         );
       }
@@ -121,8 +124,8 @@ describe('the allow-list of models of a key', { timeout: 60_000 }, () => {
       ['/v1/messages/count_tokens', { model: 'test-messages', messages }],
       ['/v1/coding/chat/completions', { model: 'test-both', messages }],
     ] as const) {
-      const answer = await assertRefused(account, path, body);
-      assert.match(answer.text, /It may use: test-chat\./, path);
+      const response = await assertRefused(account, path, body);
+      assert.match(response.text, /It may use: test-chat\./, path);
     }
     await limit(g, account, { allowedModels: ['test-messages'] });
     const counted = await call(`${g.url}/v1/messages/count_tokens`, account.key, { model: 'test-messages', messages });
@@ -133,8 +136,8 @@ describe('the allow-list of models of a key', { timeout: 60_000 }, () => {
     const tools = [{ type: 'advisor_20260301', name: 'advisor', model: 'vendor-dear' }];
     const body = { ...requestOf(false, 'executor'), tools };
     const account = await accountWith(g, { allowedModels: ['executor'] });
-    const answer = await assertRefused(account, '/v1/messages', body);
-    assertDenied(answer, /"dear"\. It may use: executor\./);
+    const response = await assertRefused(account, '/v1/messages', body);
+    assertDenied(response, /"dear"\. It may use: executor\./);
     await limit(g, account, { allowedModels: ['executor', 'dear'] });
     g.provider.respond = json(200, { type: 'message', usage: { input_tokens: 1, output_tokens: 1 } });
     assert.equal((await call(`${g.url}/v1/messages`, account.key, body)).status, 200);
@@ -255,7 +258,7 @@ describe('the allow-list of models of a key', { timeout: 60_000 }, () => {
 
   it('costs calls no question to the database', async () => {
     const account = await accountWith(g, { allowedModels: ['test-chat'], allowedNetworks: ['127.0.0.1'] });
-    g.provider.respond = chatAnswer();
+    g.provider.respond = chatResponse();
     const send = () => call(g.url + CHAT, account.key, requestOf(false, 'test-chat'));
     assert.equal((await send()).status, 200);
     const { asked } = g.observed.statement(LOOK_UP);
@@ -269,14 +272,14 @@ describe('the allow-list of networks of a key', { timeout: 60_000 }, () => {
   let g: TestGateway;
   before(async () => {
     g = await startGateway({ monotonicMs: () => monotonicMs, server: 'trustedProxies: [127.0.0.1]' });
-    g.provider.respond = chatAnswer();
+    g.provider.respond = chatResponse();
   });
   after(() => g?.stop());
   beforeEach(() => {
     monotonicMs += 10_000;
   });
 
-  const from = (address: string, key: string, path = CHAT): Promise<Answer> =>
+  const from = (address: string, key: string, path = CHAT): Promise<ClientResponse> =>
     call(g.url + path, key, requestOf(false, 'test-chat'), { headers: { 'x-forwarded-for': address } });
   const balanceFrom = async (address: string, key: string, path: string): Promise<number> => {
     const headers = { authorization: `Bearer ${key}`, 'x-forwarded-for': address };
@@ -300,8 +303,8 @@ describe('the allow-list of networks of a key', { timeout: 60_000 }, () => {
       const account = await accountWith(g, { allowedNetworks: networks });
       for (const address of inside) assert.equal((await from(address, account.key)).status, 200, address);
       for (const address of outside) {
-        const answer = await from(address, account.key);
-        assertDenied(answer, /^This API key may not be used from this address\.$/);
+        const response = await from(address, account.key);
+        assertDenied(response, /^This API key may not be used from this address\.$/);
       }
       // What a client puts in front of its address is not believed.
       assert.equal((await from(`${inside[0]}, 11.0.0.1`, account.key)).status, 403);
@@ -327,7 +330,7 @@ describe('the allow-list of networks of a key', { timeout: 60_000 }, () => {
 
   it('is checked before a body is read', async () => {
     const account = await accountWith(g, { allowedNetworks: ['10.0.0.0/8'] });
-    const answered = Promise.withResolvers<number>();
+    const responded = Promise.withResolvers<number>();
     const outgoing = httpRequest(g.url + CHAT, {
       method: 'POST',
       agent: false,
@@ -338,11 +341,11 @@ describe('the allow-list of networks of a key', { timeout: 60_000 }, () => {
         'x-forwarded-for': '11.0.0.1',
       },
     });
-    outgoing.on('response', (response) => answered.resolve(response.statusCode!));
-    outgoing.on('error', answered.reject);
+    outgoing.on('response', (response) => responded.resolve(response.statusCode!));
+    outgoing.on('error', responded.reject);
     outgoing.flushHeaders();
-    assert.equal(await answered.promise, 403);
-    outgoing.off('error', answered.reject).on('error', () => undefined);
+    assert.equal(await responded.promise, 403);
+    outgoing.off('error', responded.reject).on('error', () => undefined);
     outgoing.destroy();
   });
 
@@ -365,7 +368,7 @@ describe('the allow-list of networks of a key', { timeout: 60_000 }, () => {
     assert.equal((await from('8.8.8.8', account.key)).status, 200);
   });
 
-  it('refuses floods from elsewhere, which neither delay nor answer the key where it is allowed', async () => {
+  it('refuses floods from elsewhere, which neither delay nor response the key where it is allowed', async () => {
     const account = await accountWith(g, { allowedNetworks: ['10.0.0.0/8'] });
     assert.equal((await from('10.0.0.1', account.key)).status, 200);
     for (let i = 0; i < REFUSALS_PER_SECOND; i++) assert.equal((await from('11.0.0.1', account.key)).status, 403);
@@ -399,7 +402,7 @@ describe('the allow-lists of a key, on two nodes', { timeout: 60_000 }, () => {
     const second = await startGateway({ stored: first.stored, database: first.stored.openAnother() });
     try {
       const account = await first.createAccount();
-      second.provider.respond = chatAnswer();
+      second.provider.respond = chatResponse();
       const send = () => call(second.url + CHAT, account.key, requestOf(false, 'test-chat'));
       const becomes = (status: number) => until(async () => (await send()).status === status);
       assert.equal((await send()).status, 200);

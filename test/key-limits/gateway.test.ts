@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { CODING_CHAT, grant } from '../plans/coding.ts';
-import { type Answer, startCall } from '../support/client.ts';
+import { type ClientResponse, startCall } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
 import { engines } from '../support/database.ts';
 import {
@@ -12,8 +12,8 @@ import {
   type TestAccount,
   type TestGateway,
 } from '../support/gateway.ts';
-import { answerAnything, bodyAt, CHAT, coderAnd, send } from '../support/limited-calls.ts';
-import { chatStream, chatUsage, json, liveAnswer, type Respond } from '../support/provider.ts';
+import { bodyAt, CHAT, coderAnd, responseAnything, send } from '../support/limited-calls.ts';
+import { chatStream, chatUsage, json, liveResponse, type Respond } from '../support/provider.ts';
 import { until } from '../support/until.ts';
 import { assertWait } from '../support/waits.ts';
 
@@ -57,13 +57,13 @@ interface Refusal {
   readonly retryAfter: number;
 }
 
-function assertLimited(answer: Answer, { code, retry, retryAfter }: Refusal): void {
-  assert.equal(answer.status, 429, answer.text);
-  assert.equal(answer.json.error.code ?? answer.headers['x-error-code'], code);
-  assert.equal(answer.headers['x-error-code'], code);
-  assert.equal(answer.headers['x-should-retry'], String(retry));
-  if (retry) assert.equal(answer.headers['retry-after'], String(retryAfter));
-  else assertWait(answer, retryAfter);
+function assertLimited(response: ClientResponse, { code, retry, retryAfter }: Refusal): void {
+  assert.equal(response.status, 429, response.text);
+  assert.equal(response.json.error.code ?? response.headers['x-error-code'], code);
+  assert.equal(response.headers['x-error-code'], code);
+  assert.equal(response.headers['x-should-retry'], String(retry));
+  if (retry) assert.equal(response.headers['retry-after'], String(retryAfter));
+  else assertWait(response, retryAfter);
 }
 
 const spendLimited = { code: 'key_daily_spend_limit_exceeded', retry: false, retryAfter: SECONDS_TO_MIDNIGHT };
@@ -89,7 +89,7 @@ describe('the limits of a key', { timeout: 300_000 }, () => {
   let g: TestGateway;
   before(async () => {
     g = await startGateway({ clock, plans: PLANS });
-    g.provider.respond = answerAnything;
+    g.provider.respond = responseAnything;
   });
   after(async () => {
     const [left] = await g.database.query({
@@ -152,15 +152,15 @@ describe('the limits of a key', { timeout: 300_000 }, () => {
     clock.set('2026-11-20T15:59:59.000Z');
     const account = await g.createAccount();
     const key = await createKey(g, account, { dailySpendCapYuan: '0.000000001' });
-    const live = liveAnswer();
+    const live = liveResponse();
     g.provider.respond = live.respond;
     const running = startCall(g.url + CHAT, key.key, { ...bodyAt(CHAT), stream: true });
     await live.opened;
     clock.set('2026-11-20T16:00:01.000Z');
     for (const event of chatStream(['Hello'])) await live.write(event);
     live.end();
-    assert.ok(await (await running.answer).ended());
-    g.provider.respond = answerAnything;
+    assert.ok(await (await running.response).ended());
+    g.provider.respond = responseAnything;
     assertLimited(await send(g, key.key, CHAT), { ...spendLimited, retryAfter: 24 * 3_600 - 1 });
     await assertSpent(account, CALL_COST);
   });
@@ -205,7 +205,7 @@ describe('the limits of a key', { timeout: 300_000 }, () => {
       const gate = Promise.withResolvers<void>();
       g.provider.respond = async (request, response) => {
         await gate.promise;
-        await answerAnything(request, response);
+        await responseAnything(request, response);
       };
       const received = g.provider.requests.length;
       const running = [send(g, key.key, path), send(g, key.key, path)];
@@ -216,9 +216,9 @@ describe('the limits of a key', { timeout: 300_000 }, () => {
       assert.equal(g.provider.requests.length, received + 2);
       const others = send(g, account.key, path);
       gate.resolve();
-      for (const answer of [...running, others]) assert.equal((await answer).status, 200);
+      for (const response of [...running, others]) assert.equal((await response).status, 200);
       assert.equal((await send(g, key.key, path)).status, 200);
-      g.provider.respond = answerAnything;
+      g.provider.respond = responseAnything;
     });
   }
 
@@ -237,7 +237,7 @@ describe('the limits of a key', { timeout: 300_000 }, () => {
         assert.notEqual((await send(g, key.key, path)).status, 200);
       }
       // A client that leaves before its stream has begun, which it never does.
-      const live = liveAnswer();
+      const live = liveResponse();
       g.provider.respond = live.respond;
       const left = clientLeaves(g);
       const leaving = startCall(g.url + path, key.key, { ...bodyAt(path), stream: true });
@@ -249,16 +249,16 @@ describe('the limits of a key', { timeout: 300_000 }, () => {
     }
     await assertSpent(account, 0n);
 
-    const live = liveAnswer();
+    const live = liveResponse();
     g.provider.respond = live.respond;
     const broken = startCall(g.url + CODING_CHAT, key.key, { ...bodyAt(CODING_CHAT), stream: true });
     await live.opened;
     await live.write(chatStream(['Hello'])[0]!);
-    await (await broken.answer).until('chatcmpl-1');
+    await (await broken.response).until('chatcmpl-1');
     live.reset();
-    await (await broken.answer).ended();
+    await (await broken.response).ended();
     await untilIdle(g, key);
-    g.provider.respond = answerAnything;
+    g.provider.respond = responseAnything;
     assertLimited(await send(g, key.key, CHAT), callsLimited);
   });
 
@@ -271,7 +271,7 @@ describe('the limits of a key', { timeout: 300_000 }, () => {
       const account = await g.createAccount();
       const key = await createKey(g, account, { dailyCalls: 1 });
       if (leaves) {
-        const live = liveAnswer();
+        const live = liveResponse();
         g.provider.respond = live.respond;
         const left = clientLeaves(g);
         const leaving = startCall(g.url + CHAT, key.key, { ...bodyAt(CHAT), stream: true });
@@ -285,7 +285,7 @@ describe('the limits of a key', { timeout: 300_000 }, () => {
         g.provider.respond = json(200, 'not json');
         assert.equal((await send(g, key.key, CHAT)).status, 502);
       }
-      g.provider.respond = answerAnything;
+      g.provider.respond = responseAnything;
       assertLimited(await send(g, key.key, CHAT), callsLimited);
     });
   }
@@ -317,7 +317,7 @@ describe('the limits of a key', { timeout: 300_000 }, () => {
     const gate = Promise.withResolvers<void>();
     g.provider.respond = async (request, response) => {
       await gate.promise;
-      await answerAnything(request, response);
+      await responseAnything(request, response);
     };
     const received = g.provider.requests.length;
     const first = send(g, account.key, CODING_CHAT);
@@ -326,11 +326,11 @@ describe('the limits of a key', { timeout: 300_000 }, () => {
     while (g.gateway.callsWaiting(account.id) < 1) await new Promise(setImmediate);
     assert.equal(await inFlight(g, key), 0);
 
-    g.provider.respond = answerAnything;
+    g.provider.respond = responseAnything;
     assert.equal((await send(g, key.key, CHAT)).status, 200);
     assert.equal(g.gateway.callsWaiting(account.id), 1);
     gate.resolve();
-    for (const answer of [first, queued]) assert.equal((await answer).status, 200);
+    for (const response of [first, queued]) assert.equal((await response).status, 200);
     assertLimited(await send(g, key.key, CHAT), callsLimited);
     assert.equal(await inFlight(g, key), 0);
   });
@@ -399,7 +399,7 @@ describe('the limits of a key', { timeout: 300_000 }, () => {
     const received = g.provider.requests.length;
     g.provider.respond = async (request, response) => {
       await gate.promise;
-      await answerAnything(request, response);
+      await responseAnything(request, response);
     };
     const running = send(g, key.key, CHAT);
     await g.provider.received(received + 1);
@@ -408,7 +408,7 @@ describe('the limits of a key', { timeout: 300_000 }, () => {
     const more = send(g, key.key, CHAT);
     await g.provider.received(received + 2);
     gate.resolve();
-    g.provider.respond = answerAnything;
+    g.provider.respond = responseAnything;
     assert.deepEqual([(await running).status, (await more).status], [200, 200]);
     assert.equal(await inFlight(g, key), 0);
     await assertSpent(account, 2n * CALL_COST);
@@ -421,11 +421,11 @@ for (const engine of engines) {
     let g: TestGateway;
     before(async () => {
       g = await startGateway({ engine, clock, plans: PLANS });
-      g.provider.respond = answerAnything;
+      g.provider.respond = responseAnything;
     });
     after(() => g.stop());
 
-    const race = (key: LimitedKey): Promise<Answer[]> =>
+    const race = (key: LimitedKey): Promise<ClientResponse[]> =>
       Promise.all(Array.from({ length: 50 }, (_, i) => send(g, key.key, i % 2 === 0 ? CHAT : CODING_CHAT)));
 
     it('never are more than its ten calls of the day, at balance and coding addresses together', async () => {
@@ -433,11 +433,11 @@ for (const engine of engines) {
       await grant(g, account.id, 'coder');
       const key = await createKey(g, account, { dailyCalls: 10 });
       const asked = g.provider.requests.length;
-      const answers = await race(key);
-      assert.equal(answers.filter(({ status }) => status === 200).length, 10);
+      const responses = await race(key);
+      assert.equal(responses.filter(({ status }) => status === 200).length, 10);
       assert.equal(g.provider.requests.length, asked + 10);
-      for (const answer of answers) if (answer.status !== 200) assertLimited(answer, callsLimited);
-      const charged = answers.filter(({ status }, i) => status === 200 && i % 2 === 0).length;
+      for (const response of responses) if (response.status !== 200) assertLimited(response, callsLimited);
+      const charged = responses.filter(({ status }, i) => status === 200 && i % 2 === 0).length;
       await assertSpent(account, BigInt(charged) * CALL_COST);
       assert.equal(await inFlight(g, key), 0);
     });
@@ -453,24 +453,24 @@ for (const engine of engines) {
         mostAtOnce = Math.max(mostAtOnce, ++atOnce);
         await gate.promise;
         atOnce--;
-        await answerAnything(request, response);
+        await responseAnything(request, response);
       };
       let refused = 0;
       const othersRefused = Promise.withResolvers<void>();
       const asked = g.provider.requests.length;
       const racing = Array.from({ length: 50 }, async (_, i) => {
-        const answer = await send(g, key.key, i % 2 === 0 ? CHAT : CODING_CHAT);
-        if (answer.status !== 200 && ++refused === 40) othersRefused.resolve();
-        return answer;
+        const response = await send(g, key.key, i % 2 === 0 ? CHAT : CODING_CHAT);
+        if (response.status !== 200 && ++refused === 40) othersRefused.resolve();
+        return response;
       });
       // Those that run go on when all of them are running and all others have been refused.
       await Promise.all([othersRefused.promise, g.provider.received(asked + 10)]);
       gate.resolve();
-      const answers = await Promise.all(racing);
-      g.provider.respond = answerAnything;
+      const responses = await Promise.all(racing);
+      g.provider.respond = responseAnything;
       assert.equal(mostAtOnce, 10);
-      assert.equal(answers.filter(({ status }) => status === 200).length, 10);
-      for (const answer of answers) if (answer.status !== 200) assertLimited(answer, concurrencyLimited);
+      assert.equal(responses.filter(({ status }) => status === 200).length, 10);
+      for (const response of responses) if (response.status !== 200) assertLimited(response, concurrencyLimited);
       assert.equal(await inFlight(g, key), 0);
       assert.ok((await race(key)).some(({ status }) => status === 200));
     });
@@ -478,13 +478,13 @@ for (const engine of engines) {
     it('overdraw its spending of the day by one call at most', async () => {
       const account = await g.createAccount();
       const key = await createKey(g, account, { dailySpendCapYuan: '0.000000001' });
-      const answers = await Promise.all(Array.from({ length: 50 }, () => send(g, key.key, CHAT)));
-      assert.equal(answers.filter(({ status }) => status === 200).length, 1);
-      for (const answer of answers) {
-        if (answer.status === 200) continue;
+      const responses = await Promise.all(Array.from({ length: 50 }, () => send(g, key.key, CHAT)));
+      assert.equal(responses.filter(({ status }) => status === 200).length, 1);
+      for (const response of responses) {
+        if (response.status === 200) continue;
         // It depends on whether the call that takes all of it has ended by then.
-        const isHeld = answer.headers['x-should-retry'] === 'true';
-        assertLimited(answer, isHeld ? { ...spendLimited, retry: true, retryAfter: 2 } : spendLimited);
+        const isHeld = response.headers['x-should-retry'] === 'true';
+        assertLimited(response, isHeld ? { ...spendLimited, retry: true, retryAfter: 2 } : spendLimited);
       }
       await assertSpent(account, CALL_COST);
     });
@@ -508,29 +508,29 @@ describe('postgresql: the limits of a key on two nodes', { timeout: 60_000 }, ()
   it('apply on the other node when they are set, changed and taken away on one', async () => {
     const account = await first.createAccount();
     const key = { id: account.keyId, key: account.key };
-    const untilSecondAnswers = async (status: number): Promise<Answer> => {
+    const untilSecondResponses = async (status: number): Promise<ClientResponse> => {
       for (;;) {
-        const answer = await send(second, key.key, CHAT);
-        if (answer.status === status) return answer;
+        const response = await send(second, key.key, CHAT);
+        if (response.status === status) return response;
       }
     };
     assert.equal((await send(second, key.key, CHAT)).status, 200);
     await changeKey(first, key, { dailyCalls: 0 });
-    assertLimited(await untilSecondAnswers(429), callsLimited);
+    assertLimited(await untilSecondResponses(429), callsLimited);
     await changeKey(first, key, { dailyCalls: null, dailySpendCapYuan: '0' });
     assertLimited(await send(second, key.key, CHAT), spendLimited);
     await changeKey(first, key, { dailySpendCapYuan: null });
-    await untilSecondAnswers(200);
+    await untilSecondResponses(200);
   });
 
-  it('are one limit: 50 calls spread over both of them get ten answers', async () => {
+  it('are one limit: 50 calls spread over both of them get ten responds', async () => {
     const account = await first.createAccount();
     const key = await createKey(first, account, { dailyCalls: 10 });
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 50 }, (_, i) => send(i % 2 === 0 ? first : second, key.key, CHAT)),
     );
-    assert.equal(answers.filter(({ status }) => status === 200).length, 10);
-    assert.equal(answers.filter(({ status }) => status === 429).length, 40);
+    assert.equal(responses.filter(({ status }) => status === 200).length, 10);
+    assert.equal(responses.filter(({ status }) => status === 429).length, 40);
     await assertSpent(account, 10n * CALL_COST);
   });
 });

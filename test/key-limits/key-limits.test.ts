@@ -8,10 +8,10 @@ import { openPostgres } from '../../src/db/postgres.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import {
   createTestNode,
-  endingOf,
   NOW_MS,
   openAccount,
   outcomeOf,
+  recordOf,
   requestOf,
   type TestNode,
   TIME,
@@ -54,7 +54,7 @@ async function admit({ reservations }: TestNode, { accountId, keyId }: Key, call
 async function end(node: TestNode, { accountId, keyId }: Key, callId: string, chargeNano: bigint | null) {
   const outcome = { ...outcomeOf(accountId, callId, chargeNano), keyId };
   const key = { counts: chargeNano !== null, chargeNano: chargeNano ?? 0n };
-  await node.settlement.end(endingOf(outcome, { key }));
+  await node.settlement.end(recordOf(outcome, { key }));
 }
 
 /** Everything in flight: to a node that has no heartbeat, all others are dead. */

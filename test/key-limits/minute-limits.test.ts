@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { CODING_CHAT, grant } from '../plans/coding.ts';
-import type { Answer } from '../support/client.ts';
+import type { ClientResponse } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
 import { engines } from '../support/database.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { answerAnything, bodyAt, CHAT, coderAnd, MESSAGES, send } from '../support/limited-calls.ts';
+import { bodyAt, CHAT, coderAnd, MESSAGES, responseAnything, send } from '../support/limited-calls.ts';
 import { chatCompletion, chatStream, chatUsage, json, sse } from '../support/provider.ts';
 
 /** Requests and tokens a minute, of accounts and keys, for all models and for one. */
@@ -24,7 +24,7 @@ const limitAccount = (g: TestGateway, account: TestAccount, limits: object) =>
 const limitKey = (g: TestGateway, account: TestAccount, limits: object) => limit(g, `/keys/${account.keyId}`, limits);
 
 /** The headers about rates, without the beginnings of their names. */
-function ratesIn({ headers }: Answer, prefix: string): Record<string, unknown> {
+function ratesIn({ headers }: ClientResponse, prefix: string): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
       name.startsWith(prefix) ? [[name.slice(prefix.length), value]] : [],
@@ -48,7 +48,7 @@ describe('limits by the minute', { timeout: 60_000 }, () => {
   let g: TestGateway;
   before(async () => {
     g = await startGateway({ clock, plans: PLANS });
-    g.provider.respond = answerAnything;
+    g.provider.respond = responseAnything;
   });
   after(() => g.stop());
 
@@ -69,7 +69,7 @@ describe('limits by the minute', { timeout: 60_000 }, () => {
       code: 'rate_limit_exceeded',
     });
     assert.deepEqual([refused.headers['x-should-retry'], refused.headers['retry-after']], ['true', '30']);
-    // Two calls were answered, and each has used what its provider said.
+    // Two calls were responded to, and each has used what its provider said.
     assert.deepEqual(ratesIn(refused, 'x-ratelimit-'), {
       'limit-requests': '2',
       'remaining-requests': '0',
@@ -99,10 +99,10 @@ describe('limits by the minute', { timeout: 60_000 }, () => {
       /^The limit of 1 requests a minute of this API key is reached\. Please try again in 60s\.$/,
     );
     const rates = { 'requests-limit': '1', 'requests-remaining': '0', 'requests-reset': '2026-11-20T04:01:00Z' };
-    for (const answer of [first, refused]) {
-      assert.deepEqual(ratesIn(answer, 'anthropic-ratelimit-'), rates);
-      assert.deepEqual(ratesIn(answer, 'altproto-ratelimit-'), rates);
-      assert.deepEqual(ratesIn(answer, 'x-ratelimit-'), {});
+    for (const response of [first, refused]) {
+      assert.deepEqual(ratesIn(response, 'anthropic-ratelimit-'), rates);
+      assert.deepEqual(ratesIn(response, 'altproto-ratelimit-'), rates);
+      assert.deepEqual(ratesIn(response, 'x-ratelimit-'), {});
     }
   });
 
@@ -122,7 +122,7 @@ describe('limits by the minute', { timeout: 60_000 }, () => {
       'remaining-requests': '47',
       'reset-requests': '4s',
     });
-    g.provider.respond = answerAnything;
+    g.provider.respond = responseAnything;
   });
 
   it('count on the balance and on a plan together, for one model by any of its names, and for the key besides', async () => {
@@ -153,7 +153,7 @@ describe('limits by the minute', { timeout: 60_000 }, () => {
     const received = g.provider.requests.length;
     g.provider.respond = async (request, response) => {
       await gate.promise;
-      await answerAnything(request, response);
+      await responseAnything(request, response);
     };
     const running = send(g, account.key, CHAT);
     await g.provider.received(received + 1);
@@ -177,7 +177,7 @@ describe('limits by the minute', { timeout: 60_000 }, () => {
     // 148 of 60: 89 have to drain, one each second.
     assert.deepEqual([late.status, late.headers['retry-after']], [429, undefined]);
     assert.equal(late.headers['x-faregate-reset-at'], '2026-11-20T04:01:28.001Z');
-    g.provider.respond = answerAnything;
+    g.provider.respond = responseAnything;
     clock.advance(88_001);
     assert.equal((await send(g, account.key, CHAT)).status, 200);
   });
@@ -230,7 +230,7 @@ describe('limits by the minute', { timeout: 60_000 }, () => {
       plans: `${PLANS}\nlimits: { requestsPerMinute: 2, models: { test-messages: { requestsPerMinute: 1 } } }`,
     });
     try {
-      before.provider.respond = answerAnything;
+      before.provider.respond = responseAnything;
       await limitAccount(before, other, { requestsPerMinute: 3 });
       const statuses = async (account: TestAccount, paths: readonly string[]): Promise<number[]> => {
         const found = [];
@@ -255,7 +255,7 @@ for (const engine of engines) {
     let g: TestGateway;
     before(async () => {
       g = await startGateway({ engine, clock, plans: PLANS });
-      g.provider.respond = answerAnything;
+      g.provider.respond = responseAnything;
     });
     after(() => g.stop());
 
@@ -265,10 +265,11 @@ for (const engine of engines) {
       await limitAccount(g, account, { requestsPerMinute: 7 });
       const race = () =>
         Promise.all(Array.from({ length: 40 }, (_, i) => send(g, account.key, i % 2 === 0 ? CHAT : CODING_CHAT)));
-      const admitted = (answers: readonly Answer[]) => answers.filter(({ status }) => status === 200).length;
-      const answers = await race();
-      assert.equal(admitted(answers), 7);
-      for (const { status, headers } of answers) {
+      const admitted = (responses: readonly ClientResponse[]) =>
+        responses.filter(({ status }) => status === 200).length;
+      const responses = await race();
+      assert.equal(admitted(responses), 7);
+      for (const { status, headers } of responses) {
         if (status !== 200) assert.deepEqual([status, headers['x-error-code']], [429, 'rate_limit_exceeded']);
       }
       clock.advance(30_000);
@@ -295,13 +296,13 @@ describe('postgresql: limits by the minute on two nodes', { timeout: 60_000 }, (
     assert.equal((await send(second, account.key, CHAT)).status, 200);
     await limitKey(first, account, { requestsPerMinute: 9 });
     // The clock stands still, so nothing in the second node's cache expires: it has to be notified.
-    let answer: Answer;
-    do answer = await send(second, account.key, CHAT);
-    while (answer.headers['x-ratelimit-limit-requests'] === undefined);
-    assert.equal(answer.headers['x-ratelimit-remaining-requests'], '8');
-    const answers = await Promise.all(
+    let response: ClientResponse;
+    do response = await send(second, account.key, CHAT);
+    while (response.headers['x-ratelimit-limit-requests'] === undefined);
+    assert.equal(response.headers['x-ratelimit-remaining-requests'], '8');
+    const responses = await Promise.all(
       Array.from({ length: 40 }, (_, i) => send(i % 2 === 0 ? first : second, account.key, CHAT)),
     );
-    assert.equal(answers.filter(({ status }) => status === 200).length, 8);
+    assert.equal(responses.filter(({ status }) => status === 200).length, 8);
   });
 });

@@ -18,11 +18,11 @@ import { planOf } from '../support/account-in-memory.ts';
 import {
   CONTEXT,
   createTestNode,
-  endingOf,
   openAccount,
   outcomeOf,
   periodsAt,
   periodsOf,
+  recordOf,
   requestOf,
   type TestNode,
   timeAt,
@@ -68,11 +68,11 @@ function limitedRequest({ accountId, keyId }: Key, callId: string, amountNano: b
 }
 
 /** The end of one: whatever pays for it, what it costs is charged. */
-function limitedEnding(
+function limitedRecord(
   { accountId, keyId, callId }: CallName & Key,
   key: { counts: boolean; chargeNano: bigint },
 ): SettlementRecord {
-  return endingOf(
+  return recordOf(
     { ...outcomeOf(accountId, callId, key.chargeNano), keyId },
     { key, plan: { counts: key.counts, tokens: 0 } },
   );
@@ -291,9 +291,9 @@ for (const engine of engines) {
                     if (callId === undefined || ended.has(callId)) continue;
                     const { accountId, keyId } = owner.get(callId)!;
                     const use = { counts, chargeNano: counts ? chargeNano : 0n };
-                    const ending = limitedEnding({ accountId, keyId, callId }, use);
+                    const record = limitedRecord({ accountId, keyId, callId }, use);
                     ended.set(callId, { callId, ...use });
-                    batch.push(ending, ...(isRepeated ? [ending] : []));
+                    batch.push(record, ...(isRepeated ? [record] : []));
                   }
                   await store.settlement.end(batch, timeAt(atMs));
                   for (const outcome of ended.values()) owner.get(outcome.callId)!.reference.end(outcome, today);
@@ -343,7 +343,7 @@ for (const engine of engines) {
         'keyCallsLimitReached',
         'keyConcurrencyLimited',
       ]) {
-        assert.ok((seen.get(verdict) ?? 0) > 20, `${verdict} was hardly ever the answer`);
+        assert.ok((seen.get(verdict) ?? 0) > 20, `${verdict} was hardly ever the response`);
       }
     });
 
@@ -382,9 +382,9 @@ for (const engine of engines) {
       );
       const [late, byHand, free] = died;
       const outcome = { ...outcomeOf(late!.accountId, late!.callId, 40n), keyId: late!.keyId };
-      const ending = endingOf(outcome, { key: { counts: true, chargeNano: 40n } });
-      await settlement.end([ending, ending], timeOf(today));
-      await settlement.end([ending], timeOf(today));
+      const record = recordOf(outcome, { key: { counts: true, chargeNano: 40n } });
+      await settlement.end([record, record], timeOf(today));
+      await settlement.end([record], timeOf(today));
       for (const { callId } of [byHand!, free!]) {
         const resolution = { action: 'charge', chargeNano: 40n } as const;
         const request = {
@@ -485,7 +485,7 @@ for (const engine of engines) {
         for (const { keyId } of kept) counted.set(keyId, counted.get(keyId)! + 1);
         await Promise.all([
           settlement.end(
-            kept.toReversed().map((call) => limitedEnding(call, { counts: true, chargeNano: 2n })),
+            kept.toReversed().map((call) => limitedRecord(call, { counts: true, chargeNano: 2n })),
             timeOf(DAYS[0]!),
           ),
           reservations.release(

@@ -23,7 +23,7 @@ export const corpusCalls: readonly DrawnCall[] = billable.map(({ name, isStream,
   model: name,
   isStream,
   request,
-  answer: {},
+  response: {},
   body,
   bill: { model: name, lines: bill! },
 }));

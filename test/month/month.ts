@@ -6,7 +6,7 @@ import { call, startCall } from '../support/client.ts';
 import type { Engine } from '../support/database.ts';
 import { Dice } from '../support/dice.ts';
 import { clientLeaves, startGateway, type TestGateway } from '../support/gateway.ts';
-import { event, json, liveAnswer, type ReceivedRequest, sse } from '../support/provider.ts';
+import { event, json, liveResponse, type ReceivedRequest, sse } from '../support/provider.ts';
 import { recomputedCharge } from '../support/recomputed-charge.ts';
 import { bill } from './biller.ts';
 import { corpusCalls, corpusModels, markedModels } from './corpus.ts';
@@ -95,9 +95,9 @@ async function runCalls(g: TestGateway, dice: Dice, options: MonthOptions): Prom
   const invoice: string[] = [];
   g.provider.respond = (request, response) => {
     const made = drawn[numberOf(request)]!;
-    // The bill is written when the answer is sent.
+    // The bill is written when the response is sent.
     if (made.bill !== null) invoice.push(JSON.stringify(made.bill));
-    return answerOf(made)(request, response);
+    return responseOf(made)(request, response);
   };
   const account = await g.createAccount({ balanceYuan: '1000000' });
   let next = 0;
@@ -164,7 +164,7 @@ async function runAborts(g: TestGateway, dice: Dice, count: number): Promise<Mon
   while (aborted.length < count) {
     const made = drawCall(dice);
     if (!made.isStream || made.bill === null) continue;
-    const live = liveAnswer();
+    const live = liveResponse();
     g.provider.respond = live.respond;
     const { body, headers } = requestOf(made, aborted.length, paddingOf(made.bill));
     const gone = clientLeaves(g);
@@ -175,8 +175,8 @@ async function runAborts(g: TestGateway, dice: Dice, count: number): Promise<Mon
     // Before the end of the output: behind it the gateway waits for the usage, and charges that.
     const last = dice.upTo(events.findLastIndex((text) => WORD.test(text)));
     await live.write(events.slice(0, last + 1).join(''));
-    const answer = await started.answer;
-    await answer.until(events[last]!.trim().split('\n').at(-1)!);
+    const response = await started.response;
+    await response.until(events[last]!.trim().split('\n').at(-1)!);
     started.drop();
     await gone;
     live.end();
@@ -244,22 +244,22 @@ function requestOf(
   return { body: { model, ...own[operation], ...(isStream && { stream: true }), ...request }, headers: {} };
 }
 
-function answerOf(made: DrawnCall): (request: ReceivedRequest, response: ServerResponse) => void | Promise<void> {
+function responseOf(made: DrawnCall): (request: ReceivedRequest, response: ServerResponse) => void | Promise<void> {
   if (made.body !== undefined) return bytes(made.isStream ? 'text/event-stream' : 'application/json', made.body);
   if (made.bill === null) return json(400, { error: { message: 'No.', type: 'invalid_request_error' } });
-  return made.isStream ? sse(eventsOf(made)) : json(200, made.answer);
+  return made.isStream ? sse(eventsOf(made)) : json(200, made.response);
 }
 
 function bytes(type: string, body: Buffer): (request: ReceivedRequest, response: ServerResponse) => void {
   return (_, response) => response.writeHead(200, { 'content-type': type }).end(body);
 }
 
-function eventsOf({ operation, answer }: DrawnCall): string[] {
+function eventsOf({ operation, response }: DrawnCall): string[] {
   const data = (body: object | string): string => `data: ${typeof body === 'string' ? body : JSON.stringify(body)}\n\n`;
   const words = ['One', ' two', ' three', ' four'];
   switch (operation) {
     case 'chat': {
-      const { service_tier, usage } = answer;
+      const { service_tier, usage } = response;
       const chunk = (rest: object): string => data({ id: 'c', object: 'chat.completion.chunk', service_tier, ...rest });
       return [
         ...words.map((content) => chunk({ choices: [{ index: 0, delta: { content } }] })),
@@ -270,16 +270,16 @@ function eventsOf({ operation, answer }: DrawnCall): string[] {
     }
     case 'responses':
       return [
-        event('response.created', { response: { id: answer.id, service_tier: 'auto', usage: null } }),
+        event('response.created', { response: { id: response.id, service_tier: 'auto', usage: null } }),
         ...words.map((delta) => event('response.output_text.delta', { delta })),
         event('response.output_text.done', { text: words.join('') }),
-        event('response.completed', { response: answer }),
+        event('response.completed', { response: response }),
       ];
     case 'messages': {
-      const usage = answer.usage as Record<string, unknown>;
+      const usage = response.usage as Record<string, unknown>;
       const { output_tokens, server_tool_use, iterations, ...start } = usage;
       return [
-        event('message_start', { message: { ...answer, usage: { ...start, output_tokens: 0 } } }),
+        event('message_start', { message: { ...response, usage: { ...start, output_tokens: 0 } } }),
         event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
         ...words.map((text) => event('content_block_delta', { index: 0, delta: { type: 'text_delta', text } })),
         event('content_block_stop', { index: 0 }),

@@ -32,8 +32,8 @@ export interface DrawnCall {
   readonly isStream: boolean;
   /** What the request has beside its text. */
   readonly request: Readonly<Record<string, unknown>>;
-  /** What the vendor answers, as one object. */
-  readonly answer: Readonly<Record<string, unknown>>;
+  /** What the vendor responds, as one object. */
+  readonly response: Readonly<Record<string, unknown>>;
   /** What it sends in the place of that, byte for byte. */
   readonly body?: Buffer;
   /** `null`: the vendor refuses the call, and bills nothing. */
@@ -70,23 +70,23 @@ const draw: Readonly<Record<Operation, (dice: Dice) => MadeCall>> = {
   messages: drawMessages,
   embeddings(dice) {
     const text = dice.upTo(3_000);
-    const answer = dice.one([
+    const response = dice.one([
       { usage: { prompt_tokens: text, total_tokens: text } },
       { meta: { billed_units: { input_tokens: text } } },
     ]);
-    return call('embeddings', 'embedder', { answer: { data: [], ...answer }, items: { text_in: text } });
+    return call('embeddings', 'embedder', { response: { data: [], ...response }, items: { text_in: text } });
   },
   rerank(dice) {
     const units = 1 + dice.upTo(3);
     const text = dice.upTo(3_000);
     return dice.one([
-      call('rerank', 'ranker', { answer: { results: [], usage: { total_tokens: text } }, items: { text_in: text } }),
+      call('rerank', 'ranker', { response: { results: [], usage: { total_tokens: text } }, items: { text_in: text } }),
       call('rerank', 'ranker-by-unit', {
-        answer: { results: [], meta: { billed_units: { search_units: units } } },
+        response: { results: [], meta: { billed_units: { search_units: units } } },
         items: { search_unit: units },
         request: { documents: Array.from({ length: 400 }, (_, i) => `document ${i}`) },
       }),
-      call('rerank', 'ranker-by-call', { answer: { results: [] }, items: { call: 1 } }),
+      call('rerank', 'ranker-by-call', { response: { results: [] }, items: { call: 1 } }),
     ]);
   },
   generate: (dice) => drawImages(dice, 'generate'),
@@ -138,7 +138,7 @@ function drawChat(dice: Dice): MadeCall {
   return call('chat', 'talker', {
     isStream: dice.next() < 0.5,
     request: asked === null ? {} : { service_tier: asked },
-    answer: { object: 'chat.completion', service_tier: served, usage },
+    response: { object: 'chat.completion', service_tier: served, usage },
     items: { ...items, text_out: items.text_out + reasoning },
     multipliers: tierMultiplier(served),
   });
@@ -199,7 +199,7 @@ function drawResponses(dice: Dice): MadeCall {
       ],
       ...(asked !== null && { service_tier: asked }),
     },
-    answer: {
+    response: {
       id: 'resp_1',
       object: 'response',
       status: 'completed',
@@ -217,7 +217,7 @@ function drawCompact(dice: Dice): MadeCall {
   const { items, usage } = drawResponsesUsage(dice);
   const output = [{ type: 'compaction', id: 'cmp_1', encrypted_content: 'opaque' }];
   return call('compact', 'thinker', {
-    answer: { id: 'resp_1', object: 'response.compaction', created_at: 1, output, usage },
+    response: { id: 'resp_1', object: 'response.compaction', created_at: 1, output, usage },
     items,
   });
 }
@@ -287,7 +287,7 @@ function drawMessages(dice: Dice): MadeCall {
       tools: [{ type: 'web_search_20260209', name: 'web_search' }],
       ...(asked !== null && { speed: asked }),
     },
-    answer: { type: 'message', role: 'assistant', content: [], stop_reason: 'end_turn', usage },
+    response: { type: 'message', role: 'assistant', content: [], stop_reason: 'end_turn', usage },
     items: { ...first, ...tools },
     moreRuns: others,
     multipliers: [...(served === 'fast' ? ['speed fast'] : []), ...(geo === 'us' ? ['geo us'] : [])],
@@ -299,8 +299,8 @@ function drawImages(dice: Dice, operation: 'generate' | 'edit'): MadeCall {
   const data = Array.from({ length: n }, () => ({ b64_json: 'AAAA' }));
   if (dice.next() < 0.5) {
     const quality = dice.one(['low', 'high']);
-    const answer = { created: 1, data, quality, size: '1024x1024' };
-    return call(operation, 'painter-by-image', { answer, request: { n }, items: { [`image ${quality}`]: n } });
+    const response = { created: 1, data, quality, size: '1024x1024' };
+    return call(operation, 'painter-by-image', { response, request: { n }, items: { [`image ${quality}`]: n } });
   }
   const items = { text_in: dice.upTo(500), image_in: dice.some(2_000), image_out: dice.upTo(4_000) };
   const input = items.text_in + items.image_in;
@@ -310,11 +310,11 @@ function drawImages(dice: Dice, operation: 'generate' | 'edit'): MadeCall {
     output_tokens: items.image_out,
     total_tokens: input + items.image_out,
   };
-  return call(operation, 'painter', { answer: { created: 1, data, usage }, request: { n }, items });
+  return call(operation, 'painter', { response: { created: 1, data, usage }, request: { n }, items });
 }
 
 interface Drawn {
-  readonly answer: object;
+  readonly response: object;
   readonly items: BillLine['items'];
   readonly request?: object;
   readonly isStream?: boolean;
@@ -325,14 +325,14 @@ interface Drawn {
 function call(
   operation: Operation,
   model: string,
-  { answer, items, request = {}, isStream = false, moreRuns = [], multipliers = [] }: Drawn,
+  { response, items, request = {}, isStream = false, moreRuns = [], multipliers = [] }: Drawn,
 ): MadeCall {
   return {
     operation,
     model,
     isStream,
     request: { ...request },
-    answer: { ...answer },
+    response: { ...response },
     bill: { model, items, moreRuns, multipliers },
   };
 }

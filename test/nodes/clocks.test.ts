@@ -51,8 +51,8 @@ describe('postgresql: nodes whose clocks differ', { timeout: 120_000 }, () => {
   });
 
   async function ask(node: TestGateway, account: TestAccount, path: string, headers = {}): Promise<string> {
-    const answer = await call(`${node.url}${path}`, account.key, BODY, { headers });
-    return answer.status === 200 ? 'served' : String(answer.headers['x-error-code']);
+    const response = await call(`${node.url}${path}`, account.key, BODY, { headers });
+    return response.status === 200 ? 'served' : String(response.headers['x-error-code']);
   }
   const coding = (node: TestGateway, account: TestAccount) => ask(node, account, '/v1/coding/chat/completions');
   const chat = (node: TestGateway, account: TestAccount, headers = {}) =>

@@ -20,13 +20,13 @@ import { planOf } from '../support/account-in-memory.ts';
 import {
   CONTEXT,
   endCalls,
-  endingOf,
   FACTS,
   KNOWN,
   NOW_MS,
   openAccount,
   outcomeOf,
   readBalance,
+  recordOf,
   requestOf,
   TIME,
   verdictsOn,
@@ -496,10 +496,10 @@ async function live({ database, nodes, calls, rounds: all }: Scene): Promise<voi
   const ended = new Set<Named>();
   const resolved = new Set<Named>();
 
-  const ending = ({ accountId, callId, isCoding, chargeNano }: Named): SettlementRecord =>
+  const record = ({ accountId, callId, isCoding, chargeNano }: Named): SettlementRecord =>
     isCoding
-      ? endingOf({ ...outcomeOf(accountId, callId, null), context: 'coding' }, { plan: { counts: true, tokens: 1 } })
-      : endingOf(outcomeOf(accountId, callId, chargeNano));
+      ? recordOf({ ...outcomeOf(accountId, callId, null), context: 'coding' }, { plan: { counts: true, tokens: 1 } })
+      : recordOf(outcomeOf(accountId, callId, chargeNano));
 
   for (const round of all) {
     for (const n of round.admitted) {
@@ -514,7 +514,7 @@ async function live({ database, nodes, calls, rounds: all }: Scene): Promise<voi
     for (const numbers of round.ended) {
       const batch = numbers.map((n) => named[n]!).filter((each) => admitted.has(each));
       if (batch.length === 0) continue;
-      works.push(({ settlement }) => settlement.end(batch.map(ending), TIME));
+      works.push(({ settlement }) => settlement.end(batch.map(record), TIME));
       for (const each of batch) ended.add(each);
     }
     for (let n = 0; n < round.resolves; n++) {
@@ -646,7 +646,7 @@ describe('calls of dead nodes that are not dead, on one PostgreSQL', { timeout: 
       await nodes[0].admitCoding(id, callId);
       const open = await nodes[1].listDead();
       const outcome = { ...outcomeOf(id, callId, null), context: 'coding' };
-      const end = () => nodes[0].settlement.end([endingOf(outcome, { plan: { counts: true, tokens: 5 } })], TIME);
+      const end = () => nodes[0].settlement.end([recordOf(outcome, { plan: { counts: true, tokens: 5 } })], TIME);
       const resolve = async () => callIdsOf(await nodes[1].resolve(open));
       const results = await meetAt(id, isEndFirst ? [end, resolve] : [resolve, end]);
       assert.deepEqual(results[isEndFirst ? 1 : 0], isEndFirst ? [] : [callId]);
@@ -735,7 +735,7 @@ describe('calls of dead nodes that are not dead, on one PostgreSQL', { timeout: 
         node.resolve(coding.toReversed()),
         node.settlement.end(
           coding.map(({ accountId, callId }) =>
-            endingOf(outcomeOf(accountId, callId, null), { plan: { counts: true, tokens: 1 } }),
+            recordOf(outcomeOf(accountId, callId, null), { plan: { counts: true, tokens: 1 } }),
           ),
           TIME,
         ),

@@ -90,7 +90,7 @@ describe('postgresql: locks that somebody holds for long', { timeout: 60_000 }, 
     await reads.reached(before + 2);
     reads.release();
     assert.equal((await others).status, 200);
-    for (const answer of await Promise.all(asked)) assert.equal(answer.status, 200);
+    for (const response of await Promise.all(asked)) assert.equal(response.status, 200);
     assert.ok(reads.asked - before < asked.length, `${reads.asked - before} statements`);
   });
 
@@ -102,7 +102,7 @@ describe('postgresql: locks that somebody holds for long', { timeout: 60_000 }, 
       await lock(transaction, 'lock table subscriptions in access exclusive mode');
       lists = Array.from({ length: connectionsMax }, () => get(path, ADMIN_TOKEN));
       await locksAwaited(stored.database, connectionsMax);
-      // As many as may wait, and one more: the first to be answered is that one.
+      // As many as may wait, and one more: the first to be responded to is that one.
       lists.push(...Array.from({ length: waitingMax + 1 }, () => get(path, ADMIN_TOKEN)));
       const refused = await Promise.race(lists);
       assert.equal(refused.status, 503);

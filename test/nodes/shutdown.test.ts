@@ -10,12 +10,12 @@ import { clientLeaves, startGateway } from '../support/gateway.ts';
 for (const engine of wireEngines) {
   describe(`a shutdown on ${engine}`, () => {
     for (const isStream of [true, false]) {
-      it(`cuts off ${isStream ? 'a stream' : 'an answer'} that is awaited for a client that has left, and keeps no reservation of it`, async () => {
+      it(`cuts off ${isStream ? 'a stream' : 'a response'} that is awaited for a client that has left, and keeps no reservation of it`, async () => {
         const stored = await createTestDatabase(engine);
         const gateway = await startGateway({ engine, stored, server: 'shutdownTimeout: 50ms' });
         const account = await gateway.createAccount();
         const asked = gateway.provider.requests.length;
-        // A provider that never answers; its time limit is ten minutes.
+        // A provider that never responds; its time limit is ten minutes.
         gateway.provider.respond = () => undefined;
         const left = clientLeaves(gateway);
         const started = startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(isStream));

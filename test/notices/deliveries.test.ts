@@ -80,7 +80,7 @@ for (const engine of engines) {
         countMail: async () => 0,
         clock,
         ids,
-        chance: () => 0,
+        randomSource: () => 0,
         logger: silentLogger,
         intervalMs: 5,
         graceMs,

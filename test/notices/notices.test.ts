@@ -5,7 +5,7 @@ import { createTestClock } from '../support/clock.ts';
 import { gatewayEngines } from '../support/database.ts';
 import { costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { coderAnd } from '../support/limited-calls.ts';
-import { chatAnswer, chatUsage, json } from '../support/provider.ts';
+import { chatResponse, chatUsage, json } from '../support/provider.ts';
 import { type ReceivedNotice, type Receiver, startReceiver, status } from '../support/receiver.ts';
 import { until } from '../support/until.ts';
 
@@ -42,7 +42,7 @@ for (const engine of gatewayEngines) {
     beforeEach(() => {
       receiver.received.length = 0;
       receiver.respond = status(204);
-      g.provider.respond = chatAnswer();
+      g.provider.respond = chatResponse();
     });
 
     async function chat({ key }: TestAccount, path = '/v1/chat/completions'): Promise<number> {
@@ -161,7 +161,7 @@ for (const engine of gatewayEngines) {
       clock.advance(61_000);
       await g.gateway.notices.settle();
       assert.equal(receiver.received.length, 1);
-      g.provider.respond = chatAnswer();
+      g.provider.respond = chatResponse();
       assert.equal(await chat(account), 200);
     });
 
@@ -174,7 +174,7 @@ for (const engine of gatewayEngines) {
       assert.deepEqual([provider, credential, code], ['chatty', 'apiKey', 402]);
       assert.doesNotMatch(notice!.text, /provider-secret/);
       clock.advance(61_000);
-      g.provider.respond = chatAnswer();
+      g.provider.respond = chatResponse();
       await chat(account);
     });
 
@@ -277,9 +277,9 @@ for (const engine of gatewayEngines) {
     };
     for (const [what, body] of Object.entries(refused)) {
       it(`refuse ${what}`, async () => {
-        const answer = await g.admin('POST', '/webhooks', body);
-        assert.equal(answer.status, 400, JSON.stringify(answer.body));
-        assert.ok(['url', 'events', 'events.0'].includes(answer.body.error.param));
+        const response = await g.admin('POST', '/webhooks', body);
+        assert.equal(response.status, 400, JSON.stringify(response.body));
+        assert.ok(['url', 'events', 'events.0'].includes(response.body.error.param));
       });
     }
 

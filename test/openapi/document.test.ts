@@ -6,24 +6,24 @@ import addFormats from 'ajv-formats';
 import { endpointAliases } from '../../src/api/endpoints/aliases.ts';
 import { endpointTable } from '../../src/api/endpoints/table.ts';
 import { parseConfig } from '../../src/config/load.ts';
-import { addresses, answerAnything, askAddress, askFor, streamed, workOf } from '../conformance/addresses.ts';
+import { addresses, askAddress, askFor, responseAnything, streamed, workOf } from '../conformance/addresses.ts';
 import { plansText, subscribe } from '../conformance/plans.ts';
 import { ADMIN_TOKEN, startGateway, type TestAccount, type TestGateway, testConfigText } from '../support/gateway.ts';
 
 interface Described {
   readonly operationId: string;
   readonly requestBody?: { readonly content: { readonly [type: string]: { readonly example?: unknown } } };
-  readonly responses: { readonly [status: string]: Answered };
+  readonly responses: { readonly [status: string]: Responded };
 }
 
-interface Answered {
+interface Responded {
   readonly $ref?: string;
   readonly content?: { readonly [type: string]: { readonly schema: object } };
 }
 
 interface Document {
   readonly paths: { readonly [path: string]: { readonly [method: string]: Described } };
-  readonly components: { readonly responses: { readonly [id: string]: Answered } };
+  readonly components: { readonly responses: { readonly [id: string]: Responded } };
 }
 
 describe('the document of all addresses', () => {
@@ -35,7 +35,7 @@ describe('the document of all addresses', () => {
 
   before(async () => {
     server = await startGateway({ plans: plansText({ starter: {} }) });
-    server.provider.respond = answerAnything;
+    server.provider.respond = responseAnything;
     account = await server.createAccount();
     await subscribe(server, account, 'starter');
     const response = await fetch(`${server.url}/openapi.json`);
@@ -48,8 +48,8 @@ describe('the document of all addresses', () => {
   });
   after(() => server?.stop());
 
-  /** The schema of an answer, which has to be documented. */
-  function answered(method: string, path: string, status: number, type: string): ValidateFunction {
+  /** The schema of a response, which has to be documented. */
+  function responded(method: string, path: string, status: number, type: string): ValidateFunction {
     const operation = document.paths[path]?.[method.toLowerCase()];
     assert.ok(operation, `${method} ${path} is not documented`);
     const ranged = `${Math.floor(status / 100)}XX`;
@@ -66,18 +66,18 @@ describe('the document of all addresses', () => {
   function assertDocumented(
     method: string,
     path: string,
-    answer: { status: number; type: string; text: string },
+    received: { status: number; type: string; text: string },
   ): void {
-    const type = answer.type.split(';')[0]!;
-    const validate = answered(method, path, answer.status, type);
-    const value = type === 'application/json' ? JSON.parse(answer.text) : answer.text;
-    assert.ok(validate(value), `${method} ${path}: ${ajv.errorsText(validate.errors)}\n${answer.text.slice(0, 500)}`);
+    const type = received.type.split(';')[0]!;
+    const validate = responded(method, path, received.status, type);
+    const value = type === 'application/json' ? JSON.parse(received.text) : received.text;
+    assert.ok(validate(value), `${method} ${path}: ${ajv.errorsText(validate.errors)}\n${received.text.slice(0, 500)}`);
   }
 
   it('is valid by every recommended rule of a linter, examples included', async () => {
     const config = await createConfig({ extends: ['recommended'] });
     const problems = await lintFromString({ source: text, absoluteRef: '/openapi.json', config });
-    // Browsers are sent there, and sent on: they have no other answer than a redirect.
+    // Browsers are sent there, and sent on: they have no other response than a redirect.
     const redirects = ['start', 'callback'].map((page) => `#/paths/~1account~1v1~1oidc~1{id}~1${page}/get/responses`);
     assert.deepEqual(
       problems
@@ -107,12 +107,12 @@ describe('the document of all addresses', () => {
 
   for (const address of addresses) {
     const { method, path } = address;
-    it(`says what ${method} ${path} answers`, async () => {
+    it(`says what ${method} ${path} responses`, async () => {
       const documented = path.replace('{model_id}', '{model}');
-      const read = (answer: Awaited<ReturnType<typeof askAddress>>) => ({
-        status: answer.status,
-        type: answer.headers['content-type']!,
-        text: answer.text,
+      const read = (received: Awaited<ReturnType<typeof askAddress>>) => ({
+        status: received.status,
+        type: received.headers['content-type']!,
+        text: received.text,
       });
       const success = read(await askAddress(server.url, address, account.key));
       assert.equal(success.status, 200, success.text);
@@ -146,17 +146,17 @@ describe('the document of all addresses', () => {
         const url = server.url + path.replace('{id}', 'unknown');
         const headers = { ...key, 'content-type': 'application/json' };
         const response = await fetch(url, { method: method.toUpperCase(), headers, body: JSON.stringify(example) });
-        const answer = await response.text();
-        assert.ok(response.status < 500, `${path}: ${answer}`);
+        const received = await response.text();
+        assert.ok(response.status < 500, `${path}: ${received}`);
         // Of names that this configuration has not, the message says that there is none.
-        assert.ok(response.status !== 400 || /There is no|No route|Known:/.test(answer), `${path}: ${answer}`);
+        assert.ok(response.status !== 400 || /There is no|No route|Known:/.test(received), `${path}: ${received}`);
         tried += 1;
       }
     }
     assert.ok(tried > 10);
   });
 
-  it('is cached by its tag, and HEAD answers as GET', async () => {
+  it('is cached by its tag, and HEAD responds as GET', async () => {
     const first = await fetch(`${server.url}/openapi.json`);
     const etag = first.headers.get('etag')!;
     await first.arrayBuffer();

@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
-import { answerAnything } from '../conformance/addresses.ts';
+import { responseAnything } from '../conformance/addresses.ts';
 import { plansText, subscribe } from '../conformance/plans.ts';
 import { ADMIN_TOKEN, startGateway, type TestGateway } from '../support/gateway.ts';
 import { pythonEnvironment } from '../support/python.ts';
 
 /**
  * Asks a real gateway for everything that its `/openapi.json` describes, with values that fit the description and values that do
- * not, by schemathesis (https://schemathesis.readthedocs.io): no answer may be a failure of the gateway, have a status that is not
+ * not, by schemathesis (https://schemathesis.readthedocs.io): no response may be a failure of the gateway, have a status that is not
  * described, or not fit its schema. It needs Python and, the first time, a package registry.
  */
 const VERSION = '4.32.5';
@@ -46,7 +46,7 @@ describe('everything that is described', { skip: python.missing ?? false }, () =
       // Who is refused often is made to wait, and this client is refused very often.
       monotonicMs: () => performance.now() * 1_000,
     });
-    gateway.provider.respond = answerAnything;
+    gateway.provider.respond = responseAnything;
     const account = await gateway.createAccount();
     const subscriptionId = await subscribe(gateway, account, 'starter');
     const newKey = async (scopes: readonly string[]) => {
@@ -79,7 +79,7 @@ describe('everything that is described', { skip: python.missing ?? false }, () =
   });
 
   for (const [name, paths] of Object.entries(PARTS) as [keyof typeof PARTS, string][]) {
-    it(`of the ${name} API is answered as it says`, async () => {
+    it(`of the ${name} API is responded to as it says`, async () => {
       const header = `Authorization: Bearer ${tokens[name]}`;
       const given = ['--config-file', config, 'run', `${gateway.url}/openapi.json`, '-H', header];
       const asked = ['--include-path-regex', paths, '--checks', CHECKS, '--phases', 'examples,coverage,fuzzing'];

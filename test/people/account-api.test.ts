@@ -3,9 +3,9 @@ import { after, before, describe, it } from 'node:test';
 import { call, startCall } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
 import { gatewayEngines } from '../support/database.ts';
-import { type AdminAnswer, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { type AdminResponse, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { createPerson } from '../support/people.ts';
-import { liveAnswer } from '../support/provider.ts';
+import { liveResponse } from '../support/provider.ts';
 import { until } from '../support/until.ts';
 
 /** What owners and members of an account see and change of it. */
@@ -58,7 +58,7 @@ for (const engine of gatewayEngines) {
       method: string,
       path: string,
       body?: object,
-    ): Promise<AdminAnswer & { text: string }> {
+    ): Promise<AdminResponse & { text: string }> {
       const response = await fetch(`${g.url}/account/v1${path}`, {
         method,
         headers: {
@@ -73,9 +73,9 @@ for (const engine of gatewayEngines) {
     }
 
     const read = async (key: string, path: string) => {
-      const answer = await ask(key, 'GET', path);
-      assert.equal(answer.status, 200, `${path}: ${answer.text}`);
-      return answer.body;
+      const response = await ask(key, 'GET', path);
+      assert.equal(response.status, 200, `${path}: ${response.text}`);
+      return response.body;
     };
     const chat = (key: string, body: object = hello) => call(`${g.url}/v1/chat/completions`, key, body);
 
@@ -182,7 +182,7 @@ for (const engine of gatewayEngines) {
       assert.equal((await ask(lin.key, 'GET', `/calls/${theirs.id}`)).status, 404);
       assert.equal((await read(owner, `/calls/${theirs.id}`)).keyId, theirs.keyId);
 
-      const live = liveAnswer();
+      const live = liveResponse();
       const { respond } = g.provider;
       g.provider.respond = live.respond;
       const running = startCall(`${g.url}/v1/chat/completions`, mo.key, { ...hello, stream: true });
@@ -192,7 +192,7 @@ for (const engine of gatewayEngines) {
       const open = (await read(mo.key, '/calls?status=in_flight')).data;
       assert.deepEqual([open.length, open[0].keyId, open[0].status], [1, mo.id, 'in_flight']);
       live.end();
-      await (await running.answer).ended();
+      await (await running.response).ended();
     });
 
     it('lets owners hand keys to members, and closes the account to keys of people who have left it', async () => {

@@ -324,7 +324,7 @@ for (const engine of gatewayEngines) {
     it('keeps the row of what failed, since it may have changed something', async () => {
       const update = g.observed.statement('accounts.update');
       update.fail('after');
-      assert.equal((await rename('changed, and not answered')).status, 500);
+      assert.equal((await rename('changed, and not responded')).status, 500);
       update.recover();
       const [failed] = await changes({ accountId: account.id });
       assert.deepEqual([failed.outcome, failed.errorCode], ['failed', 'internal_error']);
@@ -333,8 +333,8 @@ for (const engine of gatewayEngines) {
     it('has a row of each of many changes at once', async () => {
       const names = Array.from({ length: 12 }, (_, n) => `racing ${n}`);
       const from = new Date().toISOString();
-      const answers = await Promise.all(names.map((name) => rename(name)));
-      assert.ok(answers.every(({ status }) => status === 200));
+      const responses = await Promise.all(names.map((name) => rename(name)));
+      assert.ok(responses.every(({ status }) => status === 200));
       const found = await changes({ accountId: account.id, from });
       assert.equal(found.length, 12);
       assert.ok(found.every(({ outcome }) => outcome === 'done'));

@@ -8,7 +8,7 @@ import { plansText } from '../plans/coding.ts';
 import { call } from '../support/client.ts';
 import { ADMIN_TOKEN, startGateway, type TestGateway } from '../support/gateway.ts';
 import { ask, createPerson, signIn, type TestPerson, tokenOf } from '../support/people.ts';
-import { chatAnswer } from '../support/provider.ts';
+import { chatResponse } from '../support/provider.ts';
 
 /** That each change of both APIs leaves a row that says what was changed, what it was before and what it is now. */
 
@@ -24,8 +24,8 @@ interface Made {
 
 interface Case {
   readonly effect: Effect;
-  /** Makes the change, and returns the answer with the id of what it is about. */
-  run(): Promise<{ readonly answer: Made; readonly id: string }>;
+  /** Makes the change, and returns the response with the id of what it is about. */
+  run(): Promise<{ readonly response: Made; readonly id: string }>;
 }
 
 const tables = {
@@ -33,7 +33,7 @@ const tables = {
   account: accountTable({} as AccountParts),
   people: peopleTable({} as PeopleParts),
 };
-/** The form of an answer other than JSON, and each parameter that may be absent, is a change of its own. */
+/** The form of a response other than JSON, and each parameter that may be absent, is a change of its own. */
 const forms = Object.entries(tables).flatMap(([api, table]) =>
   table
     .filter(({ isChange }) => isChange)
@@ -51,10 +51,12 @@ const forms = Object.entries(tables).flatMap(([api, table]) =>
 /** What nothing that is shown of the subject differs by: their rows say that it was done. */
 const SHOWS_NO_DIFFERENCE: ReadonlySet<string> = new Set(['people PUT /password']);
 
-describe('the answers of both APIs', () => {
+describe('the responses of both APIs', () => {
   it('have the id beside each name of somebody who did something', () => {
     const shown = Object.values(tables).flatMap((table) =>
-      table.flatMap(({ answerSchema }) => (answerSchema === null ? [] : namesOfSigners(z.toJSONSchema(answerSchema)))),
+      table.flatMap(({ responseSchema }) =>
+        responseSchema === null ? [] : namesOfSigners(z.toJSONSchema(responseSchema)),
+      ),
     );
     assert.deepEqual([...new Set(shown)].sort(), ['by', 'createdBy', 'redeemedBy']);
   });
@@ -84,7 +86,7 @@ describe('the row of a change', () => {
   const name = (): string => `name ${++names}`;
   before(async () => {
     g = await startGateway({ plans: plansText({ wide: {} }) });
-    g.provider.respond = chatAnswer();
+    g.provider.respond = chatResponse();
     accountId = (await g.createAccount()).id;
     owner = await createPerson(g, { name: 'Ada', memberships: [{ accountId, role: 'owner' }] });
   });
@@ -99,9 +101,9 @@ describe('the row of a change', () => {
     person: Pick<TestPerson, 'headers'> = owner,
   ): Promise<Made> => ask(g, method, path, body, person.headers);
 
-  async function done(answer: Made): Promise<Made> {
-    assert.ok(answer.status < 300, JSON.stringify(answer.body));
-    return answer;
+  async function done(response: Made): Promise<Made> {
+    assert.ok(response.status < 300, JSON.stringify(response.body));
+    return response;
   }
   /** Makes something that a change is about, and returns its id. */
   const idOf = async (made: Promise<Made>): Promise<string> => (await done(await made)).body.id;
@@ -125,7 +127,7 @@ describe('the row of a change', () => {
 
   async function withId(effect: Effect, id: Promise<string>, run: (id: string) => Promise<Made>) {
     const known = await id;
-    return { effect, answer: await run(known), id: known };
+    return { effect, response: await run(known), id: known };
   }
   /** A change of something with an id. */
   const of = (effect: Effect, make: () => Promise<string>, run: (id: string) => Promise<Made>): Case => ({
@@ -136,8 +138,8 @@ describe('the row of a change', () => {
   const makes = (run: () => Promise<Made>, idIn = (body: Made['body']): string => body.id): Case => ({
     effect: 'makes',
     async run() {
-      const answer = await run();
-      return { answer, id: idIn(answer.body) };
+      const response = await run();
+      return { response, id: idIn(response.body) };
     },
   });
   const ofAccount = (run: (id: string) => Promise<Made>): Case => of('alters', account, run);
@@ -179,7 +181,7 @@ describe('the row of a change', () => {
     ),
     'admin POST /routes/resume': {
       effect: 'removes',
-      run: async () => ({ answer: await admin('POST', '/routes/resume', { provider: 'chatty' }), id: 'chatty' }),
+      run: async () => ({ response: await admin('POST', '/routes/resume', { provider: 'chatty' }), id: 'chatty' }),
     },
     'admin POST /tokens': makes(() => admin('POST', '/tokens', { name: name() })),
     'admin DELETE /tokens/:id': of(
@@ -227,7 +229,7 @@ describe('the row of a change', () => {
         });
         assert.match(await made.text(), /^code/);
         const { body } = await admin('GET', '/vouchers?limit=1');
-        return { answer: { status: made.status, body: null }, id: body.data[0].id };
+        return { response: { status: made.status, body: null }, id: body.data[0].id };
       },
     },
     'admin DELETE /vouchers/:id': of(
@@ -282,7 +284,7 @@ describe('the row of a change', () => {
         const lin = await person();
         const { body } = await own('GET', '/sessions', undefined, lin);
         const { id } = body.data[0];
-        return { answer: await own('DELETE', `/sessions/${id}`, undefined, lin), id };
+        return { response: await own('DELETE', `/sessions/${id}`, undefined, lin), id };
       },
     },
     'people DELETE /sessions': ofPerson('alters', (lin) => own('DELETE', '/sessions', undefined, lin)),
@@ -299,7 +301,7 @@ describe('the row of a change', () => {
       async run() {
         const made = await admin('POST', '/users', { name: name() });
         const use = { token: tokenOf(made.body.link), password: 'a long enough password' };
-        return { answer: await ask(g, 'POST', '/links/use', use), id: made.body.id };
+        return { response: await ask(g, 'POST', '/links/use', use), id: made.body.id };
       },
     },
     'people DELETE /identities/:id': {
@@ -309,7 +311,7 @@ describe('the row of a change', () => {
         const text = `insert into user_identities (id, user_id, issuer, subject, created_at)
 values ('idn_test', $1, 'https://issuer.example', 'lin', now())`;
         await g.database.query({ name: 'test.insert-identity', text }, [lin.id]);
-        return { answer: await own('DELETE', '/identities/idn_test', undefined, lin), id: 'idn_test' };
+        return { response: await own('DELETE', '/identities/idn_test', undefined, lin), id: 'idn_test' };
       },
     },
   };
@@ -319,7 +321,7 @@ values ('idn_test', $1, 'https://issuer.example', 'lin', now())`;
       effect,
       async run() {
         const lin = await person();
-        return { answer: await run(lin), id: lin.id };
+        return { response: await run(lin), id: lin.id };
       },
     };
   }
@@ -333,8 +335,8 @@ values ('idn_test', $1, 'https://issuer.example', 'lin', now())`;
 
   for (const [form, { effect, run }] of Object.entries(cases)) {
     it(`has the subject, and what it was and is: ${form}`, async () => {
-      const { answer, id } = await run();
-      await done(answer);
+      const { response, id } = await run();
+      await done(response);
       const [, method, path] = form.split(' ');
       const { body } = await admin('GET', '/changes?limit=5');
       const row = body.data.find((each: Made['body']) => each.method === method && each.path.endsWith(path));

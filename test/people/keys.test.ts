@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { call } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
 import { gatewayEngines } from '../support/database.ts';
-import { type AdminAnswer, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { type AdminResponse, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { ask, createPerson } from '../support/people.ts';
 
 /** What keys may be used for, whose they are, and keys that are replaced. */
@@ -24,7 +24,7 @@ for (const engine of gatewayEngines) {
     const create = (body: object, id = account.id) => g.admin('POST', `/accounts/${id}/keys`, body);
     const chat = (key: string) => call(`${g.url}/v1/chat/completions`, key, hello);
 
-    async function readAccount(key: string): Promise<AdminAnswer> {
+    async function readAccount(key: string): Promise<AdminResponse> {
       const response = await fetch(`${g.url}/account/v1/account`, { headers: { authorization: `Bearer ${key}` } });
       return { status: response.status, body: await response.json() };
     }

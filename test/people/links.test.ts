@@ -37,9 +37,9 @@ for (const engine of gatewayEngines) {
     }
 
     async function invite(body: object): Promise<string> {
-      const answer = await ask(g, 'POST', '/invitations', body, owner.headers);
-      assert.equal(answer.status, 201, JSON.stringify(answer.body));
-      return tokenOf(answer.body.link);
+      const response = await ask(g, 'POST', '/invitations', body, owner.headers);
+      assert.equal(response.status, 201, JSON.stringify(response.body));
+      return tokenOf(response.body.link);
     }
 
     const use = (body: object, headers = {}) => ask(g, 'POST', '/links/use', body, headers);
@@ -65,8 +65,8 @@ for (const engine of gatewayEngines) {
     it('are used once by two at the same time', async () => {
       const { token, email } = await newUser();
       const passwords = ['the first long password', 'the second long password'];
-      const answers = await Promise.all(passwords.map((password) => use({ token, password })));
-      const statuses = answers.map(({ status }) => status);
+      const responses = await Promise.all(passwords.map((password) => use({ token, password })));
+      const statuses = responses.map(({ status }) => status);
       assert.deepEqual(statuses.toSorted(), [201, 404]);
       const signIns = [];
       for (const password of passwords)
@@ -191,9 +191,9 @@ for (const engine of gatewayEngines) {
 
     it('make two users of one name at the same time no more than one', async () => {
       const tokens = [await invite({}), await invite({})];
-      const answers = await Promise.all(tokens.map((token) => use({ token, name: 'Same Name', password: PASSWORD })));
-      assert.deepEqual(answers.map(({ status }) => status).toSorted(), [201, 409]);
-      const free = tokens[answers.findIndex(({ status }) => status === 409)]!;
+      const responses = await Promise.all(tokens.map((token) => use({ token, name: 'Same Name', password: PASSWORD })));
+      assert.deepEqual(responses.map(({ status }) => status).toSorted(), [201, 409]);
+      const free = tokens[responses.findIndex(({ status }) => status === 409)]!;
       assert.equal((await use({ token: free, name: 'Other Name', password: PASSWORD })).status, 201);
     });
 

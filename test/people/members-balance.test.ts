@@ -6,9 +6,9 @@ import {
   type Address,
   type Asked,
   addresses,
-  answerAnything,
   askAddress,
   askFor,
+  responseAnything,
   streamed,
   works,
 } from '../conformance/addresses.ts';
@@ -53,7 +53,7 @@ for (const engine of gatewayEngines) {
       g = await startGateway({ stored, clock, plans: PLANS });
       other =
         engine === 'embedded' ? g : await startGateway({ stored, database: stored.openAnother(), clock, plans: PLANS });
-      for (const node of [g, other]) node.provider.respond = answerAnything;
+      for (const node of [g, other]) node.provider.respond = responseAnything;
       const made = await g.admin('POST', '/accounts', { name: 'Reeds', verified: true, balanceYuan: BALANCE_YUAN });
       accountId = made.body.id;
       await grant(g, accountId, 'wide');
@@ -81,14 +81,14 @@ for (const engine of gatewayEngines) {
 
     /** Whether a call says what is left, on a node. */
     async function isShown(node: TestGateway, key: string): Promise<boolean> {
-      const answer = await askAddress(node.url, chat, key);
-      assert.equal(answer.status, 200, answer.text);
-      return answer.headers[AVAILABLE] !== undefined;
+      const response = await askAddress(node.url, chat, key);
+      assert.equal(response.status, 200, response.text);
+      return response.headers[AVAILABLE] !== undefined;
     }
 
-    function assertHidden(answer: Pick<Asked, 'headers' | 'text'>, what: string): void {
-      assert.equal(answer.headers[AVAILABLE], undefined, what);
-      const said = JSON.stringify(answer.headers) + answer.text;
+    function assertHidden(response: Pick<Asked, 'headers' | 'text'>, what: string): void {
+      assert.equal(response.headers[AVAILABLE], undefined, what);
+      const said = JSON.stringify(response.headers) + response.text;
       assert.doesNotMatch(said, CANARY, what);
     }
 
@@ -97,12 +97,12 @@ for (const engine of gatewayEngines) {
     it('a key of a member reads the balance that it spends from, where nothing else is said', async () => {
       const key = await keyOf(lin.id);
       for (const address of balances) {
-        const answer = await askAddress(g.url, address, key);
-        assert.match(answer.text, CANARY, nameOf(address));
-        assert.equal(answer.json.is_active, true);
+        const response = await askAddress(g.url, address, key);
+        assert.match(response.text, CANARY, nameOf(address));
+        assert.equal(response.json.is_active, true);
       }
-      const answer = await askAddress(g.url, chat, key);
-      assert.match(answer.headers[AVAILABLE] ?? '', CANARY);
+      const response = await askAddress(g.url, chat, key);
+      assert.match(response.headers[AVAILABLE] ?? '', CANARY);
     });
 
     it('where the account hides it, a key of a member reads what its smallest budget leaves, and one without budgets 0', async () => {
@@ -141,21 +141,21 @@ for (const engine of gatewayEngines) {
       const key = await keyOf(lin.id);
       for (const address of addresses) assertHidden(await askAddress(g.url, address, key), nameOf(address));
       for (const address of streams) {
-        const answer = await askAddress(g.url, address, key, { body: streamed(address) });
-        assert.equal(answer.status, 200, nameOf(address));
-        assertHidden(answer, `${nameOf(address)} as a stream`);
+        const response = await askAddress(g.url, address, key, { body: streamed(address) });
+        assert.equal(response.status, 200, nameOf(address));
+        assertHidden(response, `${nameOf(address)} as a stream`);
       }
       const headers = { 'idempotency-key': 'of-a-member' };
       for (const isRepeat of [undefined, 'true']) {
-        const answer = await askAddress(g.url, chat, key, { headers });
-        assert.deepEqual([answer.status, answer.headers['x-faregate-repeated']], [200, isRepeat], answer.text);
-        assertHidden(answer, 'a call that is repeated');
+        const response = await askAddress(g.url, chat, key, { headers });
+        assert.deepEqual([response.status, response.headers['x-faregate-repeated']], [200, isRepeat], response.text);
+        assertHidden(response, 'a call that is repeated');
       }
       const lost = { model: 'nowhere', messages: [] };
       assertHidden(await askAddress(g.url, chat, key, { body: lost }), 'a refusal');
       g.provider.respond = (_request, reply) => void reply.writeHead(500).end('{}');
       const failed = await askAddress(g.url, chat, key);
-      g.provider.respond = answerAnything;
+      g.provider.respond = responseAnything;
       assert.equal(failed.status, 500);
       assertHidden(failed, 'a call that failed');
 
@@ -184,10 +184,10 @@ for (const engine of gatewayEngines) {
       assert.equal(posted.status, 201, JSON.stringify(posted.body));
       const digits = new RegExp(posted.body.balanceYuan.slice(1, 7));
       for (const address of [...calls, ...balances]) {
-        const answer = await askAddress(g.url, address, key);
-        assert.equal(answer.status >= 400, address.context === 'balance', nameOf(address));
-        assert.doesNotMatch(JSON.stringify(answer.headers) + answer.text, digits, nameOf(address));
-        if (address.work === 'balance') assert.deepEqual(answer.json, { is_active: false, balance: 5, unit: 'CNY' });
+        const response = await askAddress(g.url, address, key);
+        assert.equal(response.status >= 400, address.context === 'balance', nameOf(address));
+        assert.doesNotMatch(JSON.stringify(response.headers) + response.text, digits, nameOf(address));
+        if (address.work === 'balance') assert.deepEqual(response.json, { is_active: false, balance: 5, unit: 'CNY' });
       }
       assert.match((await askAddress(g.url, balances[0]!, wholeKey)).text, digits);
       await g.admin('POST', `/accounts/${accountId}/adjustments`, { amountYuan: '99999999', memo: 'back' });

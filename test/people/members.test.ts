@@ -63,12 +63,12 @@ for (const engine of gatewayEngines) {
 
     it('always have an owner, also where two leave at once', async () => {
       const { owner, second } = await createTeam();
-      const answers = await Promise.all([
+      const responses = await Promise.all([
         ask(g, 'PATCH', `/members/${owner.id}`, { role: 'member' }, owner.headers),
         ask(g, 'DELETE', `/members/${second.id}`, undefined, second.headers),
       ]);
-      assert.deepEqual(answers.map(({ status }) => status >= 400).toSorted(), [false, true]);
-      assert.equal(answers.find(({ status }) => status >= 400)!.status, 409);
+      assert.deepEqual(responses.map(({ status }) => status >= 400).toSorted(), [false, true]);
+      assert.equal(responses.find(({ status }) => status >= 400)!.status, 409);
     });
 
     it('keep an owner who can sign in', async () => {
@@ -195,10 +195,10 @@ for (const engine of gatewayEngines) {
       ] as const;
       const demote = (i: 0 | 1) =>
         ask(g, 'PATCH', `/admin/v1/users/${operators[i].id}`, { operatorRole: 'auditor' }, operators[1 - i]!.headers);
-      const answers = await Promise.all([demote(0), demote(1)]);
+      const responses = await Promise.all([demote(0), demote(1)]);
       // The second one is no operator any more, or would be the last one that is taken away.
-      assert.equal(answers.filter(({ status }) => status === 200).length, 1, JSON.stringify(answers));
-      const left = operators[answers[0]!.status === 200 ? 1 : 0];
+      assert.equal(responses.filter(({ status }) => status === 200).length, 1, JSON.stringify(responses));
+      const left = operators[responses[0]!.status === 200 ? 1 : 0];
       const path = `/admin/v1/users/${left.id}`;
       assert.equal((await ask(g, 'PATCH', path, { status: 'suspended' }, left.headers)).status, 409);
       assert.equal((await ask(g, 'DELETE', path, undefined, left.headers)).status, 409);

@@ -74,9 +74,9 @@ for (const engine of gatewayEngines) {
     }
 
     async function post(body: object, headers: Record<string, string> = {}) {
-      const answer = await ask(g, 'POST', '/oidc/company/flows', body, headers);
-      assert.equal(answer.status, 201, JSON.stringify(answer.body));
-      return { url: answer.body.url as string, cookie: cookieOf(answer.headers.getSetCookie(), 'faregate_oidc') };
+      const response = await ask(g, 'POST', '/oidc/company/flows', body, headers);
+      assert.equal(response.status, 201, JSON.stringify(response.body));
+      return { url: response.body.url as string, cookie: cookieOf(response.headers.getSetCookie(), 'faregate_oidc') };
     }
 
     async function signInAs(claims: object): Promise<PersonHeaders> {
@@ -279,7 +279,7 @@ for (const engine of gatewayEngines) {
       assert.equal(await refused({ sub: 'signed' }), 'provider_answer_invalid');
     });
 
-    it('refuses answers that are endless, lead elsewhere, or are none', async () => {
+    it('refuses responds that are endless, lead elsewhere, or are none', async () => {
       let led = 0;
       provider.mischief.set('/elsewhere', (_request, response) => {
         led += 1;
@@ -327,8 +327,8 @@ for (const engine of gatewayEngines) {
 
     it('sends nobody elsewhere', async () => {
       for (const address of ['https://evil.example/console', '//evil.example', '/admin/v1/users']) {
-        const answer = await visit(`/account/v1/oidc/company/start?returnTo=${encodeURIComponent(address)}`);
-        assert.equal(answer.status, 400, address);
+        const response = await visit(`/account/v1/oidc/company/start?returnTo=${encodeURIComponent(address)}`);
+        assert.equal(response.status, 400, address);
       }
       const { headers } = await invited('returning');
       assert.equal((await who(headers)).status, 200);

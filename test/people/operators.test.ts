@@ -4,7 +4,7 @@ import { createApiKey } from '../../src/accounting/accounts/key-format.ts';
 import { call, startCall } from '../support/client.ts';
 import { wireEngines } from '../support/database.ts';
 import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { chatStream, chatUsage, liveAnswer } from '../support/provider.ts';
+import { chatStream, chatUsage, liveResponse } from '../support/provider.ts';
 import { until } from '../support/until.ts';
 
 /** What operators look for and switch: suspended accounts, keys that somebody pasted. */
@@ -26,7 +26,7 @@ for (const engine of wireEngines) {
 
     it('suspend an account: what is in flight ends and is charged, what is new is refused, the keys stay', async () => {
       const account = await g.createAccount();
-      const live = liveAnswer();
+      const live = liveResponse();
       const { respond } = g.provider;
       g.provider.respond = live.respond;
       const running = startCall(`${g.url}/v1/chat/completions`, account.key, { ...hello, stream: true });
@@ -43,8 +43,8 @@ for (const engine of wireEngines) {
 
       await live.write(chatStream(['Hello']).join(''));
       live.end();
-      const answer = await running.answer;
-      assert.equal(await answer.ended(), true);
+      const response = await running.response;
+      assert.equal(await response.ended(), true);
       assert.equal((await account.endedCall()).status, 'succeeded');
       await assertSpent(account, CALL_NANO);
 
@@ -119,9 +119,9 @@ for (const engine of wireEngines) {
         [{}, null],
         [{ key: unknown, prefix: unknown.slice(0, 10) }, null],
       ] as const) {
-        const { status, body: answer } = await search(body);
-        assert.deepEqual([status, answer.error.param], [400, param], JSON.stringify(answer));
-        assert.ok(!answer.error.message.includes(unknown.slice(6, 19)), answer.error.message);
+        const { status, body: response } = await search(body);
+        assert.deepEqual([status, response.error.param], [400, param], JSON.stringify(response));
+        assert.ok(!response.error.message.includes(unknown.slice(6, 19)), response.error.message);
       }
     });
 
@@ -137,7 +137,7 @@ where k.prefix collate "C" >= 'sk-fg-Ab' and k.prefix collate "C" < 'sk-fg-Ab' |
     it('see the calls in flight, whose they are, where they run and what they hold', async () => {
       const account = await g.createAccount();
       await change(account.id, { name: 'Busy' });
-      const live = liveAnswer();
+      const live = liveResponse();
       const { respond } = g.provider;
       const list = async (query = '') => {
         const { status, body } = await g.admin('GET', `/calls?status=in_flight&accountId=${account.id}${query}`);
@@ -184,7 +184,7 @@ where k.prefix collate "C" >= 'sk-fg-Ab' and k.prefix collate "C" < 'sk-fg-Ab' |
       }
       await live.write(chatStream(['Hello']).join(''));
       live.end();
-      await (await running.answer).ended();
+      await (await running.response).ended();
       await account.endedCall();
       assert.deepEqual((await list()).data, []);
     });

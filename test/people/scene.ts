@@ -51,7 +51,7 @@ export async function peopleOfWalk(g: TestGateway): Promise<Scene> {
   async function owned(id: string, name: string, accountId: string, userId: string | null) {
     const key = await makeKey(accountId, BOTH, userId);
     assert.equal((await call(`${g.url}/v1/chat/completions`, key.key, hello)).status, 200);
-    const answer = await call(
+    const response = await call(
       `${g.url}/v1/chat/completions`,
       key.key,
       { ...hello, model: `nowhere of ${id}` },
@@ -59,7 +59,7 @@ export async function peopleOfWalk(g: TestGateway): Promise<Scene> {
         headers: { 'x-client-request-id': 'shared-by-all' },
       },
     );
-    assert.equal(answer.status, 404);
+    assert.equal(response.status, 404);
     const calls = () => g.admin('GET', `/calls?keyId=${key.id}`);
     await until(async () => (await calls()).body.data.length === 1);
     const callId: string = (await calls()).body.data[0].id;

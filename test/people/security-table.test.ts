@@ -98,7 +98,7 @@ describe('the table of what people cost', () => {
       `${embedded.share * 100} % embedded, ${postgresql.share * 100} % on PostgreSQL`,
       'not limited',
     ],
-    ['answers line by line', 'none', `${STREAMS_MAX} at a time`, 'not limited'],
+    ['responses line by line', 'none', `${STREAMS_MAX} at a time`, 'not limited'],
     ['sessions of a person', 'none', count(SESSIONS_MAX), count(SESSIONS_MAX)],
     [
       'API keys',

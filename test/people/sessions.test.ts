@@ -23,16 +23,16 @@ for (const engine of gatewayEngines) {
 
     it('begin with an e-mail address in any case, or a name, and the password', async () => {
       const person = await createPerson(g);
-      const answer = await ask(g, 'POST', '/sessions', {
+      const response = await ask(g, 'POST', '/sessions', {
         user: ` ${person.email.toUpperCase()}`,
         password: person.password,
       });
-      assert.equal(answer.status, 201);
-      assert.deepEqual(answer.body.user, { id: person.id, email: person.email, name: 'Lin', hasPassword: true });
-      assert.equal(answer.body.billingTimezone, 'Asia/Shanghai');
-      assert.equal(answer.headers.get('cache-control'), 'no-store');
+      assert.equal(response.status, 201);
+      assert.deepEqual(response.body.user, { id: person.id, email: person.email, name: 'Lin', hasPassword: true });
+      assert.equal(response.body.billingTimezone, 'Asia/Shanghai');
+      assert.equal(response.headers.get('cache-control'), 'no-store');
       assert.match(
-        answer.headers.get('set-cookie')!,
+        response.headers.get('set-cookie')!,
         /^faregate_session=[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax$/,
       );
       const named = await g.admin('POST', '/users', { name: 'Wei of Chengdu' });
@@ -52,7 +52,7 @@ for (const engine of gatewayEngines) {
       }
     });
 
-    it('begin for nobody else, who all get the same answer', async () => {
+    it('begin for nobody else, who all get the same response', async () => {
       const person = await createPerson(g);
       const suspended = await createPerson(g);
       await g.admin('PATCH', `/users/${suspended.id}`, { status: 'suspended' });
@@ -291,12 +291,12 @@ for (const engine of gatewayEngines) {
       });
       try {
         const person = await createPerson(g);
-        const answer = await ask(secure, 'POST', '/sessions', { user: person.email, password: person.password });
+        const response = await ask(secure, 'POST', '/sessions', { user: person.email, password: person.password });
         assert.match(
-          answer.headers.get('set-cookie')!,
+          response.headers.get('set-cookie')!,
           /^__Host-faregate_session=[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
         );
-        const { cookie } = sessionOf(answer);
+        const { cookie } = sessionOf(response);
         assert.equal((await ask(secure, 'GET', '/session', undefined, { cookie })).status, 200);
         // A neighbouring host can set the plain name only.
         const plain = cookie.replace('__Host-', '');

@@ -36,7 +36,7 @@ const OTHERS: Readonly<Record<string, (scene: Scene) => { ofAccount: string; ofM
 /** Bodies of addresses that look for what their id names once the body is read. */
 const BODIES: Readonly<Record<string, object>> = { '/members/:id': { role: 'member' } };
 
-/** What an address needs in its query to answer at all. */
+/** What an address needs in its query to respond at all. */
 const QUERIES: Readonly<Record<string, string>> = { '/statement': 'month=2026-11' };
 
 const bodyOf = (schema: unknown): object | undefined => (schema === null ? undefined : WRONG_BODY);
@@ -145,11 +145,11 @@ for (const engine of wireEngines) {
         ] as const;
         for (const [role, id] of asked) {
           const body = bodySchema === null ? undefined : (BODIES[path] ?? WRONG_BODY);
-          const answer = await ask(role, method, `/account/v1${path.replace(':id', id)}`, body);
+          const response = await ask(role, method, `/account/v1${path.replace(':id', id)}`, body);
           const expected = refusalOf((ROLES[role] as ExpectedAccess).account, needs) ?? 404;
-          assert.equal(answer.status, expected, `${method} ${path} as ${role}`);
+          assert.equal(response.status, expected, `${method} ${path} as ${role}`);
           const unknown = await ask(role, method, `/account/v1${path.replace(':id', NOWHERE)}`, body);
-          assert.equal(answer.text.replaceAll(id, NOWHERE), unknown.text, `${method} ${path} as ${role}`);
+          assert.equal(response.text.replaceAll(id, NOWHERE), unknown.text, `${method} ${path} as ${role}`);
         }
       }
       assert.deepEqual(await contents(g), stored);

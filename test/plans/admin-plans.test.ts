@@ -3,7 +3,13 @@ import { after, before, describe, it } from 'node:test';
 import { call } from '../support/client.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 import { wireEngines } from '../support/database.ts';
-import { ADMIN_TOKEN, type AdminAnswer, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import {
+  ADMIN_TOKEN,
+  type AdminResponse,
+  startGateway,
+  type TestAccount,
+  type TestGateway,
+} from '../support/gateway.ts';
 
 /** Coding Plans and the limits of keys as an operator's script sets them. */
 
@@ -17,10 +23,10 @@ plans:
 
 const later = (instant: string, days: number): string => new Date(Date.parse(instant) + days * DAY_MS).toISOString();
 
-function assertError(answer: AdminAnswer, status: number, code: string, param: string | null = null): void {
-  assert.equal(answer.status, status, JSON.stringify(answer.body));
-  assert.deepEqual(Object.keys(answer.body), ['error']);
-  const { error } = answer.body;
+function assertError(response: AdminResponse, status: number, code: string, param: string | null = null): void {
+  assert.equal(response.status, status, JSON.stringify(response.body));
+  assert.deepEqual(Object.keys(response.body), ['error']);
+  const { error } = response.body;
   assert.deepEqual([error.code, error.param], [code, param], error.message);
   assert.ok(typeof error.message === 'string' && error.message.length > 0 && error.message.length < 1_000);
 }
@@ -48,8 +54,8 @@ for (const engine of wireEngines) {
       (await g.admin('GET', `/accounts/${account.id}/subscriptions${query}`)).body;
     const coding = async (account: TestAccount): Promise<string> => {
       const body = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }] };
-      const answer = await call(`${g.url}/v1/coding/chat/completions`, account.key, body);
-      return answer.status === 200 ? 'served' : answer.json.error.code;
+      const response = await call(`${g.url}/v1/coding/chat/completions`, account.key, body);
+      return response.status === 200 ? 'served' : response.json.error.code;
     };
 
     it('are granted for one period from now on, and apply at once', async () => {
@@ -127,9 +133,9 @@ for (const engine of wireEngines) {
       const account = await g.createAccount();
       const first = (await grant(account, { planId: 'short' })).body;
       for (const startsAt of [undefined, first.startsAt, later(first.endsAt, -1 / DAY_MS), later(first.startsAt, -2)]) {
-        const answer = await grant(account, { planId: 'coder', startsAt });
-        assertError(answer, 409, 'conflict_error');
-        assert.match(answer.body.error.message, /Cancel it, or let this one start at its end/);
+        const response = await grant(account, { planId: 'coder', startsAt });
+        assertError(response, 409, 'conflict_error');
+        assert.match(response.body.error.message, /Cancel it, or let this one start at its end/);
       }
       const next = await grant(account, { planId: 'coder', startsAt: first.endsAt });
       assert.equal(next.status, 201);
@@ -141,18 +147,18 @@ for (const engine of wireEngines) {
 
     it('are granted once where the same grant comes many times at once', async () => {
       const account = await g.createAccount();
-      const answers = await Promise.all(Array.from({ length: 10 }, () => grant(account, { planId: 'coder' })));
-      assert.equal(answers.filter(({ status }) => status === 201).length, 1);
-      for (const answer of answers) if (answer.status !== 201) assertError(answer, 409, 'conflict_error');
+      const responses = await Promise.all(Array.from({ length: 10 }, () => grant(account, { planId: 'coder' })));
+      assert.equal(responses.filter(({ status }) => status === 201).length, 1);
+      for (const response of responses) if (response.status !== 201) assertError(response, 409, 'conflict_error');
       assert.equal((await list(account)).data.length, 1);
     });
 
     it('are of a plan that is configured; the error names those that are', async () => {
       const account = await g.createAccount();
       for (const planId of ['no-such-plan', 'Coder', 'coder ,', 'x'.repeat(200), '__proto__', 'constructor']) {
-        const answer = await grant(account, { planId });
-        assertError(answer, 400, 'invalid_request_error', 'planId');
-        assert.match(answer.body.error.message, /Known: coder, short\.$/);
+        const response = await grant(account, { planId });
+        assertError(response, 400, 'invalid_request_error', 'planId');
+        assert.match(response.body.error.message, /Known: coder, short\.$/);
       }
     });
 
@@ -181,7 +187,7 @@ for (const engine of wireEngines) {
       ] as const) {
         assertError(await grant(account, body), 400, 'invalid_request_error', param);
       }
-      const send = async (body: string, contentType: string): Promise<AdminAnswer> => {
+      const send = async (body: string, contentType: string): Promise<AdminResponse> => {
         const response = await fetch(`${g.url}/admin/v1/accounts/${account.id}/subscriptions`, {
           method: 'POST',
           headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': contentType },
@@ -217,25 +223,25 @@ for (const engine of wireEngines) {
     it('are renewed once for each request, however many come at once', async () => {
       const account = await g.createAccount();
       const { id, startsAt } = (await grant(account, { planId: 'short' })).body;
-      const answers = await Promise.all(Array.from({ length: 6 }, () => renew(id)));
-      const renewals = answers.filter(({ status }) => status === 201).length;
+      const responses = await Promise.all(Array.from({ length: 6 }, () => renew(id)));
+      const renewals = responses.filter(({ status }) => status === 201).length;
       assert.ok(renewals >= 1);
-      for (const answer of answers) if (answer.status !== 201) assertError(answer, 409, 'conflict_error');
+      for (const response of responses) if (response.status !== 201) assertError(response, 409, 'conflict_error');
       assert.equal((await list(account)).data[0].endsAt, later(startsAt, 3 * (1 + renewals)));
     });
 
     it('are granted once for each Idempotency-Key, and every repeat gets the first one', async () => {
       const account = await g.createAccount();
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 6 }, () => grant(account, { planId: 'short' }, 'order-1')),
       );
-      for (const answer of answers) assert.deepEqual(answer, answers[0]);
-      assert.equal(answers[0]!.status, 201);
+      for (const response of responses) assert.deepEqual(response, responses[0]);
+      assert.equal(responses[0]!.status, 201);
       assert.equal((await list(account)).data.length, 1);
       // The same grant at another time is the same request, whatever has become of it.
       clock.set(later(NOON, 2));
-      assert.deepEqual(await grant(account, { planId: 'short' }, 'order-1'), answers[0]);
-      await cancel(answers[0]!.body.id);
+      assert.deepEqual(await grant(account, { planId: 'short' }, 'order-1'), responses[0]);
+      await cancel(responses[0]!.body.id);
       assert.equal((await grant(account, { planId: 'short' }, 'order-1')).body.status, 'canceled');
       clock.set(NOON);
       for (const body of [{ planId: 'coder' }, { planId: 'short', startsAt: later(NOON, 5) }]) {
@@ -249,8 +255,8 @@ for (const engine of wireEngines) {
     it('are renewed once for each Idempotency-Key, and every repeat gets the same end', async () => {
       const account = await g.createAccount();
       const { id, startsAt } = (await grant(account, { planId: 'short' }, 'order-1')).body;
-      const answers = await Promise.all(Array.from({ length: 6 }, () => renew(id, 'renewal-1')));
-      for (const { status, body } of answers) assert.deepEqual([status, body.endsAt], [201, later(startsAt, 6)]);
+      const responses = await Promise.all(Array.from({ length: 6 }, () => renew(id, 'renewal-1')));
+      for (const { status, body } of responses) assert.deepEqual([status, body.endsAt], [201, later(startsAt, 6)]);
       assert.equal((await renew(id, 'renewal-1')).body.endsAt, later(startsAt, 6));
       assert.equal((await renew(id, 'renewal-2')).body.endsAt, later(startsAt, 9));
       assertError(await renew(id, 'order-1'), 409, 'conflict_error');
@@ -343,8 +349,8 @@ for (const engine of wireEngines) {
         ['?cursor=', 'cursor'],
         ['?status=active', 'status'],
       ] as const) {
-        const answer = await g.admin('GET', `/accounts/${account.id}/subscriptions${query}`);
-        assertError(answer, 400, 'invalid_request_error', param);
+        const response = await g.admin('GET', `/accounts/${account.id}/subscriptions${query}`);
+        assertError(response, 400, 'invalid_request_error', param);
       }
       await g.database.script(`update subscriptions set plan_id = 'gone' where id = '${granted[0]}'`);
       const gone = (await list(account)).data[0];
@@ -365,7 +371,7 @@ for (const engine of wireEngines) {
   describe(`${engine}: limits of keys`, { timeout: 60_000 }, () => {
     setUp();
 
-    const limitsOf = ({ dailySpendCapYuan, dailyCalls, concurrency }: AdminAnswer['body']) => ({
+    const limitsOf = ({ dailySpendCapYuan, dailyCalls, concurrency }: AdminResponse['body']) => ({
       dailySpendCapYuan,
       dailyCalls,
       concurrency,
@@ -461,9 +467,9 @@ for (const engine of wireEngines) {
       const { status, body } = await g.admin('PATCH', `/keys/${account.keyId}`, { dailyCalls: 5 });
       assert.equal(status, 200);
       assert.notEqual(body.revokedAt, null);
-      const answer = await fetch(`${g.url}/v1/user/balance`, { headers: { authorization: `Bearer ${account.key}` } });
-      await answer.text();
-      assert.equal(answer.status, 401);
+      const response = await fetch(`${g.url}/v1/user/balance`, { headers: { authorization: `Bearer ${account.key}` } });
+      await response.text();
+      assert.equal(response.status, 401);
     });
   });
 }
@@ -477,8 +483,8 @@ describe('without any plan in the configuration', { timeout: 60_000 }, () => {
 
   it('a grant says that none is configured', async () => {
     const account = await g.createAccount();
-    const answer = await g.admin('POST', `/accounts/${account.id}/subscriptions`, { planId: 'coder' });
-    assertError(answer, 400, 'invalid_request_error', 'planId');
-    assert.match(answer.body.error.message, /There is no plan "coder"\. No plan is configured\.$/);
+    const response = await g.admin('POST', `/accounts/${account.id}/subscriptions`, { planId: 'coder' });
+    assertError(response, 400, 'invalid_request_error', 'planId');
+    assert.match(response.body.error.message, /There is no plan "coder"\. No plan is configured\.$/);
   });
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Database } from '../../src/db/database.ts';
-import { type Answer, call } from '../support/client.ts';
+import { type ClientResponse, call } from '../support/client.ts';
 import type { TestAccount, TestGateway } from '../support/gateway.ts';
 import { until } from '../support/until.ts';
 import { assertWait } from '../support/waits.ts';
@@ -32,7 +32,7 @@ export function plansText(plans: Readonly<Record<string, Partial<Terms>>>): stri
 export interface Subscriber extends TestAccount {
   readonly subscriptionId: string;
   /** A whole chat call on the Coding Plan. */
-  call(): Promise<Answer>;
+  call(): Promise<ClientResponse>;
   /** What the account's balance address for coding says. */
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
   snapshot(): Promise<any>;
@@ -49,7 +49,7 @@ export interface Use {
 
 export const CODING_CHAT = '/v1/coding/chat/completions';
 export const codingBody = { model: 'test-both', max_tokens: 50, messages: [{ role: 'user', content: 'Say hello.' }] };
-/** Of one call that is answered as `chatAnswer` does. */
+/** Of one call that is responded to as `chatAnswer` does. */
 export const CALL_TOKENS = 18;
 
 /** An account without money that has a plan, from now or from an instant on. */
@@ -96,13 +96,13 @@ export async function grant(
   return body.id;
 }
 
-/** Asserts a refusal on a Coding Plan; where a time is given, also that the answer says it. */
-export function assertRefused(answer: Answer, status: number, code: string, waitSeconds?: number): void {
-  assert.equal(answer.status, status, answer.text);
-  assert.equal(answer.json.error.code, code);
+/** Asserts a refusal on a Coding Plan; where a time is given, also that the response says it. */
+export function assertRefused(response: ClientResponse, status: number, code: string, waitSeconds?: number): void {
+  assert.equal(response.status, status, response.text);
+  assert.equal(response.json.error.code, code);
   if (waitSeconds === undefined) return;
-  assertWait(answer, waitSeconds);
-  assert.equal(answer.headers['x-should-retry'], 'false');
+  assertWait(response, waitSeconds);
+  assert.equal(response.headers['x-should-retry'], 'false');
 }
 
 /**

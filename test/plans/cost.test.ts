@@ -7,9 +7,9 @@ import { planOf } from '../support/account-in-memory.ts';
 import {
   CONTEXT,
   createTestNode,
-  endingOf,
   openAccount,
   outcomeOf,
+  recordOf,
   requestOf,
   TIME,
   verdictsOn,
@@ -30,7 +30,7 @@ const NOW = new Date(CONTEXT.nowMs);
 const planWith = (id: string, fiveHourCalls: number): PlanTerms =>
   planOf({ id, fiveHourCalls, weeklyCalls: 10_000_000, concurrency: 10_000_000, models: new Set(['m']) });
 
-/** How old the slots are, how many more the plan allows, and what an admission answers then. */
+/** How old the slots are, how many more the plan allows, and what an admission responds then. */
 const SITUATIONS: readonly { what: string; ageHours: number; room: number; verdict: string }[] = [
   { what: 'with room for more', ageHours: 1, room: 5, verdict: 'admitted' },
   { what: 'used up', ageHours: 1, room: 0, verdict: 'packageFiveHourQuotaExhausted' },
@@ -142,8 +142,8 @@ update subscriptions set slots = ${slots} where id = 'sub_${id}'`);
         const requests = calls.map((callId) => requestOf(accountId, callId, null, { model: 'm', plan }));
         assert.deepEqual(await verdictsOn(reservations, requests, context), [verdict, verdict, verdict]);
         const outcomes = calls.map((callId) => ({ ...outcomeOf(accountId, callId, null), context: 'coding' }));
-        const endings = outcomes.map((outcome) => endingOf(outcome, { plan: { counts: false, tokens: 0 } }));
-        await settlement.end(endings, TIME);
+        const records = outcomes.map((outcome) => recordOf(outcome, { plan: { counts: false, tokens: 0 } }));
+        await settlement.end(records, TIME);
         ends.push(costs.pop()!);
       }
       for (const [few, many] of [costs, ends] as [Cost, Cost][]) {

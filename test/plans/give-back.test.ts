@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { after, before, describe, it } from 'node:test';
-import { type Answer, call, startCall } from '../support/client.ts';
+import { type ClientResponse, call, startCall } from '../support/client.ts';
 import { wireEngines } from '../support/database.ts';
 import { type Family, families, modes, requestOf } from '../support/families.ts';
 import { clientLeaves, startGateway, type TestGateway } from '../support/gateway.ts';
-import { json, liveAnswer, type Respond, sse } from '../support/provider.ts';
+import { json, liveResponse, type Respond, sse } from '../support/provider.ts';
 import { createSubscriber, nothingInFlight, plansText, type Subscriber, type Use } from './coding.ts';
 
 /**
@@ -14,7 +14,7 @@ import { createSubscriber, nothingInFlight, plansText, type Subscriber, type Use
  */
 
 const NOTHING: Use = { fiveHour: 0, weekly: 0, inFlight: 0, tokens: 0 };
-/** A whole answer, or a stream that reached its end. */
+/** A whole response, or a stream that reached its end. */
 const ONE_CALL: Use = { fiveHour: 1, weekly: 1, inFlight: 0, tokens: 18 };
 /** A success of which nothing can be used, so that its tokens are not known. */
 const ONE_CALL_IN_VAIN: Use = { ...ONE_CALL, tokens: 0 };
@@ -30,16 +30,16 @@ interface Failing {
   readonly status: number;
 }
 
-/** Answers that are no success, and the status that the client gets. */
+/** Responses that are no success, and the status that the client gets. */
 function failures(isStream: boolean): Record<string, Failing> {
   const error = { error: { message: 'No.', type: 'some_error' } };
   const head = { 'content-type': isStream ? 'text/event-stream' : 'application/json' };
   return {
-    'a provider that answers 400': { respond: json(400, error), status: 400 },
-    'a provider that answers 401': { respond: json(401, error), status: 502 },
-    'a provider that answers 429': { respond: json(429, error), status: 429 },
-    'a provider that answers 500': { respond: json(500, error), status: 500 },
-    'a provider that answers 529': { respond: json(529, error), status: 529 },
+    'a provider that responds with 400': { respond: json(400, error), status: 400 },
+    'a provider that responds with 401': { respond: json(401, error), status: 502 },
+    'a provider that responds with 429': { respond: json(429, error), status: 429 },
+    'a provider that responds with 500': { respond: json(500, error), status: 500 },
+    'a provider that responds with 529': { respond: json(529, error), status: 529 },
     'a redirect': {
       respond: (_request, response) => void response.writeHead(302, { location: '/elsewhere' }).end(),
       status: 502,
@@ -56,11 +56,11 @@ function failures(isStream: boolean): Record<string, Failing> {
       },
       status: 502,
     },
-    'an answer that is not HTTP': {
+    'a response that is not HTTP': {
       respond: (_request, response) => void response.socket!.end('SSH-2.0-OpenSSH_9.9\r\n'),
       status: 502,
     },
-    'a provider that never answers': { respond: () => undefined, status: 504 },
+    'a provider that never responds': { respond: () => undefined, status: 504 },
   };
 }
 
@@ -79,10 +79,10 @@ function unusableSuccesses(family: Family, isStream: boolean): Record<string, Fa
     'an empty 200': { respond: (_request, response) => void response.writeHead(200, head).end(), status: 502 },
     'broken JSON': { respond: json(200, '{"choices": ['), status: 502 },
     ...(isStream
-      ? { 'a whole answer in place of a stream': { respond: json(200, family.whole()), status: 502 } }
+      ? { 'a whole response in place of a stream': { respond: json(200, family.whole()), status: 502 } }
       : {
-          'an answer without usage': { respond: json(200, family.whole(null)), status: 502 },
-          'an answer that breaks off': {
+          'a response without usage': { respond: json(200, family.whole(null)), status: 502 },
+          'a response that breaks off': {
             respond: (_request: unknown, response: ServerResponse) => {
               response.writeHead(200, { ...head, 'content-length': '100000' });
               response.write(JSON.stringify(family.whole()), () => response.socket!.resetAndDestroy());
@@ -110,7 +110,7 @@ for (const engine of wireEngines) {
         describe(`${family.name}, ${kind}`, () => {
           let subscriber: Subscriber;
 
-          async function send(respond: Respond, body: object = requestOf(isStream)): Promise<Answer> {
+          async function send(respond: Respond, body: object = requestOf(isStream)): Promise<ClientResponse> {
             subscriber = await createSubscriber(gateway, 'plan');
             gateway.provider.respond = respond;
             return call(gateway.url + family.path, subscriber.key, body);
@@ -118,8 +118,8 @@ for (const engine of wireEngines) {
 
           for (const [what, { respond, status }] of Object.entries(failures(isStream))) {
             it(`${what} costs nothing`, async () => {
-              const answer = await send(respond);
-              assert.equal(answer.status, status, answer.text);
+              const response = await send(respond);
+              assert.equal(response.status, status, response.text);
               assert.deepEqual(await subscriber.used(), NOTHING);
               const { context, chargeYuan, usage } = await subscriber.lastCall();
               assert.deepEqual([context, chargeYuan, usage], ['coding', null, null]);
@@ -128,8 +128,8 @@ for (const engine of wireEngines) {
 
           for (const [what, { respond, status }] of Object.entries(unusableSuccesses(family, isStream))) {
             it(`${what} costs a call`, async () => {
-              const answer = await send(respond);
-              assert.equal(answer.status, status, answer.text);
+              const response = await send(respond);
+              assert.equal(response.status, status, response.text);
               assert.deepEqual(await subscriber.used(), ONE_CALL_IN_VAIN);
               const { context, chargeYuan, usage } = await subscriber.lastCall();
               assert.deepEqual([context, chargeYuan, usage], ['coding', null, null]);
@@ -137,26 +137,26 @@ for (const engine of wireEngines) {
           }
 
           it('a success costs a call and its tokens', async () => {
-            const answer = await send(isStream ? sse(family.stream(['Hello'])) : json(200, family.whole()));
-            assert.equal(answer.status, 200);
+            const response = await send(isStream ? sse(family.stream(['Hello'])) : json(200, family.whole()));
+            assert.equal(response.status, 200);
             assert.deepEqual(await subscriber.used(), ONE_CALL);
             assert.deepEqual(await subscriber.money(), { balanceNano: 0n, heldNano: 0n });
           });
 
           it('a refusal before admission costs nothing and does not reach the provider', async () => {
             const asked = gateway.provider.requests.length;
-            const answer = await send(json(200, family.whole()), requestOf(isStream, `test-${family.name}`));
-            assert.equal(answer.status, 400, answer.text);
-            assert.equal(answer.headers['x-error-code'], 'model_not_in_package');
+            const response = await send(json(200, family.whole()), requestOf(isStream, `test-${family.name}`));
+            assert.equal(response.status, 400, response.text);
+            assert.equal(response.headers['x-error-code'], 'model_not_in_package');
             assert.equal(gateway.provider.requests.length, asked);
             assert.deepEqual(await subscriber.used(), NOTHING);
           });
 
           // Of streams: test/relay/client-aborts.test.ts.
           if (!isStream) {
-            it('a client that leaves before the provider has answered costs what the answer says that was made for it', async () => {
+            it('a client that leaves before the provider has responded costs what the response says that was made for it', async () => {
               subscriber = await createSubscriber(gateway, 'plan');
-              const live = liveAnswer({ 'content-type': 'application/json' });
+              const live = liveResponse({ 'content-type': 'application/json' });
               const asked = gateway.provider.requests.length;
               gateway.provider.respond = live.respond;
               const left = clientLeaves(gateway);
@@ -172,7 +172,7 @@ for (const engine of wireEngines) {
             });
           }
 
-          it('a client that leaves a provider that never answers costs nothing', async () => {
+          it('a client that leaves a provider that never responds costs nothing', async () => {
             subscriber = await createSubscriber(gateway, 'plan');
             const asked = gateway.provider.requests.length;
             gateway.provider.respond = () => undefined;
@@ -214,20 +214,20 @@ for (const engine of wireEngines) {
           it(`${what} keeps its slot, and its tokens are those that came`, async () => {
             const subscriber = await createSubscriber(gateway, 'plan');
             gateway.provider.respond = respond;
-            const answer = await call(gateway.url + family.path, subscriber.key, requestOf(true));
-            assert.equal(answer.status, 200);
+            const response = await call(gateway.url + family.path, subscriber.key, requestOf(true));
+            assert.equal(response.status, 200);
             await assertCounted(subscriber);
           });
         }
 
         it('and is left by its client keeps its slot, and its tokens are those that came', async () => {
           const subscriber = await createSubscriber(gateway, 'plan');
-          const live = liveAnswer();
+          const live = liveResponse();
           gateway.provider.respond = live.respond;
           const started = startCall(gateway.url + family.path, subscriber.key, requestOf(true));
           await live.opened;
           await live.write(begun.join(''));
-          await (await started.answer).until('!');
+          await (await started.response).until('!');
           started.drop();
           await live.closed;
           await assertCounted(subscriber);
@@ -247,20 +247,20 @@ for (const engine of wireEngines) {
           cache_creation: { ephemeral_5m_input_tokens: 1_000, ephemeral_1h_input_tokens: 100 },
         }),
       );
-      const answer = await call(gateway.url + addresses[1]!.path, subscriber.key, requestOf(false));
-      assert.equal(answer.status, 200, answer.text);
+      const response = await call(gateway.url + addresses[1]!.path, subscriber.key, requestOf(false));
+      assert.equal(response.status, 200, response.text);
       assert.equal((await subscriber.used()).tokens, 3 + 5 + 700 + 1_100);
     });
 
-    it('tokens that are a part of others, such as cached ones of a chat answer, count once', async () => {
+    it('tokens that are a part of others, such as cached ones of a chat response, count once', async () => {
       const subscriber = await createSubscriber(gateway, 'plan');
       const usage = { prompt_tokens: 1_000, completion_tokens: 50, prompt_tokens_details: { cached_tokens: 900 } };
       gateway.provider.respond = json(
         200,
         families[0]!.whole({ ...usage, completion_tokens_details: { reasoning_tokens: 40 } }),
       );
-      const answer = await call(gateway.url + addresses[0]!.path, subscriber.key, requestOf(false));
-      assert.equal(answer.status, 200, answer.text);
+      const response = await call(gateway.url + addresses[0]!.path, subscriber.key, requestOf(false));
+      assert.equal(response.status, 200, response.text);
       assert.equal((await subscriber.used()).tokens, 1_050);
     });
   });

@@ -11,9 +11,9 @@ import type { Database } from '../../src/db/database.ts';
 import { planOf } from '../support/account-in-memory.ts';
 import {
   createTestNode,
-  endingOf,
   openAccount,
   outcomeOf,
+  recordOf,
   requestOf,
   type TestNode,
 } from '../support/accounting-builders.ts';
@@ -139,7 +139,7 @@ for (const engine of gatewayEngines) {
     /** Ends a coding call as often as that. */
     async function end(node: TestNode, accountId: string, callId: string, plan: PlanUse, times = 1): Promise<void> {
       const outcome = { ...outcomeOf(accountId, callId, null), context: 'coding' };
-      for (let n = 0; n < times; n++) await node.settlement.end(endingOf(outcome, { plan }));
+      for (let n = 0; n < times; n++) await node.settlement.end(recordOf(outcome, { plan }));
     }
 
     let accounts = 0;

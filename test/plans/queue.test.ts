@@ -27,7 +27,7 @@ const plans = plansText({
   hasty: { concurrency: 1, queue: { length: 3, wait: '50ms' } },
 });
 
-/** Follows which calls the provider is given, by what their clients wrote in them, and lets each be answered by hand. */
+/** Follows which calls the provider is given, by what their clients wrote in them, and lets each be responded to by hand. */
 class Served {
   readonly names: string[] = [];
   readonly #open = new Map<string, ServerResponse>();
@@ -55,7 +55,7 @@ class Served {
     });
   }
 
-  answer(name: string): void {
+  response(name: string): void {
     const response = this.#open.get(name)!;
     this.#open.delete(name);
     response.writeHead(200, { 'content-type': 'application/json' });
@@ -144,11 +144,11 @@ async function queueUp(node: Node, subscriber: Subscriber, names: readonly strin
   return queued;
 }
 
-const statusOf = async (started: StartedCall): Promise<number> => (await started.answer).status;
+const statusOf = async (started: StartedCall): Promise<number> => (await started.response).status;
 
 /** One more call is refused at once, because the queue has no place left. */
 async function assertFull(node: Node, subscriber: Subscriber): Promise<void> {
-  const refused = await (await startOn(node, subscriber, 'one too many')).answer;
+  const refused = await (await startOn(node, subscriber, 'one too many')).response;
   assertRefused(refused, 429, LIMITED);
   assert.deepEqual([refused.headers['retry-after'], refused.headers['x-should-retry']], ['2', 'true']);
 }
@@ -176,7 +176,7 @@ for (const engine of wireEngines) {
       const first = await startOn(gateway, subscriber, 'first');
       await served.count(1);
       await assertFull(gateway, subscriber);
-      served.answer('first');
+      served.response('first');
       assert.equal(await statusOf(first), 200);
       assert.deepEqual(served.names, ['first']);
     });
@@ -189,14 +189,14 @@ for (const engine of wireEngines) {
       assert.equal((await subscriber.used()).inFlight, 1);
 
       for (const [index, name] of ['first', 'second', 'third', 'fourth'].entries()) {
-        served.answer(name);
+        served.response(name);
         assert.equal(await statusOf(calls[index]!), 200);
         // A call that comes now, with the limit free, stands behind those that wait already.
         if (name === 'first') calls.push(await startOn(gateway, subscriber, 'fifth'));
         await served.count(index + 2);
         assert.equal((await subscriber.used()).inFlight, 1);
       }
-      served.answer('fifth');
+      served.response('fifth');
       assert.deepEqual(await Promise.all(calls.map(statusOf)), [200, 200, 200, 200, 200]);
       assert.deepEqual(served.names, ['first', 'second', 'third', 'fourth', 'fifth']);
       assert.equal((await subscriber.used()).fiveHour, 5);
@@ -210,7 +210,7 @@ for (const engine of wireEngines) {
       await assertFull(gateway, subscriber);
       for (const [index, name] of ['first', 'second', 'third', 'fourth'].entries()) {
         await served.count(index + 1);
-        served.answer(name);
+        served.response(name);
       }
       assert.deepEqual(await Promise.all([first, ...queued].map(statusOf)), [200, 200, 200, 200]);
       assert.equal((await subscriber.used()).fiveHour, 4);
@@ -220,10 +220,10 @@ for (const engine of wireEngines) {
       const subscriber = await createSubscriber(gateway, 'hasty');
       const first = await startOn(gateway, subscriber, 'first');
       await served.count(1);
-      const late = await (await startOn(gateway, subscriber, 'late')).answer;
+      const late = await (await startOn(gateway, subscriber, 'late')).response;
       assertRefused(late, 429, LIMITED);
       assert.equal(late.headers['x-should-retry'], 'true');
-      served.answer('first');
+      served.response('first');
       assert.equal(await statusOf(first), 200);
       const { fiveHour, weekly, inFlight } = await subscriber.used();
       assert.deepEqual([fiveHour, weekly, inFlight], [1, 1, 0]);
@@ -244,7 +244,7 @@ for (const engine of wireEngines) {
       await assertFull(gateway, subscriber);
       for (const [index, name] of ['first', 'second', 'third', 'fourth'].entries()) {
         await served.count(index + 1);
-        served.answer(name);
+        served.response(name);
       }
       assert.deepEqual(await Promise.all([first, ...others].map(statusOf)), [200, 200, 200, 200]);
       assert.deepEqual(served.names, ['first', 'second', 'third', 'fourth']);
@@ -257,9 +257,9 @@ for (const engine of wireEngines) {
       await served.count(1);
       const queued = await queueUp(gateway, subscriber, ['second', 'third', 'fourth']);
       await gateway.admin('DELETE', `/subscriptions/${subscriber.subscriptionId}`);
-      served.answer('first');
+      served.response('first');
       assert.equal(await statusOf(first), 200);
-      for (const { answer } of queued) assertRefused(await answer, 402, 'insufficient_package');
+      for (const { response } of queued) assertRefused(await response, 402, 'insufficient_package');
       assert.deepEqual(served.names, ['first']);
       await nothingInFlight(gateway.database, subscriber.id);
     });
@@ -285,10 +285,10 @@ describe('calls that wait on one of two nodes', { timeout: 60_000 }, () => {
     const first = await startOn(far, subscriber, 'first');
     await served.count(1);
     const [second] = await queueUp(near, subscriber, ['second']);
-    served.answer('first');
+    served.response('first');
     assert.equal(await statusOf(first), 200);
     await served.count(2);
-    served.answer('second');
+    served.response('second');
     assert.equal(await statusOf(second!), 200);
     assert.deepEqual(served.names, ['first', 'second']);
   });
@@ -305,12 +305,12 @@ describe('a node that closes while calls wait on it', { timeout: 60_000 }, () =>
     const queued = await queueUp(gateway, subscriber, ['second', 'third', 'fourth']);
 
     const closed = gateway.gateway.close();
-    for (const { answer } of queued) {
-      const sentAway = await answer;
+    for (const { response } of queued) {
+      const sentAway = await response;
       assertRefused(sentAway, 503, 'internal_error');
       assert.deepEqual([sentAway.headers['x-should-retry'], sentAway.headers.connection], ['true', 'close']);
     }
-    served.answer('first');
+    served.response('first');
     assert.equal(await statusOf(first), 200);
     await closed;
     await gateway.provider.close();

@@ -10,16 +10,16 @@ import { planOf } from '../support/account-in-memory.ts';
 import {
   CONTEXT as BALANCE_CONTEXT,
   createTestNode,
-  endingOf,
   openAccount,
   outcomeOf,
   periodsAt,
+  recordOf,
   requestOf,
   type TestNode,
   timeAt,
   verdictsOn,
 } from '../support/accounting-builders.ts';
-import { type Answer, call } from '../support/client.ts';
+import { type ClientResponse, call } from '../support/client.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { startGateway } from '../support/gateway.ts';
 import { locksAwaited, waitingForLocks } from '../support/locks.ts';
@@ -42,7 +42,7 @@ class Crowd {
   most = 0;
   served = 0;
   #open: (() => void)[] = [];
-  #isAnswering = false;
+  #isResponding = false;
 
   constructor(provider: ScriptedProvider) {
     provider.respond = (_request, response) => {
@@ -52,18 +52,18 @@ class Crowd {
         response.end(JSON.stringify(chatCompletion()));
       });
       this.most = Math.max(this.most, this.#open.length);
-      this.#answerSoon();
+      this.#responseSoon();
     };
   }
 
   /** One a turn of the event loop, so that others come while some are still open. */
-  #answerSoon(): void {
-    if (this.#isAnswering || (this.#open.length < CONCURRENCY && this.served + CONCURRENCY < LIMIT)) return;
-    this.#isAnswering = true;
+  #responseSoon(): void {
+    if (this.#isResponding || (this.#open.length < CONCURRENCY && this.served + CONCURRENCY < LIMIT)) return;
+    this.#isResponding = true;
     setImmediate(() => {
-      this.#isAnswering = false;
+      this.#isResponding = false;
       this.#open.shift()?.();
-      if (this.#open.length > 0) this.#answerSoon();
+      if (this.#open.length > 0) this.#responseSoon();
     });
   }
 }
@@ -75,28 +75,28 @@ const WOKEN = 2 * CONCURRENCY;
  * Sends all calls at once. Those that are refused because too many are in flight try again when other calls have ended, as
  * clients would after a moment.
  */
-async function race(urls: readonly string[], key: string): Promise<Answer[]> {
+async function race(urls: readonly string[], key: string): Promise<ClientResponse[]> {
   let ended = 0;
   const waiting: (() => void)[] = [];
-  const one = async (url: string): Promise<Answer> => {
+  const one = async (url: string): Promise<ClientResponse> => {
     for (;;) {
       const endedBefore = ended;
-      const answer = await call(url + CODING_CHAT, key, codingBody);
-      if (answer.headers['x-error-code'] !== 'package_concurrency_limited') {
+      const response = await call(url + CODING_CHAT, key, codingBody);
+      if (response.headers['x-error-code'] !== 'package_concurrency_limited') {
         ended++;
         for (const tryAgain of waiting.splice(0, WOKEN)) tryAgain();
-        return answer;
+        return response;
       }
-      assert.equal(answer.headers['x-should-retry'], 'true');
+      assert.equal(response.headers['x-should-retry'], 'true');
       if (ended === endedBefore) await new Promise<void>((resolve) => waiting.push(resolve));
     }
   };
   return Promise.all(Array.from({ length: CALLS }, (_, n) => one(urls[n % urls.length]!)));
 }
 
-function assertRace(answers: readonly Answer[], crowd: Crowd): void {
-  assert.equal(answers.filter(({ status }) => status === 200).length, LIMIT);
-  const codes = new Set(answers.filter(({ status }) => status !== 200).map(({ headers }) => headers['x-error-code']));
+function assertRace(responses: readonly ClientResponse[], crowd: Crowd): void {
+  assert.equal(responses.filter(({ status }) => status === 200).length, LIMIT);
+  const codes = new Set(responses.filter(({ status }) => status !== 200).map(({ headers }) => headers['x-error-code']));
   assert.deepEqual([...codes], ['package_5h_quota_exhausted']);
   assert.equal(crowd.served, LIMIT);
   assert.equal(crowd.most, CONCURRENCY);
@@ -194,8 +194,8 @@ describe('batches of two nodes that meet at the same accounts', { timeout: 240_0
 
   const request = (accountId: string, callId: string) => requestOf(accountId, callId, null, { model: 'm', plan: PLAN });
 
-  const ending = (accountId: string, callId: string, counts: boolean): SettlementRecord =>
-    endingOf(
+  const record = (accountId: string, callId: string, counts: boolean): SettlementRecord =>
+    recordOf(
       { ...outcomeOf(accountId, callId, null), context: 'coding' },
       { plan: { counts, tokens: counts ? 5 : 0 } },
     );
@@ -222,10 +222,10 @@ describe('batches of two nodes that meet at the same accounts', { timeout: 240_0
         counted++;
         admitted.set(accountId, (admitted.get(accountId) ?? 0) + 1);
       }
-      // Twice, as after an answer that was lost.
+      // Twice, as after a response that was lost.
       const end = (order: typeof ends) =>
         settlement.end(
-          order.map(({ accountId, callId, counts }) => ending(accountId, callId, counts)),
+          order.map(({ accountId, callId, counts }) => record(accountId, callId, counts)),
           TIME,
         );
       await Promise.all([end(ends), end(shuffled(ends, turn + 1))]);
@@ -270,7 +270,7 @@ describe('batches of two nodes that meet at the same accounts', { timeout: 240_0
     let ended: Promise<unknown> | undefined;
     await second.transaction(async (holder) => {
       await holder.query(lock(order[0]!));
-      const ends = accounts.map(({ accountId }) => ending(accountId, `call_${accountId}`, true));
+      const ends = accounts.map(({ accountId }) => record(accountId, `call_${accountId}`, true));
       ended = settlement.end(ends.toReversed(), TIME);
       await locksAwaited(stored.database, 1);
       // It stands at the first of them, and none of the others is locked.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Answer, call } from '../support/client.ts';
+import { type ClientResponse, call } from '../support/client.ts';
 import { wireEngines } from '../support/database.ts';
 import { startGateway } from '../support/gateway.ts';
 import { chatCompletion, type ScriptedProvider } from '../support/provider.ts';
@@ -19,7 +19,7 @@ const ADMITTED = 4;
 const plans = plansText({ reserved: { quotaTokens: QUOTA, outputTokenLimit: OUTPUT } });
 const body = { model: 'test-both', max_tokens: OUTPUT, messages: [{ role: 'user', content: 'Hello' }] };
 
-/** Answers nothing until so many calls have come as may be, then all of them. */
+/** Responses nothing until so many calls have come as may be, then all of them. */
 function gate(provider: ScriptedProvider, used: number): () => void {
   const opened = Promise.withResolvers<void>();
   const usage = { prompt_tokens: 10, completion_tokens: used - 10, total_tokens: used };
@@ -37,7 +37,7 @@ async function race(
   urls: readonly string[],
   key: string,
   used: number,
-): Promise<{ answers: Answer[]; served: number }> {
+): Promise<{ responses: ClientResponse[]; served: number }> {
   const open = gate(provider, used);
   const before = provider.requests.length;
   let refused = 0;
@@ -45,26 +45,26 @@ async function race(
     if (refused + provider.requests.length - before === CALLS) open();
   };
   const running = Array.from({ length: CALLS }, async (_, n) => {
-    const answer = await call(urls[n % urls.length]! + CODING_CHAT, key, body);
-    if (answer.status !== 200) {
+    const response = await call(urls[n % urls.length]! + CODING_CHAT, key, body);
+    if (response.status !== 200) {
       refused++;
       opensWhenAllAreThere();
     }
-    return answer;
+    return response;
   });
   const arrivals = Array.from({ length: CALLS }, (_, n) =>
     provider.received(before + n + 1).then(opensWhenAllAreThere),
   );
-  const answers = await Promise.all(running);
+  const responses = await Promise.all(running);
   void arrivals;
-  return { answers, served: provider.requests.length - before };
+  return { responses, served: provider.requests.length - before };
 }
 
-function assertRace({ answers, served }: { answers: Answer[]; served: number }): void {
-  const refused = answers.filter(({ status }) => status !== 200);
+function assertRace({ responses, served }: { responses: ClientResponse[]; served: number }): void {
+  const refused = responses.filter(({ status }) => status !== 200);
   assert.equal(served, ADMITTED);
   assert.equal(refused.length, CALLS - ADMITTED);
-  for (const answer of refused) assertRefused(answer, 429, 'package_concurrency_limited');
+  for (const response of refused) assertRefused(response, 429, 'package_concurrency_limited');
 }
 
 for (const engine of wireEngines) {
@@ -93,8 +93,8 @@ for (const engine of wireEngines) {
           response.end('{"error":{"message":"No."}}');
         };
         for (let n = 0; n < 2 * ADMITTED; n++) {
-          const answer = await call(gateway.url + CODING_CHAT, subscriber.key, body);
-          assert.equal(answer.status, 400);
+          const response = await call(gateway.url + CODING_CHAT, subscriber.key, body);
+          assert.equal(response.status, 400);
         }
         assert.equal((await subscriber.used()).tokens, 0);
       } finally {
@@ -106,7 +106,7 @@ for (const engine of wireEngines) {
       const gateway = await startGateway({ engine, plans });
       try {
         const subscriber = await createSubscriber(gateway, 'reserved');
-        const send = (more: object): Promise<Answer> =>
+        const send = (more: object): Promise<ClientResponse> =>
           call(gateway.url + CODING_CHAT, subscriber.key, { ...body, max_tokens: OUTPUT / 2, ...more });
         for (const more of [
           { n: 3 },

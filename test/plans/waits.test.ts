@@ -5,8 +5,8 @@ import { parseConfig } from '../../src/config/load.ts';
 import { call } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
 import { startGateway, type TestAccount, type TestGateway, testConfigText } from '../support/gateway.ts';
-import { chatAnswer, json, messagesAnswer } from '../support/provider.ts';
-import { responsesAnswer } from '../support/responses.ts';
+import { chatResponse, json, messagesResponse } from '../support/provider.ts';
+import { responsesResponse } from '../support/responses.ts';
 import { createSubscriber, grant, plansText } from './coding.ts';
 
 /** What is said to clients of limits that time alone frees, and of the windows of their plan. */
@@ -30,9 +30,9 @@ const BODIES: Readonly<Record<string, object>> = {
 };
 
 const ANSWERS = {
-  [CHAT]: chatAnswer(),
-  [RESPONSES]: responsesAnswer(),
-  [MESSAGES]: messagesAnswer(),
+  [CHAT]: chatResponse(),
+  [RESPONSES]: responsesResponse(),
+  [MESSAGES]: messagesResponse(),
 };
 
 describe('a limit that time alone frees', () => {
@@ -130,9 +130,9 @@ describe('a limit that time alone frees', () => {
       [200, '100', '20'],
       [429, '100', '20'],
     ] as const) {
-      const answer = await send(subscriber, RESPONSES);
-      assert.equal(answer.status, status);
-      assert.deepEqual(starting(answer.headers, 'x-codex-'), {
+      const response = await send(subscriber, RESPONSES);
+      assert.equal(response.status, status);
+      assert.deepEqual(starting(response.headers, 'x-codex-'), {
         'x-codex-primary-used-percent': five,
         'x-codex-primary-window-minutes': '300',
         'x-codex-primary-reset-at': seconds('2026-11-20T09:00:00Z'),
@@ -153,10 +153,10 @@ describe('a limit that time alone frees', () => {
       [200, '1', '0.2', 'allowed_warning'],
       [429, '1', '0.2', 'rejected'],
     ] as const) {
-      const answer = await send(subscriber, MESSAGES);
-      assert.equal(answer.status, status);
+      const response = await send(subscriber, MESSAGES);
+      assert.equal(response.status, status);
       const prefix = 'anthropic-ratelimit-unified-';
-      assert.deepEqual(starting(answer.headers, prefix), {
+      assert.deepEqual(starting(response.headers, prefix), {
         [`${prefix}status`]: verdict,
         [`${prefix}reset`]: reset,
         [`${prefix}representative-claim`]: 'five_hour',
@@ -227,8 +227,8 @@ describe('a limit that time alone frees', () => {
     reload('callHeaders: false');
     const subscriber = await createSubscriber(gateway, 'two-calls');
     for (const status of [200, 200, 429]) {
-      const { status: answered, headers } = await send(subscriber, RESPONSES);
-      assert.equal(answered, status);
+      const { status: responded, headers } = await send(subscriber, RESPONSES);
+      assert.equal(responded, status);
       assert.deepEqual({ ...starting(headers, 'x-codex-'), ...starting(headers, 'x-faregate-') }, {});
     }
     assert.match((await send(subscriber, RESPONSES)).json.error.message, /, in 5 h\.$/);

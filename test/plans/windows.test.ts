@@ -5,7 +5,7 @@ import { call, startCall } from '../support/client.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 import { wireEngines } from '../support/database.ts';
 import { startGateway, type TestGateway, testConfigText } from '../support/gateway.ts';
-import { chatAnswer, json, liveAnswer } from '../support/provider.ts';
+import { chatResponse, json, liveResponse } from '../support/provider.ts';
 import {
   assertRefused,
   CALL_TOKENS,
@@ -86,9 +86,9 @@ for (const engine of wireEngines) {
 
       it('count refused calls neither in the five hours nor in the week', async () => {
         const subscriber = await createSubscriber(gateway, 'five');
-        const answers = [];
-        for (let n = 0; n < 6; n++) answers.push((await subscriber.call()).status);
-        assert.deepEqual(answers, [200, 200, 200, 429, 429, 429]);
+        const responses = [];
+        for (let n = 0; n < 6; n++) responses.push((await subscriber.call()).status);
+        assert.deepEqual(responses, [200, 200, 200, 429, 429, 429]);
         assert.deepEqual(await subscriber.used(), { fiveHour: 3, weekly: 3, inFlight: 0, tokens: 3 * CALL_TOKENS });
       });
 
@@ -155,15 +155,15 @@ for (const engine of wireEngines) {
 
       it('takes no call back that was counted in the week before', async () => {
         const subscriber = await createSubscriber(gateway, 'week');
-        const live = liveAnswer();
+        const live = liveResponse();
         gateway.provider.respond = live.respond;
         const failing = startCall(gateway.url + CODING_CHAT, subscriber.key, { ...codingBody, stream: true });
         await live.opened;
         clock.advance(7 * DAY_MS);
-        gateway.provider.respond = chatAnswer();
+        gateway.provider.respond = chatResponse();
         assert.equal((await subscriber.call()).status, 200);
         live.reset();
-        assert.equal((await failing.answer).status, 502);
+        assert.equal((await failing.response).status, 502);
         assert.deepEqual(await subscriber.used(), { fiveHour: 1, weekly: 1, inFlight: 0, tokens: CALL_TOKENS });
       });
     });
@@ -201,16 +201,16 @@ for (const engine of wireEngines) {
       it('is charged the tokens of the calls that were admitted in it, however late they end', async () => {
         const subscriber = await createSubscriber(gateway, 'tokens');
         await gateway.admin('POST', `/subscriptions/${subscriber.subscriptionId}/renewals`);
-        const live = liveAnswer({ 'content-type': 'application/json' });
+        const live = liveResponse({ 'content-type': 'application/json' });
         gateway.provider.respond = live.respond;
         const slow = startCall(gateway.url + CODING_CHAT, subscriber.key, codingBody);
         await live.opened;
         clock.advance(3 * DAY_MS);
-        gateway.provider.respond = chatAnswer();
+        gateway.provider.respond = chatResponse();
         assert.equal((await subscriber.call()).status, 200);
         await live.write('{"choices":[],"usage":{"prompt_tokens":1000,"completion_tokens":1000}}');
         live.end();
-        assert.equal((await slow.answer).status, 200);
+        assert.equal((await slow.response).status, 200);
         assert.deepEqual(await subscriber.used(), { fiveHour: 1, weekly: 2, inFlight: 0, tokens: CALL_TOKENS });
       });
     });
@@ -290,17 +290,17 @@ for (const engine of wireEngines) {
 
       it('keep a call in flight apart from the plan that came after its own was canceled', async () => {
         const subscriber = await createSubscriber(gateway, 'five');
-        const calls = [liveAnswer({ 'content-type': 'application/json' }), liveAnswer()];
-        const answers = [];
+        const calls = [liveResponse({ 'content-type': 'application/json' }), liveResponse()];
+        const responses = [];
         for (const live of calls) {
           gateway.provider.respond = live.respond;
           const body = { ...codingBody, stream: live === calls[1] };
-          answers.push(startCall(gateway.url + CODING_CHAT, subscriber.key, body).answer);
+          responses.push(startCall(gateway.url + CODING_CHAT, subscriber.key, body).response);
           await live.opened;
         }
         await gateway.admin('DELETE', `/subscriptions/${subscriber.subscriptionId}`);
         await grant(gateway, subscriber.id, 'other');
-        gateway.provider.respond = chatAnswer();
+        gateway.provider.respond = chatResponse();
         assert.equal((await subscriber.call()).status, 200);
         const ownUse = { fiveHour: 1, weekly: 1, inFlight: 0, tokens: CALL_TOKENS };
         assert.deepEqual(await subscriber.used(), ownUse);
@@ -308,7 +308,7 @@ for (const engine of wireEngines) {
         calls[0]!.end();
         calls[1]!.reset();
         assert.deepEqual(
-          (await Promise.all(answers)).map(({ status }) => status),
+          (await Promise.all(responses)).map(({ status }) => status),
           [200, 502],
         );
         await nothingInFlight(gateway.database, subscriber.id);
@@ -339,7 +339,7 @@ for (const engine of wireEngines) {
         const before = await subscriber.used();
         gateway.provider.respond = json(200, { choices: [], usage: { prompt_tokens: 11, completion_tokens: 7 } });
         assert.equal((await call(`${gateway.url}/v1/chat/completions`, subscriber.key, codingBody)).status, 200);
-        gateway.provider.respond = chatAnswer();
+        gateway.provider.respond = chatResponse();
         assert.deepEqual(await subscriber.used(), before);
         const spentNano = 11n * 3_000n + 7n * 13_000n;
         assert.deepEqual(await subscriber.money(), { balanceNano: 100_000_000_000n - spentNano, heldNano: 0n });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { type Answer, call } from '../support/client.ts';
+import { type ClientResponse, call } from '../support/client.ts';
 import { type Family, families, requestOf } from '../support/families.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { chatAnswer, json } from '../support/provider.ts';
+import { chatResponse, json } from '../support/provider.ts';
 import { recordLogs } from '../support/recorded-logger.ts';
 
 /** What the operator and the clients learn where a provider does not accept the operator's credential or account. */
@@ -29,13 +29,14 @@ describe("a provider that refuses the operator's account", () => {
     logs.lines.length = 0;
   });
 
-  const send = (model: string): Promise<Answer> => call(gateway.url + chat.path, account.key, requestOf(false, model));
+  const send = (model: string): Promise<ClientResponse> =>
+    call(gateway.url + chat.path, account.key, requestOf(false, model));
 
   it('is logged with the provider, the status and its words, also where another route takes the call', async () => {
     gateway.provider.respond = (request, response) => {
       const isFirst = JSON.parse(request.body.toString()).model === 'a';
       const words = 'No credit for provider-secret-key-1 with canary-header-2 at http://vendor.example/pay.';
-      return (isFirst ? json(402, { error: { message: words } }) : chatAnswer())(request, response);
+      return (isFirst ? json(402, { error: { message: words } }) : chatResponse())(request, response);
     };
     assert.equal((await send('routed')).status, 200);
     const { id } = await account.endedCall();
@@ -64,8 +65,8 @@ describe("a provider that refuses the operator's account", () => {
         { error: { message: echo, type: echo, code: 'provider-secret-key-1', param: echo } },
         { 'x-ratelimit-limit-requests': echo, 'retry-after': echo, 'x-request-id': 'provider-secret-key-1' },
       );
-      const answer = await send('test-chat');
-      assert.doesNotMatch(answer.text + JSON.stringify(answer.headers), /provider-secret-key|canary/);
+      const response = await send('test-chat');
+      assert.doesNotMatch(response.text + JSON.stringify(response.headers), /provider-secret-key|canary/);
     }
     const routes = await gateway.admin('GET', '/routes');
     const calls = await gateway.admin('GET', '/calls');

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { parseConfig } from '../../src/config/load.ts';
-import { type Answer, call, startCall } from '../support/client.ts';
+import { type ClientResponse, call, startCall } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
 import { type Family, families, requestOf } from '../support/families.ts';
 import { startGateway, type TestAccount, type TestGateway, testConfigText } from '../support/gateway.ts';
-import { chatAnswer, json, type ReceivedRequest, type ScriptedProvider, startProvider } from '../support/provider.ts';
+import { chatResponse, json, type ReceivedRequest, type ScriptedProvider, startProvider } from '../support/provider.ts';
 import { recordLogs } from '../support/recorded-logger.ts';
 
 /** Several keys of one provider, keys from files, and routes that rest. */
@@ -87,11 +87,11 @@ describe('the keys of a provider', () => {
     logs.lines.length = 0;
     for (const provider of [first, second]) {
       provider.requests.length = 0;
-      provider.respond = chatAnswer();
+      provider.respond = chatResponse();
     }
   });
 
-  const send = (model: string, isStream = false): Promise<Answer> =>
+  const send = (model: string, isStream = false): Promise<ClientResponse> =>
     call(gateway.url + chat.path, account.key, requestOf(isStream, model));
 
   async function statusesOf(count: number, model: string): Promise<number[]> {
@@ -103,13 +103,13 @@ describe('the keys of a provider', () => {
   const keyOf = ({ headers }: ReceivedRequest): string => headers.authorization!.replace('Bearer ', '');
   /** The last letters of the keys that the first provider was sent. */
   const letters = (): string => first.requests.map((request) => keyOf(request).at(-1)).join('');
-  /** Answers keys that end like one of these with a status, and others with a success. */
+  /** Responses keys that end like one of these with a status, and others with a success. */
   const refuse =
-    (status: number, endings: string, headers: Record<string, string> = {}): ScriptedProvider['respond'] =>
+    (status: number, records: string, headers: Record<string, string> = {}): ScriptedProvider['respond'] =>
     (request, response) => {
-      const isRefused = endings.includes(keyOf(request).at(-1)!);
+      const isRefused = records.includes(keyOf(request).at(-1)!);
       const error = { error: { message: `Not with ${keyOf(request)}.` } };
-      return (isRefused ? json(status, error, headers) : chatAnswer())(request, response);
+      return (isRefused ? json(status, error, headers) : chatResponse())(request, response);
     };
 
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
@@ -127,8 +127,8 @@ describe('the keys of a provider', () => {
     it(`that are refused are left out without a failed call, and charged is what was served${isStream ? ', of streams too' : ''}`, async () => {
       const payer = await gateway.createAccount();
       first.respond = refuse(401, 'ab');
-      const answer = await call(gateway.url + chat.path, payer.key, requestOf(isStream, three));
-      assert.equal(answer.status, 200);
+      const response = await call(gateway.url + chat.path, payer.key, requestOf(isStream, three));
+      assert.equal(response.status, 200);
       assert.equal(letters(), 'abc');
       const { status, failedRoutes } = await payer.endedCall();
       assert.deepEqual([status, failedRoutes], ['succeeded', []]);
@@ -163,7 +163,7 @@ describe('the keys of a provider', () => {
   it('that are refused are tried again after ten minutes', async () => {
     first.respond = refuse(401, 'a');
     await statusesOf(1, three);
-    first.respond = chatAnswer();
+    first.respond = chatResponse();
     clock.advance(TEN_MINUTES_MS - 1);
     await statusesOf(3, three);
     clock.advance(1);
@@ -180,7 +180,7 @@ describe('the keys of a provider', () => {
       assert.deepEqual(await statusesOf(1, three), [502]);
       reload();
       first.requests.length = 0;
-      first.respond = chatAnswer();
+      first.respond = chatResponse();
       assert.deepEqual(await statusesOf(3, three), [200, 200, 200]);
       assert.deepEqual([...letters()].toSorted().join(''), 'abc');
     }
@@ -190,7 +190,7 @@ describe('the keys of a provider', () => {
     first.respond = refuse(402, 'abc');
     assert.deepEqual(await statusesOf(3, three), [502, 502, 502]);
     assert.equal(first.requests.length, 5);
-    first.respond = chatAnswer();
+    first.respond = chatResponse();
     assert.deepEqual(await statusesOf(2, three), [200, 200]);
     assert.equal((await shownCredentials(three)).filter(({ state }) => state === 'active').length, 1);
   });
@@ -206,7 +206,7 @@ describe('the keys of a provider', () => {
     assert.equal(first.requests.length, 15);
     assert.match(logs.text(), /can only afford/);
     assert.ok((await shownCredentials(model)).every(({ state }) => state === 'active'));
-    first.respond = chatAnswer();
+    first.respond = chatResponse();
     assert.equal((await call(gateway.url + chat.path, others.key, requestOf(false, model))).status, 200);
   });
 
@@ -219,7 +219,7 @@ describe('the keys of a provider', () => {
       [resting.state, resting.status, resting.triedAgainAt],
       ['resting', 429, new Date(clock.nowMs() + 7_000).toISOString()],
     );
-    first.respond = chatAnswer();
+    first.respond = chatResponse();
     first.requests.length = 0;
     await statusesOf(3, three.replace('three', 'other'));
     assert.match(letters(), /a/);
@@ -233,16 +233,16 @@ describe('the keys of a provider', () => {
     first.respond = refuse(429, 'abc', { 'retry-after': '7' });
     assert.equal((await send(three)).status, 429);
     assert.equal(first.requests.length, 3);
-    const answer = await send(three);
-    assert.deepEqual([answer.status, answer.headers['retry-after']], [429, '7']);
+    const response = await send(three);
+    assert.deepEqual([response.status, response.headers['retry-after']], [429, '7']);
     assert.equal(first.requests.length, 4);
   });
 
   it('of which one is limited and the others are refused: the client gets the limit, for that passes', async () => {
     first.respond = (request, response) =>
       refuse(keyOf(request).endsWith('a') ? 429 : 401, 'abc', { 'retry-after': '7' })(request, response);
-    const answer = await send(three);
-    assert.deepEqual([answer.status, answer.headers['retry-after'], letters()], [429, '7', 'abc']);
+    const response = await send(three);
+    assert.deepEqual([response.status, response.headers['retry-after'], letters()], [429, '7', 'abc']);
   });
 
   it('with a limit of rate and no word of how long are not asked at every call: they rest for a second, then longer', async () => {
@@ -256,7 +256,7 @@ describe('the keys of a provider', () => {
     };
     assert.equal(await asked(2), 2, 'a call asks the one whose rest ends first');
     clock.advance(2_000);
-    first.respond = chatAnswer();
+    first.respond = chatResponse();
     assert.equal(await asked(3), 3);
     assert.ok((await shownCredentials(three)).every(({ state }) => state === 'active'));
   });
@@ -274,7 +274,7 @@ describe('the keys of a provider', () => {
     gateway.gateway.reload(parseConfig(configText(next), 'test.yaml', {}));
     assert.deepEqual(await statusesOf(2, three), [200, 200]);
     held.resolve();
-    assert.equal((await early.answer).status, 200);
+    assert.equal((await early.response).status, 200);
     assert.equal(letters(), 'axxx');
   });
 
@@ -283,7 +283,7 @@ describe('the keys of a provider', () => {
     writeFileSync(`${file}.new`, 'canary-next-x\n');
     renameSync(`${file}.new`, file);
     first.respond = (request, response) =>
-      (keyOf(request) === 'canary-next-x' ? chatAnswer() : json(401, { error: { message: keyOf(request) } }))(
+      (keyOf(request) === 'canary-next-x' ? chatResponse() : json(401, { error: { message: keyOf(request) } }))(
         request,
         response,
       );
@@ -295,7 +295,8 @@ describe('the keys of a provider', () => {
   it('exchanged under load, in a file or in the configuration, fail no call, although the old one is refused at once', async () => {
     const i = tests - 1;
     let valid = `canary-file-${i}`;
-    first.respond = (request, response) => (keyOf(request) === valid ? chatAnswer() : json(401, {}))(request, response);
+    first.respond = (request, response) =>
+      (keyOf(request) === valid ? chatResponse() : json(401, {}))(request, response);
     const statuses: number[] = [];
     let isOver = false;
     const load = Array.from({ length: 4 }, async () => {
@@ -326,15 +327,15 @@ describe('the keys of a provider', () => {
         { error: { message: echo, type: 'canary-later-x', code: 'canary-later-x' } },
         { 'x-request-id': 'canary-later-x', 'x-ratelimit-limit-requests': echo },
       );
-      const answer = await send(filed);
-      assert.doesNotMatch(answer.text + JSON.stringify(answer.headers), /canary/);
+      const response = await send(filed);
+      assert.doesNotMatch(response.text + JSON.stringify(response.headers), /canary/);
     }
     const shown = [await gateway.admin('GET', '/routes'), await gateway.admin('GET', '/calls')];
     assert.doesNotMatch(JSON.stringify(shown), /canary/);
     assert.doesNotMatch(logs.text(), /canary/);
   });
 
-  describe('a route that answers 429 with retry-after', () => {
+  describe('a route that responds with 429 with retry-after', () => {
     it('rests while there is another one, a minute at most', async () => {
       first.respond = json(429, {}, { 'retry-after': '18000' });
       assert.deepEqual(await statusesOf(3, pair), [200, 200, 200]);
@@ -342,7 +343,7 @@ describe('the keys of a provider', () => {
       clock.advance(59_999);
       await statusesOf(1, pair);
       assert.equal(first.requests.length, 1);
-      first.respond = chatAnswer();
+      first.respond = chatResponse();
       clock.advance(1);
       await statusesOf(1, pair);
       assert.deepEqual([first.requests.length, second.requests.length], [2, 4]);
@@ -351,20 +352,20 @@ describe('the keys of a provider', () => {
     it('is asked where the other one fails in another way', async () => {
       first.respond = json(429, {}, { 'retry-after': '30' });
       await statusesOf(1, pair);
-      first.respond = chatAnswer();
+      first.respond = chatResponse();
       second.respond = json(503, {});
       assert.deepEqual(await statusesOf(1, pair), [200]);
       assert.deepEqual([first.requests.length, second.requests.length], [2, 2]);
     });
 
-    it('is asked where the other one answers 429 too: the last one never rests', async () => {
+    it('is asked where the other one responds with 429 too: the last one never rests', async () => {
       first.respond = json(429, {}, { 'retry-after': '30' });
       await statusesOf(1, pair);
       second.respond = json(429, {}, { 'retry-after': '9' });
-      const answer = await send(pair);
-      assert.deepEqual([answer.status, answer.headers['retry-after']], [429, '30']);
+      const response = await send(pair);
+      assert.deepEqual([response.status, response.headers['retry-after']], [429, '30']);
       assert.deepEqual([first.requests.length, second.requests.length], [2, 2]);
-      first.respond = chatAnswer();
+      first.respond = chatResponse();
       assert.deepEqual(await statusesOf(1, pair), [200]);
       // The one whose rest ends first came first.
       assert.deepEqual([first.requests.length, second.requests.length], [3, 3]);

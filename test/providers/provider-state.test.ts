@@ -33,7 +33,7 @@ const OUTPUT = [
 const MODEL = { model: 'test-responses' };
 const input = (...items: object[]) => ({ ...MODEL, input: items });
 
-/** Requests that refer to what the answer above carried, and the field that refers. */
+/** Requests that refer to what the response above carried, and the field that refers. */
 const references: readonly [what: string, body: object, param: string][] = [
   ['a previous response', { ...MODEL, input: 'x', previous_response_id: 'resp_7' }, 'previous_response_id'],
   ['an item reference', input({ type: 'item_reference', id: 'msg_1' }), 'input[0].id'],
@@ -109,27 +109,27 @@ for (const engine of wireEngines) {
     async function assertUnknown(account: TestAccount, body: object, status: number, param: string): Promise<void> {
       const asked = gateway.provider.requests.length;
       const { balanceNano } = await account.money();
-      const answer = await send(account, body);
-      assert.equal(answer.status, status, answer.text);
-      assert.equal(answer.json.error.param, param);
+      const response = await send(account, body);
+      assert.equal(response.status, status, response.text);
+      assert.equal(response.json.error.param, param);
       assert.equal(gateway.provider.requests.length, asked, 'the provider must not hear of it');
       assert.deepEqual(await account.money(), { balanceNano, heldNano: 0n });
     }
 
     for (const isStream of [false, true]) {
-      test(`what ${isStream ? 'a stream' : 'an answer'} carried may be referred to by its account, and by no other`, async () => {
+      test(`what ${isStream ? 'a stream' : 'a response'} carried may be referred to by its account, and by no other`, async () => {
         const [maker, stranger] = [await gateway.createAccount(), await gateway.createAccount()];
         for (const [, body, param] of references) await assertUnknown(maker, body, 404, param);
         assert.equal((await send(maker, { ...MODEL, input: 'x', stream: isStream })).status, 200);
         for (const [what, body, param] of references) {
-          const answer = await send(maker, body);
-          assert.equal(answer.status, 200, `${what}: ${answer.text}`);
+          const response = await send(maker, body);
+          assert.equal(response.status, 200, `${what}: ${response.text}`);
           await assertUnknown(stranger, body, 404, param);
         }
       });
     }
 
-    test('a file that a tool made may come back to the account whose answer cited it', async () => {
+    test('a file that a tool made may come back to the account whose response cited it', async () => {
       const account = await gateway.createAccount();
       const body = {
         ...MODEL,
@@ -144,14 +144,14 @@ for (const engine of wireEngines) {
     test('what no address makes is refused, in the vendor’s words for what is not there', async () => {
       const account = await gateway.createAccount();
       for (const [, body, param] of never) await assertUnknown(account, body, 400, param);
-      const answer = await send(account, { ...MODEL, input: 'x', previous_response_id: 'resp_of_another' });
-      assert.equal(answer.json.error.message, "Previous response with id 'resp_of_another' not found.");
+      const response = await send(account, { ...MODEL, input: 'x', previous_response_id: 'resp_of_another' });
+      assert.equal(response.json.error.message, "Previous response with id 'resp_of_another' not found.");
     });
 
     test('an item that brings its own content passes, whatever its id is', async () => {
       const account = await gateway.createAccount();
-      const answer = await send(account, input(...own));
-      assert.equal(answer.status, 200, answer.text);
+      const response = await send(account, input(...own));
+      assert.equal(response.status, 200, response.text);
     });
 
     test('a reference in another spelling, or twice, is refused', async () => {
@@ -162,8 +162,8 @@ for (const engine of wireEngines) {
         '{"model":"test-responses","input":"x","Previous_Response_Id":"resp_7"}',
         '{"model":"test-responses","input":"x","tools":[{"type":"file_search","vector_ſtore_ids":["vs_1"]}]}',
       ]) {
-        const answer = await call(`${gateway.url}/v1/responses`, account.key, body);
-        assert.equal(answer.status, 400, `${body}: ${answer.text}`);
+        const response = await call(`${gateway.url}/v1/responses`, account.key, body);
+        assert.equal(response.status, 400, `${body}: ${response.text}`);
       }
     });
 
@@ -176,7 +176,7 @@ for (const engine of wireEngines) {
       await assertUnknown(account, items(4_097), 400, 'input[4096].id');
     });
 
-    test('a container of a messages answer may be used by its account alone, and files by none', async () => {
+    test('a container of a messages response may be used by its account alone, and files by none', async () => {
       const [maker, stranger] = [await gateway.createAccount(), await gateway.createAccount()];
       const request = { model: 'test-messages', max_tokens: 9, messages: [{ role: 'user', content: 'x' }] };
       const ask = (account: TestAccount, more: object) =>
@@ -218,7 +218,7 @@ for (const engine of wireEngines) {
       gateway.provider.respond = respond;
     });
 
-    test('audio of a chat answer may be referred to by its account alone, and files by none', async () => {
+    test('audio of a chat response may be referred to by its account alone, and files by none', async () => {
       const [maker, stranger] = [await gateway.createAccount(), await gateway.createAccount()];
       const request = { model: 'test-audio', audio: { voice: 'alloy', format: 'wav' } };
       const ask = (account: TestAccount, messages: object[], more: object = {}) =>
@@ -252,8 +252,8 @@ for (const engine of wireEngines) {
       const account = await gateway.createAccount();
       const records = gateway.observed.statement('settlement.end');
       records.fail('before');
-      const answer = await send(account, { ...MODEL, input: 'x' });
-      assert.equal(answer.status, 200, answer.text);
+      const response = await send(account, { ...MODEL, input: 'x' });
+      assert.equal(response.status, 200, response.text);
       records.recover();
       const body = { ...MODEL, input: 'x', previous_response_id: 'resp_7' };
       await records.reached(records.asked + 1);
@@ -268,8 +268,8 @@ test('an operator with one customer lets requests refer to whatever the provider
     const account = await gateway.createAccount();
     gateway.provider.respond = json(200, responseObject());
     for (const [what, body] of [...references, ...never]) {
-      const answer = await call(`${gateway.url}/v1/responses`, account.key, body);
-      assert.equal(answer.status, 200, `${what}: ${answer.text}`);
+      const response = await call(`${gateway.url}/v1/responses`, account.key, body);
+      assert.equal(response.status, 200, `${what}: ${response.text}`);
     }
   } finally {
     await gateway.stop();

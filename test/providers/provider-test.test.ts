@@ -6,8 +6,8 @@ import { runCommand } from '../support/command.ts';
 import { ADMIN_TOKEN, startGateway, type TestAccount, type TestGateway, testConfigText } from '../support/gateway.ts';
 import { temporaryDirectory } from '../support/process.ts';
 import {
-  chatAnswer,
   chatCompletion,
+  chatResponse,
   json,
   type Respond,
   type ScriptedProvider,
@@ -101,7 +101,7 @@ describe('a test of a provider', () => {
   it('asks in another way where a model refuses the limit of tokens', async () => {
     tested.respond = (request, response) =>
       JSON.parse(request.body.toString()).max_tokens === undefined
-        ? chatAnswer()(request, response)
+        ? chatResponse()(request, response)
         : json(400, { error: { message: "Use 'max_completion_tokens' instead." } })(request, response);
     assert.equal((await test('single')).body.results[0].status, 'succeeded');
     assert.equal(sent()[1].max_completion_tokens, 16);

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { type Answer, call } from '../support/client.ts';
+import { type ClientResponse, call } from '../support/client.ts';
 import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { keySpelling, memberOf, memberText, objectText, space, stringText, valueText } from '../support/json-text.ts';
-import { chatAnswer, messagesAnswer, type Respond } from '../support/provider.ts';
+import { chatResponse, messagesResponse, type Respond } from '../support/provider.ts';
 import { propertyRuns } from '../support/scope.ts';
 
 /**
@@ -40,15 +40,15 @@ describe('byte for byte', () => {
   });
   after(() => gateway.stop());
 
-  function send(path: string, body: string | Buffer, headers: Record<string, string> = {}): Promise<Answer> {
+  function send(path: string, body: string | Buffer, headers: Record<string, string> = {}): Promise<ClientResponse> {
     return call(gateway.url + path, account.key, body, { headers });
   }
 
   /** What the provider is sent for a body. */
   async function forwarded(path: string, body: string | Buffer, headers?: Record<string, string>): Promise<string> {
-    gateway.provider.respond = path === CHAT ? chatAnswer() : messagesAnswer();
-    const answer = await send(path, body, headers);
-    assert.equal(answer.status, 200, answer.text);
+    gateway.provider.respond = path === CHAT ? chatResponse() : messagesResponse();
+    const response = await send(path, body, headers);
+    assert.equal(response.status, 200, response.text);
     return gateway.provider.requests.at(-1)!.body.toString();
   }
 
@@ -150,15 +150,15 @@ describe('byte for byte', () => {
     });
   });
 
-  describe('whole answers', () => {
-    test('any answer with usage comes back as it was, however the network cuts it', async () => {
+  describe('whole responses', () => {
+    test('any response with usage comes back as it was, however the network cuts it', async () => {
       const own = await gateway.createAccount();
       const usage = {
         chat: '{"prompt_tokens":11,"completion_tokens":7}',
         messages: '{"output_tokens":7, "input_tokens":11}',
       };
       let runs = 0;
-      const answers = fc.record({
+      const responses = fc.record({
         protocol: fc.constantFrom('chat', 'messages'),
         before: fc.array(
           memberOf(
@@ -180,20 +180,20 @@ describe('byte for byte', () => {
         type: fc.constantFrom('application/json', 'application/json; charset=utf-8'),
       });
       await fc.assert(
-        fc.asyncProperty(answers, async ({ protocol, before, after, usageKey, spaces, cuts, type }) => {
+        fc.asyncProperty(responses, async ({ protocol, before, after, usageKey, spaces, cuts, type }) => {
           const member = { ...usageKey, value: usage[protocol] };
           const text = spaces[0] + objectText([...before, member, ...after]) + spaces[1];
           gateway.provider.respond = inPieces(Buffer.from(text), cuts, type);
           const isChat = protocol === 'chat';
-          const answer = await call(
+          const response = await call(
             gateway.url + (isChat ? CHAT : MESSAGES),
             own.key,
             `{"model":"test-both","messages":[]}`,
           );
-          assert.equal(answer.status, 200, answer.text);
-          assert.equal(answer.text, text);
-          assert.equal(answer.headers['content-type'], type);
-          assert.equal(answer.headers['content-length'], String(Buffer.byteLength(text)));
+          assert.equal(response.status, 200, response.text);
+          assert.equal(response.text, text);
+          assert.equal(response.headers['content-type'], type);
+          assert.equal(response.headers['content-length'], String(Buffer.byteLength(text)));
           runs++;
         }),
         { numRuns: propertyRuns(150) },
@@ -211,15 +211,15 @@ describe('byte for byte', () => {
         events: fc.array(fc.oneof({ weight: 3, arbitrary: chatChunk }, otherEvent), { maxLength: 8 }),
         afterUsage: fc.array(otherEvent, { maxLength: 2 }),
         tail: fc.constantFrom('', ': bye\n\n', '\n\n'),
-        ending: lineEnding,
+        record: lineEnding,
         isUnfinished: fc.boolean(),
         cuts: streamCuts,
       });
       await fc.assert(
-        fc.asyncProperty(streams, async ({ asksForUsage, events, afterUsage, tail, ending, isUnfinished, cuts }) => {
-          const usageChunk = `data: {"id":"x","choices":[],"usage":{"prompt_tokens":11,"completion_tokens":7}}${ending}${ending}`;
+        fc.asyncProperty(streams, async ({ asksForUsage, events, afterUsage, tail, record, isUnfinished, cuts }) => {
+          const usageChunk = `data: {"id":"x","choices":[],"usage":{"prompt_tokens":11,"completion_tokens":7}}${record}${record}`;
           // Some providers leave out the empty line after the last event.
-          const done = isUnfinished && tail === '' ? 'data: [DONE]' : `data: [DONE]${ending}${ending}`;
+          const done = isUnfinished && tail === '' ? 'data: [DONE]' : `data: [DONE]${record}${record}`;
           const stream = (usage: string): string => [...events, usage, ...afterUsage, done, tail].join('');
           gateway.provider.respond = inPieces(
             Buffer.from(stream(usageChunk)),
@@ -227,14 +227,14 @@ describe('byte for byte', () => {
             'text/event-stream; charset=utf-8',
           );
           const options = asksForUsage ? ',"stream_options":{"include_usage":true}' : '';
-          const answer = await call(
+          const response = await call(
             gateway.url + CHAT,
             own.key,
             `{"model":"test-both","messages":[],"stream":true${options}}`,
           );
-          assert.equal(answer.status, 200, answer.text);
-          assert.equal(answer.text, stream(asksForUsage ? usageChunk : ''));
-          assert.equal(answer.headers['content-type'], 'text/event-stream; charset=utf-8');
+          assert.equal(response.status, 200, response.text);
+          assert.equal(response.text, stream(asksForUsage ? usageChunk : ''));
+          assert.equal(response.headers['content-type'], 'text/event-stream; charset=utf-8');
           runs++;
         }),
         { numRuns: propertyRuns(150) },
@@ -249,13 +249,13 @@ describe('byte for byte', () => {
         events: fc.array(fc.oneof({ weight: 3, arbitrary: textDelta }, otherEvent), { maxLength: 8 }),
         betweenEnds: fc.array(otherEvent, { maxLength: 2 }),
         tail: fc.constantFrom('', ': bye\n\n', '\n\n'),
-        ending: lineEnding,
+        record: lineEnding,
         cuts: streamCuts,
       });
       await fc.assert(
-        fc.asyncProperty(streams, async ({ events, betweenEnds, tail, ending, cuts }) => {
+        fc.asyncProperty(streams, async ({ events, betweenEnds, tail, record, cuts }) => {
           const named = (type: string, rest: string): string =>
-            `event: ${type}${ending}data: {"type":"${type}"${rest}}${ending}${ending}`;
+            `event: ${type}${record}data: {"type":"${type}"${rest}}${record}${record}`;
           const stream = [
             named('message_start', ',"message":{"usage":{"input_tokens":11,"output_tokens":1}}'),
             ...events,
@@ -265,13 +265,13 @@ describe('byte for byte', () => {
             tail,
           ].join('');
           gateway.provider.respond = inPieces(Buffer.from(stream), cuts, 'text/event-stream');
-          const answer = await call(
+          const response = await call(
             gateway.url + MESSAGES,
             own.key,
             '{"model":"test-both","messages":[],"stream":true}',
           );
-          assert.equal(answer.status, 200, answer.text);
-          assert.equal(answer.text, stream);
+          assert.equal(response.status, 200, response.text);
+          assert.equal(response.text, stream);
           runs++;
         }),
         { numRuns: propertyRuns(150) },
@@ -320,7 +320,7 @@ describe('byte for byte', () => {
 /** Places modulo the length, or between the two bytes of every CRLF and wherever else a CR stands. */
 type Cuts = readonly number[] | 'behind every CR';
 
-/** Answers with these bytes, cut at the given places. */
+/** Responses with these bytes, cut at the given places. */
 function inPieces(bytes: Buffer, cuts: Cuts, contentType: string): Respond {
   const wanted =
     cuts === 'behind every CR'
@@ -364,15 +364,15 @@ const spokenText = fc.oneof(
 const chatChunk = fc
   .tuple(spokenText, lineEnding, fc.constantFrom('', '"usage":null,', '"usage" : null ,'), space)
   .map(
-    ([text, ending, usage, gap]) =>
-      `data: {${usage}"choices":[{"index":0,"delta":{"content":${gap.replace(/[\r\n]/g, '')}${text}},"finish_reason":null}]}${ending}${ending}`,
+    ([text, record, usage, gap]) =>
+      `data: {${usage}"choices":[{"index":0,"delta":{"content":${gap.replace(/[\r\n]/g, '')}${text}},"finish_reason":null}]}${record}${record}`,
   );
 
 const textDelta = fc
   .tuple(spokenText, lineEnding)
   .map(
-    ([text, ending]) =>
-      `event: content_block_delta${ending}data: {"type":"content_block_delta","delta":{"type":"text_delta","text":${text}}}${ending}${ending}`,
+    ([text, record]) =>
+      `event: content_block_delta${record}data: {"type":"content_block_delta","delta":{"type":"text_delta","text":${text}}}${record}${record}`,
   );
 
 /** Comments, pings, several data lines, fields of the format that are never used, and data that is no JSON. */
@@ -389,4 +389,4 @@ const otherEvent = fc
     ),
     lineEnding,
   )
-  .map(([lines, ending]) => lines.map((line) => line + ending).join('') + ending);
+  .map(([lines, record]) => lines.map((line) => line + record).join('') + record);

@@ -5,7 +5,7 @@ import OpenAI from 'openai';
 import { parseConfig } from '../../src/config/load.ts';
 import type { Database, Lane, Queryable } from '../../src/db/database.ts';
 import { formatYuan, parseYuan } from '../../src/lib/yuan.ts';
-import { type Address, addresses, answerAnything, askAddress, streamed, works } from '../conformance/addresses.ts';
+import { type Address, addresses, askAddress, responseAnything, streamed, works } from '../conformance/addresses.ts';
 import { CODING_CHAT, codingBody, createSubscriber, grant, plansText } from '../plans/coding.ts';
 import { createTestDisk } from '../settlement/disk.ts';
 import { call, failureOf, startCall } from '../support/client.ts';
@@ -13,7 +13,7 @@ import { createTestClock } from '../support/clock.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { families, modes, requestOf } from '../support/families.ts';
 import { costNano, startGateway, type TestAccount, type TestGateway, testConfigText } from '../support/gateway.ts';
-import { chatAnswer, chatCompletion, json, liveAnswer, type Respond, sse } from '../support/provider.ts';
+import { chatCompletion, chatResponse, json, liveResponse, type Respond, sse } from '../support/provider.ts';
 import { until } from '../support/until.ts';
 
 /** What the gateway says of a call in headers of its own (docs/calls.md). */
@@ -31,7 +31,7 @@ const nameOf = ({ method, path }: Address): string => `${method} ${path}`;
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** The gateway's own headers of an answer. */
+/** The gateway's own headers of a response. */
 function told(headers: Headers): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).filter((entry): entry is [string, string] => entry[0].startsWith('x-faregate-')),
@@ -102,7 +102,7 @@ describe('headers of calls', () => {
   beforeEach(async () => {
     statements = [];
     clock.advance(1);
-    gateway.provider.respond = answerAnything;
+    gateway.provider.respond = responseAnything;
     account = await gateway.createAccount();
   });
   afterEach(() => {
@@ -137,21 +137,21 @@ describe('headers of calls', () => {
     const balance = callAddresses.filter(({ context }) => context === 'balance');
 
     for (const address of balance) {
-      test(`${nameOf(address)}: a whole answer says what was charged and what is left, as the database does`, async () => {
-        const answer = await askAddress(gateway.url, address, account.key);
-        assert.equal(answer.status, 200, answer.text);
-        const callId = assertNames(answer.headers, CHARGE, AVAILABLE);
+      test(`${nameOf(address)}: a whole response says what was charged and what is left, as the database does`, async () => {
+        const response = await askAddress(gateway.url, address, account.key);
+        assert.equal(response.status, 200, response.text);
+        const callId = assertNames(response.headers, CHARGE, AVAILABLE);
         const { call, charges } = await onRecord(callId);
         const { costNano: cost } = works[address.work] as { costNano: bigint };
-        assert.equal(answer.headers[CHARGE], formatYuan(cost));
-        assert.equal(call.chargeYuan, answer.headers[CHARGE]);
-        assert.equal(call.requestId, answer.headers['request-id']);
+        assert.equal(response.headers[CHARGE], formatYuan(cost));
+        assert.equal(call.chargeYuan, response.headers[CHARGE]);
+        assert.equal(call.requestId, response.headers['request-id']);
         assert.deepEqual(
           charges.map(({ kind, amountYuan }: { kind: string; amountYuan: string }) => [kind, amountYuan]),
-          [['charge', `-${answer.headers[CHARGE]}`]],
+          [['charge', `-${response.headers[CHARGE]}`]],
         );
-        assert.equal(answer.headers[AVAILABLE], formatYuan(100_000_000_000n - cost));
-        assert.equal(answer.headers[AVAILABLE], charges[0].balanceAfterYuan);
+        assert.equal(response.headers[AVAILABLE], formatYuan(100_000_000_000n - cost));
+        assert.equal(response.headers[AVAILABLE], charges[0].balanceAfterYuan);
       });
     }
 
@@ -160,12 +160,12 @@ describe('headers of calls', () => {
         let leftMeanwhile = '';
         gateway.provider.respond = async (request, response) => {
           leftMeanwhile = await available();
-          await answerAnything(request, response);
+          await responseAnything(request, response);
         };
-        const answer = await askAddress(gateway.url, address, account.key, { body: streamed(address) });
-        assert.equal(answer.status, 200, answer.text);
-        const callId = assertNames(answer.headers, AVAILABLE);
-        assert.equal(answer.headers[AVAILABLE], leftMeanwhile);
+        const response = await askAddress(gateway.url, address, account.key, { body: streamed(address) });
+        assert.equal(response.status, 200, response.text);
+        const callId = assertNames(response.headers, AVAILABLE);
+        assert.equal(response.headers[AVAILABLE], leftMeanwhile);
         assert.ok(parseYuan(leftMeanwhile)! < 100_000_000_000n, 'nothing was reserved');
         const { call } = await onRecord(callId);
         assert.deepEqual([call.isStream, call.status], [true, 'succeeded']);
@@ -173,42 +173,42 @@ describe('headers of calls', () => {
     }
 
     test('what other calls have reserved is not available', async () => {
-      const live = liveAnswer();
+      const live = liveResponse();
       gateway.provider.respond = live.respond;
       const long = startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(true));
       await live.opened;
       const { heldNano } = await account.money();
       assert.ok(heldNano > 0n);
-      gateway.provider.respond = chatAnswer();
-      const answer = await call(`${gateway.url}/v1/chat/completions`, account.key, requestOf(false));
+      gateway.provider.respond = chatResponse();
+      const response = await call(`${gateway.url}/v1/chat/completions`, account.key, requestOf(false));
       const cost = costNano({ input: 11, output: 7 });
-      assert.equal(answer.headers[CHARGE], formatYuan(cost));
-      assert.equal(answer.headers[AVAILABLE], formatYuan(100_000_000_000n - cost - heldNano));
+      assert.equal(response.headers[CHARGE], formatYuan(cost));
+      assert.equal(response.headers[AVAILABLE], formatYuan(100_000_000_000n - cost - heldNano));
       live.reset();
-      await (await long.answer).ended();
+      await (await long.response).ended();
     });
 
     test('a balance that its last call overdraws is reported as below zero', async () => {
       account = await gateway.createAccount({ balanceYuan: '0.000001' });
       for (const isStream of [true, false]) {
-        gateway.provider.respond = isStream ? sse(['data: {"error":{"message":"No."}}\n\n']) : chatAnswer();
-        const answer = await call(`${gateway.url}/v1/chat/completions`, account.key, requestOf(isStream));
-        assert.equal(answer.status, 200, answer.text);
-        assert.match(String(answer.headers[AVAILABLE]), /^-0\.000\d+$/);
-        if (!isStream) assert.equal(answer.headers[AVAILABLE], '-0.000123');
+        gateway.provider.respond = isStream ? sse(['data: {"error":{"message":"No."}}\n\n']) : chatResponse();
+        const response = await call(`${gateway.url}/v1/chat/completions`, account.key, requestOf(isStream));
+        assert.equal(response.status, 200, response.text);
+        assert.match(String(response.headers[AVAILABLE]), /^-0\.000\d+$/);
+        if (!isStream) assert.equal(response.headers[AVAILABLE], '-0.000123');
       }
     });
 
     test('a call that costs nothing is charged 0', async () => {
-      gateway.provider.respond = chatAnswer({ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 });
-      const answer = await call(`${gateway.url}/v1/chat/completions`, account.key, requestOf(false));
-      assert.equal(answer.headers[CHARGE], '0');
-      const { call: record, charges } = await onRecord(assertNames(answer.headers, CHARGE, AVAILABLE));
+      gateway.provider.respond = chatResponse({ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 });
+      const response = await call(`${gateway.url}/v1/chat/completions`, account.key, requestOf(false));
+      assert.equal(response.headers[CHARGE], '0');
+      const { call: record, charges } = await onRecord(assertNames(response.headers, CHARGE, AVAILABLE));
       assert.deepEqual([record.chargeYuan, charges.length], ['0', 1]);
     });
 
     test('a response that is begun before it is settled has the headers of a stream', async () => {
-      const live = liveAnswer({ 'content-type': 'application/json' });
+      const live = liveResponse({ 'content-type': 'application/json' });
       gateway.provider.respond = live.respond;
       const url = `${gateway.url}/v1/embeddings`;
       const started = startCall(url, account.key, { model: 'test-embeddings', input: 'Hello' });
@@ -216,12 +216,12 @@ describe('headers of calls', () => {
       const left = await available();
       await live.write('{"object":"list","data":[');
       for (let mib = 0; mib < 33; mib++) await live.write(Buffer.alloc(2 ** 20, ' '));
-      const answer = await started.answer;
-      const callId = assertNames(answer.headers, AVAILABLE);
-      assert.equal(answer.headers[AVAILABLE], left);
+      const response = await started.response;
+      const callId = assertNames(response.headers, AVAILABLE);
+      assert.equal(response.headers[AVAILABLE], left);
       await live.write('],"usage":{"prompt_tokens":5,"total_tokens":5}}');
       live.end();
-      assert.equal(await answer.ended(), true);
+      assert.equal(await response.ended(), true);
       assert.equal((await onRecord(callId)).call.chargeYuan, formatYuan(costNano({ input: 5 })));
     });
   });
@@ -235,9 +235,9 @@ describe('headers of calls', () => {
         respond: (_request, response) => void response.socket!.resetAndDestroy(),
         status: 502,
       },
-      'the answer cannot be read': { respond: json(200, '<html>'), status: 502 },
-      'nothing listens': { model: 'away', respond: answerAnything, status: 502 },
-      'no answer comes in time': { model: 'slow', respond: () => undefined, status: 504 },
+      'the response cannot be read': { respond: json(200, '<html>'), status: 502 },
+      'nothing listens': { model: 'away', respond: responseAnything, status: 502 },
+      'no response comes in time': { model: 'slow', respond: () => undefined, status: 504 },
     };
     for (const [what, { model, respond, status }] of Object.entries(failures)) {
       for (const family of model === undefined ? families : families.slice(0, 1)) {
@@ -245,14 +245,14 @@ describe('headers of calls', () => {
           for (const { isStream } of modes) {
             gateway.provider.respond = respond;
             clock.advance(60_000);
-            const answer = await call(gateway.url + family.path, account.key, requestOf(isStream, model));
-            assert.equal(answer.status, status, answer.text);
-            const callId = assertNames(answer.headers, CHARGE, AVAILABLE);
-            assert.deepEqual([answer.headers[CHARGE], answer.headers[AVAILABLE]], ['0', '100']);
+            const response = await call(gateway.url + family.path, account.key, requestOf(isStream, model));
+            assert.equal(response.status, status, response.text);
+            const callId = assertNames(response.headers, CHARGE, AVAILABLE);
+            assert.deepEqual([response.headers[CHARGE], response.headers[AVAILABLE]], ['0', '100']);
             const { call: record, charges } = await onRecord(callId);
             assert.deepEqual(
               [record.status, record.httpStatus, record.requestId, record.chargeYuan, charges],
-              ['failed', status, answer.headers['request-id'], null, []],
+              ['failed', status, response.headers['request-id'], null, []],
             );
           }
         });
@@ -262,23 +262,23 @@ describe('headers of calls', () => {
     test('a call whose end waits in the journal has an id and its charge; what is left is what it was', async () => {
       const ends = gateway.observed.statement('settlement.end');
       ends.fail('before');
-      const answer = await startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(false)).answer;
-      await answer.ended();
+      const response = await startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(false)).response;
+      await response.ended();
       ends.recover();
-      assert.equal(answer.status, 200);
-      assertNames(answer.headers, CHARGE, AVAILABLE);
+      assert.equal(response.status, 200);
+      assertNames(response.headers, CHARGE, AVAILABLE);
     });
 
     test('a call that could not be settled has an id; what it was charged is not known', async () => {
       const ends = gateway.observed.statement('settlement.end');
       disk.fill();
       ends.fail('before');
-      const answer = await startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(false)).answer;
-      await answer.ended();
+      const response = await startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(false)).response;
+      await response.ended();
       ends.recover();
       disk.free();
-      assert.equal(answer.status, 500);
-      assertNames(answer.headers, AVAILABLE);
+      assert.equal(response.status, 500);
+      assertNames(response.headers, AVAILABLE);
       await until(async () => (await fetch(`${gateway.url}/readyz`)).ok);
     });
   });
@@ -287,15 +287,15 @@ describe('headers of calls', () => {
     const coding = callAddresses.filter(({ context }) => context === 'coding');
 
     for (const address of coding) {
-      test(`${nameOf(address)}: every answer says how many calls are left`, async () => {
+      test(`${nameOf(address)}: every response says how many calls are left`, async () => {
         const subscriber = await createSubscriber(gateway, 'wide');
         const bodies = streams.includes(address) ? [undefined, streamed(address)] : [undefined];
         for (const body of bodies) {
           clock.advance(1);
-          const answer = await askAddress(gateway.url, address, subscriber.key, body === undefined ? {} : { body });
-          assert.equal(answer.status, 200, answer.text);
-          const callId = assertNames(answer.headers, CALLS_LEFT);
-          assert.equal(answer.headers[CALLS_LEFT], String((await subscriber.snapshot()).remaining));
+          const response = await askAddress(gateway.url, address, subscriber.key, body === undefined ? {} : { body });
+          assert.equal(response.status, 200, response.text);
+          const callId = assertNames(response.headers, CALLS_LEFT);
+          assert.equal(response.headers[CALLS_LEFT], String((await subscriber.snapshot()).remaining));
           assert.equal((await onRecord(callId)).call.context, 'coding');
         }
         assert.equal((await subscriber.snapshot()).remaining, 1_000 - bodies.length);
@@ -305,16 +305,16 @@ describe('headers of calls', () => {
     test('the window with less room says how many, down to none; its refusal says when there is room again', async () => {
       const subscriber = await createSubscriber(gateway, 'weekly');
       for (const left of ['3', '2', '1', '0']) {
-        const answer = await subscriber.call();
-        assert.equal(answer.status, 200, answer.text);
-        assert.equal(answer.headers[CALLS_LEFT], left);
+        const response = await subscriber.call();
+        assert.equal(response.status, 200, response.text);
+        assert.equal(response.headers[CALLS_LEFT], left);
       }
       const refused = await subscriber.call();
       assert.equal(refused.status, 429);
       assert.deepEqual(Object.keys(told(refused.headers)), [RESET_AT]);
     });
 
-    test('a call that is refused gives its slot back, and its answer counts that; one whose success cannot be used does not', async () => {
+    test('a call that is refused gives its slot back, and its response counts that; one whose success cannot be used does not', async () => {
       const subscriber = await createSubscriber(gateway, 'weekly');
       let left = 4;
       for (const [what, { respond, status, slots }] of Object.entries({
@@ -323,11 +323,11 @@ describe('headers of calls', () => {
       })) {
         for (const { isStream } of modes) {
           gateway.provider.respond = respond;
-          const answer = await call(gateway.url + CODING_CHAT, subscriber.key, requestOf(isStream));
-          assert.equal(answer.status, status, what);
-          assertNames(answer.headers, CALLS_LEFT);
+          const response = await call(gateway.url + CODING_CHAT, subscriber.key, requestOf(isStream));
+          assert.equal(response.status, status, what);
+          assertNames(response.headers, CALLS_LEFT);
           left -= slots;
-          assert.equal(answer.headers[CALLS_LEFT], String(left), what);
+          assert.equal(response.headers[CALLS_LEFT], String(left), what);
           assert.equal((await subscriber.snapshot()).remaining, left);
         }
       }
@@ -336,8 +336,8 @@ describe('headers of calls', () => {
     test('calls that run side by side get different numbers, and a window that has moved far is not guessed', async () => {
       const subscriber = await createSubscriber(gateway, 'wide');
       const sideBySide = async (count: number): Promise<(string | undefined)[]> => {
-        const answers = await Promise.all(Array.from({ length: count }, () => subscriber.call()));
-        return answers.map(({ headers }) => headers[CALLS_LEFT] as string | undefined);
+        const responses = await Promise.all(Array.from({ length: count }, () => subscriber.call()));
+        return responses.map(({ headers }) => headers[CALLS_LEFT] as string | undefined);
       };
       const left = await sideBySide(65);
       assert.deepEqual(
@@ -353,7 +353,7 @@ describe('headers of calls', () => {
 
     test('what is in flight counts, and a call refused at the concurrency limit gets no number', async () => {
       const subscriber = await createSubscriber(gateway, 'single');
-      const live = liveAnswer({ 'content-type': 'application/json' });
+      const live = liveResponse({ 'content-type': 'application/json' });
       gateway.provider.respond = live.respond;
       const first = startCall(gateway.url + CODING_CHAT, subscriber.key, codingBody);
       await live.opened;
@@ -362,7 +362,7 @@ describe('headers of calls', () => {
       assert.deepEqual(told(limited.headers), {});
       await live.write(JSON.stringify(chatCompletion()));
       live.end();
-      assert.equal((await first.answer).headers[CALLS_LEFT], '999');
+      assert.equal((await first.response).headers[CALLS_LEFT], '999');
     });
 
     test('neither address says anything of the other one’s means', async () => {
@@ -390,9 +390,9 @@ describe('headers of calls', () => {
         [poor.key, requestOf(true)],
         [capped.key, requestOf(false)],
       ] as const) {
-        const answer = await call(chat, key, body);
-        statuses.push(answer.status);
-        assert.deepEqual(Object.keys(told(answer.headers)), key === capped.key ? [RESET_AT] : [], answer.text);
+        const response = await call(chat, key, body);
+        statuses.push(response.status);
+        assert.deepEqual(Object.keys(told(response.headers)), key === capped.key ? [RESET_AT] : [], response.text);
       }
       assert.deepEqual(statuses.slice(0, 3), [401, 404, 400]);
       assert.deepEqual(statuses.slice(4), [402, 402, 429]);
@@ -405,21 +405,21 @@ describe('headers of calls', () => {
       gateway.provider.respond = json(500, {});
       const chat = `${gateway.url}/v1/chat/completions`;
       for (let i = 0; i < 5; i++) await call(chat, account.key, requestOf(false, 'out-of-service'));
-      const answer = await call(chat, account.key, requestOf(false, 'out-of-service'));
-      assert.equal(answer.status, 503, answer.text);
-      assert.deepEqual(told(answer.headers), {});
+      const response = await call(chat, account.key, requestOf(false, 'out-of-service'));
+      assert.equal(response.status, 503, response.text);
+      assert.deepEqual(told(response.headers), {});
     });
 
     test('queries, estimates and HEAD have none of them', async () => {
       for (const address of freeAddresses) {
         for (const method of address.method === 'GET' ? ['GET', 'HEAD'] : ['POST']) {
-          const answer = await askAddress(gateway.url, address, account.key, { method });
-          assert.deepEqual(told(answer.headers), {}, `${method} ${address.path}`);
+          const response = await askAddress(gateway.url, address, account.key, { method });
+          assert.deepEqual(told(response.headers), {}, `${method} ${address.path}`);
         }
       }
       for (const address of callAddresses) {
-        const answer = await askAddress(gateway.url, address, account.key, { method: 'HEAD' });
-        assert.deepEqual(told(answer.headers), {}, `HEAD ${address.path}`);
+        const response = await askAddress(gateway.url, address, account.key, { method: 'HEAD' });
+        assert.deepEqual(told(response.headers), {}, `HEAD ${address.path}`);
       }
     });
   });
@@ -467,14 +467,14 @@ describe('headers of calls', () => {
     before(() => reload('callHeaders: false'));
     after(() => reload());
 
-    test('no answer has any of them', async () => {
+    test('no response has any of them', async () => {
       const subscriber = await createSubscriber(gateway, 'wide', { balanceYuan: '100' });
       for (const address of callAddresses) {
         for (const body of streams.includes(address) ? [undefined, streamed(address)] : [undefined]) {
           clock.advance(1);
-          const answer = await askAddress(gateway.url, address, subscriber.key, body === undefined ? {} : { body });
-          assert.equal(answer.status, 200, answer.text);
-          assert.deepEqual(told(answer.headers), {}, nameOf(address));
+          const response = await askAddress(gateway.url, address, subscriber.key, body === undefined ? {} : { body });
+          assert.equal(response.status, 200, response.text);
+          assert.deepEqual(told(response.headers), {}, nameOf(address));
         }
       }
       gateway.provider.respond = json(500, {});

@@ -15,7 +15,7 @@ import {
   type TestAccount,
   type TestGateway,
 } from '../support/gateway.ts';
-import { chatStream, event, type LiveAnswer, liveAnswer, messagesStream } from '../support/provider.ts';
+import { chatStream, event, type LiveResponse, liveResponse, messagesStream } from '../support/provider.ts';
 
 /**
  * What a stream costs whose client has left (`docs/client-aborts.md`): what its provider bills, or an estimate that is no
@@ -120,7 +120,7 @@ function codingPath(path: string): string {
 
 interface Leaver {
   readonly account: TestAccount;
-  readonly live: LiveAnswer;
+  readonly live: LiveResponse;
 }
 
 /** Begins a call, reads what is there, and leaves. Resolves when the gateway has noticed. */
@@ -135,15 +135,15 @@ async function leaveAs(
   path: string,
   body: object,
   sent: string,
-): Promise<LiveAnswer> {
-  const live = liveAnswer();
+): Promise<LiveResponse> {
+  const live = liveResponse();
   gateway.provider.respond = live.respond;
   const left = clientLeaves(gateway);
   const started = startCall(gateway.url + path, account.key, body);
   await live.opened;
   if (sent !== '') {
     await live.write(sent);
-    await (await started.answer).until(sent.slice(-30));
+    await (await started.response).until(sent.slice(-30));
   }
   started.drop();
   await left;
@@ -232,11 +232,11 @@ for (const engine of wireEngines) {
       const asked = gateway.provider.requests.length;
       let refused = 0;
       for (let i = 0; i < 55; i++) {
-        const live = liveAnswer();
+        const live = liveResponse();
         gateway.provider.respond = live.respond;
         const left = clientLeaves(gateway);
         const started = startCall(gateway.url + codingPath(chat!.path), subscriber.key, chat!.body);
-        const opened = await Promise.race([live.opened.then(() => true), started.answer.then(() => false)]);
+        const opened = await Promise.race([live.opened.then(() => true), started.response.then(() => false)]);
         if (opened) {
           started.drop();
           await left;
@@ -244,9 +244,9 @@ for (const engine of wireEngines) {
           await live.closed;
           await nothingInFlight(gateway.database, subscriber.id);
         } else {
-          const answer = await started.answer;
-          await answer.ended();
-          assert.equal(answer.headers['x-error-code'], 'package_5h_quota_exhausted');
+          const response = await started.response;
+          await response.ended();
+          assert.equal(response.headers['x-error-code'], 'package_5h_quota_exhausted');
           refused++;
         }
       }
@@ -368,17 +368,17 @@ for (const engine of wireEngines) {
       const account = await gateway.createAccount();
       const events = chatStream(['Hello'], { prompt_tokens: 11, completion_tokens: 7 });
       const [done, usage] = [events.at(-1)!, events.at(-2)!];
-      const live = liveAnswer();
+      const live = liveResponse();
       gateway.provider.respond = live.respond;
       const started = startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(true));
       await live.opened;
       await live.write(events.slice(0, -2).join('') + done);
-      await (await started.answer).until('"stop"');
+      await (await started.response).until('"stop"');
       await live.write(usage);
       live.end();
-      const answer = await started.answer;
-      assert.equal(await answer.ended(), true);
-      assert.equal(answer.text, events.slice(0, -2).join('') + done);
+      const response = await started.response;
+      assert.equal(await response.ended(), true);
+      assert.equal(response.text, events.slice(0, -2).join('') + done);
       assert.equal((await account.endedCall()).usage.source, 'observed');
       await assertSpent(account, costNano({ input: 11, output: 7 }));
     });
@@ -510,12 +510,12 @@ for (const engine of wireEngines) {
     /** A stream that has sent one word, so many seconds ago. */
     async function silentFor(seconds: number, body: object) {
       const account = await gateway.createAccount();
-      const live = liveAnswer();
+      const live = liveResponse();
       gateway.provider.respond = live.respond;
       const started = startCall(gateway.url + chat!.path, account.key, body);
       await live.opened;
       await live.write(chat!.first + chat!.words);
-      await (await started.answer).until('Hello');
+      await (await started.response).until('Hello');
       clock.advance(seconds * 1_000);
       return { account, live, started };
     }
@@ -562,7 +562,7 @@ for (const engine of wireEngines) {
           .join(''),
       );
       live.end();
-      await (await started.answer).ended();
+      await (await started.response).ended();
 
       const after = await leaveAfterSeconds(20, body);
       await assertEstimated(after, { input: chat!.inputTokens, output: 2_000 }, { status: 'aborted', errorCode: null });

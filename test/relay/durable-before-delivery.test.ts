@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { createTestDisk } from '../settlement/disk.ts';
-import { type Answer, startCall } from '../support/client.ts';
+import { type ClientResponse, startCall } from '../support/client.ts';
 import { gatewayEngines } from '../support/database.ts';
 import { assertBrokenOff, assertError, type Family, families, modesOf, requestOf } from '../support/families.ts';
 import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { chatStream, json, liveAnswer, type Respond, sse } from '../support/provider.ts';
+import { chatStream, json, liveResponse, type Respond, sse } from '../support/provider.ts';
 
 /**
  * A reservation is durable before the provider is called, a charge before the last byte of a success leaves: in the
@@ -29,9 +29,9 @@ for (const engine of gatewayEngines) {
     after(() => gateway.stop());
 
     /** Begins a call to which the provider responds in full at once. */
-    function start(account: TestAccount, family: Family, isStream: boolean): Promise<Answer> {
+    function start(account: TestAccount, family: Family, isStream: boolean): Promise<ClientResponse> {
       gateway.provider.respond = success(family, isStream);
-      return startCall(gateway.url + family.path, account.key, requestOf(isStream)).answer;
+      return startCall(gateway.url + family.path, account.key, requestOf(isStream)).response;
     }
 
     /** Begins a call and waits until its end is on the way into the database, where it is held back. */
@@ -39,9 +39,9 @@ for (const engine of gatewayEngines) {
       const ends = gateway.observed.statement('settlement.end');
       const before = ends.asked;
       ends.hold();
-      const answer = start(account, family, isStream);
+      const response = start(account, family, isStream);
       await ends.reached(before + 1);
-      return { ends, answer };
+      return { ends, response };
     }
 
     async function countEntries(account: TestAccount): Promise<number> {
@@ -77,31 +77,31 @@ for (const engine of gatewayEngines) {
             assert.equal(gateway.provider.requests.length, calls);
 
             admissions.release();
-            await (await started.answer).ended();
+            await (await started.response).ended();
             assert.equal(reservedAtCall, 1);
             assert.equal(await countReservations(account), 0);
           });
 
           test('the end of a success leaves only after its charge is in the database', async () => {
             const account = await gateway.createAccount();
-            const { ends, answer } = await startHeldBack(account, family, isStream);
-            let isAnswered = false;
-            void answer.then(() => {
-              isAnswered = true;
+            const { ends, response } = await startHeldBack(account, family, isStream);
+            let isResponded = false;
+            void response.then(() => {
+              isResponded = true;
             });
             await exchangeOften(gateway);
             assert.equal(await countEntries(account), 0);
             if (isStream) {
               // Everything that came before the end has left at once.
               const withoutEnd = relayed(family).slice(0, -family.terminal.length);
-              await (await answer).until(withoutEnd);
-              assert.equal((await answer).text, withoutEnd);
+              await (await response).until(withoutEnd);
+              assert.equal((await response).text, withoutEnd);
             } else {
-              assert.equal(isAnswered, false);
+              assert.equal(isResponded, false);
             }
 
             ends.release();
-            const { status, ended, text } = await finished(await answer);
+            const { status, ended, text } = await finished(await response);
             assert.deepEqual({ status, ended }, { status: 200, ended: true });
             assert.equal(text, isStream ? relayed(family) : JSON.stringify(family.whole()));
             assert.equal(await countEntries(account), 1);
@@ -114,10 +114,10 @@ for (const engine of gatewayEngines) {
             const { asked } = admissions;
             const calls = gateway.provider.requests.length;
             admissions.fail('before');
-            const answer = await start(account, family, isStream);
-            await answer.ended();
+            const response = await start(account, family, isStream);
+            await response.ended();
             admissions.recover();
-            assertError(answer, family, { status: 500, code: 'internal_error', retry: 'true' });
+            assertError(response, family, { status: 500, code: 'internal_error', retry: 'true' });
             assert.equal(admissions.asked, asked + 1);
             assert.equal(gateway.provider.requests.length, calls);
             await assertSpent(account, 0n);
@@ -131,10 +131,10 @@ for (const engine of gatewayEngines) {
             const calls = gateway.provider.requests.length;
             admissions.fail('after');
             releases.hold();
-            const answer = await start(account, family, isStream);
-            await answer.ended();
+            const response = await start(account, family, isStream);
+            await response.ended();
             admissions.recover();
-            assertError(answer, family, { status: 500, code: 'internal_error', retry: 'true' });
+            assertError(response, family, { status: 500, code: 'internal_error', retry: 'true' });
             assert.equal(await countReservations(account), 1);
 
             releases.release();
@@ -149,10 +149,10 @@ for (const engine of gatewayEngines) {
           for (const when of ['before', 'after'] as const) {
             test(`where the database fails ${when} it has carried the charge out, the success leaves all the same, and is charged once`, async () => {
               const account = await gateway.createAccount();
-              const { ends, answer } = await startHeldBack(account, family, isStream);
+              const { ends, response } = await startHeldBack(account, family, isStream);
               ends.fail(when);
               ends.release();
-              const { status, ended, text } = await finished(await answer);
+              const { status, ended, text } = await finished(await response);
               assert.deepEqual({ status, ended }, { status: 200, ended: true });
               assert.equal(text, isStream ? relayed(family) : JSON.stringify(family.whole()));
               assert.equal(await countEntries(account), when === 'before' ? 0 : 1);
@@ -167,27 +167,27 @@ for (const engine of gatewayEngines) {
 
           test('where the database fails, the end of a success leaves only after its charge is on the disk', async () => {
             const account = await gateway.createAccount();
-            const { ends, answer } = await startHeldBack(account, family, isStream);
+            const { ends, response } = await startHeldBack(account, family, isStream);
             const onTheWay = disk.held();
             disk.hold();
             ends.fail('before');
             ends.release();
-            let isAnswered = false;
-            void answer.then(() => {
-              isAnswered = true;
+            let isResponded = false;
+            void response.then(() => {
+              isResponded = true;
             });
             await onTheWay;
             await exchangeOften(gateway);
             if (isStream) {
               const withoutEnd = relayed(family).slice(0, -family.terminal.length);
-              await (await answer).until(withoutEnd);
-              assert.equal((await answer).text, withoutEnd);
+              await (await response).until(withoutEnd);
+              assert.equal((await response).text, withoutEnd);
             } else {
-              assert.equal(isAnswered, false);
+              assert.equal(isResponded, false);
             }
 
             disk.release();
-            const { status, ended, text } = await finished(await answer);
+            const { status, ended, text } = await finished(await response);
             assert.deepEqual({ status, ended }, { status: 200, ended: true });
             assert.equal(text, isStream ? relayed(family) : JSON.stringify(family.whole()));
             assert.equal(await countEntries(account), 0);
@@ -207,15 +207,15 @@ for (const engine of gatewayEngines) {
         const begun = family.stream(['Hello']).slice(0, family.name === 'chat' ? 2 : 4);
         gateway.provider.respond = sse(begun);
         const body = requestOf(true);
-        const answer = await startCall(gateway.url + family.path, account.key, body).answer;
+        const response = await startCall(gateway.url + family.path, account.key, body).response;
         await ends.reached(asked + 1);
         await exchangeOften(gateway);
-        await answer.until(begun.join(''));
-        assert.equal(answer.text, begun.join(''));
+        await response.until(begun.join(''));
+        assert.equal(response.text, begun.join(''));
 
         ends.release();
-        await answer.ended();
-        assertBrokenOff(answer, family, begun.join(''), 'upstream_error');
+        await response.ended();
+        assertBrokenOff(response, family, begun.join(''), 'upstream_error');
         await assertSpent(account, costNano({ input: family.inputTokens(body), output: 2 }));
       });
     }
@@ -226,20 +226,20 @@ for (const engine of gatewayEngines) {
       const { asked } = ends;
       ends.hold();
       gateway.provider.respond = sse(chatStream(['Hello'], { prompt_tokens: 11, completion_tokens: 7 }).slice(0, -1));
-      const answer = await startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(true)).answer;
+      const response = await startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(true)).response;
       let hasEnded = false;
-      void answer.ended().then(() => {
+      void response.ended().then(() => {
         hasEnded = true;
       });
       await ends.reached(asked + 1);
       await exchangeOften(gateway);
       const withoutEnd = chatStream(['Hello'], null).slice(0, -1).join('');
-      await answer.until(withoutEnd);
-      assert.equal(answer.text, withoutEnd);
+      await response.until(withoutEnd);
+      assert.equal(response.text, withoutEnd);
       assert.equal(hasEnded, false);
 
       ends.release();
-      assert.equal(await answer.ended(), true);
+      assert.equal(await response.ended(), true);
       await assertSpent(account, costNano({ input: 11, output: 7 }));
     });
 
@@ -247,7 +247,7 @@ for (const engine of gatewayEngines) {
       const account = await gateway.createAccount();
       const ends = gateway.observed.statement('settlement.end');
       ends.hold();
-      const live = liveAnswer();
+      const live = liveResponse();
       gateway.provider.respond = live.respond;
       const started = startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(true));
       await live.opened;
@@ -257,7 +257,7 @@ for (const engine of gatewayEngines) {
       await live.closed;
 
       ends.release();
-      const { text, ended } = await finished(await started.answer);
+      const { text, ended } = await finished(await started.response);
       assert.equal(ended, true);
       assert.ok(text.startsWith(chatStream(['Hello'], null).join('')));
       await assertSpent(account, costNano({ input: 11, output: 7 }));
@@ -270,15 +270,15 @@ for (const engine of gatewayEngines) {
       ends.hold();
       const events = [...chatStream(['Hello'], null), ': bye\n\n'];
       gateway.provider.respond = sse(events);
-      const answer = await startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(true)).answer;
+      const response = await startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(true)).response;
       await ends.reached(asked + 1);
       await exchangeOften(gateway);
-      await answer.until(events.slice(0, -2).join(''));
-      assert.equal(answer.text, events.slice(0, -2).join(''));
+      await response.until(events.slice(0, -2).join(''));
+      assert.equal(response.text, events.slice(0, -2).join(''));
 
       ends.release();
-      await answer.ended();
-      assert.equal(answer.text, events.join(''));
+      await response.ended();
+      assert.equal(response.text, events.join(''));
     });
   });
 }
@@ -295,9 +295,9 @@ function relayed(family: Family): string {
     : family.stream(['Hello', ' there']).join('');
 }
 
-async function finished(answer: Answer): Promise<{ status: number; ended: boolean; text: string }> {
-  const ended = await answer.ended();
-  return { status: answer.status, ended, text: answer.text };
+async function finished(response: ClientResponse): Promise<{ status: number; ended: boolean; text: string }> {
+  const ended = await response.ended();
+  return { status: response.status, ended, text: response.text };
 }
 
 /** Sends the gateway another request and reads the response, so that anything it had to send before has arrived. */

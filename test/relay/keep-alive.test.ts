@@ -4,7 +4,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { parseConfig } from '../../src/config/load.ts';
 import { createSubscriber, plansText } from '../plans/coding.ts';
-import { type Answer, call, collect, type StartedCall, startCall } from '../support/client.ts';
+import { type ClientResponse, call, collect, type StartedCall, startCall } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
 import { imageEvent } from '../support/endpoints.ts';
 import {
@@ -21,8 +21,8 @@ import {
   chatStream,
   chatUsage,
   json,
-  type LiveAnswer,
-  liveAnswer,
+  type LiveResponse,
+  liveResponse,
   messagesStream,
   messagesUsage,
   type ScriptedProvider,
@@ -94,24 +94,24 @@ const [chat] = forms as readonly [Form, ...Form[]];
 
 /** A stream on which nothing but comments comes: what has passed when it has got some more is not a matter of luck. */
 class Pulse {
-  readonly #answer: Answer;
-  readonly #live: LiveAnswer;
+  readonly #response: ClientResponse;
+  readonly #live: LiveResponse;
   readonly #account: TestAccount;
 
-  constructor(answer: Answer, live: LiveAnswer, account: TestAccount) {
-    this.#answer = answer;
+  constructor(response: ClientResponse, live: LiveResponse, account: TestAccount) {
+    this.#response = response;
     this.#live = live;
     this.#account = account;
   }
 
   /** Resolves when as many times of silence have passed. */
   async beats(count: number): Promise<void> {
-    await this.#answer.until(COMMENT.repeat(commentsIn(this.#answer.text) + count));
+    await this.#response.until(COMMENT.repeat(commentsIn(this.#response.text) + count));
   }
 
   async stop(): Promise<void> {
     this.#live.reset();
-    await this.#answer.ended();
+    await this.#response.ended();
     await this.#account.endedCall();
   }
 }
@@ -165,7 +165,7 @@ describe('keep-alive comments', { timeout: 120_000 }, () => {
     gateway = await startGateway(options());
     account = await gateway.createAccount();
     const { started, live } = await open({ ...chat, body: { ...chat.body, model: 'pulse' } });
-    pulse = new Pulse(await started.answer, live, account);
+    pulse = new Pulse(await started.response, live, account);
   });
   after(async () => {
     await pulse?.stop();
@@ -188,8 +188,8 @@ describe('keep-alive comments', { timeout: 120_000 }, () => {
       isPaused = false,
       headers,
     }: { key?: string; isPaused?: boolean; headers?: Record<string, string> } = {},
-  ): Promise<{ started: StartedCall; live: LiveAnswer }> {
-    const live = headers === undefined ? liveAnswer() : liveAnswer(headers);
+  ): Promise<{ started: StartedCall; live: LiveResponse }> {
+    const live = headers === undefined ? liveResponse() : liveResponse(headers);
     provider.respond = live.respond;
     const started = startCall(gateway.url + path, key, body, { isPaused });
     await live.opened;
@@ -201,38 +201,38 @@ describe('keep-alive comments', { timeout: 120_000 }, () => {
       test('stand before the first event and between all others, each of which arrives whole; none follows the last', async () => {
         const ends = gateway.observed.statement('settlement.end');
         const { started, live } = await open(form);
-        const answer = await started.answer;
-        assert.equal(answer.status, 200);
-        assert.match(answer.headers['content-type']!, /^text\/event-stream\b/);
-        assert.ok(answer.headers['x-faregate-call-id']);
-        await answer.until(COMMENT.repeat(2));
+        const response = await started.response;
+        assert.equal(response.status, 200);
+        assert.match(response.headers['content-type']!, /^text\/event-stream\b/);
+        assert.ok(response.headers['x-faregate-call-id']);
+        await response.until(COMMENT.repeat(2));
         for (const event of form.events.slice(0, -1)) {
           // An event that is under way is not on its way to the client yet.
           await live.write(event.slice(0, 20));
           await pulse.beats(2);
           await live.write(event.slice(20));
-          if (form.relayed.includes(event)) await answer.until(event + COMMENT);
+          if (form.relayed.includes(event)) await response.until(event + COMMENT);
         }
         const { asked } = ends;
         ends.hold();
         await live.write(form.events.at(-1)!);
         await ends.reached(asked + 1);
         await pulse.beats(1);
-        const { text } = answer;
+        const { text } = response;
         await pulse.beats(3);
-        assert.equal(answer.text, text);
+        assert.equal(response.text, text);
         ends.release();
         live.end();
-        assert.equal(await answer.ended(), true);
-        assert.equal(withoutComments(answer.text), form.relayed.join(''));
-        for (const event of form.relayed) assert.ok(answer.text.includes(event), `${event} is cut`);
-        assert.equal(answer.text, text + form.relayed.at(-1));
+        assert.equal(await response.ended(), true);
+        assert.equal(withoutComments(response.text), form.relayed.join(''));
+        for (const event of form.relayed) assert.ok(response.text.includes(event), `${event} is cut`);
+        assert.equal(response.text, text + form.relayed.at(-1));
         const { status, usage } = await account.endedCall();
         assert.deepEqual([status, usage.source], ['succeeded', 'observed']);
         await assertSpent(account, form.cost);
       });
 
-      const failures: Record<string, { fail: (live: LiveAnswer) => void; model?: string; code: string }> = {
+      const failures: Record<string, { fail: (live: LiveResponse) => void; model?: string; code: string }> = {
         'breaks the connection': { fail: (live) => live.reset(), code: 'upstream_error' },
         'ends the stream': { fail: (live) => live.end(), code: 'upstream_error' },
         'sends nothing more': { fail: () => undefined, model: 'stalling', code: 'upstream_timeout' },
@@ -242,13 +242,13 @@ describe('keep-alive comments', { timeout: 120_000 }, () => {
           const ofModel = form.name === 'images' && model !== undefined ? 'stalling-images' : model;
           const body = ofModel === undefined ? form.body : { ...form.body, model: ofModel };
           const { started, live } = await open({ ...form, body });
-          const answer = await started.answer;
-          await answer.until(COMMENT);
+          const response = await started.response;
+          await response.until(COMMENT);
           fail(live);
           // The error is no part of the chat protocol, so there the connection is cut behind it.
-          assert.equal(await answer.ended(), form.name !== 'chat');
-          assert.equal(answer.status, 200);
-          assertError(answer, form, code);
+          assert.equal(await response.ended(), form.name !== 'chat');
+          assert.equal(response.status, 200);
+          assertError(response, form, code);
           const { status, httpStatus, errorCode, usage, chargeYuan, failedRoutes } = await account.endedCall();
           assert.deepEqual(
             { status, httpStatus, errorCode, usage, chargeYuan, failedRoutes },
@@ -261,7 +261,7 @@ describe('keep-alive comments', { timeout: 120_000 }, () => {
       test('a client that leaves a stream of nothing but comments pays nothing', async () => {
         const left = clientLeaves(gateway);
         const { started, live } = await open(form);
-        await (await started.answer).until(COMMENT);
+        await (await started.response).until(COMMENT);
         started.drop();
         await left;
         live.reset();
@@ -273,8 +273,8 @@ describe('keep-alive comments', { timeout: 120_000 }, () => {
   }
 
   /** Asserts that nothing but comments and the error event of the form arrived. */
-  function assertError(answer: Answer, { name }: Form, code: string): void {
-    const text = withoutComments(answer.text);
+  function assertError(response: ClientResponse, { name }: Form, code: string): void {
+    const text = withoutComments(response.text);
     const [, data] = (name === 'chat' ? /^data: (.*)\n\n$/ : /^event: error\ndata: (.*)\n\n$/).exec(text) ?? [];
     assert.ok(data !== undefined, `no error event: ${text}`);
     const { error } = JSON.parse(data);
@@ -288,30 +288,30 @@ describe('keep-alive comments', { timeout: 120_000 }, () => {
       const form = forms.find(({ path: end }) => path.endsWith(end.slice('/v1'.length)))!;
       clock.advance(60_000);
       const { started, live } = await open({ path, body: form.body }, { key: subscriber.key });
-      const answer = await started.answer;
-      await answer.until(COMMENT);
+      const response = await started.response;
+      await response.until(COMMENT);
       assert.equal((await subscriber.used()).fiveHour, 1);
       live.reset();
-      await answer.ended();
-      assertError(answer, form, 'upstream_error');
+      await response.ended();
+      assertError(response, form, 'upstream_error');
       assert.deepEqual(await subscriber.used(), { fiveHour: 0, weekly: 0, inFlight: 0, tokens: 0 });
     }
   });
 
   test('an error event that comes after comments is the provider’s own, and nothing is charged', async () => {
     const { started, live } = await open(chat);
-    const answer = await started.answer;
-    await answer.until(COMMENT);
+    const response = await started.response;
+    await response.until(COMMENT);
     const event = 'data: {"error":{"message":"Overloaded.","code":"overloaded"}}\n\n';
     await live.write(event);
     live.end();
-    assert.equal(await answer.ended(), false);
-    assert.equal(withoutComments(answer.text), event);
+    assert.equal(await response.ended(), false);
+    assert.equal(withoutComments(response.text), event);
     await account.endedCall();
     await assertSpent(account, 0n);
   });
 
-  test('none comes before the provider has answered: a failure keeps its status', async () => {
+  test('none comes before the provider has responded: a failure keeps its status', async () => {
     for (const [respond, status] of [
       [json(429, { error: { message: 'Busy.' } }, { 'retry-after': '9' }), 429],
       [json(500, { error: { message: 'Oops.' } }), 500],
@@ -322,18 +322,18 @@ describe('keep-alive comments', { timeout: 120_000 }, () => {
         await pulse.beats(3);
         await respond(request, response);
       };
-      const answer = await call(gateway.url + chat.path, account.key, chat.body);
-      assert.equal(answer.status, status);
-      assert.ok(answer.json.error.message);
+      const response = await call(gateway.url + chat.path, account.key, chat.body);
+      assert.equal(response.status, status);
+      assert.ok(response.json.error.message);
     }
     await assertSpent(account, 0n);
   });
 
-  test('none comes in an answer that is no stream', async () => {
+  test('none comes in a response that is no stream', async () => {
     const body = JSON.stringify(chatCompletion());
     for (const [isStream, contentType] of [
       [false, 'application/json'],
-      // What a provider answers to a call for a stream is no stream because it was asked for.
+      // What a provider responds to a call for a stream is no stream because it was asked for.
       [true, 'application/json'],
       [false, 'text/event-stream'],
     ] as const) {
@@ -344,11 +344,11 @@ describe('keep-alive comments', { timeout: 120_000 }, () => {
       await pulse.beats(3);
       await live.write(body.slice(50));
       live.end();
-      const answer = await started.answer;
-      assert.equal(await answer.ended(), true);
-      assert.equal(commentsIn(answer.text), 0);
-      if (!isStream) assert.equal(answer.text, body);
-      else assert.equal(answer.status, 502);
+      const response = await started.response;
+      assert.equal(await response.ended(), true);
+      assert.equal(commentsIn(response.text), 0);
+      if (!isStream) assert.equal(response.text, body);
+      else assert.equal(response.status, 502);
     }
     await account.endedCall(3);
     await assertSpent(account, 2n * chat.cost);
@@ -359,17 +359,17 @@ describe('keep-alive comments', { timeout: 120_000 }, () => {
     const large = `data: {"choices":[{"index":0,"delta":{"content":"${'x'.repeat(2 ** 21)}"}}]}\n\n`;
     const half = 2 ** 20 + 2 ** 19;
     await live.write(large.slice(0, half));
-    const answer = await started.answer;
-    await answer.until('x'.repeat(2 ** 20));
-    const begun = answer.text.length;
+    const response = await started.response;
+    await response.until('x'.repeat(2 ** 20));
+    const begun = response.text.length;
     await pulse.beats(4);
-    assert.equal(commentsIn(answer.text.slice(begun)), 0);
+    assert.equal(commentsIn(response.text.slice(begun)), 0);
     await live.write(large.slice(half));
-    await answer.until(large + COMMENT);
+    await response.until(large + COMMENT);
     await live.write(chatEvents.slice(-3).join(''));
     live.end();
-    assert.equal(await answer.ended(), true);
-    assert.equal(withoutComments(answer.text), large + [chatEvents.at(-3), chatEvents.at(-1)].join(''));
+    assert.equal(await response.ended(), true);
+    assert.equal(withoutComments(response.text), large + [chatEvents.at(-3), chatEvents.at(-1)].join(''));
     await account.endedCall();
     await assertSpent(account, chat.cost);
   });
@@ -380,35 +380,35 @@ describe('keep-alive comments', { timeout: 120_000 }, () => {
     const whole = chatEvents.slice(0, 2).join('');
     const cut = chatEvents[2]!.trimEnd();
     await live.write(whole + cut);
-    const answer = await started.answer;
-    await answer.until(whole + COMMENT);
+    const response = await started.response;
+    await response.until(whole + COMMENT);
     const { asked } = ends;
     ends.hold();
     live.reset();
     await ends.reached(asked + 1);
     await pulse.beats(4);
     ends.release();
-    assert.equal(await answer.ended(), false);
-    const [, rest] = answer.text.split(cut);
+    assert.equal(await response.ended(), false);
+    const [, rest] = response.text.split(cut);
     assert.match(rest!, /^\n\ndata: \{"error":.*\n\n$/);
-    assert.equal(withoutComments(answer.text), whole + cut + rest);
+    assert.equal(withoutComments(response.text), whole + cut + rest);
   });
 
   test('none is sent to a client that has not taken yet what came before', async () => {
     const { started, live } = await open(chat, { isPaused: true });
     const event = `data: {"choices":[{"index":0,"delta":{"content":"${'y'.repeat(2 ** 19)}"}}]}\n\n`;
     const flowed = live.write(event.repeat(48));
-    const answer = await started.answer;
+    const response = await started.response;
     await pulse.beats(40);
-    answer.resume();
+    response.resume();
     await flowed;
     await live.write(chatEvents.slice(-3).join(''));
     live.end();
-    assert.equal(await answer.ended(), true);
+    assert.equal(await response.ended(), true);
     // Before the network was full, and after it had been emptied, the stream may have been silent for a while.
-    assert.ok(commentsIn(answer.text) < 30, `${commentsIn(answer.text)} comments`);
+    assert.ok(commentsIn(response.text) < 30, `${commentsIn(response.text)} comments`);
     assert.equal(
-      withoutComments(answer.text).length,
+      withoutComments(response.text).length,
       event.length * 48 + [chatEvents.at(-3), chatEvents.at(-1)].join('').length,
     );
     await account.endedCall();
@@ -417,23 +417,23 @@ describe('keep-alive comments', { timeout: 120_000 }, () => {
 
   test('a provider’s own signs of life leave nothing to be said', async () => {
     const { started, live } = await open(chat);
-    const answer = await started.answer;
-    await answer.until(COMMENT);
+    const response = await started.response;
+    await response.until(COMMENT);
     await live.write(': of the provider\n\n');
-    await answer.until(`: of the provider\n\n${COMMENT}`);
+    await response.until(`: of the provider\n\n${COMMENT}`);
     await live.write(chatEvents.join(''));
     live.end();
-    assert.equal(await answer.ended(), true);
-    assert.equal(withoutComments(answer.text), `: of the provider\n\n${chat.relayed.join('')}`);
+    assert.equal(await response.ended(), true);
+    assert.equal(withoutComments(response.text), `: of the provider\n\n${chat.relayed.join('')}`);
   });
 
-  test('no other route is tried once a provider has answered that a stream comes', async () => {
+  test('no other route is tried once a provider has responded that a stream comes', async () => {
     const { started, live } = await open({ ...chat, body: { ...chat.body, model: 'pair' } });
-    const answer = await started.answer;
-    await answer.until(COMMENT);
+    const response = await started.response;
+    await response.until(COMMENT);
     live.reset();
-    await answer.ended();
-    assertError(answer, chat, 'upstream_error');
+    await response.ended();
+    assertError(response, chat, 'upstream_error');
     assert.equal(other.requests.length, 0);
     const { route, failedRoutes } = await account.endedCall();
     assert.deepEqual([route.provider, failedRoutes], ['here-chat', []]);
@@ -451,22 +451,22 @@ describe('keep-alive comments', { timeout: 120_000 }, () => {
     assert.equal(await stateOf(), 'open');
     clock.advance(10_000);
     const first = await open(chat);
-    await (await first.started.answer).until(COMMENT.repeat(2));
+    await (await first.started.response).until(COMMENT.repeat(2));
     assert.equal(await stateOf(), 'probing');
     first.live.reset();
-    await (await first.started.answer).ended();
+    await (await first.started.response).ended();
     assert.equal(await stateOf(), 'open');
     clock.advance(10_000);
     const second = await open(chat);
-    const answer = await second.started.answer;
-    await answer.until(COMMENT);
+    const response = await second.started.response;
+    await response.until(COMMENT);
     assert.equal(await stateOf(), 'probing');
     await second.live.write(chatEvents[0]!);
-    await answer.until(chatEvents[0]!);
+    await response.until(chatEvents[0]!);
     assert.equal(await stateOf(), 'closed');
     await second.live.write(chatEvents.slice(1).join(''));
     second.live.end();
-    await answer.ended();
+    await response.ended();
   });
 
   test('the official SDKs read streams with comments as streams without', async () => {
@@ -525,13 +525,13 @@ describe('keep-alive comments', { timeout: 120_000 }, () => {
       const { started, live } = await open(chat);
       await pulse.beats(4);
       await live.write(chatEvents[0]!);
-      const answer = await started.answer;
-      await answer.until(chatEvents[0]!);
+      const response = await started.response;
+      await response.until(chatEvents[0]!);
       await pulse.beats(4);
       await live.write(chatEvents.slice(1).join(''));
       live.end();
-      assert.equal(await answer.ended(), true);
-      assert.equal(answer.text, chat.relayed.join(''));
+      assert.equal(await response.ended(), true);
+      assert.equal(response.text, chat.relayed.join(''));
     } finally {
       gateway.gateway.reload(parseConfig(testConfigText(gateway.provider.url, options()), 'test.yaml', {}));
     }

@@ -4,7 +4,7 @@ import { call, startCall } from '../support/client.ts';
 import { wireEngines } from '../support/database.ts';
 import { assertEstimated, families, modes, requestOf } from '../support/families.ts';
 import { assertSpent, clientLeaves, costNano, startGateway, type TestGateway } from '../support/gateway.ts';
-import { chatStream, liveAnswer } from '../support/provider.ts';
+import { chatStream, liveResponse } from '../support/provider.ts';
 
 /** What happens when a client leaves or does not read: at the provider, and to the account. */
 
@@ -17,9 +17,9 @@ for (const engine of wireEngines) {
     after(() => gateway.stop());
 
     for (const family of families) {
-      test(`${family.name}: a whole answer whose client has left is awaited and paid in full`, async () => {
+      test(`${family.name}: a whole response whose client has left is awaited and paid in full`, async () => {
         const account = await gateway.createAccount();
-        const live = liveAnswer({ 'content-type': 'application/json' });
+        const live = liveResponse({ 'content-type': 'application/json' });
         gateway.provider.respond = live.respond;
         const left = clientLeaves(gateway);
         const started = startCall(gateway.url + family.path, account.key, requestOf(false));
@@ -38,7 +38,7 @@ for (const engine of wireEngines) {
 
       test(`${family.name}: a stream whose client leaves is cancelled at the provider, and what came is charged`, async () => {
         const account = await gateway.createAccount();
-        const live = liveAnswer();
+        const live = liveResponse();
         gateway.provider.respond = live.respond;
         const body = requestOf(true);
         const started = startCall(gateway.url + family.path, account.key, body);
@@ -49,7 +49,7 @@ for (const engine of wireEngines) {
             .slice(0, family.name === 'chat' ? 2 : 4)
             .join(''),
         );
-        await (await started.answer).until('Hello');
+        await (await started.response).until('Hello');
         started.drop();
         await live.closed;
         const tokens = { input: family.inputTokens(body), output: 2 };
@@ -88,14 +88,14 @@ for (const engine of wireEngines) {
     for (const family of families) {
       test(`${family.name}: the stream goes on to its end without its client, and is paid in full`, async () => {
         const account = await gateway.createAccount();
-        const live = liveAnswer();
+        const live = liveResponse();
         gateway.provider.respond = live.respond;
         const left = clientLeaves(gateway);
         const started = startCall(gateway.url + family.path, account.key, requestOf(true));
         await live.opened;
         const events = family.stream(['Hello', ' there']);
         await live.write(events.slice(0, 4).join(''));
-        await (await started.answer).until('Hello');
+        await (await started.response).until('Hello');
         started.drop();
         await left;
         for (const rest of events.slice(4)) await live.write(rest);
@@ -109,7 +109,7 @@ for (const engine of wireEngines) {
 
     test('a client that leaves while it stalls the stream does not stall what is drained', async () => {
       const account = await gateway.createAccount();
-      const live = liveAnswer();
+      const live = liveResponse();
       gateway.provider.respond = live.respond;
       const left = clientLeaves(gateway);
       const started = startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(true), { isPaused: true });
@@ -134,32 +134,32 @@ describe('slow readers', () => {
 
   test('a client that does not read stops the provider from sending, and gets everything once it reads', async () => {
     const account = await gateway.createAccount();
-    const live = liveAnswer();
+    const live = liveResponse();
     gateway.provider.respond = live.respond;
     const started = startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(true), { isPaused: true });
     await live.opened;
     const { sentBytes, pending } = await writeUntilBlocked(gateway, live.write);
 
     // Another call that stalls for the provider's idle limit passes the time: this one must not be cut off by it.
-    gateway.provider.respond = liveAnswer().respond;
+    gateway.provider.respond = liveResponse().respond;
     const other = await call(`${gateway.url}/v1/chat/completions`, account.key, requestOf(true));
     assert.equal(other.status, 504);
 
-    const answer = await started.answer;
-    answer.resume();
+    const response = await started.response;
+    response.resume();
     await pending;
     const end = chatStream([], { prompt_tokens: 11, completion_tokens: 7 }).slice(-2);
     for (const piece of end) await live.write(piece);
     live.end();
-    assert.equal(await answer.ended(), true);
-    assert.equal(answer.body.length, sentBytes + end.at(-1)!.length);
-    assert.ok(answer.body.subarray(-100).toString().endsWith('data: [DONE]\n\n'));
+    assert.equal(await response.ended(), true);
+    assert.equal(response.body.length, sentBytes + end.at(-1)!.length);
+    assert.ok(response.body.subarray(-100).toString().endsWith('data: [DONE]\n\n'));
     await assertSpent(account, costNano({ input: 11, output: 7 }));
   });
 
   test('a client that leaves without having read is noticed, and the provider is cancelled', async () => {
     const account = await gateway.createAccount();
-    const live = liveAnswer();
+    const live = liveResponse();
     gateway.provider.respond = live.respond;
     const started = startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(true), { isPaused: true });
     await live.opened;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type Answer, call } from '../support/client.ts';
+import { type ClientResponse, call } from '../support/client.ts';
 import { wireEngines } from '../support/database.ts';
 import {
   assertBrokenOff,
@@ -14,7 +14,7 @@ import {
   requestOf,
 } from '../support/families.ts';
 import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { chatStream, event, json, liveAnswer, messagesStream, type Respond, sse } from '../support/provider.ts';
+import { chatStream, event, json, liveResponse, messagesStream, type Respond, sse } from '../support/provider.ts';
 import { openConnection, requestBytes } from '../support/raw.ts';
 
 /** What happens when a provider fails: what the client sees, and what the account pays. */
@@ -48,50 +48,50 @@ for (const engine of wireEngines) {
         describe(`${family.name}, ${kind}`, () => {
           let account: TestAccount;
 
-          async function send(respond: Respond, model?: string): Promise<Answer> {
+          async function send(respond: Respond, model?: string): Promise<ClientResponse> {
             account = await gateway.createAccount();
             gateway.provider.respond = respond;
             return call(gateway.url + family.path, account.key, requestOf(isStream, model));
           }
 
           test('a provider that refuses the connection is a 502 that may be retried', async () => {
-            const answer = await send(json(200, {}), 'test-away');
-            assertError(answer, family, { status: 502, code: 'upstream_error', retry: 'true' });
+            const response = await send(json(200, {}), 'test-away');
+            assertError(response, family, { status: 502, code: 'upstream_error', retry: 'true' });
             await assertFree(account, { httpStatus: 502, errorCode: 'upstream_error' });
           });
 
-          test('a connection that breaks before the head of the answer is a 502 that must not be retried', async () => {
-            const answer = await send((_request, response) => void response.socket!.resetAndDestroy());
-            assertError(answer, family, { status: 502, code: 'upstream_error', retry: 'false' });
+          test('a connection that breaks before the head of the response is a 502 that must not be retried', async () => {
+            const response = await send((_request, response) => void response.socket!.resetAndDestroy());
+            assertError(response, family, { status: 502, code: 'upstream_error', retry: 'false' });
             await assertFree(account, { httpStatus: 502, errorCode: 'upstream_error' });
           });
 
-          test('a connection that the provider closes without an answer is a 502 that must not be retried', async () => {
-            const answer = await send((_request, response) => void response.socket!.end());
-            assertError(answer, family, { status: 502, code: 'upstream_error', retry: 'false' });
+          test('a connection that the provider closes without a response is a 502 that must not be retried', async () => {
+            const response = await send((_request, response) => void response.socket!.end());
+            assertError(response, family, { status: 502, code: 'upstream_error', retry: 'false' });
             await assertFree(account, { httpStatus: 502, errorCode: 'upstream_error' });
           });
 
           test('a connection that breaks after the head of a success is a 502 that must not be retried', async () => {
-            const live = liveAnswer({ 'content-type': isStream ? 'text/event-stream' : 'application/json' });
-            const answer = await send((request, response) => {
+            const live = liveResponse({ 'content-type': isStream ? 'text/event-stream' : 'application/json' });
+            const response = await send((request, response) => {
               live.respond(request, response);
               live.reset();
             });
-            assertError(answer, family, { status: 502, code: 'upstream_error', retry: 'false' });
+            assertError(response, family, { status: 502, code: 'upstream_error', retry: 'false' });
             await assertFree(account, { httpStatus: 502, errorCode: 'upstream_error' });
           });
 
-          test('an answer that is not HTTP is a 502 that must not be retried', async () => {
-            const answer = await send((_request, response) => void response.socket!.end('SSH-2.0-OpenSSH_9.9\r\n'));
-            assertError(answer, family, { status: 502, code: 'upstream_error', retry: 'false' });
+          test('a response that is not HTTP is a 502 that must not be retried', async () => {
+            const response = await send((_request, response) => void response.socket!.end('SSH-2.0-OpenSSH_9.9\r\n'));
+            assertError(response, family, { status: 502, code: 'upstream_error', retry: 'false' });
             await assertFree(account, { httpStatus: 502, errorCode: 'upstream_error' });
           });
 
-          for (const [what, respond] of Object.entries(invalidAnswers(family, isStream))) {
+          for (const [what, respond] of Object.entries(invalidResponses(family, isStream))) {
             test(`${what} is a 502, and nothing is charged`, async () => {
-              const answer = await send(respond);
-              assertError(answer, family, { status: 502, code: 'upstream_error', retry: 'false' });
+              const response = await send(respond);
+              assertError(response, family, { status: 502, code: 'upstream_error', retry: 'false' });
               await assertFree(account, { httpStatus: 502, errorCode: 'upstream_error' });
             });
           }
@@ -105,18 +105,18 @@ for (const engine of wireEngines) {
         const tokens = { input: family.inputTokens(body), output: Math.ceil('Hello there!'.length / 4) };
         let account: TestAccount;
 
-        async function send(respond: Respond): Promise<Answer> {
+        async function send(respond: Respond): Promise<ClientResponse> {
           account = await gateway.createAccount();
           gateway.provider.respond = respond;
           return call(gateway.url + family.path, account.key, body);
         }
 
         test('a connection that breaks ends the stream with an error event, and what came is charged', async () => {
-          const answer = await send((_request, response) => {
+          const response = await send((_request, response) => {
             response.writeHead(200, { 'content-type': 'text/event-stream' });
             response.write(begun.join(''), () => response.socket!.resetAndDestroy());
           });
-          assertBrokenOff(answer, family, begun.join(''), 'upstream_error');
+          assertBrokenOff(response, family, begun.join(''), 'upstream_error');
           await assertEstimated(account, tokens, { status: 'aborted', errorCode: 'upstream_error' });
         });
 
@@ -143,8 +143,8 @@ for (const engine of wireEngines) {
         }
 
         test('a stream that just ends is not complete: an error event ends it, and what came is charged', async () => {
-          const answer = await send(sse(begun));
-          assertBrokenOff(answer, family, begun.join(''), 'upstream_error');
+          const response = await send(sse(begun));
+          assertBrokenOff(response, family, begun.join(''), 'upstream_error');
           await assertEstimated(account, tokens, { status: 'aborted', errorCode: 'upstream_error' });
         });
 
@@ -158,8 +158,8 @@ for (const engine of wireEngines) {
             last!.slice(0, -20),
             last!.slice(0, -3),
           ]) {
-            const answer = await send(sse([before, half]));
-            assertBrokenOff(answer, family, before, 'upstream_error');
+            const response = await send(sse([before, half]));
+            assertBrokenOff(response, family, before, 'upstream_error');
             await assertEstimated(
               account,
               { ...tokens, output: outputTokens },
@@ -169,52 +169,52 @@ for (const engine of wireEngines) {
         });
 
         test('half an event of which nothing has come before is a 502, and costs nothing', async () => {
-          const answer = await send(sse([begun[0]!.slice(0, -3)]));
-          assertError(answer, family, { status: 502, code: 'upstream_error', retry: 'false' });
+          const response = await send(sse([begun[0]!.slice(0, -3)]));
+          assertError(response, family, { status: 502, code: 'upstream_error', retry: 'false' });
           await assertFree(account, { httpStatus: 502, errorCode: 'upstream_error' });
         });
 
         test('an event that lacks only its empty line is passed on, and ended before the error event', async () => {
           for (const rest of ['', '\n', '\r']) {
             const relayed = begun.join('').trimEnd() + rest;
-            const answer = await send(sse([relayed]));
-            assertBrokenOff(answer, family, `${relayed}\n\n`, 'upstream_error');
+            const response = await send(sse([relayed]));
+            assertBrokenOff(response, family, `${relayed}\n\n`, 'upstream_error');
             await assertEstimated(account, tokens, { status: 'aborted', errorCode: 'upstream_error' });
           }
         });
 
         test("half of the provider's own error event is replaced by the gateway's", async () => {
-          const answer = await send(sse([...begun, family.errorEvent.slice(0, -9)]));
-          assertBrokenOff(answer, family, begun.join(''), 'upstream_error');
-          assert.ok(!answer.text.includes('Overloaded'));
+          const response = await send(sse([...begun, family.errorEvent.slice(0, -9)]));
+          assertBrokenOff(response, family, begun.join(''), 'upstream_error');
+          assert.ok(!response.text.includes('Overloaded'));
           await assertEstimated(account, tokens, { status: 'aborted', errorCode: 'upstream_error' });
         });
 
         test("the provider's own error event that lacks its empty line gets one", async () => {
-          const answer = await send(sse([...begun, family.errorEvent.trimEnd()]));
-          assert.equal(answer.text, begun.join('') + family.errorEvent);
+          const response = await send(sse([...begun, family.errorEvent.trimEnd()]));
+          assert.equal(response.text, begun.join('') + family.errorEvent);
           await assertEstimated(account, tokens, { status: 'aborted', errorCode: 'upstream_error' });
         });
 
         test('a stream that ends within its terminal event is not complete', async () => {
           const all = family.stream(['Hello']).join('');
-          const answer = await send(sse([all.slice(0, -4)]));
-          assert.equal(answer.status, 200);
-          assert.ok(!answer.text.includes(family.terminal.slice(0, -4)), answer.text);
-          assert.match(answer.text, /upstream_error/);
+          const response = await send(sse([all.slice(0, -4)]));
+          assert.equal(response.status, 200);
+          assert.ok(!response.text.includes(family.terminal.slice(0, -4)), response.text);
+          assert.match(response.text, /upstream_error/);
           assert.equal((await account.endedCall()).status, 'aborted');
           await assertSpent(account, family.cost);
         });
 
         test('a connection that breaks after the usage has come costs that usage', async () => {
           const all = family.stream(['Hello']);
-          const answer = await send((_request, response) => {
+          const response = await send((_request, response) => {
             response.writeHead(200, { 'content-type': 'text/event-stream' });
             response.write(all.slice(0, -1).join(''), () => response.socket!.resetAndDestroy());
           });
-          assert.equal(answer.status, 200);
-          assert.ok(!answer.text.includes(family.terminal));
-          assert.match(answer.text, /upstream_error/);
+          assert.equal(response.status, 200);
+          assert.ok(!response.text.includes(family.terminal));
+          assert.match(response.text, /upstream_error/);
           const { status, usage } = await account.endedCall();
           assert.equal(status, 'aborted');
           assert.equal(usage.source, 'observed');
@@ -223,24 +223,24 @@ for (const engine of wireEngines) {
 
         test("the provider's own error event is passed on as the last one, and what came is charged", async () => {
           const events = [...begun, family.errorEvent];
-          const answer = await send(sse(events));
-          assert.equal(answer.text, events.join(''));
+          const response = await send(sse(events));
+          assert.equal(response.text, events.join(''));
           await assertEstimated(account, tokens, { status: 'aborted', errorCode: 'upstream_error' });
         });
 
         test("the provider's own error event names neither its host nor its key, and stays JSON", async () => {
           const key = `provider-secret-key-${family.name === 'chat' ? 1 : 2}`;
           const said = `See ${gateway.provider.url}/docs\\"x: ${key} refused`;
-          const answer = await send(sse([...begun, family.errorEvent.replace('Overloaded.', said)]));
-          assert.ok(!answer.text.includes('provider-secret') && !answer.text.includes('127.0.0.1'), answer.text);
-          const data = answer.text.slice(answer.text.lastIndexOf('data: ') + 6);
+          const response = await send(sse([...begun, family.errorEvent.replace('Overloaded.', said)]));
+          assert.ok(!response.text.includes('provider-secret') && !response.text.includes('127.0.0.1'), response.text);
+          const data = response.text.slice(response.text.lastIndexOf('data: ') + 6);
           assert.match(JSON.parse(data).error.message, /^See \[address\]"x: /);
         });
 
         test("the provider's own error event is no success even where the terminal event follows", async () => {
           const events = [...begun, family.errorEvent, family.terminal];
-          const answer = await send(sse(events));
-          assert.equal(answer.text, events.join(''));
+          const response = await send(sse(events));
+          assert.equal(response.text, events.join(''));
           await assertEstimated(account, tokens, { status: 'aborted', errorCode: 'upstream_error' });
         });
 
@@ -251,8 +251,8 @@ for (const engine of wireEngines) {
           ]) {
             test(`${failed} is an error event too`, async () => {
               const events = [...begun, `data: ${failed}\n\n`, family.terminal];
-              const answer = await send(sse(events));
-              assert.equal(answer.text, events.join(''));
+              const response = await send(sse(events));
+              assert.equal(response.text, events.join(''));
               await assertEstimated(account, tokens, { status: 'aborted', errorCode: 'upstream_error' });
             });
           }
@@ -260,16 +260,16 @@ for (const engine of wireEngines) {
 
         test("the provider's own error event before any text costs nothing", async () => {
           const events = [begun[0]!, family.errorEvent];
-          const answer = await send(sse(events));
-          assert.equal(answer.text, events.join(''));
+          const response = await send(sse(events));
+          assert.equal(response.text, events.join(''));
           await assertFree(account, { status: 'aborted', httpStatus: 200, errorCode: 'upstream_error' });
         });
 
         test('a stream of nothing but comments costs nothing', async () => {
-          const answer = await send(sse([': one\n\n', ': two\n\n']));
-          assert.equal(answer.status, 200);
-          assert.match(answer.text, /^: one\n\n: two\n\n/);
-          assert.match(answer.text, /upstream_error/);
+          const response = await send(sse([': one\n\n', ': two\n\n']));
+          assert.equal(response.status, 200);
+          assert.match(response.text, /^: one\n\n: two\n\n/);
+          assert.match(response.text, /upstream_error/);
           await assertFree(account, { status: 'aborted', httpStatus: 200, errorCode: 'upstream_error' });
         });
       });
@@ -290,8 +290,8 @@ for (const engine of wireEngines) {
       idle();
       // The gateway has closed its side too.
       await closed.promise;
-      const answer = await call(gateway.url + chat!.path, account.key, requestOf(false));
-      assert.equal(answer.status, 200, answer.text);
+      const response = await call(gateway.url + chat!.path, account.key, requestOf(false));
+      assert.equal(response.status, 200, response.text);
       await assertSpent(account, 2n * chat!.cost);
     });
 
@@ -300,8 +300,8 @@ for (const engine of wireEngines) {
       const body = requestOf(true);
       const events = chatStream(['Hello', ' there', '!'], null);
       gateway.provider.respond = sse(events);
-      const answer = await call(`${gateway.url}/v1/chat/completions`, account.key, body);
-      assert.equal(answer.text, events.join(''));
+      const response = await call(`${gateway.url}/v1/chat/completions`, account.key, body);
+      assert.equal(response.text, events.join(''));
       const tokens = { input: families[0]!.inputTokens(body), output: 3 };
       await assertEstimated(account, tokens, { status: 'succeeded', errorCode: null });
     });
@@ -311,16 +311,16 @@ for (const engine of wireEngines) {
       const events = messagesStream(['Hello', ' there', '!'], { input_tokens: 11, output_tokens: 7 });
       events.splice(-2, 1, event('message_delta', { delta: { stop_reason: 'end_turn' } }));
       gateway.provider.respond = sse(events);
-      const answer = await call(`${gateway.url}/v1/messages`, account.key, requestOf(true));
-      assert.equal(answer.text, events.join(''));
+      const response = await call(`${gateway.url}/v1/messages`, account.key, requestOf(true));
+      assert.equal(response.text, events.join(''));
       await assertEstimated(account, { input: 11, output: 3 }, { status: 'succeeded', errorCode: null });
     });
 
     test('a chat stream without [DONE] that has finished is complete', async () => {
       const account = await gateway.createAccount();
       gateway.provider.respond = sse(chatStream(['Hello'], { prompt_tokens: 11, completion_tokens: 7 }).slice(0, -1));
-      const answer = await call(`${gateway.url}/v1/chat/completions`, account.key, requestOf(true));
-      assert.equal(answer.text, chatStream(['Hello'], null).slice(0, -1).join(''));
+      const response = await call(`${gateway.url}/v1/chat/completions`, account.key, requestOf(true));
+      assert.equal(response.text, chatStream(['Hello'], null).slice(0, -1).join(''));
       const { status, errorCode, usage } = await account.endedCall();
       assert.deepEqual(
         { status, errorCode, source: usage.source },
@@ -336,8 +336,8 @@ for (const engine of wireEngines) {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         response.write(events.join(''), () => response.socket!.resetAndDestroy());
       };
-      const answer = await call(`${gateway.url}/v1/chat/completions`, account.key, requestOf(true));
-      assertBrokenOff(answer, families[0]!, events.join(''), 'upstream_error');
+      const response = await call(`${gateway.url}/v1/chat/completions`, account.key, requestOf(true));
+      assertBrokenOff(response, families[0]!, events.join(''), 'upstream_error');
     });
   });
 
@@ -364,25 +364,25 @@ for (const engine of wireEngines) {
         return respond(request, response);
       });
       const body = { ...requestOf(isStream), user: account.id };
-      const answer = await call(gateway.url + family.path, account.key, body);
+      const response = await call(gateway.url + family.path, account.key, body);
       await hungUp.promise;
-      return { account, answer, body };
+      return { account, response, body };
     }
 
     for (const family of families) {
       const timeout = { status: 504, code: 'upstream_timeout', type: family.timeoutType, retry: 'false' } as const;
 
       for (const { kind, isStream } of modes) {
-        test(`${family.name}, ${kind}: no answer within the limit is a 504 that must not be retried, and costs nothing`, async () => {
-          const { account, answer } = await send(family, isStream, () => undefined);
-          assertError(answer, family, timeout);
+        test(`${family.name}, ${kind}: no response within the limit is a 504 that must not be retried, and costs nothing`, async () => {
+          const { account, response } = await send(family, isStream, () => undefined);
+          assertError(response, family, timeout);
           await assertFree(account, { httpStatus: 504, errorCode: 'upstream_timeout' });
         });
 
         test(`${family.name}, ${kind}: a head without a body within the limit is a 504 too`, async () => {
-          const live = liveAnswer({ 'content-type': isStream ? 'text/event-stream' : 'application/json' });
-          const { account, answer } = await send(family, isStream, live.respond);
-          assertError(answer, family, timeout);
+          const live = liveResponse({ 'content-type': isStream ? 'text/event-stream' : 'application/json' });
+          const { account, response } = await send(family, isStream, live.respond);
+          assertError(response, family, timeout);
           await assertFree(account, { httpStatus: 504, errorCode: 'upstream_timeout' });
         });
       }
@@ -392,12 +392,12 @@ for (const engine of wireEngines) {
           .stream(['Hello'])
           .slice(0, family.name === 'chat' ? 2 : 4)
           .join('');
-        const { account, answer, body } = await send(family, true, (_request, response) => {
+        const { account, response, body } = await send(family, true, (_request, response) => {
           // Head and events in one packet: however slow this machine is, they arrive together.
           response.writeHead(200, { 'content-type': 'text/event-stream' });
           response.write(begun);
         });
-        assertBrokenOff(answer, family, begun, 'upstream_timeout', family.timeoutType);
+        assertBrokenOff(response, family, begun, 'upstream_timeout', family.timeoutType);
         const tokens = { input: family.inputTokens(body), output: 2 };
         await assertEstimated(account, tokens, { status: 'aborted', errorCode: 'upstream_timeout' });
       });
@@ -406,7 +406,7 @@ for (const engine of wireEngines) {
 }
 
 /** Successes that are none: they cannot be relayed or not be billed. */
-function invalidAnswers(family: Family, isStream: boolean): Record<string, Respond> {
+function invalidResponses(family: Family, isStream: boolean): Record<string, Respond> {
   const usage = (given: unknown): Respond => json(200, family.whole(given as object));
   const both: Record<string, Respond> = {
     'an empty 200': json(200, ''),
@@ -425,7 +425,7 @@ function invalidAnswers(family: Family, isStream: boolean): Record<string, Respo
   if (isStream) {
     return {
       ...both,
-      'a whole answer to a stream call': json(200, family.whole()),
+      'a whole response to a stream call': json(200, family.whole()),
       'a stream without a byte': sse([]),
     };
   }
@@ -438,16 +438,16 @@ function invalidAnswers(family: Family, isStream: boolean): Record<string, Respo
     'broken JSON': json(200, JSON.stringify(family.whole()).slice(0, -1)),
     'JSON with more behind it': json(200, `${JSON.stringify(family.whole())}{}`),
     'JSON that is no object': json(200, [family.whole()]),
-    'a stream to a call for a whole answer': sse(family.stream(['Hi'])),
-    'an answer without usage': json(200, family.whole(null)),
-    'an answer whose usage is null': json(200, { ...family.whole(null), usage: null }),
-    'an answer whose usage lacks the output': usage({ [promptTokens]: 11 }),
-    'an answer whose usage lacks the input': usage({ [completionTokens]: 7 }),
-    'an answer whose usage is negative': usage({ [promptTokens]: 11, [completionTokens]: -7 }),
-    'an answer whose usage is no whole number': usage({ [promptTokens]: 1.5, [completionTokens]: 7 }),
-    'an answer whose usage is a word': usage({ [promptTokens]: 'eleven', [completionTokens]: 7 }),
-    'an answer whose usage is beyond belief': usage({ [promptTokens]: 2 ** 31, [completionTokens]: 7 }),
-    'an answer that breaks off': (_request, response) => {
+    'a stream to a call for a whole response': sse(family.stream(['Hi'])),
+    'a response without usage': json(200, family.whole(null)),
+    'a response whose usage is null': json(200, { ...family.whole(null), usage: null }),
+    'a response whose usage lacks the output': usage({ [promptTokens]: 11 }),
+    'a response whose usage lacks the input': usage({ [completionTokens]: 7 }),
+    'a response whose usage is negative': usage({ [promptTokens]: 11, [completionTokens]: -7 }),
+    'a response whose usage is no whole number': usage({ [promptTokens]: 1.5, [completionTokens]: 7 }),
+    'a response whose usage is a word': usage({ [promptTokens]: 'eleven', [completionTokens]: 7 }),
+    'a response whose usage is beyond belief': usage({ [promptTokens]: 2 ** 31, [completionTokens]: 7 }),
+    'a response that breaks off': (_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100000' });
       response.write(JSON.stringify(family.whole()), () => response.socket!.end());
     },

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { REFUSALS_PER_SECOND } from '../../src/http/refusal-brake.ts';
-import { type Answer, call } from '../support/client.ts';
+import { type ClientResponse, call } from '../support/client.ts';
 import { wireEngines } from '../support/database.ts';
 import { requestOf } from '../support/families.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { chatAnswer } from '../support/provider.ts';
+import { chatResponse } from '../support/provider.ts';
 
 /** Callers who are refused again and again. The rate is measured by a clock that the tests move. */
 
@@ -20,7 +20,7 @@ for (const engine of wireEngines) {
     let poor: TestAccount;
     before(async () => {
       gateway = await startGateway({ engine, monotonicMs: () => monotonicMs });
-      gateway.provider.respond = chatAnswer();
+      gateway.provider.respond = chatResponse();
     });
     after(() => gateway?.stop());
     beforeEach(async () => {
@@ -28,20 +28,20 @@ for (const engine of wireEngines) {
       poor = await gateway.createAccount({ balanceYuan: '0' });
     });
 
-    const ask = (key: string): Promise<Answer> => call(gateway.url + CHAT, key, requestOf(false, 'test-chat'));
+    const ask = (key: string): Promise<ClientResponse> => call(gateway.url + CHAT, key, requestOf(false, 'test-chat'));
     const askedOf = (name: string): number => gateway.observed.statement(name).asked;
 
     async function assertRefused(key: string, status: number, code: string): Promise<void> {
-      const answer = await ask(key);
-      assert.equal(answer.status, status, answer.text);
-      assert.equal(answer.json.error.code, code);
+      const response = await ask(key);
+      assert.equal(response.status, status, response.text);
+      assert.equal(response.json.error.code, code);
     }
     /** Sends as many calls as are refused at once. */
     async function flood(key: string, status: number, code: string): Promise<void> {
       for (let i = 0; i < REFUSALS_PER_SECOND; i++) await assertRefused(key, status, code);
     }
 
-    test('of an account are answered from memory, and asked for anew after a second', async () => {
+    test('of an account are responded to from memory, and asked for anew after a second', async () => {
       await flood(poor.key, 402, 'insufficient_balance');
       const asked = askedOf(ADMISSION);
       for (let i = 0; i < 5; i++) await assertRefused(poor.key, 402, 'insufficient_balance');
@@ -79,9 +79,11 @@ for (const engine of wireEngines) {
 
     test('of wrong admin tokens do not delay the right one', async () => {
       const guess = async (): Promise<number> => {
-        const answer = await fetch(`${gateway.url}/admin/v1/accounts`, { headers: { authorization: 'Bearer guess' } });
-        await answer.text();
-        return answer.status;
+        const response = await fetch(`${gateway.url}/admin/v1/accounts`, {
+          headers: { authorization: 'Bearer guess' },
+        });
+        await response.text();
+        return response.status;
       };
       for (let i = 0; i < 20; i++) assert.equal(await guess(), 401);
       // By a clock that stands still each of these is delayed for a second; the right token gets its response before them.

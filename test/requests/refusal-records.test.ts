@@ -6,7 +6,7 @@ import { call } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
 import { gatewayEngines } from '../support/database.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { chatAnswer, chatCompletion, json } from '../support/provider.ts';
+import { chatCompletion, chatResponse, json } from '../support/provider.ts';
 import { openConnection } from '../support/raw.ts';
 import { until } from '../support/until.ts';
 
@@ -29,7 +29,7 @@ for (const engine of gatewayEngines) {
     });
     after(() => gateway.stop());
     beforeEach(async () => {
-      gateway.provider.respond = chatAnswer();
+      gateway.provider.respond = chatResponse();
       account = await gateway.createAccount();
     });
 
@@ -48,12 +48,12 @@ for (const engine of gatewayEngines) {
     }
 
     test('a refused call leaves a record of who asked for what, and why it was refused', async () => {
-      const answer = await call(gateway.url + CHAT, account.key, unknownModel, {
+      const response = await call(gateway.url + CHAT, account.key, unknownModel, {
         headers: { 'x-request-id': 'mine-1' },
       });
       const [refusal] = await recorded(1);
       assert.deepEqual(refusal, {
-        id: answer.headers['x-request-id'],
+        id: response.headers['x-request-id'],
         at: '2026-11-20T04:00:00.000Z',
         count: 1,
         accountId: account.id,
@@ -67,7 +67,7 @@ for (const engine of gatewayEngines) {
         model: 'nothing-like-it',
         status: 404,
         code: 'model_not_found',
-        message: answer.json.error.message,
+        message: response.json.error.message,
         param: 'model',
       });
       for (const id of ['mine-1', refusal.id]) {
@@ -111,7 +111,7 @@ for (const engine of gatewayEngines) {
         ends.length = 0;
         const early = await openConnection(gateway.url);
         early.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n`);
-        assert.equal((await early.answer()).status, 426);
+        assert.equal((await early.response()).status, 426);
         early.destroy();
         await until(() => ends.includes('refused'));
       }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type Answer, call } from '../support/client.ts';
+import { type ClientResponse, call } from '../support/client.ts';
 import { assertError, assertFree, families, modesOf, requestOf } from '../support/families.ts';
 import { assertSpent, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { json, type Respond, sse } from '../support/provider.ts';
@@ -19,7 +19,7 @@ describe('refusals of a provider', () => {
       describe(`${family.name}, ${kind}`, () => {
         let account: TestAccount;
 
-        async function send(respond: Respond): Promise<Answer> {
+        async function send(respond: Respond): Promise<ClientResponse> {
           account = await gateway.createAccount();
           gateway.provider.respond = respond;
           return call(gateway.url + family.path, account.key, requestOf(isStream));
@@ -38,9 +38,9 @@ describe('refusals of a provider', () => {
             [503, 'upstream_error', 'api_error', 'api_error'],
             [529, 'upstream_error', 'api_error', 'overloaded_error'],
           ] as const) {
-            const answer = await send(json(status, { error: { message: `No ${status}.` } }));
+            const response = await send(json(status, { error: { message: `No ${status}.` } }));
             const type = family.name === 'chat' ? chatType : messagesType;
-            assertError(answer, family, { status, code, type, message: `No ${status}.` });
+            assertError(response, family, { status, code, type, message: `No ${status}.` });
             await assertFree(account, { httpStatus: status, errorCode: code });
           }
         });
@@ -49,8 +49,8 @@ describe('refusals of a provider', () => {
           const { host } = new URL(gateway.provider.url);
           const key = family.name === 'chat' ? 'provider-secret-key-1' : 'provider-secret-key-2';
           const words = `Incorrect API key ${key} (sk-proj-abcdefgh12345) at ${host}: see https://vendor.example/keys?x=1 — “naïve” 北京\nLine 2.`;
-          const answer = await send(json(400, { error: { message: words } }));
-          const scrubbed = answer.json.error.message as string;
+          const response = await send(json(400, { error: { message: words } }));
+          const scrubbed = response.json.error.message as string;
           assert.match(
             scrubbed,
             /^Incorrect API key \[provider\] \(\[key\]\) at \[provider\]: see \[address\] — “naïve” 北京\nLine 2\.$/,
@@ -66,8 +66,8 @@ describe('refusals of a provider', () => {
             'x-ratelimit-reset-tokens': '6m0s',
             'x-request-id': 'req_theirs',
           };
-          const answer = await send(json(429, { error: { message: 'Slow down.' } }, { ...kept, ...unsafeHeaders }));
-          const { date, connection, 'keep-alive': keepAlive, ...headers } = answer.headers;
+          const response = await send(json(429, { error: { message: 'Slow down.' } }, { ...kept, ...unsafeHeaders }));
+          const { date, connection, 'keep-alive': keepAlive, ...headers } = response.headers;
           const { id, requestId } = await account.lastCall();
           assert.deepEqual(headers, {
             ...kept,
@@ -76,8 +76,8 @@ describe('refusals of a provider', () => {
             'x-faregate-available-yuan': '100',
             'request-id': 'req_theirs',
             'x-error-code': 'upstream_error',
-            'content-type': answer.headers['content-type'],
-            'content-length': String(answer.body.length),
+            'content-type': response.headers['content-type'],
+            'content-length': String(response.body.length),
           });
           assert.equal(requestId, 'req_theirs');
         });
@@ -92,61 +92,61 @@ describe('refusals of a provider', () => {
         ] as const) {
           test(`a refusal with ${status} whose provider says ${given} of retrying has ${advice ?? 'no'} advice`, async () => {
             const headers: Record<string, string> = given === 'nothing' ? {} : { 'x-should-retry': given };
-            const answer = await send(json(status, { error: { message: 'No.' } }, headers));
-            assert.equal(answer.status, status);
-            assert.equal(answer.headers['x-should-retry'], advice);
+            const response = await send(json(status, { error: { message: 'No.' } }, headers));
+            assert.equal(response.status, status);
+            assert.equal(response.headers['x-should-retry'], advice);
           });
         }
 
         for (const [what, body, words] of [
           ['a flat object', { message: 'Flat words.', code: 'flat_code' }, 'Flat words.'],
           ['an error that is a text', { error: 'Only a text.' }, 'Only a text.'],
-          ['an error without words', { error: {} }, 'The provider answered with status 418.'],
-          ['HTML', '<html><title>nginx</title></html>', 'The provider answered with status 418.'],
-          ['nothing', '', 'The provider answered with status 418.'],
-          ['an array', [1, 2], 'The provider answered with status 418.'],
-          ['more than is read', { error: { message: 'x'.repeat(70_000) } }, 'The provider answered with status 418.'],
+          ['an error without words', { error: {} }, 'The provider responded with status 418.'],
+          ['HTML', '<html><title>nginx</title></html>', 'The provider responded with status 418.'],
+          ['nothing', '', 'The provider responded with status 418.'],
+          ['an array', [1, 2], 'The provider responded with status 418.'],
+          ['more than is read', { error: { message: 'x'.repeat(70_000) } }, 'The provider responded with status 418.'],
         ] as const) {
           test(`a refusal whose body is ${what} is passed on in our envelope`, async () => {
-            const answer = await send(json(418, body));
+            const response = await send(json(418, body));
             const code = what === 'a flat object' ? 'flat_code' : 'upstream_error';
-            assertError(answer, family, { status: 418, code, type: 'invalid_request_error', message: words });
+            assertError(response, family, { status: 418, code, type: 'invalid_request_error', message: words });
           });
         }
 
         test('a refusal whose body breaks off keeps its status', async () => {
-          const answer = await send((_request, response) => {
+          const response = await send((_request, response) => {
             response.writeHead(429, { 'content-length': '1000', 'retry-after': '3' });
             response.write('{"error":{"message":"Slow');
             response.socket!.end();
           });
-          assertError(answer, family, { status: 429, code: 'upstream_error', type: 'rate_limit_error' });
-          assert.equal(answer.headers['retry-after'], '3');
+          assertError(response, family, { status: 429, code: 'upstream_error', type: 'rate_limit_error' });
+          assert.equal(response.headers['retry-after'], '3');
           await assertFree(account, { httpStatus: 429, errorCode: 'upstream_error' });
         });
 
-        test('interim answers of the provider are left out', async () => {
-          const answer = await send((request, response) => {
+        test('interim responds of the provider are left out', async () => {
+          const response = await send((request, response) => {
             response.writeProcessing();
             response.writeEarlyHints({ link: '</style.css>; rel=preload' });
             return (isStream ? sse(family.stream(['Hi'])) : json(200, family.whole()))(request, response);
           });
-          assert.equal(answer.status, 200);
-          assert.equal(answer.headers.link, undefined);
+          assert.equal(response.status, 200);
+          assert.equal(response.headers.link, undefined);
           await assertSpent(account, family.cost);
         });
 
         test('a success keeps the limits of the provider and no other header of it', async () => {
           const headers = { ...unsafeHeaders, 'x-ratelimit-remaining-tokens': '5', 'x-request-id': 'req_theirs' };
-          const answer = await send(
+          const response = await send(
             isStream ? sse(family.stream(['Hi']), headers) : json(200, family.whole(), headers),
           );
-          assert.equal(answer.status, 200);
+          assert.equal(response.status, 200);
           const own = ['cache-control', 'connection', 'content-length', 'content-type', 'date', 'keep-alive'];
           own.push('transfer-encoding', 'x-accel-buffering', 'x-faregate-available-yuan', 'x-faregate-call-id');
           if (!isStream) own.push('x-faregate-charge-yuan');
           assert.deepEqual(
-            Object.keys(answer.headers)
+            Object.keys(response.headers)
               .filter((name) => !own.includes(name))
               .sort(),
             ['request-id', 'x-ratelimit-remaining-tokens', 'x-request-id'],

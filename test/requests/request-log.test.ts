@@ -3,7 +3,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { parseConfig } from '../../src/config/load.ts';
 import { call } from '../support/client.ts';
 import { startGateway, type TestAccount, type TestGateway, testConfigText } from '../support/gateway.ts';
-import { chatAnswer, json } from '../support/provider.ts';
+import { chatResponse, json } from '../support/provider.ts';
 import { type LoggedLine, recordLogs } from '../support/recorded-logger.ts';
 import { until } from '../support/until.ts';
 
@@ -24,7 +24,7 @@ describe('the log', () => {
   });
   after(() => gateway.stop());
   beforeEach(() => {
-    gateway.provider.respond = chatAnswer();
+    gateway.provider.respond = chatResponse();
     logs.lines.length = 0;
   });
 
@@ -141,7 +141,7 @@ describe('the log', () => {
     const opened = await theLine(/left out/);
     assert.equal(opened.details.route, 'test-both chatty test-both');
     assert.equal(opened.details.reason, 'status 500');
-    gateway.provider.respond = chatAnswer();
+    gateway.provider.respond = chatResponse();
     await until(async () => {
       const { status } = await call(gateway.url + CHAT, account.key, { ...chatBody, model: 'test-both' });
       return status === 200;

@@ -3,7 +3,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import type { RequestReport } from '../../src/requests/request-report.ts';
 import { call, startCall } from '../support/client.ts';
 import { costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { chatAnswer, chatStream, json, liveAnswer } from '../support/provider.ts';
+import { chatResponse, chatStream, json, liveResponse } from '../support/provider.ts';
 import { openConnection } from '../support/raw.ts';
 import { until } from '../support/until.ts';
 
@@ -32,7 +32,7 @@ describe('reports of requests', () => {
   });
   after(() => gateway.stop());
   beforeEach(() => {
-    gateway.provider.respond = chatAnswer();
+    gateway.provider.respond = chatResponse();
     reports.length = 0;
   });
 
@@ -43,10 +43,10 @@ describe('reports of requests', () => {
   }
 
   test('of a call: who asked for what, what it used, and what it cost', async () => {
-    const answer = await call(gateway.url + CHAT, account.key, chatBody, {
+    const response = await call(gateway.url + CHAT, account.key, chatBody, {
       headers: { 'x-request-id': 'theirs-7', 'x-forwarded-for': '203.0.113.9' },
     });
-    assert.equal(answer.status, 200);
+    assert.equal(response.status, 200);
     const report = await theReport();
     const record = await account.lastCall();
     assert.deepEqual(
@@ -85,13 +85,13 @@ describe('reports of requests', () => {
   });
 
   test('of a call whose client has left: made when the call has ended, with what it cost', async () => {
-    const live = liveAnswer();
+    const live = liveResponse();
     gateway.provider.respond = live.respond;
     const started = startCall(gateway.url + CHAT, account.key, { ...chatBody, stream: true });
     const [first] = chatStream(['Hello', 'there']);
     await live.opened;
     await live.write(first!);
-    await (await started.answer).until('data:');
+    await (await started.response).until('data:');
     started.drop();
     const report = await theReport();
     assert.equal(report.end, 'aborted');
@@ -205,7 +205,7 @@ describe('reports of requests', () => {
     const head = `POST ${CHAT} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account.key}\r\nContent-Type: application/json\r\n`;
     const broken = await openConnection(gateway.url);
     broken.write(`${head}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nno length\r\n`);
-    const answer = await broken.answer();
+    const response = await broken.response();
     await broken.closed();
     const cut = await openConnection(gateway.url);
     cut.write(`${head}Content-Length: 100\r\n\r\nhello`);
@@ -225,13 +225,13 @@ describe('reports of requests', () => {
         path: CHAT,
       })),
     );
-    assert.equal(answer.headers['x-request-id'], reports[0]!.requestId);
+    assert.equal(response.headers['x-request-id'], reports[0]!.requestId);
   });
 
   test('an address behind a trusted proxy is that of its client', async () => {
     const proxied = await openConnection(gateway.url, { localAddress: '127.0.0.9' });
     proxied.write('GET /healthz HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 10.1.1.1, 2001:db8::7\r\n\r\n');
-    await proxied.answer();
+    await proxied.response();
     assert.equal((await theReport()).clientAddress, '2001:db8::7');
     proxied.destroy();
   });

@@ -9,7 +9,7 @@ import { createTestClock, type TestClock } from '../support/clock.ts';
 import { engines } from '../support/database.ts';
 import { startGateway, type TestAccount, type TestGateway, testConfigText } from '../support/gateway.ts';
 import { CHAT, send } from '../support/limited-calls.ts';
-import { chatAnswer } from '../support/provider.ts';
+import { chatResponse } from '../support/provider.ts';
 
 /** The clock of the database is wrong for a call, and terms change and change back: limits follow the present ones. */
 
@@ -29,7 +29,7 @@ for (const engine of engines) {
     before(async () => {
       clock = createTestClock(NOON);
       g = await startGateway({ engine, clock, plans: plansText(PLANS), logger });
-      g.provider.respond = chatAnswer();
+      g.provider.respond = chatResponse();
     });
     after(() => g.stop());
 
@@ -143,7 +143,7 @@ for (const engine of engines) {
         g.gateway.reload(parseConfig(testConfigText(g.provider.url, parts), 'test.yaml', {}));
       };
       try {
-        g.provider.respond = chatAnswer();
+        g.provider.respond = chatResponse();
         const coding = async () => (await call(g.url + CODING_CHAT, account.key, codingBody)).headers;
         const deep = async () =>
           (await call(g.url + CHAT, account.key, { model: 'deep', messages: [{ role: 'user', content: 'Hi' }] }))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type Answer, call } from '../support/client.ts';
+import { type ClientResponse, call } from '../support/client.ts';
 import { gatewayEngines } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { chatCompletion, json, sse } from '../support/provider.ts';
@@ -57,7 +57,7 @@ interface Attack {
   readonly what: string;
   readonly path: string;
   readonly body: object;
-  readonly answer: object;
+  readonly response: object;
   /** What the provider bills for one call, in nano-yuan, and we charge. */
   readonly costNano: bigint;
 }
@@ -66,7 +66,7 @@ const chat = (what: string, more: object, input: number, output: number): Attack
   what,
   path: '/v1/chat/completions',
   body: { model: 'wide', messages, ...more },
-  answer: chatCompletion(usage(input, output)),
+  response: chatCompletion(usage(input, output)),
   costNano: BigInt(input) * 10_000n + BigInt(output) * 100_000n,
 });
 
@@ -74,7 +74,7 @@ const rerank = (what: string, model: string, facts: object, costNano: bigint): A
   what,
   path: '/v1/rerank',
   body: { model, query: 'q'.repeat(20_480), documents: Array.from({ length: 1_000 }, (_, n) => `document ${n}`) },
-  answer: { results: [{ index: 0, relevance_score: 1 }], ...facts },
+  response: { results: [{ index: 0, relevance_score: 1 }], ...facts },
   costNano,
 });
 
@@ -103,13 +103,13 @@ const attacks: readonly Attack[] = [
         { role: 'user', content: [{ type: 'document', source: { type: 'url', url: 'https://example.org/a.pdf' } }] },
       ],
     },
-    answer: { type: 'message', usage: { input_tokens: 48_000, output_tokens: 10 } },
+    response: { type: 'message', usage: { input_tokens: 48_000, output_tokens: 10 } },
     costNano: 48_000n * 10_000n + 10n * 100_000n,
   },
   {
-    ...chat('several answers of a model without limits', {}, 0, 0),
+    ...chat('several responses of a model without limits', {}, 0, 0),
     body: { model: 'boundless', messages, max_tokens: 2_000, n: 10 },
-    answer: chatCompletion(usage(10, 20_000)),
+    response: chatCompletion(usage(10, 20_000)),
     costNano: 100_000n + 20_000n * 100_000n,
   },
   rerank('a long query for many documents', 'ranker', { usage: { total_tokens: 5_130_000 } }, 5_130_000n * 1_000n),
@@ -123,7 +123,7 @@ const attacks: readonly Attack[] = [
     what: 'texts given as tokens',
     path: '/v1/embeddings',
     body: { model: 'embedder', input: Array.from({ length: 20 }, () => Array.from({ length: 4_000 }, () => 1)) },
-    answer: { object: 'list', data: [], usage: usage(80_000, 0) },
+    response: { object: 'list', data: [], usage: usage(80_000, 0) },
     costNano: 80_000n * 5_000n,
   },
 ];
@@ -175,8 +175,8 @@ for (const engine of gatewayEngines) {
               ])
             : json(200, { ...chatCompletion(), usage: reported });
           const body = { model, messages, stream: isStream };
-          const answer = await call(`${g.url}/v1/chat/completions`, account.key, body);
-          assert.equal(answer.status, 200, answer.text);
+          const response = await call(`${g.url}/v1/chat/completions`, account.key, body);
+          assert.equal(response.status, 200, response.text);
           const record = await account.endedCall();
           const { balanceNano } = await account.money();
           assert.equal(2_000_000_000_000n - balanceNano, costNano);
@@ -194,16 +194,16 @@ for (const engine of gatewayEngines) {
     });
     after(() => g?.stop());
 
-    for (const { what, path, body, answer, costNano } of attacks) {
+    for (const { what, path, body, response, costNano } of attacks) {
       it(`never owe more than one of them costs: ${what}`, async () => {
         const account = await g.createAccount({ balanceYuan: '1' });
-        g.provider.respond = json(200, answer);
+        g.provider.respond = json(200, response);
         const before = g.provider.requests.length;
-        const send = (): Promise<Answer> => call(g.url + path, account.key, body);
-        const answers = await Promise.all(Array.from({ length: CALLS }, send));
-        const admitted = answers.filter(({ status }) => status === 200).length;
-        assert.ok(admitted >= 1, answers[0]!.text);
-        for (const { status, text } of answers) assert.ok(status === 200 || status === 402, text);
+        const send = (): Promise<ClientResponse> => call(g.url + path, account.key, body);
+        const responses = await Promise.all(Array.from({ length: CALLS }, send));
+        const admitted = responses.filter(({ status }) => status === 200).length;
+        assert.ok(admitted >= 1, responses[0]!.text);
+        for (const { status, text } of responses) assert.ok(status === 200 || status === 402, text);
         assert.equal(g.provider.requests.length - before, admitted);
         const { balanceNano, heldNano } = await account.money();
         assert.equal(balanceNano, 1_000_000_000n - BigInt(admitted) * costNano);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { parseConfig } from '../../src/config/load.ts';
-import { type Answer, call, startCall } from '../support/client.ts';
+import { type ClientResponse, call, startCall } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
 import { assertFree, type Family, families, requestOf } from '../support/families.ts';
 import {
@@ -12,7 +12,7 @@ import {
   type TestGateway,
   testConfigText,
 } from '../support/gateway.ts';
-import { json, liveAnswer, type Respond, type ScriptedProvider, sse, startProvider } from '../support/provider.ts';
+import { json, liveResponse, type Respond, type ScriptedProvider, sse, startProvider } from '../support/provider.ts';
 
 /** Routes that are taken out of service because they fail, and what brings them back. */
 
@@ -60,7 +60,7 @@ describe('breakers', () => {
 
   const options = (rest: { routing?: string; models?: string } = {}) => ({
     clock,
-    chance: () => 0,
+    randomSource: () => 0,
     routing: rest.routing ?? '{}',
     providers: [
       provider('first', first.url),
@@ -104,12 +104,12 @@ describe('breakers', () => {
     assert.ok(tests < MODELS_MAX, 'there are more tests than models');
   });
 
-  const send = (model: string, family = chat, isStream = false): Promise<Answer> =>
+  const send = (model: string, family = chat, isStream = false): Promise<ClientResponse> =>
     call(gateway.url + family.path, account.key, requestOf(isStream, model));
 
   /** Begins a stream over the single route, and leaves before it has begun, which it never does. */
   async function leaveEarly(): Promise<void> {
-    const live = liveAnswer();
+    const live = liveResponse();
     first.respond = live.respond;
     const left = clientLeaves(gateway);
     const started = startCall(gateway.url + chat.path, account.key, requestOf(true, single));
@@ -142,16 +142,16 @@ describe('breakers', () => {
   const stateOf = async (model: string, provider = 'first-chat'): Promise<string> =>
     (await shown(model)).find((route: { provider: string }) => route.provider === provider).state;
 
-  function assertNoRoute(answer: Answer, retryAfter: string, family = chat): void {
-    assert.equal(answer.status, 503, answer.text);
+  function assertNoRoute(response: ClientResponse, retryAfter: string, family = chat): void {
+    assert.equal(response.status, 503, response.text);
     const code = 'MODEL_ROUTING_NO_HEALTHY_ROUTE';
-    const { error } = answer.json;
+    const { error } = response.json;
     if (family.name === 'chat')
       assert.deepEqual({ ...error, message: '' }, { message: '', type: 'api_error', param: 'model', code });
     else assert.equal(error.details.error_code, code);
-    assert.equal(answer.headers['x-error-code'], code);
-    assert.equal(answer.headers['retry-after'], retryAfter);
-    assert.equal(answer.headers['x-should-retry'], 'true');
+    assert.equal(response.headers['x-error-code'], code);
+    assert.equal(response.headers['retry-after'], retryAfter);
+    assert.equal(response.headers['x-should-retry'], 'true');
   }
 
   for (const family of families) {
@@ -208,12 +208,12 @@ describe('breakers', () => {
     });
   }
 
-  test('where a part of the routes is out of service, a failure at the last one is answered as it is', async () => {
+  test('where a part of the routes is out of service, a failure at the last one is responded to as it is', async () => {
     await open(pair);
     second.respond = json(429, { error: { message: 'Busy.' } }, { 'retry-after': '17' });
-    const answer = await send(pair);
-    assert.equal(answer.status, 429);
-    assert.equal(answer.headers['retry-after'], '17');
+    const response = await send(pair);
+    assert.equal(response.status, 429);
+    assert.equal(response.headers['retry-after'], '17');
     assert.deepEqual([first.requests.length, second.requests.length], [0, 1]);
   });
 
@@ -278,13 +278,13 @@ describe('breakers', () => {
       assert.deepEqual([route.state, route.lastError], ['open', 'upstream_error']);
     });
 
-    test('no answer within the limit', async () => {
+    test('no response within the limit', async () => {
       const model = `slow-${tests}`;
       first.respond = () => undefined;
       // Side by side: what takes time is the waiting for the limit.
-      const answers = await Promise.all(Array.from({ length: 5 }, () => send(model)));
+      const responses = await Promise.all(Array.from({ length: 5 }, () => send(model)));
       assert.deepEqual(
-        answers.map(({ status }) => status),
+        responses.map(({ status }) => status),
         [504, 504, 504, 504, 504],
       );
       assertNoRoute(await send(model), '10');
@@ -294,14 +294,14 @@ describe('breakers', () => {
   });
 
   describe('what does not', () => {
-    const answers: Record<string, Respond> = {
+    const responses: Record<string, Respond> = {
       'a 400': json(400, {}),
       'a 403': json(403, {}),
       'a 429': json(429, {}),
-      'an answer that cannot be billed': json(200, chat.whole(null)),
-      'an answer that cannot be read': json(200, '{'),
+      'a response that cannot be billed': json(200, chat.whole(null)),
+      'a response that cannot be read': json(200, '{'),
     };
-    for (const [what, respond] of Object.entries(answers)) {
+    for (const [what, respond] of Object.entries(responses)) {
       test(what, async () => {
         first.respond = respond;
         await sendSome(6, single);
@@ -333,7 +333,7 @@ describe('breakers', () => {
         (request.body.includes('poison') ? refusal : success(chat))(request, response);
     });
 
-    const sendAs = (from: TestAccount, model: string, name = 'harmless', isStream = false): Promise<Answer> =>
+    const sendAs = (from: TestAccount, model: string, name = 'harmless', isStream = false): Promise<ClientResponse> =>
       call(gateway.url + chat.path, from.key, { ...requestOf(isStream, model), user: name });
     async function statusesOf(count: number, from: TestAccount, model: string, name?: string): Promise<number[]> {
       const statuses: number[] = [];
@@ -374,7 +374,7 @@ describe('breakers', () => {
       assert.deepEqual([first.requests.length, second.requests.length], [2, 2]);
     });
 
-    test('failed answers to two accounts in a row take the route out of service for all', async () => {
+    test('failed responses to two accounts in a row take the route out of service for all', async () => {
       assert.deepEqual(await statusesOf(1, third, single), [200]);
       assert.deepEqual(await statusesOf(4, poisoner, single, 'poison'), [500, 500, 500, 500]);
       assert.deepEqual(await statusesOf(1, account, single, 'poison'), [500]);
@@ -410,7 +410,7 @@ describe('breakers', () => {
       assert.deepEqual(await statusesOf(2, account, model), [200, 200]);
     });
 
-    test('answers that are too late for one account keep that account out, and no other', async () => {
+    test('responses that are too late for one account keep that account out, and no other', async () => {
       const model = `slow-${tests}`;
       first.respond = (request, response) => {
         if (!request.body.includes('poison')) success(chat)(request, response);
@@ -452,7 +452,7 @@ describe('breakers', () => {
     test('is one call: while it is under way the others go elsewhere', async () => {
       await open(pair);
       clock.advance(10_000);
-      const live = liveAnswer({ 'content-type': 'application/json' });
+      const live = liveResponse({ 'content-type': 'application/json' });
       first.respond = live.respond;
       const probe = startCall(gateway.url + chat.path, account.key, requestOf(false, pair));
       await live.opened;
@@ -461,7 +461,7 @@ describe('breakers', () => {
       assert.deepEqual([first.requests.length, second.requests.length], [1, 3]);
       await live.write(JSON.stringify(chat.whole()));
       live.end();
-      assert.equal((await probe.answer).status, 200);
+      assert.equal((await probe.response).status, 200);
       first.respond = success(chat);
       assert.deepEqual(await sendSome(1, pair), [200]);
       assert.deepEqual([first.requests.length, second.requests.length], [2, 3]);
@@ -470,14 +470,14 @@ describe('breakers', () => {
     test('is one call: where there is no other route, the others are refused while it is under way', async () => {
       await open(single);
       clock.advance(10_000);
-      const live = liveAnswer({ 'content-type': 'application/json' });
+      const live = liveResponse({ 'content-type': 'application/json' });
       first.respond = live.respond;
       const probe = startCall(gateway.url + chat.path, account.key, requestOf(false, single));
       await live.opened;
       assertNoRoute(await send(single), '1');
       assert.equal(first.requests.length, 1);
       live.reset();
-      assert.equal((await probe.answer).status, 502);
+      assert.equal((await probe.response).status, 502);
       assertNoRoute(await send(single), '10');
       await account.endedCall(6);
       await assertSpent(account, 0n);
@@ -508,21 +508,21 @@ describe('breakers', () => {
     test('that is a stream puts the route back in service with its first event', async () => {
       await open(single);
       clock.advance(10_000);
-      const live = liveAnswer();
+      const live = liveResponse();
       first.respond = live.respond;
       const probe = startCall(gateway.url + chat.path, account.key, requestOf(true, single));
       await live.opened;
       assert.equal(await stateOf(single), 'probing');
       const events = chat.stream(['Hello']);
       await live.write(events.slice(0, 2).join(''));
-      const answer = await probe.answer;
-      await answer.until('Hello');
+      const response = await probe.response;
+      await response.until('Hello');
       assert.equal(await stateOf(single), 'closed');
       first.respond = success(chat);
       assert.deepEqual(await sendSome(1, single), [200]);
       for (const event of events.slice(2)) await live.write(event);
       live.end();
-      assert.equal(await answer.ended(), true);
+      assert.equal(await response.ended(), true);
     });
 
     test('that is a stream which begins with an error does not', async () => {
@@ -547,7 +547,7 @@ describe('breakers', () => {
 
   describe('a route that goes out of service while a call is being admitted', () => {
     /** Has the fifth failure come between the check of the routes and the sending of another call. */
-    async function failDuringAdmission(model: string): Promise<Answer> {
+    async function failDuringAdmission(model: string): Promise<ClientResponse> {
       assert.deepEqual(await sendSome(4, model), [500, 500, 500, 500]);
       let refuse = (): void => assert.fail('nothing was asked yet');
       first.respond = (request, response) => {
@@ -564,19 +564,19 @@ describe('breakers', () => {
         const waiting = startCall(gateway.url + chat.path, account.key, requestOf(false, model));
         await admission.reached(before + 1);
         refuse();
-        assert.equal((await failing.answer).status, 500);
+        assert.equal((await failing.response).status, 500);
         admission.release();
-        const answer = await waiting.answer;
-        assert.equal(await answer.ended(), true);
-        return answer;
+        const response = await waiting.response;
+        assert.equal(await response.ended(), true);
+        return response;
       } finally {
         admission.release();
       }
     }
 
     test('is not asked: the call goes to the other route', async () => {
-      const answer = await failDuringAdmission(pair);
-      assert.equal(answer.status, 200, answer.text);
+      const response = await failDuringAdmission(pair);
+      assert.equal(response.status, 200, response.text);
       assert.deepEqual([first.requests.length, second.requests.length], [5, 1]);
       await assertSpent(account, chat.cost);
     });
@@ -635,7 +635,7 @@ describe('breakers', () => {
       await open(single);
       const failedAt = clock.nowMs();
       clock.advance(10_000);
-      const live = liveAnswer({ 'content-type': 'application/json' });
+      const live = liveResponse({ 'content-type': 'application/json' });
       first.respond = live.respond;
       const probe = startCall(gateway.url + chat.path, account.key, requestOf(false, single));
       await live.opened;
@@ -659,7 +659,7 @@ describe('breakers', () => {
       });
       await live.write(JSON.stringify(chat.whole()));
       live.end();
-      await (await probe.answer).ended();
+      await (await probe.response).ended();
       const none = { accountBreakers: [] };
       assert.deepEqual((await shown(single))[0], { ...base, state: 'closed', failuresInARow: 0, ...error, ...none });
     });

@@ -8,7 +8,7 @@ import {
 import { createContinuationKeys, oldestContinuationKey } from '../../src/accounting/continuation/continuation-keys.ts';
 import type { MadeState } from '../../src/accounting/settlement/settlement-record.ts';
 import type { Database } from '../../src/db/database.ts';
-import { createTestNode, endingOf, openAccount, outcomeOf, TIME } from '../support/accounting-builders.ts';
+import { createTestNode, openAccount, outcomeOf, recordOf, TIME } from '../support/accounting-builders.ts';
 import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { observeDatabase } from '../support/observed-database.ts';
 import { patientQuestions } from '../support/questions.ts';
@@ -17,7 +17,7 @@ import { propertyRuns } from '../support/scope.ts';
 const DAY_MS = 24 * 3_600_000;
 const NOW_MS = Date.UTC(2026, 10, 20, 4, 0, 0);
 
-/** What the answer of a call carried, for later calls of its account. */
+/** What the response of a call carried, for later calls of its account. */
 interface AffinityRecord extends MadeState {
   readonly accountId: string;
 }
@@ -25,12 +25,12 @@ interface AffinityRecord extends MadeState {
 let calls = 0;
 
 /** The end of a call that made something. */
-const endingWith = ({ accountId, ...made }: AffinityRecord) =>
-  endingOf(outcomeOf(accountId, `call_${++calls}`, null), { made });
+const recordWith = ({ accountId, ...made }: AffinityRecord) =>
+  recordOf(outcomeOf(accountId, `call_${++calls}`, null), { made });
 
 /** Ends calls that made something, in one transaction. */
 async function record(database: Database, records: readonly AffinityRecord[]): Promise<void> {
-  await createTestNode(database).stores.settlement.end(records.map(endingWith), TIME);
+  await createTestNode(database).stores.settlement.end(records.map(recordWith), TIME);
 }
 
 const made = (model: string, providerId: string, atMs = NOW_MS) => ({ model, providerId, atMs });
@@ -193,24 +193,24 @@ for (const engine of gatewayEngines) {
         const node = createTestNode(observed.database);
         const continuationKeys = createContinuationKeys(store, patientQuestions());
         const accountId = await account();
-        const ending = endingWith({ accountId, keys: ['k'], ...made('m', 'p1') });
+        const settled = recordWith({ accountId, keys: ['k'], ...made('m', 'p1') });
         const ends = observed.statement('settlement.end');
         ends.fail('before');
-        await assert.rejects(node.settlement.end(ending), { code: 'ECONNRESET' });
+        await assert.rejects(node.settlement.end(settled), { code: 'ECONNRESET' });
         ends.recover();
         assert.deepEqual(await continuationKeys.find(accountId, ['k']), nothing);
-        await node.settlement.end(ending);
+        await node.settlement.end(settled);
         assert.deepEqual(await continuationKeys.find(accountId, ['k']), known({ k: continuedState('m', 'p1') }));
       });
 
       it('records nothing where the call had ended before, with something else or with nothing', async () => {
         const continuationKeys = createContinuationKeys(store, patientQuestions());
         const accountId = await account();
-        const ending = endingWith({ accountId, keys: ['first'], ...made('m', 'p1') });
+        const settled = recordWith({ accountId, keys: ['first'], ...made('m', 'p1') });
         const { settlement } = createTestNode(database).stores;
         const second = { ...made('m', 'p2'), keys: ['first', 'second'] };
-        await settlement.end([ending, { ...ending, made: second }], TIME);
-        await settlement.end([{ ...ending, made: second }], TIME);
+        await settlement.end([settled, { ...settled, made: second }], TIME);
+        await settlement.end([{ ...settled, made: second }], TIME);
         assert.deepEqual(
           await continuationKeys.find(accountId, ['first', 'second']),
           known({ first: continuedState('m', 'p1') }),
@@ -234,9 +234,9 @@ for (const engine of gatewayEngines) {
         };
         const accountId = await account();
         const { settlement } = createTestNode(watched).stores;
-        await settlement.end([endingOf(outcomeOf(accountId, 'call_made_nothing', null))], TIME);
+        await settlement.end([recordOf(outcomeOf(accountId, 'call_made_nothing', null))], TIME);
         assert.ok(!written.includes('settlement.record-continuation-keys'));
-        await settlement.end([endingWith({ accountId, keys: ['k'], ...made('m', 'p1') })], TIME);
+        await settlement.end([recordWith({ accountId, keys: ['k'], ...made('m', 'p1') })], TIME);
         assert.equal(written.filter((name) => name === 'settlement.record-continuation-keys').length, 1);
       });
 
@@ -245,7 +245,7 @@ for (const engine of gatewayEngines) {
         const node = createTestNode(observed.database);
         const ids = await Promise.all(Array.from({ length: 30 }, account));
         await Promise.all(
-          ids.map((accountId, i) => node.settlement.end(endingWith({ accountId, keys: ['k'], ...made('m', `p${i}`) }))),
+          ids.map((accountId, i) => node.settlement.end(recordWith({ accountId, keys: ['k'], ...made('m', `p${i}`) }))),
         );
         assert.equal(observed.statement('settlement.end').asked, 1);
         const found = await store.find(ids.map((accountId) => ({ accountId, keys: ['k'] })));
@@ -261,7 +261,7 @@ for (const engine of gatewayEngines) {
         const ends = observed.statement('settlement.end');
         const accountId = await account();
         ends.hold();
-        void node.settlement.end(endingWith({ accountId, keys: ['k'], ...made('m', 'p1') }));
+        void node.settlement.end(recordWith({ accountId, keys: ['k'], ...made('m', 'p1') }));
         await ends.reached(1);
         let hasDrained = false;
         const drained = node.drain().then(() => {
@@ -298,7 +298,7 @@ for (const engine of gatewayEngines) {
         assert.equal(observed.statement('routing.find-affinities').asked, 0);
       });
 
-      it('asks once for all that ask at the same time, and gives each its own answer', async () => {
+      it('asks once for all that ask at the same time, and gives each its own response', async () => {
         const observed = observeDatabase(database);
         const continuationKeys = createContinuationKeys(
           createContinuationKeyStore(observed.database),

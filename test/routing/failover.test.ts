@@ -12,7 +12,7 @@ import {
   text,
   USAGE_NANO,
 } from '../conformance/images.ts';
-import { type Answer, call, startCall } from '../support/client.ts';
+import { type ClientResponse, call, startCall } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
 import { assertBrokenOff, assertError, assertFree, families, modesOf, requestOf } from '../support/families.ts';
 import {
@@ -23,7 +23,7 @@ import {
   type TestAccount,
   type TestGateway,
 } from '../support/gateway.ts';
-import { json, liveAnswer, type Respond, type ScriptedProvider, sse, startProvider } from '../support/provider.ts';
+import { json, liveResponse, type Respond, type ScriptedProvider, sse, startProvider } from '../support/provider.ts';
 import { RESPONSES_COST, responseObject } from '../support/responses.ts';
 
 /** What happened at a provider, and whether another one is asked. */
@@ -53,16 +53,16 @@ interface Scene {
   readonly first: ScriptedProvider;
   readonly second: ScriptedProvider;
   readonly third: ScriptedProvider;
-  /** Answers 503 to the head of a request, before its body has come, and reads no more of it. */
+  /** Responses 503 to the head of a request, before its body has come, and reads no more of it. */
   readonly hasty: Server;
   close(): Promise<void>;
 }
 
-/** A route that answers 429 with `retry-after` rests a minute at most: so much passes between two tests. */
+/** A route that responds with 429 with `retry-after` rests a minute at most: so much passes between two tests. */
 const REST_MS = 60_000;
 const clock = createTestClock('2026-11-20T04:00:00Z');
 
-async function setScene(chance: () => number, billing = ''): Promise<Scene> {
+async function setScene(randomSource: () => number, billing = ''): Promise<Scene> {
   const [first, second, third] = [await startProvider(), await startProvider(), await startProvider()];
   const hasty = createServer((socket) => {
     socket.on('error', () => undefined);
@@ -74,7 +74,7 @@ async function setScene(chance: () => number, billing = ''): Promise<Scene> {
   await new Promise<void>((resolve) => hasty.listen(0, '127.0.0.1', resolve));
   const gateway = await startGateway({
     clock,
-    chance,
+    randomSource,
     billing,
     providers: [
       provider('first', first.url),
@@ -140,17 +140,17 @@ describe('failover', () => {
   let second: ScriptedProvider;
   let third: ScriptedProvider;
   let account: TestAccount;
-  let chance: number;
+  let randomSource: number;
 
   before(async () => {
-    scene = await setScene(() => chance);
+    scene = await setScene(() => randomSource);
     ({ gateway, first, second, third } = scene);
   });
   after(() => scene?.close());
   beforeEach(async () => {
     clock.advance(REST_MS);
     account = await gateway.createAccount();
-    chance = 0;
+    randomSource = 0;
     for (const one of [first, second, third]) {
       one.requests.length = 0;
       one.respond = unexpected;
@@ -167,7 +167,7 @@ describe('failover', () => {
           const headers = { 'x-request-id': requestId, 'request-id': requestId };
           return isStream ? sse(family.stream(['Hello']), headers) : json(200, family.whole(), headers);
         };
-        const send = (model: string): Promise<Answer> => {
+        const send = (model: string): Promise<ClientResponse> => {
           // Records are listed by the time at which their calls began.
           clock.advance(1);
           return call(gateway.url + family.path, account.key, requestOf(isStream, model));
@@ -181,14 +181,18 @@ describe('failover', () => {
         });
 
         /** Asserts a success that is charged once and on record with the route that gave it and those before it. */
-        async function assertServedBy(name: string, answer: Answer, before: readonly object[] = []): Promise<void> {
-          assert.equal(answer.status, 200, answer.text);
-          if (isStream) assert.ok(answer.text.endsWith(family.terminal));
-          else assert.deepEqual(answer.json, family.whole());
-          assert.equal(answer.headers['retry-after'], undefined);
-          assert.equal(answer.headers['x-should-retry'], undefined);
+        async function assertServedBy(
+          name: string,
+          response: ClientResponse,
+          before: readonly object[] = [],
+        ): Promise<void> {
+          assert.equal(response.status, 200, response.text);
+          if (isStream) assert.ok(response.text.endsWith(family.terminal));
+          else assert.deepEqual(response.json, family.whole());
+          assert.equal(response.headers['retry-after'], undefined);
+          assert.equal(response.headers['x-should-retry'], undefined);
           const { id, status, httpStatus, errorCode, route, failedRoutes, usage } = await account.endedCall();
-          assert.equal(answer.headers['x-faregate-call-id'], id);
+          assert.equal(response.headers['x-faregate-call-id'], id);
           assert.deepEqual(
             { status, httpStatus, errorCode, route, failedRoutes, source: usage.source },
             {
@@ -233,9 +237,9 @@ describe('failover', () => {
               { 'retry-after': '9', 'x-request-id': 'req_a' },
             );
             second.respond = success('req_b');
-            const answer = await send('pair');
-            await assertServedBy('second', answer, [failed('first')]);
-            assert.equal(answer.headers['x-request-id'], 'req_b');
+            const response = await send('pair');
+            await assertServedBy('second', response, [failed('first')]);
+            assert.equal(response.headers['x-request-id'], 'req_b');
             assert.deepEqual(asked(), [1, 1, 0]);
           });
 
@@ -246,11 +250,11 @@ describe('failover', () => {
               { error: { message: 'The second is busy.', code: 'second_busy' } },
               { 'retry-after': '17' },
             );
-            const answer = await send('pair');
-            assert.equal(answer.status, status);
-            assert.equal(answer.json.error.message, 'The second is busy.');
-            assert.equal(answer.headers['retry-after'], '17');
-            assert.equal(answer.headers['x-error-code'], 'second_busy');
+            const response = await send('pair');
+            assert.equal(response.status, status);
+            assert.equal(response.json.error.message, 'The second is busy.');
+            assert.equal(response.headers['retry-after'], '17');
+            assert.equal(response.headers['x-error-code'], 'second_busy');
             assert.deepEqual(asked(), [1, 1, 0]);
             await assertFailedAt('second', { httpStatus: status, errorCode: 'second_busy' }, [failed('first')]);
           });
@@ -259,9 +263,9 @@ describe('failover', () => {
         for (const status of [500, 502, 504]) {
           test(`a ${status}: no other route is tried, for it may have run the call`, async () => {
             first.respond = json(status, { error: { message: 'Oops.', code: 'oops' } });
-            const answer = await send('pair');
-            assert.equal(answer.status, status);
-            assert.equal(answer.json.error.message, 'Oops.');
+            const response = await send('pair');
+            assert.equal(response.status, status);
+            assert.equal(response.json.error.message, 'Oops.');
             assert.deepEqual(asked(), [1, 0, 0]);
             await assertFailedAt('first', { httpStatus: status, errorCode: 'oops' });
           });
@@ -288,11 +292,11 @@ describe('failover', () => {
           test(`${what} of the last route is a 502 in the gateway's words that is not to be repeated`, async () => {
             first.respond = json(503, { error: { message: 'The first is busy.' } }, { 'retry-after': '9' });
             second.respond = respond;
-            const answer = await send('pair');
-            assertError(answer, family, { status: 502, code: 'upstream_error', type: 'api_error', retry: 'false' });
-            assert.match(answer.text, /does not accept the account of this gateway/);
-            assert.doesNotMatch(answer.text, /Their words/);
-            assert.equal(answer.headers['retry-after'], undefined);
+            const response = await send('pair');
+            assertError(response, family, { status: 502, code: 'upstream_error', type: 'api_error', retry: 'false' });
+            assert.match(response.text, /does not accept the account of this gateway/);
+            assert.doesNotMatch(response.text, /Their words/);
+            assert.equal(response.headers['retry-after'], undefined);
             assert.deepEqual(asked(), [1, 1, 0]);
             await assertFailedAt('second', { httpStatus: 502, errorCode: 'upstream_error' }, [failed('first')]);
           });
@@ -309,27 +313,27 @@ describe('failover', () => {
           first.respond = json(503, { error: { message: 'The first is busy.' } });
           const message = `The key second-secret-key-${family.name === 'chat' ? 1 : 2} may not at ${second.url}/x.`;
           second.respond = json(403, { error: { message } });
-          const answer = await send('pair');
-          assertError(answer, family, { status: 403, code: 'permission_denied', type: 'permission_error' });
-          assert.equal(answer.json.error.message, 'The key [provider] may not at [address]');
+          const response = await send('pair');
+          assertError(response, family, { status: 403, code: 'permission_denied', type: 'permission_error' });
+          assert.equal(response.json.error.message, 'The key [provider] may not at [address]');
           await assertFailedAt('second', { httpStatus: 403, errorCode: 'permission_denied' }, [failed('first')]);
         });
 
         for (const status of [400, 404, 413, 422]) {
           test(`a ${status}: no other route is tried, for it would refuse the call too`, async () => {
             first.respond = json(status, { error: { message: 'No.', code: 'no_way' } });
-            const answer = await send('pair');
-            assert.equal(answer.status, status);
-            assert.equal(answer.json.error.message, 'No.');
+            const response = await send('pair');
+            assert.equal(response.status, status);
+            assert.equal(response.json.error.message, 'No.');
             assert.deepEqual(asked(), [1, 0, 0]);
             await assertFailedAt('first', { httpStatus: status, errorCode: 'no_way' });
           });
         }
 
         const unknown: Record<string, Respond> = {
-          'a connection that breaks before the head of the answer': (_request, response) =>
+          'a connection that breaks before the head of the response': (_request, response) =>
             void response.socket!.resetAndDestroy(),
-          'a connection that is closed without an answer': (_request, response) => void response.socket!.end(),
+          'a connection that is closed without a response': (_request, response) => void response.socket!.end(),
           'a connection that breaks after the head of a success': (_request, response) => {
             response.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' });
             response.flushHeaders();
@@ -344,11 +348,11 @@ describe('failover', () => {
           ...(isStream
             ? { 'a stream without an event': sse([]) }
             : {
-                'a part of an answer': (_request, response) => {
+                'a part of a response': (_request, response) => {
                   response.writeHead(200, { 'content-type': 'application/json' });
                   response.write(JSON.stringify(family.whole()).slice(0, 40), () => response.socket!.resetAndDestroy());
                 },
-                'an answer that cannot be billed': json(200, family.whole(null)),
+                'a response that cannot be billed': json(200, family.whole(null)),
               }),
         };
         for (const [what, respond] of Object.entries(unknown)) {
@@ -360,11 +364,11 @@ describe('failover', () => {
           });
         }
 
-        test('no answer within the limit: no other route is tried', async () => {
+        test('no response within the limit: no other route is tried', async () => {
           const hungUp = Promise.withResolvers<void>();
           first.respond = (_request, response) => void response.socket!.once('close', () => hungUp.resolve());
-          const answer = await send('slow-pair');
-          assertError(answer, family, {
+          const response = await send('slow-pair');
+          assertError(response, family, {
             status: 504,
             code: 'upstream_timeout',
             type: family.timeoutType,
@@ -376,9 +380,9 @@ describe('failover', () => {
         });
 
         test('connections refused on all routes are one 502 that may be retried', async () => {
-          const answer = await send('all-away');
-          assertError(answer, family, { status: 502, code: 'upstream_error', retry: 'true' });
-          assert.doesNotMatch(answer.text, /127\.0\.0\.1|secret/);
+          const response = await send('all-away');
+          assertError(response, family, { status: 502, code: 'upstream_error', retry: 'true' });
+          assert.doesNotMatch(response.text, /127\.0\.0\.1|secret/);
           await assertFailedAt('gone', { httpStatus: 502, errorCode: 'upstream_error' }, [failed('away')]);
         });
 
@@ -457,8 +461,8 @@ describe('failover', () => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         response.write(begun.join(''), () => response.socket!.resetAndDestroy());
       };
-      const answer = await call(gateway.url + family.path, account.key, requestOf(true, 'pair'));
-      assertBrokenOff(answer, family, begun.join(''), 'upstream_error');
+      const response = await call(gateway.url + family.path, account.key, requestOf(true, 'pair'));
+      assertBrokenOff(response, family, begun.join(''), 'upstream_error');
       const { status, route } = await account.endedCall();
       assert.deepEqual([status, route.provider], ['aborted', `first-${family.name}`]);
       assert.deepEqual(asked(), [1, 0, 0]);
@@ -466,8 +470,8 @@ describe('failover', () => {
 
     test(`${family.name}: a stream that says it is overloaded has begun, and is not begun again elsewhere`, async () => {
       first.respond = sse([family.errorEvent]);
-      const answer = await call(gateway.url + family.path, account.key, requestOf(true, 'pair'));
-      assert.equal(answer.text, family.errorEvent);
+      const response = await call(gateway.url + family.path, account.key, requestOf(true, 'pair'));
+      assert.equal(response.text, family.errorEvent);
       await account.endedCall();
       await assertFree(account, { status: 'aborted', httpStatus: 200, errorCode: 'upstream_error' });
       assert.deepEqual(asked(), [1, 0, 0]);
@@ -501,7 +505,7 @@ describe('failover', () => {
     });
 
     test(`${family.name}: a client that leaves while the second route is tried pays what that one did`, async () => {
-      const live = liveAnswer({ 'content-type': 'application/json' });
+      const live = liveResponse({ 'content-type': 'application/json' });
       first.respond = json(503, {});
       second.respond = live.respond;
       const left = clientLeaves(gateway);
@@ -530,7 +534,7 @@ describe('failover', () => {
     first.respond = busy('first');
     second.respond = busy('second');
     for (const drawn of [0.24, 0.26]) {
-      chance = drawn;
+      randomSource = drawn;
       assert.equal((await send()).status, 503);
     }
     assert.deepEqual(order, ['first', 'second', 'second', 'first']);
@@ -540,7 +544,7 @@ describe('failover', () => {
   describe('image edits', () => {
     /** More than is kept in memory anywhere on its way. */
     const picture = file('image', png(64, 64, 3 * 1024 * 1024));
-    const send = (form: Buffer): Promise<Answer> =>
+    const send = (form: Buffer): Promise<ClientResponse> =>
       call(`${gateway.url}/v1/images/edits`, account.key, form, { headers: { 'content-type': formType(BOUNDARY) } });
     const formFor = (model: string): Buffer => editForm({ model }, [picture, text('prompt', 'Add a boat')]);
 
@@ -548,8 +552,8 @@ describe('failover', () => {
       first.respond = json(503, {});
       second.respond = json(200, imagesBody());
       const form = formFor('brush');
-      const answer = await send(form);
-      assert.equal(answer.status, 200, answer.text);
+      const response = await send(form);
+      assert.equal(response.status, 200, response.text);
       for (const { requests } of [first, second]) {
         assert.equal(requests.length, 1);
         assert.equal(requests[0]!.headers['content-length'], String(form.length));
@@ -562,13 +566,13 @@ describe('failover', () => {
 
     for (const [what, model] of [
       ['refuses the connection', 'away-brush'],
-      ['answers 503 before the upload has come', 'hasty-brush'],
+      ['responses 503 before the upload has come', 'hasty-brush'],
     ] as const) {
       test(`an upload that the first provider did not read arrives whole at the second: it ${what}`, async () => {
         second.respond = json(200, imagesBody());
         const form = formFor(model);
-        const answer = await send(form);
-        assert.equal(answer.status, 200, answer.text);
+        const response = await send(form);
+        assert.equal(response.status, 200, response.text);
         assert.ok(second.requests[0]!.body.equals(form));
         await assertSpent(account, USAGE_NANO);
       });
@@ -576,15 +580,15 @@ describe('failover', () => {
 
     test('an upload whose provider resets is not sent again', async () => {
       first.respond = (_request, response) => void response.socket!.resetAndDestroy();
-      const answer = await send(editForm({ model: 'brush' }, editParts));
-      assertError(answer, families[0]!, { status: 502, code: 'upstream_error', retry: 'false' });
+      const response = await send(editForm({ model: 'brush' }, editParts));
+      assertError(response, families[0]!, { status: 502, code: 'upstream_error', retry: 'false' });
       assert.deepEqual(asked(), [1, 0, 0]);
       await assertFree(account, { httpStatus: 502, errorCode: 'upstream_error' });
     });
   });
 
   describe('what only its maker can read', () => {
-    const send = (body: object): Promise<Answer> => call(`${gateway.url}/v1/responses`, account.key, body);
+    const send = (body: object): Promise<ClientResponse> => call(`${gateway.url}/v1/responses`, account.key, body);
 
     /** Has the second provider make a response, because the first does not take the call. */
     async function makeAtSecond(id: string): Promise<void> {
@@ -597,8 +601,8 @@ describe('failover', () => {
 
     test('goes to the route that made it after a failover, before better ones', async () => {
       await makeAtSecond('resp_kept');
-      const answer = await send({ model: 'kept', previous_response_id: 'resp_kept', input: 'And?' });
-      assert.equal(answer.status, 200);
+      const response = await send({ model: 'kept', previous_response_id: 'resp_kept', input: 'And?' });
+      assert.equal(response.status, 200);
       assert.deepEqual(asked(), [1, 2, 0]);
       await assertSpent(account, 2n * RESPONSES_COST);
     });
@@ -606,10 +610,10 @@ describe('failover', () => {
     test('goes nowhere else where its maker does not take the call', async () => {
       await makeAtSecond('resp_stuck');
       second.respond = json(503, { error: { message: 'Busy.' } }, { 'retry-after': '9' });
-      const answer = await send({ model: 'kept', previous_response_id: 'resp_stuck', input: 'And?' });
-      assert.equal(answer.status, 503);
-      assert.equal(answer.json.error.message, 'Busy.');
-      assert.equal(answer.headers['retry-after'], '9');
+      const response = await send({ model: 'kept', previous_response_id: 'resp_stuck', input: 'And?' });
+      assert.equal(response.status, 503);
+      assert.equal(response.json.error.message, 'Busy.');
+      assert.equal(response.headers['retry-after'], '9');
       assert.deepEqual(asked(), [1, 2, 0]);
       await assertSpent(account, RESPONSES_COST);
     });
@@ -619,10 +623,10 @@ describe('failover', () => {
     first.respond = json(429, {}, { 'retry-after': '0' });
     second.respond = json(200, families[0]!.whole());
     const body = requestOf(false, 'pair');
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, () => call(gateway.url + families[0]!.path, account.key, body)),
     );
-    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+    assert.deepEqual(new Set(responses.map(({ status }) => status)), new Set([200]));
     assert.deepEqual(asked(), [20, 20, 0]);
     await assertSpent(account, 20n * costNano({ input: 11, output: 7 }));
   });

@@ -2,10 +2,17 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { parseConfig } from '../../src/config/load.ts';
 import { openEmbedded } from '../../src/db/embedded.ts';
-import { type Answer, call, startCall } from '../support/client.ts';
+import { type ClientResponse, call, startCall } from '../support/client.ts';
 import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { startGateway, type TestAccount, type TestGateway, testConfigText } from '../support/gateway.ts';
-import { chatAnswer, chatStream, json, liveAnswer, type ScriptedProvider, startProvider } from '../support/provider.ts';
+import {
+  chatResponse,
+  chatStream,
+  json,
+  liveResponse,
+  type ScriptedProvider,
+  startProvider,
+} from '../support/provider.ts';
 import { until } from '../support/until.ts';
 
 /** Operators take routes out of service in the database: all nodes heed it, over restarts, until it is taken back. */
@@ -56,16 +63,16 @@ for (const engine of gatewayEngines) {
       account = await gateway.createAccount();
       for (const provider of [first, second]) {
         provider.requests.length = 0;
-        provider.respond = chatAnswer();
+        provider.respond = chatResponse();
       }
       for (const { provider, model, providerModel } of (await gateway.admin('GET', '/routes')).body.drains) {
         assert.equal((await gateway.admin('POST', '/routes/resume', { provider, model, providerModel })).status, 200);
       }
     });
 
-    const send = (model: string, node = gateway): Promise<Answer> =>
+    const send = (model: string, node = gateway): Promise<ClientResponse> =>
       call(`${node.url}/v1/chat/completions`, account.key, { model, messages: [] });
-    const respond = (model: string, body: object): Promise<Answer> =>
+    const respond = (model: string, body: object): Promise<ClientResponse> =>
       call(`${gateway.url}/v1/responses`, account.key, { model, input: 'x', ...body });
     const drain = async (target: object, more: object = {}) => {
       const { status, body } = await gateway.admin('POST', '/routes/drain', { ...target, ...more });
@@ -105,17 +112,17 @@ for (const engine of gatewayEngines) {
 
     it('refuse calls where none is left, with words that say so and promise no time', async () => {
       await drain({ provider: 'first', model: 'only' });
-      const answer = await send('only');
-      assert.equal(answer.status, 503);
-      assert.equal(answer.json.error.code, 'MODEL_ROUTING_NO_HEALTHY_ROUTE');
-      assert.match(answer.json.error.message, /The operator has taken every route of this model out of service/);
-      assert.equal(answer.headers['retry-after'], undefined);
+      const response = await send('only');
+      assert.equal(response.status, 503);
+      assert.equal(response.json.error.code, 'MODEL_ROUTING_NO_HEALTHY_ROUTE');
+      assert.match(response.json.error.message, /The operator has taken every route of this model out of service/);
+      assert.equal(response.headers['retry-after'], undefined);
       assert.deepEqual(asked(), [0, 0]);
       assert.deepEqual(await account.money(), { balanceNano: 100_000_000_000n, heldNano: 0n });
     });
 
     it('let calls in flight finish', async () => {
-      const live = liveAnswer();
+      const live = liveResponse();
       first.respond = live.respond;
       const running = startCall(`${gateway.url}/v1/chat/completions`, account.key, {
         model: 'only',
@@ -127,9 +134,9 @@ for (const engine of gatewayEngines) {
       assert.equal((await send('only')).status, 503);
       await live.write(chatStream(['Hello']).join(''));
       live.end();
-      const answer = await running.answer;
-      assert.equal(answer.status, 200);
-      await answer.ended();
+      const response = await running.response;
+      assert.equal(response.status, 200);
+      await response.ended();
       assert.equal((await account.endedCall()).status, 'succeeded');
     });
 

@@ -91,9 +91,9 @@ it('is of the late file', () => undefined);`,
   });
 
   it('runs the files of a process alone where one of them ends it, and fails even if it ends it with 0', async () => {
-    const ending = write('a-ending', "it('ends the process', () => process.exit(0));");
+    const record = write('a-ending', "it('ends the process', () => process.exit(0));");
     const hidden = write('b-hidden', "it('is not hidden', () => undefined);");
-    const { code, printed } = await runTogether([ending, hidden]);
+    const { code, printed } = await runTogether([record, hidden]);
     assert.equal(code, 1);
     assert.match(printed, /✔ is not hidden/);
   });

@@ -16,7 +16,7 @@ import {
   requestOf,
 } from '../support/families.ts';
 import { ADMIN_TOKEN, assertSpent, costNano, type TestAccount } from '../support/gateway.ts';
-import { json, liveAnswer, type Respond, sse } from '../support/provider.ts';
+import { json, liveResponse, type Respond, sse } from '../support/provider.ts';
 import { until } from '../support/until.ts';
 import {
   afterwards,
@@ -68,15 +68,15 @@ for (const engine of gatewayEngines) {
               },
               success(family, isStream),
             );
-            const answer = await send(account, family, isStream);
-            assert.equal(answer.status, 200, answer.text);
-            assert.equal(answer.text, successText(family, isStream));
-            assert.equal(answer.headers['x-error-code'], undefined);
-            assert.equal(answer.headers['x-should-retry'], undefined);
-            assert.equal(answer.headers['x-request-id'], answer.headers['request-id']);
+            const response = await send(account, family, isStream);
+            assert.equal(response.status, 200, response.text);
+            assert.equal(response.text, successText(family, isStream));
+            assert.equal(response.headers['x-error-code'], undefined);
+            assert.equal(response.headers['x-should-retry'], undefined);
+            assert.equal(response.headers['x-request-id'], response.headers['request-id']);
             // What remains now is unknown; the header says what remained at the beginning, less this call's reservation.
-            assert.equal(answer.headers['x-faregate-available-yuan'], formatYuan(availableNano));
-            assert.equal(answer.headers['x-faregate-charge-yuan'], isStream ? undefined : formatYuan(family.cost));
+            assert.equal(response.headers['x-faregate-available-yuan'], formatYuan(availableNano));
+            assert.equal(response.headers['x-faregate-charge-yuan'], isStream ? undefined : formatYuan(family.cost));
 
             const [entry, ...others] = journalEntries(dataDir);
             assert.deepEqual(others, []);
@@ -85,7 +85,7 @@ for (const engine of gatewayEngines) {
               [account.id, 'succeeded', family.cost],
             );
             assert.deepEqual([entry?.plan, entry?.key, entry?.kept], [null, null, null]);
-            assert.equal(entry?.outcome.callId, answer.headers['x-faregate-call-id']);
+            assert.equal(entry?.outcome.callId, response.headers['x-faregate-call-id']);
             if (when === 'before') {
               assert.equal(await countCharges(stored, account.id), 0);
               assert.equal(await countReservations(stored, account.id), 1);
@@ -103,13 +103,13 @@ for (const engine of gatewayEngines) {
             assert.deepEqual(
               { id, status, httpStatus, errorCode, chargeYuan, heldYuan, requestId, source: usage.source },
               {
-                id: answer.headers['x-faregate-call-id'],
+                id: response.headers['x-faregate-call-id'],
                 status: 'succeeded',
                 httpStatus: 200,
                 errorCode: null,
                 chargeYuan: formatYuan(family.cost),
                 heldYuan: null,
-                requestId: answer.headers['request-id'],
+                requestId: response.headers['request-id'],
                 source: 'observed',
               },
             );
@@ -136,13 +136,13 @@ for (const engine of gatewayEngines) {
           },
         ];
         for (const { what, respond, status } of refusals) {
-          it(`${family.name}, ${kind}: the failure of a provider that answers ${what} reaches the client at once; its reservation is released when that is possible`, async () => {
+          it(`${family.name}, ${kind}: the failure of a provider that responds ${what} reaches the client at once; its reservation is released when that is possible`, async () => {
             const { gateway, outage, stored, dataDir } = scene;
             const account = await gateway.createAccount();
             gateway.provider.respond = afterwards(() => outage.begin(), respond);
-            const answer = await send(account, family, isStream);
-            assert.equal(answer.status, status, answer.text);
-            assert.ok(answer.json.error.message);
+            const response = await send(account, family, isStream);
+            assert.equal(response.status, status, response.text);
+            assert.ok(response.json.error.message);
             assert.equal(await countReservations(stored, account.id), 1);
             const [entry] = journalEntries(dataDir);
             assert.deepEqual([entry?.outcome.status, entry?.outcome.chargeNano], ['failed', null]);
@@ -154,7 +154,7 @@ for (const engine of gatewayEngines) {
             const record = await onlyCall(gateway, account);
             assert.deepEqual(
               [record.status, record.httpStatus, record.errorCode, record.usage, record.chargeYuan, record.requestId],
-              ['failed', status, answer.headers['x-error-code'], null, null, answer.headers['request-id']],
+              ['failed', status, response.headers['x-error-code'], null, null, response.headers['request-id']],
             );
           });
         }
@@ -163,7 +163,7 @@ for (const engine of gatewayEngines) {
       it(`${family.name}: a stream whose client leaves is charged for what came, when that is possible`, async () => {
         const { gateway, outage, stored, dataDir } = scene;
         const account = await gateway.createAccount();
-        const live = liveAnswer();
+        const live = liveResponse();
         gateway.provider.respond = live.respond;
         const body = requestOf(true);
         const started = startCall(gateway.url + family.path, account.key, body);
@@ -174,7 +174,7 @@ for (const engine of gatewayEngines) {
             .slice(0, family.name === 'chat' ? 2 : 4)
             .join(''),
         );
-        await (await started.answer).until('Hello');
+        await (await started.response).until('Hello');
         outage.begin();
         started.drop();
         await live.closed;
@@ -188,15 +188,15 @@ for (const engine of gatewayEngines) {
         assert.equal(await countCharges(stored, account.id), 1);
       });
 
-      it(`${family.name}: a whole answer whose client has left is awaited and charged, when that is possible`, async () => {
+      it(`${family.name}: a whole response whose client has left is awaited and charged, when that is possible`, async () => {
         const { gateway, outage, stored, dataDir } = scene;
         const account = await gateway.createAccount();
         const asked = Promise.withResolvers<void>();
-        const answers = Promise.withResolvers<void>();
+        const responses = Promise.withResolvers<void>();
         gateway.provider.respond = afterwards(
           () => {
             asked.resolve();
-            return answers.promise;
+            return responses.promise;
           },
           success(family, false),
         );
@@ -204,7 +204,7 @@ for (const engine of gatewayEngines) {
         await asked.promise;
         outage.begin('after');
         started.drop();
-        answers.resolve();
+        responses.resolve();
         await journalHolds(dataDir, 1);
         outage.end();
         await journalEmptied(dataDir);
@@ -219,8 +219,8 @@ for (const engine of gatewayEngines) {
         const begun = family.stream(['Hello']).slice(0, family.name === 'chat' ? 2 : 4);
         gateway.provider.respond = afterwards(() => outage.begin(), sse(begun));
         const body = requestOf(true);
-        const answer = await call(gateway.url + family.path, account.key, body);
-        assertBrokenOff(answer, family, begun.join(''), 'upstream_error');
+        const response = await call(gateway.url + family.path, account.key, body);
+        assertBrokenOff(response, family, begun.join(''), 'upstream_error');
         assert.equal(await countCharges(stored, account.id), 0);
         outage.end();
         await journalEmptied(dataDir);
@@ -273,7 +273,7 @@ for (const engine of gatewayEngines) {
         }));
         const ended = calls.map(async (each) => ({
           ...each,
-          answer: await send(each.account, each.family, each.isStream),
+          response: await send(each.account, each.family, each.isStream),
         }));
         await gateway.provider.received(length + 50);
         await Promise.race(ended);
@@ -282,13 +282,13 @@ for (const engine of gatewayEngines) {
         const all = await Promise.all(ended);
         const spent = new Map(accounts.map(({ id }) => [id, 0n]));
         let successes = 0;
-        for (const { account, family, isStream, answer } of all) {
-          if (answer.status !== 200) {
-            assert.equal(answer.status, 503, answer.text);
+        for (const { account, family, isStream, response } of all) {
+          if (response.status !== 200) {
+            assert.equal(response.status, 503, response.text);
             continue;
           }
           successes++;
-          assert.equal(answer.text, successText(family, isStream));
+          assert.equal(response.text, successText(family, isStream));
           spent.set(account.id, spent.get(account.id)! + family.cost);
         }
         assert.ok(successes >= 20 && successes < 50, String(successes));

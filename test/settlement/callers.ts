@@ -6,7 +6,7 @@ import { formatYuan } from '../../src/lib/yuan.ts';
 import { relayedStream } from '../hostile/scene.ts';
 import { CALL_TOKENS, CODING_CHAT, plansText } from '../plans/coding.ts';
 import type { AdminClient } from '../support/admin-client.ts';
-import { type Answer, call, type StartedCall, startCall } from '../support/client.ts';
+import { type ClientResponse, call, type StartedCall, startCall } from '../support/client.ts';
 import { type Family, families, requestOf } from '../support/families.ts';
 import type { ReceivedRequest, ScriptedProvider } from '../support/provider.ts';
 import { pauseBetweenLooks } from '../support/until.ts';
@@ -74,9 +74,9 @@ export function begin(url: string, { kind, key }: Caller, gate: string): Started
 /** A call that the provider has, and of a stream the client a part. */
 export interface CallInFlight {
   readonly caller: Caller;
-  readonly answer: Promise<Answer>;
-  /** The head of a stream's answer. */
-  readonly begun: Answer | null;
+  readonly response: Promise<ClientResponse>;
+  /** The head of a stream's response. */
+  readonly begun: ClientResponse | null;
 }
 
 /** Begins a call of each caller, and waits until all of them are in flight. */
@@ -87,13 +87,13 @@ export async function beginAll(
   gate: string,
 ): Promise<CallInFlight[]> {
   const { length } = provider.requests;
-  const begun = callers.map((caller) => ({ caller, answer: begin(url, caller, gate).answer }));
+  const begun = callers.map((caller) => ({ caller, response: begin(url, caller, gate).response }));
   await provider.received(length + callers.length);
   return Promise.all(
-    begun.map(async ({ caller, answer }) => {
-      if (!caller.kind.isStream) return { caller, answer, begun: null };
-      await (await answer).until('Hello');
-      return { caller, answer, begun: await answer };
+    begun.map(async ({ caller, response }) => {
+      if (!caller.kind.isStream) return { caller, response, begun: null };
+      await (await response).until('Hello');
+      return { caller, response, begun: await response };
     }),
   );
 }
@@ -106,7 +106,7 @@ export class Gates {
     this.#gate(name).resolve();
   }
 
-  /** Answers a call in full, the end of it when the gate that it names is open. */
+  /** Responses a call in full, the end of it when the gate that it names is open. */
   readonly respond = async (request: ReceivedRequest, response: ServerResponse): Promise<void> => {
     const family = request.path.endsWith('/messages') ? messages : chat;
     const { stream, gate } = JSON.parse(request.body.toString()) as { stream: boolean; gate: string };
@@ -136,8 +136,8 @@ export class Gates {
 }
 
 /** Asserts that the client has the whole success, byte for byte. */
-export async function assertDelivered({ caller: { kind }, answer }: CallInFlight): Promise<void> {
-  const got = await answer;
+export async function assertDelivered({ caller: { kind }, response }: CallInFlight): Promise<void> {
+  const got = await response;
   assert.equal(await got.ended(), true);
   assert.deepEqual([got.status, got.text], [200, successOf(kind)]);
 }
@@ -229,12 +229,12 @@ async function assertPlanUse(url: string, { key }: Caller, use: { calls: number;
 
 /** Asserts that the one call a day of the caller's key is used up. */
 export async function assertKeyUsedUp(url: string, caller: Caller): Promise<void> {
-  const answer = await begin(url, caller, 'never').answer;
-  await answer.ended();
+  const response = await begin(url, caller, 'never').response;
+  await response.ended();
   assert.deepEqual(
-    [answer.status, answer.headers['x-error-code']],
+    [response.status, response.headers['x-error-code']],
     [429, 'key_daily_calls_limit_exceeded'],
-    answer.text,
+    response.text,
   );
 }
 
@@ -243,8 +243,8 @@ export async function assertServedAnew(admin: Admin, url: string, caller: Caller
   const { kind, key } = caller;
   gates.open('anew');
   const headers = kind.idempotencyKey === undefined ? {} : { 'idempotency-key': kind.idempotencyKey };
-  const answer = await call(url + kind.path, key, { ...requestOf(kind.isStream, MODEL), gate: 'anew' }, { headers });
-  assert.deepEqual([answer.status, answer.text], [200, successOf(kind)]);
+  const response = await call(url + kind.path, key, { ...requestOf(kind.isStream, MODEL), gate: 'anew' }, { headers });
+  assert.deepEqual([response.status, response.text], [200, successOf(kind)]);
   await assertCharged(admin, url, caller);
 }
 

@@ -3,7 +3,7 @@ import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { type CallRecord, createCallsStore } from '../../src/accounting/calls/calls-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { parseYuan } from '../../src/lib/yuan.ts';
-import { type Attempt, answerId, type CrashProvider, costOf, PAID_IN_YUAN, type Purse } from './crash-load.ts';
+import { type Attempt, type CrashProvider, costOf, PAID_IN_YUAN, type Purse, responseId } from './crash-load.ts';
 
 /** Compares what the clients of a crash run believe with the database. */
 
@@ -30,20 +30,20 @@ export async function assertCrashBooks(
   assert.deepEqual(new Set(Object.values(await leftHeld(database))), new Set([0]));
 
   const { items: records } = await createCallsStore(database).list(EVERYTHING, null, 10_000_000);
-  const byAnswer = Map.groupBy(records, ({ requestId }) => requestId);
+  const byResponse = Map.groupBy(records, ({ requestId }) => requestId);
   const counts: Record<string, number> = {};
   const count = (what: string): void => {
     counts[what] = (counts[what] ?? 0) + 1;
   };
   for (const [number, tries] of Map.groupBy(attempts, (attempt) => attempt.number)) {
-    const ofCall = byAnswer.get(answerId(number)) ?? [];
+    const ofCall = byResponse.get(responseId(number)) ?? [];
     assertCall(number, tries, ofCall, provider);
     for (const { belief, lane } of tries) count(`${lane.name}: ${belief}`);
   }
   for (const { requestId, belief } of attempts) {
     // A refusal by the gateway has an id of its own.
     if (belief !== 'free' || requestId === undefined || requestId.startsWith('answer-')) continue;
-    for (const record of byAnswer.get(requestId) ?? []) assert.equal(record.chargeNano, null, record.id);
+    for (const record of byResponse.get(requestId) ?? []) assert.equal(record.chargeNano, null, record.id);
   }
   for (const { status } of records) count(`recorded as ${status}`);
   for (const { errorCode } of records) if (errorCode === 'repeat_charged') count(errorCode);
@@ -55,7 +55,7 @@ export async function assertCrashBooks(
 
 const EVERYTHING = { accountId: null, keyId: null, model: null, status: null, from: null, to: null };
 
-/** One call, by all attempts to make it and all records of answers to it. */
+/** One call, by all attempts to make it and all records of responses to it. */
 function assertCall(
   number: number,
   tries: readonly Attempt[],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { seeded } from '../support/chaos-calls.ts';
-import { type Answer, startCall } from '../support/client.ts';
+import { type ClientResponse, startCall } from '../support/client.ts';
 import { costNano } from '../support/gateway.ts';
 import { chatCompletion, chatStream, message, messagesStream, type ReceivedRequest } from '../support/provider.ts';
 import type { Admin } from './callers.ts';
@@ -64,7 +64,7 @@ export async function createPurses(admin: Admin): Promise<Purse[]> {
 /**
  * What a client may believe after a call:
  * - `success`: all of a success is there, so it is paid for.
- * - `free`: an answer says that there is none, or that nothing is charged.
+ * - `free`: a response says that there is none, or that nothing is charged.
  * - `open`: the connection broke, or the client left: it may have been charged or not, but only once.
  */
 export type Belief = 'success' | 'free' | 'open';
@@ -82,7 +82,7 @@ export interface Attempt {
   readonly callId: string | undefined;
   readonly isRepeated: boolean;
   readonly text: string;
-  /** When the client had its answer, in the unit of the load's clock. */
+  /** When the client had its response, in the unit of the load's clock. */
   readonly endedAt: number;
 }
 
@@ -95,18 +95,18 @@ export function costOf(number: number): bigint {
   return costNano(usageOf(number));
 }
 
-/** The id of a provider's answer. */
-export function answerId(number: number): string {
+/** The id of a provider's response. */
+export function responseId(number: number): string {
   return `answer-${number}`;
 }
 
 /** A provider that takes a little time, responds in two parts, and refuses some calls at first. */
 export class CrashProvider {
-  readonly #chance: () => number;
+  readonly #randomSource: () => number;
   readonly #executions = new Map<number, number>();
 
   constructor(seed: number) {
-    this.#chance = seeded(seed);
+    this.#randomSource = seeded(seed);
   }
 
   /** How often a call came here. */
@@ -118,14 +118,14 @@ export class CrashProvider {
     const { stream, number } = JSON.parse(request.body.toString()) as { stream: boolean; number: number };
     const times = this.executionsOf(number) + 1;
     this.#executions.set(number, times);
-    const headers = { 'x-request-id': answerId(number) };
+    const headers = { 'x-request-id': responseId(number) };
     await this.#takeTime();
     if (number % 20 === 7 && times === 1) {
       response.writeHead(503, { ...headers, 'content-type': 'application/json' });
       response.end('{"error":{"message":"Busy.","type":"server_error","code":"busy"}}');
       return;
     }
-    const parts = answerOf(number, request.path.endsWith('/messages'), stream);
+    const parts = responseOf(number, request.path.endsWith('/messages'), stream);
     response.writeHead(200, { ...headers, 'content-type': stream ? 'text/event-stream' : 'application/json' });
     response.write(parts.slice(0, -2).join(''));
     await this.#takeTime();
@@ -133,11 +133,11 @@ export class CrashProvider {
   };
 
   #takeTime(): Promise<void> {
-    return new Promise((resolve) => setTimeout(resolve, this.#chance() * 60));
+    return new Promise((resolve) => setTimeout(resolve, this.#randomSource() * 60));
   }
 }
 
-function answerOf(number: number, isMessages: boolean, isStream: boolean): string[] {
+function responseOf(number: number, isMessages: boolean, isStream: boolean): string[] {
   const { input, output } = usageOf(number);
   const words = wordsOf(number);
   if (isMessages) {
@@ -156,7 +156,7 @@ function wordsOf(number: number): string {
 export class CrashLoad {
   readonly attempts: Attempt[] = [];
   readonly #purses: readonly Purse[];
-  readonly #chance: () => number;
+  readonly #randomSource: () => number;
   readonly #now: () => number;
   /** Calls with an Idempotency-Key that have not succeeded yet. */
   readonly #unfinished: number[] = [];
@@ -165,7 +165,7 @@ export class CrashLoad {
 
   constructor(purses: readonly Purse[], seed: number, now: () => number = Date.now) {
     this.#purses = purses;
-    this.#chance = seeded(seed);
+    this.#randomSource = seeded(seed);
     this.#now = now;
   }
 
@@ -174,13 +174,13 @@ export class CrashLoad {
     return new Promise((resolve) => this.#waiting.push({ count: this.attempts.length + count, resolve }));
   }
 
-  /** Calls the nodes at these addresses until `isOver`; resolves when every client has its answer, or none. */
+  /** Calls the nodes at these addresses until `isOver`; resolves when every client has its response, or none. */
   async run(urls: readonly string[], isOver: () => boolean): Promise<void> {
     await Promise.all(
       LANES.map(async (lane) => {
         while (!isOver()) {
-          const nodeIndex = Math.floor(this.#chance() * urls.length);
-          await this.#attempt(lane, this.#takeNumber(lane), nodeIndex, urls[nodeIndex]!, this.#chance() < 0.04);
+          const nodeIndex = Math.floor(this.#randomSource() * urls.length);
+          await this.#attempt(lane, this.#takeNumber(lane), nodeIndex, urls[nodeIndex]!, this.#randomSource() < 0.04);
         }
       }),
     );
@@ -194,7 +194,7 @@ export class CrashLoad {
     }
   }
 
-  /** Asserts that repeats of calls that succeeded get the same answer again, from any node. */
+  /** Asserts that repeats of calls that succeeded get the same response again, from any node. */
   async assertRepeated(urls: readonly string[], provider: CrashProvider): Promise<void> {
     const done = this.attempts.filter(({ lane, belief }) => lane.purse === 'idempotency key' && belief === 'success');
     for (const [i, { lane, number, text }] of done.slice(-40).entries()) {
@@ -223,23 +223,23 @@ export class CrashLoad {
     const started = startCall(url + lane.path, key, body, {
       headers: isKeyed ? { 'idempotency-key': `call-${number}` } : {},
     });
-    const answer = await started.answer.catch(() => null);
-    if (leaves && lane.isStream && answer?.status === 200) {
-      await answer.until('words').catch(() => undefined);
+    const response = await started.response.catch(() => null);
+    if (leaves && lane.isStream && response?.status === 200) {
+      await response.until('words').catch(() => undefined);
       started.drop();
     }
-    const isWhole = answer !== null && (await answer.ended());
-    const belief = answer === null ? 'open' : beliefIn(answer, lane, number, isWhole);
+    const isWhole = response !== null && (await response.ended());
+    const belief = response === null ? 'open' : beliefIn(response, lane, number, isWhole);
     this.attempts.push({
       number,
       lane,
       nodeIndex,
       belief,
-      status: answer?.status ?? null,
-      requestId: answer?.headers['x-request-id']?.toString(),
-      callId: answer?.headers['x-faregate-call-id']?.toString(),
-      isRepeated: answer?.headers['x-faregate-repeated'] === 'true',
-      text: answer?.text ?? '',
+      status: response?.status ?? null,
+      requestId: response?.headers['x-request-id']?.toString(),
+      callId: response?.headers['x-faregate-call-id']?.toString(),
+      isRepeated: response?.headers['x-faregate-repeated'] === 'true',
+      text: response?.text ?? '',
       endedAt: this.#now(),
     });
     if (isKeyed && belief !== 'success') this.#unfinished.push(number);
@@ -259,12 +259,12 @@ const TERMINAL: Readonly<Record<string, string>> = {
   [MESSAGES]: 'event: message_stop\n',
 };
 
-function beliefIn({ status, text }: Answer, lane: Lane, number: number, isWhole: boolean): Belief {
-  assert.ok([200, 500, 503].includes(status), `call ${number} was answered ${status}: ${text}`);
+function beliefIn({ status, text }: ClientResponse, lane: Lane, number: number, isWhole: boolean): Belief {
+  assert.ok([200, 500, 503].includes(status), `call ${number} was responded to ${status}: ${text}`);
   if (status !== 200) return 'free';
   const hasEnd = lane.isStream ? text.includes(TERMINAL[lane.path]!) : isWhole;
   if (hasEnd) {
-    assert.ok(text.includes(wordsOf(number)), `the answer of call ${number} is another one's: ${text}`);
+    assert.ok(text.includes(wordsOf(number)), `the response of call ${number} is another one's: ${text}`);
     return 'success';
   }
   return /nothing is charged/i.test(text) ? 'free' : 'open';

@@ -41,7 +41,7 @@ const FAULTS: readonly Fault[] = ['outage', 'black hole', 'locked row'];
 
 class Scene {
   readonly #context: TestContext;
-  readonly #chance: () => number;
+  readonly #randomSource: () => number;
   readonly #provider: CrashProvider;
   readonly #providerUrl: string;
   readonly #stored: TestDatabase | null;
@@ -58,7 +58,7 @@ class Scene {
     places: readonly Place[],
   ) {
     this.#context = context;
-    this.#chance = seeded(SEED);
+    this.#randomSource = seeded(SEED);
     this.#providerUrl = providerUrl;
     this.#provider = provider;
     this.#stored = stored;
@@ -111,7 +111,7 @@ class Scene {
     const dying = this.#choosePlaces();
     const fault = number < FAULTS.length ? FAULTS[number]! : this.#chooseFault();
     const cut = fault === 'outage' || fault === 'black hole' ? this.#places[this.#chooseIndex()]! : null;
-    const isWarned = this.#chance() < 0.15;
+    const isWarned = this.#randomSource() < 0.15;
     let isOver = false;
     const calling = this.#load.run(this.#urls, () => isOver);
     await this.#letPass(20, 60);
@@ -125,7 +125,7 @@ class Scene {
     }
     const unlock = fault === 'locked row' ? this.#lockRow() : null;
     await this.#letPass(5, 60);
-    if (this.#chance() < 0.5) cut?.proxy?.allow();
+    if (this.#randomSource() < 0.5) cut?.proxy?.allow();
     await this.#letPass(1, 40);
     // Clients that repeat a call elsewhere at once would wait for a minute until its claim runs out.
     isOver = true;
@@ -213,8 +213,8 @@ where datname = current_database() and application_name = $1::text and backend_s
 
   /** Waits until some attempts have ended, and then a moment more. */
   async #letPass(least: number, most: number): Promise<void> {
-    await this.#load.ended(least + Math.floor(this.#chance() * (most - least)));
-    await new Promise((resolve) => setTimeout(resolve, this.#chance() * 50));
+    await this.#load.ended(least + Math.floor(this.#randomSource() * (most - least)));
+    await new Promise((resolve) => setTimeout(resolve, this.#randomSource() * 50));
   }
 
   /** Locks the row of the account that most calls are made with, as a transaction that somebody has left open. */
@@ -236,15 +236,15 @@ where datname = current_database() and application_name = $1::text and backend_s
   }
 
   #chooseFault(): Fault | null {
-    return FAULTS[Math.floor(this.#chance() * (FAULTS.length + 1))] ?? null;
+    return FAULTS[Math.floor(this.#randomSource() * (FAULTS.length + 1))] ?? null;
   }
 
   #chooseIndex(): number {
-    return Math.floor(this.#chance() * this.#places.length);
+    return Math.floor(this.#randomSource() * this.#places.length);
   }
 
   #choosePlaces(): number[] {
-    if (this.#places.length > 1 && this.#chance() < 0.3) return this.#places.map((_place, index) => index);
+    if (this.#places.length > 1 && this.#randomSource() < 0.3) return this.#places.map((_place, index) => index);
     return [this.#chooseIndex()];
   }
 }

@@ -83,8 +83,8 @@ for (const engine of outageEngines) {
     }
 
     /** The client got an error instead of the end of its success. */
-    async function assertWithheld({ caller: { kind }, answer }: CallInFlight): Promise<void> {
-      const got = await answer;
+    async function assertWithheld({ caller: { kind }, response }: CallInFlight): Promise<void> {
+      const got = await response;
       // A chat stream is cut behind the error.
       assert.equal(await got.ended(), !kind.isStream || kind.family.name !== 'chat');
       if (kind.isStream) assertBrokenOff(got, kind.family, unfinishedOf(kind), 'internal_error');
@@ -123,14 +123,14 @@ for (const engine of outageEngines) {
 
       const before = { calls: gateway.provider.requests.length, admissions: asked(ADMISSIONS) };
       for (const caller of refused) {
-        const answer = await begin(gateway.url, caller, 'never').answer;
-        await answer.ended();
-        assertError(answer, caller.kind.family, { status: 500, code: 'internal_error', retry: 'true' });
+        const response = await begin(gateway.url, caller, 'never').response;
+        await response.ended();
+        assertError(response, caller.kind.family, { status: 500, code: 'internal_error', retry: 'true' });
         await assertFree(admin, gateway.url, caller);
         assert.deepEqual(await recordsOf(admin, caller), []);
       }
       assert.deepEqual({ calls: gateway.provider.requests.length, admissions: asked(ADMISSIONS) }, before);
-      await assertStillAnswers(refused[0]!.key);
+      await assertStillResponses(refused[0]!.key);
 
       gates.open('before');
       for (const each of inFlight) {
@@ -145,7 +145,7 @@ for (const engine of outageEngines) {
     });
 
     /** Queries, which call no provider and cost nothing, are served as ever. */
-    async function assertStillAnswers(key: string): Promise<void> {
+    async function assertStillResponses(key: string): Promise<void> {
       const authorization = `Bearer ${key}`;
       for (const path of [
         '/v1/models',
@@ -209,9 +209,9 @@ for (const engine of outageEngines) {
       gates.open('calls');
       const delivered = new Set<CallInFlight>();
       for (const each of calls) {
-        const answer = await each.answer;
-        await answer.ended();
-        if (/internal_error/.test(answer.text)) await assertWithheld(each);
+        const response = await each.response;
+        await response.ended();
+        if (/internal_error/.test(response.text)) await assertWithheld(each);
         else {
           await assertDelivered(each);
           delivered.add(each);
@@ -249,7 +249,7 @@ for (const engine of outageEngines) {
       // With an Idempotency-Key the client still gets what it has paid for.
       const { length } = gateway.provider.requests;
       const { caller } = calls.find((each) => each.caller.kind.idempotencyKey !== undefined)!;
-      const again = await begin(gateway.url, caller, 'calls').answer;
+      const again = await begin(gateway.url, caller, 'calls').response;
       await again.ended();
       assert.deepEqual([again.status, again.text], [200, successOf(caller.kind)]);
       assert.equal(gateway.provider.requests.length, length);
@@ -266,15 +266,15 @@ for (const engine of outageEngines) {
           JSON.stringify({ error: { message: 'Slow down.', type: 'rate', code: 'slow_down', param: null } }),
         );
       };
-      const answers = callers.map((caller) => begin(gateway.url, caller, 'none').answer);
+      const responses = callers.map((caller) => begin(gateway.url, caller, 'none').response);
       await gateway.provider.received(callers.length);
       disk.fill();
       databaseFails();
       failing.resolve();
-      for (const answering of answers) {
-        const answer = await answering;
-        await answer.ended();
-        assert.deepEqual([answer.status, answer.json.error.message], [429, 'Slow down.']);
+      for (const responding of responses) {
+        const response = await responding;
+        await response.ended();
+        assert.deepEqual([response.status, response.json.error.message], [429, 'Slow down.']);
       }
       databaseIsBack();
       for (const caller of callers) {

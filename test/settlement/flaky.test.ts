@@ -23,7 +23,7 @@ const ACCOUNTS = 3;
 const FAILS_OF_HUNDRED = 15;
 
 /** A random source that is the same every time. */
-function createChance(seed: number): (below: number) => number {
+function createRandomSource(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
@@ -31,14 +31,14 @@ function createChance(seed: number): (below: number) => number {
   };
 }
 
-function createFlaky(real: Database, chance: (below: number) => number) {
+function createFlaky(real: Database, randomSource: (below: number) => number) {
   const state = { isFlaky: false, failed: 0 };
   const connectionLost = (): Error => {
     state.failed++;
     return Object.assign(new Error('the connection was reset'), { code: 'ECONNRESET' });
   };
   async function run<Result>(work: () => Promise<Result>): Promise<Result> {
-    const drawn = state.isFlaky ? chance(100) : 100;
+    const drawn = state.isFlaky ? randomSource(100) : 100;
     if (drawn < FAILS_OF_HUNDRED / 2) throw connectionLost();
     const result = await work();
     if (drawn < FAILS_OF_HUNDRED) throw connectionLost();
@@ -81,8 +81,8 @@ for (const engine of gatewayEngines) {
       timeout: 300_000,
     }, async () => {
       const stored = await createTestDatabase(engine);
-      const chance = createChance(seed);
-      const flaky = createFlaky(stored.database, chance);
+      const randomSource = createRandomSource(seed);
+      const flaky = createFlaky(stored.database, randomSource);
       const dataDir = temporaryDataDir();
       const gateway = await startGateway({
         stored,
@@ -95,7 +95,7 @@ for (const engine of gatewayEngines) {
         const customers = await Promise.all(Array.from({ length: ACCOUNTS }, () => createCustomer(gateway)));
         gateway.provider.respond = async (request, response) => {
           const family = families[request.path.endsWith('messages') ? 1 : 0]!;
-          const isRefused = chance(10) === 0;
+          const isRefused = randomSource(10) === 0;
           const respond = isRefused
             ? json(429, { error: { message: 'No.', type: 'rate_limit_error' } })
             : success(family, JSON.parse(request.body.toString()).stream === true);
@@ -104,12 +104,12 @@ for (const engine of gatewayEngines) {
 
         let succeeded = 0;
         async function makeCall(i: number): Promise<void> {
-          const { told, ...customer } = customers[chance(ACCOUNTS)]!;
-          const family = families[chance(2)]!;
-          const isStream = chance(2) === 0;
-          const isCoding = chance(3) === 0;
-          const isLimited = chance(3) === 0;
-          const isKeyed = !isStream && chance(3) === 0;
+          const { told, ...customer } = customers[randomSource(ACCOUNTS)]!;
+          const family = families[randomSource(2)]!;
+          const isStream = randomSource(2) === 0;
+          const isCoding = randomSource(3) === 0;
+          const isLimited = randomSource(3) === 0;
+          const isKeyed = !isStream && randomSource(3) === 0;
           const general = family.path;
           const path = !isCoding
             ? general
@@ -117,16 +117,16 @@ for (const engine of gatewayEngines) {
           const key = isLimited ? customer.limitedKey : customer.key;
           const headers: Record<string, string> = isKeyed ? { 'idempotency-key': `${seed}-${i}` } : {};
           const send = () => call(gateway.url + path, key, requestOf(isStream), { headers });
-          let answer = await send();
+          let response = await send();
           // As an SDK does; one that got a success does not ask again.
-          for (let tries = 0; isKeyed && answer.headers['x-should-retry'] === 'true' && tries < 3; tries++) {
-            answer = await send();
+          for (let tries = 0; isKeyed && response.headers['x-should-retry'] === 'true' && tries < 3; tries++) {
+            response = await send();
           }
-          if (answer.status !== 200) {
-            assert.ok([429, 500].includes(answer.status), answer.text);
+          if (response.status !== 200) {
+            assert.ok([429, 500].includes(response.status), response.text);
             return;
           }
-          assert.equal(answer.text, successText(family, isStream));
+          assert.equal(response.text, successText(family, isStream));
           succeeded++;
           if (isCoding) told.coding++;
           else told.paid++;

@@ -199,9 +199,9 @@ describe('killed while its database is down, with another node that lives', {
       [repeated.id],
     );
     const { length } = stage.provider.requests;
-    const answer = await begin(other.url, repeated, 'away').answer;
-    await answer.ended();
-    assert.deepEqual([answer.status, answer.text], [200, successOf(keyed)]);
+    const response = await begin(other.url, repeated, 'away').response;
+    await response.ended();
+    assert.deepEqual([response.status, response.text], [200, successOf(keyed)]);
     assert.equal(stage.provider.requests.length, length + 1);
     await assertCharged(other.admin, other.url, repeated);
   });
@@ -244,10 +244,10 @@ describe('killed while its database is down, with another node that lives', {
 /** Asserts that a repeat of a call with an Idempotency-Key gets its response, and does not run again. */
 async function assertRepeated({ provider }: Stage, node: ServingProgram, caller: Caller): Promise<void> {
   const { length } = provider.requests;
-  const answer = await begin(node.url, caller, 'away').answer;
-  await answer.ended();
+  const response = await begin(node.url, caller, 'away').response;
+  await response.ended();
   assert.deepEqual(
-    [answer.status, answer.text, answer.headers['x-faregate-repeated']],
+    [response.status, response.text, response.headers['x-faregate-repeated']],
     [200, successOf(caller.kind), 'true'],
   );
   assert.equal(provider.requests.length, length);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { createSubscriber, nothingInFlight, plansText, type Subscriber } from '../plans/coding.ts';
-import { type Answer, call, startCall } from '../support/client.ts';
+import { type ClientResponse, call, startCall } from '../support/client.ts';
 import { outageEngines } from '../support/database.ts';
 import { type Family, families, modesOf, requestOf } from '../support/families.ts';
 import { assertSpent, type TestAccount } from '../support/gateway.ts';
@@ -77,7 +77,7 @@ for (const engine of outageEngines) {
     }
 
     describe('on a Coding Plan', () => {
-      const send = (account: Subscriber, family: Family, isStream: boolean): Promise<Answer> =>
+      const send = (account: Subscriber, family: Family, isStream: boolean): Promise<ClientResponse> =>
         call(scene.gateway.url + codingPath(family), account.key, requestOf(isStream));
 
       for (const family of families) {
@@ -88,10 +88,10 @@ for (const engine of outageEngines) {
                 const { gateway, dataDir, stored } = scene;
                 const account = await createSubscriber(gateway, 'plan', { balanceYuan: '100' });
                 gateway.provider.respond = afterwards(() => fail(what, when), success(family, isStream));
-                const answer = await send(account, family, isStream);
-                assert.deepEqual([answer.status, answer.text], [200, successText(family, isStream)]);
-                assert.equal(answer.headers['x-faregate-charge-yuan'], undefined);
-                assert.equal(answer.headers['x-faregate-calls-left'], '999');
+                const response = await send(account, family, isStream);
+                assert.deepEqual([response.status, response.text], [200, successText(family, isStream)]);
+                assert.equal(response.headers['x-faregate-charge-yuan'], undefined);
+                assert.equal(response.headers['x-faregate-calls-left'], '999');
                 const [entry] = journalEntries(dataDir);
                 assert.deepEqual([entry?.outcome.chargeNano, entry?.plan], [null, { counts: true, tokens: 18 }]);
                 // The end of a call is all or nothing, its plan included.
@@ -116,8 +116,8 @@ for (const engine of outageEngines) {
             const { gateway, dataDir, stored } = scene;
             const account = await createSubscriber(gateway, 'plan');
             gateway.provider.respond = afterwards(() => fail('everything', 'before'), REFUSED);
-            const answer = await send(account, family, isStream);
-            assert.equal(answer.status, 429, answer.text);
+            const response = await send(account, family, isStream);
+            assert.equal(response.status, 429, response.text);
             assert.equal(await countReservations(stored, account.id), 1);
             recover('everything');
             await journalEmptied(dataDir);
@@ -141,7 +141,7 @@ for (const engine of outageEngines) {
             );
           };
           const started = startCall(gateway.url + codingPath(family), account.key, requestOf(true));
-          await (await started.answer).until('Hello');
+          await (await started.response).until('Hello');
           fail('everything', 'after');
           started.drop();
           await closed.promise;
@@ -171,10 +171,11 @@ for (const engine of outageEngines) {
                   ...LIMITS,
                 });
                 assert.equal(status, 201, JSON.stringify(key));
-                const send = (): Promise<Answer> => call(gateway.url + family.path, key.key, requestOf(isStream));
+                const send = (): Promise<ClientResponse> =>
+                  call(gateway.url + family.path, key.key, requestOf(isStream));
                 gateway.provider.respond = afterwards(() => fail(what, when), success(family, isStream));
-                const answer = await send();
-                assert.deepEqual([answer.status, answer.text], [200, successText(family, isStream)]);
+                const response = await send();
+                assert.deepEqual([response.status, response.text], [200, successText(family, isStream)]);
                 const [entry] = journalEntries(dataDir);
                 assert.deepEqual(entry?.key, { counts: true, chargeNano: family.cost });
 
@@ -213,7 +214,11 @@ for (const engine of outageEngines) {
       const [chat] = families as [Family];
       let keys = 0;
       const newKey = (): string => `key-${++keys}`;
-      const send = (account: TestAccount, idempotencyKey: string, body: object = requestOf(false)): Promise<Answer> =>
+      const send = (
+        account: TestAccount,
+        idempotencyKey: string,
+        body: object = requestOf(false),
+      ): Promise<ClientResponse> =>
         call(scene.gateway.url + chat.path, account.key, body, { headers: { 'idempotency-key': idempotencyKey } });
 
       for (const what of ['everything', 'settlement.end', 'idempotency.keep-answer']) {

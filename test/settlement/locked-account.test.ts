@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Database } from '../../src/db/database.ts';
-import { type Answer, call } from '../support/client.ts';
+import { type ClientResponse, call } from '../support/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { assertError, families, requestOf } from '../support/families.ts';
 import { assertSpent, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
@@ -53,7 +53,8 @@ describe('an account whose row somebody else has locked, postgresql', { timeout:
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  const send = (account: TestAccount): Promise<Answer> => call(gateway.url + chat!.path, account.key, requestOf(false));
+  const send = (account: TestAccount): Promise<ClientResponse> =>
+    call(gateway.url + chat!.path, account.key, requestOf(false));
 
   /** Locks the row of an account until `unlock`. */
   async function lock({ id }: TestAccount): Promise<void> {
@@ -90,7 +91,7 @@ describe('an account whose row somebody else has locked, postgresql', { timeout:
     await other.endedCall(4);
     await locksAwaited(operator, 1);
     await unlock();
-    for (const answer of await Promise.all(own)) assert.equal(answer.status, 200);
+    for (const response of await Promise.all(own)) assert.equal(response.status, 200);
     await journalEmptied(dataDir);
     await assertSpent(held, 3n * chat!.cost);
     await assertSpent(other, 4n * chat!.cost);
@@ -107,9 +108,9 @@ describe('an account whose row somebody else has locked, postgresql', { timeout:
     assert.equal((await send(other)).status, 200);
     assert.equal(gateway.provider.requests.length, length + 1);
     timers.advance(2_000);
-    const answer = await own;
-    assertError(answer, chat!, { status: 500, code: 'internal_error', retry: 'true' });
-    assert.equal(answer.headers['retry-after'], '2');
+    const response = await own;
+    assertError(response, chat!, { status: 500, code: 'internal_error', retry: 'true' });
+    assert.equal(response.headers['retry-after'], '2');
     assert.equal((await send(other)).status, 200, 'the database is not taken for down');
     await unlock();
     assert.equal((await send(held)).status, 200);
@@ -123,8 +124,8 @@ describe('an account whose row somebody else has locked, postgresql', { timeout:
     for (const account of [held, other]) assert.equal((await send(account)).status, 200);
     for (const account of [held, other]) await account.endedCall();
     gateway.provider.respond = afterwards(() => lock(held), success(chat!, false));
-    const answer = await send(held);
-    assert.equal(answer.status, 200, answer.text);
+    const response = await send(held);
+    assert.equal(response.status, 200, response.text);
     gateway.provider.respond = success(chat!, false);
     for (let i = 0; i < 3; i++) assert.equal((await send(other)).status, 200);
     await other.endedCall(4);
@@ -138,7 +139,7 @@ describe('an account whose row somebody else has locked, postgresql', { timeout:
     await assertSpent(other, 4n * chat!.cost);
   });
 
-  it('reservations of others are released meanwhile, where the answers to their admissions were lost', async () => {
+  it('reservations of others are released meanwhile, where the responses to their admissions were lost', async () => {
     const [held, other] = [await gateway.createAccount(), await gateway.createAccount()];
     for (const account of [held, other]) assert.equal((await send(account)).status, 200);
     for (const account of [held, other]) await account.endedCall();

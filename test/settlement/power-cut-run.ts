@@ -131,8 +131,8 @@ export async function runUnderLoad({ seed, rounds }: { seed: number; rounds: num
       assert.ok(records.has(callIds.get(number)!), `call ${number} was admitted, and there is no record of it`);
     }
     const charged = [...records.values()].filter(({ chargeNano }) => chargeNano !== null);
-    const answers = charged.map(({ requestId }) => requestId);
-    assert.equal(new Set(answers).size, answers.length, 'a call was charged twice');
+    const responses = charged.map(({ requestId }) => requestId);
+    assert.equal(new Set(responses).size, responses.length, 'a call was charged twice');
     return {
       successes: successes.length,
       admissions: admitted.length,

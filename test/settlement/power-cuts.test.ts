@@ -13,11 +13,11 @@ const SEED = Number(process.env.POWER_CUT_SEED ?? 1);
 const CUTS_OF_A_RUN = 20;
 
 /** Of what was not synced everything is lost, something survives, or everything. */
-const KEPT: readonly ((chance: () => number) => number)[] = [() => 0, (chance) => chance(), () => 1];
+const KEPT: readonly ((randomSource: () => number) => number)[] = [() => 0, (randomSource) => randomSource(), () => 1];
 
 describe('a power cut under load', { timeout: CUTS * 5_000 + 60_000 }, () => {
   test('takes no acknowledged charge and no admission from the embedded database and the journal, whatever it takes of what was not synced', async (context) => {
-    const chance = seeded(SEED);
+    const randomSource = seeded(SEED);
     const found: Record<keyof Survivors, number> = { successes: 0, admissions: 0, unresolved: 0 };
     let attempts = 0;
     for (let done = 0; done < CUTS; ) {
@@ -25,8 +25,8 @@ describe('a power cut under load', { timeout: CUTS * 5_000 + 60_000 }, () => {
       attempts += run.attempts;
       try {
         for (let i = 0; i < CUTS_OF_A_RUN && done < CUTS; i++, done++) {
-          const changes = momentIn(spanOf(run, done), chance);
-          const survivors = await run.cut({ changes, chance, kept: KEPT[done % KEPT.length]!(chance) });
+          const changes = momentIn(spanOf(run, done), randomSource);
+          const survivors = await run.cut({ changes, randomSource, kept: KEPT[done % KEPT.length]!(randomSource) });
           for (const [what, count] of Object.entries(survivors)) found[what as keyof Survivors] += count;
         }
         if (done === CUTS) await assertNoticed(run);
@@ -44,12 +44,12 @@ function spanOf({ whole, outages }: PowerCutRun, cut: number): Span {
   return cut % 2 === 1 ? whole : outages[(cut / 2) % outages.length]!;
 }
 
-function momentIn({ from, to }: Span, chance: () => number): number {
-  return from + Math.floor(chance() * (to - from + 1));
+function momentIn({ from, to }: Span, randomSource: () => number): number {
+  return from + Math.floor(randomSource() * (to - from + 1));
 }
 
 /** On a disk that syncs nothing, as without `fsync`, the same assertions fail. */
 async function assertNoticed(run: PowerCutRun): Promise<void> {
-  const lost = run.cut({ changes: run.whole.to, chance: () => 1, kept: 0, ignoresSyncs: true });
+  const lost = run.cut({ changes: run.whole.to, randomSource: () => 1, kept: 0, ignoresSyncs: true });
   await assert.rejects(lost, /was acknowledged, and there is no record of it/);
 }

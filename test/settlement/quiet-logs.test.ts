@@ -16,9 +16,9 @@ for (const engine of gatewayEngines) {
       test.provider.respond = json(200, chatCompletion());
       await test.database.script('alter table stored_responses add constraint no_bodies check (body is null)');
       const headers = { 'idempotency-key': 'refused' };
-      const answer = await call(`${test.url}/v1/chat/completions`, account.key, requestOf(false), { headers });
-      assert.equal(answer.status, 500);
-      assert.equal(answer.headers['x-error-code'], 'internal_error');
+      const response = await call(`${test.url}/v1/chat/completions`, account.key, requestOf(false), { headers });
+      assert.equal(response.status, 500);
+      assert.equal(response.headers['x-error-code'], 'internal_error');
       await assertSpent(account, 0n);
       // `stop` searches what was logged.
       await test.stop();

@@ -4,7 +4,7 @@ import { afterEach, describe, it } from 'node:test';
 import type { Database } from '../../src/db/database.ts';
 import { openEmbedded } from '../../src/db/embedded.ts';
 import { createSubscriber, plansText } from '../plans/coding.ts';
-import { type Answer, call } from '../support/client.ts';
+import { type ClientResponse, call } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
 import {
   createBareDatabase,
@@ -91,7 +91,7 @@ const send = (
     family = chat,
     headers = {},
   }: { isStream?: boolean; family?: Family; headers?: Record<string, string> } = {},
-): Promise<Answer> => call(url + family.path, account.key, requestOf(isStream), { headers });
+): Promise<ClientResponse> => call(url + family.path, account.key, requestOf(isStream), { headers });
 
 async function assertSound(gateway: TestGateway): Promise<void> {
   const { body } = await gateway.admin('GET', '/audit');
@@ -122,7 +122,7 @@ describe('a gateway that stops while its database is down', { timeout: 300_000 }
       const family = request.path.endsWith('messages') ? messages : chat;
       await success(family, JSON.parse(request.body.toString()).stream === true)(request, response);
     };
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       send(gateway, account),
       send(gateway, account, { isStream: true, family: messages }),
       send(gateway, key),
@@ -130,13 +130,13 @@ describe('a gateway that stops while its database is down', { timeout: 300_000 }
       subscriber.call(),
     ]);
     assert.deepEqual(
-      answers.map(({ status }) => status),
+      responses.map(({ status }) => status),
       [200, 200, 200, 200, 200],
     );
     await gateway.gateway.close();
     await gateway.provider.close();
     assert.equal(journalEntries(dataDir).length, 5);
-    return { account, subscriber, key, keyed: answers[3]! };
+    return { account, subscriber, key, keyed: responses[3]! };
   }
 
   for (const engine of engines) {
@@ -333,17 +333,17 @@ describe('two nodes, one of which has lost the database', { timeout: 120_000 }, 
       if (arrived === 10) begun.resolve();
       await begun.promise;
       outage.begin();
-      // Half of them are answered when the other node has been there.
+      // Half of them are responded to when the other node has been there.
       if (isLate) await late.promise;
       await success(chat, false)(request, response);
     };
-    const answers = Array.from({ length: 10 }, () => send(away, account));
+    const responses = Array.from({ length: 10 }, () => send(away, account));
     await journalHolds(dataDir, 5);
 
     const other = await startOther();
     assert.equal(await countCharges(stored, account.id), 5);
     late.resolve();
-    for (const { status, text } of await Promise.all(answers)) {
+    for (const { status, text } of await Promise.all(responses)) {
       assert.deepEqual([status, text], [200, successText(chat, false)]);
     }
     assert.equal(journalEntries(dataDir).length, 5);

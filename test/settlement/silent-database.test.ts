@@ -6,11 +6,11 @@ import type { Database } from '../../src/db/database.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { CODING_CHAT, codingBody, createSubscriber, plansText } from '../plans/coding.ts';
-import { type Answer, call, startCall } from '../support/client.ts';
+import { type ClientResponse, call, startCall } from '../support/client.ts';
 import { createTestDatabase, outageEngines, type TestDatabase } from '../support/database.ts';
 import { assertError, type Family, families, modes, requestOf } from '../support/families.ts';
 import { assertSpent, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { liveAnswer } from '../support/provider.ts';
+import { liveResponse } from '../support/provider.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { type RecordedLogger, recordLogs } from '../support/recorded-logger.ts';
 import { createTestTimers, type TestTimers } from '../support/timers.ts';
@@ -26,14 +26,14 @@ import {
   temporaryDataDir,
 } from './outage.ts';
 
-/** A database that stops answering without a word: what calls wait for it at most, and what becomes of their reservations. */
+/** A database that stops responding without a word: what calls wait for it at most, and what becomes of their reservations. */
 
 const QUESTION_MS = 2_000;
 const PROBE_PAUSE_MS = 250;
 
-const assertDown = (answer: Answer, family: Family): void => {
-  assertError(answer, family, { status: 500, code: 'internal_error', retry: 'true' });
-  assert.equal(answer.headers['retry-after'], '2');
+const assertDown = (response: ClientResponse, family: Family): void => {
+  assertError(response, family, { status: 500, code: 'internal_error', retry: 'true' });
+  assert.equal(response.headers['retry-after'], '2');
 };
 
 /** Whether something has not happened although there was time for it. */
@@ -74,12 +74,12 @@ describe('a network that swallows what is said to PostgreSQL', { timeout: 120_00
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  const send = (account: TestAccount, family: Family, isStream = false): Promise<Answer> =>
+  const send = (account: TestAccount, family: Family, isStream = false): Promise<ClientResponse> =>
     call(gateway.url + family.path, account.key, requestOf(isStream));
 
-  async function answersAgain(): Promise<void> {
+  async function responsesAgain(): Promise<void> {
     proxy.allow();
-    const isSaid = (): boolean => logs.lines.at(-1)?.message === 'the database answers again';
+    const isSaid = (): boolean => logs.lines.at(-1)?.message === 'the database responds again';
     // A probe that was under way in the dark is given up first.
     await until(() => {
       timers.advance(PROBE_PAUSE_MS);
@@ -87,7 +87,7 @@ describe('a network that swallows what is said to PostgreSQL', { timeout: 120_00
     });
   }
 
-  it('calls fail when their two seconds are over, and at once from then on, until the database answers', async () => {
+  it('calls fail when their two seconds are over, and at once from then on, until the database responds', async () => {
     const account = await gateway.createAccount();
     gateway.provider.respond = success(families[0]!, false);
     assert.equal((await send(account, families[0]!)).status, 200);
@@ -101,18 +101,18 @@ describe('a network that swallows what is said to PostgreSQL', { timeout: 120_00
     timers.advance(QUESTION_MS - 1);
     assert.ok(await isPending(first!), 'it has a millisecond left');
     timers.advance(1);
-    for (const [i, answer] of (await Promise.all(sent)).entries()) assertDown(answer, families[Math.floor(i / 2)]!);
+    for (const [i, response] of (await Promise.all(sent)).entries()) assertDown(response, families[Math.floor(i / 2)]!);
 
     for (const family of families) assertDown(await send(account, family), family);
     assert.equal(gateway.provider.requests.length, length, 'no provider was called');
 
-    await answersAgain();
+    await responsesAgain();
     assert.equal((await send(account, families[0]!)).status, 200);
     await until(async () => (await countReservations(stored, account.id)) === 0);
     await assertSpent(account, 2n * families[0]!.cost);
   });
 
-  it('connections that get no answer are destroyed, and no more are opened than one probe needs', async () => {
+  it('connections that get no response are destroyed, and no more are opened than one probe needs', async () => {
     const account = await gateway.createAccount();
     gateway.provider.respond = success(families[0]!, false);
     assert.equal((await send(account, families[0]!)).status, 200);
@@ -136,7 +136,7 @@ describe('a network that swallows what is said to PostgreSQL', { timeout: 120_00
     }
     // The one that hears of revoked keys, one of the probe, and those of work that no call waits for.
     assert.ok(proxy.connections <= 8, String(proxy.connections));
-    await answersAgain();
+    await responsesAgain();
     assert.equal((await send(account, families[0]!)).status, 200);
   });
 
@@ -144,11 +144,11 @@ describe('a network that swallows what is said to PostgreSQL', { timeout: 120_00
     const account = await gateway.createAccount();
     gateway.provider.respond = success(families[0]!, false);
     assert.equal((await send(account, families[0]!)).status, 200);
-    // Answers are delivered when their ends are in the journal; those until now shall be in the database, too.
+    // Responses are delivered when their ends are in the journal; those until now shall be in the database, too.
     await journalEmptied(dataDir);
     gateway.provider.respond = afterwards(() => proxy.swallowAll(), success(families[0]!, false));
-    const answer = await send(account, families[0]!);
-    assert.deepEqual([answer.status, answer.text], [200, successText(families[0]!, false)]);
+    const response = await send(account, families[0]!);
+    assert.deepEqual([response.status, response.text], [200, successText(families[0]!, false)]);
     assert.equal(journalEntries(dataDir).length, 1);
     // The end that is under way in the dark ends with its connection.
     proxy.allow();
@@ -160,7 +160,7 @@ describe('a network that swallows what is said to PostgreSQL', { timeout: 120_00
 });
 
 for (const engine of outageEngines) {
-  describe(`a question that the database does not answer, ${engine}`, { timeout: 120_000 }, () => {
+  describe(`a question that the database does not respond, ${engine}`, { timeout: 120_000 }, () => {
     const plans = plansText({ queue: { concurrency: 1, queue: { length: 3, wait: '60s' } } });
     let gateway: TestGateway;
     let timers: TestTimers;
@@ -241,7 +241,7 @@ for (const engine of outageEngines) {
     it('a wait for the concurrency of a plan does not count', async () => {
       held = 'reservations.admit';
       const account = await createSubscriber(gateway, 'queue');
-      const live = liveAnswer();
+      const live = liveResponse();
       gateway.provider.respond = live.respond;
       const first = startCall(gateway.url + CODING_CHAT, account.key, { ...codingBody, stream: true });
       await live.opened;
@@ -255,7 +255,7 @@ for (const engine of outageEngines) {
       gateway.provider.respond = success(families[0]!, false);
       await live.write(families[0]!.stream(['Hello']).join(''));
       live.end();
-      await (await first.answer).ended();
+      await (await first.response).ended();
       assert.equal((await second).status, 200);
     });
   });

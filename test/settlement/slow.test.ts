@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { createSubscriber, plansText } from '../plans/coding.ts';
-import { type Answer, call, startCall } from '../support/client.ts';
+import { type ClientResponse, call, startCall } from '../support/client.ts';
 import { outageEngines } from '../support/database.ts';
 import { families, modesOf, requestOf } from '../support/families.ts';
 import { assertSpent, type TestAccount } from '../support/gateway.ts';
@@ -69,8 +69,8 @@ for (const engine of outageEngines) {
           const { asked } = ends;
           ends.hold();
           gateway.provider.respond = success(family, isStream);
-          const answer = await call(gateway.url + family.path, account.key, requestOf(isStream));
-          assert.deepEqual([answer.status, answer.text], [200, successText(family, isStream)]);
+          const response = await call(gateway.url + family.path, account.key, requestOf(isStream));
+          assert.deepEqual([response.status, response.text], [200, successText(family, isStream)]);
           assert.equal(journalEntries(dataDir).length, 1);
           assert.equal(await countCharges(stored, account.id), 0);
 
@@ -89,8 +89,8 @@ for (const engine of outageEngines) {
             const ends = statement('settlement.end');
             ends.hold();
             gateway.provider.respond = success(family, isStream);
-            const answer = await call(gateway.url + family.path, account.key, requestOf(isStream));
-            assert.deepEqual([answer.status, answer.text], [200, successText(family, isStream)]);
+            const response = await call(gateway.url + family.path, account.key, requestOf(isStream));
+            assert.deepEqual([response.status, response.text], [200, successText(family, isStream)]);
             const { asked } = ends;
             ends.fail(when);
             ends.release();
@@ -109,8 +109,8 @@ for (const engine of outageEngines) {
           const account = await gateway.createAccount();
           statement('settlement.end').hold();
           gateway.provider.respond = json(429, { error: { message: 'No.', type: 'rate_limit_error' } });
-          const answer = await call(gateway.url + family.path, account.key, requestOf(isStream));
-          assert.equal(answer.status, 429, answer.text);
+          const response = await call(gateway.url + family.path, account.key, requestOf(isStream));
+          assert.equal(response.status, 429, response.text);
           statement('settlement.end').release();
           await journalEmptied(dataDir);
           await assertSpent(account, 0n);
@@ -123,8 +123,8 @@ for (const engine of outageEngines) {
           statement('settlement.end').hold();
           const path = family.name === 'chat' ? '/v1/coding/chat/completions' : '/v1/coding/altproto/messages';
           gateway.provider.respond = success(family, isStream);
-          const answer = await call(gateway.url + path, account.key, requestOf(isStream));
-          assert.deepEqual([answer.status, answer.text], [200, successText(family, isStream)]);
+          const response = await call(gateway.url + path, account.key, requestOf(isStream));
+          assert.deepEqual([response.status, response.text], [200, successText(family, isStream)]);
           statement('settlement.end').release();
           await journalEmptied(dataDir);
           assert.deepEqual(await account.used(), { fiveHour: 1, weekly: 1, inFlight: 0, tokens: 18 });
@@ -136,8 +136,8 @@ for (const engine of outageEngines) {
           const key = await createKey(account);
           statement('settlement.end').hold();
           gateway.provider.respond = success(family, isStream);
-          const answer = await call(gateway.url + family.path, key, requestOf(isStream));
-          assert.deepEqual([answer.status, answer.text], [200, successText(family, isStream)]);
+          const response = await call(gateway.url + family.path, key, requestOf(isStream));
+          assert.deepEqual([response.status, response.text], [200, successText(family, isStream)]);
           statement('settlement.end').release();
           await journalEmptied(dataDir);
           assert.equal(await countCharges(stored, account.id), 1);
@@ -151,7 +151,8 @@ for (const engine of outageEngines) {
         const account = await gateway.createAccount();
         const { length } = gateway.provider.requests;
         const headers = { 'idempotency-key': `slow-${family.name}` };
-        const send = (): Promise<Answer> => call(gateway.url + family.path, account.key, requestOf(false), { headers });
+        const send = (): Promise<ClientResponse> =>
+          call(gateway.url + family.path, account.key, requestOf(false), { headers });
         statement('idempotency.keep-answer').hold();
         gateway.provider.respond = success(family, false);
         const first = await send();
@@ -178,9 +179,9 @@ for (const engine of outageEngines) {
         model: 'test-responses',
         input: 'Hello',
       });
-      const answer = await started.answer;
-      await answer.ended();
-      assert.equal(answer.status, 200);
+      const response = await started.response;
+      await response.ended();
+      assert.equal(response.status, 200);
       const countKeys = async (): Promise<number> => {
         const rows = await stored.database.query<object>(
           { name: 'test.continuation-keys', text: 'select from continuation_keys where account_id = $1::text' },
@@ -205,12 +206,12 @@ for (const engine of outageEngines) {
           response,
         );
       ends.hold();
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 40 }, (_, i) =>
           call(gateway.url + families[i % 2]!.path, account.key, requestOf(i % 4 < 2)),
         ),
       );
-      assert.ok(answers.every(({ status }) => status === 200));
+      assert.ok(responses.every(({ status }) => status === 200));
       assert.equal(journalEntries(dataDir).length, 40);
       ends.release();
       await journalEmptied(dataDir);

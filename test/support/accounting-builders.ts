@@ -143,7 +143,7 @@ export function outcomeOf(accountId: string, callId: string, chargeNano: bigint 
 }
 
 /** The end of a call on the balance whose key has no limits; `parts` say what is different about it. */
-export function endingOf(
+export function recordOf(
   outcome: CallOutcome,
   parts: Partial<Omit<SettlementRecord, 'outcome'>> = {},
 ): SettlementRecord {
@@ -157,7 +157,7 @@ export function endCalls(
   today: string = TODAY,
 ): Promise<readonly EndResult[]> {
   return store.end(
-    outcomes.map((outcome) => endingOf(outcome)),
+    outcomes.map((outcome) => recordOf(outcome)),
     timeOf(today),
   );
 }
@@ -206,7 +206,7 @@ export function createTestNode(
     stores,
     reservations,
     settlement,
-    end: (outcome) => settlement.end(endingOf(outcome)),
+    end: (outcome) => settlement.end(recordOf(outcome)),
     async drain() {
       await settlement.drain();
       await reservations.drain();

@@ -91,7 +91,7 @@ export async function openConsole(
   const problems: string[] = [];
   page.on('pageerror', (error) => problems.push(String(error)));
   page.on('console', (message) => {
-    // An answer that is an error is written to the console of the browser, too; pages show it themselves.
+    // A response that is an error is written to the console of the browser, too; pages show it themselves.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       problems.push(message.text());
   });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
 import type { Logger } from '../../src/lib/logger.ts';
 
-/** What calls of tests say, and what providers of tests answer and are called with: none of it may be in a log. */
+/** What calls of tests say, and what providers of tests respond and are called with: none of it may be in a log. */
 export const CANARIES: readonly string[] = ['Say hello.', 'Hello there', 'provider-secret-key'];
 
 /** What a text looks like where it was written into something: as it is, as bytes in hex, and in base64 at any place. */
@@ -39,6 +39,6 @@ export function searchLogs(logger: Logger, secrets: readonly string[]): Searched
   return {
     logger: { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') },
     add: (secret) => void forms.push(...formsOf(secret)),
-    assertNoneFound: () => assert.deepEqual(found, [], 'a log has a secret, a prompt or an answer in it'),
+    assertNoneFound: () => assert.deepEqual(found, [], 'a log has a secret, a prompt or a response in it'),
   };
 }

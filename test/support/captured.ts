@@ -1,15 +1,15 @@
 import { JsonCapture } from '../../src/lib/json/json-capture.ts';
-import type { Answer, AnswerReading } from '../../src/protocols/metering/answer.ts';
-import { capturedAnswer } from '../../src/protocols/metering/captured-answer.ts';
+import { capturedResponse } from '../../src/protocols/metering/captured-response.ts';
+import type { ReadResponse, ResponseReading } from '../../src/protocols/metering/response.ts';
 
 /** What is kept of a whole response while it is relayed, as one chunk or cut into several. */
-export function captureAnswer(
-  { keep, count, holding }: AnswerReading,
+export function captureResponse(
+  { keep, count, holding }: ResponseReading,
   body: string | Buffer | readonly Buffer[],
-): Answer {
+): ReadResponse {
   const capture = new JsonCapture({ keep, count, holding, keptBytesMax: 16 * 1024 * 1024 });
   const chunks = typeof body === 'string' ? [Buffer.from(body)] : Buffer.isBuffer(body) ? [body] : body;
   for (const chunk of chunks) capture.push(chunk);
   capture.end();
-  return capturedAnswer(capture);
+  return capturedResponse(capture);
 }

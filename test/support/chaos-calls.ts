@@ -1,9 +1,9 @@
 import { writePrompt } from './chaos-prompt.ts';
 import { costNano, type PaidTokens } from './gateway.ts';
 
-/** The calls of a chaos run, planned before the first one is made, and what their answers say. */
+/** The calls of a chaos run, planned before the first one is made, and what their responses say. */
 
-/** An address with the body of a request, and how its answers are read. */
+/** An address with the body of a request, and how its responses are read. */
 export interface CallKind {
   readonly name: string;
   readonly path: string;
@@ -15,12 +15,12 @@ export interface CallKind {
   read(text: string): Reading;
 }
 
-/** What a client finds in an answer. */
+/** What a client finds in a response. */
 export interface Reading {
   readonly text: string | null;
   readonly usage: PaidTokens | null;
   readonly hasError: boolean;
-  /** Whether the answer came to the end that its protocol has. */
+  /** Whether the response came to the end that its protocol has. */
   readonly isComplete: boolean;
 }
 
@@ -59,17 +59,17 @@ export function planCalls(
   seed: number,
   keyWeights: Readonly<Record<CallKind['context'], readonly number[]>>,
 ): PlannedCall[] {
-  const chance = seeded(seed);
+  const randomSource = seeded(seed);
   return Array.from({ length: count }, (_, number) => {
     const kind =
       CALL_KINDS[
         draw(
-          chance,
+          randomSource,
           CALL_KINDS.map(({ weight }) => weight),
         )
       ]!;
-    const keyIndex = draw(chance, keyWeights[kind.context]);
-    const leaves = chance();
+    const keyIndex = draw(randomSource, keyWeights[kind.context]);
+    const leaves = randomSource();
     const leaving: Leaving = leaves < 0.02 ? 'sent' : leaves < 0.08 && kind.isStream ? 'streaming' : 'never';
     const usage = { input: 100 + number, output: 1 + (number % 199) };
     const prompt = writePrompt({ number, inputTokens: usage.input, outputTokens: usage.output });
@@ -79,15 +79,15 @@ export function planCalls(
       keyIndex,
       leaving,
       prompt,
-      body: JSON.stringify(kind.body(prompt, chance() < 0.5)),
+      body: JSON.stringify(kind.body(prompt, randomSource() < 0.5)),
       usage,
       costNano: costOf(kind, usage),
     };
   });
 }
 
-function draw(chance: () => number, weights: readonly number[]): number {
-  let at = chance() * weights.reduce((sum, weight) => sum + weight, 0);
+function draw(randomSource: () => number, weights: readonly number[]): number {
+  let at = randomSource() * weights.reduce((sum, weight) => sum + weight, 0);
   const index = weights.findIndex((weight) => {
     at -= weight;
     return at < 0;
@@ -102,10 +102,10 @@ function costOf(kind: CallKind, usage: PaidTokens): bigint {
   return kind.name === 'embeddings' ? 0n : costNano(usage);
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: answers of several protocols, read where they are expected
+// biome-ignore lint/suspicious/noExplicitAny: responses of several protocols, read where they are expected
 type Wire = any;
 
-function whole(read: (answer: Wire) => { text: string | null; usage: PaidTokens | null }): CallKind['read'] {
+function whole(read: (response: Wire) => { text: string | null; usage: PaidTokens | null }): CallKind['read'] {
   return (text) => ({ ...read(JSON.parse(text)), hasError: false, isComplete: true });
 }
 

@@ -9,8 +9,8 @@ export interface Outcome {
   readonly status: number | null;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** `broken`: the connection ended before the answer did, neither by the client's doing nor behind an error event. */
-  readonly ending: 'whole' | 'left' | 'broken';
+  /** `broken`: the connection ended before the response did, neither by the client's doing nor behind an error event. */
+  readonly record: 'whole' | 'left' | 'broken';
 }
 
 export interface Clients {
@@ -42,8 +42,8 @@ export function createClients(
     const end = (isWhole: boolean): void => {
       aboutToLeave.delete(leave);
       const text = Buffer.concat(chunks).toString();
-      const ending = isWhole || (!hasLeft && isCut({ text })) ? 'whole' : hasLeft ? 'left' : 'broken';
-      resolve({ call, status, headers, text, ending });
+      const record = isWhole || (!hasLeft && isCut({ text })) ? 'whole' : hasLeft ? 'left' : 'broken';
+      resolve({ call, status, headers, text, record });
     };
     const outgoing: ClientRequest = request(
       urls[call.number % urls.length] + call.kind.path,

@@ -8,7 +8,7 @@ import { costNano } from './gateway.ts';
 
 /**
  * Compares what the clients of a chaos run know with the database. Everything that was charged is reckoned from what the
- * clients were answered, or, where an answer broke off, from the usage in the record of the call.
+ * clients were responded to, or, where a response broke off, from the usage in the record of the call.
  */
 export interface Comparison {
   /** Calls by what became of them, for people to read. */
@@ -51,14 +51,14 @@ export async function compareBooks(
   const silent: PlannedCall[] = [];
   const matched = new Set<CallRecord>();
   for (const outcome of outcomes) {
-    const { call, status, headers, ending } = outcome;
-    assert.notEqual(ending, 'broken', `the answer of call ${call.number} broke off: ${outcome.text.slice(-500)}`);
+    const { call, status, headers, record: settled } = outcome;
+    assert.notEqual(settled, 'broken', `the response of call ${call.number} broke off: ${outcome.text.slice(-500)}`);
     const accountId = accountOf(call);
     assert.ok((timesExecuted[call.number] ?? 0) <= 1, `call ${call.number} was carried out more than once`);
     let what: string;
     if (status === null) {
       silent.push(call);
-      what = 'left before the answer';
+      what = 'left before the response';
     } else {
       const record = byRequest.get(String(headers['x-request-id']))?.[0] ?? null;
       if (record !== null) {
@@ -102,11 +102,11 @@ function countBy<Item>(items: Iterable<Item>, keyOf: (item: Item) => string): Re
   return counts;
 }
 
-/** What became of a call whose client was answered, and what it was charged; fails where the database says otherwise. */
+/** What became of a call whose client was responded to, and what it was charged; fails where the database says otherwise. */
 function judge(outcome: Outcome, record: CallRecord | null, executions: number): { what: string; chargeNano: bigint } {
-  const { call, status, headers, text, ending } = outcome;
+  const { call, status, headers, text, record: settled } = outcome;
   const said =
-    `call ${call.number} (${call.kind.name}, ${status}, ${ending}, in the database ${record?.status} ` +
+    `call ${call.number} (${call.kind.name}, ${status}, ${settled}, in the database ${record?.status} ` +
     `${record?.errorCode} ${record?.usageSource}): ${text.slice(-500)}`;
 
   if (status !== 200) {
@@ -130,29 +130,29 @@ function judge(outcome: Outcome, record: CallRecord | null, executions: number):
 
   assert.ok(record, said);
   assert.equal(record.httpStatus, 200, said);
-  const reading = ending === 'whole' ? call.kind.read(text) : null;
+  const reading = settled === 'whole' ? call.kind.read(text) : null;
   const isComplete = reading?.isComplete === true && !reading.hasError;
-  // Of a whole answer nothing leaves before it is settled, so a client that saw its status has paid for it.
+  // Of a whole response nothing leaves before it is settled, so a client that saw its status has paid for it.
   if (isComplete || !call.kind.isStream) {
     assert.deepEqual([record.status, record.errorCode], ['succeeded', null], said);
     if (call.kind.name !== 'rerank') assert.equal(executions, 1, said);
-    if (isComplete) assertAnswered(call, reading, said);
+    if (isComplete) assertResponded(call, reading, said);
     assertPlanned(record, call);
     assert.equal(record.chargeNano, call.kind.context === 'coding' ? null : call.costNano, said);
     return { what: 'succeeded', chargeNano: call.costNano };
   }
-  if (ending === 'whole') {
+  if (settled === 'whole') {
     assert.ok(reading!.hasError && !reading!.isComplete, said);
     assert.deepEqual([record.status, record.errorCode], ['aborted', 'upstream_error'], said);
   }
   if (record.usageSource === 'observed') assertPlanned(record, call);
   else assertEstimated(record, call);
-  const what = `${ending === 'left' ? 'left the stream' : 'stream broke off'}: ${record.status}, ${record.usageSource}`;
+  const what = `${settled === 'left' ? 'left the stream' : 'stream broke off'}: ${record.status}, ${record.usageSource}`;
   return { what, chargeNano: assertChargedAsRecorded(record) };
 }
 
-/** The answer is that of this call, whole, and reports what the provider used. */
-function assertAnswered(call: PlannedCall, { text, usage }: Reading, said: string): void {
+/** The response is that of this call, whole, and reports what the provider used. */
+function assertResponded(call: PlannedCall, { text, usage }: Reading, said: string): void {
   if (text !== null) assert.equal(text, call.prompt, said);
   if (text !== null && usage !== null) assert.deepEqual(usage, call.usage, said);
   if (call.body.includes('"include_usage"') || !call.kind.name.endsWith('chat stream')) {

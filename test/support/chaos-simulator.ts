@@ -5,7 +5,7 @@ import { readPrompt } from './chaos-prompt.ts';
  * A provider in a process of its own whose chaos mode is on: a third-party simulator that speaks the vendors' wire formats
  * and of a fifth of what it is asked does something else. It listens on the port that its argument names, 0 for any.
  *
- * Whatever its parent sends is answered with a `SimulatorReport`, after which the process is gone: no call in flight is
+ * Whatever its parent sends is responded to with a `SimulatorReport`, after which the process is gone: no call in flight is
  * finished.
  */
 export interface SimulatorReport {
@@ -59,7 +59,7 @@ function promptOf({ messages, embeddingInput }: SimulatedRequest): string {
 }
 
 /** Repeats its prompt, and reports the tokens that the prompt states. */
-function answer(request: SimulatedRequest) {
+function response(request: SimulatedRequest) {
   // Whatever is not in the last report must not come true any more.
   if (isLeaving) return new Promise<never>(() => undefined);
   const prompt = promptOf(request);
@@ -78,10 +78,10 @@ function answer(request: SimulatedRequest) {
   };
 }
 
-function answerWith(fault: 'truncated' | 'cutOff') {
+function responseWith(fault: 'truncated' | 'cutOff') {
   return (request: SimulatedRequest) => {
     faults[fault]!++;
-    return answer(request);
+    return response(request);
   };
 }
 
@@ -91,15 +91,15 @@ const meets =
     Math.random() < drawn((stream === true ? STREAM_SHARES : WHOLE_SHARES)[fault], chaosShare);
 
 simulator.onRerank(/[\s\S]*/, [{ index: 0, relevance_score: 0.9 }]);
-simulator.on({ predicate: meets('truncated') }, answerWith('truncated'), { truncateAfterChunks: 3 });
-simulator.on({ predicate: meets('cutOff') }, answerWith('cutOff'), { disconnectAfterMs: 10 });
+simulator.on({ predicate: meets('truncated') }, responseWith('truncated'), { truncateAfterChunks: 3 });
+simulator.on({ predicate: meets('cutOff') }, responseWith('cutOff'), { disconnectAfterMs: 10 });
 simulator.on({ predicate: meets('unavailable') }, () => {
   faults.unavailable!++;
   return { error: { message: 'Too busy for that', type: 'server_error', code: 'overloaded' }, status: 503 };
 });
-simulator.onMessage(/[\s\S]*/, answer);
+simulator.onMessage(/[\s\S]*/, response);
 simulator.onEmbedding(/[\s\S]*/, async (request) => {
-  await answer(request);
+  await response(request);
   return { embedding: [0.25, -0.5, 0.75] };
 });
 

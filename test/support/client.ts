@@ -1,7 +1,7 @@
 import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
 
-/** An answer as it comes in, byte for byte. */
-export interface Answer {
+/** A response as it comes in, byte for byte. */
+export interface ClientResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   /** What has arrived so far. */
@@ -9,24 +9,24 @@ export interface Answer {
   readonly text: string;
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
   readonly json: any;
-  /** Resolves once the text has arrived; rejects where the answer ends without it. */
+  /** Resolves once the text has arrived; rejects where the response ends without it. */
   until(text: string): Promise<void>;
-  /** Resolves at the end of the answer: with true where it is complete, with false where the connection broke. */
+  /** Resolves at the end of the response: with true where it is complete, with false where the connection broke. */
   ended(): Promise<boolean>;
-  /** Starts to read an answer that was asked for with `isPaused`. */
+  /** Starts to read a response that was asked for with `isPaused`. */
   resume(): void;
 }
 
 /** A call under way, on a connection of its own. */
 export interface StartedCall {
-  /** Resolves with the head of the answer. */
-  readonly answer: Promise<Answer>;
+  /** Resolves with the head of the response. */
+  readonly response: Promise<ClientResponse>;
   /** Leaves: closes the connection, whatever is still under way on it. */
   drop(): void;
 }
 
 export interface CallOptions {
-  /** Leaves the body of the answer in the network until `resume`. */
+  /** Leaves the body of the response in the network until `resume`. */
   readonly isPaused?: boolean;
   readonly headers?: Record<string, string>;
 }
@@ -39,7 +39,7 @@ export function startCall(
   options: CallOptions = {},
 ): StartedCall {
   const bytes = Buffer.isBuffer(body) || typeof body === 'string' ? body : JSON.stringify(body);
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const { promise, resolve, reject } = Promise.withResolvers<ClientResponse>();
   const outgoing = request(
     url,
     {
@@ -47,35 +47,35 @@ export function startCall(
       agent: false,
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...options.headers },
     },
-    (incoming) => resolve(new IncomingAnswer(incoming, options.isPaused === true)),
+    (incoming) => resolve(new IncomingResponse(incoming, options.isPaused === true)),
   );
   outgoing.on('error', reject);
-  // A test that drops its call does not ask for the answer.
+  // A test that drops its call does not ask for the response.
   promise.catch(() => undefined);
   outgoing.end(bytes);
-  return { answer: promise, drop: () => outgoing.destroy() };
+  return { response: promise, drop: () => outgoing.destroy() };
 }
 
-/** Sends a call and reads its answer to the end. */
+/** Sends a call and reads its response to the end. */
 export async function call(
   url: string,
   key: string,
   body: object | Buffer | string,
   options: CallOptions = {},
-): Promise<Answer> {
-  const answer = await startCall(url, key, body, options).answer;
-  if (!(await answer.ended()) && !isCut(answer)) {
-    throw new Error(`the connection broke after ${answer.body.length} bytes of the answer`);
+): Promise<ClientResponse> {
+  const response = await startCall(url, key, body, options).response;
+  if (!(await response.ended()) && !isCut(response)) {
+    throw new Error(`the connection broke after ${response.body.length} bytes of the response`);
   }
-  return answer;
+  return response;
 }
 
-/** Whether an answer is a chat stream with an error event at its end: its connection is cut behind that event. */
-export function isCut({ text }: Pick<Answer, 'text'>): boolean {
+/** Whether a response is a chat stream with an error event at its end: its connection is cut behind that event. */
+export function isCut({ text }: Pick<ClientResponse, 'text'>): boolean {
   return /(?:^|\n\n)data: \{"error":[^\n]*\n\n$/.test(text);
 }
 
-class IncomingAnswer implements Answer {
+class IncomingResponse implements ClientResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly #incoming: IncomingMessage;
@@ -114,7 +114,7 @@ class IncomingAnswer implements Answer {
     return new Promise((resolve, reject) => {
       const check = (): void => {
         if (this.body.includes(text)) resolve();
-        else if (this.#hasEnded) reject(new Error(`the answer ended without ${text}:\n${this.text.slice(-2000)}`));
+        else if (this.#hasEnded) reject(new Error(`the response ended without ${text}:\n${this.text.slice(-2000)}`));
         else this.#waiting.push(check);
       };
       check();

@@ -14,12 +14,12 @@ export function embeddingList(usage: object | null, vector: readonly number[] = 
   };
 }
 
-/** A rerank answer with the facts where the vendor in question puts them. */
+/** A rerank response with the facts where the vendor in question puts them. */
 export function rerankResult(facts: object) {
   return { id: 'rerank_1', model: 'reranker', results: [{ index: 1, relevance_score: 0.9 }], ...facts };
 }
 
-/** A whole answer with images (contract 2.2). */
+/** A whole response with images (contract 2.2). */
 export function imagesResult(count: number, more: object = {}) {
   const data = Array.from({ length: count }, () => ({ b64_json: IMAGE_TEXT, revised_prompt: null }));
   return { created: 1_790_000_000, data, ...more };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { totalTokens } from '../../src/protocols/token-estimate/budgets.ts';
 import { type BodyKind, countBody } from '../../src/protocols/token-estimate/count-body.ts';
 import { Tokenizer } from '../../src/protocols/token-estimate/tokenizer.ts';
-import type { Answer } from './client.ts';
+import type { ClientResponse } from './client.ts';
 import { assertSpent, costNano, type TestAccount } from './gateway.ts';
 import { chatCompletion, chatStream, event, message, messagesStream } from './provider.ts';
 import { isQuickRun } from './scope.ts';
@@ -20,7 +20,7 @@ export interface Family {
   readonly stream: (words: readonly string[], usage?: object) => string[];
   /** The provider says inside a stream that it failed. */
   readonly errorEvent: string;
-  /** What a whole answer and a finished stream cost. */
+  /** What a whole response and a finished stream cost. */
   readonly cost: bigint;
   /** What is known of the input of a stream that was broken off: an estimate, or as the provider reported it. */
   readonly inputTokens: (body: object) => number;
@@ -84,43 +84,43 @@ export interface ExpectedError {
   readonly retry?: 'true' | 'false';
 }
 
-/** Asserts an answer in the envelope of its family, with the headers that every error has. */
+/** Asserts a response in the envelope of its family, with the headers that every error has. */
 export function assertError(
-  answer: Answer,
+  response: ClientResponse,
   family: Family,
   { status, code, type = 'api_error', message, retry }: ExpectedError,
 ): void {
-  assert.equal(answer.status, status, answer.text);
-  const text = message ?? answer.json.error.message;
+  assert.equal(response.status, status, response.text);
+  const text = message ?? response.json.error.message;
   assert.equal(typeof text, 'string');
   assert.deepEqual(
-    answer.json,
+    response.json,
     family.name === 'chat'
       ? { error: { message: text, type, param: null, code } }
       : {
           type: 'error',
           error: { type, message: text, details: { error_code: code } },
-          request_id: answer.headers['request-id'],
+          request_id: response.headers['request-id'],
         },
   );
-  assert.match(answer.headers['content-type'] ?? '', /^application\/json\b/);
-  assert.equal(answer.headers['x-error-code'], code);
-  assert.equal(answer.headers['x-should-retry'], retry);
-  assert.ok(answer.headers['request-id']);
-  assert.equal(answer.headers['x-request-id'], answer.headers['request-id']);
+  assert.match(response.headers['content-type'] ?? '', /^application\/json\b/);
+  assert.equal(response.headers['x-error-code'], code);
+  assert.equal(response.headers['x-should-retry'], retry);
+  assert.ok(response.headers['request-id']);
+  assert.equal(response.headers['x-request-id'], response.headers['request-id']);
 }
 
 /** Asserts that a stream ended with the family's error event, and with nothing that would make it look complete. */
 export function assertBrokenOff(
-  answer: Answer,
+  response: ClientResponse,
   family: Family,
   relayed: string,
   code: string,
   type = 'api_error',
 ): void {
-  assert.equal(answer.status, 200);
-  assert.ok(answer.text.startsWith(relayed), answer.text);
-  const last = answer.text.slice(relayed.length);
+  assert.equal(response.status, 200);
+  assert.ok(response.text.startsWith(relayed), response.text);
+  const last = response.text.slice(relayed.length);
   const [, data] = (family.name === 'chat' ? /^data: (.*)\n\n$/ : /^event: error\ndata: (.*)\n\n$/).exec(last) ?? [];
   assert.ok(data !== undefined, `no error event: ${last}`);
   const { error } = JSON.parse(data);

@@ -44,15 +44,15 @@ export interface TestGateway {
     verified?: boolean;
   }): Promise<TestAccount>;
   /** Sends a request to the admin API; returns status and body. */
-  admin(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<AdminAnswer>;
+  admin(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<AdminResponse>;
   /**
    * Stops everything and fails if a reservation was left behind, an invariant of the ledger is broken, the change log has a secret, or a log had a key, a
-   * credential, a prompt or an answer in it.
+   * credential, a prompt or a response in it.
    */
   stop(): Promise<void>;
 }
 
-export interface AdminAnswer {
+export interface AdminResponse {
   readonly status: number;
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
   readonly body: any;
@@ -84,7 +84,7 @@ export interface TestGatewayOptions {
   /** What the rate of refusals is measured by. */
   readonly monotonicMs?: () => number;
   /** The random source that decides between routes of one weight and priority. */
-  readonly chance?: RandomSource;
+  readonly randomSource?: RandomSource;
   /** YAML that is added to the configuration, such as `server: { bodyLimit: 1KiB }`. */
   readonly server?: string;
   readonly billing?: string;
@@ -243,18 +243,18 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     ...(options.isDatabaseClockReal ? {} : { testDatabaseClock: options.clock }),
     ...(options.monotonicMs === undefined ? {} : { monotonicMs: options.monotonicMs }),
     ...(options.observers === undefined ? {} : { observers: options.observers }),
-    ...(options.chance === undefined ? {} : { chance: options.chance }),
+    ...(options.randomSource === undefined ? {} : { randomSource: options.randomSource }),
     ...(options.disk === undefined ? {} : { disk: options.disk }),
     ...(options.requestWorkers === undefined ? {} : { requestWorkers: options.requestWorkers }),
     ...(options.abortLimits === undefined ? {} : { abortLimits: options.abortLimits }),
-    checksAnswers: true,
+    checksResponses: true,
     traceTiming: { delayMs: 10 },
     usageIntervalMs: options.usageIntervalMs ?? 3_600_000,
     notices: { intervalMs: 3_600_000, ...options.notices },
     timing: { patienceMs: PATIENT_MS, questionMs: PATIENT_MS, ...options.timing },
   });
   const url = await gateway.listen();
-  /** What answers of the admin API have shown, and the change log must not have. */
+  /** What responds of the admin API have shown, and the change log must not have. */
   const shownSecrets: string[] = [];
 
   async function admin(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
@@ -268,9 +268,9 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await response.text();
-    const answer = { status: response.status, body: text === '' ? null : JSON.parse(text) };
-    if (response.ok) shownSecrets.push(...secretsIn(answer.body));
-    return answer;
+    const received = { status: response.status, body: text === '' ? null : JSON.parse(text) };
+    if (response.ok) shownSecrets.push(...secretsIn(received.body));
+    return received;
   }
 
   return {

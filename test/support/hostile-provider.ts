@@ -204,15 +204,15 @@ class Connection implements HostileConnection {
   }
 }
 
-/** What an answer is made of. Headers are sent as they stand, in this order. */
-export interface RawAnswerParts {
+/** What a response is made of. Headers are sent as they stand, in this order. */
+export interface RawResponseParts {
   readonly status?: number | string;
   readonly headers?: readonly string[];
   readonly body?: Buffer | string;
 }
 
-/** The bytes of an answer that says of its own accord nothing about its length. */
-export function answerBytes({ status = '200 OK', headers = [], body = '' }: RawAnswerParts): Buffer {
+/** The bytes of a response that says of its own accord nothing about its length. */
+export function responseBytes({ status = '200 OK', headers = [], body = '' }: RawResponseParts): Buffer {
   const line = typeof status === 'number' ? `${status} Status` : status;
   return Buffer.concat([
     Buffer.from(`HTTP/1.1 ${line}\r\n${headers.map((header) => `${header}\r\n`).join('')}\r\n`),
@@ -231,7 +231,7 @@ export function chunks(pieces: readonly (Buffer | string)[], { isEnded = true } 
 }
 
 /** Reads the request, sends these bytes, and leaves the connection open for the next one. */
-export function answers(bytes: Buffer | string): Behaviour {
+export function responses(bytes: Buffer | string): Behaviour {
   return async (connection) => {
     await connection.request();
     await connection.send(bytes);
@@ -239,7 +239,7 @@ export function answers(bytes: Buffer | string): Behaviour {
 }
 
 /** Reads the request, sends these bytes, and says that nothing more will come. */
-export function answersAndCloses(bytes: Buffer | string): Behaviour {
+export function responsesAndCloses(bytes: Buffer | string): Behaviour {
   return async (connection) => {
     await connection.request();
     await connection.send(bytes);
@@ -254,10 +254,10 @@ export const ENDINGS = {
   stall: (connection: HostileConnection): Promise<void> => connection.closed,
 } as const;
 
-export type Ending = keyof typeof ENDINGS;
+export type End = keyof typeof ENDINGS;
 
 /**
- * The stages of an exchange at which a provider can fail, with what it has sent by then. `contentType` is what its answer
+ * The stages of an exchange at which a provider can fail, with what it has sent by then. `contentType` is what its response
  * says that it is, `part` the first part of its body.
  */
 export interface Stage {
@@ -266,7 +266,7 @@ export interface Stage {
   readonly hasHead: boolean;
   /** Whether a part of its body has. */
   readonly hasBody: boolean;
-  behaviour(ending: Ending, contentType: string, part: string): Behaviour;
+  behaviour(record: End, contentType: string, part: string): Behaviour;
 }
 
 function stage(name: string, sent: (contentType: string, part: string) => string): Stage {
@@ -275,10 +275,10 @@ function stage(name: string, sent: (contentType: string, part: string) => string
     name,
     hasHead: head.includes('\r\n\r\n'),
     hasBody: head.includes('PART'),
-    behaviour: (ending, contentType, part) => async (connection) => {
+    behaviour: (record, contentType, part) => async (connection) => {
       await connection.request();
       await connection.send(sent(contentType, part));
-      await ENDINGS[ending](connection);
+      await ENDINGS[record](connection);
     },
   };
 }
@@ -291,15 +291,15 @@ export const STAGES: readonly Stage[] = [
     name: 'before it reads the request',
     hasHead: false,
     hasBody: false,
-    behaviour: (ending) => (connection) => ENDINGS[ending](connection),
+    behaviour: (record) => (connection) => ENDINGS[record](connection),
   },
   {
     name: 'after the head of the request',
     hasHead: false,
     hasBody: false,
-    behaviour: (ending) => async (connection) => {
+    behaviour: (record) => async (connection) => {
       await connection.head();
-      await ENDINGS[ending](connection);
+      await ENDINGS[record](connection);
     },
   },
   stage('after it has read the request', () => ''),

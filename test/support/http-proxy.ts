@@ -12,7 +12,7 @@ export interface HttpProxy {
   /** What came as `proxy-authorization`, by request. */
   readonly authorizations: (string | undefined)[];
   /** Instead of a tunnel. */
-  answer: ((client: Duplex) => void) | null;
+  response: ((client: Duplex) => void) | null;
   close(): Promise<void>;
 }
 
@@ -34,8 +34,8 @@ export async function startHttpProxy(): Promise<HttpProxy> {
   server.on('connection', (socket: Socket) => keep(socket));
   server.on('connect', (request, client, head) => {
     note(request);
-    if (self.answer !== null) {
-      self.answer(client);
+    if (self.response !== null) {
+      self.response(client);
       return;
     }
     const { hostname, port } = new URL(`http://${request.url}`);
@@ -56,7 +56,7 @@ export async function startHttpProxy(): Promise<HttpProxy> {
     host: `127.0.0.1:${(server.address() as AddressInfo).port}`,
     asked: [],
     authorizations: [],
-    answer: null,
+    response: null,
     async close() {
       server.close();
       for (const socket of sockets) socket.destroy();

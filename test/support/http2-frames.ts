@@ -21,7 +21,7 @@ const FRAME_HEAD_BYTES = 9;
 
 /** A connection, from the server's side. */
 export interface FrameConnection {
-  /** The head of an answer with status 200; with the code of a stream, it is for that stream. */
+  /** The head of a response with status 200; with the code of a stream, it is for that stream. */
   head(stream: number): void;
   data(stream: number, text: string, isLast?: boolean): void;
   reset(stream: number, code: number): void;
@@ -81,7 +81,7 @@ export async function startFrameServer(): Promise<FrameServer> {
     get requests() {
       return requests;
     },
-    serve: answer,
+    serve: response,
     async close() {
       for (const socket of sockets) socket.destroy();
       server.close();
@@ -91,8 +91,8 @@ export async function startFrameServer(): Promise<FrameServer> {
   return self;
 }
 
-/** Answers `ok`. */
-export function answer(connection: FrameConnection, stream: number): void {
+/** Responses `ok`. */
+export function response(connection: FrameConnection, stream: number): void {
   connection.head(stream);
   connection.data(stream, 'ok', true);
 }

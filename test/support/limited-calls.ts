@@ -1,7 +1,7 @@
 import { plansText, type Terms } from '../plans/coding.ts';
-import { type Answer, call } from './client.ts';
+import { type ClientResponse, call } from './client.ts';
 import type { TestGateway } from './gateway.ts';
-import { chatAnswer, messagesAnswer, type Respond } from './provider.ts';
+import { chatResponse, messagesResponse, type Respond } from './provider.ts';
 
 /** What tests of the limits of accounts and keys share: a plan beside the balance, and calls of two protocols on both. */
 
@@ -22,10 +22,10 @@ export function bodyAt(path: string): object {
     : { model: 'test-chat', messages };
 }
 
-/** Answers in the protocol of the path. */
-export const answerAnything: Respond = (request, response) =>
-  (request.path.endsWith('messages') ? messagesAnswer() : chatAnswer())(request, response);
+/** Responses in the protocol of the path. */
+export const responseAnything: Respond = (request, response) =>
+  (request.path.endsWith('messages') ? messagesResponse() : chatResponse())(request, response);
 
-export function send(gateway: TestGateway, key: string, path: string, body = bodyAt(path)): Promise<Answer> {
+export function send(gateway: TestGateway, key: string, path: string, body = bodyAt(path)): Promise<ClientResponse> {
   return call(gateway.url + path, key, body);
 }

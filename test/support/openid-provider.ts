@@ -5,7 +5,7 @@ import { Events, type MutableToken, OAuth2Issuer, OAuth2Service } from 'oauth2-m
 /** What an ID token says of somebody. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** A request that the provider treats badly, in place of answering it. */
+/** A request that the provider treats badly, in place of responding it. */
 export type Mischief = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** A real OpenID provider on loopback, which checks PKCE and signs tokens, and can be told to do wrong. */
@@ -47,11 +47,11 @@ export async function startOpenIdProvider(): Promise<OpenIdProvider> {
     },
   };
   service.on(Events.BeforeTokenSigning, ({ payload }: MutableToken) => Object.assign(payload, provider.claims));
-  service.on(Events.BeforeResponse, (answer: { body: Record<string, unknown> }) => {
+  service.on(Events.BeforeResponse, (response: { body: Record<string, unknown> }) => {
     if (!provider.signsWrong) return;
-    const [head, body, signature] = String(answer.body.id_token).split('.');
+    const [head, body, signature] = String(response.body.id_token).split('.');
     const first = signature!.startsWith('A') ? 'B' : 'A';
-    answer.body.id_token = `${head}.${body}.${first}${signature!.slice(1)}`;
+    response.body.id_token = `${head}.${body}.${first}${signature!.slice(1)}`;
   });
   return provider;
 }

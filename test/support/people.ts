@@ -16,7 +16,7 @@ export interface TestPerson {
 /** What a request of a session has: its cookie, and what a browser says of a request of the own page. */
 export type PersonHeaders = Record<'cookie' | 'sec-fetch-site', string>;
 
-export interface PersonAnswer {
+export interface PersonResponse {
   readonly status: number;
   readonly headers: Headers;
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
@@ -30,7 +30,7 @@ export async function ask(
   path: string,
   body?: object,
   headers: Record<string, string> = {},
-): Promise<PersonAnswer> {
+): Promise<PersonResponse> {
   const response = await fetch(g.url + (path.startsWith('/admin/') ? path : `/account/v1${path}`), {
     method,
     headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
@@ -67,15 +67,15 @@ export async function signIn(
   g: Pick<TestGateway, 'url'>,
   { email, password }: Pick<TestPerson, 'email' | 'password'>,
 ): Promise<PersonHeaders> {
-  const answer = await ask(g, 'POST', '/sessions', { user: email, password });
-  assert.equal(answer.status, 201, JSON.stringify(answer.body));
-  return sessionOf(answer);
+  const response = await ask(g, 'POST', '/sessions', { user: email, password });
+  assert.equal(response.status, 201, JSON.stringify(response.body));
+  return sessionOf(response);
 }
 
-/** The headers of requests of the session that an answer has begun. */
-export function sessionOf({ headers }: Pick<PersonAnswer, 'headers'>): PersonHeaders {
+/** The headers of requests of the session that a response has begun. */
+export function sessionOf({ headers }: Pick<PersonResponse, 'headers'>): PersonHeaders {
   const cookie = headers.getSetCookie()[0]?.split(';')[0];
-  assert.ok(cookie, 'the answer sets no cookie');
+  assert.ok(cookie, 'the response sets no cookie');
   return { cookie, 'sec-fetch-site': 'same-origin' };
 }
 

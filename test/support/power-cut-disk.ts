@@ -41,7 +41,7 @@ const ROOT: NodeId = 0;
 export interface CutOptions {
   /** How many of the changes happened before the cut; all by default. */
   readonly changes?: number;
-  readonly chance: () => number;
+  readonly randomSource: () => number;
   /** The probability with which a change survives that was not synced. */
   readonly kept: number;
   /** As if no sync had ever reached the disk. */
@@ -111,14 +111,14 @@ export class PowerCutDisk {
 
   /** Writes what a cut would have left into a directory that is made for it. */
   cut(target: string, options: CutOptions): void {
-    const { chance, kept, changes = this.changes, ignoresSyncs = false } = options;
+    const { randomSource, kept, changes = this.changes, ignoresSyncs = false } = options;
     const happened = this.#changes.slice(0, changes);
     const syncedUpTo = new Map<NodeId, number>();
     for (const change of ignoresSyncs ? [] : happened) {
       if (change.kind === 'sync') syncedUpTo.set(change.node, Math.max(change.upTo, syncedUpTo.get(change.node) ?? 0));
     }
     const survives = (at: number, ...nodes: NodeId[]): boolean =>
-      nodes.every((node) => at < (syncedUpTo.get(node) ?? 0)) || chance() < kept;
+      nodes.every((node) => at < (syncedUpTo.get(node) ?? 0)) || randomSource() < kept;
 
     const names: Names = new Map([...this.#first].map(([id, entries]) => [id, new Map(entries)]));
     const contents = new Map<NodeId, Content>();
@@ -135,7 +135,7 @@ export class PowerCutDisk {
       } else if (change.kind === 'write') {
         const content = contentOf(change.node);
         if (at < (syncedUpTo.get(change.node) ?? 0)) content.write(change.bytes, change.offset);
-        else for (const part of sectors(change)) if (chance() < kept) content.write(part.bytes, part.offset);
+        else for (const part of sectors(change)) if (randomSource() < kept) content.write(part.bytes, part.offset);
       }
     }
     this.#write(target, ROOT, names, contents);

@@ -50,7 +50,7 @@ export async function startProvider(): Promise<ScriptedProvider> {
   const provider: ScriptedProvider = {
     url: `http://127.0.0.1:${port}`,
     requests,
-    respond: chatAnswer(),
+    respond: chatResponse(),
     received: (count) =>
       requests.length >= count ? Promise.resolve() : new Promise((resolve) => waiting.push({ count, resolve })),
     close: () =>
@@ -99,10 +99,10 @@ export function sse(events: readonly string[], headers: Record<string, string> =
   };
 }
 
-/** An answer that a test gives piece by piece. */
-export interface LiveAnswer {
+/** A response that a test gives piece by piece. */
+export interface LiveResponse {
   readonly respond: Respond;
-  /** Resolves when the call has come and the head of its answer is sent. */
+  /** Resolves when the call has come and the head of its response is sent. */
   readonly opened: Promise<void>;
   /** Resolves when the gateway has closed the connection. */
   readonly closed: Promise<void>;
@@ -113,7 +113,7 @@ export interface LiveAnswer {
   reset(): void;
 }
 
-export function liveAnswer(headers: Record<string, string> = { 'content-type': 'text/event-stream' }): LiveAnswer {
+export function liveResponse(headers: Record<string, string> = { 'content-type': 'text/event-stream' }): LiveResponse {
   const opened = Promise.withResolvers<void>();
   const closed = Promise.withResolvers<void>();
   let response: ServerResponse;
@@ -134,7 +134,7 @@ export function liveAnswer(headers: Record<string, string> = { 'content-type': '
   };
 }
 
-/** A whole chat answer in the vendor's shape. */
+/** A whole chat response in the vendor's shape. */
 export function chatCompletion(usage: object | null = chatUsage, content = 'Hello there') {
   return {
     id: 'chatcmpl-1',
@@ -159,21 +159,21 @@ export function chatStream(words: readonly string[], usage: object | null = chat
   ];
 }
 
-/** Answers a chat call as a real provider would: streaming where asked, usage in the stream where asked. */
-export function chatAnswer(usage: object = chatUsage): Respond {
+/** Responses a chat call as a real provider would: streaming where asked, usage in the stream where asked. */
+export function chatResponse(usage: object = chatUsage): Respond {
   return (request, response) => {
     const body = JSON.parse(request.body.toString()) as {
       stream?: boolean;
       stream_options?: { include_usage?: boolean };
     };
-    const answer = body.stream
+    const received = body.stream
       ? sse(chatStream(['Hello', ' there'], body.stream_options?.include_usage ? usage : null))
       : json(200, chatCompletion(usage));
-    return answer(request, response);
+    return received(request, response);
   };
 }
 
-/** A whole messages answer in the vendor's shape. */
+/** A whole messages response in the vendor's shape. */
 export function message(usage: object | null = messagesUsage, text = 'Hello there') {
   return {
     id: 'msg_1',
@@ -215,11 +215,11 @@ export function messagesStream(words: readonly string[], usage: MessagesUsage = 
   ];
 }
 
-/** Answers a messages call as a real provider would. */
-export function messagesAnswer(usage: MessagesUsage = messagesUsage): Respond {
+/** Responses a messages call as a real provider would. */
+export function messagesResponse(usage: MessagesUsage = messagesUsage): Respond {
   return (request, response) => {
     const body = JSON.parse(request.body.toString()) as { stream?: boolean };
-    const answer = body.stream ? sse(messagesStream(['Hello', ' there'], usage)) : json(200, message(usage));
-    return answer(request, response);
+    const received = body.stream ? sse(messagesStream(['Hello', ' there'], usage)) : json(200, message(usage));
+    return received(request, response);
   };
 }

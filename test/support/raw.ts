@@ -38,7 +38,7 @@ function chunked(content: Buffer, chunkBytes: number): Buffer {
   return Buffer.concat([...parts, Buffer.from('0\r\n\r\n')]);
 }
 
-export interface RawAnswer {
+export interface RawResponse {
   readonly status: number;
   /** By lower-case name; a name that came twice has its values joined with `, `. */
   readonly headers: Readonly<Record<string, string>>;
@@ -53,12 +53,12 @@ export interface RawConnection {
   /** Breaks the connection off. */
   destroy(): void;
   /**
-   * The next answer, interim ones such as `100 Continue` included. `method` is that of its request: the answer to HEAD
+   * The next response, interim ones such as `100 Continue` included. `method` is that of its request: the response to HEAD
    * has no body whatever its headers say.
    *
-   * @throws where the connection ends before the answer is complete.
+   * @throws where the connection ends before the response is complete.
    */
-  answer(method?: string): Promise<RawAnswer>;
+  response(method?: string): Promise<RawResponse>;
   /** Resolves when what has not been read yet contains the text; rejects where the connection ends without it. */
   received(text: string): Promise<void>;
   /** Resolves with what was left unread when the gateway has closed the connection. */
@@ -102,12 +102,12 @@ export async function openConnection(
     write: (bytes) => void socket.write(bytes),
     halfClose: () => void socket.end(),
     destroy: () => void socket.destroy(),
-    async answer(method = 'POST') {
+    async response(method = 'POST') {
       for (;;) {
-        const parsed = parseAnswer(received, method, hasEnded);
+        const parsed = parseResponse(received, method, hasEnded);
         if (parsed !== null) {
           received = received.subarray(parsed.bytes);
-          return parsed.answer;
+          return parsed.response;
         }
         if (hasEnded) {
           throw new Error(`the connection ended after ${received.length} bytes: ${received.subarray(0, 200)}`, {
@@ -131,8 +131,12 @@ export async function openConnection(
   };
 }
 
-/** The answer at the start of the bytes and its length, or `null` where it is not complete. */
-function parseAnswer(bytes: Buffer, method: string, hasEnded: boolean): { answer: RawAnswer; bytes: number } | null {
+/** The response at the start of the bytes and its length, or `null` where it is not complete. */
+function parseResponse(
+  bytes: Buffer,
+  method: string,
+  hasEnded: boolean,
+): { response: RawResponse; bytes: number } | null {
   const headEnd = bytes.indexOf('\r\n\r\n');
   if (headEnd === -1) return null;
   const [statusLine = '', ...lines] = bytes.toString('latin1', 0, headEnd).split('\r\n');
@@ -146,7 +150,7 @@ function parseAnswer(bytes: Buffer, method: string, hasEnded: boolean): { answer
     headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`;
   }
   const bodyStart = headEnd + 4;
-  const complete = (body: Buffer, end: number) => ({ answer: { status, headers, body }, bytes: end });
+  const complete = (body: Buffer, end: number) => ({ response: { status, headers, body }, bytes: end });
   if (method === 'HEAD' || status < 200 || status === 204 || status === 304)
     return complete(Buffer.alloc(0), bodyStart);
   if (headers['transfer-encoding'] === 'chunked') {
@@ -170,11 +174,11 @@ function parseAnswer(bytes: Buffer, method: string, hasEnded: boolean): { answer
 }
 
 /** Sends one request on a connection of its own and returns the response. */
-export async function sendRaw(url: string, request: RawRequest): Promise<RawAnswer> {
+export async function sendRaw(url: string, request: RawRequest): Promise<RawResponse> {
   const connection = await openConnection(url);
   try {
     connection.write(requestBytes(request));
-    return await connection.answer(request.method);
+    return await connection.response(request.method);
   } finally {
     connection.destroy();
   }

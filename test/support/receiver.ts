@@ -63,7 +63,7 @@ export async function startReceiver({ isTls = false } = {}): Promise<Receiver> {
   return receiver;
 }
 
-/** A port whose connections a test answers byte by byte. */
+/** A port whose connections a test responds byte by byte. */
 export async function startRawReceiver(onConnection: (socket: Socket) => void): Promise<{
   readonly url: string;
   readonly port: number;

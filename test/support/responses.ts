@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type Answer, call } from './client.ts';
+import { type ClientResponse, call } from './client.ts';
 import { assertSpent, costNano, type TestAccount, type TestGateway } from './gateway.ts';
 import { event, json, type Respond, sse } from './provider.ts';
 
@@ -12,7 +12,7 @@ export const responsesUsage = {
   output_tokens_details: { reasoning_tokens: 3 },
   total_tokens: 18,
 };
-/** What an answer with the usage above costs at the prices of the test models. */
+/** What a response with the usage above costs at the prices of the test models. */
 export const RESPONSES_COST = costNano({ input: 11, output: 7 });
 
 export const userMessage = {
@@ -47,7 +47,7 @@ const messageOf = (text: string) => ({
   content: [{ type: 'output_text', text, annotations: [], logprobs: [] }],
 });
 
-/** A whole answer of `POST /v1/responses`, with every member that the vendor declares. */
+/** A whole response of `POST /v1/responses`, with every member that the vendor declares. */
 export function responseObject(overrides: Overrides = {}) {
   return {
     id: 'resp_1',
@@ -73,7 +73,7 @@ export function responseObject(overrides: Overrides = {}) {
   };
 }
 
-/** A whole answer of `POST /v1/responses/compact`: the compaction result of contract 2.1. */
+/** A whole response of `POST /v1/responses/compact`: the compaction result of contract 2.1. */
 export function compactionResult(overrides: Overrides = {}) {
   return {
     id: 'resp_cmp_1',
@@ -122,16 +122,16 @@ export function responsesStream({
   return events.map(([type, data], sequence_number) => event(type, { sequence_number, ...data }));
 }
 
-/** Answers responses, streams where asked, and compactions, as a real provider would. */
-export function responsesAnswer(response: Overrides = {}, compaction: Overrides = {}): Respond {
+/** Responses responses, streams where asked, and compactions, as a real provider would. */
+export function responsesResponse(response: Overrides = {}, compaction: Overrides = {}): Respond {
   return (request, outgoing) => {
     const isStream = (JSON.parse(request.body.toString()) as { stream?: boolean }).stream === true;
-    const answer = request.path.endsWith('/compact')
+    const received = request.path.endsWith('/compact')
       ? json(200, compactionResult(compaction))
       : isStream
         ? sse(responsesStream({ response }))
         : json(200, responseObject(response));
-    return answer(request, outgoing);
+    return received(request, outgoing);
   };
 }
 
@@ -151,19 +151,22 @@ export const invalid = (param: string | null = null): Refusal => ({
 export const badKey: Refusal = { status: 401, code: 'invalid_api_key', type: 'authentication_error' };
 
 /** Asserts the chat-style envelope and the headers that every error of the gateway has. */
-export function assertRefused(answer: Answer, { status, code, param, type = 'invalid_request_error' }: Refusal): void {
-  assert.equal(answer.status, status, answer.text);
-  const { error, ...others } = answer.json;
+export function assertRefused(
+  received: ClientResponse,
+  { status, code, param, type = 'invalid_request_error' }: Refusal,
+): void {
+  assert.equal(received.status, status, received.text);
+  const { error, ...others } = received.json;
   assert.deepEqual(others, {});
   const more = type === 'usage_limit_reached' ? ['resets_at'] : [];
   assert.deepEqual(Object.keys(error).toSorted(), ['code', 'message', 'param', ...more, 'type']);
   assert.equal(typeof error.message, 'string');
-  assert.equal(error.code, code, answer.text);
-  assert.equal(error.type, type, answer.text);
-  if (param !== undefined) assert.equal(error.param, param, answer.text);
-  assert.equal(answer.headers['x-error-code'], code);
-  assert.match(answer.headers['content-type'] ?? '', /^application\/json\b/);
-  assert.ok(answer.headers['x-request-id']);
+  assert.equal(error.code, code, received.text);
+  assert.equal(error.type, type, received.text);
+  if (param !== undefined) assert.equal(error.param, param, received.text);
+  assert.equal(received.headers['x-error-code'], code);
+  assert.match(received.headers['content-type'] ?? '', /^application\/json\b/);
+  assert.ok(received.headers['x-request-id']);
 }
 
 /** One address of a gateway, with assertions that it refuses or takes bodies. */
@@ -176,36 +179,40 @@ export class Address {
     this.#path = path;
   }
 
-  send(account: TestAccount, body: object | Buffer | string, headers: Record<string, string> = {}): Promise<Answer> {
+  send(
+    account: TestAccount,
+    body: object | Buffer | string,
+    headers: Record<string, string> = {},
+  ): Promise<ClientResponse> {
     return call(this.#gateway.url + this.#path, account.key, body, { headers });
   }
 
   /** Asserts that a body is refused, free of charge, and that it never reaches the provider. */
-  async refuses(account: TestAccount, body: object | Buffer | string, refusal: Refusal): Promise<Answer> {
+  async refuses(account: TestAccount, body: object | Buffer | string, refusal: Refusal): Promise<ClientResponse> {
     const calls = this.#gateway.provider.requests.length;
     const { balanceNano } = await account.money();
-    const answer = await this.send(account, body);
-    assertRefused(answer, refusal);
+    const received = await this.send(account, body);
+    assertRefused(received, refusal);
     assert.equal(this.#gateway.provider.requests.length, calls, 'the provider was called');
     assert.deepEqual(await account.money(), { balanceNano, heldNano: 0n });
-    return answer;
+    return received;
   }
 
   /** Asserts that bodies reach the provider and come back as 200. */
   async takes(account: TestAccount, ...bodies: readonly (object | Buffer | string)[]): Promise<void> {
     for (const body of bodies) {
       const calls = this.#gateway.provider.requests.length;
-      const answer = await this.send(account, body);
-      assert.equal(answer.status, 200, answer.text);
+      const received = await this.send(account, body);
+      assert.equal(received.status, 200, received.text);
       assert.equal(this.#gateway.provider.requests.length, calls + 1);
     }
   }
 }
 
-/** Asserts that a whole answer that cannot be billed is withheld: 502, not to be sent again, and nothing is charged. */
-export async function assertWithheld(account: TestAccount, answer: Answer): Promise<void> {
-  assertRefused(answer, { status: 502, code: 'upstream_error', param: null, type: 'api_error' });
-  assert.equal(answer.headers['x-should-retry'], 'false');
+/** Asserts that a whole response that cannot be billed is withheld: 502, not to be sent again, and nothing is charged. */
+export async function assertWithheld(account: TestAccount, received: ClientResponse): Promise<void> {
+  assertRefused(received, { status: 502, code: 'upstream_error', param: null, type: 'api_error' });
+  assert.equal(received.headers['x-should-retry'], 'false');
   await assertSpent(account, 0n);
   const { status, usage, chargeYuan } = await account.lastCall();
   assert.deepEqual({ status, usage, chargeYuan }, { status: 'failed', usage: null, chargeYuan: null });

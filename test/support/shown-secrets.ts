@@ -1,11 +1,11 @@
 import type { Database } from '../../src/db/database.ts';
 
-/** Members in which answers of the admin API and the account API show a secret. */
+/** Members in which responds of the admin API and the account API show a secret. */
 const NAMES: ReadonlySet<string> = new Set(['key', 'token', 'secret', 'link', 'code', 'codes', 'password']);
 /** A shorter text is none. */
 const LENGTH_MIN = 12;
 
-/** The secrets that an answer shows. */
+/** The secrets that a response shows. */
 export function secretsIn(value: unknown, isSecret = false): string[] {
   if (typeof value === 'string') return isSecret && value.length >= LENGTH_MIN ? [value] : [];
   if (typeof value !== 'object' || value === null) return [];

@@ -34,7 +34,7 @@ const OTHER_FIELDS = ['id: 7', 'retry: 3000', 'x-unheard-of: "usage":{"input_tok
 
 export function renderStream(stream: RecordedStream, style: StreamStyle): RenderedStream {
   const lines = new LineWriter(style.lineEnds);
-  const { events, dropped, ending } = stream;
+  const { events, dropped, record } = stream;
   const parts = { whole: '', forwarded: '', finished: '', failing: '' };
   for (const [i, event] of events.entries()) {
     const isLast = i === events.length - 1;
@@ -44,11 +44,11 @@ export function renderStream(stream: RecordedStream, style: StreamStyle): Render
     let text = lines.write([...eventLines(event, style), '']);
     if (isLast && style.lacks !== undefined) text = text.replace(lackedEnd(style.lacks), '');
     parts.whole += before + text;
-    if (ending !== null && i > ending) {
+    if (record !== null && i > record) {
       parts.finished += before + text;
     } else {
       parts.forwarded += before;
-      if (i === ending) parts.finished += text;
+      if (i === record) parts.finished += text;
       else if (i !== dropped) parts.forwarded += text;
     }
     if (i === stream.failing) parts.failing = text.replace(/\n$/, '');

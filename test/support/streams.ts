@@ -34,7 +34,7 @@ export interface RecordedStream {
   /** The event that is taken out, the one in which the provider fails, and the one that ends the stream. */
   readonly dropped: number | null;
   readonly failing: number | null;
-  readonly ending: number | null;
+  readonly record: number | null;
   readonly outcome: Outcome;
   reading(): StreamReading;
 }
@@ -51,14 +51,14 @@ interface Known {
   /** Places of events, counted from the end: 1 is the last. */
   readonly dropped?: number;
   readonly failing?: number;
-  readonly ending?: number;
+  readonly record?: number;
   readonly continuationKeys?: readonly string[];
   /** Of a stream without an end: whether it may end there by itself. */
   readonly mayEnd?: boolean;
   readonly reading?: () => StreamReading;
 }
 
-const chatEnd = { dropped: 2, ending: 1 };
+const chatEnd = { dropped: 2, record: 1 };
 const simulated = { inputTokens: 41, outputTokens: 23 };
 const landscape = { quality: 'medium', size: '1536x1024', count: 1 };
 const asked = { quality: 'auto', size: null };
@@ -86,15 +86,15 @@ const known: readonly Known[] = [
   {
     name: 'chat-deepseek-reasoning',
     observed: { inputTokens: 52, cachedInputTokens: 448, outputTokens: 77, reasoningTokens: 60 },
-    ending: 1,
+    record: 1,
   },
   { name: 'chat-moonshot', observed: { inputTokens: 27, cachedInputTokens: 64, outputTokens: 12 }, ...chatEnd },
-  { name: 'chat-groq', observed: { inputTokens: 38, outputTokens: 21 }, ending: 1 },
+  { name: 'chat-groq', observed: { inputTokens: 38, outputTokens: 21 }, record: 1 },
   { name: 'chat-usage-on-every-chunk', observed: { inputTokens: 60, outputTokens: 7 }, dropped: 1, mayEnd: true },
-  { name: 'chat-without-usage', ending: 1 },
+  { name: 'chat-without-usage', record: 1 },
   { name: 'chat-error', failing: 1 },
-  { name: 'messages-simulator-think', observed: simulated, ending: 1 },
-  { name: 'messages-simulator-tools', observed: simulated, ending: 1 },
+  { name: 'messages-simulator-think', observed: simulated, record: 1 },
+  { name: 'messages-simulator-tools', observed: simulated, record: 1 },
   {
     name: 'messages-thinking-tools',
     observed: {
@@ -106,12 +106,12 @@ const known: readonly Known[] = [
       reasoningTokens: 40,
       servedOn: { serviceTier: 'standard' },
     },
-    ending: 1,
+    record: 1,
   },
   {
     name: 'messages-web-search',
     observed: { inputTokens: 10_682, outputTokens: 510, webSearches: 1, serverToolUses: 1 },
-    ending: 1,
+    record: 1,
   },
   {
     name: 'messages-compaction',
@@ -125,13 +125,13 @@ const known: readonly Known[] = [
         { model: null, isInside: true, usage: { ...noUsage, inputTokens: 180, outputTokens: 22 } },
       ],
     },
-    ending: 1,
+    record: 1,
   },
   { name: 'messages-error', partial: { inputTokens: 77, cachedInputTokens: 11, outputTokens: 2 }, failing: 1 },
   {
     name: 'responses-simulator-think',
     observed: simulated,
-    ending: 1,
+    record: 1,
     continuationKeys: [
       responseContinuationKey('resp-BDCfWeTjhXNr-3jB'),
       ...itemKeys('rs-CyJsXGWY17Ov-NDC', 'msg-ENfCjJ1LePj3g7kM'),
@@ -140,7 +140,7 @@ const known: readonly Known[] = [
   {
     name: 'responses-simulator-tools',
     observed: simulated,
-    ending: 1,
+    record: 1,
     continuationKeys: [
       responseContinuationKey('resp-F2NymJqby9ppXm5a'),
       ...itemKeys('msg-XiBTSOyG68sshoy-', 'fc-z-ZahpdVgZ7aWykN', 'fc-X6v3ggcRxlKzI4xN'),
@@ -156,7 +156,7 @@ const known: readonly Known[] = [
       outputTokens: 150,
       reasoningTokens: 64,
     },
-    ending: 1,
+    record: 1,
     continuationKeys: [
       responseContinuationKey('resp_written01'),
       encryptedContinuationKey('gAAAAABwcml0dGVu/+reasoning=='),
@@ -166,13 +166,13 @@ const known: readonly Known[] = [
   {
     name: 'responses-image',
     observed: { inputTokens: 90, outputTokens: 12, serverToolUses: 1 },
-    ending: 2,
+    record: 2,
     continuationKeys: [responseContinuationKey('resp_written02'), ...itemKeys('ig_1')],
   },
   {
     name: 'responses-compaction',
     observed: { inputTokens: 20_000, cachedInputTokens: 100_000, outputTokens: 2000 },
-    ending: 1,
+    record: 1,
     continuationKeys: [
       responseContinuationKey('resp_written03'),
       encryptedContinuationKey('Y29tcGFjdGlvbiDkuK3mloc='.repeat(20)),
@@ -182,15 +182,15 @@ const known: readonly Known[] = [
   {
     name: 'responses-incomplete',
     observed: { inputTokens: 33, outputTokens: 16, reasoningTokens: 8 },
-    ending: 1,
+    record: 1,
     continuationKeys: [responseContinuationKey('resp_written04'), ...itemKeys('msg_1')],
   },
-  { name: 'responses-failed', failing: 1, ending: 1, continuationKeys: [responseContinuationKey('resp_written05')] },
-  { name: 'responses-error', failing: 1, ending: 1, continuationKeys: [responseContinuationKey('resp_written06')] },
+  { name: 'responses-failed', failing: 1, record: 1, continuationKeys: [responseContinuationKey('resp_written05')] },
+  { name: 'responses-error', failing: 1, record: 1, continuationKeys: [responseContinuationKey('resp_written06')] },
   {
     name: 'images-generation',
     observed: { inputTokens: 20, imageOutputTokens: 1568, images: [landscape] },
-    ending: 1,
+    record: 1,
     reading: generation,
   },
   {
@@ -201,10 +201,10 @@ const known: readonly Known[] = [
       imageOutputTokens: 5216,
       images: [landscape, { ...landscape, quality: 'high' }],
     },
-    ending: 1,
+    record: 1,
     reading: () => readImagesStream({ ...asked, count: 2 }, 'tokens'),
   },
-  { name: 'images-error', failing: 1, ending: 1, reading: generation },
+  { name: 'images-error', failing: 1, record: 1, reading: generation },
 ];
 
 const readings: Readonly<Record<Exclude<Protocol, 'images'>, () => StreamReading>> = {
@@ -219,21 +219,21 @@ function recordedStream(fixture: Known): RecordedStream {
   const events = text.split(/(?<=\n\n)/);
   const place = (fromEnd: number | undefined): number | null =>
     fromEnd === undefined ? null : events.length - fromEnd;
-  const ending = place(fixture.ending);
-  const textTokens = Math.ceil(streamedBytes(events.slice(0, (ending ?? events.length) + 1), protocol) / 4);
+  const record = place(fixture.record);
+  const textTokens = Math.ceil(streamedBytes(events.slice(0, (record ?? events.length) + 1), protocol) / 4);
   return {
     name: fixture.name,
     protocol,
     events,
     dropped: place(fixture.dropped),
     failing: place(fixture.failing),
-    ending,
+    record,
     outcome: {
       usage: usageOf(fixture, protocol, textTokens),
       textTokens,
       continuationKeys: fixture.continuationKeys ?? [],
       hasError: fixture.failing !== undefined,
-      isComplete: [ending !== null, ending !== null || fixture.mayEnd === true],
+      isComplete: [record !== null, record !== null || fixture.mayEnd === true],
     },
     reading: fixture.reading ?? readings[protocol as Exclude<Protocol, 'images'>],
   };

@@ -11,9 +11,9 @@ import type { TestGateway } from './gateway.ts';
 import type { Respond } from './provider.ts';
 import { type RawRequest, requestBytes } from './raw.ts';
 
-/** What tests of the transport share: answers without a bottom, and a server without a gateway. */
+/** What tests of the transport share: responses without a bottom, and a server without a gateway. */
 
-/** An answer that a provider gives as fast as the network takes it. */
+/** A response that a provider gives as fast as the network takes it. */
 export interface Flood {
   readonly respond: Respond;
   /** What the provider's system has accepted or queued so far. */
@@ -66,7 +66,7 @@ export function flood(pieces: Iterable<string>, contentType: string): Flood {
   };
 }
 
-/** One request and its answer, to let the gateway get on with what it does. */
+/** One request and its response, to let the gateway get on with what it does. */
 export async function exchange(url: string, count = 1): Promise<void> {
   for (let i = 0; i < count; i++) await (await fetch(`${url}/healthz`)).text();
 }
@@ -91,7 +91,7 @@ export interface TestServer {
   close(): Promise<void>;
 }
 
-/** `GET /healthz` is answered at once, anything at `/live` by the given handler, and nothing else is there. */
+/** `GET /healthz` is responded to at once, anything at `/live` by the given handler, and nothing else is there. */
 export async function startServer(
   limits: Partial<ServerLimits>,
   live: (request: IncomingMessage, response: ServerResponse) => void = () => undefined,

@@ -27,7 +27,7 @@ export function providerAt(baseUrl: string, fields = ''): Provider {
 
 export interface Sent {
   readonly exchange: UpstreamExchange;
-  /** Resolves with the head of the answer. */
+  /** Resolves with the head of the response. */
   readonly head: Promise<UpstreamHead>;
   /** What has arrived of the body by now. */
   readonly chunks: Buffer[];
@@ -60,8 +60,8 @@ export function send(
   return { exchange, head: head.promise, chunks, firstChunk: firstChunk.promise, outcome };
 }
 
-/** The text of an answer that came whole. */
-export async function answerOf(sent: Sent): Promise<string> {
+/** The text of a response that came whole. */
+export async function responseOf(sent: Sent): Promise<string> {
   const outcome = await sent.outcome;
   assert.equal(outcome, 'ended', String(outcome instanceof Error ? (outcome.cause ?? outcome) : outcome));
   return Buffer.concat(sent.chunks).toString();
@@ -71,7 +71,7 @@ export async function answerOf(sent: Sent): Promise<string> {
 export async function failureOf(sent: Sent): Promise<[certainty: string, kind: string, status: number]> {
   const outcome = await sent.outcome;
   assert.ok(outcome instanceof UpstreamFailure, `it did not fail: ${String(outcome)}`);
-  return [outcome.certainty, outcome.answer.kind, outcome.answer.status];
+  return [outcome.certainty, outcome.response.kind, outcome.response.status];
 }
 
 /** Resolves when nothing is left of the calls that went through a provider; their connections close a little later. */
@@ -162,7 +162,7 @@ export async function startHttp2Server(settings: object = {}): Promise<Http2Serv
     fields: `http2: true, ca: ${JSON.stringify(CERTIFICATE)},`,
     streams,
     sessions,
-    serve: answerOk,
+    serve: responseOk,
     async close() {
       server.close();
       for (const socket of sockets) socket.destroy();
@@ -172,8 +172,8 @@ export async function startHttp2Server(settings: object = {}): Promise<Http2Serv
   return self;
 }
 
-/** Reads the request and answers `ok`. */
-export function answerOk(stream: ServerHttp2Stream): void {
+/** Reads the request and responses `ok`. */
+export function responseOk(stream: ServerHttp2Stream): void {
   stream.resume();
   stream.on('end', () => {
     stream.respond({ ':status': 200, 'content-type': 'application/json' });

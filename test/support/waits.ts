@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** An answer of which only what it says of waiting is looked at. */
+/** A response of which only what it says of waiting is looked at. */
 interface Refused {
   readonly headers: IncomingHttpHeaders;
   readonly text: string;

@@ -12,12 +12,12 @@ import { alertRules, dashboard, namedMetrics } from '../support/deploy.ts';
 import { ADMIN_TOKEN, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { type MetricsText, readMetrics } from '../support/openmetrics.ts';
 import {
-  chatAnswer,
   chatCompletion,
+  chatResponse,
   chatStream,
   json,
-  liveAnswer,
-  messagesAnswer,
+  liveResponse,
+  messagesResponse,
   type Respond,
   sse,
 } from '../support/provider.ts';
@@ -91,14 +91,14 @@ describe('the metrics of a node', () => {
   }
 
   test('agree with the ledger and the call records after calls of every kind, to the call, the token and the nano-yuan', async () => {
-    await reported(chatAnswer(EXACT_USAGE), [
+    await reported(chatResponse(EXACT_USAGE), [
       ...times(7, chat(hello())),
       ...times(5, chat(hello('test-both', { stream: true }))),
       ...times(4, () => call(g.url + CODING_CHAT, subscriber.key, codingBody)),
       ...times(2, () => call(g.url + CODING_CHAT, subscriber.key, { ...codingBody, stream: true })),
     ]);
     await reported(
-      messagesAnswer({ input_tokens: 12, output_tokens: 8, cache_read_input_tokens: 5 }),
+      messagesResponse({ input_tokens: 12, output_tokens: 8, cache_read_input_tokens: 5 }),
       times(3, () => call(`${g.url}/v1/messages`, account.key, hello('test-messages'))),
     );
     await reported(
@@ -111,19 +111,19 @@ describe('the metrics of a node', () => {
     await reported(json(400, { error: { message: 'too odd', code: 'odd_code' } }), times(2, chat(hello())));
     await reported(sse(chatStream(['Hello']).slice(0, 2)), [chat(hello('test-chat', { stream: true }))]);
     await reported(json(200, chatCompletion(null)), [chat(hello())]);
-    await reported(chatAnswer(), [
+    await reported(chatResponse(), [
       ...times(2, chat(hello(), poor.key)),
       ...times(3, chat(hello('a-model-that-is-not-there'))),
       chat(hello('test-chat', { max_tokens: 'many' })),
       chat(hello(), 'sk-fg-nobody'),
     ]);
-    const live = liveAnswer();
+    const live = liveResponse();
     await reported(live.respond, [
       async () => {
         const started = startCall(g.url + CHAT, account.key, hello('test-chat', { stream: true }));
         await live.opened;
         await live.write(chatStream(['Hello', 'there'])[0]!);
-        await (await started.answer).until('data:');
+        await (await started.response).until('data:');
         started.drop();
       },
     ]);
@@ -239,7 +239,7 @@ describe('the metrics of a node', () => {
   });
 
   test('show calls under way: their reservation, their connection, what waits', async () => {
-    const live = liveAnswer();
+    const live = liveResponse();
     g.provider.respond = live.respond;
     const started = startCall(g.url + CHAT, account.key, hello('test-chat', { stream: true }));
     await live.opened;
@@ -249,7 +249,7 @@ describe('the metrics of a node', () => {
     assert.ok(during.sum('faregate_requests_in_flight') >= 1);
     for (const piece of chatStream(['Hello'])) await live.write(piece);
     live.end();
-    await (await started.answer).ended();
+    await (await started.response).ended();
     await account.endedCall();
     await until(async () => (await scrape()).sum('faregate_reservations_open') === 0);
   });
@@ -275,7 +275,7 @@ describe('the metrics of a node', () => {
       guesses.push(...times(40, () => get({ authorization: 'Bearer guess' })).map((guess) => guess()));
       return (await scrape()).sum('faregate_refusals_delayed') > 0;
     });
-    for (const answer of await Promise.all(guesses)) assert.equal(answer.status, 401);
+    for (const response of await Promise.all(guesses)) assert.equal(response.status, 401);
   });
 
   test('have an address of their own with nothing but themselves and the health', async () => {
@@ -303,7 +303,7 @@ describe('the metrics of a node', () => {
   });
 
   test('are served while the node closes, until its last call is counted', async () => {
-    const live = liveAnswer();
+    const live = liveResponse();
     g.provider.respond = live.respond;
     const started = startCall(g.url + CHAT, account.key, hello('test-chat', { stream: true }));
     await live.opened;
@@ -317,7 +317,7 @@ describe('the metrics of a node', () => {
     assert.equal((await scrape()).sum('faregate_ready'), 0);
     for (const piece of chatStream(['Hello'])) await live.write(piece);
     live.end();
-    assert.ok(await (await started.answer).ended());
+    assert.ok(await (await started.response).ended());
     await g.observed.statement('nodes.leave').reached(1);
     assert.equal(count(await scrape()), before + 1);
     const { metricsUrl } = g.gateway;

@@ -5,7 +5,7 @@ import { CANARIES, formsOf } from '../support/canaries.ts';
 import { call } from '../support/client.ts';
 import { costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '../support/otlp.ts';
-import { chatAnswer, json, type ScriptedProvider, startProvider } from '../support/provider.ts';
+import { chatResponse, json, type ScriptedProvider, startProvider } from '../support/provider.ts';
 import { recordLogs } from '../support/recorded-logger.ts';
 import { until } from '../support/until.ts';
 
@@ -58,15 +58,15 @@ describe('traces of calls', () => {
     }
   });
   beforeEach(() => {
-    g.provider.respond = chatAnswer();
-    joined.respond = chatAnswer();
+    g.provider.respond = chatResponse();
+    joined.respond = chatResponse();
     receiver.spans.length = 0;
     receiver.status = 200;
   });
 
   /** Runs a call, and waits until the span of its request has arrived; the spans of a call come together. */
   async function traced(body: object, headers: Record<string, string> = {}, key = account.key) {
-    const answer = await call(g.url + CHAT, key, body, { headers });
+    const response = await call(g.url + CHAT, key, body, { headers });
     await until(() => receiver.spans.some(({ kind }) => kind === SERVER));
     const root = receiver.spans.find(({ kind }) => kind === SERVER)!;
     const children = receiver.spans.filter((span) => span !== root);
@@ -75,14 +75,14 @@ describe('traces of calls', () => {
       assert.equal(child.parentSpanId, root.spanId);
       assert.ok(root.startNano <= child.endNano && child.startNano <= child.endNano && child.endNano <= root.endNano);
     }
-    return { answer, root, children, attempts: children.filter(({ kind }) => kind === CLIENT) };
+    return { response, root, children, attempts: children.filter(({ kind }) => kind === CLIENT) };
   }
 
   const names = (spans: readonly ReceivedSpan[]) => spans.map(({ name, kind }) => [name, kind]);
 
   test('a call has a span of its request, of its admission, of its attempt and of its settlement', async () => {
-    const { answer, root, children, attempts } = await traced(hello());
-    assert.equal(answer.status, 200);
+    const { response, root, children, attempts } = await traced(hello());
+    assert.equal(response.status, 200);
     const record = await account.lastCall();
     assert.deepEqual(receiver.resource['service.name'], 'gate');
     const last = receiver.requests.at(-1)!;
@@ -143,9 +143,9 @@ describe('traces of calls', () => {
 
   test('a refused call has one span, with the code of the error and nothing that the client wrote', async () => {
     const refused = await traced(hello(), {}, poor.key);
-    assert.equal(refused.answer.status, 402);
+    assert.equal(refused.response.status, 402);
     assert.equal(refused.root.attributes['http.response.status_code'], 402);
-    assert.equal(refused.root.attributes['error.type'], refused.answer.json.error.code);
+    assert.equal(refused.root.attributes['error.type'], refused.response.json.error.code);
     assert.equal(refused.root.statusCode, 0);
     assert.deepEqual(refused.children, []);
     receiver.spans.length = 0;
@@ -156,8 +156,8 @@ describe('traces of calls', () => {
 
   test('a failed call is an error', async () => {
     g.provider.respond = json(500, { error: { message: 'It broke.' } });
-    const { answer, root, attempts } = await traced(hello());
-    assert.ok(answer.status >= 500);
+    const { response, root, attempts } = await traced(hello());
+    assert.ok(response.status >= 500);
     assert.equal(root.statusCode, ERROR);
     assert.equal(root.attributes['faregate.end'], 'failed');
     assert.equal(attempts.length, 1);
@@ -215,7 +215,7 @@ describe('traces of calls', () => {
     assert.equal(joined.requests.at(-1)!.headers.tracestate, undefined);
   });
 
-  test('nothing that was exported holds a prompt, an answer, or a key', () => {
+  test('nothing that was exported holds a prompt, a response, or a key', () => {
     const bytes = receiver.bytes();
     assert.ok(bytes.includes('chat test-chat') && bytes.includes('model_not_found'));
     for (const secret of [...CANARIES, account.key, poor.key, MODEL_ASKED]) {

@@ -5,7 +5,7 @@ import { call, startCall } from '../support/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { ask, createPerson, signIn, type TestPerson } from '../support/people.ts';
-import { chatAnswer, json, liveAnswer } from '../support/provider.ts';
+import { chatResponse, json, liveResponse } from '../support/provider.ts';
 import { allRows, assertSound, exported, imported } from './books.ts';
 
 /** From the embedded database to PostgreSQL and back: every row, and what clients notice of it. */
@@ -35,7 +35,7 @@ describe('an export', { timeout: 300_000 }, () => {
       account = await g.createAccount();
       await fill(g);
       // Two calls are in flight when the database is exported, one of each context.
-      const lives = [liveAnswer(), liveAnswer()];
+      const lives = [liveResponse(), liveResponse()];
       g.provider.respond = (request, response) => lives.shift()!.respond(request, response);
       const [first, second] = lives;
       const running = [startCall(`${g.url}/v1/chat/completions`, account.key, { ...BODY, stream: true })];
@@ -44,8 +44,8 @@ describe('an export', { timeout: 300_000 }, () => {
       await second!.opened;
       inFlight = await exported(source.database);
       for (const live of [first!, second!]) live.end();
-      for (const each of running) await (await each.answer).ended();
-      g.provider.respond = chatAnswer();
+      for (const each of running) await (await each.response).ended();
+      g.provider.respond = chatResponse();
       text = await exported(source.database);
       sourceRows = await allRows(source.database);
     } finally {
@@ -98,7 +98,7 @@ describe('an export', { timeout: 300_000 }, () => {
       assert.equal(redeemed.status, 201, JSON.stringify(redeemed.body));
     }
 
-    g.provider.respond = chatAnswer();
+    g.provider.respond = chatResponse();
     const keyed = await call(`${g.url}/v1/chat/completions`, account.key, BODY, { headers: KEYED });
     assert.equal(keyed.status, 200);
     replied = keyed.text;
@@ -140,7 +140,7 @@ describe('an export', { timeout: 300_000 }, () => {
   it('brings keys, stored responses, repeats and windows along', async () => {
     const g = await startGateway({ engine: 'postgresql', stored: server, plans: PLANS });
     try {
-      g.provider.respond = chatAnswer();
+      g.provider.respond = chatResponse();
       const repeat = await call(`${g.url}/v1/chat/completions`, account.key, BODY, { headers: KEYED });
       assert.deepEqual([repeat.status, repeat.text], [200, replied]);
       assert.equal(g.provider.requests.length, 0, 'the repeat was called again');

@@ -7,7 +7,7 @@ import { readLine } from '../../src/transfer/format.ts';
 import { call } from '../support/client.ts';
 import { createTestDatabase, engines } from '../support/database.ts';
 import { startGateway } from '../support/gateway.ts';
-import { chatAnswer } from '../support/provider.ts';
+import { chatResponse } from '../support/provider.ts';
 import { assertSound, CLOCK, imported, startExport } from './books.ts';
 
 /** An export while calls are admitted, charged and stored between any two of its slices. */
@@ -64,7 +64,7 @@ for (const engine of engines) {
         await g.database.script(`insert into ledger_entries (account_id, entry_no, kind, amount_nano, balance_after_nano, created_at)
 select '${payer.id}', n, 'top_up', 0, balance_nano, now() from balances, generate_series(2, ${EARLIER_ENTRIES}) n where account_id = '${payer.id}';
 update balances set last_entry_no = ${EARLIER_ENTRIES} where account_id = '${payer.id}'`);
-        g.provider.respond = chatAnswer();
+        g.provider.respond = chatResponse();
         for await (const chunk of startExport(g.database)) {
           text += chunk;
           calls++;

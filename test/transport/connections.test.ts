@@ -5,12 +5,12 @@ import type { Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { requestOf } from '../support/families.ts';
 import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { chatAnswer, chatStream, json, liveAnswer, messagesAnswer, type Respond } from '../support/provider.ts';
-import { openConnection, type RawAnswer, type RawConnection, requestBytes } from '../support/raw.ts';
+import { chatResponse, chatStream, json, liveResponse, messagesResponse, type Respond } from '../support/provider.ts';
+import { openConnection, type RawConnection, type RawResponse, requestBytes } from '../support/raw.ts';
 import { byScope } from '../support/scope.ts';
 import { callBytes, exchange } from '../support/transport.ts';
 
-/** One connection and many requests: sent one after the other, ahead of their answers, or behind a closed sending side. */
+/** One connection and many requests: sent one after the other, ahead of their responses, or behind a closed sending side. */
 
 const CHAT = '/v1/chat/completions';
 const MESSAGES = '/v1/messages';
@@ -18,7 +18,7 @@ const CHAT_COST = costNano({ input: 11, output: 7 });
 const MESSAGES_COST = costNano({ input: 12, output: 8 });
 
 const asAsked: Respond = (request, response) =>
-  (request.path.endsWith('/messages') ? messagesAnswer() : chatAnswer())(request, response);
+  (request.path.endsWith('/messages') ? messagesResponse() : chatResponse())(request, response);
 
 let gateway: TestGateway;
 let poor: TestAccount;
@@ -65,7 +65,7 @@ async function opened(): Promise<{ connection: RawConnection; gone: Promise<void
 }
 
 describe('a connection that serves on and on', { timeout: 120_000 }, () => {
-  test('carries hundreds of calls of all kinds, each with its own answer, and every success is paid once', async () => {
+  test('carries hundreds of calls of all kinds, each with its own response, and every success is paid once', async () => {
     const account = await gateway.createAccount();
     const call = (body: object | string, more = {}) => callBytes(account.key, CHAT, body, more);
     const failing =
@@ -123,16 +123,16 @@ describe('a connection that serves on and on', { timeout: 120_000 }, () => {
     let spent = 0n;
     let carried = 0;
     const { connection, gone } = await opened();
-    for (let answers = 0; answers < byScope({ full: 1000, quick: 200 }); answers++) {
-      const kind = kinds[answers % kinds.length]!;
+    for (let responses = 0; responses < byScope({ full: 1000, quick: 200 }); responses++) {
+      const kind = kinds[responses % kinds.length]!;
       gateway.provider.respond = asAsked;
       kind.prepare?.();
       connection.write(kind.bytes);
-      const answer: RawAnswer = await connection.answer(kind.method ?? 'POST');
-      assert.equal(answer.status, kind.status, `${answers}: ${answer.body}`);
-      assert.notEqual(answer.headers.connection, 'close', `${answers}: ${answer.body}`);
-      if (kind.text !== undefined) assert.match(answer.body.toString(), kind.text);
-      if (answer.status >= 400) assert.ok(JSON.parse(answer.body.toString()).error.message);
+      const response: RawResponse = await connection.response(kind.method ?? 'POST');
+      assert.equal(response.status, kind.status, `${responses}: ${response.body}`);
+      assert.notEqual(response.headers.connection, 'close', `${responses}: ${response.body}`);
+      if (kind.text !== undefined) assert.match(response.body.toString(), kind.text);
+      if (response.status >= 400) assert.ok(JSON.parse(response.body.toString()).error.message);
       spent += kind.cost ?? 0n;
       carried += kind.calls ?? 0;
     }
@@ -158,9 +158,9 @@ describe('a connection that serves on and on', { timeout: 120_000 }, () => {
       const account = await gateway.createAccount();
       const { connection } = await opened();
       connection.write(bytes(account.key));
-      const answer = await connection.answer();
-      assert.equal(answer.status, status);
-      assert.equal(answer.headers.connection, 'close');
+      const response = await connection.response();
+      assert.equal(response.status, status);
+      assert.equal(response.headers.connection, 'close');
       assert.equal((await connection.closed()).length, 0);
       await assertSpent(account, 0n);
     });
@@ -170,7 +170,7 @@ describe('a connection that serves on and on', { timeout: 120_000 }, () => {
 describe('requests that are sent ahead', { timeout: 120_000 }, () => {
   test('wait for their turn: ten calls behind a long stream begin when it has ended, in order, each paid once', async () => {
     const account = await gateway.createAccount();
-    const live = liveAnswer();
+    const live = liveResponse();
     gateway.provider.respond = live.respond;
     const asked = gateway.provider.requests.length;
     const { connection } = await opened();
@@ -188,11 +188,11 @@ describe('requests that are sent ahead', { timeout: 120_000 }, () => {
     };
     await live.write(rest.join(''));
     live.end();
-    assert.match((await connection.answer()).body.toString(), /\[DONE\]\n\n$/);
+    assert.match((await connection.response()).body.toString(), /\[DONE\]\n\n$/);
     for (let i = 0; i < 10; i++)
-      assert.equal(JSON.parse((await connection.answer()).body.toString()).user, `call ${i}`);
+      assert.equal(JSON.parse((await connection.response()).body.toString()).user, `call ${i}`);
     connection.write(healthz);
-    assert.equal((await connection.answer('GET')).status, 200);
+    assert.equal((await connection.response('GET')).status, 200);
     connection.destroy();
     assert.equal(gateway.provider.requests.length, asked + 11);
     await assertSpent(account, 11n * CHAT_COST);
@@ -211,11 +211,11 @@ describe('requests that are sent ahead', { timeout: 120_000 }, () => {
         wholeCall(poor),
       ]),
     );
-    assert.match((await connection.answer()).body.toString(), /\[DONE\]\n\n$/);
-    assert.equal((await connection.answer()).status, 400);
-    assert.equal((await connection.answer('GET')).status, 200);
-    assert.equal((await connection.answer()).status, 200);
-    assert.equal((await connection.answer()).status, 402);
+    assert.match((await connection.response()).body.toString(), /\[DONE\]\n\n$/);
+    assert.equal((await connection.response()).status, 400);
+    assert.equal((await connection.response('GET')).status, 200);
+    assert.equal((await connection.response()).status, 200);
+    assert.equal((await connection.response()).status, 402);
     connection.destroy();
     await assertSpent(account, 2n * CHAT_COST);
   });
@@ -246,9 +246,9 @@ describe('requests that are sent ahead', { timeout: 120_000 }, () => {
       const asked = gateway.provider.requests.length;
       const { connection } = await opened();
       connection.write(Buffer.concat([bytes(account), wholeCall(account), wholeCall(account)]));
-      const answer = await connection.answer('GET');
-      assert.equal(answer.status, status);
-      assert.equal(answer.headers.connection, 'close');
+      const response = await connection.response('GET');
+      assert.equal(response.status, status);
+      assert.equal(response.headers.connection, 'close');
       assert.equal((await connection.closed()).toString(), '');
       await exchange(gateway.url, 5);
       assert.equal(gateway.provider.requests.length, asked);
@@ -258,7 +258,7 @@ describe('requests that are sent ahead', { timeout: 120_000 }, () => {
 
   test('do not run when their client has left during the one before them, which is cancelled', async () => {
     const account = await gateway.createAccount();
-    const live = liveAnswer();
+    const live = liveResponse();
     gateway.provider.respond = live.respond;
     const asked = gateway.provider.requests.length;
     const { connection, gone } = await opened();
@@ -291,16 +291,16 @@ describe('requests that are sent ahead', { timeout: 120_000 }, () => {
       () => requestBytes({ method: 'GET', path: '/', headers: [['x', 'y'.repeat(70_000)]] }),
     ],
   ] as const) {
-    test(`and end in ${what}: the calls before that are answered and paid, and then the connection ends`, async () => {
+    test(`and end in ${what}: the calls before that are responded to and paid, and then the connection ends`, async () => {
       const account = await gateway.createAccount();
       gateway.provider.respond = asAsked;
       const asked = gateway.provider.requests.length;
       const { connection } = await opened();
       connection.write(Buffer.concat([wholeCall(account), wholeCall(account), broken(account)]));
       for (let i = 0; i < 2; i++) {
-        const answer = await connection.answer();
-        assert.equal(answer.status, 200, answer.body.toString());
-        assert.ok(JSON.parse(answer.body.toString()).usage);
+        const response = await connection.response();
+        assert.equal(response.status, 200, response.body.toString());
+        assert.ok(JSON.parse(response.body.toString()).usage);
       }
       assert.equal((await connection.closed()).toString(), '');
       assert.equal(gateway.provider.requests.length, asked + 2);
@@ -308,7 +308,7 @@ describe('requests that are sent ahead', { timeout: 120_000 }, () => {
     });
   }
 
-  test('may be many: five hundred are answered in order', async () => {
+  test('may be many: five hundred are responded to in order', async () => {
     const { connection } = await opened();
     const count = 500;
     connection.write(
@@ -320,13 +320,13 @@ describe('requests that are sent ahead', { timeout: 120_000 }, () => {
         ),
       ),
     );
-    for (let i = 0; i < count; i++) assert.equal((await connection.answer('GET')).status, i % 2 === 0 ? 200 : 404);
+    for (let i = 0; i < count; i++) assert.equal((await connection.response('GET')).status, i % 2 === 0 ? 200 : 404);
     connection.destroy();
   });
 
   test('may not be endless: with thousands behind a call that takes its time the connection ends, as if the client had left', async () => {
     const account = await gateway.createAccount();
-    const live = liveAnswer();
+    const live = liveResponse();
     gateway.provider.respond = live.respond;
     const { connection, gone } = await opened();
     connection.write(streamCall(account));
@@ -340,7 +340,7 @@ describe('requests that are sent ahead', { timeout: 120_000 }, () => {
 });
 
 describe('a client that closes its sending side behind its request', { timeout: 60_000 }, () => {
-  test('gets the answers of requests that only read, and then the end', async () => {
+  test('gets the responses of requests that only read, and then the end', async () => {
     const account = await gateway.createAccount();
     const { connection } = await opened();
     const get = (path: string) =>
@@ -348,7 +348,7 @@ describe('a client that closes its sending side behind its request', { timeout: 
     const paths = ['/v1/user/balance', '/healthz', '/v1/models', '/readyz'];
     connection.write(Buffer.concat(paths.map(get)));
     connection.halfClose();
-    for (const path of paths) assert.equal((await connection.answer('GET')).status, 200, path);
+    for (const path of paths) assert.equal((await connection.response('GET')).status, 200, path);
     assert.equal((await connection.closed()).length, 0);
   });
 
@@ -375,7 +375,7 @@ describe('a client that closes its sending side behind its request', { timeout: 
 
   test('counts as gone with all that it sent ahead', async () => {
     const account = await gateway.createAccount();
-    const live = liveAnswer();
+    const live = liveResponse();
     gateway.provider.respond = live.respond;
     const asked = gateway.provider.requests.length;
     const { connection, gone } = await opened();
@@ -405,7 +405,7 @@ describe('a client that closes its sending side behind its request', { timeout: 
     await statement.reached(before + 1);
     await ended;
     statement.release();
-    assert.equal((await connection.answer('GET')).status, 200);
+    assert.equal((await connection.response('GET')).status, 200);
     assert.equal((await connection.closed()).length, 0);
     await exchange(gateway.url, 5);
     assert.equal(gateway.provider.requests.length, asked);
@@ -420,32 +420,32 @@ describe('the end of a version', { timeout: 60_000 }, () => {
     for (const keepAlive of ['', 'Connection: keep-alive\r\n']) {
       const { connection } = await opened();
       connection.write(streamCall(account).toString().replace('HTTP/1.1\r\n', `HTTP/1.0\r\n${keepAlive}`));
-      const answer = await connection.answer();
-      assert.equal(answer.headers['transfer-encoding'], undefined);
-      assert.match(answer.body.toString(), /^data: .*data: \[DONE\]\n\n$/s);
+      const response = await connection.response();
+      assert.equal(response.headers['transfer-encoding'], undefined);
+      assert.match(response.body.toString(), /^data: .*data: \[DONE\]\n\n$/s);
     }
     await assertSpent(account, 2n * CHAT_COST);
   });
 
-  test('a client of HTTP/1.0 that asks for it keeps its connection behind a whole answer', async () => {
+  test('a client of HTTP/1.0 that asks for it keeps its connection behind a whole response', async () => {
     const account = await gateway.createAccount();
     gateway.provider.respond = asAsked;
     const { connection } = await opened();
     for (let i = 0; i < 3; i++) {
       connection.write(wholeCall(account).toString().replace('HTTP/1.1\r\n', 'HTTP/1.0\r\nConnection: keep-alive\r\n'));
-      assert.equal((await connection.answer()).status, 200);
+      assert.equal((await connection.response()).status, 200);
     }
     connection.destroy();
     await assertSpent(account, 3n * CHAT_COST);
   });
 
-  test('a request that is answered before its body is in leaves a connection that serves on', async () => {
+  test('a request that is responded to before its body is in leaves a connection that serves on', async () => {
     const { connection } = await opened();
     const bytes = callBytes('wrong', CHAT, requestOf(false));
     connection.write(bytes.subarray(0, -10));
-    assert.equal((await connection.answer()).status, 401);
+    assert.equal((await connection.response()).status, 401);
     connection.write(Buffer.concat([bytes.subarray(-10), healthz]));
-    assert.equal((await connection.answer('GET')).status, 200);
+    assert.equal((await connection.response('GET')).status, 200);
     connection.destroy();
   });
 
@@ -454,7 +454,7 @@ describe('the end of a version', { timeout: 60_000 }, () => {
     gateway.gateway.app.server.once('request', (request: IncomingMessage) => requests.push(request));
     const { connection } = await opened();
     connection.write(healthz);
-    await connection.answer('GET');
+    await connection.response('GET');
     const lines = await readTcpTable();
     if (lines === null) return context.skip('only Linux shows the timers of its connections');
     const { localPort, remotePort } = requests[0]!.socket;

@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { openConnection, requestBytes } from '../support/raw.ts';
 
-/** Requests that have their answer before their body was sent: how long the gateway reads on. */
+/** Requests that have their response before their body was sent: how long the gateway reads on. */
 
 const MEBIBYTE = 2 ** 20;
 const CHAT = '/v1/chat/completions';
@@ -13,20 +13,20 @@ const CHAT = '/v1/chat/completions';
 const READ_BYTES_MAX = 64 * MEBIBYTE + 32 * MEBIBYTE;
 const ENDLESS = [['content-length', String(2 * 1024 * MEBIBYTE)]] as const;
 
-describe('a request that has its answer', { timeout: 300_000 }, () => {
+describe('a request that has its response', { timeout: 300_000 }, () => {
   let gateway: TestGateway;
   before(async () => {
     gateway = await startGateway();
   });
   after(() => gateway.stop());
 
-  /** Sends without end and without looking at the answer; resolves with how much went out until the connection ended. */
-  async function flood(head: Buffer): Promise<{ readonly sentBytes: number; readonly answer: string }> {
+  /** Sends without end and without looking at the response; resolves with how much went out until the connection ended. */
+  async function flood(head: Buffer): Promise<{ readonly sentBytes: number; readonly response: string }> {
     const { hostname, port } = new URL(gateway.url);
     const socket: Socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
-    let answer = '';
+    let response = '';
     socket.on('data', (bytes) => {
-      answer += bytes.toString('latin1');
+      response += bytes.toString('latin1');
     });
     socket.on('error', () => undefined);
     const closed = once(socket, 'close').catch(() => undefined);
@@ -42,7 +42,7 @@ describe('a request that has its answer', { timeout: 300_000 }, () => {
     }
     const sentBytes = socket.bytesWritten;
     socket.destroy();
-    return { sentBytes, answer };
+    return { sentBytes, response };
   }
 
   for (const [what, method, path, status] of [
@@ -53,9 +53,9 @@ describe('a request that has its answer', { timeout: 300_000 }, () => {
     ['a method that is not taken', 'PUT', '/v1/chat/completions', 405],
   ] as const) {
     test(`is not read without end: ${what}, with 2 GB`, async () => {
-      const { sentBytes, answer } = await flood(requestBytes({ method, path, headers: ENDLESS }));
-      assert.match(answer, new RegExp(`^HTTP/1\\.1 ${status} `));
-      assert.match(answer, /\r\nconnection: close\r\n/i);
+      const { sentBytes, response } = await flood(requestBytes({ method, path, headers: ENDLESS }));
+      assert.match(response, new RegExp(`^HTTP/1\\.1 ${status} `));
+      assert.match(response, /\r\nconnection: close\r\n/i);
       assert.ok(sentBytes < READ_BYTES_MAX, `${sentBytes} bytes were taken`);
     });
   }
@@ -66,7 +66,7 @@ describe('a request that has its answer', { timeout: 300_000 }, () => {
     assert.ok(sentBytes < READ_BYTES_MAX, `${sentBytes} bytes were taken`);
   });
 
-  test('gets that answer although it sends all of a large body before it reads', async () => {
+  test('gets that response although it sends all of a large body before it reads', async () => {
     const sizeBytes = 40 * MEBIBYTE;
     const connection = await openConnection(gateway.url);
     connection.write(
@@ -76,23 +76,23 @@ describe('a request that has its answer', { timeout: 300_000 }, () => {
         body: 'x'.repeat(sizeBytes),
       }),
     );
-    const answer = await connection.answer();
-    assert.deepEqual([answer.status, answer.headers.connection], [401, 'close']);
+    const response = await connection.response();
+    assert.deepEqual([response.status, response.headers.connection], [401, 'close']);
     assert.equal((await connection.closed()).length, 0);
   });
 
   test('keeps its connection where the rest is short and comes', async () => {
     const connection = await openConnection(gateway.url);
     connection.write(requestBytes({ method: 'GET', path: '/healthz', headers: [['content-length', '60000']] }));
-    assert.equal((await connection.answer('GET')).status, 200);
+    assert.equal((await connection.response('GET')).status, 200);
     connection.write('x'.repeat(60_000));
     connection.write(requestBytes({ method: 'GET', path: '/healthz' }));
-    assert.equal((await connection.answer('GET')).status, 200);
+    assert.equal((await connection.response('GET')).status, 200);
     connection.destroy();
   });
 });
 
-/** Clients that read only when they have sent everything: a write that fails hides the answer from them. */
+/** Clients that read only when they have sent everything: a write that fails hides the response from them. */
 describe('a refusal reaches a client that sends all of its body first', { timeout: 60_000 }, () => {
   const sizeBytes = 4 * MEBIBYTE;
   let gateway: TestGateway;
@@ -119,7 +119,7 @@ describe('a refusal reaches a client that sends all of its body first', { timeou
     const open = [await openConnection(gateway.url), await openConnection(gateway.url)];
     for (const connection of open) {
       connection.write(requestBytes({ path: CHAT, headers: headOf(keys.rich, 'application/json', more) }));
-      assert.equal((await connection.answer()).status, 100);
+      assert.equal((await connection.response()).status, 100);
     }
     return () => {
       for (const connection of open) connection.destroy();
@@ -150,10 +150,10 @@ describe('a refusal reaches a client that sends all of its body first', { timeou
             socket.once('error', reject);
             socket.write(request, (error) => (error ? reject(error) : resolve()));
           });
-          let answer = '';
-          for await (const piece of socket) answer += String(piece);
-          assert.match(answer, new RegExp(`^HTTP/1\\.1 ${status} `));
-          assert.match(answer, /\}$/);
+          let response = '';
+          for await (const piece of socket) response += String(piece);
+          assert.match(response, new RegExp(`^HTTP/1\\.1 ${status} `));
+          assert.match(response, /\}$/);
         } finally {
           socket.destroy();
           free();

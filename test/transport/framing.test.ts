@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { type AddressInfo, connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { chatAnswer, messagesAnswer } from '../support/provider.ts';
-import { openConnection, type RawAnswer, requestBytes } from '../support/raw.ts';
+import { chatResponse, messagesResponse } from '../support/provider.ts';
+import { openConnection, type RawResponse, requestBytes } from '../support/raw.ts';
 import { callBytes, startServer } from '../support/transport.ts';
 
 /**
- * Requests that two readers could understand differently, and requests hidden in others. Each is answered in the envelope
+ * Requests that two readers could understand differently, and requests hidden in others. Each is responded to in the envelope
  * or its connection is closed; no request that is hidden in it ever runs.
  */
 
@@ -26,7 +26,7 @@ let account: TestAccount;
 before(async () => {
   gateway = await startGateway();
   gateway.provider.respond = (request, response) =>
-    (request.path.endsWith('/messages') ? messagesAnswer() : chatAnswer())(request, response);
+    (request.path.endsWith('/messages') ? messagesResponse() : chatResponse())(request, response);
   account = await gateway.createAccount();
 });
 after(() => gateway.stop());
@@ -38,40 +38,40 @@ async function allThatComes(bytes: Buffer): Promise<string> {
   return (await connection.closed()).toString('latin1');
 }
 
-interface Standing {
+interface Status {
   readonly calls: number;
   readonly balanceNano: bigint;
 }
 
-async function standing(): Promise<Standing> {
+async function state(): Promise<Status> {
   const { balanceNano } = await account.money();
   return { calls: gateway.provider.requests.length, balanceNano };
 }
 
-async function assertCarriedOut(calls: number, before: Standing, costEach = CHAT_COST): Promise<void> {
+async function assertCarriedOut(calls: number, before: Status, costEach = CHAT_COST): Promise<void> {
   assert.equal(gateway.provider.requests.length, before.calls + calls);
   const balanceNano = before.balanceNano - BigInt(calls) * costEach;
   assert.deepEqual(await account.money(), { balanceNano, heldNano: 0n });
 }
 
-function assertRefusal(answer: RawAnswer, status: number, isMessages = false): void {
-  const shown = `${answer.status} ${JSON.stringify(answer.headers)} ${answer.body}`;
-  assert.equal(answer.status, status, shown);
-  assert.equal(answer.headers['x-error-code'], 'invalid_request_error', shown);
-  assert.equal(answer.headers.connection, 'close', shown);
-  const body = JSON.parse(answer.body.toString());
+function assertRefusal(received: RawResponse, status: number, isMessages = false): void {
+  const shown = `${received.status} ${JSON.stringify(received.headers)} ${received.body}`;
+  assert.equal(received.status, status, shown);
+  assert.equal(received.headers['x-error-code'], 'invalid_request_error', shown);
+  assert.equal(received.headers.connection, 'close', shown);
+  const body = JSON.parse(received.body.toString());
   assert.equal(body.error.type, 'invalid_request_error', shown);
   assert.equal(body.type, isMessages ? 'error' : undefined, shown);
 }
 
-/** One answer, which refuses and says `close`, then the end, and no call. */
+/** One response, which refuses and says `close`, then the end, and no call. */
 async function refuses(bytes: Buffer, { status = 400, isMessages = false } = {}): Promise<void> {
-  const before = await standing();
+  const before = await state();
   const connection = await openConnection(gateway.url);
   try {
     connection.write(bytes);
-    assertRefusal(await connection.answer(), status, isMessages);
-    assert.equal((await connection.closed()).toString('latin1'), '', 'more came behind the answer');
+    assertRefusal(await connection.response(), status, isMessages);
+    assert.equal((await connection.closed()).toString('latin1'), '', 'more came behind the response');
   } finally {
     connection.destroy();
   }
@@ -215,33 +215,33 @@ for (const path of [CHAT, MESSAGES] as const) {
     }
 
     test('in its own body runs the first one and not the second', async () => {
-      const before = await standing();
+      const before = await state();
       const text = JSON.stringify({ ...bodies[path], user: `\r\n\r\n${hidden()}` });
       const connection = await openConnection(gateway.url);
       connection.write(callBytes(account.key, path, text));
-      assert.equal((await connection.answer()).status, 200);
+      assert.equal((await connection.response()).status, 200);
       connection.write(requestBytes({ method: 'GET', path: '/healthz' }));
-      assert.deepEqual(JSON.parse((await connection.answer('GET')).body.toString()), { status: 'ok' });
+      assert.deepEqual(JSON.parse((await connection.response('GET')).body.toString()), { status: 'ok' });
       connection.destroy();
       await assertCarriedOut(1, before, COSTS[path]);
     });
 
     test('in the body of a request that has none by its nature does not run it', async () => {
-      const before = await standing();
+      const before = await state();
       for (const method of ['GET', 'HEAD', 'OPTIONS', 'DELETE']) {
         const connection = await openConnection(gateway.url);
         connection.write(requestBytes({ method, path: '/healthz', body: hidden() }));
-        const status = (await connection.answer(method)).status;
+        const status = (await connection.response(method)).status;
         assert.equal(status, method === 'GET' || method === 'HEAD' ? 200 : 404);
         connection.write(requestBytes({ method: 'GET', path: '/healthz' }));
-        assert.equal((await connection.answer('GET')).status, 200);
+        assert.equal((await connection.response('GET')).status, 200);
         connection.destroy();
       }
       await assertCarriedOut(0, before);
     });
 
     test('behind a refused body of which the rest is not read does not run it', async () => {
-      const before = await standing();
+      const before = await state();
       for (const [line, begin] of [
         ['Content-Length: 1073741824', ''],
         [CHUNKED, '40000000\r\n'],
@@ -249,9 +249,9 @@ for (const path of [CHAT, MESSAGES] as const) {
         const text = requestBytes({ path, headers: [['content-type', 'application/json']] })
           .toString()
           .replace('\r\n\r\n', `\r\n${line}\r\n\r\n`);
-        const answers = await allThatComes(Buffer.concat([Buffer.from(text + begin), hidden()]));
-        assert.equal(answers.split('HTTP/1.1 ').length, 2, answers);
-        assert.match(answers, /^HTTP\/1\.1 401 /);
+        const responses = await allThatComes(Buffer.concat([Buffer.from(text + begin), hidden()]));
+        assert.equal(responses.split('HTTP/1.1 ').length, 2, responses);
+        assert.match(responses, /^HTTP\/1\.1 401 /);
       }
       await assertCarriedOut(0, before);
     });
@@ -271,11 +271,11 @@ for (const path of [CHAT, MESSAGES] as const) {
     ];
     for (const [what, bytes] of accepted) {
       test(`${what} is none: it is served, once`, async () => {
-        const before = await standing();
+        const before = await state();
         const connection = await openConnection(gateway.url);
         connection.write(bytes());
-        const answer = await connection.answer();
-        assert.equal(answer.status, 200, answer.body.toString());
+        const received = await connection.response();
+        assert.equal(received.status, 200, received.body.toString());
         connection.destroy();
         assert.deepEqual(JSON.parse(gateway.provider.requests.at(-1)!.body.toString()), bodies[path]);
         await assertCarriedOut(1, before, COSTS[path]);
@@ -283,7 +283,7 @@ for (const path of [CHAT, MESSAGES] as const) {
     }
 
     test('trailers are no headers: neither a credential nor a version among them counts', async () => {
-      const before = await standing();
+      const before = await state();
       const trailed = (trailers: string): string => chunked.replace(/\r\n\r\n$/, `\r\n${trailers}\r\n\r\n`);
       const connection = await openConnection(gateway.url);
       connection.write(
@@ -295,7 +295,7 @@ for (const path of [CHAT, MESSAGES] as const) {
           hidden(),
         ]),
       );
-      for (let i = 0; i < 2; i++) assert.equal((await connection.answer()).status, 200);
+      for (let i = 0; i < 2; i++) assert.equal((await connection.response()).status, 200);
       const { headers } = gateway.provider.requests.at(-2)!;
       assert.deepEqual(headers, gateway.provider.requests.at(-1)!.headers);
       connection.destroy();
@@ -303,14 +303,14 @@ for (const path of [CHAT, MESSAGES] as const) {
       const keyless = withLines([CHUNKED], trailed(`Authorization: Bearer ${account.key}`)).toString();
       const other = await openConnection(gateway.url);
       other.write(keyless.replace(/Authorization: [^\r]*\r\n/, ''));
-      assert.equal((await other.answer()).status, 401);
+      assert.equal((await other.response()).status, 401);
       other.destroy();
       await assertCarriedOut(2, before, COSTS[path]);
     });
 
-    test("the provider's trailers stay here, and harm neither the answer nor the charge", async () => {
-      const before = await standing();
-      const answer = gateway.provider.respond;
+    test("the provider's trailers stay here, and harm neither the response nor the charge", async () => {
+      const before = await state();
+      const received = gateway.provider.respond;
       gateway.provider.respond = (request, response) => {
         response.setHeader('Trailer', 'X-Secret, X-Request-Id');
         const end = response.end.bind(response);
@@ -319,7 +319,7 @@ for (const path of [CHAT, MESSAGES] as const) {
           return end(...given);
         }) as typeof response.end;
         response.setHeader('transfer-encoding', 'chunked');
-        return answer(request, response);
+        return received(request, response);
       };
       for (const stream of [false, true]) {
         const request = { ...bodies[path], stream };
@@ -327,7 +327,7 @@ for (const path of [CHAT, MESSAGES] as const) {
         assert.match(comes, /^HTTP\/1\.1 200 /);
         assert.doesNotMatch(comes, /provider\.example|trailed|trailer/i);
       }
-      gateway.provider.respond = answer;
+      gateway.provider.respond = received;
       await assertCarriedOut(2, before, COSTS[path]);
     });
   });
@@ -341,11 +341,11 @@ describe('a request that is not addressed as usual', { timeout: 60_000 }, () => 
     const connection = await openConnection(gateway.url);
     for (const origin of ['http://gateway.test', 'https://other.test:8443', 'HTTP://GATEWAY.TEST']) {
       connection.write(get(`${origin}/healthz`));
-      const answer = await connection.answer('GET');
-      assert.equal(answer.status, 200, `${origin}: ${answer.body}`);
+      const received = await connection.response('GET');
+      assert.equal(received.status, 200, `${origin}: ${received.body}`);
     }
     connection.write(get('http://gateway.test/v1/user/balance', `Authorization: Bearer ${account.key}\r\n`));
-    assert.equal((await connection.answer('GET')).status, 200);
+    assert.equal((await connection.response('GET')).status, 200);
     connection.destroy();
   });
 
@@ -358,21 +358,21 @@ describe('a request that is not addressed as usual', { timeout: 60_000 }, () => 
       ['ftp://gateway.test/healthz', null],
     ] as const) {
       connection.write(get(target));
-      const answer = await connection.answer('GET');
-      if (isMessages === null) assert.ok([200, 400, 404].includes(answer.status), `${target}: ${answer.status}`);
-      else assert.equal(answer.status, 404);
-      const { type } = JSON.parse(answer.body.toString());
+      const received = await connection.response('GET');
+      if (isMessages === null) assert.ok([200, 400, 404].includes(received.status), `${target}: ${received.status}`);
+      else assert.equal(received.status, 404);
+      const { type } = JSON.parse(received.body.toString());
       if (isMessages !== null) assert.equal(type, isMessages ? 'error' : undefined, target);
     }
     connection.destroy();
   });
 
-  test('of the form * is answered, and the connection goes on', async () => {
+  test('of the form * is responded to, and the connection goes on', async () => {
     const connection = await openConnection(gateway.url);
     connection.write(requestBytes({ method: 'OPTIONS', path: '*' }));
-    assert.equal((await connection.answer('OPTIONS')).status, 404);
+    assert.equal((await connection.response('OPTIONS')).status, 404);
     connection.write(get('/healthz'));
-    assert.equal((await connection.answer('GET')).status, 200);
+    assert.equal((await connection.response('GET')).status, 200);
     connection.destroy();
   });
 
@@ -400,7 +400,7 @@ describe('headers', { timeout: 60_000 }, () => {
   const lines = (count: number) => Array.from({ length: count }, (_, i) => [`x-${i}`, '1'] as const);
 
   test('of 1,900 lines are read to the last one', async () => {
-    const before = await standing();
+    const before = await state();
     const connection = await openConnection(gateway.url);
     connection.write(
       requestBytes({
@@ -409,7 +409,7 @@ describe('headers', { timeout: 60_000 }, () => {
         body,
       }),
     );
-    assert.equal((await connection.answer()).status, 200);
+    assert.equal((await connection.response()).status, 200);
     connection.destroy();
     await assertCarriedOut(1, before);
   });
@@ -420,7 +420,7 @@ describe('headers', { timeout: 60_000 }, () => {
   });
 
   test('with bytes beyond ASCII reach the provider as they were sent, where they are sent on', async () => {
-    const before = await standing();
+    const before = await state();
     const beta = Buffer.from('gr\u00fc\u00dfe-\u4f60\u597d', 'utf8').toString('latin1');
     const connection = await openConnection(gateway.url);
     const headers = [
@@ -429,12 +429,12 @@ describe('headers', { timeout: 60_000 }, () => {
       ['user-agent', beta],
     ] as const;
     connection.write(callBytes(account.key, MESSAGES, bodies[MESSAGES], { headers }));
-    const answer = await connection.answer();
-    assert.equal(answer.status, 200, answer.body.toString());
+    const received = await connection.response();
+    assert.equal(received.status, 200, received.body.toString());
     connection.destroy();
-    const received = gateway.provider.requests.at(-1)!.headers;
-    assert.equal(received['anthropic-beta'], beta);
-    assert.equal(received['x-note'], undefined);
+    const sent = gateway.provider.requests.at(-1)!.headers;
+    assert.equal(sent['anthropic-beta'], beta);
+    assert.equal(sent['x-note'], undefined);
     await assertCarriedOut(1, before, COSTS[MESSAGES]);
   });
 
@@ -445,21 +445,21 @@ describe('headers', { timeout: 60_000 }, () => {
   });
 
   test('with the credential twice count where both agree, in whatever case their names are', async () => {
-    const before = await standing();
+    const before = await state();
     const twice = (other: string) =>
       callBytes(account.key, CHAT, body, { headers: [['AUTHORIZATION', `bearer ${other}`]] });
     const connection = await openConnection(gateway.url);
     connection.write(twice(account.key));
-    assert.equal((await connection.answer()).status, 200);
+    assert.equal((await connection.response()).status, 200);
     connection.write(twice('other'));
-    assert.equal((await connection.answer()).status, 401);
+    assert.equal((await connection.response()).status, 401);
     connection.destroy();
     await assertCarriedOut(1, before);
   });
 });
 
 describe('a server with several addresses', { timeout: 60_000 }, () => {
-  test('answers what is broken at each of them', async () => {
+  test('responses what is broken at each of them', async () => {
     const server = await startServer({}, undefined, 'localhost');
     try {
       const addresses = server.app.addresses() as AddressInfo[];
@@ -482,7 +482,7 @@ describe('a server with several addresses', { timeout: 60_000 }, () => {
 
 describe('a connection that is none of HTTP', { timeout: 60_000 }, () => {
   test('costs nothing where it is reset in the middle of a head', async () => {
-    const before = await standing();
+    const before = await state();
     const { hostname, port } = new URL(gateway.url);
     const seen = new Promise<void>((resolve) => {
       gateway.gateway.app.server.once('connection', (socket) => socket.once('close', () => resolve()));

@@ -54,7 +54,7 @@ const forms = [
     },
   },
   {
-    name: 'a whole answer beyond 32 MiB',
+    name: 'a whole response beyond 32 MiB',
     path: '/v1/chat/completions',
     isStream: false,
     type: 'application/json',
@@ -94,24 +94,24 @@ describe('a client that stops reading', { timeout: 120_000 }, () => {
       options,
       async () => {
         const account = await gateway.createAccount();
-        const answer = flood(pieces(), type);
-        gateway.provider.respond = answer.respond;
+        const response = flood(pieces(), type);
+        gateway.provider.respond = response.respond;
         const asked = gateway.provider.requests.length;
         const started = startCall(gateway.url + path, account.key, bodyOf(isStream), { isPaused: true });
         await gateway.provider.received(asked + 1);
-        await answer.heldUp(gateway);
+        await response.heldUp(gateway);
         assert.ok(
-          answer.writtenBytes < heldBytesMax,
-          `${answer.writtenBytes} bytes were taken although the client does not read`,
+          response.writtenBytes < heldBytesMax,
+          `${response.writtenBytes} bytes were taken although the client does not read`,
         );
 
-        const received = await started.answer;
+        const received = await started.response;
         received.resume();
         assert.equal(await received.ended(), true);
-        await answer.given;
+        await response.given;
         assert.equal(received.status, 200);
-        assert.equal(received.body.length, answer.writtenBytes);
-        assert.equal(createHash('sha256').update(received.body).digest('hex'), answer.digest());
+        assert.equal(received.body.length, response.writtenBytes);
+        assert.equal(createHash('sha256').update(received.body).digest('hex'), response.digest());
         assert.equal((await account.endedCall()).status, 'succeeded');
         await assertSpent(account, COST);
         assert.equal(gateway.provider.requests.length, asked + 1);
@@ -132,22 +132,22 @@ for (const onClientAbort of ['cancel', 'drain'] as const) {
       const isCancelled = isStream && onClientAbort === 'cancel';
       const outcome = isCancelled
         ? 'the provider is cancelled, and what came is charged'
-        : 'the answer is awaited to its end, and paid in full';
+        : 'the response is awaited to its end, and paid in full';
       test(`${name}: the client counts as gone, ${outcome}`, async () => {
         assertLimited(gateway);
         const account = await gateway.createAccount();
-        const answer = flood(pieces(), type);
-        gateway.provider.respond = answer.respond;
+        const response = flood(pieces(), type);
+        gateway.provider.respond = response.respond;
         const started = startCall(gateway.url + path, account.key, bodyOf(isStream), { isPaused: true });
-        const received = await started.answer;
+        const received = await started.response;
         const { status, usage } = await account.endedCall();
         if (isCancelled) {
-          await answer.closed;
+          await response.closed;
           assert.deepEqual([status, usage.source], ['aborted', 'estimated']);
-          assert.ok(answer.writtenBytes < HELD_BYTES_MAX, `${answer.writtenBytes} bytes`);
+          assert.ok(response.writtenBytes < HELD_BYTES_MAX, `${response.writtenBytes} bytes`);
           await assertSpent(account, costNano({ input: usage.inputTokens, output: usage.outputTokens }));
         } else {
-          await answer.given;
+          await response.given;
           assert.deepEqual([status, usage.source], ['succeeded', 'observed']);
           await assertSpent(account, COST);
         }
@@ -157,7 +157,7 @@ for (const onClientAbort of ['cancel', 'drain'] as const) {
       });
     }
 
-    test('a whole answer that has been paid for does not wait in memory for ever', async () => {
+    test('a whole response that has been paid for does not wait in memory for ever', async () => {
       assertLimited(gateway);
       const account = await gateway.createAccount();
       const text = `{"usage":{"prompt_tokens":11,"completion_tokens":7},"text":"${'x'.repeat(30 * MIB)}"}`;
@@ -166,7 +166,7 @@ for (const onClientAbort of ['cancel', 'drain'] as const) {
         gateway.gateway.app.server.once('request', (request) => request.socket.once('close', () => resolve()));
       });
       const started = startCall(`${gateway.url}/v1/chat/completions`, account.key, bodyOf(false), { isPaused: true });
-      const received = await started.answer;
+      const received = await started.response;
       await dropped;
       assert.equal((await account.endedCall()).status, 'succeeded');
       await assertSpent(account, COST);

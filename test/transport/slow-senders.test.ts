@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { parseAddressRange } from '../../src/lib/ip-address.ts';
 import { requestOf } from '../support/families.ts';
 import { assertSpent, startGateway, type TestGateway } from '../support/gateway.ts';
-import { openConnection, type RawAnswer, type RawConnection, requestBytes } from '../support/raw.ts';
+import { openConnection, type RawConnection, type RawResponse, requestBytes } from '../support/raw.ts';
 import { callBytes, exchange, startServer, type TestServer } from '../support/transport.ts';
 
 /** Clients that send slowly, in order to hold connections or because they cannot do better, and more of them than may be. */
@@ -12,32 +12,32 @@ import { callBytes, exchange, startServer, type TestServer } from '../support/tr
 const LIVE = requestBytes({ method: 'GET', path: '/live' });
 const HEALTHZ = requestBytes({ method: 'GET', path: '/healthz' });
 
-/** Sends one byte for each exchange that others have with the same server, until an answer comes. */
-async function trickle(url: string, connection: RawConnection, bytes: Iterable<number>): Promise<RawAnswer> {
-  let answer: RawAnswer | null = null;
-  const answered = connection.answer().then((given) => {
-    answer = given;
+/** Sends one byte for each exchange that others have with the same server, until a response comes. */
+async function trickle(url: string, connection: RawConnection, bytes: Iterable<number>): Promise<RawResponse> {
+  let received: RawResponse | null = null;
+  const responded = connection.response().then((given) => {
+    received = given;
     return given;
   });
   for (const byte of bytes) {
-    if (answer !== null) break;
+    if (received !== null) break;
     connection.write(Buffer.from([byte]));
     await exchange(url);
-    // An answer that has come by now is read first: writing to a closed connection would throw it away.
+    // A response that has come by now is read first: writing to a closed connection would throw it away.
     await new Promise((resolve) => setImmediate(resolve));
   }
-  return answered;
+  return responded;
 }
 
 function* forEver(byte: number): Generator<number> {
   for (;;) yield byte;
 }
 
-function assertTooSlow(answer: RawAnswer, message: RegExp, isMessages = false): void {
-  assert.equal(answer.status, 408, answer.body.toString());
-  assert.equal(answer.headers.connection, 'close');
-  assert.equal(answer.headers['x-error-code'], 'invalid_request_error');
-  const body = JSON.parse(answer.body.toString());
+function assertTooSlow(received: RawResponse, message: RegExp, isMessages = false): void {
+  assert.equal(received.status, 408, received.body.toString());
+  assert.equal(received.headers.connection, 'close');
+  assert.equal(received.headers['x-error-code'], 'invalid_request_error');
+  const body = JSON.parse(received.body.toString());
   assert.match(body.error.message, message);
   assert.equal(body.type, isMessages ? 'error' : undefined);
 }
@@ -53,7 +53,7 @@ describe('headers that take longer than server.headerTimeout', { timeout: 60_000
 
   test('are 408 where not a byte of them comes', async () => {
     const connection = await openConnection(server.url);
-    assertTooSlow(await connection.answer(), LATE);
+    assertTooSlow(await connection.response(), LATE);
     assert.equal((await connection.closed()).length, 0);
   });
 
@@ -62,7 +62,7 @@ describe('headers that take longer than server.headerTimeout', { timeout: 60_000
     for (const before of ['', HEALTHZ]) {
       const connection = await openConnection(server.url);
       connection.write(before);
-      if (before !== '') assert.equal((await connection.answer('GET')).status, 200);
+      if (before !== '') assert.equal((await connection.response('GET')).status, 200);
       assertTooSlow(await trickle(server.url, connection, Buffer.from(head + 'y'.repeat(20_000))), LATE);
       assert.equal((await connection.closed()).length, 0);
     }
@@ -72,7 +72,7 @@ describe('headers that take longer than server.headerTimeout', { timeout: 60_000
     ['the beginning of another request', 'GET /he'],
     ['an empty line', '\r\n'],
   ] as const) {
-    test(`do not cut off the answer before them: ${what} sent ahead`, async () => {
+    test(`do not cut off the response before them: ${what} sent ahead`, async () => {
       live = Promise.withResolvers();
       const connection = await openConnection(server.url);
       connection.write(Buffer.concat([LIVE, Buffer.from(ahead)]));
@@ -83,14 +83,14 @@ describe('headers that take longer than server.headerTimeout', { timeout: 60_000
       // A connection on which nothing is said is given up after the same time, so that time has passed then.
       for (let i = 0; i < 2; i++) {
         const silent = await openConnection(server.url);
-        await silent.answer();
+        await silent.response();
       }
       response.end('end');
-      const answer = await connection.answer('GET');
-      assert.deepEqual([answer.status, answer.body.toString()], [200, 'begin end']);
+      const received = await connection.response('GET');
+      assert.deepEqual([received.status, received.body.toString()], [200, 'begin end']);
       if (ahead === '\r\n') {
         connection.write(HEALTHZ);
-        assert.equal((await connection.answer('GET')).status, 200);
+        assert.equal((await connection.response('GET')).status, 200);
         connection.destroy();
       } else {
         assert.equal((await connection.closed()).length, 0);
@@ -160,14 +160,14 @@ describe('a body that comes more slowly than 8 KiB in server.uploadIdleTimeout',
 
     const silent = await openConnection(gateway.url);
     silent.write(announced(bytes, 'Content-Length: 10\r\nExpect: 100-continue'));
-    assert.equal((await silent.answer()).status, 100);
-    assertTooSlow(await silent.answer(), /too slowly/);
+    assert.equal((await silent.response()).status, 100);
+    assertTooSlow(await silent.response(), /too slowly/);
     silent.destroy();
     await assertSpent(account, 0n);
   });
 });
 
-describe('the rest of a request that has its answer', { timeout: 60_000 }, () => {
+describe('the rest of a request that has its response', { timeout: 60_000 }, () => {
   test('does not hold the connection beyond server.clientStallTimeout, however it trickles in', async () => {
     const server = await startServer({ clientStallTimeout: 200 });
     try {
@@ -177,7 +177,7 @@ describe('the rest of a request that has its answer', { timeout: 60_000 }, () =>
       ] as const) {
         const connection = await openConnection(server.url);
         connection.write(requestBytes({ method, path, headers: [['content-length', '60000']] }));
-        assert.equal((await connection.answer(method)).status, status);
+        assert.equal((await connection.response(method)).status, status);
         let isClosed = false;
         const closed = connection.closed().then((left) => {
           isClosed = true;
@@ -202,7 +202,7 @@ describe('more connections than server.connections', { timeout: 60_000 }, () => 
     try {
       const serves = async (connection: RawConnection): Promise<void> => {
         connection.write(HEALTHZ);
-        assert.equal((await connection.answer('GET')).status, 200);
+        assert.equal((await connection.response('GET')).status, 200);
       };
       const open: RawConnection[] = [];
       for (let i = 0; i < 3; i++) {
@@ -220,7 +220,7 @@ describe('more connections than server.connections', { timeout: 60_000 }, () => 
         server.app.server.once('request', (request) => request.socket.once('close', () => resolve()));
       });
       open[0]!.write(HEALTHZ);
-      await open[0]!.answer('GET');
+      await open[0]!.response('GET');
       open[0]!.destroy();
       await ended;
       const another = await openConnection(server.url);
@@ -235,7 +235,7 @@ describe('more connections than server.connections', { timeout: 60_000 }, () => 
 describe('more connections of one address than server.connectionsPerAddress', { timeout: 60_000 }, () => {
   async function assertServes(connection: RawConnection): Promise<void> {
     connection.write(HEALTHZ);
-    assert.equal((await connection.answer('GET')).status, 200);
+    assert.equal((await connection.response('GET')).status, 200);
   }
   async function assertClosed(connection: RawConnection): Promise<void> {
     assert.equal((await connection.closed()).length, 0);
@@ -321,7 +321,7 @@ describe('more requests of one client behind a trusted proxy than server.connect
     const statusOf = async (client: string): Promise<number> => {
       const connection = await openConnection(server.url);
       connection.write(of(client, '/healthz'));
-      const { status } = await connection.answer('GET');
+      const { status } = await connection.response('GET');
       connection.destroy();
       return status;
     };

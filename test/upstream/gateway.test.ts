@@ -7,8 +7,8 @@ import { call, startCall } from '../support/client.ts';
 import { requestOf } from '../support/families.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import {
-  chatAnswer,
   chatCompletion,
+  chatResponse,
   chatStream,
   json,
   type Respond,
@@ -64,7 +64,7 @@ describe('the connections of a gateway to its providers', () => {
 
   const ask = (model: string, isStream = false) => call(gateway.url + CHAT, account.key, requestOf(isStream, model));
 
-  /** Answers with what a chat call over HTTP/2 asks for. */
+  /** Responses with what a chat call over HTTP/2 asks for. */
   function serveModern(stream: ServerHttp2Stream): void {
     const chunks: Buffer[] = [];
     stream.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -76,13 +76,13 @@ describe('the connections of a gateway to its providers', () => {
     });
   }
 
-  it('over HTTP/2 carry whole answers and streams, paid as always', async () => {
+  it('over HTTP/2 carry whole responses and streams, paid as always', async () => {
     modern.serve = serveModern;
     const payer = await gateway.createAccount();
     for (const isStream of [false, true]) {
-      const answer = await call(gateway.url + CHAT, payer.key, requestOf(isStream, 'modern-chat'));
-      assert.equal(answer.status, 200, answer.text);
-      assert.match(answer.text, isStream ? /data: \[DONE\]\n\n$/ : /Hello there/);
+      const response = await call(gateway.url + CHAT, payer.key, requestOf(isStream, 'modern-chat'));
+      assert.equal(response.status, 200, response.text);
+      assert.match(response.text, isStream ? /data: \[DONE\]\n\n$/ : /Hello there/);
       assert.deepEqual(
         [(await payer.lastCall()).status, (await payer.lastCall()).usage.source],
         ['succeeded', 'observed'],
@@ -102,7 +102,7 @@ describe('the connections of a gateway to its providers', () => {
     };
     const image = Buffer.concat([png(), Buffer.alloc(3 * 2 ** 20, 7)]);
     const parts = [file('image', image), text('prompt', 'Add a boat')];
-    const answer = await call(
+    const response = await call(
       `${gateway.url}/v1/images/edits`,
       account.key,
       editForm({ model: 'modern-painter' }, parts),
@@ -110,32 +110,32 @@ describe('the connections of a gateway to its providers', () => {
         headers: { 'content-type': formType() },
       },
     );
-    assert.equal(answer.status, 200, answer.text);
+    assert.equal(response.status, 200, response.text);
     assert.deepEqual(Buffer.concat(received), editForm({ model: 'p' }, parts));
   });
 
-  it('over HTTP/2 do not take half a whole answer for one, nor charge it', async () => {
+  it('over HTTP/2 do not take half a whole response for one, nor charge it', async () => {
     modern.serve = (stream) => {
       stream.respond({ ':status': 200, 'content-type': 'application/json' });
       stream.write(JSON.stringify(chatCompletion()), () => stream.session!.destroy());
     };
     const payer = await gateway.createAccount();
-    const answer = await call(gateway.url + CHAT, payer.key, requestOf(false, 'modern-chat'));
-    assert.deepEqual([answer.status, answer.headers['x-should-retry']], [502, 'false']);
+    const response = await call(gateway.url + CHAT, payer.key, requestOf(false, 'modern-chat'));
+    assert.deepEqual([response.status, response.headers['x-should-retry']], [502, 'false']);
     assert.deepEqual(await payer.money(), { balanceNano: 100_000_000_000n, heldNano: 0n });
   });
 
-  it("carry the operator's headers to the provider that they are for, and its answers do not give them away", async () => {
+  it("carry the operator's headers to the provider that they are for, and its responses do not give them away", async () => {
     other.respond = json(400, { error: { message: 'No such project in org-A1b2C3d4E5f6G7h8, shop.' } });
-    const answer = await ask('equipped-chat');
-    assert.equal(answer.json.error.message, 'No such project in [provider], shop.');
+    const response = await ask('equipped-chat');
+    assert.equal(response.json.error.message, 'No such project in [provider], shop.');
     const { headers } = other.requests.at(-1)!;
     assert.deepEqual(
       [headers['x-title'], headers['x-organization'], headers['user-agent'], headers.authorization],
       ['shop', 'org-A1b2C3d4E5f6G7h8', 'shop/1', 'Bearer equipped-secret-1'],
     );
     assert.doesNotMatch(JSON.stringify((await gateway.admin('GET', '/routes')).body), /org-A1b2/);
-    gateway.provider.respond = chatAnswer();
+    gateway.provider.respond = chatResponse();
     await ask('test-chat');
     assert.equal(gateway.provider.requests.at(-1)!.headers['x-title'], undefined);
   });
@@ -146,12 +146,12 @@ describe('the connections of a gateway to its providers', () => {
     let isHolding = true;
     return {
       respond(request, response) {
-        if (isHolding) held.push(() => void chatAnswer()(request, response));
-        else return chatAnswer()(request, response);
+        if (isHolding) held.push(() => void chatResponse()(request, response));
+        else return chatResponse()(request, response);
       },
       release() {
         isHolding = false;
-        for (const answer of held) answer();
+        for (const response of held) response();
       },
     };
   }
@@ -164,20 +164,20 @@ describe('the connections of a gateway to its providers', () => {
     await other.received(before + 1);
     const refused = await gateway.createAccount();
     for (const isStream of [false, true]) {
-      const answer = await call(gateway.url + CHAT, refused.key, requestOf(isStream, 'full-chat'));
-      assert.equal(answer.status, 502);
-      assert.equal(answer.json.error.code, 'upstream_error');
-      assert.match(answer.json.error.message, /^All connections to the provider are in use\./);
-      assert.deepEqual([answer.headers['retry-after'], answer.headers['x-should-retry']], ['1', 'true']);
+      const response = await call(gateway.url + CHAT, refused.key, requestOf(isStream, 'full-chat'));
+      assert.equal(response.status, 502);
+      assert.equal(response.json.error.code, 'upstream_error');
+      assert.match(response.json.error.message, /^All connections to the provider are in use\./);
+      assert.deepEqual([response.headers['retry-after'], response.headers['x-should-retry']], ['1', 'true']);
     }
     assert.deepEqual(await refused.money(), { balanceNano: 100_000_000_000n, heldNano: 0n });
     assert.equal(other.requests.length, before + 1);
     // Another route takes it.
-    gateway.provider.respond = chatAnswer();
+    gateway.provider.respond = chatResponse();
     assert.equal((await ask('full-pair')).status, 200);
     assert.equal((await account.lastCall()).route.provider, 'chatty');
     release();
-    assert.equal((await first.answer).status, 200);
+    assert.equal((await first.response).status, 200);
   });
 
   it('that are all in use say nothing about the route', async () => {
@@ -191,7 +191,7 @@ describe('the connections of a gateway to its providers', () => {
     const { body } = await gateway.admin('GET', '/routes');
     const route = body.data.find(({ model }: { model: string }) => model === 'queued-chat');
     release();
-    await Promise.all([one, two, (await first.answer).ended()]);
+    await Promise.all([one, two, (await first.response).ended()]);
     assert.equal(refused.status, 502);
     assert.equal(route.lastError, null);
   });
@@ -209,7 +209,7 @@ describe('the connections of a gateway to its providers', () => {
     gateway.gateway.app.server.on('request', note);
     const waiting = [begin(), begin()];
     // One is refused; so the other one waits.
-    await Promise.race(waiting.map(({ answer }) => answer));
+    await Promise.race(waiting.map(({ response }) => response));
     gateway.gateway.app.server.off('request', note);
     const left = responses
       .filter(({ writableEnded }) => !writableEnded)
@@ -217,18 +217,19 @@ describe('the connections of a gateway to its providers', () => {
     for (const { drop } of waiting) drop();
     await Promise.all(left);
     // The place is free again: of two more calls, one waits and one is refused.
-    const next = [begin().answer, begin().answer];
+    const next = [begin().response, begin().response];
     await Promise.race(next);
     release();
     await leaver.endedCall(5);
-    assert.equal((await first.answer).status, 200);
+    assert.equal((await first.response).status, 200);
     assert.deepEqual((await Promise.all(next)).map(({ status }) => status).toSorted(), [200, 502]);
     assert.equal(other.requests.length, before + 2);
   });
 
   it('are not all for one account: others get connections at once, and their turn in the queue', async () => {
     const [greedy, modest] = [await gateway.createAccount({ balanceYuan: '1' }), await gateway.createAccount()];
-    const begin = ({ key }: TestAccount) => startCall(gateway.url + CHAT, key, requestOf(false, 'shared-chat')).answer;
+    const begin = ({ key }: TestAccount) =>
+      startCall(gateway.url + CHAT, key, requestOf(false, 'shared-chat')).response;
     const { respond, release } = holding();
     other.respond = respond;
     const before = other.requests.length;
@@ -237,8 +238,8 @@ describe('the connections of a gateway to its providers', () => {
     // Seven of eight connections and of eight places in the queue; the rest is refused.
     const refused = Promise.withResolvers<void>();
     let refusals = 0;
-    for (const answer of many) {
-      void answer.then(({ status }) => {
+    for (const response of many) {
+      void response.then(({ status }) => {
         if (status === 502 && ++refusals === 26) refused.resolve();
       });
     }

@@ -7,14 +7,14 @@ import type { StoredBody } from '../../src/protocols/operations/operation.ts';
 import type { UpstreamFailure } from '../../src/providers/upstream/failure.ts';
 import type { Provider } from '../../src/providers/upstream/provider.ts';
 import { CERTIFICATE, CERTIFICATE_KEY } from '../support/certificate.ts';
-import { answer, type FrameServer, startFrameServer } from '../support/http2-frames.ts';
+import { type FrameServer, response, startFrameServer } from '../support/http2-frames.ts';
 import {
-  answerOf,
-  answerOk,
   becomesIdle,
   failureOf,
   type Http2Server,
   providerAt,
+  responseOf,
+  responseOk,
   send,
   startHttp2Server,
 } from '../support/upstream.ts';
@@ -55,7 +55,7 @@ describe('a provider over HTTP/2', () => {
     server = await startHttp2Server();
   });
   beforeEach(() => {
-    server.serve = answerOk;
+    server.serve = responseOk;
     server.streams.length = 0;
     server.sessions.length = 0;
   });
@@ -91,7 +91,7 @@ describe('a provider over HTTP/2', () => {
       const head = await sent.head;
       assert.equal(head.status, 200);
       assert.match(head.headers['x-request-id'] as string, /^id-\d+$/);
-      assert.equal(await answerOf(sent), '{}');
+      assert.equal(await responseOf(sent), '{}');
     }
     assert.equal(server.sessions.length, 1);
     await becomesIdle(shared);
@@ -106,8 +106,8 @@ describe('a provider over HTTP/2', () => {
     await new Promise<void>((resolve) => old.listen(0, '127.0.0.1', resolve));
     const url = `https://127.0.0.1:${(old.address() as AddressInfo).port}`;
     const offering = provider({ url, fields: `http2: true, ${CA},` });
-    assert.equal(await answerOf(send(offering)), 'ok');
-    assert.equal(await answerOf(send(offering, stored)), 'ok');
+    assert.equal(await responseOf(send(offering)), 'ok');
+    assert.equal(await responseOf(send(offering, stored)), 'ok');
     assert.deepEqual(versions, ['1.1', '1.1']);
     await becomesIdle(offering);
     await offering.close();
@@ -134,12 +134,12 @@ describe('a provider over HTTP/2', () => {
     const calls = [send(limited), send(limited), send(limited)] as const;
     const refused = (await send(limited).outcome) as UpstreamFailure;
     assert.deepEqual([refused.certainty, refused.blamesRoute], ['notSent', false]);
-    for (let answered = 0; answered < 3; answered++) {
+    for (let responded = 0; responded < 3; responded++) {
       while (held.length === 0) await arrived.promise;
       assert.ok(held.length <= 2);
-      answerOk(held.shift()!);
+      responseOk(held.shift()!);
     }
-    for (const sent of calls) assert.equal(await answerOf(sent), 'ok');
+    for (const sent of calls) assert.equal(await responseOf(sent), 'ok');
     assert.equal(narrow.sessions.length, 2);
     await becomesIdle(limited);
     await limited.destroy();
@@ -158,9 +158,9 @@ describe('a provider over HTTP/2', () => {
       });
     };
     const shared = provider(server);
-    assert.equal(await answerOf(send(shared, stored)), 'ok');
+    assert.equal(await responseOf(send(shared, stored)), 'ok');
     assert.equal(bytes, LARGE);
-    assert.equal(await answerOf(send(shared, Buffer.alloc(LARGE))), 'ok');
+    assert.equal(await responseOf(send(shared, Buffer.alloc(LARGE))), 'ok');
     assert.equal(bytes, 2 * LARGE);
     assert.equal(server.sessions.length, 1);
     await becomesIdle(shared);
@@ -184,11 +184,11 @@ describe('a provider over HTTP/2', () => {
     stream.write(Buffer.alloc(HWM, 'x'));
     stream.end();
     // Another call on the same connection is not held up by it.
-    server.serve = answerOk;
-    assert.equal(await answerOf(send(shared)), 'ok');
+    server.serve = responseOk;
+    assert.equal(await responseOf(send(shared)), 'ok');
     assert.ok(Buffer.concat(sent.chunks).length < HWM);
     sent.exchange.resume();
-    assert.equal((await answerOf(sent)).length, HWM + 9);
+    assert.equal((await responseOf(sent)).length, HWM + 9);
   });
 
   it('gets a reset when a call is given up, and the others on the connection go on', async () => {
@@ -207,22 +207,22 @@ describe('a provider over HTTP/2', () => {
     assert.equal(await gone.outcome, 'aborted');
     await closed;
     streams[1]!.end('b');
-    assert.equal(await answerOf(stays), 'ab');
+    assert.equal(await responseOf(stays), 'ab');
     assert.equal(server.sessions.length, 1);
     await becomesIdle(shared);
   });
 
   for (const [what, misbehave] of [
-    ['never answers', () => undefined],
+    ['never responds', () => undefined],
     [
-      'sends interim answers without end',
+      'sends interim responds without end',
       (stream: ServerHttp2Stream) => {
         const timer = setInterval(() => stream.additionalHeaders({ ':status': 103, link: '</x>' }), 5);
         stream.on('close', () => clearInterval(timer));
       },
     ],
     [
-      'stops in the middle of an answer',
+      'stops in the middle of a response',
       (stream: ServerHttp2Stream) => {
         stream.respond({ ':status': 200 });
         stream.write('a');
@@ -266,13 +266,13 @@ describe('a call that fails over HTTP/2', () => {
   }
 
   for (const code of [0, PROTOCOL_ERROR, CANCEL, 2, 5, 11, 13]) {
-    it(`whose stream is reset with code ${code} before an answer: unknown, and sent once`, async () => {
+    it(`whose stream is reset with code ${code} before a response: unknown, and sent once`, async () => {
       assert.deepEqual(await failing((connection, stream) => connection.reset(stream, code)), [UNKNOWN, 1]);
     });
   }
 
   for (const code of [PROTOCOL_ERROR, REFUSED_STREAM, CANCEL, 2, 5, 11, 13]) {
-    it(`whose stream is reset with code ${code} in the middle of the answer: unknown, and not taken for its end`, async () => {
+    it(`whose stream is reset with code ${code} in the middle of the response: unknown, and not taken for its end`, async () => {
       const outcome = await failing((connection, stream) => {
         connection.head(stream);
         connection.data(stream, 'half');
@@ -282,13 +282,13 @@ describe('a call that fails over HTTP/2', () => {
     });
   }
 
-  it('whose stream is reset behind the end of the answer has not failed', async () => {
+  it('whose stream is reset behind the end of the response has not failed', async () => {
     for (const code of [0, CANCEL]) {
       server.serve = (connection, stream) => {
-        answer(connection, stream);
+        response(connection, stream);
         connection.reset(stream, code);
       };
-      assert.equal(await answerOf(send(provider(server))), 'ok');
+      assert.equal(await responseOf(send(provider(server))), 'ok');
     }
   });
 
@@ -299,8 +299,8 @@ describe('a call that fails over HTTP/2', () => {
     assert.deepEqual(await failing(refuse, stored), [NOT_SENT, 1]);
     const before = server.requests;
     server.serve = (connection, stream, index) =>
-      index === before ? connection.reset(stream, REFUSED_STREAM) : answer(connection, stream);
-    assert.equal(await answerOf(send(provider(server))), 'ok');
+      index === before ? connection.reset(stream, REFUSED_STREAM) : response(connection, stream);
+    assert.equal(await responseOf(send(provider(server))), 'ok');
     assert.equal(server.requests, before + 2);
   });
 
@@ -311,13 +311,13 @@ describe('a call that fails over HTTP/2', () => {
       assert.deepEqual(await failing(goAway, stored), [NOT_SENT, 1]);
       const before = server.requests;
       server.serve = (connection, stream, index) =>
-        index === before ? connection.goAway(0, code) : answer(connection, stream);
-      assert.equal(await answerOf(send(provider(server))), 'ok');
+        index === before ? connection.goAway(0, code) : response(connection, stream);
+      assert.equal(await responseOf(send(provider(server))), 'ok');
       assert.equal(server.requests, before + 2);
     });
   }
 
-  it('of which half of an answer came is unknown whatever the provider says then', async () => {
+  it('of which half of a response came is unknown whatever the provider says then', async () => {
     const outcome = await failing((connection, stream) => {
       connection.head(stream);
       connection.data(stream, 'half');
@@ -329,11 +329,11 @@ describe('a call that fails over HTTP/2', () => {
   it('which a GOAWAY covers goes on, and is unknown where the connection then breaks', async () => {
     server.serve = (connection, stream) => {
       connection.goAway(stream);
-      answer(connection, stream);
+      response(connection, stream);
     };
     const going = provider(server);
-    assert.equal(await answerOf(send(going)), 'ok');
-    assert.equal(await answerOf(send(going)), 'ok');
+    assert.equal(await responseOf(send(going)), 'ok');
+    assert.equal(await responseOf(send(going)), 'ok');
     const outcome = await failing((connection, stream) => {
       connection.goAway(stream);
       connection.destroy();
@@ -351,8 +351,8 @@ describe('a call that fails over HTTP/2', () => {
     const calls = Array.from({ length: 10 }, () => send(broken));
     for (const sent of calls) assert.deepEqual(await failureOf(sent), UNKNOWN);
     assert.equal(server.requests, before + 10);
-    server.serve = answer;
-    assert.equal(await answerOf(send(broken)), 'ok');
+    server.serve = response;
+    assert.equal(await responseOf(send(broken)), 'ok');
     assert.equal(server.requests, before + 11);
     await becomesIdle(broken);
   });

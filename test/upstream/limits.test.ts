@@ -5,11 +5,11 @@ import type { StoredBody } from '../../src/protocols/operations/operation.ts';
 import { UpstreamFailure } from '../../src/providers/upstream/failure.ts';
 import type { Provider } from '../../src/providers/upstream/provider.ts';
 import {
-  answerOf,
   becomesIdle,
   failureOf,
   providerAt,
   type RawServer,
+  responseOf,
   type Sent,
   send,
   startRawServer,
@@ -67,14 +67,14 @@ function storedBody(sizeBytes: number): StoredBody & { readonly closed: Promise<
 }
 
 describe('the time limits of a provider', () => {
-  it('a provider that takes the connection and never answers the TLS handshake: not sent, after connect', async () => {
+  it('a provider that takes the connection and never responds the TLS handshake: not sent, after connect', async () => {
     const server = await serve(() => undefined);
     const silent = provider(server.url.replace('http:', 'https:'), 'timeouts: { connect: 60ms }');
     assert.deepEqual(await failureOf(send(silent)), NOT_REACHED);
     await becomesIdle(silent);
   });
 
-  it('a provider that never answers: a timeout, after firstByte, and its connection is closed', async () => {
+  it('a provider that never responds: a timeout, after firstByte, and its connection is closed', async () => {
     const closed = Promise.withResolvers<void>();
     const server = await serve(
       () => undefined,
@@ -87,9 +87,12 @@ describe('the time limits of a provider', () => {
   });
 
   for (const [what, act] of [
-    ['interim answers without end', (socket: Socket) => socket.write('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n')],
     [
-      'the head of an answer byte by byte',
+      'interim responds without end',
+      (socket: Socket) => socket.write('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'),
+    ],
+    [
+      'the head of a response byte by byte',
       (socket: Socket, round: number) => socket.write('HTTP/1.1 200 OK\r\nx-'[round] ?? 'x'),
     ],
   ] as const) {
@@ -106,7 +109,7 @@ describe('the time limits of a provider', () => {
     assert.deepEqual(await failureOf(send(provider(server.url))), UNKNOWN);
   });
 
-  it('a provider that stops in the middle of an answer: a timeout, after idle', async () => {
+  it('a provider that stops in the middle of a response: a timeout, after idle', async () => {
     const server = await serve((socket) => socket.write(OK.slice(0, -1)));
     const stalling = provider(server.url, NO_TIME);
     const sent = send(stalling);
@@ -167,14 +170,14 @@ describe('the time limits of a provider', () => {
     const slow = provider(server.url, 'timeouts: { connect: 10s, firstByte: 10s, idle: 5s }');
     const body = Buffer.alloc(3 * 2 ** 20, 'x');
     body.write('!', body.length - 1);
-    assert.equal(await answerOf(send(slow, body)), 'ok');
+    assert.equal(await responseOf(send(slow, body)), 'ok');
     assert.ok(bytes > body.length);
     assert.equal(server.count(`content-length: ${body.length}\r\n`), 1);
     assert.equal(server.count('transfer-encoding'), 0);
     await becomesIdle(slow);
   });
 
-  it('a provider that answers before it has read the request: its answer counts', async () => {
+  it('a provider that responds before it has read the request: its response counts', async () => {
     const server = await serve((socket) => {
       socket.pause();
       socket.write('HTTP/1.1 413 Too Large\r\ncontent-length: 3\r\n\r\nbig');
@@ -183,7 +186,7 @@ describe('the time limits of a provider', () => {
     const stored = storedBody(64 * 2 ** 20);
     const sent = send(hasty, stored);
     assert.equal((await sent.head).status, 413);
-    assert.equal(await answerOf(sent), 'big');
+    assert.equal(await responseOf(sent), 'big');
     await stored.closed;
     await becomesIdle(hasty);
   });
@@ -202,7 +205,7 @@ describe('connections to a provider', () => {
     });
     return {
       server,
-      async answerNext() {
+      async responseNext() {
         if (held.length === 0) await arrived.promise;
         held.shift()!.write(OK);
       },
@@ -213,19 +216,19 @@ describe('connections to a provider', () => {
     assert.deepEqual(await failureOf(sent), NOT_REACHED);
     const failure = (await sent.outcome) as UpstreamFailure;
     assert.equal(failure.blamesRoute, false);
-    assert.equal(failure.answer.retry, 'yes');
-    assert.equal(failure.answer.headers['retry-after'], '1');
-    assert.match(failure.answer.message, /^All connections to the provider are in use\. Nothing was sent/);
+    assert.equal(failure.response.retry, 'yes');
+    assert.equal(failure.response.headers['retry-after'], '1');
+    assert.match(failure.response.message, /^All connections to the provider are in use\. Nothing was sent/);
   }
 
   it('are never more than configured: some calls wait, the others are refused at once and were not sent', async () => {
-    const { server, answerNext } = await startHolding();
+    const { server, responseNext } = await startHolding();
     const narrow = provider(server.url, 'connections: 2, queue: { length: 1 }');
     const [first, second, waiting, refused] = [send(narrow), send(narrow), send(narrow), send(narrow)] as const;
     await assertHeldBack(refused);
     for (const sent of [first, second, waiting]) {
-      await answerNext();
-      assert.equal(await answerOf(sent), 'ok');
+      await responseNext();
+      assert.equal(await responseOf(sent), 'ok');
     }
     assert.equal(server.count('POST /call'), 3);
     assert.equal(server.connections, 2);
@@ -233,22 +236,22 @@ describe('connections to a provider', () => {
   });
 
   it('a call that waits for one in vain was not sent either, and the queue may be of length zero', async () => {
-    const { server, answerNext } = await startHolding();
+    const { server, responseNext } = await startHolding();
     const impatient = provider(server.url, 'connections: 1, queue: { length: 5, wait: 20ms }');
     const first = send(impatient);
     await assertHeldBack(send(impatient));
-    await answerNext();
-    await answerOf(first);
+    await responseNext();
+    await responseOf(first);
     assert.equal(server.count('POST /call'), 1);
     const none = provider(server.url, 'connections: 1, queue: { length: 0 }');
     const only = send(none);
     await assertHeldBack(send(none));
-    await answerNext();
-    await answerOf(only);
+    await responseNext();
+    await responseOf(only);
   });
 
   it('a call that is given up while it waits frees its place and is never sent', async () => {
-    const { server, answerNext } = await startHolding();
+    const { server, responseNext } = await startHolding();
     const narrow = provider(server.url, 'connections: 1, queue: { length: 2 }');
     const first = send(narrow);
     const [gone, aborted] = [send(narrow), send(narrow)];
@@ -259,15 +262,15 @@ describe('connections to a provider', () => {
     assert.equal(await aborted.outcome, 'aborted');
     const next = send(narrow);
     for (const sent of [first, next]) {
-      await answerNext();
-      assert.equal(await answerOf(sent), 'ok');
+      await responseNext();
+      assert.equal(await responseOf(sent), 'ok');
     }
     assert.equal(server.count('POST /call'), 2);
     // Once a call is on its way, only abort gives it up.
     const underWay = send(narrow);
-    await answerNext();
+    await responseNext();
     underWay.exchange.abortUnsent();
-    assert.equal(await answerOf(underWay), 'ok');
+    assert.equal(await responseOf(underWay), 'ok');
     await becomesIdle(narrow);
   });
 
@@ -284,44 +287,44 @@ describe('connections to a provider', () => {
     const server = await startRawServer(() => undefined);
     await server.close();
     const failure = (await send(provider(server.url)).outcome) as UpstreamFailure;
-    assert.deepEqual([failure.certainty, failure.answer.status, failure.blamesRoute], ['notSent', 502, true]);
-    assert.doesNotMatch(JSON.stringify(failure.answer), /127\.0\.0\.1/);
+    assert.deepEqual([failure.certainty, failure.response.status, failure.blamesRoute], ['notSent', 502, true]);
+    assert.doesNotMatch(JSON.stringify(failure.response), /127\.0\.0\.1/);
   });
 });
 
 describe('connections that are kept', () => {
   const marked = (mark: string): Buffer => Buffer.from(JSON.stringify({ mark }));
 
-  it('one that the provider closed behind its answer, without saying so, is not used again', async () => {
+  it('one that the provider closed behind its response, without saying so, is not used again', async () => {
     const server = await serve((socket, text) => {
       if (isWhole(text)) socket.end(OK);
     });
     const closing = provider(server.url, 'connections: 1');
-    for (let i = 0; i < 20; i++) assert.equal(await answerOf(send(closing, marked(`call-${i}`))), 'ok');
+    for (let i = 0; i < 20; i++) assert.equal(await responseOf(send(closing, marked(`call-${i}`))), 'ok');
     for (let i = 0; i < 20; i++) assert.equal(server.count(`"call-${i}"`), 1);
     assert.equal(server.connections, 20);
   });
 
   it('one that breaks when the next call is on it: the outcome is unknown, and the call is never sent again', async () => {
-    const answered = new Set<Socket>();
+    const responded = new Set<Socket>();
     const server = await serve((socket, text) => {
       if (!isWhole(text)) return;
-      if (answered.has(socket)) socket.resetAndDestroy();
+      if (responded.has(socket)) socket.resetAndDestroy();
       else {
-        answered.add(socket);
+        responded.add(socket);
         socket.write(OK);
       }
     });
     const breaking = provider(server.url, 'connections: 1');
-    assert.equal(await answerOf(send(breaking, marked('first'))), 'ok');
+    assert.equal(await responseOf(send(breaking, marked('first'))), 'ok');
     assert.deepEqual(await failureOf(send(breaking, marked('second'))), UNKNOWN);
-    assert.equal(await answerOf(send(breaking, marked('third'))), 'ok');
+    assert.equal(await responseOf(send(breaking, marked('third'))), 'ok');
     assert.equal(server.connections, 2);
     for (const mark of ['first', 'second', 'third']) assert.equal(server.count(`"${mark}"`), 1);
     await becomesIdle(breaking);
   });
 
-  it('whenever the provider closes them: every call is sent once at most, and answered or known to have failed', async () => {
+  it('whenever the provider closes them: every call is sent once at most, and responded or known to have failed', async () => {
     const CALLS = 300;
     const server = await serve((socket, text, connection) => {
       if (!isWhole(text)) return;

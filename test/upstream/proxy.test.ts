@@ -7,11 +7,11 @@ import { CERTIFICATE } from '../support/certificate.ts';
 import { type HttpProxy, startHttpProxy } from '../support/http-proxy.ts';
 import { json, type ScriptedProvider, startProvider } from '../support/provider.ts';
 import {
-  answerOf,
   becomesIdle,
   failureOf,
   type Http2Server,
   providerAt,
+  responseOf,
   send,
   startHttp2Server,
 } from '../support/upstream.ts';
@@ -31,7 +31,7 @@ describe('a provider behind a proxy', () => {
     plain.respond = json(200, '{"ok":true}');
   });
   beforeEach(() => {
-    proxy.answer = null;
+    proxy.response = null;
     proxy.asked.length = 0;
     proxy.authorizations.length = 0;
   });
@@ -51,8 +51,8 @@ describe('a provider behind a proxy', () => {
   it('is reached through a tunnel, over http too, and the tunnel is used again', async () => {
     const provider = through(plain.url, 'connections: 1');
     const before = plain.requests.length;
-    assert.equal(await answerOf(send(provider)), '{"ok":true}');
-    assert.equal(await answerOf(send(provider)), '{"ok":true}');
+    assert.equal(await responseOf(send(provider)), '{"ok":true}');
+    assert.equal(await responseOf(send(provider)), '{"ok":true}');
     assert.deepEqual(proxy.asked, [`CONNECT ${authority(plain.url)}`]);
     assert.deepEqual(proxy.authorizations, [undefined]);
     const [request] = plain.requests.slice(before);
@@ -63,7 +63,7 @@ describe('a provider behind a proxy', () => {
   });
 
   it('is reached over https, whose certificate is checked through the tunnel, and over HTTP/2', async () => {
-    assert.equal(await answerOf(send(through(secure.url, secure.fields))), 'ok');
+    assert.equal(await responseOf(send(through(secure.url, secure.fields))), 'ok');
     assert.equal(secure.sessions.length, 1);
     assert.deepEqual(proxy.asked, [`CONNECT ${authority(secure.url)}`]);
     assert.deepEqual(await failureOf(send(through(secure.url, 'http2: true'))), NOT_REACHED);
@@ -76,7 +76,7 @@ describe('a provider behind a proxy', () => {
 
   it('gets the call and its key, which the proxy does not; the proxy gets its own credential, and no other', async () => {
     const provider = through(plain.url, '', 'us%40er:p%3Ass%2Fword@');
-    await answerOf(send(provider, Buffer.from('{"secret":1}'), { authorization: 'Bearer the-key' }));
+    await responseOf(send(provider, Buffer.from('{"secret":1}'), { authorization: 'Bearer the-key' }));
     assert.deepEqual(proxy.authorizations, [`Basic ${Buffer.from('us@er:p:ss/word').toString('base64')}`]);
     const received = plain.requests.at(-1)!;
     assert.equal(received.headers.authorization, 'Bearer the-key');
@@ -85,7 +85,7 @@ describe('a provider behind a proxy', () => {
     assert.ok(provider.hidden.texts.includes(proxy.host));
   });
 
-  for (const [what, answer] of [
+  for (const [what, response] of [
     ['asks for a credential', 'HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n'],
     ['does not reach the provider', 'HTTP/1.1 502 Bad Gateway\r\n\r\n'],
     ['refuses', 'HTTP/1.1 403 Forbidden\r\ncontent-length: 5\r\n\r\nnever'],
@@ -94,7 +94,7 @@ describe('a provider behind a proxy', () => {
     ['closes the connection', ''],
   ] as const) {
     it(`was surely not sent the call where the proxy ${what}`, async () => {
-      proxy.answer = (client) => client.end(answer);
+      proxy.response = (client) => client.end(response);
       for (const [url, fields] of [
         [plain.url, ''],
         [secure.url, secure.fields],
@@ -104,7 +104,7 @@ describe('a provider behind a proxy', () => {
         assert.deepEqual(await failureOf(sent), NOT_REACHED);
         const failure = (await sent.outcome) as UpstreamFailure;
         assert.equal(failure.blamesRoute, true);
-        assert.doesNotMatch(failure.answer.message, /127\.0\.0\.1|proxy/);
+        assert.doesNotMatch(failure.response.message, /127\.0\.0\.1|proxy/);
         const logged = inspect(failure, { depth: 10 });
         assert.doesNotMatch(logged, /the-proxy-password/);
         assert.doesNotMatch(logged, new RegExp(Buffer.from('user:the-proxy-password').toString('base64')));
@@ -116,7 +116,7 @@ describe('a provider behind a proxy', () => {
 
   it('was surely not sent the call where the proxy is silent for as long as connecting may take', async () => {
     const closed = Promise.withResolvers<void>();
-    proxy.answer = (client) => client.resume().on('end', closed.resolve).on('close', closed.resolve);
+    proxy.response = (client) => client.resume().on('end', closed.resolve).on('close', closed.resolve);
     const provider = through(plain.url, 'timeouts: { connect: 50ms }');
     assert.deepEqual(await failureOf(send(provider)), NOT_REACHED);
     await closed.promise;
@@ -138,7 +138,7 @@ describe('a provider behind a proxy', () => {
     try {
       const provider = providerAt(plain.url);
       providers.push(provider);
-      await answerOf(send(provider));
+      await responseOf(send(provider));
       assert.deepEqual(proxy.asked, []);
     } finally {
       for (const [name, value] of saved) {
@@ -152,7 +152,7 @@ describe('a provider behind a proxy', () => {
     let open: (() => void) | null = null;
     const asked = Promise.withResolvers<void>();
     const closed = Promise.withResolvers<void>();
-    proxy.answer = (client) => {
+    proxy.response = (client) => {
       client.resume().on('end', closed.resolve).on('close', closed.resolve);
       open = () => client.write('HTTP/1.1 200 OK\r\n\r\n');
       asked.resolve();

@@ -43,8 +43,8 @@ for (const engine of gatewayEngines) {
     let nowMs = OCTOBER_MS;
 
     async function chat(account: TestAccount, model: string, path = '/v1/chat/completions'): Promise<void> {
-      const answer = await call(`${g.url}${path}`, account.key, { model, messages: [] });
-      assert.equal(answer.status, 200);
+      const response = await call(`${g.url}${path}`, account.key, { model, messages: [] });
+      assert.equal(response.status, 200);
     }
     const get = async (path: string) => (await g.admin('GET', path)).body;
     // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
@@ -118,8 +118,8 @@ for (const engine of gatewayEngines) {
     });
 
     it('never tells a client what a call costs the operator', async () => {
-      const answer = await call(`${g.url}/v1/chat/completions`, bob.key, { model: 'costed-chat', messages: [] });
-      assert.doesNotMatch(JSON.stringify(answer.headers), /cost/i);
+      const response = await call(`${g.url}/v1/chat/completions`, bob.key, { model: 'costed-chat', messages: [] });
+      assert.doesNotMatch(JSON.stringify(response.headers), /cost/i);
       await settled();
     });
 

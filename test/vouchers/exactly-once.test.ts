@@ -28,13 +28,13 @@ for (const engine of gatewayEngines) {
         const accounts = await Promise.all(Array.from({ length: 5 }, () => g.createAccount()));
         const keys = await Promise.all(accounts.map((account) => scene.keyOf(account)));
         const { id, codes } = await scene.create({});
-        const answers = await Promise.all(
+        const responses = await Promise.all(
           Array.from({ length: 50 }, (_, n) => scene.redeem(codes[0]!, keys[n % 5]!, n % 2 === 0 ? g : node)),
         );
-        const redeemed = answers.filter(({ status }) => status === 201);
+        const redeemed = responses.filter(({ status }) => status === 201);
         assert.equal(redeemed.length, 10, 'all requests of one account, and of no other');
         assert.equal(new Set(redeemed.map(({ body }) => JSON.stringify(body))).size, 1);
-        assert.ok(answers.every(({ status }) => [201, 404, 429].includes(status)));
+        assert.ok(responses.every(({ status }) => [201, 404, 429].includes(status)));
         const entries = (await Promise.all(accounts.map((account) => scene.entriesOf(account)))).flat();
         assert.deepEqual(
           entries.map((entry) => entry.id),

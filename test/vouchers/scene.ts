@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createTestClock } from '../support/clock.ts';
 import type { Engine } from '../support/database.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { ask, type PersonAnswer } from '../support/people.ts';
+import { ask, type PersonResponse } from '../support/people.ts';
 
 /** What the tests of vouchers share. */
 
@@ -48,7 +48,7 @@ export class VoucherScene {
     return { authorization: `Bearer ${body.key}` };
   }
 
-  redeem(code: string, headers: Record<string, string>, node = this.g): Promise<PersonAnswer> {
+  redeem(code: string, headers: Record<string, string>, node = this.g): Promise<PersonResponse> {
     return ask(node, 'POST', '/vouchers', { code }, headers);
   }
 

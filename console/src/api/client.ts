@@ -5,7 +5,7 @@ export type EndpointName = keyof Endpoints;
 export type ReadName = Extract<EndpointName, `GET ${string}`>;
 export type ChangeName = Exclude<EndpointName, ReadName>;
 
-export type AnswerOf<Name extends EndpointName> = Endpoints[Name]['answer'];
+export type ResponseOf<Name extends EndpointName> = Endpoints[Name]['response'];
 export type BodyOf<Name extends EndpointName> = Endpoints[Name]['body'];
 export type QueryOf<Name extends EndpointName> = Endpoints[Name]['query'];
 
@@ -26,9 +26,9 @@ export interface AnyInput {
   readonly body?: unknown;
 }
 
-/** What the gateway answers where it does not do what was asked. */
+/** What the gateway responds where it does not do what was asked. */
 export class ApiError extends Error {
-  /** The HTTP status; 0 where no answer came. */
+  /** The HTTP status; 0 where no response came. */
   readonly status: number;
   readonly code: string;
   /** The field of the request that is wrong; `null` where none is named. */
@@ -61,18 +61,18 @@ export async function ask<Name extends EndpointName>(
   name: Name,
   input: InputOf<Name>,
   options: AskOptions = {},
-): Promise<AnswerOf<Name>> {
+): Promise<ResponseOf<Name>> {
   const response = await send(name, input as AnyInput, options);
   const text = await response.text();
-  return (text === '' ? null : JSON.parse(text)) as AnswerOf<Name>;
+  return (text === '' ? null : JSON.parse(text)) as ResponseOf<Name>;
 }
 
-/** Asks for the CSV of a list; the answer is the text. @throws ApiError */
+/** Asks for the CSV of a list; the response is the text. @throws ApiError */
 export async function askForCsv<Name extends ReadName>(name: Name, input: InputOf<Name>): Promise<string> {
   return (await send(name, input as AnyInput, { accept: 'text/csv' })).text();
 }
 
-/** Sends a request, and returns its answer where that is a success. @throws ApiError */
+/** Sends a request, and returns its response where that is a success. @throws ApiError */
 export async function send(name: EndpointName, input: AnyInput, options: AskOptions = {}): Promise<Response> {
   const [method, path] = name.split(' ') as [string, string];
   const headers: Record<string, string> = { accept: options.accept ?? 'application/json' };
@@ -113,7 +113,7 @@ async function errorOf(response: Response): Promise<ApiError> {
     return new ApiError(
       response.status,
       'unknown',
-      `The gateway answered with status ${response.status}.`,
+      `The gateway responded with status ${response.status}.`,
       null,
       requestId,
     );

@@ -8,7 +8,15 @@ import {
 } from '@tanstack/react-query';
 import { useRef } from 'react';
 import { useAccountChoice } from './account-choice.ts';
-import { type AnswerOf, type AnyInput, ApiError, ask, type ChangeName, type InputOf, type ReadName } from './client.ts';
+import {
+  type AnyInput,
+  ApiError,
+  ask,
+  type ChangeName,
+  type InputOf,
+  type ReadName,
+  type ResponseOf,
+} from './client.ts';
 
 /** How often what is live is read again while the page is seen. */
 export const LIVE_MS = 5000;
@@ -18,7 +26,7 @@ export interface ReadOptions {
   readonly isLive?: boolean;
   /** `false`: not read yet. */
   readonly isWanted?: boolean;
-  /** What was found before stays until the answer comes, while somebody types. Else an answer would stand under words of the next one. */
+  /** What was found before stays until the response comes, while somebody types. Else a response would stand under words of the next one. */
   readonly isTyped?: boolean;
 }
 
@@ -37,13 +45,13 @@ export function useRead<Name extends ReadName>(name: Name, input: InputOf<Name>,
   });
 }
 
-/** The names of endpoints whose answer is a page of a list. */
+/** The names of endpoints whose response is a page of a list. */
 export type ListName = {
-  [Name in ReadName]: AnswerOf<Name> extends { data: readonly unknown[]; nextCursor: string | null } ? Name : never;
+  [Name in ReadName]: ResponseOf<Name> extends { data: readonly unknown[]; nextCursor: string | null } ? Name : never;
 }[ReadName];
 
 /** An item of a list. */
-export type ItemOf<Name extends ListName> = AnswerOf<Name>['data'][number];
+export type ItemOf<Name extends ListName> = ResponseOf<Name>['data'][number];
 
 /** The items of a page of a list, unless more are asked for: a screen of rows. Drawing a row takes longer than reading it. */
 const PAGE_ITEMS = 25;
@@ -87,17 +95,17 @@ export function useWholeList<Name extends ListName>(name: Name, input: InputOf<N
     queryKey: [name, 'whole', chosen] satisfies QueryKey,
     queryFn: async ({ signal }) => {
       const items: ItemOf<Name>[] = [];
-      let answer: AnswerOf<Name>;
+      let response: ResponseOf<Name>;
       let cursor: string | null = null;
       let pages = 0;
       do {
         const page: AnyInput = { ...chosen, query: { ...chosen.query, limit: 500, cursor: cursor ?? undefined } };
-        answer = await ask(name, page as InputOf<Name>, { signal });
-        items.push(...(answer.data as readonly ItemOf<Name>[]));
-        cursor = answer.nextCursor;
+        response = await ask(name, page as InputOf<Name>, { signal });
+        items.push(...(response.data as readonly ItemOf<Name>[]));
+        cursor = response.nextCursor;
         pages++;
       } while (cursor !== null && pages < WHOLE_PAGES_MAX);
-      return { items, isCut: cursor !== null, last: answer };
+      return { items, isCut: cursor !== null, last: response };
     },
     refetchInterval: options.isLive ? LIVE_MS : false,
     enabled: options.isWanted ?? true,
@@ -105,7 +113,7 @@ export function useWholeList<Name extends ListName>(name: Name, input: InputOf<N
   });
 }
 
-/** Within this time after a lost answer the same change is a second try. */
+/** Within this time after a lost response the same change is a second try. */
 const SECOND_TRY_MS = 300_000;
 
 interface Try {
@@ -115,7 +123,7 @@ interface Try {
 }
 
 /**
- * Makes a change. What was read is read again afterwards. A second try after a lost answer has the idempotency key of the first, so
+ * Makes a change. What was read is read again afterwards. A second try after a lost response has the idempotency key of the first, so
  * that the endpoints that take one (of money, grants, vouchers) change nothing twice; of others, such as new keys, it may make two.
  */
 export function useChange<Name extends ChangeName>(name: Name) {
@@ -123,7 +131,7 @@ export function useChange<Name extends ChangeName>(name: Name) {
   /** By what was sent. Requests at the same time have keys of their own unless they are the same one. */
   const tries = useRef(new Map<string, Try>());
   const choose = useChosenAccount();
-  return useMutation<AnswerOf<Name>, Error, InputOf<Name>>({
+  return useMutation<ResponseOf<Name>, Error, InputOf<Name>>({
     mutationFn: async (given) => {
       const input = choose(name, given as AnyInput) as InputOf<Name>;
       const text = JSON.stringify(input);
@@ -132,9 +140,9 @@ export function useChange<Name extends ChangeName>(name: Name) {
       const idempotencyKey = before !== undefined && now < before.untilMs ? before.idempotencyKey : randomKey();
       tries.current.set(text, { idempotencyKey, untilMs: Number.POSITIVE_INFINITY });
       try {
-        const answer = await ask(name, input, { idempotencyKey });
+        const response = await ask(name, input, { idempotencyKey });
         tries.current.delete(text);
-        return answer;
+        return response;
       } catch (error) {
         if (isOutcomeUnknown(error)) tries.current.set(text, { idempotencyKey, untilMs: Date.now() + SECOND_TRY_MS });
         else tries.current.delete(text);
@@ -146,7 +154,7 @@ export function useChange<Name extends ChangeName>(name: Name) {
   });
 }
 
-/** Whether the change may have been made although no answer said so. */
+/** Whether the change may have been made although no response said so. */
 function isOutcomeUnknown(error: unknown): boolean {
   return !(error instanceof ApiError) || error.status === 0 || error.status >= 500;
 }

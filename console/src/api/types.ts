@@ -118,811 +118,811 @@ export interface Endpoints {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
     body: null;
-    answer: AccountOfOwner | AccountOfMember;
+    response: AccountOfOwner | AccountOfMember;
   };
   /** Change the name, the e-mail address, the cap of a day that the account sets itself, or whether members see the balance. */
   'PATCH /account/v1/account': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
     body: { readonly name?: string | undefined; readonly email?: string | undefined; readonly ownDailySpendCapYuan?: string | null | undefined; readonly membersSeeBalance?: boolean | undefined };
-    answer: AccountOfOwner;
+    response: AccountOfOwner;
   };
   /** Read the limits by the minute that are in force for the account. */
   'GET /account/v1/limits': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
     body: null;
-    answer: LimitsInForce;
+    response: LimitsInForce;
   };
   /** List the keys of the account; for members their own. */
   'GET /account/v1/keys': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly status?: 'active' | 'revoked' | 'expired' | undefined; readonly userId?: string | undefined };
     body: null;
-    answer: { readonly data: readonly OwnKey[]; readonly nextCursor: string | null };
+    response: { readonly data: readonly OwnKey[]; readonly nextCursor: string | null };
   };
   /** Create an API key; its text is never shown again. */
   'POST /account/v1/keys': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
     body: { readonly name?: string | undefined; readonly expiresAt?: string | null | undefined; readonly scopes?: readonly ('calls' | 'account')[] | undefined; readonly userId?: string | null | undefined; readonly dailySpendCapYuan?: string | null | undefined; readonly weeklySpendCapYuan?: string | null | undefined; readonly monthlySpendCapYuan?: string | null | undefined; readonly totalSpendCapYuan?: string | null | undefined; readonly dailyCalls?: number | null | undefined; readonly concurrency?: number | null | undefined; readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined; readonly modelLimits?: { readonly [name: string]: { readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined } | null } | undefined; readonly allowedModels?: readonly string[] | null | undefined; readonly allowedNetworks?: readonly string[] | null | undefined };
-    answer: OwnCreatedKey;
+    response: OwnCreatedKey;
   };
   /** Limit what a key may use. */
   'PATCH /account/v1/keys/{id}': {
     path: { readonly id: string };
     query: { readonly accountId?: string | undefined };
     body: { readonly dailySpendCapYuan?: string | null | undefined; readonly weeklySpendCapYuan?: string | null | undefined; readonly monthlySpendCapYuan?: string | null | undefined; readonly totalSpendCapYuan?: string | null | undefined; readonly dailyCalls?: number | null | undefined; readonly concurrency?: number | null | undefined; readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined; readonly modelLimits?: { readonly [name: string]: { readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined } | null } | undefined; readonly allowedModels?: readonly string[] | null | undefined; readonly allowedNetworks?: readonly string[] | null | undefined };
-    answer: OwnKey;
+    response: OwnKey;
   };
   /** Revoke a key. */
   'DELETE /account/v1/keys/{id}': {
     path: { readonly id: string };
     query: { readonly accountId?: string | undefined };
     body: null;
-    answer: null;
+    response: null;
   };
   /** Replace a key by a new one that may do the same; the old one is valid for a chosen time still. */
   'POST /account/v1/keys/{id}/replacement': {
     path: { readonly id: string };
     query: { readonly accountId?: string | undefined };
     body: { readonly keepOldSeconds?: number | undefined; readonly expiresAt?: string | null | undefined };
-    answer: OwnReplacementKey;
+    response: OwnReplacementKey;
   };
   /** List calls, newest first; those in flight with status=in_flight, all of a request with requestId. */
   'GET /account/v1/calls': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly keyId?: string | undefined; readonly model?: string | undefined; readonly status?: 'succeeded' | 'failed' | 'aborted' | 'unresolved' | 'resolved' | 'in_flight' | undefined; readonly requestId?: string | undefined; readonly from?: string | undefined; readonly to?: string | undefined };
     body: null;
-    answer: { readonly data: readonly (OwnCall | OwnCallInFlight)[]; readonly nextCursor: string | null } | { readonly data: readonly OwnCall[]; readonly refusals: readonly OwnRefusal[]; readonly nextCursor: null };
+    response: { readonly data: readonly (OwnCall | OwnCallInFlight)[]; readonly nextCursor: string | null } | { readonly data: readonly OwnCall[]; readonly refusals: readonly OwnRefusal[]; readonly nextCursor: null };
   };
   /** Read a call. */
   'GET /account/v1/calls/{id}': {
     path: { readonly id: string };
     query: { readonly accountId?: string | undefined };
     body: null;
-    answer: OwnCall;
+    response: OwnCall;
   };
   /** List refused requests, newest first. */
   'GET /account/v1/refusals': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly code?: string | undefined; readonly from?: string | undefined; readonly to?: string | undefined };
     body: null;
-    answer: { readonly data: readonly OwnRefusal[]; readonly nextCursor: string | null };
+    response: { readonly data: readonly OwnRefusal[]; readonly nextCursor: string | null };
   };
   /** Sums of usage by day, month, model, key, status, context; for members of their own keys; also as CSV. */
   'GET /account/v1/usage': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly groupBy?: string | undefined; readonly from?: string | undefined; readonly to?: string | undefined; readonly keyId?: string | undefined; readonly model?: string | undefined; readonly status?: 'succeeded' | 'failed' | 'aborted' | 'unresolved' | 'resolved' | undefined; readonly context?: 'balance' | 'coding' | undefined };
     body: null;
-    answer: { readonly data: readonly OwnUsageGroup[]; readonly nextCursor: string | null; readonly completeUntil: Instant | null; readonly timezone: string };
+    response: { readonly data: readonly OwnUsageGroup[]; readonly nextCursor: string | null; readonly completeUntil: Instant | null; readonly timezone: string };
   };
   /** List the ledger entries of the account, newest first. */
   'GET /account/v1/ledger': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined };
     body: null;
-    answer: { readonly data: readonly OwnLedgerEntry[]; readonly nextCursor: string | null };
+    response: { readonly data: readonly OwnLedgerEntry[]; readonly nextCursor: string | null };
   };
   /** The statement of the account for a month of the billing time zone; also as CSV. */
   'GET /account/v1/statement': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined; readonly month: string };
     body: null;
-    answer: OwnStatement;
+    response: OwnStatement;
   };
   /** Read what remains of the Coding Plan of the account: windows, quota, concurrency. */
   'GET /account/v1/plan': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
     body: null;
-    answer: PlanRemainder;
+    response: PlanRemainder;
   };
   /** List the subscriptions of the account, newest first. */
   'GET /account/v1/subscriptions': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined };
     body: null;
-    answer: { readonly data: readonly OwnSubscription[]; readonly nextCursor: string | null };
+    response: { readonly data: readonly OwnSubscription[]; readonly nextCursor: string | null };
   };
   /** List the plans that are offered. */
   'GET /account/v1/plans': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
     body: null;
-    answer: { readonly data: readonly OfferedPlan[] };
+    response: { readonly data: readonly OfferedPlan[] };
   };
   /** List the models that may be called, with their list prices and what the account pays of these. */
   'GET /account/v1/models': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
     body: null;
-    answer: { readonly data: readonly OwnModel[]; readonly priceFactorBasisPoints: number };
+    response: { readonly data: readonly OwnModel[]; readonly priceFactorBasisPoints: number };
   };
   /** Redeem a voucher for the account; a repeat changes nothing, without an Idempotency-Key too. */
   'POST /account/v1/vouchers': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
     body: { readonly code: string };
-    answer: OwnVoucherRedemption;
+    response: OwnVoucherRedemption;
   };
   /** List the people of the account. */
   'GET /account/v1/members': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined };
     body: null;
-    answer: { readonly data: readonly Member[]; readonly nextCursor: string | null };
+    response: { readonly data: readonly Member[]; readonly nextCursor: string | null };
   };
   /** Make a member an owner, or an owner a member. */
   'PATCH /account/v1/members/{id}': {
     path: { readonly id: string };
     query: { readonly accountId?: string | undefined };
     body: { readonly role: 'owner' | 'member' };
-    answer: Member;
+    response: Member;
   };
   /** Remove somebody from the account. */
   'DELETE /account/v1/members/{id}': {
     path: { readonly id: string };
     query: { readonly accountId?: string | undefined };
     body: null;
-    answer: null;
+    response: null;
   };
   /** List the invitations that are open. */
   'GET /account/v1/invitations': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
     body: null;
-    answer: { readonly data: readonly Invitation[] };
+    response: { readonly data: readonly Invitation[] };
   };
   /** Invite somebody to the account; the link is never shown again. */
   'POST /account/v1/invitations': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
     body: { readonly email?: string | null | undefined; readonly role?: 'owner' | 'member' | undefined };
-    answer: { readonly id: string; readonly email: string | null; readonly role: 'owner' | 'member'; readonly createdBy: string; readonly createdById: string | null; readonly createdAt: Instant; readonly expiresAt: Instant; readonly link: string; readonly linkKind: 'first_sign_in' | 'invitation' | 'reset'; readonly linkExpiresAt: Instant; readonly linkHint: string | null };
+    response: { readonly id: string; readonly email: string | null; readonly role: 'owner' | 'member'; readonly createdBy: string; readonly createdById: string | null; readonly createdAt: Instant; readonly expiresAt: Instant; readonly link: string; readonly linkKind: 'first_sign_in' | 'invitation' | 'reset'; readonly linkExpiresAt: Instant; readonly linkHint: string | null };
   };
   /** Take an invitation back. */
   'DELETE /account/v1/invitations/{id}': {
     path: { readonly id: string };
     query: { readonly accountId?: string | undefined };
     body: null;
-    answer: null;
+    response: null;
   };
   /** List the webhook endpoints of the account, newest first. */
   'GET /account/v1/webhooks': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined };
     body: null;
-    answer: { readonly data: readonly WebhookEndpoint[]; readonly nextCursor: string | null };
+    response: { readonly data: readonly WebhookEndpoint[]; readonly nextCursor: string | null };
   };
-  /** Create a webhook endpoint; the answer shows its secret once. */
+  /** Create a webhook endpoint; the response shows its secret once. */
   'POST /account/v1/webhooks': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
     body: { readonly url: string; readonly events?: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring')[] | null | undefined };
-    answer: { readonly id: string; readonly accountId: string | null; readonly url: string; readonly events: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant; readonly secret: string };
+    response: { readonly id: string; readonly accountId: string | null; readonly url: string; readonly events: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant; readonly secret: string };
   };
   /** Read a webhook endpoint. */
   'GET /account/v1/webhooks/{id}': {
     path: { readonly id: string };
     query: { readonly accountId?: string | undefined };
     body: null;
-    answer: WebhookEndpoint;
+    response: WebhookEndpoint;
   };
   /** Change a webhook endpoint, disable it, or make it active again. */
   'PATCH /account/v1/webhooks/{id}': {
     path: { readonly id: string };
     query: { readonly accountId?: string | undefined };
     body: { readonly url?: string | undefined; readonly status?: 'active' | 'disabled' | undefined; readonly events?: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring')[] | null | undefined };
-    answer: WebhookEndpoint;
+    response: WebhookEndpoint;
   };
   /** Delete a webhook endpoint, and what was to be sent to it. */
   'DELETE /account/v1/webhooks/{id}': {
     path: { readonly id: string };
     query: { readonly accountId?: string | undefined };
     body: null;
-    answer: null;
+    response: null;
   };
   /** Send a test notice to a webhook endpoint. */
   'POST /account/v1/webhooks/{id}/test': {
     path: { readonly id: string };
     query: { readonly accountId?: string | undefined };
     body: null;
-    answer: { readonly noticeId: string };
+    response: { readonly noticeId: string };
   };
   /** List what was sent to a webhook endpoint, and what is to be, newest first. */
   'GET /account/v1/webhooks/{id}/deliveries': {
     path: { readonly id: string };
     query: { readonly accountId?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined };
     body: null;
-    answer: { readonly data: readonly WebhookDelivery[]; readonly nextCursor: string | null };
+    response: { readonly data: readonly WebhookDelivery[]; readonly nextCursor: string | null };
   };
   /** Send a notice to a webhook endpoint once more. */
   'POST /account/v1/webhooks/{id}/redeliver': {
     path: { readonly id: string };
     query: { readonly accountId?: string | undefined };
     body: { readonly noticeId: string };
-    answer: { readonly noticeId: string };
+    response: { readonly noticeId: string };
   };
   /** Read below which balance a notice is sent. */
   'GET /account/v1/low-balance': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
     body: null;
-    answer: { readonly accountId: string; readonly thresholdYuan: Yuan | null; readonly defaultThresholdYuan: Yuan | null };
+    response: { readonly accountId: string; readonly thresholdYuan: Yuan | null; readonly defaultThresholdYuan: Yuan | null };
   };
   /** Set below which balance a notice is sent; null: as the gateway has it. */
   'PUT /account/v1/low-balance': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
     body: { readonly thresholdYuan: string | null };
-    answer: { readonly accountId: string; readonly thresholdYuan: Yuan | null; readonly defaultThresholdYuan: Yuan | null };
+    response: { readonly accountId: string; readonly thresholdYuan: Yuan | null; readonly defaultThresholdYuan: Yuan | null };
   };
   /** Sign in with an e-mail address, or a name, and a password. */
   'POST /account/v1/sessions': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: { readonly user: string; readonly password: string };
-    answer: WhoAmI;
+    response: WhoAmI;
   };
   /** List the sessions of the person who has signed in. */
   'GET /account/v1/sessions': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: null;
-    answer: { readonly data: readonly Session[] };
+    response: { readonly data: readonly Session[] };
   };
   /** Sign out everywhere, or everywhere else. */
   'DELETE /account/v1/sessions': {
     path: Record<never, never>;
     query: { readonly keepThis?: 'true' | 'false' | undefined };
     body: null;
-    answer: null;
+    response: null;
   };
   /** Read who has signed in, and what the person may do. */
   'GET /account/v1/session': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: null;
-    answer: WhoAmI;
+    response: WhoAmI;
   };
   /** Sign out. */
   'DELETE /account/v1/session': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: null;
-    answer: null;
+    response: null;
   };
   /** End one of the own sessions. */
   'DELETE /account/v1/sessions/{id}': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: null;
-    answer: null;
+    response: null;
   };
   /** Change the own password; all other sessions end. */
   'PUT /account/v1/password': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: { readonly currentPassword: string; readonly password: string };
-    answer: null;
+    response: null;
   };
   /** Change the own name or e-mail address. */
   'PATCH /account/v1/user': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: { readonly name?: string | undefined; readonly email?: string | undefined; readonly currentPassword?: string | undefined };
-    answer: User;
+    response: User;
   };
   /** Read what a one-time link is for. */
   'POST /account/v1/links/look': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: { readonly token: string };
-    answer: LinkView;
+    response: LinkView;
   };
   /** Use a one-time link: set a password, or accept an invitation, and be signed in. */
   'POST /account/v1/links/use': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: { readonly token: string; readonly name?: string | undefined; readonly password?: string | undefined };
-    answer: WhoAmI;
+    response: WhoAmI;
   };
   /** List the OpenID providers at which people can sign in. */
   'GET /account/v1/oidc': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: null;
-    answer: { readonly data: readonly { readonly name: string; readonly displayName: string }[] };
+    response: { readonly data: readonly { readonly name: string; readonly displayName: string }[] };
   };
   /** Begin a sign-in at an OpenID provider that uses a one-time link, or adds this way to sign in. */
   'POST /account/v1/oidc/{id}/flows': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: { readonly token?: string | undefined; readonly attach?: boolean | undefined; readonly currentPassword?: string | undefined; readonly returnTo?: string | undefined };
-    answer: { readonly url: string; readonly expiresAt: Instant };
+    response: { readonly url: string; readonly expiresAt: Instant };
   };
   /** List the identities at OpenID providers by which the person signs in. */
   'GET /account/v1/identities': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: null;
-    answer: { readonly data: readonly Identity[] };
+    response: { readonly data: readonly Identity[] };
   };
   /** Remove one of the own identities. */
   'DELETE /account/v1/identities/{id}': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: null;
-    answer: null;
+    response: null;
   };
   /** Create an account, with a first top-up where it has a balance. */
   'POST /admin/v1/accounts': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: { readonly name: string; readonly email?: string | null | undefined; readonly verified?: boolean | undefined; readonly dailySpendCapYuan?: string | null | undefined; readonly balanceYuan?: string | null | undefined };
-    answer: Account;
+    response: Account;
   };
   /** List and search accounts. */
   'GET /admin/v1/accounts': {
     path: Record<never, never>;
     query: { readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly search?: string | undefined; readonly name?: string | undefined };
     body: null;
-    answer: { readonly data: readonly Account[]; readonly nextCursor: string | null };
+    response: { readonly data: readonly Account[]; readonly nextCursor: string | null };
   };
   /** Read an account. */
   'GET /admin/v1/accounts/{id}': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: null;
-    answer: Account;
+    response: Account;
   };
   /** Change an account. */
   'PATCH /admin/v1/accounts/{id}': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: { readonly name?: string | undefined; readonly email?: string | undefined; readonly verified?: boolean | undefined; readonly status?: 'active' | 'suspended' | undefined; readonly statusReason?: string | undefined; readonly dailySpendCapYuan?: string | null | undefined; readonly priceFactorBasisPoints?: number | undefined; readonly membersSeeBalance?: boolean | undefined; readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined; readonly modelLimits?: { readonly [name: string]: { readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined } | null } | undefined };
-    answer: Account;
+    response: Account;
   };
   /** Create an API key; its text is never shown again. */
   'POST /admin/v1/accounts/{id}/keys': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: { readonly name?: string | undefined; readonly expiresAt?: string | null | undefined; readonly scopes?: readonly ('calls' | 'account')[] | undefined; readonly userId?: string | null | undefined; readonly dailySpendCapYuan?: string | null | undefined; readonly weeklySpendCapYuan?: string | null | undefined; readonly monthlySpendCapYuan?: string | null | undefined; readonly totalSpendCapYuan?: string | null | undefined; readonly dailyCalls?: number | null | undefined; readonly concurrency?: number | null | undefined; readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined; readonly modelLimits?: { readonly [name: string]: { readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined } | null } | undefined; readonly allowedModels?: readonly string[] | null | undefined; readonly allowedNetworks?: readonly string[] | null | undefined };
-    answer: CreatedKey;
+    response: CreatedKey;
   };
   /** List the keys of an account. */
   'GET /admin/v1/accounts/{id}/keys': {
     path: { readonly id: string };
     query: { readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly status?: 'active' | 'revoked' | 'expired' | undefined; readonly userId?: string | undefined };
     body: null;
-    answer: { readonly data: readonly Key[]; readonly nextCursor: string | null };
+    response: { readonly data: readonly Key[]; readonly nextCursor: string | null };
   };
   /** Limit what a key may use: budgets, calls of a day and at the same time, requests and tokens a minute, models, client networks. */
   'PATCH /admin/v1/keys/{id}': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: { readonly dailySpendCapYuan?: string | null | undefined; readonly weeklySpendCapYuan?: string | null | undefined; readonly monthlySpendCapYuan?: string | null | undefined; readonly totalSpendCapYuan?: string | null | undefined; readonly dailyCalls?: number | null | undefined; readonly concurrency?: number | null | undefined; readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined; readonly modelLimits?: { readonly [name: string]: { readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined } | null } | undefined; readonly allowedModels?: readonly string[] | null | undefined; readonly allowedNetworks?: readonly string[] | null | undefined };
-    answer: Key;
+    response: Key;
   };
   /** Revoke a key. */
   'DELETE /admin/v1/keys/{id}': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: null;
-    answer: null;
+    response: null;
   };
   /** Replace a key by a new one that may do the same; the old one is valid for a chosen time still. */
   'POST /admin/v1/keys/{id}/replacement': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: { readonly keepOldSeconds?: number | undefined; readonly expiresAt?: string | null | undefined };
-    answer: ReplacementKey;
+    response: ReplacementKey;
   };
   /** Find a key, and whose it is, by the whole key or by its beginning. */
   'POST /admin/v1/keys/search': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: { readonly key?: string | undefined; readonly prefix?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined };
-    answer: { readonly data: readonly FoundKey[]; readonly nextCursor: string | null };
+    response: { readonly data: readonly FoundKey[]; readonly nextCursor: string | null };
   };
   /** Add money to a balance. */
   'POST /admin/v1/accounts/{id}/top-ups': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: { readonly amountYuan: string; readonly memo?: string | null | undefined };
-    answer: PostedEntry;
+    response: PostedEntry;
   };
   /** Correct a balance, up or down. */
   'POST /admin/v1/accounts/{id}/adjustments': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: { readonly amountYuan: string; readonly memo: string };
-    answer: PostedEntry;
+    response: PostedEntry;
   };
   /** List the ledger entries of an account, newest first. */
   'GET /admin/v1/accounts/{id}/ledger': {
     path: { readonly id: string };
     query: { readonly limit?: number | undefined; readonly cursor?: string | undefined };
     body: null;
-    answer: { readonly data: readonly LedgerEntry[]; readonly nextCursor: string | null };
+    response: { readonly data: readonly LedgerEntry[]; readonly nextCursor: string | null };
   };
   /** List calls, newest first; those in flight over all nodes with status=in_flight. */
   'GET /admin/v1/calls': {
     path: Record<never, never>;
     query: { readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly accountId?: string | undefined; readonly keyId?: string | undefined; readonly model?: string | undefined; readonly status?: 'succeeded' | 'failed' | 'aborted' | 'unresolved' | 'resolved' | 'in_flight' | undefined; readonly requestId?: string | undefined; readonly from?: string | undefined; readonly to?: string | undefined };
     body: null;
-    answer: { readonly data: readonly (Call | CallInFlight)[]; readonly nextCursor: string | null } | { readonly data: readonly Call[]; readonly refusals: readonly Refusal[]; readonly nextCursor: null };
+    response: { readonly data: readonly (Call | CallInFlight)[]; readonly nextCursor: string | null } | { readonly data: readonly Call[]; readonly refusals: readonly Refusal[]; readonly nextCursor: null };
   };
   /** Read a call. */
   'GET /admin/v1/calls/{id}': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: null;
-    answer: Call;
+    response: Call;
   };
   /** List refused requests, newest first. */
   'GET /admin/v1/refusals': {
     path: Record<never, never>;
     query: { readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly accountId?: string | undefined; readonly code?: string | undefined; readonly from?: string | undefined; readonly to?: string | undefined };
     body: null;
-    answer: { readonly data: readonly Refusal[]; readonly nextCursor: string | null };
+    response: { readonly data: readonly Refusal[]; readonly nextCursor: string | null };
   };
   /** Settle an unresolved call by hand: charge it, count its tokens on its plan, or release it. */
   'POST /admin/v1/calls/{id}/resolution': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: unknown;
-    answer: Call;
+    response: Call;
   };
   /** Give the charge of a call back, or a part of it; never more than the charge in all. */
   'POST /admin/v1/calls/{id}/refunds': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: { readonly amountYuan?: string | null | undefined; readonly memo?: string | null | undefined };
-    answer: Refund;
+    response: Refund;
   };
   /** Grant a Coding Plan for one period, from now or from an instant on. */
   'POST /admin/v1/accounts/{id}/subscriptions': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: { readonly planId: string; readonly startsAt?: string | null | undefined };
-    answer: Subscription;
+    response: Subscription;
   };
   /** List the subscriptions of an account, newest first. */
   'GET /admin/v1/accounts/{id}/subscriptions': {
     path: { readonly id: string };
     query: { readonly limit?: number | undefined; readonly cursor?: string | undefined };
     body: null;
-    answer: { readonly data: readonly Subscription[]; readonly nextCursor: string | null };
+    response: { readonly data: readonly Subscription[]; readonly nextCursor: string | null };
   };
   /** Renew a subscription by one period; its weeks and periods go on from the same anchor. */
   'POST /admin/v1/subscriptions/{id}/renewals': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: null;
-    answer: Subscription;
+    response: Subscription;
   };
   /** Cancel a subscription at once. */
   'DELETE /admin/v1/subscriptions/{id}': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: null;
-    answer: null;
+    response: null;
   };
   /** List the plans of the configuration, with how many subscriptions of each are active. */
   'GET /admin/v1/plans': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: null;
-    answer: { readonly data: readonly Plan[] };
+    response: { readonly data: readonly Plan[] };
   };
   /** Read what remains of the Coding Plan of an account: windows, quota, concurrency. */
   'GET /admin/v1/accounts/{id}/plan': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: null;
-    answer: PlanRemainder;
+    response: PlanRemainder;
   };
   /** List the routes with their health, as this node sees it, and the drains. */
   'GET /admin/v1/routes': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: null;
-    answer: { readonly data: readonly Route[]; readonly drains: readonly ({ readonly provider: string; readonly model: string | null; readonly providerModel: string | null; readonly reason: string | null; readonly by: string; readonly byId: string | null; readonly since: Instant; readonly routes: number })[] };
+    response: { readonly data: readonly Route[]; readonly drains: readonly ({ readonly provider: string; readonly model: string | null; readonly providerModel: string | null; readonly reason: string | null; readonly by: string; readonly byId: string | null; readonly since: Instant; readonly routes: number })[] };
   };
   /** Send no new calls to a provider, to it for one model, or over one route. */
   'POST /admin/v1/routes/drain': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: { readonly provider: string; readonly model?: string | null | undefined; readonly providerModel?: string | null | undefined; readonly reason?: string | null | undefined; readonly by?: string | null | undefined };
-    answer: { readonly provider: string; readonly model: string | null; readonly providerModel: string | null; readonly reason: string | null; readonly by: string; readonly byId: string | null; readonly since: Instant; readonly routes: readonly Route[]; readonly modelsWithoutRoutes: readonly string[] };
+    response: { readonly provider: string; readonly model: string | null; readonly providerModel: string | null; readonly reason: string | null; readonly by: string; readonly byId: string | null; readonly since: Instant; readonly routes: readonly Route[]; readonly modelsWithoutRoutes: readonly string[] };
   };
   /** Take a drain back. */
   'POST /admin/v1/routes/resume': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: { readonly provider: string; readonly model?: string | null | undefined; readonly providerModel?: string | null | undefined };
-    answer: { readonly provider: string; readonly model: string | null; readonly providerModel: string | null; readonly reason: string | null; readonly by: string; readonly byId: string | null; readonly since: Instant; readonly routes: readonly Route[] };
+    response: { readonly provider: string; readonly model: string | null; readonly providerModel: string | null; readonly reason: string | null; readonly by: string; readonly byId: string | null; readonly since: Instant; readonly routes: readonly Route[] };
   };
   /** Show the configuration in force on this node, without secrets, and why a later one is not in force. */
   'GET /admin/v1/config': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: null;
-    answer: ConfigInForce;
+    response: ConfigInForce;
   };
   /** Call a provider with each of its credentials, as small as can be; nobody is charged by this gateway. */
   'POST /admin/v1/providers/{id}/test': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: { readonly model?: string | null | undefined; readonly operation?: string | null | undefined };
-    answer: ProviderTest;
+    response: ProviderTest;
   };
   /** List what calls used that has no price, as this node has seen it since its start. */
   'GET /admin/v1/unpriced': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: null;
-    answer: { readonly data: readonly { readonly model: string; readonly price: string; readonly calls: number; readonly lastAt: Instant }[] };
+    response: { readonly data: readonly { readonly model: string; readonly price: string; readonly calls: number; readonly lastAt: Instant }[] };
   };
   /** Check every invariant of the ledger; with progress=true line by line, the result last. */
   'GET /admin/v1/audit': {
     path: Record<never, never>;
     query: { readonly progress?: 'true' | 'false' | undefined };
     body: null;
-    answer: Audit;
+    response: Audit;
   };
   /** Sums of usage by day, month, model, provider, account, key, status, context; also as CSV. */
   'GET /admin/v1/usage': {
     path: Record<never, never>;
     query: { readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly groupBy?: string | undefined; readonly from?: string | undefined; readonly to?: string | undefined; readonly accountId?: string | undefined; readonly keyId?: string | undefined; readonly model?: string | undefined; readonly provider?: string | undefined; readonly status?: 'succeeded' | 'failed' | 'aborted' | 'unresolved' | 'resolved' | undefined; readonly context?: 'balance' | 'coding' | undefined };
     body: null;
-    answer: { readonly data: readonly UsageGroup[]; readonly nextCursor: string | null; readonly completeUntil: Instant | null; readonly timezone: string };
+    response: { readonly data: readonly UsageGroup[]; readonly nextCursor: string | null; readonly completeUntil: Instant | null; readonly timezone: string };
   };
   /** The statement of an account for a month of the billing time zone; also as CSV. */
   'GET /admin/v1/accounts/{id}/statement': {
     path: { readonly id: string };
     query: { readonly month: string };
     body: null;
-    answer: Statement;
+    response: Statement;
   };
   /** All of the database as lines of JSON, for the command line of this machine. */
   'GET /admin/v1/export': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: null;
-    answer: null;
+    response: null;
   };
   /** Create a named admin token; its text is never shown again. */
   'POST /admin/v1/tokens': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: { readonly name: string; readonly role?: 'operator' | 'auditor' | undefined; readonly expiresAt?: string | null | undefined };
-    answer: { readonly id: string; readonly name: string; readonly role: 'operator' | 'auditor'; readonly prefix: string; readonly createdAt: Instant; readonly createdBy: string; readonly createdById: string | null; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null; readonly token: string };
+    response: { readonly id: string; readonly name: string; readonly role: 'operator' | 'auditor'; readonly prefix: string; readonly createdAt: Instant; readonly createdBy: string; readonly createdById: string | null; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null; readonly token: string };
   };
   /** List admin tokens, newest first, without their texts; that of the environment is none of them. */
   'GET /admin/v1/tokens': {
     path: Record<never, never>;
     query: { readonly limit?: number | undefined; readonly cursor?: string | undefined };
     body: null;
-    answer: { readonly data: readonly AdminToken[]; readonly nextCursor: string | null };
+    response: { readonly data: readonly AdminToken[]; readonly nextCursor: string | null };
   };
   /** Revoke an admin token. */
   'DELETE /admin/v1/tokens/{id}': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: null;
-    answer: null;
+    response: null;
   };
   /** Create a user; the link by which it chooses a password is never shown again. */
   'POST /admin/v1/users': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: { readonly name: string; readonly email?: string | null | undefined; readonly operatorRole?: 'operator' | 'auditor' | null | undefined; readonly memberships?: readonly ({ readonly accountId: string; readonly role: 'owner' | 'member' })[] | undefined };
-    answer: { readonly id: string; readonly email: string | null; readonly name: string; readonly operatorRole: 'operator' | 'auditor' | null; readonly status: 'active' | 'suspended'; readonly hasPassword: boolean; readonly memberships: readonly ({ readonly accountId: string; readonly accountName: string; readonly role: 'owner' | 'member' })[]; readonly createdAt: Instant; readonly lastSignInAt: Instant | null; readonly link: string; readonly linkKind: 'first_sign_in' | 'invitation' | 'reset'; readonly linkExpiresAt: Instant; readonly linkHint: string | null };
+    response: { readonly id: string; readonly email: string | null; readonly name: string; readonly operatorRole: 'operator' | 'auditor' | null; readonly status: 'active' | 'suspended'; readonly hasPassword: boolean; readonly memberships: readonly ({ readonly accountId: string; readonly accountName: string; readonly role: 'owner' | 'member' })[]; readonly createdAt: Instant; readonly lastSignInAt: Instant | null; readonly link: string; readonly linkKind: 'first_sign_in' | 'invitation' | 'reset'; readonly linkExpiresAt: Instant; readonly linkHint: string | null };
   };
   /** List and search users. */
   'GET /admin/v1/users': {
     path: Record<never, never>;
     query: { readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly search?: string | undefined; readonly signInName?: string | undefined; readonly operators?: 'true' | undefined };
     body: null;
-    answer: { readonly data: readonly User[]; readonly nextCursor: string | null };
+    response: { readonly data: readonly User[]; readonly nextCursor: string | null };
   };
   /** Read a user. */
   'GET /admin/v1/users/{id}': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: null;
-    answer: User;
+    response: User;
   };
   /** Change a user: name, e-mail address, role, status. Who is suspended is signed out at once. */
   'PATCH /admin/v1/users/{id}': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: { readonly name?: string | undefined; readonly email?: string | null | undefined; readonly operatorRole?: 'operator' | 'auditor' | null | undefined; readonly status?: 'active' | 'suspended' | undefined };
-    answer: User;
+    response: User;
   };
   /** Delete a user, with its memberships and sessions. */
   'DELETE /admin/v1/users/{id}': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: null;
-    answer: null;
+    response: null;
   };
   /** Make a link by which a user chooses a password; earlier ones are void, and it is never shown again. */
   'POST /admin/v1/users/{id}/links': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: null;
-    answer: OneTimeLink;
+    response: OneTimeLink;
   };
   /** List the sessions of a user. */
   'GET /admin/v1/users/{id}/sessions': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: null;
-    answer: { readonly data: readonly Session[] };
+    response: { readonly data: readonly Session[] };
   };
   /** Sign a user out everywhere. */
   'DELETE /admin/v1/users/{id}/sessions': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: null;
-    answer: null;
+    response: null;
   };
   /** List the people of an account. */
   'GET /admin/v1/accounts/{id}/members': {
     path: { readonly id: string };
     query: { readonly limit?: number | undefined; readonly cursor?: string | undefined };
     body: null;
-    answer: { readonly data: readonly Member[]; readonly nextCursor: string | null };
+    response: { readonly data: readonly Member[]; readonly nextCursor: string | null };
   };
   /** Make a user a member of an account, or give a member another role. */
   'POST /admin/v1/accounts/{id}/members': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: { readonly userId: string; readonly role: 'owner' | 'member' };
-    answer: Member;
+    response: Member;
   };
   /** Remove a user from an account. */
   'DELETE /admin/v1/accounts/{id}/members': {
     path: { readonly id: string };
     query: { readonly userId: string };
     body: null;
-    answer: null;
+    response: null;
   };
   /** List what people, tokens, keys, the command line and configurations have changed, newest first. */
   'GET /admin/v1/changes': {
     path: Record<never, never>;
     query: { readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly actorKind?: 'admin_token' | 'command_line' | 'user' | 'api_key' | 'visitor' | 'configuration' | undefined; readonly actorId?: string | undefined; readonly action?: string | undefined; readonly subjectId?: string | undefined; readonly accountId?: string | undefined; readonly from?: string | undefined; readonly to?: string | undefined };
     body: null;
-    answer: { readonly data: readonly Change[]; readonly nextCursor: string | null };
+    response: { readonly data: readonly Change[]; readonly nextCursor: string | null };
   };
   /** List webhook endpoints, newest first. */
   'GET /admin/v1/webhooks': {
     path: Record<never, never>;
     query: { readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly accountId?: string | undefined };
     body: null;
-    answer: { readonly data: readonly WebhookEndpoint[]; readonly nextCursor: string | null };
+    response: { readonly data: readonly WebhookEndpoint[]; readonly nextCursor: string | null };
   };
-  /** Create a webhook endpoint; the answer shows its secret once. */
+  /** Create a webhook endpoint; the response shows its secret once. */
   'POST /admin/v1/webhooks': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: { readonly url: string; readonly accountId?: string | null | undefined; readonly events?: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account')[] | null | undefined };
-    answer: { readonly id: string; readonly accountId: string | null; readonly url: string; readonly events: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant; readonly secret: string };
+    response: { readonly id: string; readonly accountId: string | null; readonly url: string; readonly events: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant; readonly secret: string };
   };
   /** Read a webhook endpoint. */
   'GET /admin/v1/webhooks/{id}': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: null;
-    answer: WebhookEndpoint;
+    response: WebhookEndpoint;
   };
   /** Change a webhook endpoint, disable it, or make it active again. */
   'PATCH /admin/v1/webhooks/{id}': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: { readonly url?: string | undefined; readonly status?: 'active' | 'disabled' | undefined; readonly events?: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account')[] | null | undefined };
-    answer: WebhookEndpoint;
+    response: WebhookEndpoint;
   };
   /** Delete a webhook endpoint, and what was to be sent to it. */
   'DELETE /admin/v1/webhooks/{id}': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: null;
-    answer: null;
+    response: null;
   };
   /** Send a test notice to a webhook endpoint. */
   'POST /admin/v1/webhooks/{id}/test': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: null;
-    answer: { readonly noticeId: string };
+    response: { readonly noticeId: string };
   };
   /** List what was sent to a webhook endpoint, and what is to be, newest first. */
   'GET /admin/v1/webhooks/{id}/deliveries': {
     path: { readonly id: string };
     query: { readonly limit?: number | undefined; readonly cursor?: string | undefined };
     body: null;
-    answer: { readonly data: readonly WebhookDelivery[]; readonly nextCursor: string | null };
+    response: { readonly data: readonly WebhookDelivery[]; readonly nextCursor: string | null };
   };
   /** Send a notice to a webhook endpoint once more. */
   'POST /admin/v1/webhooks/{id}/redeliver': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: { readonly noticeId: string };
-    answer: { readonly noticeId: string };
+    response: { readonly noticeId: string };
   };
   /** Read below which balance an account is told of it. */
   'GET /admin/v1/accounts/{id}/low-balance': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: null;
-    answer: { readonly accountId: string; readonly thresholdYuan: Yuan | null; readonly defaultThresholdYuan: Yuan | null };
+    response: { readonly accountId: string; readonly thresholdYuan: Yuan | null; readonly defaultThresholdYuan: Yuan | null };
   };
   /** Set below which balance an account is told of it; null: as configured. */
   'PUT /admin/v1/accounts/{id}/low-balance': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: { readonly thresholdYuan: string | null };
-    answer: { readonly accountId: string; readonly thresholdYuan: Yuan | null; readonly defaultThresholdYuan: Yuan | null };
+    response: { readonly accountId: string; readonly thresholdYuan: Yuan | null; readonly defaultThresholdYuan: Yuan | null };
   };
   /** Make a batch of vouchers; their codes are never shown again. */
   'POST /admin/v1/vouchers': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: { readonly name: string; readonly amountYuan?: string | null | undefined; readonly planId?: string | null | undefined; readonly count: number; readonly expiresAt?: string | null | undefined };
-    answer: NewVoucherBatch;
+    response: NewVoucherBatch;
   };
   /** List batches of vouchers, newest first, 50 a page at most, with how many are redeemed. */
   'GET /admin/v1/vouchers': {
     path: Record<never, never>;
     query: { readonly limit?: number | undefined; readonly cursor?: string | undefined };
     body: null;
-    answer: { readonly data: readonly VoucherBatch[]; readonly nextCursor: string | null };
+    response: { readonly data: readonly VoucherBatch[]; readonly nextCursor: string | null };
   };
   /** Read a batch of vouchers, without its codes. */
   'GET /admin/v1/vouchers/{id}': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: null;
-    answer: VoucherBatch;
+    response: VoucherBatch;
   };
   /** Cancel the vouchers of a batch that are not redeemed. */
   'DELETE /admin/v1/vouchers/{id}': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: null;
-    answer: null;
+    response: null;
   };
   /** List who has redeemed vouchers of a batch, newest first. */
   'GET /admin/v1/vouchers/{id}/redemptions': {
     path: { readonly id: string };
     query: { readonly limit?: number | undefined; readonly cursor?: string | undefined };
     body: null;
-    answer: { readonly data: readonly VoucherRedemption[]; readonly nextCursor: string | null };
+    response: { readonly data: readonly VoucherRedemption[]; readonly nextCursor: string | null };
   };
   /** Redeem a voucher for an account; a repeat changes nothing, without an Idempotency-Key too. */
   'POST /admin/v1/accounts/{id}/vouchers': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: { readonly code: string };
-    answer: VoucherRedemption;
+    response: VoucherRedemption;
   };
   /** Send the browser to an OpenID provider to sign in. */
   'GET /account/v1/oidc/{id}/start': {
     path: { readonly id: string };
     query: { readonly returnTo?: string | undefined };
     body: null;
-    answer: null;
+    response: null;
   };
   /** Complete a sign-in at an OpenID provider. */
   'GET /account/v1/oidc/{id}/callback': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: null;
-    answer: null;
+    response: null;
   };
 }

@@ -9,7 +9,7 @@ import { commonTexts } from './texts.ts';
 interface ErrorNoticeProps {
   readonly error: Error | null;
   readonly onRetry?: () => void;
-  /** Something was to be changed: without an answer nobody knows whether it was. */
+  /** Something was to be changed: without a response nobody knows whether it was. */
   readonly isOfChange?: boolean;
 }
 
@@ -42,7 +42,7 @@ export function ErrorNotice({ error, onRetry, isOfChange = false }: ErrorNoticeP
   );
 }
 
-/** Whether no answer of the gateway came: none at all, or that of a proxy before it which had none either. */
+/** Whether no response of the gateway came: none at all, or that of a proxy before it which had none either. */
 function isUnanswered(error: Error): boolean {
   return error instanceof ApiError && [0, 502, 504].includes(error.status);
 }

@@ -31,7 +31,7 @@ export const commonTexts = defineTexts(
       overloaded: 'The gateway is busy',
       internal_error: 'The gateway could not do this now',
     },
-    unanswered: 'No answer came, so this may have been done or not. Look before you try again.',
+    unanswered: 'No response came, so this may have been done or not. Look before you try again.',
     unreachable: 'The gateway cannot be reached. What you see is the last that was read; the page tries again.',
     nothing: 'Nothing here yet',
     from: 'From',

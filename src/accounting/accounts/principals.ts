@@ -10,7 +10,7 @@ import type { AddressRanges } from '../../lib/ip-address.ts';
 import { allowedRanges } from './allow-lists.ts';
 import { displayPrefix, isApiKey } from './key-format.ts';
 import { PRINCIPALS_CHANNEL } from './principal-change-store.ts';
-import { type KeyStanding, refusalOfKey } from './standing-store.ts';
+import { type KeyStatus, refusalOfKey } from './status-store.ts';
 import type { AccountStore } from './store.ts';
 
 /** The account and the key that a request was authenticated as. */
@@ -62,8 +62,8 @@ export interface Principals {
 /** What principals are found by; it says nothing about the key. */
 export const principalHash = (key: string): string => hash('sha256', key, 'base64');
 
-interface CachedStanding {
-  readonly standing: KeyStanding;
+interface CachedStatus {
+  readonly status: KeyStatus;
   readonly principal: Principal;
   readonly readAtMs: number;
 }
@@ -84,14 +84,14 @@ export interface PrincipalsOptions {
 export async function createPrincipals(options: PrincipalsOptions): Promise<Principals> {
   const { store, database, questions, clock, onUse } = options;
   // With `max`, the cache would take the memory for all of them at once.
-  const cache = new LRUCache<string, CachedStanding>({ maxSize: CACHED_KEYS_MAX, sizeCalculation: sizeOf });
+  const cache = new LRUCache<string, CachedStatus>({ maxSize: CACHED_KEYS_MAX, sizeCalculation: sizeOf });
   /** Counts the drops: a look-up that was under way during one may have read the old row, so it is not cached. */
   let generation = 0;
   /** Once a second account has been seen, no account is the only one any more, even where it was cached as such. */
   let hasSeveralAccounts = false;
 
-  const lookUps = createBatcher<Buffer, KeyStanding | null>({
-    run: questions.guard((keyHashes, { signal }) => store.findStandings(keyHashes, signal)),
+  const lookUps = createBatcher<Buffer, KeyStatus | null>({
+    run: questions.guard((keyHashes, { signal }) => store.findStatuses(keyHashes, signal)),
     limit: questions.limit,
     isItemFault: isDataError,
     batchItemsMax: 256,
@@ -101,8 +101,7 @@ export async function createPrincipals(options: PrincipalsOptions): Promise<Prin
   function forget(accountId: string): void {
     generation++;
     const keyHashes: string[] = [];
-    for (const [keyHash, { standing }] of cache.entries())
-      if (standing.accountId === accountId) keyHashes.push(keyHash);
+    for (const [keyHash, { status }] of cache.entries()) if (status.accountId === accountId) keyHashes.push(keyHash);
     for (const keyHash of keyHashes) cache.delete(keyHash);
   }
 
@@ -113,8 +112,8 @@ export async function createPrincipals(options: PrincipalsOptions): Promise<Prin
 
   const subscription: Subscription = await database.subscribe(PRINCIPALS_CHANNEL, forget, forgetAll);
 
-  function toPrincipal(standing: KeyStanding, keyPrefix: string): Principal {
-    const { accountId, keyId, isKeyLimited, isRateLimited, allowed, scopes, seesBalance } = standing;
+  function toPrincipal(status: KeyStatus, keyPrefix: string): Principal {
+    const { accountId, keyId, isKeyLimited, isRateLimited, allowed, scopes, seesBalance } = status;
     return {
       accountId,
       keyId,
@@ -131,24 +130,24 @@ export async function createPrincipals(options: PrincipalsOptions): Promise<Prin
     };
   }
 
-  function findCached(keyHash: string): CachedStanding | null {
+  function findCached(keyHash: string): CachedStatus | null {
     const cached = cache.get(keyHash);
     const isFresh = cached !== undefined && clock.nowMs() - cached.readAtMs < TRUST_MS;
     return isFresh && subscription.isConnected ? cached : null;
   }
 
-  async function lookUp(keyHash: string, keyPrefix: string): Promise<CachedStanding | null> {
+  async function lookUp(keyHash: string, keyPrefix: string): Promise<CachedStatus | null> {
     const readAtMs = clock.nowMs();
     const generationBefore = generation;
-    const standing = await lookUps.submit(Buffer.from(keyHash, 'base64')).catch((error: unknown) => {
+    const status = await lookUps.submit(Buffer.from(keyHash, 'base64')).catch((error: unknown) => {
       throw refusedFor(error);
     });
-    if (standing === null) {
+    if (status === null) {
       cache.delete(keyHash);
       return null;
     }
-    if (!standing.isOnlyAccount) hasSeveralAccounts = true;
-    const found = { standing, principal: toPrincipal(standing, keyPrefix), readAtMs };
+    if (!status.isOnlyAccount) hasSeveralAccounts = true;
+    const found = { status, principal: toPrincipal(status, keyPrefix), readAtMs };
     if (generation === generationBefore) cache.set(keyHash, found);
     return found;
   }
@@ -161,11 +160,11 @@ export async function createPrincipals(options: PrincipalsOptions): Promise<Prin
         found = await lookUp(keyHash, displayPrefix(key));
       }
       if (found === null) throw refused('The API key is unknown.');
-      const { standing, principal } = found;
+      const { status, principal } = found;
       onFound?.(principal);
-      const refusal = refusalOfKey(standing, clock.nowMs());
+      const refusal = refusalOfKey(status, clock.nowMs());
       if (refusal !== null) throw refused(refusal);
-      if (!standing.isVerified) throw refused('The account of this API key is not verified.');
+      if (!status.isVerified) throw refused('The account of this API key is not verified.');
       onUse?.(principal);
       return principal;
     },
@@ -182,7 +181,7 @@ export async function createPrincipals(options: PrincipalsOptions): Promise<Prin
   };
 }
 
-function sizeOf({ standing: { allowed } }: CachedStanding): number {
+function sizeOf({ status: { allowed } }: CachedStatus): number {
   return 1 + (allowed.models?.length ?? 0) + (allowed.networks?.length ?? 0);
 }
 

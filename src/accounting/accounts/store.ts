@@ -5,7 +5,7 @@ import { type AccountFilter, createAccountList } from './account-list-store.ts';
 import { type KeyedAccountRequest, takeAccountKey } from './account-request-store.ts';
 import { type ApiKeyStore, createApiKeyStore } from './api-key-store.ts';
 import { announceChange } from './principal-change-store.ts';
-import { findStandings, type KeyStanding } from './standing-store.ts';
+import { findStatuses, type KeyStatus } from './status-store.ts';
 
 /** The SQL of accounts; that of their keys is in `api-key-store.ts`. */
 
@@ -127,7 +127,7 @@ export interface AccountStore extends ApiKeyStore {
   /** Makes every node drop the cached keys of an account. */
   announceChange(accountId: string): Promise<void>;
   /** The standing of each key, in the order of the hashes; `null` for a hash that no key has. */
-  findStandings(keyHashes: readonly Buffer[], signal?: AbortSignal): Promise<(KeyStanding | null)[]>;
+  findStatuses(keyHashes: readonly Buffer[], signal?: AbortSignal): Promise<(KeyStatus | null)[]>;
 }
 
 export function createAccountStore(database: Lane): AccountStore {
@@ -173,7 +173,7 @@ export function createAccountStore(database: Lane): AccountStore {
       return { items: rows.map(toAccount), next };
     },
     announceChange: (accountId) => announceChange(database, accountId),
-    findStandings: (keyHashes, signal) => findStandings(database, keyHashes, signal),
+    findStatuses: (keyHashes, signal) => findStatuses(database, keyHashes, signal),
   };
 }
 

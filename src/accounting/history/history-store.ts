@@ -6,7 +6,7 @@ import { StoredPriceLists } from '../pricing/price-list-store.ts';
 
 /**
  * The SQL that gives a new database a past: accounts as they would be if they had been used for some time. The demo has one.
- * Whoever makes it answers for what `faregate audit` checks; the records of calls are written as those of every call.
+ * Whoever makes it responds for what `faregate audit` checks; the records of calls are written as those of every call.
  */
 
 /** In an order in which rows can be inserted: what others refer to comes first. */

@@ -54,7 +54,7 @@ from found order by position`,
 const SMALL_BODY_BYTES = 16_384;
 
 /** Of a body that is stored apart, only its size is read. Plan: primary key. */
-const selectAnswer: Statement = {
+const selectResponse: Statement = {
   name: 'idempotency.select-answer',
   text: `select head, octet_length(body) as body_bytes,
   case when octet_length(body) <= ${SMALL_BODY_BYTES} then body end as body
@@ -70,7 +70,7 @@ where account_id = $1 and key_id = $2 and idempotency_key = $3 and fingerprint =
 };
 
 /** One row at a time: bodies may be large. Plan: stored_responses_by_claim. */
-const keepAnswer: Statement = {
+const keepResponse: Statement = {
   name: 'idempotency.keep-answer',
   text: `update stored_responses set head = $3::jsonb, body = $4::bytea, claimed_until = ${inMs('$5', '$6')},
   expires_at = ${inMs('$5', '$7')}
@@ -151,7 +151,7 @@ export interface ClaimRequest extends KeyedCall, HeldCall {}
  * - `claimed`: the key is free for this call.
  * - `running`: another call with this key runs on another node.
  * - `contended`: another node claimed the key at the same time; the next claim returns for which request.
- * - `answered`: there is a stored response.
+ * - `responded`: there is a stored response.
  * - `other_request`: the key was used for another request.
  */
 export type ClaimVerdict = 'claimed' | 'running' | 'contended' | 'answered' | 'other_request';
@@ -166,7 +166,7 @@ export interface ClaimTerms {
 }
 
 /** The response of a claim's call, which is about to be settled. */
-export interface AnsweredClaim extends HeldCall, StoredResponse {
+export interface StoredClaim extends HeldCall, StoredResponse {
   readonly billedCallId: string;
   readonly startedAtMs: number;
   /** How long it is stored, from the end of its call on. Journal entries of earlier versions do not say it. */
@@ -187,7 +187,7 @@ export interface StoredResponseStore {
   /** The body of a response that was found without it; `null` where it has expired meanwhile. */
   readBody(call: KeyedCall, signal?: AbortSignal): Promise<Buffer | null>;
   /** Whether the response was stored: it is not where the claim was lost. */
-  keep(answered: AnsweredClaim, terms: ClaimTerms): Promise<boolean>;
+  keep(responded: StoredClaim, terms: ClaimTerms): Promise<boolean>;
   /** What the responses of an account take, bodies and rows. */
   storedBytes(accountId: string): Promise<number>;
   free(claims: readonly HeldCall[]): Promise<void>;
@@ -224,7 +224,7 @@ export function createStoredResponseStore(database: Queryable): StoredResponseSt
     },
     async find({ accountId, keyId, idempotencyKey, fingerprint }, signal) {
       const [row] = await database.query<{ head: StoredHead; body_bytes: number | null; body: Uint8Array | null }>(
-        selectAnswer,
+        selectResponse,
         [accountId, keyId, idempotencyKey, fingerprint],
         signal,
       );
@@ -242,7 +242,7 @@ export function createStoredResponseStore(database: Queryable): StoredResponseSt
       return row === undefined || row.body === null ? null : Buffer.from(row.body);
     },
     async keep({ accountId, callId, head, body }, { nowMs, claimedForMs, keptForMs }) {
-      const rows = await database.query(keepAnswer, [
+      const rows = await database.query(keepResponse, [
         accountId,
         callId,
         JSON.stringify(head),

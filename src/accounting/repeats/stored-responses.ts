@@ -12,11 +12,11 @@ import type { KeyedCall, StoredResponse } from './stored-response.ts';
 import { ResponseMemory, STORING_FACTOR, type StoredResponseBudget } from './stored-response-budget.ts';
 import { createStoredResponseRoom } from './stored-response-room.ts';
 import type {
-  AnsweredClaim,
   ClaimRequest,
   ClaimTerms,
   ClaimVerdict,
   FoundResponse,
+  StoredClaim,
   StoredResponseStore,
 } from './stored-response-store.ts';
 
@@ -36,7 +36,7 @@ export interface StoredResponses {
    * @throws ClaimLostError where this node was taken for dead and another one runs the call; it must not be charged here.
    * @throws where the response was not stored, or it is not known whether it was.
    */
-  keep(answered: AnsweredClaim): Promise<void>;
+  keep(responded: StoredClaim): Promise<void>;
   /** Frees the claims that an earlier process left. Only for a database that has one owner. */
   freeLeftClaims(): Promise<void>;
   /** Ends all waiting for calls of other nodes; a call that waited for another one to end does not begin any more. */
@@ -56,7 +56,7 @@ export interface Waiter {
 
 export type ClaimResult =
   | { readonly state: 'claimed'; readonly claim: Claim }
-  | { readonly state: 'answered'; readonly answer: StoredResponse }
+  | { readonly state: 'answered'; readonly response: StoredResponse }
   | { readonly state: 'other_request' }
   /** Too many requests wait for the same call. */
   | { readonly state: 'crowded' }
@@ -70,9 +70,9 @@ export interface Claim {
   /** Takes the memory to store a body of this size; returns false where there is none now. May be called again for more. */
   takeMemory(bodyBytes: number): boolean;
   /** What `StoredResponses.keep` has to store before the call is settled, so that its repeats get this response. */
-  answered(call: { readonly callId: string; readonly startedAtMs: number }, answer: StoredResponse): AnsweredClaim;
+  responded(call: { readonly callId: string; readonly startedAtMs: number }, response: StoredResponse): StoredClaim;
   /** The call is settled, with a response for its repeats, or with nothing that is stored. */
-  settled(answer: StoredResponse | null): void;
+  settled(response: StoredResponse | null): void;
   /**
    * The call is over. Where it was not settled, or nothing was stored, the key is freed in the background: only repeats wait
    * for that, not the client that was refused.
@@ -136,7 +136,7 @@ interface Local {
   isCertain: boolean;
   isOver: boolean;
   /** The stored response of the call; `null` where there is none. */
-  answer: StoredResponse | null;
+  response: StoredResponse | null;
   /** Run once at the next change. A waiter that leaves removes its own, so that none piles up while the call runs. */
   readonly waiting: Set<() => void>;
 }
@@ -162,13 +162,13 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
     claimedForMs: CLAIM_MS,
     keptForMs: options.terms().keptForMs,
   });
-  const calls = createTwoPhase<ClaimRequest, ClaimVerdict, AnsweredClaim, boolean>({
+  const calls = createTwoPhase<ClaimRequest, ClaimVerdict, StoredClaim, boolean>({
     // No key occurs twice in a batch, which the statement could not take: `local` has one look-up for each.
     admit: questions.guard((requests, { signal }) => store.claim(requests, terms(), signal)),
     admissionLimit: questions.limit,
-    async end(answered) {
+    async end(responded) {
       const results: boolean[] = [];
-      for (const each of answered) results.push(await store.keep(each, terms()));
+      for (const each of responded) results.push(await store.keep(each, terms()));
       return results;
     },
     release: (claims) => store.free(claims),
@@ -226,8 +226,8 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
       if (verdict === 'claimed' || verdict === 'other_request') return verdict;
       if (verdict === 'contended') continue;
       onCertain();
-      const answer = verdict === 'answered' ? await questions.ask((signal) => store.find(request, signal)) : null;
-      if (answer !== null) return readWhole(request, answer, holder);
+      const response = verdict === 'answered' ? await questions.ask((signal) => store.find(request, signal)) : null;
+      if (response !== null) return readWhole(request, response, holder);
       await pause();
       if (waiter.isGone || isStopped) return 'given_up';
     }
@@ -253,7 +253,7 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
     held: HeldCall,
     holder: ShareHolder,
     mine: Local,
-    end: (answer: StoredResponse | null) => void,
+    end: (response: StoredResponse | null) => void,
   ): Claim {
     const { bodyBytesMax, keptForMs } = options.terms();
     const memory = new ResponseMemory(budget, holder);
@@ -263,15 +263,15 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
     return {
       bodyBytesMax,
       takeMemory: (bodyBytes) => memory.take(bodyBytes),
-      answered: ({ callId, startedAtMs }, answer) => ({
+      responded: ({ callId, startedAtMs }, response) => ({
         ...held,
-        ...answer,
+        ...response,
         billedCallId: callId,
         startedAtMs,
         keptForMs,
       }),
-      settled(answer) {
-        kept = answer;
+      settled(response) {
+        kept = response;
       },
       close() {
         claimed.delete(held);
@@ -301,14 +301,14 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
         if (!isSame && other.isCertain) return { state: 'other_request' };
         if (other.waiting.size >= WAITING_FOR_ONE_MAX) return { state: 'crowded' };
         await nextChange(other, waiter);
-        if (isSame && other.answer !== null) return { state: 'answered', answer: other.answer };
+        if (isSame && other.response !== null) return { state: 'answered', response: other.response };
         if (waiter.isGone || (isStopped && other.isOver)) return { state: 'given_up' };
       }
       const mine: Local = {
         fingerprint: call.fingerprint,
         isCertain: false,
         isOver: false,
-        answer: null,
+        response: null,
         waiting: new Set(),
       };
       local.set(place, mine);
@@ -316,10 +316,10 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
         mine.isCertain = true;
         wake(mine);
       };
-      const end = (answer: StoredResponse | null): void => {
+      const end = (response: StoredResponse | null): void => {
         local.delete(place);
         mine.isOver = true;
-        mine.answer = answer;
+        mine.response = response;
         wake(mine);
       };
       const request: ClaimRequest = { ...call, callId: ids.next('claim') };
@@ -331,20 +331,20 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
           return { state: 'claimed', claim: createClaim({ accountId, callId }, holder, mine, end) };
         }
         end(typeof found === 'string' ? null : found);
-        return typeof found === 'string' ? { state: found } : { state: 'answered', answer: found };
+        return typeof found === 'string' ? { state: found } : { state: 'answered', response: found };
       } catch (error) {
         end(null);
         throw refusedFor(error);
       }
     },
-    async keep(answered) {
-      const { accountId, callId, body } = answered;
+    async keep(responded) {
+      const { accountId, callId, body } = responded;
       // The call may be over before its response is stored: then it is in the journal, and the body still in memory.
       const memory = memories.get(callId);
       memory?.use();
       try {
         const hasRoom = await room.take(accountId, body?.length ?? 0);
-        const stored = hasRoom || body === null ? answered : withoutBody(answered);
+        const stored = hasRoom || body === null ? responded : withoutBody(responded);
         if (!(await calls.end(stored))) throw new ClaimLostError();
       } catch (error) {
         // It is tried again until the database has it, and takes its room once.
@@ -372,9 +372,9 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
 }
 
 /** The response without its body, as where there is no room for it. */
-export function withoutBody(answered: AnsweredClaim): AnsweredClaim {
-  const { head } = answered;
-  return { ...answered, head: 'error' in head ? head : { ...head, hasNoRoom: true }, body: null };
+export function withoutBody(responded: StoredClaim): StoredClaim {
+  const { head } = responded;
+  return { ...responded, head: 'error' in head ? head : { ...head, hasNoRoom: true }, body: null };
 }
 
 /** Resolves when something has changed, or the waiter is gone. */

@@ -223,7 +223,7 @@ export function addRates(accounts: ReadonlyMap<string, AccountState>, rows: read
   }
 }
 
-/** As `addKeys`; answers what it has added. */
+/** As `addKeys`; responses what it has added. */
 export function addSubscriptions(
   accounts: ReadonlyMap<string, AccountState>,
   rows: readonly StoredRow[],

@@ -3,7 +3,7 @@ import { atPriceFactor, LIST_PRICE_BASIS_POINTS } from '../pricing/price-factor.
 import { type AccountState, type AdmissionContext, activePlan } from './account-state.ts';
 import { LIMITS } from './limits/all.ts';
 import type { AskingCall } from './limits/limit.ts';
-import { rateStanding } from './limits/minute-rates.ts';
+import { rateStatus } from './limits/minute-rates.ts';
 import {
   type Admission,
   NOT_LIMITED,
@@ -46,7 +46,7 @@ export function decideAdmissions(
     return {
       isAdmitted: true,
       remaining: remainingOf(request, account, context),
-      rates: rateStanding(request, account, context),
+      rates: rateStatus(request, account, context),
       priceFactorBasisPoints,
     };
   });

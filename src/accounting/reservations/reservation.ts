@@ -1,6 +1,6 @@
 import type { ErrorKind } from '../../errors/catalogue.ts';
 import type { PlanWindow } from '../../protocols/plan-windows.ts';
-import type { RateStanding } from '../../protocols/rate-standing.ts';
+import type { RateStatus } from '../../protocols/rate-status.ts';
 
 /** More than any balance. Reservations stop here, so that a request for 10^15 tokens cannot overflow sums in SQL. */
 export const RESERVED_NANO_MAX = 1_000_000_000_000_000n;
@@ -133,7 +133,7 @@ export interface ReachedRate {
   readonly isOfKey: boolean;
   /** `null`: of all models. */
   readonly model: string | null;
-  readonly standing: RateStanding;
+  readonly status: RateStatus;
 }
 
 /** What remains for further calls of the account: money that is not reserved, or calls of its plan. `null`: not known. */
@@ -150,7 +150,7 @@ export interface Admitted {
   readonly isAdmitted: true;
   readonly remaining: Remaining;
   /** What is left of its limits by the minute; `null` where it has none. */
-  readonly rates: RateStanding | null;
+  readonly rates: RateStatus | null;
   /** What the account pays of the list price for this call; on a plan, which charges nothing, it has no meaning. */
   readonly priceFactorBasisPoints: number;
 }

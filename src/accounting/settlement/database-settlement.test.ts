@@ -11,7 +11,7 @@ import type { EndResult } from './store.ts';
 const connectionLost = new Error('the connection was lost');
 const dataFault = Object.assign(new Error('a value is bad'), { code: '22003' });
 
-function endingOf(callId: string, hasKept = false): SettlementRecord {
+function recordOf(callId: string, hasKept = false): SettlementRecord {
   return {
     outcome: { accountId: 'acct', callId, chargeNano: 7n } as unknown as CallOutcome,
     plan: null,
@@ -42,12 +42,12 @@ function setScene() {
   const lostClaims = new Set<string>();
   const settlement = createDatabaseSettlement({
     store: {
-      async end(endings, time) {
+      async end(records, time) {
         assert.equal(time, TIME);
-        asked.push(`end ${endings.map(({ outcome }) => outcome.callId).join(' ')}`);
+        asked.push(`end ${records.map(({ outcome }) => outcome.callId).join(' ')}`);
         const fault = faults.end.shift();
         if (fault !== undefined) throw fault;
-        return endings.map(
+        return records.map(
           ({ outcome }): EndResult => (lostClaims.has(outcome.callId) ? 'claim_lost' : { availableNano: 1_000n }),
         );
       },
@@ -69,13 +69,13 @@ function setScene() {
 describe('the end of a call in the database', () => {
   it('is written and returns the remaining money, and the node forgets its reservation', async () => {
     const { settlement, asked, ended } = setScene();
-    assert.deepEqual(await settlement.end(endingOf('a')), { availableNano: 1_000n });
+    assert.deepEqual(await settlement.end(recordOf('a')), { availableNano: 1_000n });
     assert.deepEqual([asked, ended], [['end a'], ['a']]);
   });
 
   it('is written after what its repeats get', async () => {
     const { settlement, asked } = setScene();
-    await settlement.end(endingOf('a', true));
+    await settlement.end(recordOf('a', true));
     assert.deepEqual(asked, ['keep a', 'end a']);
   });
 
@@ -83,7 +83,7 @@ describe('the end of a call in the database', () => {
     it(`is not written where what its repeats get could not be stored: ${error.message}`, async () => {
       const { settlement, asked, ended, faults } = setScene();
       faults.keep.push(error);
-      await assert.rejects(settlement.end(endingOf('a', true)), error);
+      await assert.rejects(settlement.end(recordOf('a', true)), error);
       assert.deepEqual([asked, ended], [['keep a'], []]);
     });
   }
@@ -91,7 +91,7 @@ describe('the end of a call in the database', () => {
   it('is refused where its claim was lost between the two', async () => {
     const { settlement, ended, lostClaims } = setScene();
     lostClaims.add('a');
-    const results = await Promise.allSettled([settlement.end(endingOf('a', true)), settlement.end(endingOf('b'))]);
+    const results = await Promise.allSettled([settlement.end(recordOf('a', true)), settlement.end(recordOf('b'))]);
     assert.ok(results[0].status === 'rejected' && results[0].reason instanceof ClaimLostError);
     assert.equal(results[1].status, 'fulfilled');
     assert.deepEqual(ended, ['b']);
@@ -100,9 +100,9 @@ describe('the end of a call in the database', () => {
   it('is of this node until it is written: a reservation whose end is tried again is not released meanwhile', async () => {
     const { settlement, ended, faults } = setScene();
     faults.end.push(connectionLost);
-    await assert.rejects(settlement.end(endingOf('a')), connectionLost);
+    await assert.rejects(settlement.end(recordOf('a')), connectionLost);
     assert.deepEqual(ended, []);
-    await settlement.end(endingOf('a'));
+    await settlement.end(recordOf('a'));
     assert.deepEqual(ended, ['a']);
   });
 
@@ -110,7 +110,7 @@ describe('the end of a call in the database', () => {
     const { settlement, asked, faults } = setScene();
     // Of all three, then of the first one by itself.
     faults.end.push(dataFault, dataFault);
-    const ends = ['a', 'b', 'c'].map((callId) => settlement.end(endingOf(callId)));
+    const ends = ['a', 'b', 'c'].map((callId) => settlement.end(recordOf(callId)));
     const results = await Promise.allSettled(ends);
     assert.deepEqual(
       results.map(({ status }) => status),
@@ -122,7 +122,7 @@ describe('the end of a call in the database', () => {
   it('fails with all that share its transaction where the connection is lost', async () => {
     const { settlement, asked, faults } = setScene();
     faults.end.push(connectionLost);
-    const ends = ['a', 'b'].map((callId) => settlement.end(endingOf(callId)));
+    const ends = ['a', 'b'].map((callId) => settlement.end(recordOf(callId)));
     assert.deepEqual(
       (await Promise.allSettled(ends)).map(({ status }) => status),
       ['rejected', 'rejected'],
@@ -132,7 +132,7 @@ describe('the end of a call in the database', () => {
 
   it('is waited for by a drain', async () => {
     const { settlement, ended } = setScene();
-    const end = settlement.end(endingOf('a'));
+    const end = settlement.end(recordOf('a'));
     await settlement.drain();
     assert.deepEqual(ended, ['a']);
     await end;

@@ -28,7 +28,7 @@ export interface DatabaseSettlement {
    * @throws ClaimLostError where a repeat of the call runs elsewhere; nothing is written then.
    * @throws where it was not made durable, or it is not known whether it was.
    */
-  end(ending: SettlementRecord): Promise<EndedCall>;
+  end(record: SettlementRecord): Promise<EndedCall>;
   /** Resolves when nothing waits for the database any more. */
   drain(): Promise<void>;
   /** Ends that wait for a batch, or are in one. */
@@ -43,7 +43,7 @@ export function createDatabaseSettlement(parts: DatabaseSettlementParts): Databa
   const batches = { isItemFault: isDataError, batchItemsMax: BATCH_ITEMS_MAX, waitingItemsMax: WAITING_ITEMS_MAX };
   const locked = createLockedAccounts<SettlementRecord, EndResult>({
     ...batches,
-    run: (endings, locks, signal) => store.end(endings, time(), locks, signal),
+    run: (records, locks, signal) => store.end(records, time(), locks, signal),
     accountOf: ({ outcome }) => outcome.accountId,
     limit: questions.limit,
   });
@@ -53,12 +53,12 @@ export function createDatabaseSettlement(parts: DatabaseSettlementParts): Databa
     onBatch,
   });
   return {
-    async end(ending) {
+    async end(record) {
       // Bodies may be large, so each is a statement of its own; it is valid from the end of its call on.
-      if (ending.kept !== null) await storedResponses.keep(ending.kept);
-      const result = await ends.submit(ending);
+      if (record.kept !== null) await storedResponses.keep(record.kept);
+      const result = await ends.submit(record);
       if (result === 'claim_lost') throw new ClaimLostError();
-      reservations.ended(ending.outcome);
+      reservations.ended(record.outcome);
       return result;
     },
     async drain() {

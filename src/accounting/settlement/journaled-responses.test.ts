@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { endingOf, outcomeOf } from '../../../test/support/accounting-builders.ts';
+import { outcomeOf, recordOf } from '../../../test/support/accounting-builders.ts';
 import { BodyBudgets } from '../../http/body-budgets.ts';
 import { openJournal } from '../../journal/journal.ts';
 import { systemClock } from '../../lib/clock.ts';
@@ -30,27 +30,27 @@ async function openWithDisk(diskBytes: number) {
 }
 
 /** The end of a call with a stored response whose body has that many bytes. */
-function endingWith(callId: string, bodyBytes: number): SettlementRecord {
-  const ending = endingOf(outcomeOf('acct', callId, 7n));
+function recordWith(callId: string, bodyBytes: number): SettlementRecord {
+  const record = recordOf(outcomeOf('acct', callId, 7n));
   const head = { status: 200, headers: {}, callHeaders: {} };
   const claim = { accountId: 'acct', callId: `claim_${callId}`, billedCallId: callId, startedAtMs: 1 };
-  return { ...ending, kept: { ...claim, head, body: Buffer.alloc(bodyBytes, 'x') } };
+  return { ...record, kept: { ...claim, head, body: Buffer.alloc(bodyBytes, 'x') } };
 }
 
 describe('ends of calls in the journal', () => {
   it('are there without the body of the stored response where the account has used up its share of the disk', async () => {
     const { journal, budgets, journaled } = await openWithDisk(10_000);
-    const first = await journaled.append(endingWith('a', 6_000));
+    const first = await journaled.append(recordWith('a', 6_000));
     assert.equal(budgets.diskUsedBytes, 8_000);
-    const second = decodeRecord(await journal.read(await journaled.append(endingWith('b', 6_000))));
+    const second = decodeRecord(await journal.read(await journaled.append(recordWith('b', 6_000))));
     assert.equal(second.kept?.body, null);
     assert.deepEqual(second.kept.head, { status: 200, headers: {}, callHeaders: {}, hasNoRoom: true });
-    assert.deepEqual(second.outcome, endingWith('b', 0).outcome);
+    assert.deepEqual(second.outcome, recordWith('b', 0).outcome);
     assert.equal(decodeRecord(await journal.read(first)).kept?.body?.length, 6_000);
 
     journaled.remove(first);
     assert.equal(budgets.diskUsedBytes, 0);
-    const third = decodeRecord(await journal.read(await journaled.append(endingWith('c', 6_000))));
+    const third = decodeRecord(await journal.read(await journaled.append(recordWith('c', 6_000))));
     assert.equal(third.kept?.body?.length, 6_000);
     await journal.close();
   });
@@ -58,9 +58,9 @@ describe('ends of calls in the journal', () => {
   it('are read a few at a time where they are large, and one at least', async () => {
     const MIB = 2 ** 20;
     const { journal, journaled } = await openWithDisk(2 ** 30);
-    const small = await journaled.append(endingWith('small', 10));
-    const large = await journaled.append(endingWith('large', 4 * MIB));
-    const larger = await journaled.append(endingWith('larger', 12 * MIB));
+    const small = await journaled.append(recordWith('small', 10));
+    const large = await journaled.append(recordWith('large', 4 * MIB));
+    const larger = await journaled.append(recordWith('larger', 12 * MIB));
     assert.equal(journaled.readAtOnce([small, null, large, small]), 4);
     assert.equal(journaled.readAtOnce([small, large, large, small]), 2);
     assert.equal(journaled.readAtOnce([larger, small]), 1);

@@ -26,10 +26,10 @@ export class JournaledResponses {
   }
 
   /** @throws where the journal does not take the entry. */
-  async append(ending: SettlementRecord): Promise<EntryId> {
-    const release = this.#takeDisk(ending);
-    const { kept } = ending;
-    const stored = release === null && kept !== null ? { ...ending, kept: withoutBody(kept) } : ending;
+  async append(record: SettlementRecord): Promise<EntryId> {
+    const release = this.#takeDisk(record);
+    const { kept } = record;
+    const stored = release === null && kept !== null ? { ...record, kept: withoutBody(kept) } : record;
     try {
       const id = await this.#journal.append(encodeRecord(stored));
       if (release !== null) this.#releases.set(id, release);

@@ -107,9 +107,9 @@ function createScene(): Record<string, (...items: string[]) => string> {
       return '';
     },
     end(...items: string[]): string {
-      const endings = items.map((item) => endingOf(item, reservations));
+      const records = items.map((item) => recordOf(item, reservations));
       const { verdicts, fresh, freed, charges } = decideEnds(
-        endings,
+        records,
         { accounts, reservations, recorded, claims },
         periods,
       );
@@ -199,7 +199,7 @@ function accountOf(accountId: string): AccountState {
 
 const claimOf = (call: string): CallName => ({ accountId: call[0]!, callId: `claim_of_${call}` });
 
-function endingOf(item: string, reservations: ReadonlyMap<string, OpenReservation>): SettlementRecord {
+function recordOf(item: string, reservations: ReadonlyMap<string, OpenReservation>): SettlementRecord {
   const [, call, sign, charge, isKept] = /^(\w+)([+-])(\d*)(\??)$/.exec(item)!;
   const reservation = reservations.get(callKey(nameOf(call!)));
   const counts = sign === '+';

@@ -15,7 +15,7 @@ import {
 import type { SettlementRecord } from './settlement-record.ts';
 
 /** What the database has of calls that end. Keys are made by `callKey`. */
-export interface EndingState {
+export interface EndState {
   readonly accounts: ReadonlyMap<string, AccountState>;
   readonly reservations: ReadonlyMap<string, ReservedLimits>;
   /** Calls that are on record, and as what. */
@@ -47,7 +47,7 @@ export interface FreshEnd extends SettlementRecord {
   readonly counted: CountedUse | null;
 }
 
-export interface EndingDecision {
+export interface EndDecision {
   /** One an end, in the same order. `claim_lost`: a repeat of the call runs elsewhere; nothing of this end is written. */
   readonly verdicts: readonly ('ended' | 'claim_lost')[];
   /** Ends that are written: the first of each call, where it is not on record, or only as unresolved. */
@@ -63,18 +63,18 @@ export interface EndingDecision {
  * Pure but for `accounts`, which it changes to their state after the batch.
  */
 export function decideEnds(
-  endings: readonly SettlementRecord[],
-  state: EndingState,
+  records: readonly SettlementRecord[],
+  state: EndState,
   periods: RunningPeriods,
-): EndingDecision {
+): EndDecision {
   const reservations = new Map(state.reservations);
   const recorded = new Map(state.recorded);
   const fresh: FreshEnd[] = [];
   const freed: ReservedLimits[] = [];
   const charges: ChargeEntry[] = [];
 
-  const verdicts = endings.map((ending) => {
-    const { outcome, kept } = ending;
+  const verdicts = records.map((record) => {
+    const { outcome, kept } = record;
     const key = callKey(outcome);
     const account = state.accounts.get(outcome.accountId);
     const status = recorded.get(key);
@@ -83,7 +83,7 @@ export function decideEnds(
     const reservation = reservations.get(key);
     if (reservation !== undefined && account !== undefined) {
       // What counts has a record that says so, and a call that is over has it already.
-      const use = useOf(ending);
+      const use = useOf(record);
       freeReservation(reservation, isOver ? { ...NO_USE, rateTokens: use.rateTokens } : use, account, periods);
       reservations.delete(key);
       freed.push(reservation);
@@ -91,11 +91,11 @@ export function decideEnds(
     if (isOver || account === undefined) return 'ended';
     recorded.set(key, outcome.status);
     fresh.push({
-      ...ending,
-      counted: reservation === undefined ? null : countUse(reservation, useOf(ending), account),
+      ...record,
+      counted: reservation === undefined ? null : countUse(reservation, useOf(record), account),
     });
-    const payer = countingKey(ending, reservation, account);
-    if (reservation === undefined && payer !== null) countKeySpending(payer, ending.key!.chargeNano, periods);
+    const payer = countingKey(record, reservation, account);
+    if (reservation === undefined && payer !== null) countKeySpending(payer, record.key!.chargeNano, periods);
     if (outcome.chargeNano !== null) charges.push(charge(outcome, outcome.chargeNano, account, payer, periods));
     return 'ended';
   });
@@ -169,7 +169,7 @@ function charge(
 }
 
 /** What the database has of calls whose node is dead. */
-export interface UnresolvedState extends Pick<EndingState, 'accounts' | 'recorded'> {
+export interface UnresolvedState extends Pick<EndState, 'accounts' | 'recorded'> {
   readonly reservations: ReadonlyMap<string, OpenReservation>;
 }
 

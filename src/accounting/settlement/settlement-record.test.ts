@@ -6,7 +6,7 @@ import { decodeRecord, encodeRecord, type SettlementRecord, unpaid, withheld } f
 
 const PRICES = { inputNanoPerMillion: 3_000n, perImageNano: { low: { default: 7n } }, perCallNano: null };
 
-const ending: SettlementRecord = {
+const record: SettlementRecord = {
   outcome: {
     accountId: 'acct_1',
     callId: 'call_1',
@@ -34,8 +34,8 @@ const ending: SettlementRecord = {
 
 describe('the end of a call', () => {
   it('is the same after it was in the journal: amounts of any size, every byte of a response, and what is null', () => {
-    assert.deepEqual(decodeRecord(encodeRecord(ending)), ending);
-    const bare = { ...ending, plan: null, key: null, rate: null, kept: null, made: null };
+    assert.deepEqual(decodeRecord(encodeRecord(record)), record);
+    const bare = { ...record, plan: null, key: null, rate: null, kept: null, made: null };
     assert.deepEqual(decodeRecord(encodeRecord(bare)), bare);
   });
 
@@ -44,10 +44,10 @@ describe('the end of a call', () => {
     fc.assert(
       fc.property(text, fc.uint8Array(), fc.bigInt(), (words, bytes, chargeNano) => {
         const said: SettlementRecord = {
-          ...ending,
-          outcome: { ...ending.outcome, requestId: words, chargeNano },
+          ...record,
+          outcome: { ...record.outcome, requestId: words, chargeNano },
           kept: {
-            ...ending.kept!,
+            ...record.kept!,
             head: { status: 200, headers: { words }, callHeaders: {} },
             body: Buffer.from(bytes),
           },
@@ -60,25 +60,25 @@ describe('the end of a call', () => {
   });
 
   it('that is damaged in the journal cannot be read, and the error quotes nothing of it', () => {
-    const damaged = encodeRecord(ending).replace('"kept"', '"kept');
+    const damaged = encodeRecord(record).replace('"kept"', '"kept');
     assert.throws(() => decodeRecord(damaged), { message: 'a journal entry is not JSON' });
   });
 
   it('that was written before ends had continuation keys has none', () => {
-    const { made: _, ...before } = ending;
-    assert.deepEqual(decodeRecord(encodeRecord(before as SettlementRecord)), { ...ending, made: null });
+    const { made: _, ...before } = record;
+    assert.deepEqual(decodeRecord(encodeRecord(before as SettlementRecord)), { ...record, made: null });
   });
 
   it('that was written before accounts had price factors was at the list price', () => {
-    const { priceFactorBasisPoints: _, ...outcome } = ending.outcome;
-    const before = { ...ending, outcome: outcome as CallOutcome };
-    const read = { ...ending, outcome: { ...outcome, priceFactorBasisPoints: 10_000 } };
+    const { priceFactorBasisPoints: _, ...outcome } = record.outcome;
+    const before = { ...record, outcome: outcome as CallOutcome };
+    const read = { ...record, outcome: { ...outcome, priceFactorBasisPoints: 10_000 } };
     assert.deepEqual(decodeRecord(encodeRecord(before)), read);
   });
 
   it('that was written before there were limits of tokens a minute has used none of them', () => {
-    const { rate: _, ...before } = ending;
-    assert.deepEqual(decodeRecord(encodeRecord(before as SettlementRecord)), { ...ending, rate: null });
+    const { rate: _, ...before } = record;
+    assert.deepEqual(decodeRecord(encodeRecord(before as SettlementRecord)), { ...record, rate: null });
   });
 
   it('of another version of the program is refused with its number', () => {
@@ -87,7 +87,7 @@ describe('the end of a call', () => {
   });
 
   it('that is withheld gives everything back, charges nothing, and has no stored response', () => {
-    const { outcome, ...rest } = withheld(ending);
+    const { outcome, ...rest } = withheld(record);
     const { status, httpStatus, errorCode, usage, chargeNano } = outcome;
     assert.deepEqual(
       { status, httpStatus, errorCode, usage, chargeNano },
@@ -100,30 +100,30 @@ describe('the end of a call', () => {
       kept: null,
       made: null,
     });
-    assert.deepEqual(withheld({ ...ending, plan: null, key: null }).plan, null);
+    assert.deepEqual(withheld({ ...record, plan: null, key: null }).plan, null);
   });
 
   it('that was delivered and is not paid for still says what was used, and why', () => {
-    const { outcome, ...rest } = unpaid(ending, 'repeat_charged');
-    assert.deepEqual(outcome, { ...ending.outcome, errorCode: 'repeat_charged', chargeNano: null });
+    const { outcome, ...rest } = unpaid(record, 'repeat_charged');
+    assert.deepEqual(outcome, { ...record.outcome, errorCode: 'repeat_charged', chargeNano: null });
     assert.deepEqual(rest, {
       plan: { counts: false, tokens: 0 },
       key: { counts: false, chargeNano: 0n },
       rate: { tokens: 8 },
       kept: null,
-      made: ending.made,
+      made: record.made,
     });
   });
 
   it('that the database refuses to charge is kept for its repeats, for it was delivered', () => {
-    const { outcome, ...rest } = unpaid(ending, 'charge_refused');
-    assert.deepEqual(outcome, { ...ending.outcome, errorCode: 'charge_refused', chargeNano: null });
+    const { outcome, ...rest } = unpaid(record, 'charge_refused');
+    assert.deepEqual(outcome, { ...record.outcome, errorCode: 'charge_refused', chargeNano: null });
     assert.deepEqual(rest, {
       plan: { counts: false, tokens: 0 },
       key: { counts: false, chargeNano: 0n },
       rate: { tokens: 8 },
-      kept: ending.kept,
-      made: ending.made,
+      kept: record.kept,
+      made: record.made,
     });
   });
 });

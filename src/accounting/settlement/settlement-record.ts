@@ -1,7 +1,7 @@
 import type { CallOutcome } from '../calls/call-outcome.ts';
 import type { MadeContinuedState } from '../continuation/continuation-key-store.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../pricing/price-factor.ts';
-import type { AnsweredClaim } from '../repeats/stored-response-store.ts';
+import type { StoredClaim } from '../repeats/stored-response-store.ts';
 
 /**
  * The whole end of a call: everything that has to be durable before the last byte of its response leaves. Plain data, and
@@ -17,7 +17,7 @@ export interface SettlementRecord {
   /** What it used of limits of tokens a minute; `null` where it has none. */
   readonly rate: RateUse | null;
   /** The stored response for its repeats; `null` where none is stored. */
-  readonly kept: AnsweredClaim | null;
+  readonly kept: StoredClaim | null;
   /** What later calls of its account may refer to; `null` where its response carried no such state. */
   readonly made: MadeState | null;
 }
@@ -84,24 +84,27 @@ export function unpaid(
 const VERSION = 1;
 
 /** As one line of JSON. `bigint` and bytes, which JSON does not have, are objects with one tagged member. */
-export function encodeRecord(ending: SettlementRecord): string {
-  return JSON.stringify({ version: VERSION, ending }, function (this: Record<string, unknown>, name, value: unknown) {
-    // By now `toJSON` has made an object of numbers of a buffer.
-    const original = this[name];
-    if (typeof original === 'bigint') return { $bigint: original.toString() };
-    if (Buffer.isBuffer(original)) return { $bytes: original.toString('base64') };
-    return value;
-  });
+export function encodeRecord(record: SettlementRecord): string {
+  return JSON.stringify(
+    { version: VERSION, ending: record },
+    function (this: Record<string, unknown>, name, value: unknown) {
+      // By now `toJSON` has made an object of numbers of a buffer.
+      const original = this[name];
+      if (typeof original === 'bigint') return { $bigint: original.toString() };
+      if (Buffer.isBuffer(original)) return { $bytes: original.toString('base64') };
+      return value;
+    },
+  );
 }
 
 /** @throws where it is no JSON, or was written by a version of this program that this one cannot read. */
 export function decodeRecord(text: string): SettlementRecord {
-  const { version, ending } = parseEntry(text);
+  const { version, ending: record } = parseEntry(text);
   if (version !== VERSION) throw new Error(`a journal entry of version ${version} cannot be read; this is ${VERSION}`);
   // Entries of earlier versions have no `made`, no `rate`, and no price factor: their charges are at the list price.
-  const { priceFactorBasisPoints = LIST_PRICE_BASIS_POINTS } = ending.outcome;
-  const outcome = { ...ending.outcome, priceFactorBasisPoints };
-  return { ...ending, outcome, made: ending.made ?? null, rate: ending.rate ?? null };
+  const { priceFactorBasisPoints = LIST_PRICE_BASIS_POINTS } = record.outcome;
+  const outcome = { ...record.outcome, priceFactorBasisPoints };
+  return { ...record, outcome, made: record.made ?? null, rate: record.rate ?? null };
 }
 
 function parseEntry(text: string): { version: number; ending: SettlementRecord } {

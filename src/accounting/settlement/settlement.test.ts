@@ -61,14 +61,14 @@ function createStored() {
   const ended = new Set<string>();
 
   const database: Pick<DatabaseSettlement, 'end' | 'drain'> = {
-    async end(ending): Promise<EndedCall> {
+    async end(record): Promise<EndedCall> {
       state.asked++;
       await gate?.promise;
       if (state.isDown) throw connectionLost;
       const fault = faults.shift() ?? null;
       if (fault?.when === 'before') throw fault.error;
-      const { callId, chargeNano } = ending.outcome;
-      arrived.push(arrivedOf(ending));
+      const { callId, chargeNano } = record.outcome;
+      arrived.push(arrivedOf(record));
       if (chargeNano !== null && !ended.has(callId)) charges.set(callId, chargeNano);
       ended.add(callId);
       if (fault?.when === 'after') throw fault.error;
@@ -95,7 +95,7 @@ function createStored() {
 }
 
 /** The end of a call with a charge of 7, and with the parts that a test names. */
-function endingOf(
+function recordOf(
   callId: string,
   has: Partial<Record<'plan' | 'key' | 'kept' | 'made', boolean>> = {},
 ): SettlementRecord {
@@ -279,7 +279,7 @@ async function turns(count = 50): Promise<void> {
 describe('the end of a call that the database takes', () => {
   it('is durable with that: the journal is not touched, and the remaining money is returned', async () => {
     const scene = await setScene();
-    assert.deepEqual(await scene.settlement.end(endingOf('a')), { availableNano: 1_000n });
+    assert.deepEqual(await scene.settlement.end(recordOf('a')), { availableNano: 1_000n });
     assert.deepEqual(scene.arrived, [charged('a')]);
     assert.equal(scene.journal.size, 0);
     assert.equal(scene.journaled(), '');
@@ -287,7 +287,7 @@ describe('the end of a call that the database takes', () => {
 
   it('goes there whole, in one piece', async () => {
     const scene = await setScene();
-    await scene.settlement.end(endingOf('a', EVERYTHING));
+    await scene.settlement.end(recordOf('a', EVERYTHING));
     assert.deepEqual(scene.arrived, [charged('a', EVERYTHING_COUNTED)]);
     assert.equal(scene.state.asked, 1);
     assert.equal(scene.journal.size, 0);
@@ -299,7 +299,7 @@ describe('the end of a call while the database is down', () => {
     it(`is durable in the journal where it fails ${when} it was carried out, and comes into the database by itself`, async () => {
       const scene = await setScene();
       scene.faults.push(lost(when), lost(when), lost(when));
-      assert.deepEqual(await scene.settlement.end(endingOf('a', EVERYTHING)), { availableNano: null });
+      assert.deepEqual(await scene.settlement.end(recordOf('a', EVERYTHING)), { availableNano: null });
       assert.match(scene.journaled(), /"callId":"a"/);
 
       await until(() => scene.journal.size === 0);
@@ -315,7 +315,7 @@ describe('the end of a call while the database is down', () => {
     const scene = await setScene();
     scene.state.isDown = true;
     const callIds = Array.from({ length: 300 }, (_, i) => `call_${i}`);
-    const ended = await Promise.all(callIds.map((callId) => scene.settlement.end(endingOf(callId))));
+    const ended = await Promise.all(callIds.map((callId) => scene.settlement.end(recordOf(callId))));
     assert.ok(ended.every(({ availableNano }) => availableNano === null));
     assert.equal(scene.journal.size, 300);
     assert.deepEqual(scene.arrived, []);
@@ -331,7 +331,7 @@ describe('the end of a call while the database is down', () => {
   it('comes into the database once the disk can be read again, where it could not be when the database was back', async () => {
     const scene = await setScene();
     scene.state.isDown = true;
-    await scene.settlement.end(endingOf('a', EVERYTHING));
+    await scene.settlement.end(recordOf('a', EVERYTHING));
     scene.faultyDisk.isUnreadable = true;
     scene.state.isDown = false;
     const { reads } = scene.faultyDisk;
@@ -346,7 +346,7 @@ describe('the end of a call while the database is down', () => {
   it('is tried again for a few of them only as long as none comes through', async () => {
     const scene = await setScene();
     scene.state.isDown = true;
-    await Promise.all(Array.from({ length: 300 }, (_, i) => scene.settlement.end(endingOf(`call_${i}`))));
+    await Promise.all(Array.from({ length: 300 }, (_, i) => scene.settlement.end(recordOf(`call_${i}`))));
     const { asked } = scene.state;
     // Whatever is under way, and two more rounds.
     await scene.close();
@@ -359,11 +359,11 @@ describe('the end of a call while the database is down', () => {
     const { end } = scene.database;
     const stubborn = new Error('an unknown fault');
     Object.assign(scene.database, {
-      end: (ending: SettlementRecord) =>
-        ending.outcome.callId === 'stubborn' ? Promise.reject(stubborn) : end(ending),
+      end: (record: SettlementRecord) =>
+        record.outcome.callId === 'stubborn' ? Promise.reject(stubborn) : end(record),
     });
     scene.state.isDown = true;
-    for (const callId of ['stubborn', 'a', 'b']) await scene.settlement.end(endingOf(callId));
+    for (const callId of ['stubborn', 'a', 'b']) await scene.settlement.end(recordOf(callId));
     scene.state.isDown = false;
     await until(() => scene.journal.size === 1);
     assert.deepEqual(scene.arrived.map(({ callId }) => callId).toSorted(), ['a', 'b']);
@@ -374,7 +374,7 @@ describe('the end of a call while the database is slow', () => {
   it('goes to the journal when the time is over, and out of it when the database has taken it after all', async () => {
     const scene = await setScene({ patienceMs: 1 });
     const release = scene.hold();
-    assert.deepEqual(await scene.settlement.end(endingOf('a')), { availableNano: null });
+    assert.deepEqual(await scene.settlement.end(recordOf('a')), { availableNano: null });
     assert.equal(scene.journal.size, 1);
     assert.match(scene.journaled(), /"callId":"a"/);
     assert.deepEqual(scene.arrived, []);
@@ -387,8 +387,8 @@ describe('the end of a call while the database is slow', () => {
   it('is not attempted a second time while the first attempt is under way', async () => {
     const scene = await setScene({ patienceMs: 1 });
     const release = scene.hold();
-    await scene.settlement.end(endingOf('a'));
-    await scene.settlement.end(endingOf('b', { plan: true }));
+    await scene.settlement.end(recordOf('a'));
+    await scene.settlement.end(recordOf('b', { plan: true }));
     await turns(200);
     assert.equal(scene.state.asked, 2);
     release();
@@ -401,7 +401,7 @@ describe('the end of a call while the database is slow', () => {
       const scene = await setScene({ patienceMs: 1 });
       scene.faults.push(lost(when));
       const release = scene.hold();
-      await scene.settlement.end(endingOf('a', EVERYTHING));
+      await scene.settlement.end(recordOf('a', EVERYTHING));
       release();
       await until(() => scene.journal.size === 0);
       assert.equal(scene.state.asked, 2);
@@ -414,7 +414,7 @@ describe('the end of a call while the database is slow', () => {
     const scene = await setScene({ patienceMs: 1 });
     scene.faultyDisk.isFull = true;
     const release = scene.hold();
-    const ended = scene.settlement.end(endingOf('a'));
+    const ended = scene.settlement.end(recordOf('a'));
     await until(() => !scene.settlement.canTakeCalls);
     release();
     assert.deepEqual(await ended, { availableNano: 1_000n });
@@ -425,7 +425,7 @@ describe('the end of a call while the database is slow', () => {
     const scene = await setScene({ patienceMs: 1 });
     scene.faults.push(claimLost, claimLost);
     const release = scene.hold();
-    await scene.settlement.end(endingOf('a', EVERYTHING));
+    await scene.settlement.end(recordOf('a', EVERYTHING));
     release();
     await until(() => scene.journal.size === 0);
     assert.deepEqual(scene.arrived, [recordedUnpaid('a')]);
@@ -437,7 +437,7 @@ describe('the end of a call that neither the database nor the journal takes', ()
     const scene = await setScene();
     scene.state.isDown = true;
     scene.faultyDisk.isFull = true;
-    await assert.rejects(scene.settlement.end(endingOf('a', EVERYTHING)), connectionLost);
+    await assert.rejects(scene.settlement.end(recordOf('a', EVERYTHING)), connectionLost);
     assert.equal(scene.settlement.canTakeCalls, false);
     assert.equal(scene.journaled(), '');
 
@@ -451,7 +451,7 @@ describe('the end of a call that neither the database nor the journal takes', ()
     scene.faultyDisk.isFull = true;
     scene.faults.push(lost(), lost());
     const release = scene.hold();
-    const ended = scene.settlement.end(endingOf('a'));
+    const ended = scene.settlement.end(recordOf('a'));
     await until(() => !scene.settlement.canTakeCalls);
     release();
     await assert.rejects(ended, connectionLost);
@@ -463,7 +463,7 @@ describe('the end of a call that neither the database nor the journal takes', ()
     const scene = await setScene();
     scene.faultyDisk.isFull = true;
     scene.faults.push(lost('after'));
-    assert.deepEqual(await scene.settlement.end(endingOf('a', EVERYTHING)), { availableNano: 1_000n });
+    assert.deepEqual(await scene.settlement.end(recordOf('a', EVERYTHING)), { availableNano: 1_000n });
     assert.deepEqual([...scene.charges], [['a', 7n]]);
     assert.deepEqual(scene.arrived, [charged('a', EVERYTHING_COUNTED), charged('a', EVERYTHING_COUNTED)]);
   });
@@ -471,12 +471,12 @@ describe('the end of a call that neither the database nor the journal takes', ()
   it('does not take along those that were stored before, and calls are taken again when there is space', async () => {
     const scene = await setScene();
     scene.state.isDown = true;
-    await scene.settlement.end(endingOf('stored'));
+    await scene.settlement.end(recordOf('stored'));
     scene.faultyDisk.isFull = true;
-    await assert.rejects(scene.settlement.end(endingOf('refused')), connectionLost);
+    await assert.rejects(scene.settlement.end(recordOf('refused')), connectionLost);
     scene.faultyDisk.isFull = false;
     await until(() => scene.settlement.canTakeCalls);
-    await scene.settlement.end(endingOf('stored later'));
+    await scene.settlement.end(recordOf('stored later'));
     scene.state.isDown = false;
     await until(() => scene.journal.size === 0 && scene.ofCall('refused').length > 0);
     assert.deepEqual([...scene.charges.keys()].toSorted(), ['stored', 'stored later']);
@@ -488,7 +488,7 @@ describe('the end of a call that neither the database nor the journal takes', ()
     scene.faultyDisk.isFull = true;
     const max = 10_000;
     const callIds = Array.from({ length: max + 200 }, (_, i) => `call_${i}`);
-    const ended = await Promise.allSettled(callIds.map((callId) => scene.settlement.end(endingOf(callId))));
+    const ended = await Promise.allSettled(callIds.map((callId) => scene.settlement.end(recordOf(callId))));
     assert.ok(ended.every(({ status }) => status === 'rejected'));
     const left = scene.logged
       .filter(({ message }) => message.includes('left for recovery'))
@@ -508,9 +508,9 @@ describe('the end of a call that neither the database nor the journal takes', ()
     const scene = await setScene();
     scene.state.isDown = true;
     const stored = Array.from({ length: 10_200 }, (_, i) => `stored_${i}`);
-    await Promise.all(stored.map((callId) => scene.settlement.end(endingOf(callId))));
+    await Promise.all(stored.map((callId) => scene.settlement.end(recordOf(callId))));
     scene.faultyDisk.isFull = true;
-    await assert.rejects(scene.settlement.end(endingOf('refused')), connectionLost);
+    await assert.rejects(scene.settlement.end(recordOf('refused')), connectionLost);
     assert.ok(scene.logged.every(({ message }) => !message.includes('left for recovery')));
     scene.state.isDown = false;
     await until(() => scene.arrived.length === stored.length + 1);
@@ -523,7 +523,7 @@ describe('the end of a call whose data the database refuses', () => {
   it('is refused, and on record as failed before that is known', async () => {
     const scene = await setScene();
     scene.faults.push(refused);
-    await assert.rejects(scene.settlement.end(endingOf('a', EVERYTHING)), dataFault);
+    await assert.rejects(scene.settlement.end(recordOf('a', EVERYTHING)), dataFault);
     assert.deepEqual(scene.arrived, [recordedAsFailed('a', NOTHING_COUNTED)]);
     assert.equal(scene.charges.size, 0);
     assert.equal(scene.journaled(), '');
@@ -532,7 +532,7 @@ describe('the end of a call whose data the database refuses', () => {
   it('comes to its end as failed later, where the database goes down between the two', async () => {
     const scene = await setScene();
     scene.faults.push(refused, lost(), lost());
-    await assert.rejects(scene.settlement.end(endingOf('a')), dataFault);
+    await assert.rejects(scene.settlement.end(recordOf('a')), dataFault);
     await until(() => scene.arrived.length > 0);
     assert.deepEqual(scene.arrived, [recordedAsFailed('a')]);
   });
@@ -540,7 +540,7 @@ describe('the end of a call whose data the database refuses', () => {
   it('has left already when it comes from the journal: it is recorded without a charge, and that is logged', async () => {
     const scene = await setScene();
     scene.faults.push(lost(), refused);
-    await scene.settlement.end(endingOf('a', EVERYTHING));
+    await scene.settlement.end(recordOf('a', EVERYTHING));
     await until(() => scene.journal.size === 0);
     assert.deepEqual(scene.arrived, [{ ...recordedUnpaid('a'), isKept: true }]);
     assert.equal(scene.charges.size, 0);
@@ -551,7 +551,7 @@ describe('the end of a call whose data the database refuses', () => {
   it('is delivered without its charge where what its repeats would get is refused as well', async () => {
     const scene = await setScene();
     scene.faults.push(lost(), refused, refused);
-    await scene.settlement.end(endingOf('a', EVERYTHING));
+    await scene.settlement.end(recordOf('a', EVERYTHING));
     await until(() => scene.journal.size === 0);
     assert.deepEqual(scene.arrived, [recordedUnpaid('a')]);
   });
@@ -561,7 +561,7 @@ describe('the end of a call that the database refuses in every form', () => {
   it('is left for recovery, logged, and not tried for ever', async () => {
     const scene = await setScene();
     scene.faults.push(lost(), refused, refused, refused);
-    await scene.settlement.end(endingOf('a', { plan: true, key: true, made: true }));
+    await scene.settlement.end(recordOf('a', { plan: true, key: true, made: true }));
     await until(() => scene.journal.size === 0);
     await turns();
     assert.deepEqual([scene.state.asked, scene.charges.size], [4, 0]);
@@ -573,7 +573,7 @@ describe('the end of a call of which a repeat runs elsewhere', () => {
   it('is refused, and nothing of it is written anywhere: the caller decides how the call ends', async () => {
     const scene = await setScene();
     scene.faults.push(claimLost);
-    await assert.rejects(scene.settlement.end(endingOf('a', EVERYTHING)), ClaimLostError);
+    await assert.rejects(scene.settlement.end(recordOf('a', EVERYTHING)), ClaimLostError);
     await turns();
     assert.deepEqual(scene.arrived, []);
     assert.equal(scene.journaled(), '');
@@ -583,7 +583,7 @@ describe('the end of a call of which a repeat runs elsewhere', () => {
   it('has left already when it comes from the journal: it is recorded as delivered, and not charged', async () => {
     const scene = await setScene();
     scene.faults.push(lost(), claimLost);
-    await scene.settlement.end(endingOf('a', EVERYTHING));
+    await scene.settlement.end(recordOf('a', EVERYTHING));
     await until(() => scene.journal.size === 0);
     assert.deepEqual(scene.arrived, [recordedUnpaid('a')]);
     assert.equal(scene.charges.size, 0);
@@ -596,7 +596,7 @@ describe('what earlier processes left in their journals', () => {
   async function leave(directory: string, callIds: readonly string[]): Promise<void> {
     const scene = await setScene({ directory });
     scene.state.isDown = true;
-    for (const callId of callIds) await scene.settlement.end(endingOf(callId, EVERYTHING));
+    for (const callId of callIds) await scene.settlement.end(recordOf(callId, EVERYTHING));
     await scene.close();
   }
 
@@ -631,7 +631,7 @@ describe('what earlier processes left in their journals', () => {
     const stored = createStored();
     const first = await setScene({ directory, stored });
     first.faults.push(lost('after'));
-    await first.settlement.end(endingOf('a'));
+    await first.settlement.end(recordOf('a'));
     stored.state.isDown = true;
     await first.close();
     stored.state.isDown = false;
@@ -646,8 +646,8 @@ describe('what earlier processes left in their journals', () => {
     const stored = createStored();
     const living = await setScene({ directory, stored });
     stored.state.isDown = true;
-    for (const callId of ['a', 'b']) await living.settlement.end(endingOf(callId));
-    await living.settlement.end(endingOf('c'));
+    for (const callId of ['a', 'b']) await living.settlement.end(recordOf(callId));
+    await living.settlement.end(recordOf('c'));
     const other = await setScene({ directory });
     assert.equal(await other.settlement.recover(), 0);
     assert.equal(other.charges.size, 3);
@@ -664,8 +664,8 @@ describe('what earlier processes left in their journals', () => {
   it('stays in the journal where this version cannot read it, and is named to an operator', async () => {
     const directory = mkdtempSync(join(root, 'left-'));
     const other = await openJournal({ directory, name: 'node_other', logger: silentLogger, clock: systemClock });
-    const newer = encodeRecord(endingOf('newer')).replace('"version":1', '"version":2');
-    for (const entry of [newer, encodeRecord(endingOf('a')), 'no JSON at all']) await other.append(entry);
+    const newer = encodeRecord(recordOf('newer')).replace('"version":1', '"version":2');
+    for (const entry of [newer, encodeRecord(recordOf('a')), 'no JSON at all']) await other.append(entry);
     await other.close();
 
     const scene = await setScene({ directory });
@@ -692,7 +692,7 @@ describe('a shutdown', () => {
   it('waits for ends that are under way', async () => {
     const scene = await setScene();
     const release = scene.hold();
-    const ended = scene.settlement.end(endingOf('a'));
+    const ended = scene.settlement.end(recordOf('a'));
     let isDrained = false;
     const drained = scene.settlement.drain().then(() => {
       isDrained = true;
@@ -708,7 +708,7 @@ describe('a shutdown', () => {
   it('waits for a slow try whose success has left already, so that nothing is left over', async () => {
     const scene = await setScene({ patienceMs: 1 });
     const release = scene.hold();
-    await scene.settlement.end(endingOf('a'));
+    await scene.settlement.end(recordOf('a'));
     const drained = scene.settlement.drain();
     await turns();
     assert.deepEqual(scene.arrived, []);
@@ -721,8 +721,8 @@ describe('a shutdown', () => {
   it('tries once more what waits for the database, and leaves in the journal what it does not take', async () => {
     const scene = await setScene();
     scene.state.isDown = true;
-    await scene.settlement.end(endingOf('a'));
-    await scene.settlement.end(endingOf('b'));
+    await scene.settlement.end(recordOf('a'));
+    await scene.settlement.end(recordOf('b'));
     await scene.close();
     assert.match(scene.journaled(), /"callId":"a".*"callId":"b"/s);
     assert.ok(scene.logged.some(({ details, message }) => message.includes('the next start') && details.calls === 2));
@@ -736,7 +736,7 @@ describe('a shutdown', () => {
   it('writes what waits where the database is back by then, although no attempt has shown it yet', async () => {
     const scene = await setScene();
     scene.state.isDown = true;
-    for (let i = 0; i < 100; i++) await scene.settlement.end(endingOf(`call_${i}`));
+    for (let i = 0; i < 100; i++) await scene.settlement.end(recordOf(`call_${i}`));
     scene.state.isDown = false;
     await scene.close();
     assert.equal(scene.charges.size, 100);
@@ -747,7 +747,7 @@ describe('a shutdown', () => {
     const scene = await setScene();
     scene.state.isDown = true;
     scene.faultyDisk.isFull = true;
-    await assert.rejects(scene.settlement.end(endingOf('a')));
+    await assert.rejects(scene.settlement.end(recordOf('a')));
     scene.state.isDown = false;
     await scene.close();
     assert.deepEqual(scene.arrived, [recordedAsFailed('a')]);
@@ -781,7 +781,7 @@ describe('ends of calls, whatever fails', () => {
               await scene.settlement.recover();
             }
             scene.faultyDisk.isFull = i >= fullFrom && i < fullFrom + fullFor;
-            const ended = scene.settlement.end(endingOf(`call_${i}`, has));
+            const ended = scene.settlement.end(recordOf(`call_${i}`, has));
             ends.push(Promise.allSettled([ended]).then(([result]) => result!));
             await turns(pause);
           }

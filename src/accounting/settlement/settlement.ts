@@ -30,7 +30,7 @@ export interface Settlement {
    * @throws ClaimLostError where a repeat of the call runs elsewhere: the call is not ended, and must not be charged.
    * @throws where it could not be made durable. The call is ended in the background, with nothing charged.
    */
-  end(ending: SettlementRecord): Promise<EndedCall>;
+  end(record: SettlementRecord): Promise<EndedCall>;
   /** Writes to the database what earlier processes left in their journals; returns how many ends are still to be written. */
   recover(): Promise<number>;
   /** Resolves when nothing is under way any more; what the database did not take stays in the journal. */
@@ -71,7 +71,7 @@ const REPLAYED_AT_ONCE_MAX = 64;
 const UNJOURNALED_MAX = 10_000;
 
 /** What the database has not taken yet: an entry of the journal, or the end of a call that only this process knows. */
-type Unwritten = { readonly entry: EntryId } | { readonly ending: SettlementRecord };
+type Unwritten = { readonly entry: EntryId } | { readonly record: SettlementRecord };
 
 export function createSettlement(options: SettlementOptions): Settlement {
   const { database, journal, budget, isDataFault, logger, onEnd, timers = systemTimers } = options;
@@ -90,20 +90,20 @@ export function createSettlement(options: SettlementOptions): Settlement {
   let isDownLogged = false;
 
   async function writeJournal(
-    ending: SettlementRecord,
+    record: SettlementRecord,
     attempt: Promise<EndedCall>,
     onJournaled?: () => void,
   ): Promise<EndedCall> {
-    const { callId } = ending.outcome;
+    const { callId } = record.outcome;
     let id: EntryId;
     try {
-      id = await journaled.append(ending);
+      id = await journaled.append(record);
     } catch (error) {
       logger.error(
         { err: error, callId },
         'the end of a call could be stored neither in the database nor in the journal',
       );
-      return writeUnjournaled(ending, attempt);
+      return writeUnjournaled(record, attempt);
     }
     if (!isDownLogged) logger.warn({ callId }, 'the database does not take the ends of calls; they go to the journal');
     isDownLogged = true;
@@ -120,18 +120,18 @@ export function createSettlement(options: SettlementOptions): Settlement {
   }
 
   /** Only the database is left: a slow attempt may still succeed, and where its result was lost, a second one returns it. */
-  async function writeUnjournaled(ending: SettlementRecord, attempt: Promise<EndedCall>): Promise<EndedCall> {
-    const { callId } = ending.outcome;
+  async function writeUnjournaled(record: SettlementRecord, attempt: Promise<EndedCall>): Promise<EndedCall> {
+    const { callId } = record.outcome;
     try {
-      return await attempt.catch(() => database.end(ending));
+      return await attempt.catch(() => database.end(record));
     } catch (error) {
-      if (!(error instanceof ClaimLostError)) retryLater({ ending: withheld(ending) }, callId);
+      if (!(error instanceof ClaimLostError)) retryLater({ record: withheld(record) }, callId);
       throw error;
     }
   }
 
   function retryLater(end: Unwritten, callId: string): void {
-    if ('ending' in end) {
+    if ('record' in end) {
       if (unjournaled >= UNJOURNALED_MAX) {
         logger.error({ callId }, 'too many ends of calls wait for the database; this one is left for recovery');
         return;
@@ -180,8 +180,8 @@ export function createSettlement(options: SettlementOptions): Settlement {
   }
 
   async function replayEnd(end: Unwritten): Promise<void> {
-    if ('ending' in end) {
-      await replayEnding(end.ending);
+    if ('record' in end) {
+      await replayRecord(end.record);
       unjournaled--;
       return;
     }
@@ -191,15 +191,15 @@ export function createSettlement(options: SettlementOptions): Settlement {
       journaled.remove(end.entry);
       return;
     }
-    let ending: SettlementRecord;
+    let record: SettlementRecord;
     try {
-      ending = decodeRecord(text);
+      record = decodeRecord(text);
     } catch (error) {
       // It stays where it is, for a program that can read it.
       logger.error({ err: error, entry: end.entry }, 'an entry of the journal cannot be read; its call is not charged');
       return;
     }
-    await replayEnding(ending);
+    await replayRecord(record);
     journaled.remove(end.entry);
   }
 
@@ -215,30 +215,30 @@ export function createSettlement(options: SettlementOptions): Settlement {
   }
 
   /** The response was delivered: an end that the database refuses is written with as much of it as the database takes. */
-  async function replayEnding(ending: SettlementRecord): Promise<void> {
-    const { callId, accountId } = ending.outcome;
+  async function replayRecord(record: SettlementRecord): Promise<void> {
+    const { callId, accountId } = record.outcome;
     try {
-      await database.end(ending);
+      await database.end(record);
     } catch (error) {
       if (error instanceof ClaimLostError) {
         logger.warn(
           { callId, accountId },
           'a repeat of a call ran before the end of the call was in the database; the call is not charged',
         );
-        await database.end(unpaid(ending, 'repeat_charged'));
+        await database.end(unpaid(record, 'repeat_charged'));
       } else if (isDataFault(error)) {
         logger.error({ err: error, callId, accountId }, 'the database refuses the charge of a call; it is not charged');
-        await writeRefused(ending);
+        await writeRefused(record);
       } else throw error;
     }
   }
 
-  async function writeRefused(ending: SettlementRecord): Promise<void> {
-    const { callId, accountId } = ending.outcome;
-    const delivered = unpaid(ending, 'charge_refused');
+  async function writeRefused(record: SettlementRecord): Promise<void> {
+    const { callId, accountId } = record.outcome;
+    const delivered = unpaid(record, 'charge_refused');
     // What is stored for repeats may be what the database refuses.
     const withoutResponse = delivered.kept === null ? [] : [{ ...delivered, kept: null }];
-    for (const lesser of [delivered, ...withoutResponse, withheld(ending)]) {
+    for (const lesser of [delivered, ...withoutResponse, withheld(record)]) {
       try {
         await database.end(lesser);
         return;
@@ -259,11 +259,11 @@ export function createSettlement(options: SettlementOptions): Settlement {
     });
   }
 
-  async function endAndReport(ending: SettlementRecord, report: (place: EndPlace, tookMs: number) => void) {
+  async function endAndReport(record: SettlementRecord, report: (place: EndPlace, tookMs: number) => void) {
     const askedAtMs = timers.nowMs();
     let place: EndPlace | null = 'database';
     try {
-      return await endCall(ending, () => {
+      return await endCall(record, () => {
         place = 'journal';
       });
     } catch (error) {
@@ -274,28 +274,28 @@ export function createSettlement(options: SettlementOptions): Settlement {
     }
   }
 
-  async function endCall(ending: SettlementRecord, onJournaled?: () => void): Promise<EndedCall> {
-    const { callId } = ending.outcome;
-    const attempt = database.end(ending);
+  async function endCall(record: SettlementRecord, onJournaled?: () => void): Promise<EndedCall> {
+    const { callId } = record.outcome;
+    const attempt = database.end(record);
     try {
       const ended = await inTime(attempt, patienceMs);
       if (ended !== LATE) return ended;
     } catch (error) {
       if (error instanceof ClaimLostError) throw error;
       if (isDataFault(error)) {
-        await database.end(withheld(ending)).catch(() => retryLater({ ending: withheld(ending) }, callId));
+        await database.end(withheld(record)).catch(() => retryLater({ record: withheld(record) }, callId));
         throw error;
       }
     }
-    return writeJournal(ending, attempt, onJournaled);
+    return writeJournal(record, attempt, onJournaled);
   }
 
   return {
     get canTakeCalls() {
       return journal.isWritable;
     },
-    end(ending) {
-      const ended = onEnd === undefined ? endCall(ending) : endAndReport(ending, onEnd);
+    end(record) {
+      const ended = onEnd === undefined ? endCall(record) : endAndReport(record, onEnd);
       track(ended);
       return ended;
     },

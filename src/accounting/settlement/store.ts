@@ -21,7 +21,7 @@ import {
 } from '../reservations/reservation.ts';
 import { ALL_LIMITS, addAccountsOfCalls, addReservations, deleteWrites } from '../reservations/store.ts';
 import { HAS_SLOT, RESERVED_LIMITS } from '../reservations/tables.ts';
-import { type ChargeEntry, decideEnds, decideUnresolved, type EndingState } from './settle.ts';
+import { type ChargeEntry, decideEnds, decideUnresolved, type EndState } from './settle.ts';
 import type { SettlementRecord } from './settlement-record.ts';
 
 /**
@@ -33,7 +33,7 @@ import type { SettlementRecord } from './settlement-record.ts';
  * What calls that end have reserved, where they have, and as what they are on record, where they are: a row a call, by its
  * place in the batch. Plan: reservations by primary key, calls by an index in the one partition of each call's instant.
  */
-const readEndingCalls: Statement = {
+const readCallsAtEnd: Statement = {
   name: 'settlement.read-ending-calls',
   text: `select v.no::int as no, c.status, ${RESERVED_LIMITS.of('r')}, ${HAS_SLOT}
 from unnest($1::text[], $2::text[], $3::timestamptz[]) with ordinality as v (account_id, call_id, started_at, no)
@@ -109,7 +109,7 @@ export interface SettlementStore {
    * the account after the whole batch. Of several ends of one call the first counts.
    */
   end<Locks extends LockMode = 'all'>(
-    endings: readonly SettlementRecord[],
+    records: readonly SettlementRecord[],
     time: BillingTime,
     locks?: Locks,
     signal?: AbortSignal,
@@ -126,23 +126,23 @@ export function createSettlementStore(database: Database, logger: Pick<Logger, '
   const storedPriceLists = new StoredPriceLists();
   return {
     async end<Locks extends LockMode>(
-      endings: readonly SettlementRecord[],
+      records: readonly SettlementRecord[],
       time: BillingTime,
       locks?: Locks,
       signal?: AbortSignal,
     ) {
       const reads = new Reads();
-      const outcomes = endings.map(({ outcome }) => outcome);
+      const outcomes = records.map(({ outcome }) => outcome);
       const scope = {
-        hasPlans: endings.some(({ plan }) => plan !== null),
-        hasKeyLimits: endings.some(({ key }) => key !== null),
-        hasRates: endings.some(({ rate }) => rate !== null),
+        hasPlans: records.some(({ plan }) => plan !== null),
+        hasKeyLimits: records.some(({ key }) => key !== null),
+        hasRates: records.some(({ rate }) => rate !== null),
         // Also of calls whose reservations are gone: a late charge counts too.
-        keys: endings.filter(({ key }) => key !== null).map(({ outcome }) => outcome),
+        keys: records.filter(({ key }) => key !== null).map(({ outcome }) => outcome),
       };
       const readAccounts = addAccountsOfCalls(reads, outcomes, scope, time, locks ?? 'all');
-      const found = reads.add<EndingRow>(
-        readEndingCalls,
+      const found = reads.add<EndRow>(
+        readCallsAtEnd,
         columnsOf(
           outcomes,
           (outcome) => outcome.accountId,
@@ -150,7 +150,7 @@ export function createSettlementStore(database: Database, logger: Pick<Logger, '
           (outcome) => toTimestamp(outcome.startedAtMs),
         ),
       );
-      const kept = endings.map((ending) => ending.kept).filter((each) => each !== null);
+      const kept = records.map((record) => record.kept).filter((each) => each !== null);
       const claims = reads.addIf<ClaimRow>(kept.length > 0, lockClaims, columnsOf(kept, ...CALL_NAME));
       let prices: ReadonlySet<UnitPrices> = new Set();
       const results = await database.readThenWrite(
@@ -163,9 +163,9 @@ export function createSettlementStore(database: Database, logger: Pick<Logger, '
             const before = copyAccounts(accounts);
             const isLocked = ({ outcome }: SettlementRecord): boolean =>
               locks === 'free' && !accounts.has(outcome.accountId);
-            const known = toEndingCalls(found(rows), outcomes);
+            const known = toCallsAtEnd(found(rows), outcomes);
             const decision = decideEnds(
-              endings.filter((ending) => !isLocked(ending)),
+              records.filter((record) => !isLocked(record)),
               {
                 accounts,
                 ...known,
@@ -177,8 +177,8 @@ export function createSettlementStore(database: Database, logger: Pick<Logger, '
             );
             warnOfCountsAhead(logger, countsAhead(accounts, before, nowMs));
             let next = 0;
-            const result = endings.map((ending, i): EndResult | 'locked' => {
-              if (isLocked(ending)) return 'locked';
+            const result = records.map((record, i): EndResult | 'locked' => {
+              if (isLocked(record)) return 'locked';
               const verdict = decision.verdicts[next++]!;
               if (verdict === 'claim_lost') return verdict;
               const money = accounts.get(outcomes[i]!.accountId)?.money;
@@ -230,17 +230,17 @@ export function createSettlementStore(database: Database, logger: Pick<Logger, '
 }
 
 /** A row of `readEndingCalls`. The columns of a reservation are all null where there is none. */
-interface EndingRow extends StoredRow {
+interface EndRow extends StoredRow {
   no: number;
   status: CallStatus | null;
   key_id: string | null;
   has_slot: boolean;
 }
 
-function toEndingCalls(
-  rows: readonly EndingRow[],
+function toCallsAtEnd(
+  rows: readonly EndRow[],
   calls: readonly (CallName & { readonly model: string })[],
-): Pick<EndingState, 'reservations' | 'recorded'> {
+): Pick<EndState, 'reservations' | 'recorded'> {
   const reservations = new Map<string, ReservedLimits>();
   const recorded = new Map<string, CallStatus>();
   for (const row of rows) {
@@ -269,7 +269,7 @@ function toRecorded(rows: readonly RecordedRow[]): Map<string, CallStatus> {
 }
 
 function validWrites(fresh: readonly SettlementRecord[], nowMs: number): Query[] {
-  const kept = fresh.map((ending) => ending.kept).filter((each) => each !== null);
+  const kept = fresh.map((record) => record.kept).filter((each) => each !== null);
   return writeRows(makeResponsesValid, kept, [
     ...CALL_NAME,
     // Journal entries of earlier versions do not say how long.

@@ -10,9 +10,9 @@ import type { Ids } from '../../lib/ids.ts';
 import { LIST_TIMING } from '../../lib/slices.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { pageOf } from '../management/answer-fields.ts';
 import { conflict, notFound } from '../management/endpoint.ts';
-import { accountAnswer, accountToWire, capYuan, filterText, page, shortText } from '../management/wire.ts';
+import { pageOf } from '../management/response-fields.ts';
+import { accountResponse, accountToWire, capYuan, filterText, page, shortText } from '../management/wire.ts';
 import { rateLimitFields, tooManyModels, toRateChange, underPresentNames } from './rate-limits.ts';
 
 export interface AccountAdminParts {
@@ -122,7 +122,7 @@ export function accountEndpoints(parts: AccountAdminParts): AdminEndpoint[] {
       summary: 'Create an account, with a first top-up where it has a balance',
       body: newAccount,
       isRepeatable: true,
-      answer: accountAnswer,
+      response: accountResponse,
       async run({ body, idempotencyKey }) {
         const account = {
           name: body.name,
@@ -145,7 +145,7 @@ export function accountEndpoints(parts: AccountAdminParts): AdminEndpoint[] {
       path: '/accounts',
       summary: 'List and search accounts',
       query: accountList,
-      answer: pageOf(accountAnswer),
+      response: pageOf(accountResponse),
       async run({ query }) {
         const { search, name, cursor, limit } = query;
         const { items, next } = await accounts.listAccounts({ search, name }, cursor ?? null, limit, LIST_TIMING);
@@ -156,7 +156,7 @@ export function accountEndpoints(parts: AccountAdminParts): AdminEndpoint[] {
       method: 'GET',
       path: '/accounts/:id',
       summary: 'Read an account',
-      answer: accountAnswer,
+      response: accountResponse,
       run: ({ id }) => read(id),
     }),
     adminEndpoint({
@@ -165,7 +165,7 @@ export function accountEndpoints(parts: AccountAdminParts): AdminEndpoint[] {
       subject: { kind: 'account', read },
       summary: 'Change an account',
       body: accountChange,
-      answer: accountAnswer,
+      response: accountResponse,
       async run({ id, body }) {
         const { dailySpendCapYuan, priceFactorBasisPoints, ...fields } = body;
         const { requestsPerMinute, tokensPerMinute, modelLimits, ...change } = fields;

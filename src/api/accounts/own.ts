@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { lowestCap } from '../../accounting/reservations/limits/daily-cap.ts';
 import { compileRateDefaults, type RateMaxima } from '../../accounting/reservations/rate-defaults.ts';
 import type { Config } from '../../config/schema.ts';
-import { yuan } from '../management/answer-fields.ts';
 import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoint.ts';
+import { yuan } from '../management/response-fields.ts';
 import { shown } from '../management/shown.ts';
-import { accountAnswer, capYuan, rateLimits, rateLimitsToWire, shortText, yuanOrNull } from '../management/wire.ts';
+import { accountResponse, capYuan, rateLimits, rateLimitsToWire, shortText, yuanOrNull } from '../management/wire.ts';
 import { type AccountAdminParts, accountReader, email } from './admin.ts';
 import { underPresentNames } from './rate-limits.ts';
 
@@ -23,12 +23,12 @@ const billingCalendar = {
 };
 
 /** What a member sees of the account: no money. */
-const memberAccount = accountAnswer
+const memberAccount = accountResponse
   .pick(everybodySees)
   .extend({ ...billingCalendar, role: z.literal('member') })
   .meta({ id: 'AccountOfMember' });
 
-const ownerAccount = accountAnswer
+const ownerAccount = accountResponse
   .pick({
     ...everybodySees,
     email: true,
@@ -93,7 +93,7 @@ export function ownAccountEndpoints(parts: OwnAccountParts): AccountEndpoint[] {
       path: '/account',
       summary: 'Read the account: its standing, and for owners its balance, what is held and spent today, caps',
       needs: 'member',
-      answer: z.union([ownerAccount, memberAccount]),
+      response: z.union([ownerAccount, memberAccount]),
       async run(_input, { scope }) {
         if (scope.role === 'owner') return readOwn(scope.accountId);
         return shown(memberAccount, { ...(await read(scope.accountId)), ...calendar(), role: 'member' });
@@ -107,7 +107,7 @@ export function ownAccountEndpoints(parts: OwnAccountParts): AccountEndpoint[] {
         'Change the name, the e-mail address, the cap of a day that the account sets itself, or whether members see the balance',
       needs: 'owner',
       body: accountChange,
-      answer: ownerAccount,
+      response: ownerAccount,
       async run({ body: { ownDailySpendCapYuan, ...change } }, { scope: { accountId } }) {
         if (Object.keys(change).length > 0) {
           await accounts.updateAccount(accountId, change, new Date(clock.nowMs()));
@@ -122,7 +122,7 @@ export function ownAccountEndpoints(parts: OwnAccountParts): AccountEndpoint[] {
       path: '/limits',
       summary: 'Read the limits by the minute that are in force for the account',
       needs: 'member',
-      answer: limitsInForce,
+      response: limitsInForce,
       run: (_input, { scope }) => limitsOf(scope.accountId),
     }),
   ];

@@ -2,14 +2,14 @@ import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
 import type { AuditOptions, AuditProgress, InvariantResult } from '../../accounting/audit/audit-store.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { listOf } from '../management/answer-fields.ts';
 import { LineStream } from '../management/endpoint.ts';
+import { listOf } from '../management/response-fields.ts';
 
 export interface AuditAdminParts {
   readonly auditLedger: (options?: Pick<AuditOptions, 'onProgress' | 'signal'>) => Promise<InvariantResult[]>;
 }
 
-const auditAnswer = z
+const auditResponse = z
   .strictObject({
     isSound: z.boolean(),
     invariants: listOf(
@@ -21,7 +21,7 @@ const auditAnswer = z
   })
   .meta({ id: 'Audit' });
 
-export type AuditResult = z.infer<typeof auditAnswer>;
+export type AuditResult = z.infer<typeof auditResponse>;
 
 /** A line of an audit with progress; the last one has the result. */
 export type AuditLine = { readonly progress: AuditProgress } | { readonly result: AuditResult };
@@ -38,7 +38,7 @@ export function auditEndpoints({ auditLedger }: AuditAdminParts): AdminEndpoint[
       path: '/audit',
       summary: 'Check every invariant of the ledger; with progress=true line by line, the result last',
       query: auditQuery,
-      answer: auditAnswer,
+      response: auditResponse,
       lines: {
         mediaType: 'application/x-ndjson',
         description: 'With progress=true: an object with `progress` a line, and one with `result` at the end.',

@@ -8,11 +8,11 @@ import { LIST_TIMING } from '../../lib/slices.ts';
 import type { RefusalsStore } from '../../requests/refusals-store.ts';
 import { accountNamesOf } from '../accounts/account-names.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { listOf, pageOf } from '../management/answer-fields.ts';
 import { notFound } from '../management/endpoint.ts';
+import { listOf, pageOf } from '../management/response-fields.ts';
 import { filterText, instant, page, toPage } from '../management/wire.ts';
-import { refusalAnswer, showRefusals } from '../refusals/admin.ts';
-import { callAnswer, callToWire, inFlightAnswer, inFlightToWire } from './wire.ts';
+import { refusalResponse, showRefusals } from '../refusals/admin.ts';
+import { callResponse, callToWire, inFlightResponse, inFlightToWire } from './wire.ts';
 
 export interface CallAdminParts {
   readonly accounts: Pick<AccountStore, 'findNames'>;
@@ -36,8 +36,8 @@ export const callList = z.strictObject({
 
 /** Those in flight have members of their own, and a search for a request finds refusals too. */
 const callPage = z.union([
-  pageOf(z.union([callAnswer, inFlightAnswer])),
-  z.strictObject({ data: listOf(callAnswer), refusals: listOf(refusalAnswer), nextCursor: z.null() }),
+  pageOf(z.union([callResponse, inFlightResponse])),
+  z.strictObject({ data: listOf(callResponse), refusals: listOf(refusalResponse), nextCursor: z.null() }),
 ]);
 
 /** What a list of calls is asked for. */
@@ -94,14 +94,14 @@ export function callEndpoints(parts: CallAdminParts): AdminEndpoint[] {
       path: '/calls',
       summary: 'List calls, newest first; those in flight over all nodes with status=in_flight',
       query: callList,
-      answer: callPage,
+      response: callPage,
       run: ({ query }) => list(query, EVERYBODY),
     }),
     adminEndpoint({
       method: 'GET',
       path: '/calls/:id',
       summary: 'Read a call',
-      answer: callAnswer,
+      response: callResponse,
       run: ({ id }) => readCall(parts, id),
     }),
   ];

@@ -9,12 +9,12 @@ import type { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { yuan } from '../management/answer-fields.ts';
 import { type ChangeSubject, conflict, notFound, unprocessable } from '../management/endpoint.ts';
 import { operatorOf } from '../management/operator.ts';
+import { yuan } from '../management/response-fields.ts';
 import { capYuan, ledgerEntryId, positiveAmountYuan, shortText } from '../management/wire.ts';
 import { type CallAdminParts, readCall } from './admin.ts';
-import { callAnswer } from './wire.ts';
+import { callResponse } from './wire.ts';
 
 export interface CallCorrectionParts extends Pick<CallAdminParts, 'accounts' | 'calls'> {
   readonly refunds: RefundStore;
@@ -39,7 +39,7 @@ const resolution = z.discriminatedUnion(
 
 const refund = z.strictObject({ amountYuan: positiveAmountYuan.nullish(), memo: shortText.nullish() });
 
-const refundAnswer = z
+const refundResponse = z
   .strictObject({
     entryId: z.string(),
     callId: z.string(),
@@ -62,7 +62,7 @@ export function callCorrectionEndpoints(parts: CallCorrectionParts): AdminEndpoi
       summary: 'Settle an unresolved call by hand: charge it, count its tokens on its plan, or release it',
       body: resolution,
       isRepeatable: true,
-      answer: callAnswer,
+      response: callResponse,
       async run({ id, body, idempotencyKey }, { actor }) {
         const atMs = await databaseNowMs();
         const result = await resolutions.resolve({
@@ -98,7 +98,7 @@ export function callCorrectionEndpoints(parts: CallCorrectionParts): AdminEndpoi
       summary: 'Give the charge of a call back, or a part of it; never more than the charge in all',
       body: refund,
       isRepeatable: true,
-      answer: refundAnswer,
+      response: refundResponse,
       async run({ id, body, idempotencyKey }) {
         const result = await refunds.refund({
           callId: id,

@@ -2,18 +2,18 @@ import { z } from 'zod';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
 import type { OwnedBy } from '../../accounting/calls/calls-store.ts';
 import type { AccountScope } from '../../people/access.ts';
-import { listOf, pageOf } from '../management/answer-fields.ts';
 import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoint.ts';
+import { listOf, pageOf } from '../management/response-fields.ts';
 import { shown, shownPage } from '../management/shown.ts';
-import { type RefusalAdminParts, refusalAnswer, refusalList, refusalReader } from '../refusals/admin.ts';
+import { type RefusalAdminParts, refusalList, refusalReader, refusalResponse } from '../refusals/admin.ts';
 import { type CallAdminParts, callList, callReader, readCall } from './admin.ts';
-import { callAnswer, inFlightAnswer } from './wire.ts';
+import { callResponse, inFlightResponse } from './wire.ts';
 
 export type OwnCallParts = CallAdminParts &
   RefusalAdminParts & { readonly accounts: Pick<AccountStore, 'findOwnKeyIds'> };
 
 /** Without routes and costs, which are the operator's. */
-const ownCallMembers = callAnswer.pick({
+const ownCallMembers = callResponse.pick({
   id: true,
   accountId: true,
   keyId: true,
@@ -42,7 +42,7 @@ const ownCallMembers = callAnswer.pick({
 });
 
 /** Without the provider's name of the model. */
-const innerModel = callAnswer.shape.innerModels.unwrap().element.pick({
+const innerModel = callResponse.shape.innerModels.unwrap().element.pick({
   model: true,
   inputTokens: true,
   outputTokens: true,
@@ -53,16 +53,16 @@ const innerModel = callAnswer.shape.innerModels.unwrap().element.pick({
 });
 
 /** Without who resolved the call, and what that person noted. */
-const resolution = callAnswer.shape.resolution.unwrap().pick({ action: true, tokens: true, at: true });
+const resolution = callResponse.shape.resolution.unwrap().pick({ action: true, tokens: true, at: true });
 
 /** Without the memo, which operators write for themselves. */
-const refund = callAnswer.shape.refunds.unwrap().element.pick({ entryId: true, amountYuan: true, at: true });
+const refund = callResponse.shape.refunds.unwrap().element.pick({ entryId: true, amountYuan: true, at: true });
 
 const ownCall = ownCallMembers
   .extend({ innerModels: listOf(innerModel), refunds: listOf(refund), resolution: resolution.nullable() })
   .meta({ id: 'OwnCall' });
 
-const ownInFlight = inFlightAnswer
+const ownInFlight = inFlightResponse
   .pick({
     id: true,
     accountId: true,
@@ -81,7 +81,7 @@ const ownInFlight = inFlightAnswer
   })
   .meta({ id: 'OwnCallInFlight' });
 
-const ownRefusal = refusalAnswer
+const ownRefusal = refusalResponse
   .pick({
     id: true,
     at: true,
@@ -124,7 +124,7 @@ export function ownCallEndpoints(parts: OwnCallParts): AccountEndpoint[] {
       summary: 'List calls, newest first; those in flight with status=in_flight, all of a request with requestId',
       needs: 'member',
       query: callList.omit({ accountId: true }),
-      answer: ownCallPage,
+      response: ownCallPage,
       async run({ query }, { scope }) {
         const found = await list(query, await ownedBy(scope));
         if ('refusals' in found) {
@@ -141,7 +141,7 @@ export function ownCallEndpoints(parts: OwnCallParts): AccountEndpoint[] {
       resource: 'call',
       summary: 'Read a call',
       needs: 'member',
-      answer: ownCall,
+      response: ownCall,
       run: async ({ id }) => showCall(await readCall(parts, id)),
     }),
     accountEndpoint({
@@ -150,13 +150,13 @@ export function ownCallEndpoints(parts: OwnCallParts): AccountEndpoint[] {
       summary: 'List refused requests, newest first',
       needs: 'member',
       query: refusalList.omit({ accountId: true }),
-      answer: pageOf(ownRefusal),
+      response: pageOf(ownRefusal),
       run: async ({ query }, { scope }) => shownPage(ownRefusal, await listRefusals(query, await ownedBy(scope))),
     }),
   ];
 }
 
-function showCall(call: z.infer<typeof callAnswer>): z.infer<typeof ownCall> {
+function showCall(call: z.infer<typeof callResponse>): z.infer<typeof ownCall> {
   return {
     ...shown(ownCallMembers, call),
     innerModels: call.innerModels.map((inner) => shown(innerModel, inner)),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { UnpricedUse } from '../../calls/unpriced-uses.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { at, count, listOf } from '../management/answer-fields.ts';
+import { at, count, listOf } from '../management/response-fields.ts';
 
 export interface UnpricedAdminParts {
   readonly unpricedUses: () => readonly UnpricedUse[];
@@ -16,7 +16,7 @@ export function unpricedEndpoints({ unpricedUses }: UnpricedAdminParts): AdminEn
       method: 'GET',
       path: '/unpriced',
       summary: 'List what calls used that has no price, as this node has seen it since its start',
-      answer: z.strictObject({ data: listOf(unpricedUse) }),
+      response: z.strictObject({ data: listOf(unpricedUse) }),
       async run() {
         return {
           data: unpricedUses().map(({ lastAtMs, ...use }) => ({ ...use, lastAt: new Date(lastAtMs).toISOString() })),

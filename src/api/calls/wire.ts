@@ -9,7 +9,7 @@ import { formatYuan } from '../../lib/yuan.ts';
 import { signerIdOf } from '../../people/actor.ts';
 import { type TermName, termNames } from '../../protocols/metering/service-terms.ts';
 import { shownUnits, type UnitName, unitNames, usageUnits } from '../../protocols/metering/usage-units.ts';
-import { at, count, listOf, signerId, yuan } from '../management/answer-fields.ts';
+import { at, count, listOf, signerId, yuan } from '../management/response-fields.ts';
 import { instantToWire, ledgerEntryId, yuanOrNull } from '../management/wire.ts';
 
 /** Calls on the wire of the admin API: those that have ended, and those in flight. */
@@ -74,7 +74,7 @@ const resolution = z.strictObject({
 
 const refund = z.strictObject({ entryId: z.string(), amountYuan: yuan, memo: z.string().nullable(), at });
 
-export const callAnswer = z
+export const callResponse = z
   .strictObject({
     id: z.string(),
     accountId: z.string(),
@@ -125,7 +125,7 @@ interface ShownWith {
   readonly refunds?: readonly CallRefund[] | undefined;
 }
 
-export function callToWire(call: CallRecord, { accountName, refunds = [] }: ShownWith): z.infer<typeof callAnswer> {
+export function callToWire(call: CallRecord, { accountName, refunds = [] }: ShownWith): z.infer<typeof callResponse> {
   const refundedNano = refunds.reduce((sum, { amountNano }) => sum + amountNano, 0n);
   return {
     id: call.id,
@@ -170,7 +170,7 @@ export function callToWire(call: CallRecord, { accountName, refunds = [] }: Show
   };
 }
 
-export const inFlightAnswer = z
+export const inFlightResponse = z
   .strictObject({
     id: z.string(),
     accountId: z.string(),
@@ -193,7 +193,7 @@ export const inFlightAnswer = z
   .meta({ id: 'CallInFlight' });
 
 /** A call that has not ended: its route is the first one that it may go over. */
-export function inFlightToWire({ facts, ...call }: InFlightCall): z.infer<typeof inFlightAnswer> {
+export function inFlightToWire({ facts, ...call }: InFlightCall): z.infer<typeof inFlightResponse> {
   return {
     id: call.id,
     accountId: call.accountId,

@@ -5,7 +5,7 @@ import type { ChangesStore } from '../../changes/changes-store.ts';
 import { LIST_TIMING } from '../../lib/slices.ts';
 import { accountNamesOf } from '../accounts/account-names.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { at, pageOf } from '../management/answer-fields.ts';
+import { at, pageOf } from '../management/response-fields.ts';
 import { filterText, instant, instantToWire, page } from '../management/wire.ts';
 
 export interface ChangeAdminParts {
@@ -27,7 +27,7 @@ const changeList = z.strictObject({
 });
 
 const shown = z.record(z.string(), z.unknown()).nullable();
-const changeAnswer = z
+const changeResponse = z
   .strictObject({
     id: z.string(),
     at,
@@ -66,7 +66,7 @@ export function changeEndpoints({ changes, accounts }: ChangeAdminParts): AdminE
       path: '/changes',
       summary: 'List what people, tokens, keys, the command line and configurations have changed, newest first',
       query: changeList,
-      answer: pageOf(changeAnswer),
+      response: pageOf(changeResponse),
       async run({ query }) {
         const { limit, cursor, ...asked } = query;
         const filter = {
@@ -86,7 +86,7 @@ export function changeEndpoints({ changes, accounts }: ChangeAdminParts): AdminE
   ];
 }
 
-function changeToWire(change: Change, names: ReadonlyMap<string, string>): z.infer<typeof changeAnswer> {
+function changeToWire(change: Change, names: ReadonlyMap<string, string>): z.infer<typeof changeResponse> {
   return {
     id: change.id,
     at: new Date(change.begunAtMs).toISOString(),

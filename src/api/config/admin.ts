@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import type { ConfigStanding } from '../../config/loads.ts';
+import type { ConfigStatus } from '../../config/loads.ts';
 import type { Config } from '../../config/schema.ts';
 import { showConfig } from '../../config/shown.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { at, listOf } from '../management/answer-fields.ts';
+import { at, listOf } from '../management/response-fields.ts';
 
 export interface ConfigAdminParts {
   /** The configuration in force. */
   readonly config: () => Config;
-  readonly configStanding: () => ConfigStanding;
+  readonly configStatus: () => ConfigStatus;
   /** The node whose configuration it is; `null` where the process serves nothing. */
   readonly nodeId: string | null;
 }
@@ -16,7 +16,7 @@ export interface ConfigAdminParts {
 /** Its members are those of the file, which `docs/configuration.md` explains. */
 const shown = z.unknown().meta({ description: 'The configuration in the spelling of the file, without secrets.' });
 
-const configAnswer = z
+const configResponse = z
   .strictObject({
     node: z.string().nullable(),
     file: z.string().nullable(),
@@ -29,15 +29,15 @@ const configAnswer = z
   .meta({ id: 'ConfigInForce' });
 
 /** The configuration in force: after environment and defaults, without secrets. */
-export function configEndpoints({ config, configStanding, nodeId }: ConfigAdminParts): AdminEndpoint[] {
+export function configEndpoints({ config, configStatus, nodeId }: ConfigAdminParts): AdminEndpoint[] {
   return [
     adminEndpoint({
       method: 'GET',
       path: '/config',
       summary: 'Show the configuration in force on this node, without secrets, and why a later one is not in force',
-      answer: configAnswer,
+      response: configResponse,
       async run() {
-        const { file, overridden, loadedAtMs, needsRestart, lastError } = configStanding();
+        const { file, overridden, loadedAtMs, needsRestart, lastError } = configStatus();
         return {
           node: nodeId,
           file,

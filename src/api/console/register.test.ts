@@ -30,8 +30,8 @@ describe('the console of a directory', () => {
   }
 
   async function get(path: string, headers: Record<string, string> = {}) {
-    const answer = await request(url + path, { headers });
-    return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
+    const response = await request(url + path, { headers });
+    return { status: response.statusCode, headers: response.headers, text: await response.body.text() };
   }
 
   before(() => rmSync(directory, { recursive: true, force: true }));

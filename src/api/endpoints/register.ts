@@ -167,8 +167,8 @@ function createEstimateHandler(endpoint: EstimateEndpoint, parts: EndpointParts)
     if (model === null && estimate.requiresModel) throw modelAbsence(name!);
     if (model !== null) requireAllowedModel(model, principal, settings.catalog);
     const factor = model?.tokenFactor ?? familyFactor(model?.id ?? name ?? '');
-    const answer = estimate.toAnswer(totalTokens(count, factor));
-    await reply.header('x-gateway-token-estimate', ESTIMATOR_VERSION).send(answer);
+    const response = estimate.toResponse(totalTokens(count, factor));
+    await reply.header('x-gateway-token-estimate', ESTIMATOR_VERSION).send(response);
   };
 }
 
@@ -198,7 +198,7 @@ function createQueryHandler(endpoint: QueryEndpoint, { refusals, querySources }:
       headers: request.headers,
       search,
     };
-    const { body, headers } = await query.answer(asked, querySources);
+    const { body, headers } = await query.response(asked, querySources);
     const text = JSON.stringify(body);
     const etag = `"${hash('sha256', text, 'base64url').slice(0, 27)}"`;
     reply.headers({ ...headers, etag }).type('application/json');

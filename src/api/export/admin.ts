@@ -16,7 +16,7 @@ export function exportEndpoints({ exportDatabase }: ExportAdminParts): AdminEndp
       // It has hashes of keys and the responses that customers were sent.
       needs: 'local',
       summary: 'All of the database as lines of JSON, for the command line of this machine',
-      answer: null,
+      response: null,
       lines: { mediaType: 'application/x-ndjson', description: 'All of the database, a JSON object a line.' },
       run: async () => new LineStream(exportDatabase()),
     }),

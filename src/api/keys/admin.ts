@@ -1,7 +1,7 @@
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { pageOf } from '../management/answer-fields.ts';
 import { notFound } from '../management/endpoint.ts';
-import { keyAnswer } from '../management/wire.ts';
+import { pageOf } from '../management/response-fields.ts';
+import { keyResponse } from '../management/wire.ts';
 import { keyChange, keyList, newKey, replacement } from './key-body.ts';
 import { createdKey, type KeyAdminParts, keyKeeper, replacementKey } from './key-keeper.ts';
 
@@ -22,7 +22,7 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
       status: 201,
       summary: 'Create an API key; its text is never shown again',
       body: newKey,
-      answer: createdKey,
+      response: createdKey,
       async run({ id, body }) {
         await requireAccount(id);
         return keys.create(id, body);
@@ -33,7 +33,7 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
       path: '/accounts/:id/keys',
       summary: 'List the keys of an account',
       query: keyList,
-      answer: pageOf(keyAnswer),
+      response: pageOf(keyResponse),
       async run({ id, query }) {
         await requireAccount(id);
         return keys.list(id, query);
@@ -46,7 +46,7 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
       summary:
         'Limit what a key may use: budgets, calls of a day and at the same time, requests and tokens a minute, models, client networks',
       body: keyChange,
-      answer: keyAnswer,
+      response: keyResponse,
       run: ({ id, body }) => keys.change(id, body),
     }),
     adminEndpoint({
@@ -56,7 +56,7 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
       status: 201,
       summary: 'Replace a key by a new one that may do the same; the old one is valid for a chosen time still',
       body: replacement,
-      answer: replacementKey,
+      response: replacementKey,
       run: ({ id, body }) => keys.replace(id, body),
     }),
     adminEndpoint({
@@ -65,7 +65,7 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
       subject: keys.subject,
       status: 204,
       summary: 'Revoke a key',
-      answer: null,
+      response: null,
       run: ({ id }) => keys.revoke(id),
     }),
   ];

@@ -21,8 +21,8 @@ import type { Clock } from '../../lib/clock.ts';
 import type { FillRandom, Ids } from '../../lib/ids.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';
 import { tooManyModels, toRateChange, underPresentNames } from '../accounts/rate-limits.ts';
-import { at } from '../management/answer-fields.ts';
 import { conflict, notFound } from '../management/endpoint.ts';
+import { at } from '../management/response-fields.ts';
 import { keyMembers, keyToWire, toPage } from '../management/wire.ts';
 import { toAllowListChange } from './allow-lists.ts';
 import {

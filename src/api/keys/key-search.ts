@@ -8,7 +8,7 @@ import { SHOWN_CHARS } from '../../lib/secret-text.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';
 import { underPresentNames } from '../accounts/rate-limits.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { pageOf } from '../management/answer-fields.ts';
+import { pageOf } from '../management/response-fields.ts';
 import { accountStatus, keyMembers, keyToWire, page, toPage } from '../management/wire.ts';
 
 export interface KeySearchParts {
@@ -79,7 +79,7 @@ export function keySearchEndpoints(parts: KeySearchParts): AdminEndpoint[] {
       isChange: false,
       summary: 'Find a key, and whose it is, by the whole key or by its beginning',
       body: search,
-      answer: pageOf(foundKey),
+      response: pageOf(foundKey),
       async run({ body }) {
         const { key, prefix, cursor, limit } = body;
         if (key !== undefined) {

@@ -2,11 +2,11 @@ import type { ApiKey } from '../../accounting/accounts/api-key-store.ts';
 import type { OwnKeysLimit } from '../../accounting/accounts/key-owner-store.ts';
 import { invalidRequest } from '../../errors/gateway-error.ts';
 import type { AccountScope } from '../../people/access.ts';
-import { pageOf } from '../management/answer-fields.ts';
 import { notFound } from '../management/endpoint.ts';
 import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoint.ts';
+import { pageOf } from '../management/response-fields.ts';
 import { shown, shownPage } from '../management/shown.ts';
-import { keyAnswer } from '../management/wire.ts';
+import { keyResponse } from '../management/wire.ts';
 import { keyChange, keyList, newKey, replacement } from './key-body.ts';
 import { createdKey, type KeyAdminParts, keyKeeper, replacementKey } from './key-keeper.ts';
 
@@ -37,7 +37,7 @@ const members = {
   modelLimits: true,
 } as const;
 
-const ownKey = keyAnswer.pick(members).meta({ id: 'OwnKey' });
+const ownKey = keyResponse.pick(members).meta({ id: 'OwnKey' });
 const ownCreatedKey = createdKey.pick({ ...members, key: true }).meta({ id: 'OwnCreatedKey' });
 const ownReplacementKey = replacementKey
   .pick({ ...members, key: true, replaces: true })
@@ -55,7 +55,7 @@ export function ownKeyEndpoints(parts: KeyAdminParts): AccountEndpoint[] {
       summary: 'List the keys of the account; for members their own',
       needs: 'member',
       query: keyList,
-      answer: pageOf(ownKey),
+      response: pageOf(ownKey),
       async run({ query }, { scope: { accountId, ownUserId } }) {
         const userId = ownUserId ?? query.userId;
         // Whose keys those of others are is nothing that a member learns: there are none.
@@ -70,7 +70,7 @@ export function ownKeyEndpoints(parts: KeyAdminParts): AccountEndpoint[] {
       summary: 'Create an API key; its text is never shown again',
       needs: 'member',
       body: newKey,
-      answer: ownCreatedKey,
+      response: ownCreatedKey,
       async run({ body }, { scope }) {
         const { accountId, ownUserId } = scope;
         if (ownUserId === null) return shown(ownCreatedKey, await keys.create(accountId, body));
@@ -89,7 +89,7 @@ export function ownKeyEndpoints(parts: KeyAdminParts): AccountEndpoint[] {
       summary: 'Limit what a key may use',
       needs: 'owner',
       body: keyChange,
-      answer: ownKey,
+      response: ownKey,
       run: async ({ id, body }) => shown(ownKey, await keys.change(id, body)),
     }),
     accountEndpoint({
@@ -101,7 +101,7 @@ export function ownKeyEndpoints(parts: KeyAdminParts): AccountEndpoint[] {
       summary: 'Replace a key by a new one that may do the same; the old one is valid for a chosen time still',
       needs: 'member',
       body: replacement,
-      answer: ownReplacementKey,
+      response: ownReplacementKey,
       async run({ id, body }, { scope }) {
         const key = await accounts.findKey(id);
         if (key === null) throw notFound('key', id);
@@ -117,7 +117,7 @@ export function ownKeyEndpoints(parts: KeyAdminParts): AccountEndpoint[] {
       status: 204,
       summary: 'Revoke a key',
       needs: 'member',
-      answer: null,
+      response: null,
       run: ({ id }) => keys.revoke(id),
     }),
   ];

@@ -5,12 +5,12 @@ import { invalidRequest } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { pageOf, yuan } from '../management/answer-fields.ts';
 import { type ChangeSubject, conflict, notFound, unprocessable } from '../management/endpoint.ts';
+import { pageOf, yuan } from '../management/response-fields.ts';
 import {
   amountYuan,
-  ledgerEntryAnswer,
   ledgerEntryId,
+  ledgerEntryResponse,
   ledgerEntryToWire,
   page,
   positiveAmountYuan,
@@ -80,7 +80,7 @@ export function ledgerEndpoints({ ledger, clock, periods }: LedgerAdminParts): A
       summary: 'Add money to a balance',
       body: topUp,
       isRepeatable: true,
-      answer: posted,
+      response: posted,
       run: ({ id, body, idempotencyKey }) =>
         post({ accountId: id, kind: 'top_up', amountNano: body.amountYuan, memo: body.memo ?? null, idempotencyKey }),
     }),
@@ -92,7 +92,7 @@ export function ledgerEndpoints({ ledger, clock, periods }: LedgerAdminParts): A
       summary: 'Correct a balance, up or down',
       body: adjustment,
       isRepeatable: true,
-      answer: posted,
+      response: posted,
       run: ({ id, body, idempotencyKey }) =>
         post({ accountId: id, kind: 'adjustment', amountNano: body.amountYuan, memo: body.memo, idempotencyKey }),
     }),
@@ -101,7 +101,7 @@ export function ledgerEndpoints({ ledger, clock, periods }: LedgerAdminParts): A
       path: '/accounts/:id/ledger',
       summary: 'List the ledger entries of an account, newest first',
       query: ledgerList,
-      answer: pageOf(ledgerEntryAnswer),
+      response: pageOf(ledgerEntryResponse),
       async run({ id, query }) {
         const balances = await ledger.findBalances([id], periods());
         if (!balances.has(id)) throw notFound('account', id);

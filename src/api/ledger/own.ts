@@ -2,14 +2,21 @@ import type { AccountStore } from '../../accounting/accounts/store.ts';
 import type { LedgerStore } from '../../accounting/ledger/ledger-store.ts';
 import type { Dimension } from '../../accounting/usage/usage-store.ts';
 import { shownUnits } from '../../protocols/metering/usage-units.ts';
-import { listOf, pageOf } from '../management/answer-fields.ts';
 import { LineStream } from '../management/endpoint.ts';
 import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoint.ts';
+import { listOf, pageOf } from '../management/response-fields.ts';
 import { shown, shownPage } from '../management/shown.ts';
-import { ledgerEntryAnswer } from '../management/wire.ts';
-import { CSV_TYPE, statementQuery, type UsageAdminParts, usageAnswer, usageList, usageReader } from '../usage/admin.ts';
-import { statementAnswer, statementCsv, statementToWire } from '../usage/statement-wire.ts';
-import { readDimensions, usageRowAnswer } from '../usage/wire.ts';
+import { ledgerEntryResponse } from '../management/wire.ts';
+import {
+  CSV_TYPE,
+  statementQuery,
+  type UsageAdminParts,
+  usageList,
+  usageReader,
+  usageResponse,
+} from '../usage/admin.ts';
+import { statementCsv, statementResponse, statementToWire } from '../usage/statement-wire.ts';
+import { readDimensions, usageRowResponse } from '../usage/wire.ts';
 import { ledgerList, listLedger } from './admin.ts';
 
 export type OwnMoneyParts = UsageAdminParts & {
@@ -21,7 +28,7 @@ export type OwnMoneyParts = UsageAdminParts & {
 const OWN_DIMENSIONS: readonly Dimension[] = ['key', 'month', 'day', 'model', 'status', 'context'];
 
 /** Without providers, costs and margins. */
-const ownUsageRow = usageRowAnswer
+const ownUsageRow = usageRowResponse
   .pick({
     accountId: true,
     accountName: true,
@@ -42,18 +49,18 @@ const ownUsageRow = usageRowAnswer
   })
   .meta({ id: 'OwnUsageGroup' });
 
-const ownUsage = usageAnswer.extend({ data: listOf(ownUsageRow) });
+const ownUsage = usageResponse.extend({ data: listOf(ownUsageRow) });
 
 /** The columns of CSV. */
 const OWN_COLUMNS: ReadonlySet<string> = new Set([...Object.keys(ownUsageRow.shape), ...shownUnits, 'images']);
 
 /** Without memos, which operators write for themselves. */
-const ownEntry = ledgerEntryAnswer
+const ownEntry = ledgerEntryResponse
   .pick({ id: true, kind: true, amountYuan: true, balanceAfterYuan: true, callId: true, createdAt: true })
   .meta({ id: 'OwnLedgerEntry' });
 const ownStatementEntry = ownEntry.omit({ balanceAfterYuan: true });
 
-const ownStatementMembers = statementAnswer.pick({
+const ownStatementMembers = statementResponse.pick({
   accountId: true,
   month: true,
   timezone: true,
@@ -82,7 +89,7 @@ export function ownMoneyEndpoints(parts: OwnMoneyParts): AccountEndpoint[] {
       summary: 'Sums of usage by day, month, model, key, status, context; for members of their own keys; also as CSV',
       needs: 'member',
       query: usageList.omit({ accountId: true, provider: true }),
-      answer: ownUsage,
+      response: ownUsage,
       lines: { mediaType: 'text/csv', description: 'All groups, where the request accepts text/csv.' },
       async run(
         { query: { groupBy: names, cursor, limit, ...filter }, wantsCsv },
@@ -104,7 +111,7 @@ export function ownMoneyEndpoints(parts: OwnMoneyParts): AccountEndpoint[] {
       summary: 'List the ledger entries of the account, newest first',
       needs: 'owner',
       query: ledgerList,
-      answer: pageOf(ownEntry),
+      response: pageOf(ownEntry),
       run: async ({ query }, { scope }) => shownPage(ownEntry, await listLedger(ledger, scope.accountId, query)),
     }),
     accountEndpoint({
@@ -113,7 +120,7 @@ export function ownMoneyEndpoints(parts: OwnMoneyParts): AccountEndpoint[] {
       summary: 'The statement of the account for a month of the billing time zone; also as CSV',
       needs: 'owner',
       query: statementQuery,
-      answer: ownStatement,
+      response: ownStatement,
       lines: { mediaType: 'text/csv', description: 'The same as a table, where the request accepts text/csv.' },
       async run({ query: { month }, wantsCsv }, { scope }) {
         const made = await statement(scope.accountId, month);

@@ -14,14 +14,14 @@ export interface AdminClient {
    *
    * @throws AdminClientError with the API's own message where the response is an error.
    */
-  request<Answer>(method: string, path: string, body?: object, idempotencyKey?: string): Promise<Answer>;
+  request<Response>(method: string, path: string, body?: object, idempotencyKey?: string): Promise<Response>;
   /** A GET `request` that returns `null` where the resource does not exist. */
-  find<Answer>(path: string): Promise<Answer | null>;
+  find<Response>(path: string): Promise<Response | null>;
   /** A GET whose response comes line by line, each a JSON value. Whoever ends early ends the request. */
   lines<Line>(path: string): AsyncIterable<Line>;
 }
 
-interface RawAnswer {
+interface RawResponse {
   readonly status: number;
   readonly text: string;
 }
@@ -33,7 +33,7 @@ interface RawRequest {
   readonly body: string | undefined;
 }
 
-type Transport = (request: RawRequest) => Promise<RawAnswer>;
+type Transport = (request: RawRequest) => Promise<RawResponse>;
 
 /** @throws AdminClientError */
 type StreamTransport = (path: string) => Promise<AsyncIterable<Uint8Array | string>>;
@@ -44,7 +44,7 @@ function createClient(
   transport: Transport,
   stream: StreamTransport,
 ): AdminClient {
-  async function send(method: string, path: string, body?: object, idempotencyKey?: string): Promise<RawAnswer> {
+  async function send(method: string, path: string, body?: object, idempotencyKey?: string): Promise<RawResponse> {
     const headers = {
       authorization: `Bearer ${token}`,
       ...localUserHeader(localUser),
@@ -54,15 +54,15 @@ function createClient(
     const text = body === undefined ? undefined : JSON.stringify(body);
     return transport({ method, url: ADMIN_PREFIX + path, headers, body: text });
   }
-  function read<Answer>(answer: RawAnswer): Answer {
-    if (answer.status >= 400) throw toClientError(answer);
-    return (answer.text === '' ? null : JSON.parse(answer.text)) as Answer;
+  function read<Response>(response: RawResponse): Response {
+    if (response.status >= 400) throw toClientError(response);
+    return (response.text === '' ? null : JSON.parse(response.text)) as Response;
   }
   return {
     request: async (...asked) => read(await send(...asked)),
     async find(path) {
-      const answer = await send('GET', path);
-      return answer.status === 404 ? null : read(answer);
+      const response = await send('GET', path);
+      return response.status === 404 ? null : read(response);
     },
     async *lines<Line>(path: string) {
       let rest = '';
@@ -78,7 +78,7 @@ function createClient(
   };
 }
 
-function toClientError({ status, text }: RawAnswer): AdminClientError {
+function toClientError({ status, text }: RawResponse): AdminClientError {
   const body = parseJson(text);
   const error = isRecord(body) && isRecord(body.error) ? body.error : {};
   const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);

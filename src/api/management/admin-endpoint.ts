@@ -14,8 +14,8 @@ export type AdminEndpoint = ManagementEndpoint<AdminNeed, AdminContext>;
 type AdminDefinition<
   QuerySchema extends z.ZodType,
   BodySchema extends z.ZodType,
-  AnswerSchema extends z.ZodType | null,
-> = Omit<ManagementDefinition<AdminNeed, AdminContext, QuerySchema, BodySchema, AnswerSchema>, 'needs'> & {
+  ResponseSchema extends z.ZodType | null,
+> = Omit<ManagementDefinition<AdminNeed, AdminContext, QuerySchema, BodySchema, ResponseSchema>, 'needs'> & {
   /** By default what changes something needs an operator, and the rest is for auditors too. */
   readonly needs?: AdminNeed;
 };
@@ -24,9 +24,9 @@ type AdminDefinition<
 export function adminEndpoint<
   QuerySchema extends z.ZodType = z.ZodUnknown,
   BodySchema extends z.ZodType = z.ZodUnknown,
-  AnswerSchema extends z.ZodType | null = null,
->(definition: AdminDefinition<QuerySchema, BodySchema, AnswerSchema>): AdminEndpoint {
+  ResponseSchema extends z.ZodType | null = null,
+>(definition: AdminDefinition<QuerySchema, BodySchema, ResponseSchema>): AdminEndpoint {
   const isChange = definition.method !== 'GET' && definition.isChange !== false;
   const needs = definition.needs ?? (isChange ? 'change' : 'read');
-  return managementEndpoint<AdminNeed, AdminContext, QuerySchema, BodySchema, AnswerSchema>({ ...definition, needs });
+  return managementEndpoint<AdminNeed, AdminContext, QuerySchema, BodySchema, ResponseSchema>({ ...definition, needs });
 }

@@ -18,7 +18,7 @@ export class LineStream {
   /** Each is worth a turn of its own: some lines, not one. */
   readonly chunks: AsyncIterable<string>;
   readonly contentType: string;
-  /** The JSON answer in whose place it is sent, where that is made already; the change log has it. */
+  /** The JSON response in whose place it is sent, where that is made already; the change log has it. */
   readonly inPlaceOf: object | null;
 
   constructor(chunks: AsyncIterable<string>, contentType = 'application/x-ndjson', inPlaceOf: object | null = null) {
@@ -37,16 +37,16 @@ async function* once(text: string): AsyncGenerator<string> {
   yield text;
 }
 
-/** What an address sends line by line, in place of its JSON answer. */
-export interface LinesAnswer {
+/** What an address sends line by line, in place of its JSON response. */
+export interface LinesResponse {
   readonly mediaType: 'text/csv' | 'application/x-ndjson';
   /** When it does, and what the lines are. */
   readonly description: string;
 }
 
-/** What `run` returns at an address with this schema of answers; `null` becomes 204. */
-export type AnswerOf<AnswerSchema extends z.ZodType | null> =
-  | (AnswerSchema extends z.ZodType ? z.infer<AnswerSchema> : null)
+/** What `run` returns at an address with this schema of responses; `null` becomes 204. */
+export type ResponseOf<ResponseSchema extends z.ZodType | null> =
+  | (ResponseSchema extends z.ZodType ? z.infer<ResponseSchema> : null)
   | LineStream;
 
 /**
@@ -65,9 +65,9 @@ export interface ManagementEndpoint<Need, Context> {
   readonly isChange: boolean;
   readonly querySchema: z.ZodType | null;
   readonly bodySchema: z.ZodType | null;
-  /** What a JSON answer looks like; `null` where there is none. */
-  readonly answerSchema: z.ZodType | null;
-  readonly lines: LinesAnswer | null;
+  /** What a JSON response looks like; `null` where there is none. */
+  readonly responseSchema: z.ZodType | null;
+  readonly lines: LinesResponse | null;
   /** Whether a request with an `Idempotency-Key` may be repeated without being carried out twice. */
   readonly isRepeatable: boolean;
   readonly subject: ChangeSubject<unknown, unknown, Context>;
@@ -86,13 +86,13 @@ export interface ChangeSubject<Query = unknown, Body = unknown, Context = unknow
   readonly kind: string;
   /** The `:id` of the path names the account in which the subject is made. */
   readonly isMadeInAccount?: true;
-  /** The answer shows the subject as it was before it was removed. */
-  readonly isAnswerBefore?: true;
+  /** The response shows the subject as it was before it was removed. */
+  readonly isResponseBefore?: true;
   /** The id of what is changed, where it is not the `:id` of the path; `null`: it has none yet. */
   named?(input: ManagementInput<Query, Body>, context: Context): string | null;
-  /** What an answer is about, where it is not its `id`. */
-  answered?(answer: object): string | null;
-  /** What is changed, as answers show it; `null`, or a 404, where there is none. */
+  /** What a response is about, where it is not its `id`. */
+  responded?(response: object): string | null;
+  /** What is changed, as responses show it; `null`, or a 404, where there is none. */
   read?(id: string, input: ManagementInput<Query, Body>, context: Context): Promise<object | null>;
 }
 
@@ -101,7 +101,7 @@ export interface ManagementDefinition<
   Context,
   QuerySchema extends z.ZodType,
   BodySchema extends z.ZodType,
-  AnswerSchema extends z.ZodType | null,
+  ResponseSchema extends z.ZodType | null,
 > {
   readonly method: ManagementEndpoint<Need, Context>['method'];
   readonly path: string;
@@ -114,14 +114,14 @@ export interface ManagementDefinition<
   readonly isRepeatable?: true;
   readonly query?: QuerySchema;
   readonly body?: BodySchema;
-  /** What its JSON answer looks like: documented, and checked in tests. `null`: 204, or lines only. */
-  readonly answer: AnswerSchema;
-  readonly lines?: LinesAnswer;
+  /** What its JSON response looks like: documented, and checked in tests. `null`: 204, or lines only. */
+  readonly response: ResponseSchema;
+  readonly lines?: LinesResponse;
   readonly subject?: ChangeSubject<z.infer<QuerySchema>, z.infer<BodySchema>, Context>;
   readonly run: (
     input: ManagementInput<z.infer<QuerySchema>, z.infer<BodySchema>>,
     context: Context,
-  ) => Promise<AnswerOf<AnswerSchema>>;
+  ) => Promise<ResponseOf<ResponseSchema>>;
 }
 
 /** Makes an endpoint whose `run` sees the types of its schemas. */
@@ -130,9 +130,9 @@ export function managementEndpoint<
   Context,
   QuerySchema extends z.ZodType = z.ZodUnknown,
   BodySchema extends z.ZodType = z.ZodUnknown,
-  AnswerSchema extends z.ZodType | null = null,
+  ResponseSchema extends z.ZodType | null = null,
 >(
-  definition: ManagementDefinition<Need, Context, QuerySchema, BodySchema, AnswerSchema>,
+  definition: ManagementDefinition<Need, Context, QuerySchema, BodySchema, ResponseSchema>,
 ): ManagementEndpoint<Need, Context> {
   const { method, path, summary, needs, run, query, body, isRepeatable = false } = definition;
   return {
@@ -145,7 +145,7 @@ export function managementEndpoint<
     status: definition.status ?? 200,
     querySchema: query ?? null,
     bodySchema: body ?? null,
-    answerSchema: definition.answer,
+    responseSchema: definition.response,
     lines: definition.lines ?? null,
     // `check` has made the input of the schemas.
     subject: (definition.subject as ChangeSubject<unknown, unknown, Context> | undefined) ?? {

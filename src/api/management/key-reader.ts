@@ -1,6 +1,6 @@
 import { allowedRanges } from '../../accounting/accounts/allow-lists.ts';
 import { displayPrefix, hashApiKey, isApiKey } from '../../accounting/accounts/key-format.ts';
-import { refusalOfKey } from '../../accounting/accounts/standing-store.ts';
+import { refusalOfKey } from '../../accounting/accounts/status-store.ts';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ClientAddresses } from '../../http/client-address.ts';
@@ -9,7 +9,7 @@ import { shareReads } from '../../lib/shared-reads.ts';
 import type { CredentialReader } from './guard.ts';
 
 export interface KeyReaderParts {
-  readonly accounts: Pick<AccountStore, 'findStandings'>;
+  readonly accounts: Pick<AccountStore, 'findStatuses'>;
   /** Whether a person belongs to an account, and is not suspended. */
   readonly isMember: (accountId: string, userId: string) => Promise<boolean>;
   readonly addresses: ClientAddresses;
@@ -21,21 +21,19 @@ export interface KeyReaderParts {
 X * @throws GatewayError where it is a key that may not be used, or not from there, or not for this.
  */
 export function keyReader({ accounts, isMember, addresses, clock }: KeyReaderParts): CredentialReader {
-  const findStanding = shareReads(
-    async (hash) => (await accounts.findStandings([Buffer.from(hash, 'hex')]))[0] ?? null,
-  );
+  const findStatus = shareReads(async (hash) => (await accounts.findStatuses([Buffer.from(hash, 'hex')]))[0] ?? null);
   return async ({ request, bearer }) => {
     if (bearer === null || !isApiKey(bearer)) return null;
-    const standing = await findStanding(hashApiKey(bearer).toString('hex'));
-    if (standing === null) return null;
-    const refusal = refusalOfKey(standing, clock.nowMs());
+    const status = await findStatus(hashApiKey(bearer).toString('hex'));
+    if (status === null) return null;
+    const refusal = refusalOfKey(status, clock.nowMs());
     if (refusal !== null) throw new GatewayError('invalidApiKey', { message: refusal });
-    const networks = allowedRanges(standing.allowed.networks);
+    const networks = allowedRanges(status.allowed.networks);
     if (networks !== null && !networks.has(addresses.exactOf(request.raw))) throw new GatewayError('networkNotAllowed');
-    if (!standing.scopes.includes('account')) {
+    if (!status.scopes.includes('account')) {
       throw new GatewayError('scopeNotAllowed', { message: 'This API key does not have the scope "account".' });
     }
-    const { keyId, accountId, userId } = standing;
+    const { keyId, accountId, userId } = status;
     if (userId !== null && !(await isMember(accountId, userId))) {
       throw new GatewayError('invalidApiKey', {
         message: 'The person of this API key may not use the account any more.',

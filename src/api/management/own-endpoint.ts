@@ -15,8 +15,8 @@ export interface AccountEndpoint extends ManagementEndpoint<AccountNeed, Account
 interface AccountDefinition<
   QuerySchema extends z.ZodType,
   BodySchema extends z.ZodType,
-  AnswerSchema extends z.ZodType | null,
-> extends ManagementDefinition<AccountNeed, AccountEntry, QuerySchema, BodySchema, AnswerSchema> {
+  ResponseSchema extends z.ZodType | null,
+> extends ManagementDefinition<AccountNeed, AccountEntry, QuerySchema, BodySchema, ResponseSchema> {
   readonly resource?: OwnedResource;
 }
 
@@ -24,10 +24,10 @@ interface AccountDefinition<
 export function accountEndpoint<
   QuerySchema extends z.ZodType = z.ZodUnknown,
   BodySchema extends z.ZodType = z.ZodUnknown,
-  AnswerSchema extends z.ZodType | null = null,
->(definition: AccountDefinition<QuerySchema, BodySchema, AnswerSchema>): AccountEndpoint {
+  ResponseSchema extends z.ZodType | null = null,
+>(definition: AccountDefinition<QuerySchema, BodySchema, ResponseSchema>): AccountEndpoint {
   return {
-    ...managementEndpoint<AccountNeed, AccountEntry, QuerySchema, BodySchema, AnswerSchema>(definition),
+    ...managementEndpoint<AccountNeed, AccountEntry, QuerySchema, BodySchema, ResponseSchema>(definition),
     resource: definition.resource ?? null,
   };
 }

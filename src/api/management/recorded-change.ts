@@ -62,15 +62,15 @@ export async function runRecorded<Need, Context extends ChangingContext>(
     else await open.failed(error instanceof GatewayError ? error.code : 'internal_error');
     throw error;
   }
-  const answer = result instanceof LineStream ? result.inPlaceOf : result;
+  const response = result instanceof LineStream ? result.inPlaceOf : result;
   const isRead = subject.read !== undefined && named !== null && status !== 201;
-  const after = isRead ? await Promise.resolve(readNamed()).catch(() => null) : answer;
-  const answeredId = answer === null ? null : (subject.answered?.(answer) ?? idOf(answer));
+  const after = isRead ? await Promise.resolve(readNamed()).catch(() => null) : response;
+  const respondedId = response === null ? null : (subject.responded?.(response) ?? idOf(response));
   await open.done({
     actor: changeActor(context.actor, localUser),
-    subjectId: named ?? answeredId,
-    accountId: accountId ?? accountOf(answer) ?? (subject.kind === 'account' ? answeredId : null),
-    ...(subject.isAnswerBefore ? { after: null, before: answer } : { after }),
+    subjectId: named ?? respondedId,
+    accountId: accountId ?? accountOf(response) ?? (subject.kind === 'account' ? respondedId : null),
+    ...(subject.isResponseBefore ? { after: null, before: response } : { after }),
   });
   return result;
 }
@@ -113,7 +113,7 @@ export function actionOf({
   return [...names, ...(verb === null ? [] : [verb])].join('.');
 }
 
-/** What an answer is about. */
+/** What a response is about. */
 export function idOf(result: object | null): string | null {
   if (!isRecord(result)) return null;
   // A drain has no id, but names what it is of.

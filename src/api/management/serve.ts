@@ -37,8 +37,8 @@ export interface ManagementWatch extends GuessLimits {
   readonly changes: ChangeLog;
   /** Hears of every change, once it is made. */
   readonly onChange: (change: ManagementChange) => void;
-  /** Whether each answer is checked by its schema, and one that differs fails the request: for tests. */
-  readonly checksAnswers: boolean;
+  /** Whether each response is checked by its schema, and one that differs fails the request: for tests. */
+  readonly checksResponses: boolean;
   /** What the requests of each holder may use of the time, so that none keeps calls waiting; `null`: as much as they like. */
   readonly shares: TimeShares | null;
   /** What the bodies of requests take their memory from; `null`: as much as they like. */
@@ -70,7 +70,7 @@ export interface ManagementTable<Need, Context extends ChangingContext, Endpoint
 export function serveManagement<Need, Context extends ChangingContext, Endpoint>(
   app: FastifyInstance,
   { prefix, kind, endpoints, enter, holderOf }: ManagementTable<Need, Context, Endpoint>,
-  { addresses, brake, changes, onChange, checksAnswers, shares, bodyBudgets }: ManagementWatch,
+  { addresses, brake, changes, onChange, checksResponses, shares, bodyBudgets }: ManagementWatch,
 ): void {
   const streamed = new StreamedLines(shares);
   const bodies = new RequestBodies(bodyBudgets);
@@ -92,7 +92,7 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
     }
   }
 
-  /** Does what the request asks for. Returns the lines of the answer, or its text; `null` where it has none. */
+  /** Does what the request asks for. Returns the lines of the response, or its text; `null` where it has none. */
   async function carryOut(
     endpoint: ManagementEndpoint<Need, Context>,
     input: Parameters<typeof endpoint.run>[0],
@@ -117,7 +117,7 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
       result = await endpoint.run(input, context);
     }
     if (result instanceof LineStream) return result;
-    if (checksAnswers) checkAnswer(endpoint, result);
+    if (checksResponses) checkResponse(endpoint, result);
     return result === null ? null : JSON.stringify(result);
   }
 
@@ -142,7 +142,7 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
           received = await bodies.receive(request, reply, bodyHolderOf(context, holder));
         }
         const isVisitor = context.actor.kind === 'visitor';
-        const answer = await inShare(holder, async () => {
+        const response = await inShare(holder, async () => {
           const input = endpoint.check({ id, query, body: received?.parse(), idempotencyKey, wantsCsv });
           return asHolder(isVisitor ? network : holder, async () => {
             const made = await carryOut(endpoint, input, context, request);
@@ -151,11 +151,11 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
           });
         }).finally(() => received?.release());
         reply.code(endpoint.status);
-        if (typeof answer === 'object' && answer !== null) {
-          return reply.type(answer.contentType).send(Readable.from(answer.chunks, { objectMode: false }));
+        if (typeof response === 'object' && response !== null) {
+          return reply.type(response.contentType).send(Readable.from(response.chunks, { objectMode: false }));
         }
-        if (answer === null) await reply.send();
-        else await reply.type('application/json').send(answer);
+        if (response === null) await reply.send();
+        else await reply.type('application/json').send(response);
         return reply;
       },
     });
@@ -170,7 +170,7 @@ function bodyHolderOf({ actor }: ChangingContext, holder: string | null): BodyHo
   return { accountId: holder ?? 'operators', isOnlyAccount: holder === null };
 }
 
-/** Whether somebody asks for too much at a time: whoever does so again and again is answered slowly. */
+/** Whether somebody asks for too much at a time: whoever does so again and again is responded to slowly. */
 function isTooMany(error: unknown): boolean {
   return error instanceof GatewayError && error.code === 'too_many_requests';
 }
@@ -191,19 +191,19 @@ function readIdempotencyKey(request: FastifyRequest): string | null {
   return String(key);
 }
 
-/** @throws where the answer is not what its address promises. */
-function checkAnswer(
+/** @throws where the response is not what its address promises. */
+function checkResponse(
   {
     method,
     path,
     status,
-    answerSchema,
-  }: Pick<ManagementEndpoint<unknown, never>, 'method' | 'path' | 'status' | 'answerSchema'>,
+    responseSchema,
+  }: Pick<ManagementEndpoint<unknown, never>, 'method' | 'path' | 'status' | 'responseSchema'>,
   result: object | null,
 ): void {
-  if ((result === null) !== (status === 204)) throw new Error(`${method} ${path} answered ${result} with ${status}`);
-  if (answerSchema === null || result === null) return;
-  const checked = answerSchema.safeParse(JSON.parse(JSON.stringify(result)));
+  if ((result === null) !== (status === 204)) throw new Error(`${method} ${path} responded ${result} with ${status}`);
+  if (responseSchema === null || result === null) return;
+  const checked = responseSchema.safeParse(JSON.parse(JSON.stringify(result)));
   if (!checked.success)
-    throw new Error(`The answer of ${method} ${path} is not that of its schema`, { cause: checked.error });
+    throw new Error(`The response of ${method} ${path} is not that of its schema`, { cause: checked.error });
 }

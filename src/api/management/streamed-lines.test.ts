@@ -13,7 +13,7 @@ async function* pieces(made: string[], ...all: string[]): AsyncGenerator<string>
   }
 }
 
-describe('an answer that is sent line by line', () => {
+describe('a response that is sent line by line', () => {
   it('is made piece by piece, the first at the turn of its request, each further one at a turn of its own', async () => {
     const shares = new TimeShares(LIMITS, () => 0);
     const streamed = new StreamedLines(shares);

@@ -3,7 +3,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import { AtATime } from '../../lib/fair/at-a-time.ts';
 import type { TimeShares } from '../../lib/fair/time-shares.ts';
 
-/** Answers of one holder that are sent line by line at the same time; each keeps what it has read and its client has not. */
+/** Responses of one holder that are sent line by line at the same time; each keeps what it has read and its client has not. */
 export const STREAMS_MAX = 4;
 
 /** Sends what holders ask for line by line: each piece of it is made at its holder's turn, and only once the client wants it. */
@@ -68,7 +68,7 @@ function closing(
 function tooManyStreams(): GatewayError {
   return new GatewayError('rateLimitExceeded', {
     code: 'too_many_requests',
-    message: `${STREAMS_MAX} answers of yours are being sent line by line already. Read them to their end first.`,
+    message: `${STREAMS_MAX} responses of yours are being sent line by line already. Read them to their end first.`,
     headers: { 'retry-after': '1' },
   });
 }

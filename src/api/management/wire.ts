@@ -10,7 +10,7 @@ import type { Subscription } from '../../accounting/plans/subscriptions-store.ts
 import { LIST_PRICE_BASIS_POINTS } from '../../accounting/pricing/price-factor.ts';
 import { isPlainText, isStorable } from '../../lib/plain-text.ts';
 import { formatYuan, parseYuan } from '../../lib/yuan.ts';
-import { at, count, listOf, yuan } from './answer-fields.ts';
+import { at, count, listOf, yuan } from './response-fields.ts';
 
 /** The shapes of the admin API on the wire: money as decimal strings in yuan, instants in ISO 8601. */
 
@@ -87,7 +87,7 @@ export const rateLimits = { ...maxima, modelLimits: z.record(z.string(), z.stric
 
 export const accountStatus = z.enum(['active', 'suspended']);
 
-export const accountAnswer = z
+export const accountResponse = z
   .strictObject({
     id: z.string(),
     name: z.string(),
@@ -114,7 +114,7 @@ export function accountToWire(
   account: Account,
   balance: BalanceState | undefined,
   rates: RateLimits,
-): z.infer<typeof accountAnswer> {
+): z.infer<typeof accountResponse> {
   return {
     id: account.id,
     name: account.name,
@@ -135,7 +135,7 @@ export function accountToWire(
   };
 }
 
-/** The members of a key in every answer. */
+/** The members of a key in every response. */
 export const keyMembers = {
   id: z.string(),
   accountId: z.string(),
@@ -158,14 +158,14 @@ export const keyMembers = {
   ...rateLimits,
 };
 
-export const keyAnswer = z.strictObject(keyMembers).meta({ id: 'Key' });
+export const keyResponse = z.strictObject(keyMembers).meta({ id: 'Key' });
 
 export function keyToWire(
   key: ApiKey,
   limits: KeyLimits,
   rates: RateLimits,
   lastUsedAt: Date | null,
-): z.infer<typeof keyAnswer> {
+): z.infer<typeof keyResponse> {
   return {
     id: key.id,
     accountId: key.accountId,
@@ -210,7 +210,7 @@ export function ledgerEntryId(accountId: string, entryNo: bigint): string {
 
 export const ledgerKind = z.enum(['top_up', 'charge', 'refund', 'adjustment']);
 
-export const ledgerEntryAnswer = z
+export const ledgerEntryResponse = z
   .strictObject({
     id: z.string(),
     kind: ledgerKind,
@@ -222,7 +222,7 @@ export const ledgerEntryAnswer = z
   })
   .meta({ id: 'LedgerEntry' });
 
-export function ledgerEntryToWire(entry: LedgerEntry): z.infer<typeof ledgerEntryAnswer> {
+export function ledgerEntryToWire(entry: LedgerEntry): z.infer<typeof ledgerEntryResponse> {
   return {
     id: ledgerEntryId(entry.accountId, entry.entryNo),
     kind: entry.kind,
@@ -236,7 +236,7 @@ export function ledgerEntryToWire(entry: LedgerEntry): z.infer<typeof ledgerEntr
 
 const subscriptionState = z.enum(['active', 'scheduled', 'expired', 'canceled']);
 
-export const subscriptionAnswer = z
+export const subscriptionResponse = z
   .strictObject({
     id: z.string(),
     accountId: z.string(),
@@ -254,7 +254,7 @@ export function subscriptionToWire(
   subscription: Subscription,
   plans: readonly PlanTerms[],
   nowMs: number,
-): z.infer<typeof subscriptionAnswer> {
+): z.infer<typeof subscriptionResponse> {
   const { id, accountId, planId, startsAt, endsAt, canceledAt, createdAt } = subscription;
   return {
     id,

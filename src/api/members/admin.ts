@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { pageOf } from '../management/answer-fields.ts';
 import { notFound } from '../management/endpoint.ts';
+import { pageOf } from '../management/response-fields.ts';
 import { page, shortText, toPage } from '../management/wire.ts';
 import { accountRole } from '../sessions/fields.ts';
 import { peopleError } from '../sessions/people-errors.ts';
-import { memberAnswer, memberToWire } from '../sessions/wire.ts';
+import { memberResponse, memberToWire } from '../sessions/wire.ts';
 import type { AdminPeopleParts } from '../users/admin.ts';
 
 export type AccountMemberParts = Pick<AdminPeopleParts, 'members' | 'clock'> & {
@@ -34,7 +34,7 @@ export function accountMemberEndpoints({ members, accounts, clock }: AccountMemb
       path: '/accounts/:id/members',
       summary: 'List the people of an account',
       query: memberList,
-      answer: pageOf(memberAnswer),
+      response: pageOf(memberResponse),
       async run({ id, query: { cursor, limit } }) {
         await requireAccount(id);
         const found = await members.list(id, cursor ?? null, limit);
@@ -53,7 +53,7 @@ export function accountMemberEndpoints({ members, accounts, clock }: AccountMemb
       status: 201,
       summary: 'Make a user a member of an account, or give a member another role',
       body: membership,
-      answer: memberAnswer,
+      response: memberResponse,
       async run({ id, body: { userId, role } }) {
         await requireAccount(id);
         const refusal = await members.add({ accountId: id, userId, role, at: new Date(clock.nowMs()) });
@@ -76,7 +76,7 @@ export function accountMemberEndpoints({ members, accounts, clock }: AccountMemb
       status: 204,
       summary: 'Remove a user from an account',
       query: oneMember,
-      answer: null,
+      response: null,
       async run({ id, query: { userId } }) {
         await requireAccount(id);
         const refusal = await members.remove(id, userId, false);

@@ -7,20 +7,20 @@ import type { LinkStore } from '../../people/link-store.ts';
 import type { MembershipStore } from '../../people/membership-store.ts';
 import type { OneTimeLinks } from '../../people/one-time-links.ts';
 import { INVITATIONS_A_DAY_MAX, OPEN_INVITATIONS_MAX } from '../../people/user.ts';
-import { listOf, pageOf } from '../management/answer-fields.ts';
 import { type ChangeSubject, conflict, notFound } from '../management/endpoint.ts';
 import type { AccountEntry } from '../management/guard.ts';
 import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoint.ts';
+import { listOf, pageOf } from '../management/response-fields.ts';
 import { page, toPage } from '../management/wire.ts';
 import { accountRole, emailAddress } from '../sessions/fields.ts';
 import { peopleError } from '../sessions/people-errors.ts';
 import {
-  invitationAnswer,
   invitationMembers,
+  invitationResponse,
   invitationToWire,
   linkMembers,
   linkToWire,
-  memberAnswer,
+  memberResponse,
   memberToWire,
 } from '../sessions/wire.ts';
 
@@ -56,7 +56,7 @@ export function memberEndpoints(parts: MemberParts): AccountEndpoint[] {
       summary: 'List the people of the account',
       needs: 'owner',
       query: z.strictObject(page),
-      answer: pageOf(memberAnswer),
+      response: pageOf(memberResponse),
       async run({ query: { cursor, limit } }, { scope }) {
         const found = await members.list(scope.accountId, cursor ?? null, limit);
         return toPage(found, limit, memberToWire, ({ userId }) => userId);
@@ -69,7 +69,7 @@ export function memberEndpoints(parts: MemberParts): AccountEndpoint[] {
       summary: 'Make a member an owner, or an owner a member',
       needs: 'person',
       body: z.strictObject({ role: accountRole }),
-      answer: memberAnswer,
+      response: memberResponse,
       async run({ id, body: { role } }, { scope }) {
         const refusal = await members.changeRole(scope.accountId, id, role, true);
         if (refusal === 'absent') throw notFound('member', id);
@@ -86,7 +86,7 @@ export function memberEndpoints(parts: MemberParts): AccountEndpoint[] {
       status: 204,
       summary: 'Remove somebody from the account',
       needs: 'person',
-      answer: null,
+      response: null,
       async run({ id }, { scope }) {
         const refusal = await members.remove(scope.accountId, id, true);
         if (refusal === 'absent') throw notFound('member', id);
@@ -99,7 +99,7 @@ export function memberEndpoints(parts: MemberParts): AccountEndpoint[] {
       path: '/invitations',
       summary: 'List the invitations that are open',
       needs: 'owner',
-      answer: z.strictObject({ data: listOf(invitationAnswer) }),
+      response: z.strictObject({ data: listOf(invitationResponse) }),
       async run(_input, { scope }) {
         const found = await links.listInvitations(scope.accountId, new Date(clock.nowMs()));
         return { data: found.map(invitationToWire) };
@@ -112,7 +112,7 @@ export function memberEndpoints(parts: MemberParts): AccountEndpoint[] {
       summary: 'Invite somebody to the account; the link is never shown again',
       needs: 'person',
       body: invitation,
-      answer: z.strictObject({ ...invitationMembers, ...linkMembers }),
+      response: z.strictObject({ ...invitationMembers, ...linkMembers }),
       async run({ body: { email = null, role } }, { actor, scope: { accountId } }) {
         const account = await accounts.findAccount(accountId);
         if (account === null) throw notFound('account', accountId);
@@ -141,7 +141,7 @@ export function memberEndpoints(parts: MemberParts): AccountEndpoint[] {
       status: 204,
       summary: 'Take an invitation back',
       needs: 'person',
-      answer: null,
+      response: null,
       async run({ id }, { scope }) {
         if (!(await links.deleteInvitation(scope.accountId, id))) throw notFound('invitation', id);
         return null;

@@ -1,7 +1,7 @@
 import { programVersion } from '../../lib/version.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import { ACCOUNT_PREFIX } from '../management/prefixes.ts';
-import { ErrorAnswers } from './errors.ts';
+import { ErrorResponses } from './errors.ts';
 import { SchemaCollection } from './json-schema.ts';
 import { type DocumentedTable, managementOperations } from './management-paths.ts';
 import { nodeOperations } from './node-paths.ts';
@@ -34,7 +34,7 @@ has one \`/v1\` too many or too few, its request is served as well.`;
 /** Describes every address of a gateway. */
 export function describeApi({ publicTable, managementTables }: DocumentedAddresses): OpenApiDocument {
   const schemas = new SchemaCollection();
-  const errors = new ErrorAnswers(schemas);
+  const errors = new ErrorResponses(schemas);
   const operations = [
     ...publicOperations(publicTable, schemas, errors),
     ...managementTables.flatMap((table) => managementOperations(table, schemas, errors)),

@@ -35,7 +35,7 @@ const envelopes: Readonly<Record<Envelope['name'], z.ZodType>> = {
     .meta({ id: 'CatalogError' }),
 };
 
-/** What every address may answer, whatever is asked of it. */
+/** What every address may respond, whatever is asked of it. */
 const ANYWHERE = [408, 431, 500, 503] as const;
 
 const WORDS: Readonly<Record<number, string>> = {
@@ -52,9 +52,9 @@ const WORDS: Readonly<Record<number, string>> = {
   429: 'A limit is reached.',
   431: 'The headers are too large.',
   500: 'The gateway failed unexpectedly.',
-  502: 'The provider could not be reached, or gave an answer that cannot be read.',
+  502: 'The provider could not be reached, or gave a response that cannot be read.',
   503: 'The node is shutting down or overloaded, or the model has no route.',
-  504: 'The provider did not answer in time.',
+  504: 'The provider did not respond in time.',
   529: 'The node is overloaded.',
 };
 
@@ -67,8 +67,8 @@ export function callStatuses(envelope: Envelope): number[] {
   return [...new Set<number>([...statuses, 402])].filter((status) => status !== 405 && status !== 426);
 }
 
-/** The answers that are errors, each kept once. */
-export class ErrorAnswers {
+/** The responses that are errors, each kept once. */
+export class ErrorResponses {
   readonly #schemas: SchemaCollection;
   readonly #kept = new Map<string, object>();
 

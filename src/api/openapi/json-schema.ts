@@ -22,7 +22,7 @@ export class SchemaCollection {
   }
 
   /**
-   * `input`: what may be sent, before it is checked and read; `output`: what is answered.
+   * `input`: what may be sent, before it is checked and read; `output`: what is responded to.
    *
    * @throws where two schemas have one id, also one schema whose two forms differ.
    */

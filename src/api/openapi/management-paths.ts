@@ -2,7 +2,7 @@ import { adminEnvelope } from '../../errors/envelopes.ts';
 import type { AccountNeed, AdminNeed } from '../../people/access.ts';
 import type { ManagementEndpoint } from '../management/endpoint.ts';
 import type { VisitNeed } from '../sessions/endpoint.ts';
-import type { ErrorAnswers } from './errors.ts';
+import type { ErrorResponses } from './errors.ts';
 import { exampleOf } from './examples.ts';
 import type { SchemaCollection } from './json-schema.ts';
 import { IDEMPOTENCY_KEY, operationIdOf, type PlacedOperation, pathParameters, queryParameters } from './operation.ts';
@@ -53,7 +53,7 @@ const ACCOUNT_ID = {
 export function managementOperations(
   { prefix, name, endpoints }: DocumentedTable,
   schemas: SchemaCollection,
-  errors: ErrorAnswers,
+  errors: ErrorResponses,
 ): PlacedOperation[] {
   return endpoints.map((endpoint) => {
     const { method, summary, needs, querySchema, bodySchema, isRepeatable } = endpoint;
@@ -76,7 +76,7 @@ export function managementOperations(
         ...(parameters.length === 0 ? {} : { parameters }),
         ...(bodySchema === null ? {} : { requestBody: { required: true, content: jsonOf(bodySchema, 'input') } }),
         responses: {
-          [endpoint.status]: answerOf(endpoint),
+          [endpoint.status]: responseOf(endpoint),
           ...errors.of(statusesOf(name, endpoint), adminEnvelope),
         },
       },
@@ -89,17 +89,17 @@ export function managementOperations(
     return { 'application/json': { schema: made, example } };
   }
 
-  function answerOf({ answerSchema, lines }: DocumentedEndpoint): object {
-    if (answerSchema === null && lines === null) return { description: 'Done.' };
+  function responseOf({ responseSchema, lines }: DocumentedEndpoint): object {
+    if (responseSchema === null && lines === null) return { description: 'Done.' };
     const content = {
-      ...(answerSchema === null ? {} : jsonOf(answerSchema, 'output')),
+      ...(responseSchema === null ? {} : jsonOf(responseSchema, 'output')),
       ...(lines === null ? {} : { [lines.mediaType]: { schema: { type: 'string', description: lines.description } } }),
     };
     return { description: 'Done.', content };
   }
 }
 
-/** The statuses of errors that an endpoint may answer with, beside those that every address has. */
+/** The statuses of errors that an endpoint may respond with, beside those that every address has. */
 function statusesOf(name: DocumentedTable['name'], { method, path, bodySchema }: DocumentedEndpoint): number[] {
   return [
     ...[400, 401, 403],

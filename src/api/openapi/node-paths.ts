@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { adminEnvelope } from '../../errors/envelopes.ts';
-import type { ErrorAnswers } from './errors.ts';
+import type { ErrorResponses } from './errors.ts';
 import type { SchemaCollection } from './json-schema.ts';
 import { operationIdOf, type PlacedOperation } from './operation.ts';
 
@@ -9,7 +9,7 @@ const health = z.strictObject({ status: z.literal('ok') });
 const readiness = z.strictObject({ status: z.enum(['ready', 'not ready']), detail: z.array(z.string()).optional() });
 
 /** What a node says of itself. */
-export function nodeOperations(schemas: SchemaCollection, errors: ErrorAnswers): PlacedOperation[] {
+export function nodeOperations(schemas: SchemaCollection, errors: ErrorResponses): PlacedOperation[] {
   const json = (schema: z.ZodType) => ({ 'application/json': { schema: schemas.schemaOf(schema, 'output') } });
   const get = (path: string, summary: string, responses: object, security: readonly object[] = []) => ({
     method: 'GET',

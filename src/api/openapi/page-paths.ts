@@ -1,5 +1,5 @@
 import { adminEnvelope } from '../../errors/envelopes.ts';
-import type { ErrorAnswers } from './errors.ts';
+import type { ErrorResponses } from './errors.ts';
 import { operationIdOf, type PlacedOperation, pathParameters } from './operation.ts';
 
 const RETURN_TO = {
@@ -11,7 +11,7 @@ const RETURN_TO = {
 };
 
 /** The addresses that a browser itself is sent to, and that send it on. */
-export function pageOperations(prefix: string, errors: ErrorAnswers): PlacedOperation[] {
+export function pageOperations(prefix: string, errors: ErrorResponses): PlacedOperation[] {
   const page = (end: string, summary: string, description: string, query: readonly object[], statuses: number[]) => {
     const path = `${prefix}/oidc/:id/${end}`;
     return {

@@ -2,7 +2,7 @@ import type { CredentialForms } from '../../http/credentials.ts';
 import { type OperationName, operationNames } from '../../protocols/operations/all.ts';
 import type { CallEndpoint, Endpoint, EstimateEndpoint, QueryEndpoint } from '../endpoints/endpoint.ts';
 import { callDocuments, estimateDocuments, type PostDocument } from '../endpoints/schemas/documents.ts';
-import { callStatuses, type ErrorAnswers } from './errors.ts';
+import { callStatuses, type ErrorResponses } from './errors.ts';
 import { exampleOf } from './examples.ts';
 import type { JsonSchema, SchemaCollection } from './json-schema.ts';
 import { IDEMPOTENCY_KEY, operationIdOf, type PlacedOperation, pathParameters, queryParameters } from './operation.ts';
@@ -19,7 +19,7 @@ type Described = Omit<PlacedOperation['operation'], 'operationId'> & { readonly 
 export function publicOperations(
   table: readonly Endpoint[],
   schemas: SchemaCollection,
-  errors: ErrorAnswers,
+  errors: ErrorResponses,
 ): PlacedOperation[] {
   return table.map((endpoint) => {
     const { method, path, credential } = endpoint;
@@ -37,9 +37,9 @@ export function publicOperations(
   function postOf(endpoint: CallEndpoint | EstimateEndpoint): Described {
     const isCall = 'operation' in endpoint;
     const document = isCall ? callDocuments[nameOf(endpoint)] : estimateDocuments[endpoint.estimate.kind];
-    const { summary, tag, request, requestType, answer, events } = document;
+    const { summary, tag, request, requestType, response, events } = document;
     const content = {
-      'application/json': mediaOf(answer, 'output'),
+      'application/json': mediaOf(response, 'output'),
       ...(events === null ? {} : { 'text/event-stream': { schema: { description: events } } }),
     };
     return {
@@ -56,7 +56,7 @@ export function publicOperations(
   }
 
   function queryOf({ path, query, envelope, credential }: QueryEndpoint): Described {
-    const { summary, tag, answer, query: parameters } = query.document;
+    const { summary, tag, response, query: parameters } = query.document;
     const all = [
       ...pathParameters(path, { type: 'string', minLength: 1 }),
       ...(parameters === null ? [] : queryParameters(schemas.schemaOf(parameters, 'input'))),
@@ -66,14 +66,14 @@ export function publicOperations(
       tags: [tag],
       ...(all.length === 0 ? {} : { parameters: all }),
       responses: {
-        200: { description: 'Done.', content: { 'application/json': mediaOf(answer, 'output') } },
-        304: { description: 'The client has this answer, by its If-None-Match.' },
+        200: { description: 'Done.', content: { 'application/json': mediaOf(response, 'output') } },
+        304: { description: 'The client has this response, by its If-None-Match.' },
         ...errors.of(credential === 'none' ? [] : [400, 401, 403, 404, 429], envelope),
       },
     };
   }
 
-  function mediaOf(schema: PostDocument['answer'], form: 'input' | 'output'): object {
+  function mediaOf(schema: PostDocument['response'], form: 'input' | 'output'): object {
     const made: JsonSchema = schemas.schemaOf(schema, form);
     const isForm = schema === callDocuments['images.edit'].request;
     return isForm ? { schema: made } : { schema: made, example: exampleOf(made, schemas, 'exemplified') };

@@ -5,8 +5,8 @@ import { findCurrentPlan, planSnapshot, usableAgainMs } from '../../accounting/p
 import type { SubscriptionState } from '../../accounting/plans/subscription-state-store.ts';
 import type { SubscriptionStore } from '../../accounting/plans/subscriptions-store.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { at, count, listOf } from '../management/answer-fields.ts';
 import { notFound } from '../management/endpoint.ts';
+import { at, count, listOf } from '../management/response-fields.ts';
 
 export interface PlanAdminParts {
   readonly accounts: Pick<AccountStore, 'findAccount'>;
@@ -19,7 +19,7 @@ export interface PlanAdminParts {
 /** Counting goes so far, so that the list stays quick however many a plan has. */
 const COUNTED_MAX = 10_000;
 
-export const planAnswer = z
+export const planResponse = z
   .strictObject({
     id: z.string(),
     name: z.string(),
@@ -78,7 +78,7 @@ export function planEndpoints(parts: PlanAdminParts): AdminEndpoint[] {
       method: 'GET',
       path: '/plans',
       summary: 'List the plans of the configuration, with how many subscriptions of each are active',
-      answer: z.strictObject({ data: listOf(planAnswer) }),
+      response: z.strictObject({ data: listOf(planResponse) }),
       async run() {
         const offered = plans();
         const now = new Date(await databaseNowMs());
@@ -91,7 +91,7 @@ export function planEndpoints(parts: PlanAdminParts): AdminEndpoint[] {
       method: 'GET',
       path: '/accounts/:id/plan',
       summary: 'Read what remains of the Coding Plan of an account: windows, quota, concurrency',
-      answer: planRemainder,
+      response: planRemainder,
       async run({ id }) {
         if ((await accounts.findAccount(id)) === null) throw notFound('account', id);
         return readRemainder(parts, id);
@@ -100,7 +100,7 @@ export function planEndpoints(parts: PlanAdminParts): AdminEndpoint[] {
   ];
 }
 
-export function planToWire(plan: PlanTerms, active: number): z.infer<typeof planAnswer> {
+export function planToWire(plan: PlanTerms, active: number): z.infer<typeof planResponse> {
   return {
     id: plan.id,
     name: plan.name,

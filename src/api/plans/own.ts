@@ -10,11 +10,11 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Actor } from '../../people/actor.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';
 import { price, priceToWire } from '../calls/wire.ts';
-import { count, listOf, pageOf } from '../management/answer-fields.ts';
 import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoint.ts';
+import { count, listOf, pageOf } from '../management/response-fields.ts';
 import { shown, shownPage } from '../management/shown.ts';
-import { subscriptionAnswer } from '../management/wire.ts';
-import { type PlanAdminParts, planAnswer, planRemainder, planToWire, readRemainder } from './admin.ts';
+import { subscriptionResponse } from '../management/wire.ts';
+import { type PlanAdminParts, planRemainder, planResponse, planToWire, readRemainder } from './admin.ts';
 import { listSubscriptions, type SubscriptionAdminParts, subscriptionList } from './subscriptions.ts';
 
 export type OwnPlanParts = PlanAdminParts &
@@ -28,7 +28,7 @@ export type OwnPlanParts = PlanAdminParts &
   };
 
 /** Without how many accounts have it. */
-const ownPlan = planAnswer
+const ownPlan = planResponse
   .pick({
     id: true,
     name: true,
@@ -43,7 +43,7 @@ const ownPlan = planAnswer
   })
   .meta({ id: 'OfferedPlan' });
 
-const ownSubscription = subscriptionAnswer
+const ownSubscription = subscriptionResponse
   .pick({
     id: true,
     accountId: true,
@@ -102,7 +102,7 @@ export function ownPlanEndpoints(parts: OwnPlanParts): AccountEndpoint[] {
       path: '/plan',
       summary: 'Read what remains of the Coding Plan of the account: windows, quota, concurrency',
       needs: 'member',
-      answer: planRemainder,
+      response: planRemainder,
       run: async (_input, { scope }) => shown(planRemainder, await readRemainder(parts, scope.accountId)),
     }),
     accountEndpoint({
@@ -111,7 +111,7 @@ export function ownPlanEndpoints(parts: OwnPlanParts): AccountEndpoint[] {
       summary: 'List the subscriptions of the account, newest first',
       needs: 'member',
       query: subscriptionList,
-      answer: pageOf(ownSubscription),
+      response: pageOf(ownSubscription),
       run: async ({ query }, { scope }) =>
         shownPage(ownSubscription, await listSubscriptions(parts, scope.accountId, query)),
     }),
@@ -120,7 +120,7 @@ export function ownPlanEndpoints(parts: OwnPlanParts): AccountEndpoint[] {
       path: '/plans',
       summary: 'List the plans that are offered',
       needs: 'member',
-      answer: z.strictObject({ data: listOf(ownPlan) }),
+      response: z.strictObject({ data: listOf(ownPlan) }),
       run: async () => ({ data: plans().map((plan) => shown(ownPlan, planToWire(plan, 0))) }),
     }),
     accountEndpoint({
@@ -128,7 +128,7 @@ export function ownPlanEndpoints(parts: OwnPlanParts): AccountEndpoint[] {
       path: '/models',
       summary: 'List the models that may be called, with their list prices and what the account pays of these',
       needs: 'member',
-      answer: ownModels,
+      response: ownModels,
       async run(_input, { actor, scope: { accountId } }) {
         const allowed = await allowedTo(actor);
         const balance = (await ledger.findBalances([accountId], periods())).get(accountId);

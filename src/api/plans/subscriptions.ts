@@ -10,9 +10,9 @@ import {
 import { invalidRequest } from '../../errors/gateway-error.ts';
 import type { Ids } from '../../lib/ids.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { pageOf } from '../management/answer-fields.ts';
 import { type ChangeSubject, conflict, notFound } from '../management/endpoint.ts';
-import { instant, page, shortText, subscriptionAnswer, subscriptionToWire, toPage } from '../management/wire.ts';
+import { pageOf } from '../management/response-fields.ts';
+import { instant, page, shortText, subscriptionResponse, subscriptionToWire, toPage } from '../management/wire.ts';
 
 export interface SubscriptionAdminParts {
   readonly accounts: AccountStore;
@@ -139,7 +139,7 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
       summary: 'Grant a Coding Plan for one period, from now or from an instant on',
       body: newSubscription,
       isRepeatable: true,
-      answer: subscriptionAnswer,
+      response: subscriptionResponse,
       async run({ id, body, idempotencyKey }) {
         await requireAccount(id);
         const { planId, startsAt = null } = body;
@@ -152,7 +152,7 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
       path: '/accounts/:id/subscriptions',
       summary: 'List the subscriptions of an account, newest first',
       query: subscriptionList,
-      answer: pageOf(subscriptionAnswer),
+      response: pageOf(subscriptionResponse),
       async run({ id, query }) {
         await requireAccount(id);
         return listSubscriptions(parts, id, query);
@@ -165,7 +165,7 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
       status: 201,
       summary: 'Renew a subscription by one period; its weeks and periods go on from the same anchor',
       isRepeatable: true,
-      answer: subscriptionAnswer,
+      response: subscriptionResponse,
       async run({ id, idempotencyKey }) {
         const found = await requireSubscription(id);
         const keyed = keyedBy(idempotencyKey, ['renewal', id]);
@@ -178,7 +178,7 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
       subject,
       status: 204,
       summary: 'Cancel a subscription at once',
-      answer: null,
+      response: null,
       async run({ id }) {
         const found = await requireSubscription(id);
         await subscriptions.cancel(found.accountId, id, new Date(await databaseNowMs()));

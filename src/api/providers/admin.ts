@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { ProviderTest } from '../../calls/provider-test.ts';
 import { shownUnits } from '../../protocols/metering/usage-units.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { count, listOf, yuan } from '../management/answer-fields.ts';
 import { notFound } from '../management/endpoint.ts';
+import { count, listOf, yuan } from '../management/response-fields.ts';
 import { filterText, yuanOrNull } from '../management/wire.ts';
 
 export interface ProviderAdminParts {
@@ -28,7 +28,7 @@ export function providerEndpoints({ testProvider }: ProviderAdminParts): AdminEn
       needs: 'change',
       summary: 'Call a provider with each of its credentials, as small as can be; nobody is charged by this gateway',
       body: providerTest,
-      answer: providerTestAnswer,
+      response: providerTestResponse,
       async run({ id, body }) {
         const test = await testProvider(id, { model: body.model ?? null, operation: body.operation ?? null });
         if (test === null) throw notFound('provider', id);
@@ -38,7 +38,7 @@ export function providerEndpoints({ testProvider }: ProviderAdminParts): AdminEn
   ];
 }
 
-const providerTestAnswer = z
+const providerTestResponse = z
   .strictObject({
     provider: z.string(),
     operation: z.string(),
@@ -60,7 +60,7 @@ const providerTestAnswer = z
   })
   .meta({ id: 'ProviderTest' });
 
-export type ProviderTestOnWire = z.infer<typeof providerTestAnswer>;
+export type ProviderTestOnWire = z.infer<typeof providerTestResponse>;
 
 export function providerTestToWire(provider: string, { results, ...test }: ProviderTest): ProviderTestOnWire {
   return {

@@ -1,5 +1,5 @@
-import { BALANCE_QUERY, type Query, type QueryAnswer } from './query.ts';
-import { balanceAnswer } from './schemas.ts';
+import { BALANCE_QUERY, type Query, type QueryResponse } from './query.ts';
+import { balanceResponse } from './schemas.ts';
 
 /**
  * The general balance (contract 2.4, 4.11); for a key that does not see it, what its own budgets leave. `balance` is a JSON
@@ -7,8 +7,8 @@ import { balanceAnswer } from './schemas.ts';
  */
 export const balance: Query = {
   name: BALANCE_QUERY,
-  document: { summary: 'Read the balance', tag: 'Balance', answer: balanceAnswer, query: null },
-  async answer(request, sources) {
+  document: { summary: 'Read the balance', tag: 'Balance', response: balanceResponse, query: null },
+  async response(request, sources) {
     const principal = request.principal!;
     const balanceNano = await sources.balanceNano(principal.accountId);
     const isPositive = balanceNano > 0n;
@@ -19,7 +19,7 @@ export const balance: Query = {
   },
 };
 
-function snapshot(isActive: boolean, nano: bigint): QueryAnswer {
+function snapshot(isActive: boolean, nano: bigint): QueryResponse {
   return { body: { is_active: isActive, balance: toYuanNumber(nano), unit: 'CNY' } };
 }
 

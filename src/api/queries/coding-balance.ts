@@ -1,7 +1,7 @@
 import { noPlanSnapshot, planSnapshot, usableAgainMs } from '../../accounting/plans/snapshot.ts';
 import { resetHeaders } from '../../calls/relay/call-headers.ts';
 import { BALANCE_QUERY, type Query } from './query.ts';
-import { codingBalanceAnswer } from './schemas.ts';
+import { codingBalanceResponse } from './schemas.ts';
 
 /**
  * What remains of the account's plan (contract 2.3, 4.10). Nothing is reserved, charged or recorded. When a used-up plan can
@@ -12,10 +12,10 @@ export const codingBalance: Query = {
   document: {
     summary: 'Read what remains of the Coding Plan',
     tag: 'Balance',
-    answer: codingBalanceAnswer,
+    response: codingBalanceResponse,
     query: null,
   },
-  async answer({ principal }, sources) {
+  async response({ principal }, sources) {
     const current = await sources.subscription(principal!.accountId);
     const { nowMs } = current;
     if (current.plan === null) return { body: noPlanSnapshot(nowMs, current.reason) };

@@ -5,11 +5,11 @@ import { isMessagesClient, messagesVersion } from './messages-client.ts';
 import { pageOf, type QueryString } from './paging.ts';
 import type { Query, QueryDocument, QueryRequest, QuerySources } from './query.ts';
 import {
-  messagesModelAnswer,
-  messagesModelListAnswer,
-  modelAnswer,
-  modelListAnswer,
+  messagesModelListResponse,
+  messagesModelResponse,
   modelListQuery,
+  modelListResponse,
+  modelResponse,
 } from './schemas.ts';
 
 /**
@@ -83,7 +83,7 @@ interface View {
   /** What a list has beside its page. */
   readonly listFields: object;
   /** What a list and a model look like. */
-  readonly answers: { readonly list: QueryDocument['answer']; readonly model: QueryDocument['answer'] };
+  readonly responses: { readonly list: QueryDocument['response']; readonly model: QueryDocument['response'] };
 }
 
 /** At an address of both families, a client of the messages family gets what its own addresses say of a model. */
@@ -92,20 +92,20 @@ const shared: View = {
   toEntry: (id, model, client) =>
     client.isOfMessages ? messagesEntry(id, model, client.version) : sharedEntry(id, model),
   listFields: { object: 'list' },
-  answers: { list: modelListAnswer, model: modelAnswer },
+  responses: { list: modelListResponse, model: modelResponse },
 };
 const onMessages: View = {
   serves: servesMessages,
   toEntry: (id, model, { version }) => messagesEntry(id, model, version),
   listFields: {},
-  answers: { list: messagesModelListAnswer, model: messagesModelAnswer },
+  responses: { list: messagesModelListResponse, model: messagesModelResponse },
 };
 
 function list(view: View, visible: Visible): Query {
   return {
     name: 'models.list',
-    document: { summary: 'List models', tag: 'Models', answer: view.answers.list, query: modelListQuery },
-    async answer(request, sources) {
+    document: { summary: 'List models', tag: 'Models', response: view.responses.list, query: modelListQuery },
+    async response(request, sources) {
       const client = clientOf(request, sources);
       const models = await listedModels(view, visible, request, sources);
       const entries = models.map(([id, model]) => view.toEntry(id, model, client));
@@ -118,8 +118,8 @@ function list(view: View, visible: Visible): Query {
 function detail(view: View, visible: Visible): Query {
   return {
     name: 'models.read',
-    document: { summary: 'Read a model', tag: 'Models', answer: view.answers.model, query: null },
-    async answer(request, sources) {
+    document: { summary: 'Read a model', tag: 'Models', response: view.responses.model, query: null },
+    async response(request, sources) {
       const { modelId } = request;
       const models = await listedModels(view, visible, request, sources);
       const found = models.find(([id, model]) => id === modelId || model.aliases.includes(modelId));

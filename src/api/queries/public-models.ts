@@ -1,13 +1,18 @@
 import type { Query } from './query.ts';
-import { publicModelsAnswer } from './schemas.ts';
+import { publicModelsResponse } from './schemas.ts';
 
 const CACHE_SECONDS = 60;
 
 /** The public model catalog (contract 2.5, 4.9): no API key, no charge, cached for a minute at most. */
 export const publicModels: Query = {
   name: 'models.public',
-  document: { summary: 'List the models with their prices', tag: 'Models', answer: publicModelsAnswer, query: null },
-  async answer(_request, sources) {
+  document: {
+    summary: 'List the models with their prices',
+    tag: 'Models',
+    response: publicModelsResponse,
+    query: null,
+  },
+  async response(_request, sources) {
     return { body: sources.publicCatalog(), headers: { 'cache-control': `public, max-age=${CACHE_SECONDS}` } };
   },
 };

@@ -7,7 +7,7 @@ import type { PublicCatalog } from '../../providers/catalog/public-catalog.ts';
 import type { QueryString } from './paging.ts';
 
 /** The response of a query. */
-export interface QueryAnswer {
+export interface QueryResponse {
   readonly body: object;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -25,11 +25,11 @@ export interface QueryRequest {
 /** The name of all queries of balances, whose refusals are not recorded (contract 4.10). */
 export const BALANCE_QUERY = 'balance';
 
-/** What a query answers, for its documentation. Nothing is checked by it but tests. */
+/** What a query responds, for its documentation. Nothing is checked by it but tests. */
 export interface QueryDocument {
   readonly summary: string;
   readonly tag: 'Models' | 'Balance';
-  readonly answer: z.ZodType;
+  readonly response: z.ZodType;
   /** The parameters of its query string; `null`: it has none. */
   readonly query: z.ZodObject | null;
 }
@@ -40,7 +40,7 @@ export interface Query {
   readonly name: string;
   readonly document: QueryDocument;
   /** @throws GatewayError where the requested resource does not exist, or the query string cannot be read. */
-  answer(request: QueryRequest, sources: QuerySources): Promise<QueryAnswer>;
+  response(request: QueryRequest, sources: QuerySources): Promise<QueryResponse>;
 }
 
 /** The data that queries read. */

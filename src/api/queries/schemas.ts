@@ -1,12 +1,12 @@
 import { z } from 'zod';
 
-/** What the free queries answer (contract 2.3 to 2.6). */
+/** What the free queries response (contract 2.3 to 2.6). */
 
 const count = z.int().min(0);
 const percent = z.int().min(0).max(100);
 const instant = z.iso.datetime();
 
-export const balanceAnswer = z
+export const balanceResponse = z
   .strictObject({
     is_active: z.boolean(),
     balance: z.number().describe('In yuan, rounded down to a millionth.'),
@@ -16,7 +16,7 @@ export const balanceAnswer = z
 
 const window = { limit: count, used: count, remaining: count, usedPercent: percent };
 
-export const codingBalanceAnswer = z
+export const codingBalanceResponse = z
   .strictObject({
     active: z.boolean().describe('Whether the account has a valid Coding Plan.'),
     is_active: z.boolean().describe('Whether calls are left in it.'),
@@ -64,7 +64,7 @@ const lifecycle = {
   line: z.null().optional(),
 };
 
-export const messagesModelAnswer = z
+export const messagesModelResponse = z
   .strictObject({ ...messagesModelMembers, ...lifecycle })
   .meta({ id: 'MessagesModel' });
 
@@ -82,16 +82,16 @@ const sharedModel = z
   .meta({ id: 'Model' });
 
 /** A client that is known to be of the messages family gets that form at the addresses of both. */
-export const modelAnswer = z.union([sharedModel, messagesModelAnswer]);
+export const modelResponse = z.union([sharedModel, messagesModelResponse]);
 
 const pageMembers = { has_more: z.boolean(), first_id: z.string().nullable(), last_id: z.string().nullable() };
 
-export const modelListAnswer = z
-  .strictObject({ object: z.literal('list'), data: z.array(modelAnswer), ...pageMembers })
+export const modelListResponse = z
+  .strictObject({ object: z.literal('list'), data: z.array(modelResponse), ...pageMembers })
   .meta({ id: 'ModelList' });
 
-export const messagesModelListAnswer = z
-  .strictObject({ data: z.array(messagesModelAnswer), ...pageMembers })
+export const messagesModelListResponse = z
+  .strictObject({ data: z.array(messagesModelResponse), ...pageMembers })
   .meta({ id: 'MessagesModelList' });
 
 /** The parameters of lists. */
@@ -155,6 +155,6 @@ const publicModel = z
   })
   .meta({ id: 'PublicModel' });
 
-export const publicModelsAnswer = z
+export const publicModelsResponse = z
   .strictObject({ models: z.array(publicModel), priceUnit: z.string() })
   .meta({ id: 'PublicCatalog' });

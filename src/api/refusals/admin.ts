@@ -5,7 +5,7 @@ import type { Refusal } from '../../requests/refusal.ts';
 import type { RefusalsStore } from '../../requests/refusals-store.ts';
 import { accountNamesOf } from '../accounts/account-names.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { at, pageOf } from '../management/answer-fields.ts';
+import { at, pageOf } from '../management/response-fields.ts';
 import { filterText, instant, page, toPage } from '../management/wire.ts';
 
 export interface RefusalAdminParts {
@@ -21,7 +21,7 @@ export const refusalList = z.strictObject({
   to: instant.optional(),
 });
 
-export const refusalAnswer = z
+export const refusalResponse = z
   .strictObject({
     id: z.string(),
     at,
@@ -73,7 +73,7 @@ export function refusalEndpoints(parts: RefusalAdminParts): AdminEndpoint[] {
       path: '/refusals',
       summary: 'List refused requests, newest first',
       query: refusalList,
-      answer: pageOf(refusalAnswer),
+      response: pageOf(refusalResponse),
       run: ({ query }) => list(query, EVERYBODY),
     }),
   ];
@@ -89,7 +89,7 @@ export async function showRefusals({ accounts }: Pick<RefusalAdminParts, 'accoun
 function refusalToWire(
   { atMs, ...refusal }: Refusal,
   names: ReadonlyMap<string, string>,
-): z.infer<typeof refusalAnswer> {
+): z.infer<typeof refusalResponse> {
   const accountName = refusal.accountId === null ? null : (names.get(refusal.accountId) ?? null);
   return { ...refusal, accountName, at: new Date(atMs).toISOString() };
 }

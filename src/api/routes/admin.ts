@@ -7,20 +7,20 @@ import type { Drain, DrainTarget } from '../../providers/routing/drains/drain.ts
 import type { DrainStore } from '../../providers/routing/drains/drain-store.ts';
 import type { Drains } from '../../providers/routing/drains/drains.ts';
 import type { RouteHealth } from '../../providers/routing/health.ts';
-import type { CredentialStanding } from '../../providers/upstream/credentials.ts';
+import type { CredentialStatus } from '../../providers/upstream/credentials.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { count, listOf } from '../management/answer-fields.ts';
 import { conflict } from '../management/endpoint.ts';
 import { operatorOf } from '../management/operator.ts';
+import { count, listOf } from '../management/response-fields.ts';
 import { filterText, shortText } from '../management/wire.ts';
-import { drainMembers, drainToWire, routeAnswer, routeToWire } from './wire.ts';
+import { drainMembers, drainToWire, routeResponse, routeToWire } from './wire.ts';
 
 export interface RouteAdminParts {
   readonly health: RouteHealth;
   /** The catalog in force. */
   readonly catalog: () => Catalog;
   /** The credentials of a route's provider, for the route's model. */
-  readonly credentialsOf: (route: Route) => readonly CredentialStanding[];
+  readonly credentialsOf: (route: Route) => readonly CredentialStatus[];
   readonly drains: Drains;
   readonly drainStore: DrainStore;
   readonly clock: Clock;
@@ -33,11 +33,11 @@ const target = { provider: filterText, model: filterText.nullish(), providerMode
 const newDrain = z.strictObject({ ...target, reason: shortText.nullish(), by: shortText.nullish() });
 const endOfDrain = z.strictObject(target);
 
-const standings = z.strictObject({
-  data: listOf(routeAnswer),
+const statuses = z.strictObject({
+  data: listOf(routeResponse),
   drains: listOf(z.strictObject({ ...drainMembers, routes: count })),
 });
-const ended = { ...drainMembers, routes: listOf(routeAnswer) };
+const ended = { ...drainMembers, routes: listOf(routeResponse) };
 const begun = z.strictObject({ ...ended, modelsWithoutRoutes: listOf(z.string()) });
 
 interface OfModel {
@@ -51,7 +51,7 @@ export function routeEndpoints(parts: RouteAdminParts): AdminEndpoint[] {
 
   const routesToWire = (routes: readonly OfModel[]) =>
     routes.map(({ model, route }) =>
-      routeToWire(model.id, route, health.standing(route.id), credentialsOf(route), drains.find(model.id, route)),
+      routeToWire(model.id, route, health.status(route.id), credentialsOf(route), drains.find(model.id, route)),
     );
   const routesOf = (drain: DrainTarget): OfModel[] => allRoutes(catalog()).filter((each) => isOf(drain, each));
 
@@ -60,7 +60,7 @@ export function routeEndpoints(parts: RouteAdminParts): AdminEndpoint[] {
       method: 'GET',
       path: '/routes',
       summary: 'List the routes with their health, as this node sees it, and the drains',
-      answer: standings,
+      response: statuses,
       async run() {
         await drains.refresh();
         return {
@@ -75,7 +75,7 @@ export function routeEndpoints(parts: RouteAdminParts): AdminEndpoint[] {
       subject: { kind: 'drain' },
       summary: 'Send no new calls to a provider, to it for one model, or over one route',
       body: newDrain,
-      answer: begun,
+      response: begun,
       async run({ body }, { actor }) {
         const asked = toTarget(body);
         const { by, via } = operatorOf(actor, body.by ?? null);
@@ -104,10 +104,10 @@ export function routeEndpoints(parts: RouteAdminParts): AdminEndpoint[] {
     adminEndpoint({
       method: 'POST',
       path: '/routes/resume',
-      subject: { kind: 'drain', isAnswerBefore: true },
+      subject: { kind: 'drain', isResponseBefore: true },
       summary: 'Take a drain back',
       body: endOfDrain,
-      answer: z.strictObject(ended),
+      response: z.strictObject(ended),
       async run({ body }) {
         const asked = toTarget(body);
         const ended = await drainStore.delete(asked);

@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { signerIdOf } from '../../people/actor.ts';
 import type { Route } from '../../providers/catalog/catalog.ts';
 import type { Drain } from '../../providers/routing/drains/drain.ts';
-import type { RouteStanding } from '../../providers/routing/health.ts';
-import type { CredentialStanding } from '../../providers/upstream/credentials.ts';
-import { at, count, listOf, signerId } from '../management/answer-fields.ts';
+import type { RouteStatus } from '../../providers/routing/health.ts';
+import type { CredentialStatus } from '../../providers/upstream/credentials.ts';
+import { at, count, listOf, signerId } from '../management/response-fields.ts';
 import { instantToWire } from '../management/wire.ts';
 
 /** Routes and drains on the wire of the admin API. */
 
-/** The members of a drain in every answer. */
+/** The members of a drain in every response. */
 export const drainMembers = {
   provider: z.string(),
   model: z.string().nullable().describe('null: every model.'),
@@ -20,11 +20,11 @@ export const drainMembers = {
   since: at,
 };
 
-const drainAnswer = z.strictObject(drainMembers).meta({ id: 'Drain' });
+const drainResponse = z.strictObject(drainMembers).meta({ id: 'Drain' });
 
 const breakerState = z.enum(['closed', 'open', 'probing']);
 
-export const routeAnswer = z
+export const routeResponse = z
   .strictObject({
     model: z.string(),
     provider: z.string(),
@@ -32,7 +32,7 @@ export const routeAnswer = z
     priority: z.int(),
     weight: z.number().min(0),
     state: z.enum(['off', ...breakerState.options]),
-    drained: drainAnswer.nullable(),
+    drained: drainResponse.nullable(),
     failuresInARow: count,
     lastError: z.string().nullable(),
     lastErrorAt: at.nullable(),
@@ -60,11 +60,11 @@ export const routeAnswer = z
 export function routeToWire(
   model: string,
   route: Route,
-  standing: RouteStanding,
-  credentials: readonly CredentialStanding[],
+  status: RouteStatus,
+  credentials: readonly CredentialStatus[],
   drain: Drain | null,
-): z.infer<typeof routeAnswer> {
-  const { state, failuresInARow, lastFailure, probeAtMs, accounts } = standing;
+): z.infer<typeof routeResponse> {
+  const { state, failuresInARow, lastFailure, probeAtMs, accounts } = status;
   return {
     model,
     provider: route.providerId,
@@ -93,7 +93,7 @@ export function routeToWire(
   };
 }
 
-export function drainToWire(drain: Drain): z.infer<typeof drainAnswer> {
+export function drainToWire(drain: Drain): z.infer<typeof drainResponse> {
   const { providerId, model, providerModel, reason, drainedBy, drainedAt } = drain;
   return {
     provider: providerId,

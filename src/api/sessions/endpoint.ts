@@ -12,7 +12,7 @@ export type PeopleEndpoint = ManagementEndpoint<VisitNeed, Visit>;
 export function peopleEndpoint<
   QuerySchema extends z.ZodType = z.ZodUnknown,
   BodySchema extends z.ZodType = z.ZodUnknown,
-  AnswerSchema extends z.ZodType | null = null,
->(definition: ManagementDefinition<VisitNeed, Visit, QuerySchema, BodySchema, AnswerSchema>): PeopleEndpoint {
-  return managementEndpoint<VisitNeed, Visit, QuerySchema, BodySchema, AnswerSchema>(definition);
+  ResponseSchema extends z.ZodType | null = null,
+>(definition: ManagementDefinition<VisitNeed, Visit, QuerySchema, BodySchema, ResponseSchema>): PeopleEndpoint {
+  return managementEndpoint<VisitNeed, Visit, QuerySchema, BodySchema, ResponseSchema>(definition);
 }

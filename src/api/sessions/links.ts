@@ -10,7 +10,7 @@ import { password } from './fields.ts';
 import { orBusy, peopleError, requireGoodPassword, signInError } from './people-errors.ts';
 import type { SessionParts } from './sessions.ts';
 import type { Visit } from './visit.ts';
-import { linkViewAnswer, linkViewToWire, whoAmIAnswer, whoAmIToWire } from './wire.ts';
+import { linkViewResponse, linkViewToWire, whoAmIResponse, whoAmIToWire } from './wire.ts';
 
 export type LinkParts = SessionParts & {
   readonly links: LinkStore;
@@ -69,7 +69,7 @@ export function linkEndpoints(parts: LinkParts): PeopleEndpoint[] {
       needs: 'anyone',
       isChange: false,
       body: lookAt,
-      answer: linkViewAnswer,
+      response: linkViewResponse,
       async run({ body }, visit) {
         const { view } = await look(body.token);
         parts.limits.tryWorked(visit.network);
@@ -80,12 +80,12 @@ export function linkEndpoints(parts: LinkParts): PeopleEndpoint[] {
       method: 'POST',
       path: '/links/use',
       // Whose link it was shows when it is used.
-      subject: { kind: 'user', answered: (answer) => (answer as z.infer<typeof whoAmIAnswer>).user.id },
+      subject: { kind: 'user', responded: (response) => (response as z.infer<typeof whoAmIResponse>).user.id },
       status: 201,
       summary: 'Use a one-time link: set a password, or accept an invitation, and be signed in',
       needs: 'anyone',
       body: useOf,
-      answer: whoAmIAnswer,
+      response: whoAmIResponse,
       async run({ body }, visit) {
         const { hash, view } = await look(body.token);
         const use = await useFor(body, view, visit);

@@ -7,8 +7,8 @@ import type { LinkStore } from '../../people/link-store.ts';
 import { OidcError } from '../../people/oidc-client.ts';
 import { type BegunFlow, FLOW_MS, type NamedProvider, type OidcSignIn } from '../../people/oidc-sign-in.ts';
 import { hashSecretToken, isSecretToken } from '../../people/secret-token.ts';
-import { at, listOf } from '../management/answer-fields.ts';
 import { conflict, notFound, unprocessable } from '../management/endpoint.ts';
+import { at, listOf } from '../management/response-fields.ts';
 import { storable } from '../management/storable.ts';
 import { type PeopleEndpoint, peopleEndpoint } from './endpoint.ts';
 import { password } from './fields.ts';
@@ -48,7 +48,7 @@ const flow = z
   })
   .refine(({ token, attach }) => token === undefined || !attach, { error: 'Send token or attach, not both.' });
 
-const identityAnswer = z
+const identityResponse = z
   .strictObject({
     id: z.string(),
     provider: z.string().nullable().describe('Its name in the configuration; null: it is not configured any more.'),
@@ -84,7 +84,7 @@ export function oidcEndpoints(parts: OidcParts & OwnUserParts): PeopleEndpoint[]
     return user.id;
   }
 
-  function toWire({ id, issuer, subject, createdAt, lastUsedAt }: Identity): z.infer<typeof identityAnswer> {
+  function toWire({ id, issuer, subject, createdAt, lastUsedAt }: Identity): z.infer<typeof identityResponse> {
     return {
       id,
       provider: oidcProviders().find(({ settings }) => settings.issuer === issuer)?.name ?? null,
@@ -101,7 +101,7 @@ export function oidcEndpoints(parts: OidcParts & OwnUserParts): PeopleEndpoint[]
       path: '/oidc',
       summary: 'List the OpenID providers at which people can sign in',
       needs: 'anyone',
-      answer: z.strictObject({ data: listOf(z.strictObject({ name: z.string(), displayName: z.string() })) }),
+      response: z.strictObject({ data: listOf(z.strictObject({ name: z.string(), displayName: z.string() })) }),
       run: async () => ({ data: oidcProviders().map(({ name, displayName }) => ({ name, displayName })) }),
     }),
     peopleEndpoint({
@@ -113,7 +113,7 @@ export function oidcEndpoints(parts: OidcParts & OwnUserParts): PeopleEndpoint[]
       // Nothing has changed before the browser comes back.
       isChange: false,
       body: flow,
-      answer: z.strictObject({ url: z.string().describe('Where to send the browser.'), expiresAt: at }),
+      response: z.strictObject({ url: z.string().describe('Where to send the browser.'), expiresAt: at }),
       async run({ id, body }, visit) {
         const { token, attach, currentPassword } = body;
         const provider = findProvider(parts, id);
@@ -133,7 +133,7 @@ export function oidcEndpoints(parts: OidcParts & OwnUserParts): PeopleEndpoint[]
       path: '/identities',
       summary: 'List the identities at OpenID providers by which the person signs in',
       needs: 'signed_in',
-      answer: z.strictObject({ data: listOf(identityAnswer) }),
+      response: z.strictObject({ data: listOf(identityResponse) }),
       run: async (_input, { user }) => ({ data: (await identities.list(user.id)).map(toWire) }),
     }),
     peopleEndpoint({
@@ -149,7 +149,7 @@ export function oidcEndpoints(parts: OidcParts & OwnUserParts): PeopleEndpoint[]
       status: 204,
       summary: 'Remove one of the own identities',
       needs: 'signed_in',
-      answer: null,
+      response: null,
       async run({ id }, { user }) {
         const refusal = await identities.remove(user.id, id);
         if (refusal === 'absent') throw notFound('identity', id);
@@ -201,7 +201,7 @@ export async function beginFlow(
       code: error.fault,
       message: isAway
         ? 'The OpenID provider does not respond. Try again in a moment, or sign in with a password.'
-        : 'The OpenID provider has sent an answer that is not valid. Tell the operator of this gateway.',
+        : 'The OpenID provider has sent a response that is not valid. Tell the operator of this gateway.',
       cause: error,
     });
   }

@@ -9,7 +9,7 @@ import { emailAddress, password } from './fields.ts';
 import { orBusy, ownPasswordError, peopleError, requireGoodPassword, tooManyAttempts } from './people-errors.ts';
 import type { SessionParts } from './sessions.ts';
 import type { Visit } from './visit.ts';
-import { userAnswer, userToWire } from './wire.ts';
+import { userResponse, userToWire } from './wire.ts';
 
 export type OwnUserParts = SessionParts & { readonly passwords: Pick<Passwords, 'hash' | 'verify'> };
 
@@ -45,7 +45,7 @@ export function ownUserEndpoints(parts: OwnUserParts): PeopleEndpoint[] {
       summary: 'Change the own password; all other sessions end',
       needs: 'signed_in',
       body: passwordChange,
-      answer: null,
+      response: null,
       async run({ body }, visit) {
         const { id, sessionId } = visit.user;
         const known = await users.credentialOf(id);
@@ -65,7 +65,7 @@ export function ownUserEndpoints(parts: OwnUserParts): PeopleEndpoint[] {
       summary: 'Change the own name or e-mail address',
       needs: 'signed_in',
       body: userChange,
-      answer: userAnswer,
+      response: userResponse,
       async run({ body }, visit) {
         const { id } = visit.user;
         const user = await users.find(id);

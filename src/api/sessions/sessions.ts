@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { isStorable } from '../../lib/plain-text.ts';
 import { checkSignIn, type PasswordChecks } from '../../people/sign-in.ts';
 import type { UserStore } from '../../people/user-store.ts';
-import { listOf } from '../management/answer-fields.ts';
 import { notFound } from '../management/endpoint.ts';
+import { listOf } from '../management/response-fields.ts';
 import { type PeopleEndpoint, peopleEndpoint } from './endpoint.ts';
 import { password } from './fields.ts';
 import { orBusy, signInError } from './people-errors.ts';
 import type { Visit, VisitParts } from './visit.ts';
-import { sessionAnswer, sessionToWire, whoAmIAnswer, whoAmIToWire } from './wire.ts';
+import { sessionResponse, sessionToWire, whoAmIResponse, whoAmIToWire } from './wire.ts';
 
 export type SessionParts = PasswordChecks &
   VisitParts & {
@@ -50,7 +50,7 @@ export function sessionEndpoints(parts: SessionParts): PeopleEndpoint[] {
       // It is in the list of sessions, and nothing but that has changed.
       isChange: false,
       body: signIn,
-      answer: whoAmIAnswer,
+      response: whoAmIResponse,
       async run({ body }, visit) {
         const given = { signInName: body.user, password: body.password, network: visit.network };
         const checked = await orBusy(checkSignIn(parts, given));
@@ -65,7 +65,7 @@ export function sessionEndpoints(parts: SessionParts): PeopleEndpoint[] {
       path: '/session',
       summary: 'Read who has signed in, and what the person may do',
       needs: 'signed_in',
-      answer: whoAmIAnswer,
+      response: whoAmIResponse,
       run: (_input, { user }) => whoAmI(user.id, user.sessionId),
     }),
     peopleEndpoint({
@@ -75,7 +75,7 @@ export function sessionEndpoints(parts: SessionParts): PeopleEndpoint[] {
       summary: 'Sign out',
       needs: 'signed_in',
       isChange: false,
-      answer: null,
+      response: null,
       async run(_input, visit) {
         await sessions.end(visit.user.id, visit.user.sessionId);
         visit.forgetSession();
@@ -87,7 +87,7 @@ export function sessionEndpoints(parts: SessionParts): PeopleEndpoint[] {
       path: '/sessions',
       summary: 'List the sessions of the person who has signed in',
       needs: 'signed_in',
-      answer: z.strictObject({ data: listOf(sessionAnswer) }),
+      response: z.strictObject({ data: listOf(sessionResponse) }),
       run: async (_input, visit) => ({ data: await sessionsOf(visit) }),
     }),
     peopleEndpoint({
@@ -100,7 +100,7 @@ export function sessionEndpoints(parts: SessionParts): PeopleEndpoint[] {
       status: 204,
       summary: 'End one of the own sessions',
       needs: 'signed_in',
-      answer: null,
+      response: null,
       async run({ id }, visit) {
         if (!(await sessions.end(visit.user.id, id))) throw notFound('session', id);
         if (id === visit.user.sessionId) visit.forgetSession();
@@ -121,7 +121,7 @@ export function sessionEndpoints(parts: SessionParts): PeopleEndpoint[] {
       query: z.strictObject({
         keepThis: z.enum(['true', 'false']).optional().describe('true: the session of the request goes on.'),
       }),
-      answer: null,
+      response: null,
       async run({ query }, visit) {
         const isKept = query.keepThis === 'true';
         await sessions.endAll(visit.user.id, isKept ? visit.user.sessionId : null);

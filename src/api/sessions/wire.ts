@@ -4,7 +4,7 @@ import type { Invitation, LinkView } from '../../people/link-store.ts';
 import type { OneTimeLink } from '../../people/one-time-links.ts';
 import type { Session } from '../../people/session-store.ts';
 import type { Member, User } from '../../people/user.ts';
-import { at, listOf, signerId } from '../management/answer-fields.ts';
+import { at, listOf, signerId } from '../management/response-fields.ts';
 import { accountRole, operatorRole } from './fields.ts';
 
 /** The shapes of people on the wire. */
@@ -13,7 +13,7 @@ const userStatus = z.enum(['active', 'suspended']);
 
 const membership = z.strictObject({ accountId: z.string(), accountName: z.string(), role: accountRole });
 
-export const userAnswer = z
+export const userResponse = z
   .strictObject({
     id: z.string(),
     email: z.string().nullable().describe('What the person signs in with; null: it signs in with its name.'),
@@ -27,7 +27,7 @@ export const userAnswer = z
   })
   .meta({ id: 'User' });
 
-export function userToWire(user: User): z.infer<typeof userAnswer> {
+export function userToWire(user: User): z.infer<typeof userResponse> {
   return {
     id: user.id,
     email: user.email,
@@ -41,7 +41,7 @@ export function userToWire(user: User): z.infer<typeof userAnswer> {
   };
 }
 
-/** The members of an answer that has a link. It is shown once. */
+/** The members of a response that has a link. It is shown once. */
 export const linkMembers = {
   link: z.string().describe('Works once. Whoever has it can use it.'),
   linkKind: z.enum(['first_sign_in', 'invitation', 'reset']),
@@ -49,7 +49,7 @@ export const linkMembers = {
   linkHint: z.string().nullable().describe('What to know about the address of the link.'),
 };
 
-export const linkAnswer = z.strictObject(linkMembers).meta({ id: 'OneTimeLink' });
+export const linkResponse = z.strictObject(linkMembers).meta({ id: 'OneTimeLink' });
 
 const NO_PUBLIC_URL =
   'server.publicUrl is not configured, so the link has the address at which the gateway listens. People elsewhere may need another one.';
@@ -57,7 +57,7 @@ const NO_PUBLIC_URL =
 export function linkToWire(
   { url, kind, expiresAt }: Pick<OneTimeLink, 'url' | 'kind' | 'expiresAt'>,
   publicUrl: string | null,
-): z.infer<typeof linkAnswer> {
+): z.infer<typeof linkResponse> {
   return {
     link: url,
     linkKind: kind,
@@ -66,7 +66,7 @@ export function linkToWire(
   };
 }
 
-export const memberAnswer = z
+export const memberResponse = z
   .strictObject({
     userId: z.string(),
     email: z.string().nullable(),
@@ -78,7 +78,7 @@ export const memberAnswer = z
   })
   .meta({ id: 'Member' });
 
-export function memberToWire(member: Member): z.infer<typeof memberAnswer> {
+export function memberToWire(member: Member): z.infer<typeof memberResponse> {
   return {
     userId: member.userId,
     email: member.email,
@@ -100,9 +100,9 @@ export const invitationMembers = {
   expiresAt: at,
 };
 
-export const invitationAnswer = z.strictObject(invitationMembers).meta({ id: 'Invitation' });
+export const invitationResponse = z.strictObject(invitationMembers).meta({ id: 'Invitation' });
 
-export function invitationToWire(invitation: Invitation): z.infer<typeof invitationAnswer> {
+export function invitationToWire(invitation: Invitation): z.infer<typeof invitationResponse> {
   const { id, email, role, createdBy, createdAt, expiresAt } = invitation;
   return {
     id,
@@ -116,7 +116,7 @@ export function invitationToWire(invitation: Invitation): z.infer<typeof invitat
 }
 
 /** What a person is told of itself. */
-export const whoAmIAnswer = z
+export const whoAmIResponse = z
   .strictObject({
     sessionId: z.string(),
     user: z.strictObject({
@@ -131,12 +131,12 @@ export const whoAmIAnswer = z
   })
   .meta({ id: 'WhoAmI' });
 
-export function whoAmIToWire(user: User, sessionId: string, billingTimezone: string): z.infer<typeof whoAmIAnswer> {
+export function whoAmIToWire(user: User, sessionId: string, billingTimezone: string): z.infer<typeof whoAmIResponse> {
   const { id, email, name, hasPassword, operatorRole, memberships } = userToWire(user);
   return { sessionId, user: { id, email, name, hasPassword }, operatorRole, memberships, billingTimezone };
 }
 
-export const sessionAnswer = z
+export const sessionResponse = z
   .strictObject({
     id: z.string(),
     isThisOne: z.boolean().describe('Whether it is the session of the request.'),
@@ -148,7 +148,7 @@ export const sessionAnswer = z
   })
   .meta({ id: 'Session' });
 
-export function sessionToWire(session: Session, ownId: string | null): z.infer<typeof sessionAnswer> {
+export function sessionToWire(session: Session, ownId: string | null): z.infer<typeof sessionResponse> {
   return {
     id: session.id,
     isThisOne: session.id === ownId,
@@ -160,7 +160,7 @@ export function sessionToWire(session: Session, ownId: string | null): z.infer<t
   };
 }
 
-export const linkViewAnswer = z
+export const linkViewResponse = z
   .strictObject({
     kind: z.enum(['first_sign_in', 'invitation', 'reset']),
     email: z.string().nullable(),
@@ -171,7 +171,7 @@ export const linkViewAnswer = z
   })
   .meta({ id: 'LinkView' });
 
-export function linkViewToWire(view: LinkView): z.infer<typeof linkViewAnswer> {
+export function linkViewToWire(view: LinkView): z.infer<typeof linkViewResponse> {
   const { kind, email, name, accountName, role, expiresAt } = view;
   return { kind, email, name, accountName, role, expiresAt: expiresAt.toISOString() };
 }

@@ -14,8 +14,8 @@ import {
 } from '../../people/admin-token.ts';
 import type { AdminTokensStore } from '../../people/admin-tokens-store.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { at, pageOf, signerId } from '../management/answer-fields.ts';
 import { conflict, notFound, unprocessable } from '../management/endpoint.ts';
+import { at, pageOf, signerId } from '../management/response-fields.ts';
 import { instant, page, shortText, toPage } from '../management/wire.ts';
 
 export interface TokenAdminParts {
@@ -34,7 +34,7 @@ const newToken = z.strictObject({
 });
 const tokenList = z.strictObject(page);
 
-const tokenAnswer = z
+const tokenResponse = z
   .strictObject({
     id: z.string(),
     name: z.string(),
@@ -48,7 +48,7 @@ const tokenAnswer = z
     lastUsedAt: at.nullable().meta({ description: 'At most a minute old; null: never.' }),
   })
   .meta({ id: 'AdminToken' });
-const newTokenAnswer = z.strictObject({ ...tokenAnswer.shape, token: z.string() });
+const newTokenResponse = z.strictObject({ ...tokenResponse.shape, token: z.string() });
 
 /** Named admin tokens: create (shown once), list, revoke (refused at once on every node). */
 export function tokenEndpoints({
@@ -69,7 +69,7 @@ export function tokenEndpoints({
       status: 201,
       summary: 'Create a named admin token; its text is never shown again',
       body: newToken,
-      answer: newTokenAnswer,
+      response: newTokenResponse,
       async run({ body }, { actor }) {
         if (!mayGrantRole(actor, body.role)) {
           throw new GatewayError('roleNotAllowed', {
@@ -107,7 +107,7 @@ export function tokenEndpoints({
       path: '/tokens',
       summary: 'List admin tokens, newest first, without their texts; that of the environment is none of them',
       query: tokenList,
-      answer: pageOf(tokenAnswer),
+      response: pageOf(tokenResponse),
       async run({ query }) {
         const found = await adminTokens.list(query.cursor ?? null, query.limit);
         return toPage(found, query.limit, tokenToWire, ({ id }) => id);
@@ -119,7 +119,7 @@ export function tokenEndpoints({
       subject: { kind: 'token', read },
       status: 204,
       summary: 'Revoke an admin token',
-      answer: null,
+      response: null,
       async run({ id }) {
         if (!(await adminTokens.revoke(id, new Date(clock.nowMs())))) throw notFound('token', id);
         return null;
@@ -128,7 +128,7 @@ export function tokenEndpoints({
   ];
 }
 
-function tokenToWire(token: AdminToken): z.infer<typeof tokenAnswer> {
+function tokenToWire(token: AdminToken): z.infer<typeof tokenResponse> {
   return {
     id: token.id,
     name: token.name,

@@ -7,17 +7,17 @@ import type { Dimension, UsageQuery, UsageStore } from '../../accounting/usage/u
 import type { Clock } from '../../lib/clock.ts';
 import { type CsvCell, csvLine } from '../../lib/csv.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { at, listOf, nextCursor } from '../management/answer-fields.ts';
 import { LineStream, notFound } from '../management/endpoint.ts';
+import { at, listOf, nextCursor } from '../management/response-fields.ts';
 import { storable } from '../management/storable.ts';
 import { filterText, page } from '../management/wire.ts';
-import { type AccountStatement, statementAnswer, statementCsv, statementToWire } from './statement-wire.ts';
+import { type AccountStatement, statementCsv, statementResponse, statementToWire } from './statement-wire.ts';
 import {
   readDimensions,
   readUsageCursor,
   usageCsvTitles,
   usageCursor,
-  usageRowAnswer,
+  usageRowResponse,
   usageRowToCsv,
   usageRowToWire,
 } from './wire.ts';
@@ -54,8 +54,8 @@ export const statementQuery = z.strictObject({
   month: z.string().regex(/^2\d{3}-(0[1-9]|1[0-2])$/, { error: 'Expected a month such as 2026-10.' }),
 });
 
-export const usageAnswer = z.strictObject({
-  data: listOf(usageRowAnswer),
+export const usageResponse = z.strictObject({
+  data: listOf(usageRowResponse),
   nextCursor,
   completeUntil: at.nullable().describe('Calls that ended before are in the sums.'),
   timezone: z.string(),
@@ -163,7 +163,7 @@ export function usageEndpoints(parts: UsageAdminParts): AdminEndpoint[] {
       path: '/usage',
       summary: 'Sums of usage by day, month, model, provider, account, key, status, context; also as CSV',
       query: usageList,
-      answer: usageAnswer,
+      response: usageResponse,
       lines: { mediaType: 'text/csv', description: 'All groups, where the request accepts text/csv.' },
       async run({ query: { groupBy: names, cursor, limit, ...filter }, wantsCsv }) {
         const groupBy = readDimensions(names);
@@ -176,7 +176,7 @@ export function usageEndpoints(parts: UsageAdminParts): AdminEndpoint[] {
       path: '/accounts/:id/statement',
       summary: 'The statement of an account for a month of the billing time zone; also as CSV',
       query: statementQuery,
-      answer: statementAnswer,
+      response: statementResponse,
       lines: { mediaType: 'text/csv', description: 'The same as a table, where the request accepts text/csv.' },
       async run({ id, query: { month }, wantsCsv }) {
         const made = await statement(id, month);

@@ -3,9 +3,9 @@ import type { LedgerSums, StatementEntry } from '../../accounting/usage/statemen
 import type { Completeness, UsageRow } from '../../accounting/usage/usage-store.ts';
 import { CsvAmount, csvLine } from '../../lib/csv.ts';
 import { formatYuan } from '../../lib/yuan.ts';
-import { at, count, listOf, yuan } from '../management/answer-fields.ts';
-import { ledgerEntryAnswer, ledgerEntryId, ledgerKind } from '../management/wire.ts';
-import { usageRowAnswer, usageRowToWire } from './wire.ts';
+import { at, count, listOf, yuan } from '../management/response-fields.ts';
+import { ledgerEntryId, ledgerEntryResponse, ledgerKind } from '../management/wire.ts';
+import { usageRowResponse, usageRowToWire } from './wire.ts';
 
 /** A statement of account: what the ledger says of a month, and the calls of the month by model. */
 export interface AccountStatement {
@@ -24,7 +24,7 @@ export interface AccountStatement {
   readonly completeness: Completeness;
 }
 
-export const statementAnswer = z
+export const statementResponse = z
   .strictObject({
     accountId: z.string(),
     month: z.string(),
@@ -35,14 +35,14 @@ export const statementAnswer = z
     openingYuan: yuan,
     closingYuan: yuan,
     kinds: listOf(z.strictObject({ kind: ledgerKind, entries: count, amountYuan: yuan })),
-    entries: listOf(ledgerEntryAnswer.omit({ balanceAfterYuan: true })).describe('Without charges, oldest first.'),
+    entries: listOf(ledgerEntryResponse.omit({ balanceAfterYuan: true })).describe('Without charges, oldest first.'),
     areEntriesCut: z.boolean(),
-    models: listOf(usageRowAnswer),
+    models: listOf(usageRowResponse),
     completeUntil: at.nullable(),
   })
   .meta({ id: 'Statement' });
 
-export function statementToWire(statement: AccountStatement): z.infer<typeof statementAnswer> {
+export function statementToWire(statement: AccountStatement): z.infer<typeof statementResponse> {
   const { accountId, month, timezone, from, to, isOver, sums, entries, areEntriesCut, models, completeness } =
     statement;
   return {

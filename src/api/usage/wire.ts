@@ -7,7 +7,7 @@ import { parseJson } from '../../lib/json/json.ts';
 import { isStorable } from '../../lib/plain-text.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import { shownUnits } from '../../protocols/metering/usage-units.ts';
-import { count, yuan } from '../management/answer-fields.ts';
+import { count, yuan } from '../management/response-fields.ts';
 
 /** The shapes of usage on the wire. */
 
@@ -25,7 +25,7 @@ const MEMBERS = {
 
 const dimensionMembers = [...Object.values(MEMBERS), 'accountName', 'keyName', 'keyPrefix'] as const;
 
-export const usageRowAnswer = z
+export const usageRowResponse = z
   .strictObject({
     ...(Object.fromEntries(dimensionMembers.map((name) => [name, z.string().nullable().optional()])) as {
       [Name in (typeof dimensionMembers)[number]]: z.ZodOptional<z.ZodNullable<z.ZodString>>;
@@ -54,7 +54,7 @@ function amountsOf({ chargeNano, refundNano, costNano, uncostedCalls }: UsageRow
   };
 }
 
-export function usageRowToWire(row: UsageRow, groupBy: readonly Dimension[]): z.infer<typeof usageRowAnswer> {
+export function usageRowToWire(row: UsageRow, groupBy: readonly Dimension[]): z.infer<typeof usageRowResponse> {
   const group: Record<string, string | null> = {};
   for (const [i, name] of groupBy.entries()) {
     group[MEMBERS[name]] = row.group[i]!;

@@ -9,18 +9,18 @@ import type { SessionStore } from '../../people/session-store.ts';
 import { MEMBERSHIPS_MAX, type User } from '../../people/user.ts';
 import type { UserStore } from '../../people/user-store.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { listOf, pageOf } from '../management/answer-fields.ts';
 import { conflict, notFound } from '../management/endpoint.ts';
+import { listOf, pageOf } from '../management/response-fields.ts';
 import { filterText, page, shortText } from '../management/wire.ts';
 import { accountRole, emailAddress, operatorRole } from '../sessions/fields.ts';
 import { peopleError } from '../sessions/people-errors.ts';
 import {
-  linkAnswer,
   linkMembers,
+  linkResponse,
   linkToWire,
-  sessionAnswer,
+  sessionResponse,
   sessionToWire,
-  userAnswer,
+  userResponse,
   userToWire,
 } from '../sessions/wire.ts';
 
@@ -71,7 +71,7 @@ const userList = z
     error: 'Send one of search, signInName and operators.',
   });
 
-const linkedUser = userAnswer.extend(linkMembers);
+const linkedUser = userResponse.extend(linkMembers);
 
 /** Users: create, find, change, suspend; links by which they get in; their sessions. */
 export function userEndpoints(parts: AdminPeopleParts): AdminEndpoint[] {
@@ -96,7 +96,7 @@ export function userEndpoints(parts: AdminPeopleParts): AdminEndpoint[] {
       status: 201,
       summary: 'Create a user; the link by which it chooses a password is never shown again',
       body: newUser,
-      answer: linkedUser,
+      response: linkedUser,
       async run({ body }, { actor }) {
         const id = ids.next('usr');
         const { name, email = null, operatorRole = null, memberships } = body;
@@ -112,7 +112,7 @@ export function userEndpoints(parts: AdminPeopleParts): AdminEndpoint[] {
       path: '/users',
       summary: 'List and search users',
       query: userList,
-      answer: pageOf(userAnswer),
+      response: pageOf(userResponse),
       async run({ query: { search, signInName, operators, cursor, limit } }) {
         const filter = { search, signInName, isOperator: operators === 'true' };
         const { items, next } = await users.list(filter, cursor ?? null, limit, LIST_TIMING);
@@ -123,7 +123,7 @@ export function userEndpoints(parts: AdminPeopleParts): AdminEndpoint[] {
       method: 'GET',
       path: '/users/:id',
       summary: 'Read a user',
-      answer: userAnswer,
+      response: userResponse,
       run: async ({ id }) => userToWire(await read(id)),
     }),
     adminEndpoint({
@@ -132,7 +132,7 @@ export function userEndpoints(parts: AdminPeopleParts): AdminEndpoint[] {
       subject: { kind: 'user', read: async (id) => userToWire(await read(id)) },
       summary: 'Change a user: name, e-mail address, role, status. Who is suspended is signed out at once',
       body: userChange,
-      answer: userAnswer,
+      response: userResponse,
       async run({ id, body }, { actor }) {
         const refusal = await users.change(id, body, actor.kind === 'user');
         if (refusal === 'absent') throw notFound('user', id);
@@ -146,7 +146,7 @@ export function userEndpoints(parts: AdminPeopleParts): AdminEndpoint[] {
       subject: { kind: 'user', read: async (id) => userToWire(await read(id)) },
       status: 204,
       summary: 'Delete a user, with its memberships and sessions',
-      answer: null,
+      response: null,
       async run({ id }, { actor }) {
         const refusal = await users.delete(id, actor.kind === 'user');
         if (refusal === 'absent') throw notFound('user', id);
@@ -160,14 +160,14 @@ export function userEndpoints(parts: AdminPeopleParts): AdminEndpoint[] {
       subject: { kind: 'user', read: async (id) => userToWire(await read(id)) },
       status: 201,
       summary: 'Make a link by which a user chooses a password; earlier ones are void, and it is never shown again',
-      answer: linkAnswer,
+      response: linkResponse,
       run: async ({ id }, { actor }) => linkFor(await read(id), actor),
     }),
     adminEndpoint({
       method: 'GET',
       path: '/users/:id/sessions',
       summary: 'List the sessions of a user',
-      answer: z.strictObject({ data: listOf(sessionAnswer) }),
+      response: z.strictObject({ data: listOf(sessionResponse) }),
       async run({ id }, { actor }) {
         await read(id);
         const ownId = actor.kind === 'user' ? actor.sessionId : null;
@@ -187,7 +187,7 @@ export function userEndpoints(parts: AdminPeopleParts): AdminEndpoint[] {
       },
       status: 204,
       summary: 'Sign a user out everywhere',
-      answer: null,
+      response: null,
       async run({ id }) {
         await read(id);
         await sessions.endAll(id, null);

@@ -15,12 +15,19 @@ import type { FillRandom } from '../../lib/ids.ts';
 import { signatureOf } from '../../people/actor.ts';
 import { accountNamesOf } from '../accounts/account-names.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { pageOf } from '../management/answer-fields.ts';
 import { type ChangeSubject, conflict, LineStream, notFound, unprocessable } from '../management/endpoint.ts';
+import { pageOf } from '../management/response-fields.ts';
 import { instant, page, positiveAmountYuan, shortText, toPage } from '../management/wire.ts';
 import { CSV_TYPE } from '../usage/admin.ts';
 import { type RedeemerParts, voucherCodeBody, voucherRedeemer } from './voucher-redeemer.ts';
-import { batchAnswer, batchToWire, newBatchAnswer, redemptionAnswer, redemptionToWire, voucherCsv } from './wire.ts';
+import {
+  batchResponse,
+  batchToWire,
+  newBatchResponse,
+  redemptionResponse,
+  redemptionToWire,
+  voucherCsv,
+} from './wire.ts';
 
 export type VoucherAdminParts = RedeemerParts & {
   readonly accounts: Pick<AccountStore, 'findNames'>;
@@ -77,7 +84,7 @@ export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
       summary: 'Make a batch of vouchers; their codes are never shown again',
       body: newBatch,
       isRepeatable: true,
-      answer: newBatchAnswer,
+      response: newBatchResponse,
       lines: { mediaType: 'text/csv', description: 'A line for each code, with what it gives.' },
       async run({ body, idempotencyKey, wantsCsv }, { actor }) {
         const gift = giftOf(body);
@@ -115,7 +122,7 @@ export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
       path: '/vouchers',
       summary: `List batches of vouchers, newest first, ${BATCHES_MAX} a page at most, with how many are redeemed`,
       query: voucherList,
-      answer: pageOf(batchAnswer),
+      response: pageOf(batchResponse),
       async run({ query }) {
         const limit = Math.min(query.limit, BATCHES_MAX);
         const found = await vouchers.list(query.cursor ?? null, limit);
@@ -126,7 +133,7 @@ export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
       method: 'GET',
       path: '/vouchers/:id',
       summary: 'Read a batch of vouchers, without its codes',
-      answer: batchAnswer,
+      response: batchResponse,
       async run({ id }) {
         const found = await vouchers.find(id);
         if (found === null) throw notFound('batch of vouchers', id);
@@ -138,7 +145,7 @@ export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
       path: '/vouchers/:id/redemptions',
       summary: 'List who has redeemed vouchers of a batch, newest first',
       query: voucherList,
-      answer: pageOf(redemptionAnswer),
+      response: pageOf(redemptionResponse),
       async run({ id, query }) {
         const found = await redemptions.list(id, query.cursor ?? null, query.limit);
         if (found.length === 0 && (await vouchers.find(id)) === null) throw notFound('batch of vouchers', id);
@@ -157,7 +164,7 @@ export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
       subject,
       status: 204,
       summary: 'Cancel the vouchers of a batch that are not redeemed',
-      answer: null,
+      response: null,
       async run({ id }) {
         if (!(await vouchers.cancel(id, new Date(await databaseNowMs())))) throw notFound('batch of vouchers', id);
         return null;
@@ -170,7 +177,7 @@ export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
       status: 201,
       summary: 'Redeem a voucher for an account; a repeat changes nothing, without an Idempotency-Key too',
       body: voucherCodeBody,
-      answer: redemptionAnswer,
+      response: redemptionResponse,
       async run({ id, body }, { actor }) {
         const redemption = await redeemer.redeem(id, body.code, signatureOf(actor));
         return redemptionToWire(redemption, await accountNamesOf(accounts, [redemption]));

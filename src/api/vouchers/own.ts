@@ -3,7 +3,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import { signatureOf } from '../../people/actor.ts';
 import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoint.ts';
 import { type RedeemerParts, voucherCodeBody, voucherRedeemer } from './voucher-redeemer.ts';
-import { ownRedemptionAnswer, ownRedemptionToWire } from './wire.ts';
+import { ownRedemptionResponse, ownRedemptionToWire } from './wire.ts';
 
 export type OwnVoucherParts = RedeemerParts & { readonly voucherGuesses: Pick<GuessLimit, 'take' | 'giveBack'> };
 
@@ -20,7 +20,7 @@ export function ownVoucherEndpoints(parts: OwnVoucherParts): AccountEndpoint[] {
       subject: { kind: 'voucher' },
       needs: 'member',
       body: voucherCodeBody,
-      answer: ownRedemptionAnswer,
+      response: ownRedemptionResponse,
       async run({ body }, { actor, scope: { accountId } }) {
         const waitMs = voucherGuesses.take(accountId);
         if (waitMs > 0) throw tooManyGuesses(waitMs);

@@ -3,7 +3,7 @@ import type { Redemption, VoucherBatch, VoucherGift } from '../../accounting/vou
 import { CsvAmount, csvLine } from '../../lib/csv.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import { signerIdOf } from '../../people/actor.ts';
-import { at, count, listOf, signerId, yuan } from '../management/answer-fields.ts';
+import { at, count, listOf, signerId, yuan } from '../management/response-fields.ts';
 import { ledgerEntryId } from '../management/wire.ts';
 
 /** The shapes of vouchers on the wire. */
@@ -29,10 +29,10 @@ const batchMembers = {
   canceledAt: at.nullable().describe('Since when no further code of the batch is taken.'),
 };
 
-export const batchAnswer = z.strictObject(batchMembers).meta({ id: 'VoucherBatch' });
+export const batchResponse = z.strictObject(batchMembers).meta({ id: 'VoucherBatch' });
 
 /** A new batch, with its codes. */
-export const newBatchAnswer = z
+export const newBatchResponse = z
   .strictObject({ ...batchMembers, codes: listOf(z.string()) })
   .meta({ id: 'NewVoucherBatch' });
 
@@ -48,9 +48,9 @@ const ownMembers = {
 };
 
 /** What an account sees of its voucher. */
-export const ownRedemptionAnswer = z.strictObject(ownMembers).meta({ id: 'OwnVoucherRedemption' });
+export const ownRedemptionResponse = z.strictObject(ownMembers).meta({ id: 'OwnVoucherRedemption' });
 
-export const redemptionAnswer = z
+export const redemptionResponse = z
   .strictObject({
     ...ownMembers,
     accountName: z.string(),
@@ -66,7 +66,7 @@ export function voucherCsv({
   amountYuan,
   planId,
   expiresAt,
-}: Pick<z.infer<typeof newBatchAnswer>, 'codes' | 'amountYuan' | 'planId' | 'expiresAt'>): string {
+}: Pick<z.infer<typeof newBatchResponse>, 'codes' | 'amountYuan' | 'planId' | 'expiresAt'>): string {
   const amount = amountYuan === null ? null : new CsvAmount(amountYuan);
   return [
     csvLine(['code', 'amountYuan', 'planId', 'expiresAt']),
@@ -74,7 +74,7 @@ export function voucherCsv({
   ].join('');
 }
 
-export function batchToWire(batch: VoucherBatch): z.infer<typeof batchAnswer> {
+export function batchToWire(batch: VoucherBatch): z.infer<typeof batchResponse> {
   return {
     id: batch.id,
     name: batch.name,
@@ -89,7 +89,7 @@ export function batchToWire(batch: VoucherBatch): z.infer<typeof batchAnswer> {
   };
 }
 
-export function ownRedemptionToWire(redemption: Redemption): z.infer<typeof ownRedemptionAnswer> {
+export function ownRedemptionToWire(redemption: Redemption): z.infer<typeof ownRedemptionResponse> {
   const { accountId, entryNo } = redemption;
   return {
     id: redemption.id,
@@ -107,7 +107,7 @@ export function ownRedemptionToWire(redemption: Redemption): z.infer<typeof ownR
 export function redemptionToWire(
   redemption: Redemption,
   accountNames: ReadonlyMap<string, string>,
-): z.infer<typeof redemptionAnswer> {
+): z.infer<typeof redemptionResponse> {
   const { accountId, batchId, redeemedBy } = redemption;
   // No account is ever removed.
   const accountName = accountNames.get(accountId) ?? accountId;

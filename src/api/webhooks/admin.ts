@@ -2,19 +2,19 @@ import { z } from 'zod';
 import { invalidRequest } from '../../errors/gateway-error.ts';
 import { ACCOUNT_KINDS } from '../../notices/notice.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { pageOf } from '../management/answer-fields.ts';
+import { pageOf } from '../management/response-fields.ts';
 import { capYuan, filterText, page } from '../management/wire.ts';
 import { type WebhookAdminParts, webhookKeeper } from './webhook-keeper.ts';
 import {
-  deliveryAnswer,
-  lowBalanceAnswer,
+  deliveryResponse,
+  lowBalanceResponse,
   newWebhook,
-  newWebhookAnswer,
+  newWebhookResponse,
   operatorEvents,
-  queuedAnswer,
+  queuedResponse,
   redelivery,
-  webhookAnswer,
   webhookChange,
+  webhookResponse,
   webhookToWire,
 } from './wire.ts';
 
@@ -34,17 +34,17 @@ export function webhookEndpoints(parts: WebhookAdminParts): AdminEndpoint[] {
       path: '/webhooks',
       summary: 'List webhook endpoints, newest first',
       query: list,
-      answer: pageOf(webhookAnswer),
+      response: pageOf(webhookResponse),
       run: ({ query: { accountId, ...page } }) => keeper.list(accountId ?? null, page),
     }),
     adminEndpoint({
       method: 'POST',
       path: '/webhooks',
       status: 201,
-      summary: 'Create a webhook endpoint; the answer shows its secret once',
+      summary: 'Create a webhook endpoint; the response shows its secret once',
       body: newEndpoint,
       isRepeatable: true,
-      answer: newWebhookAnswer,
+      response: newWebhookResponse,
       async run({ body: { url, accountId = null, events = null }, idempotencyKey }) {
         requireKinds(accountId, events);
         return keeper.create({ accountId, url, events, idempotencyKey });
@@ -54,7 +54,7 @@ export function webhookEndpoints(parts: WebhookAdminParts): AdminEndpoint[] {
       method: 'GET',
       path: '/webhooks/:id',
       summary: 'Read a webhook endpoint',
-      answer: webhookAnswer,
+      response: webhookResponse,
       run: async ({ id }) => webhookToWire(await keeper.find(id)),
     }),
     adminEndpoint({
@@ -63,7 +63,7 @@ export function webhookEndpoints(parts: WebhookAdminParts): AdminEndpoint[] {
       subject,
       summary: 'Change a webhook endpoint, disable it, or make it active again',
       body: change,
-      answer: webhookAnswer,
+      response: webhookResponse,
       async run({ id, body }) {
         requireKinds((await keeper.find(id)).accountId, body.events ?? null);
         return keeper.change(id, body);
@@ -74,7 +74,7 @@ export function webhookEndpoints(parts: WebhookAdminParts): AdminEndpoint[] {
       path: '/webhooks/:id',
       subject,
       status: 204,
-      answer: null,
+      response: null,
       summary: 'Delete a webhook endpoint, and what was to be sent to it',
       run: ({ id }) => keeper.delete(id),
     }),
@@ -84,7 +84,7 @@ export function webhookEndpoints(parts: WebhookAdminParts): AdminEndpoint[] {
       subject,
       status: 201,
       summary: 'Send a test notice to a webhook endpoint',
-      answer: queuedAnswer,
+      response: queuedResponse,
       run: ({ id }) => keeper.test(id),
     }),
     adminEndpoint({
@@ -92,7 +92,7 @@ export function webhookEndpoints(parts: WebhookAdminParts): AdminEndpoint[] {
       path: '/webhooks/:id/deliveries',
       summary: 'List what was sent to a webhook endpoint, and what is to be, newest first',
       query: z.strictObject(page),
-      answer: pageOf(deliveryAnswer),
+      response: pageOf(deliveryResponse),
       run: ({ id, query }) => keeper.listDeliveries(id, query),
     }),
     adminEndpoint({
@@ -102,14 +102,14 @@ export function webhookEndpoints(parts: WebhookAdminParts): AdminEndpoint[] {
       status: 201,
       summary: 'Send a notice to a webhook endpoint once more',
       body: redelivery,
-      answer: queuedAnswer,
+      response: queuedResponse,
       run: ({ id, body }) => keeper.redeliver(id, body.noticeId),
     }),
     adminEndpoint({
       method: 'GET',
       path: '/accounts/:id/low-balance',
       summary: 'Read below which balance an account is told of it',
-      answer: lowBalanceAnswer,
+      response: lowBalanceResponse,
       run: ({ id }) => keeper.readLowBalance(id),
     }),
     adminEndpoint({
@@ -118,7 +118,7 @@ export function webhookEndpoints(parts: WebhookAdminParts): AdminEndpoint[] {
       subject: { kind: 'account', read: (id) => keeper.readLowBalance(id) },
       summary: 'Set below which balance an account is told of it; null: as configured',
       body: threshold,
-      answer: lowBalanceAnswer,
+      response: lowBalanceResponse,
       run: ({ id, body }) => keeper.setLowBalance(id, body.thresholdYuan),
     }),
   ];

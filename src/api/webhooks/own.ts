@@ -1,18 +1,18 @@
 import { z } from 'zod';
-import { pageOf } from '../management/answer-fields.ts';
 import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoint.ts';
+import { pageOf } from '../management/response-fields.ts';
 import { capYuan, page } from '../management/wire.ts';
 import { type WebhookAdminParts, webhookKeeper } from './webhook-keeper.ts';
 import {
   accountEvents,
-  deliveryAnswer,
-  lowBalanceAnswer,
+  deliveryResponse,
+  lowBalanceResponse,
   newWebhook,
-  newWebhookAnswer,
-  queuedAnswer,
+  newWebhookResponse,
+  queuedResponse,
   redelivery,
-  webhookAnswer,
   webhookChange,
+  webhookResponse,
   webhookToWire,
 } from './wire.ts';
 
@@ -34,18 +34,18 @@ export function ownWebhookEndpoints(parts: WebhookAdminParts): AccountEndpoint[]
       summary: 'List the webhook endpoints of the account, newest first',
       needs,
       query: z.strictObject(page),
-      answer: pageOf(webhookAnswer),
+      response: pageOf(webhookResponse),
       run: ({ query }, { scope }) => keeper.list(scope.accountId, query),
     }),
     accountEndpoint({
       method: 'POST',
       path: '/webhooks',
       status: 201,
-      summary: 'Create a webhook endpoint; the answer shows its secret once',
+      summary: 'Create a webhook endpoint; the response shows its secret once',
       needs,
       body: newEndpoint,
       isRepeatable: true,
-      answer: newWebhookAnswer,
+      response: newWebhookResponse,
       run: ({ body: { url, events = null }, idempotencyKey }, { scope: { accountId } }) =>
         keeper.create({ accountId, url, events, idempotencyKey }),
     }),
@@ -55,7 +55,7 @@ export function ownWebhookEndpoints(parts: WebhookAdminParts): AccountEndpoint[]
       summary: 'Read a webhook endpoint',
       needs,
       resource,
-      answer: webhookAnswer,
+      response: webhookResponse,
       run: async ({ id }) => webhookToWire(await keeper.find(id)),
     }),
     accountEndpoint({
@@ -66,7 +66,7 @@ export function ownWebhookEndpoints(parts: WebhookAdminParts): AccountEndpoint[]
       needs,
       resource,
       body: change,
-      answer: webhookAnswer,
+      response: webhookResponse,
       run: ({ id, body }) => keeper.change(id, body),
     }),
     accountEndpoint({
@@ -74,7 +74,7 @@ export function ownWebhookEndpoints(parts: WebhookAdminParts): AccountEndpoint[]
       path: '/webhooks/:id',
       subject,
       status: 204,
-      answer: null,
+      response: null,
       summary: 'Delete a webhook endpoint, and what was to be sent to it',
       needs,
       resource,
@@ -88,7 +88,7 @@ export function ownWebhookEndpoints(parts: WebhookAdminParts): AccountEndpoint[]
       summary: 'Send a test notice to a webhook endpoint',
       needs,
       resource,
-      answer: queuedAnswer,
+      response: queuedResponse,
       run: ({ id }) => keeper.test(id),
     }),
     accountEndpoint({
@@ -98,7 +98,7 @@ export function ownWebhookEndpoints(parts: WebhookAdminParts): AccountEndpoint[]
       needs,
       resource,
       query: z.strictObject(page),
-      answer: pageOf(deliveryAnswer),
+      response: pageOf(deliveryResponse),
       run: ({ id, query }) => keeper.listDeliveries(id, query),
     }),
     accountEndpoint({
@@ -110,7 +110,7 @@ export function ownWebhookEndpoints(parts: WebhookAdminParts): AccountEndpoint[]
       needs,
       resource,
       body: redelivery,
-      answer: queuedAnswer,
+      response: queuedResponse,
       run: ({ id, body }) => keeper.redeliver(id, body.noticeId),
     }),
     accountEndpoint({
@@ -118,7 +118,7 @@ export function ownWebhookEndpoints(parts: WebhookAdminParts): AccountEndpoint[]
       path: '/low-balance',
       summary: 'Read below which balance a notice is sent',
       needs: 'owner',
-      answer: lowBalanceAnswer,
+      response: lowBalanceResponse,
       run: (_input, { scope }) => keeper.readLowBalance(scope.accountId),
     }),
     accountEndpoint({
@@ -132,7 +132,7 @@ export function ownWebhookEndpoints(parts: WebhookAdminParts): AccountEndpoint[]
       summary: 'Set below which balance a notice is sent; null: as the gateway has it',
       needs: 'owner',
       body: threshold,
-      answer: lowBalanceAnswer,
+      response: lowBalanceResponse,
       run: ({ body }, { scope }) => keeper.setLowBalance(scope.accountId, body.thresholdYuan),
     }),
   ];

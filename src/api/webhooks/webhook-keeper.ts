@@ -6,7 +6,13 @@ import { TargetRefusedError } from '../../notices/target.ts';
 import { ACCOUNT_ENDPOINTS_MAX, OPERATOR_ENDPOINTS_MAX, type Webhooks } from '../../notices/webhooks.ts';
 import { type ChangeSubject, conflict, notFound } from '../management/endpoint.ts';
 import { toPage } from '../management/wire.ts';
-import { deliveryToWire, lowBalanceToWire, type newWebhookAnswer, type queuedAnswer, webhookToWire } from './wire.ts';
+import {
+  deliveryToWire,
+  lowBalanceToWire,
+  type newWebhookResponse,
+  type queuedResponse,
+  webhookToWire,
+} from './wire.ts';
 
 export interface WebhookAdminParts {
   readonly webhooks: Webhooks;
@@ -19,7 +25,7 @@ interface Page {
   readonly cursor?: string | undefined;
 }
 
-type Queued = z.infer<typeof queuedAnswer>;
+type Queued = z.infer<typeof queuedResponse>;
 
 /** Makes, lists, changes and tries webhook endpoints, as both APIs do. */
 export function webhookKeeper({ webhooks, lowBalanceNano }: WebhookAdminParts) {
@@ -79,7 +85,7 @@ export function webhookKeeper({ webhooks, lowBalanceNano }: WebhookAdminParts) {
 }
 
 /** @throws GatewayError where none was made. */
-function createdToWire(result: InsertedEndpoint, accountId: string | null): z.infer<typeof newWebhookAnswer> {
+function createdToWire(result: InsertedEndpoint, accountId: string | null): z.infer<typeof newWebhookResponse> {
   switch (result.outcome) {
     case 'unknown_account':
       throw notFound('account', accountId ?? '');

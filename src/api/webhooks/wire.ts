@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { formatYuan } from '../../lib/yuan.ts';
 import type { Delivery, LowBalance, WebhookEndpoint } from '../../notices/endpoint-store.ts';
 import { ACCOUNT_KINDS, NOTICE_KINDS, TEST_KIND } from '../../notices/notice.ts';
-import { at, count, yuan } from '../management/answer-fields.ts';
+import { at, count, yuan } from '../management/response-fields.ts';
 import { storable } from '../management/storable.ts';
 
 /** Webhook endpoints on the wire, as the admin API and the account API have them. */
@@ -20,7 +20,7 @@ export const newWebhook = { url };
 export const webhookChange = { url: url.optional(), status: z.enum(['active', 'disabled']).optional() };
 export const redelivery = z.strictObject({ noticeId: storable(z.string().min(1).max(200)) });
 
-export const webhookAnswer = z
+export const webhookResponse = z
   .strictObject({
     id: z.string(),
     accountId: z.string().nullable(),
@@ -34,9 +34,9 @@ export const webhookAnswer = z
   .meta({ id: 'WebhookEndpoint' });
 
 /** Shown once, when it is made. */
-export const newWebhookAnswer = webhookAnswer.extend({ secret: z.string() });
+export const newWebhookResponse = webhookResponse.extend({ secret: z.string() });
 
-export const deliveryAnswer = z
+export const deliveryResponse = z
   .strictObject({
     noticeId: z.string(),
     event: z.enum([...NOTICE_KINDS, TEST_KIND]),
@@ -50,15 +50,15 @@ export const deliveryAnswer = z
   })
   .meta({ id: 'WebhookDelivery' });
 
-export const queuedAnswer = z.strictObject({ noticeId: z.string() });
+export const queuedResponse = z.strictObject({ noticeId: z.string() });
 
-export const lowBalanceAnswer = z.strictObject({
+export const lowBalanceResponse = z.strictObject({
   accountId: z.string(),
   thresholdYuan: yuan.nullable(),
   defaultThresholdYuan: yuan.nullable(),
 });
 
-export function webhookToWire(endpoint: WebhookEndpoint): z.infer<typeof webhookAnswer> {
+export function webhookToWire(endpoint: WebhookEndpoint): z.infer<typeof webhookResponse> {
   const { id, accountId, url, events, status, statusReason, failingSince, createdAt } = endpoint;
   return {
     id,
@@ -72,7 +72,7 @@ export function webhookToWire(endpoint: WebhookEndpoint): z.infer<typeof webhook
   };
 }
 
-export function deliveryToWire(delivery: Delivery): z.infer<typeof deliveryAnswer> {
+export function deliveryToWire(delivery: Delivery): z.infer<typeof deliveryResponse> {
   const { noticeId, kind, at, status, attempts, nextAttemptAt, lastAttemptAt, lastStatus, lastError } = delivery;
   return {
     noticeId,
@@ -91,7 +91,7 @@ export function lowBalanceToWire(
   accountId: string,
   { lowBalanceNano }: LowBalance,
   defaultNano: bigint | null,
-): z.infer<typeof lowBalanceAnswer> {
+): z.infer<typeof lowBalanceResponse> {
   return {
     accountId,
     thresholdYuan: lowBalanceNano === null ? null : formatYuan(lowBalanceNano),

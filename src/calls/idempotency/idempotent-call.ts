@@ -52,7 +52,7 @@ export function createIdempotentCallRunner(
         return;
       case 'answered':
         request.report.isRepeat = true;
-        sendAgain(client, result.answer, settings.config.server.callHeaders, (bodyBytes) =>
+        sendAgain(client, result.response, settings.config.server.callHeaders, (bodyBytes) =>
           budget.takeMemory(principal, bodyBytes),
         );
         return;
@@ -63,7 +63,7 @@ export function createIdempotentCallRunner(
         });
       case 'crowded':
         throw new GatewayError('conflict', {
-          message: 'Too many repeats of the call with this Idempotency-Key wait for its answer. Try again shortly.',
+          message: 'Too many repeats of the call with this Idempotency-Key wait for its response. Try again shortly.',
           param: 'Idempotency-Key',
           retry: 'yes',
           headers: SOON,
@@ -90,8 +90,8 @@ function sendAgain(
   if ('error' in head) throw restoreFailure(head);
   if (body === null) {
     const reason = head.hasNoRoom
-      ? 'the answers that are kept for repeats of calls of this account take all of their room'
-      : 'its answer is larger than what is kept for repeats';
+      ? 'the responses that are kept for repeats of calls of this account take all of their room'
+      : 'its response is larger than what is kept for repeats';
     throw new GatewayError('conflict', {
       message:
         `The call with this Idempotency-Key was carried out and charged, but ${reason}. ` +

@@ -1,16 +1,16 @@
 import type { StoredFailure, StoredResponse } from '../../accounting/repeats/stored-response.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { WholeAnswer } from '../relay/attempt.ts';
+import type { WholeResponse } from '../relay/attempt.ts';
 import type { CallHeaders } from '../relay/call-headers.ts';
 
 /** The outcome of a call as its stored response. */
 
-export function storedSuccess({ status, headers, body, hasNoRoom }: WholeAnswer): StoredResponse {
+export function storedSuccess({ status, headers, body, hasNoRoom }: WholeResponse): StoredResponse {
   return { head: { status, headers, callHeaders: {}, ...(hasNoRoom && { hasNoRoom }) }, body };
 }
 
-export function storedFailure(answer: GatewayError, requestId: string): StoredResponse {
-  const { kind, status, code, message, param, type, retry, headers } = answer;
+export function storedFailure(response: GatewayError, requestId: string): StoredResponse {
+  const { kind, status, code, message, param, type, retry, headers } = response;
   // The message may be a provider's, and PostgreSQL stores no unpaired surrogates.
   const words = { message: message.toWellFormed(), param: param?.toWellFormed() ?? null };
   const error = { kind, status, code, ...words, type: type ?? null, retry, headers, requestId };

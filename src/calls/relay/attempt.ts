@@ -19,9 +19,9 @@ export interface Attempt {
   began(): void;
   /**
    * Ends the call. It resolves when the charge is durable; only then may the last byte of a success leave
-   * (`docs/architecture.md`, "Invariants of money"). `answer` makes the response that repeats of the call get.
+   * (`docs/architecture.md`, "Invariants of money"). `response` makes the response that repeats of the call get.
    */
-  settle(result: AttemptResult, answer?: () => WholeAnswer): Promise<void>;
+  settle(result: AttemptResult, response?: () => WholeResponse): Promise<void>;
 }
 
 /** Estimates of what a call used, where its provider has not reported it. */
@@ -37,7 +37,7 @@ export interface StreamEstimates {
 }
 
 /** A whole response as the client gets it. */
-export interface WholeAnswer {
+export interface WholeResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /** `null` where the body is too large to be stored, or there was no memory for that. */

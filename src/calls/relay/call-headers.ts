@@ -1,11 +1,11 @@
 import type { Remaining } from '../../accounting/reservations/reservation.ts';
 import { formatYuan } from '../../lib/yuan.ts';
-import type { RateStanding } from '../../protocols/rate-standing.ts';
+import type { RateStatus } from '../../protocols/rate-status.ts';
 import type { EndpointPolicy } from '../endpoint-policy.ts';
 import type { Settings } from '../settings.ts';
 
 /** What the gateway's own headers say about a call. */
-export interface CallStanding {
+export interface CallStatus {
   readonly callId: string;
   /** The charge; `null` where it is not known yet, and on plans, which charge nothing. */
   readonly chargeNano: bigint | null;
@@ -28,7 +28,7 @@ export const REPEATED_HEADER = { 'x-faregate-repeated': 'true' } as const;
 export type CallHeaders = Readonly<Partial<Record<(typeof CALL_HEADER_NAMES)[number], string>>>;
 
 /** The headers of a call; amounts are decimals in yuan (`docs/calls.md`). */
-export function callHeaders({ callId, chargeNano, remaining }: CallStanding): CallHeaders {
+export function callHeaders({ callId, chargeNano, remaining }: CallStatus): CallHeaders {
   return { ...chargeHeaders(callId, chargeNano), ...remainingHeaders(remaining) };
 }
 
@@ -47,12 +47,12 @@ export function resetHeaders(resetAtMs: number): CallHeaders {
 
 /** What is left of limits by the minute, in the headers of the protocol that was called. */
 export function rateHeaders(
-  standing: RateStanding,
+  status: RateStatus,
   nowMs: number,
   { policy, settings }: { readonly policy: EndpointPolicy; readonly settings: Settings },
 ): Readonly<Record<string, string>> {
   const { protocol } = policy.operation;
-  return protocol.rateHeaders(standing, nowMs, settings.config.server.protocolNames[protocol.name]);
+  return protocol.rateHeaders(status, nowMs, settings.config.server.protocolNames[protocol.name]);
 }
 
 /** Whether a provider says in the headers of its response what is left of its own limits. */

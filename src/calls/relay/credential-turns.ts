@@ -55,14 +55,14 @@ export async function tryCredentials({
   }
 
   function noteRefusal(used: string, sentAtMs: number, failure: UpstreamFailure): void {
-    const { refusal, answer } = failure;
+    const { refusal, response } = failure;
     if (refusal === null) return;
     const nowMs = clock.nowMs();
     if (isOfAccount(failure)) onRefused(credentials.nameOf(used), failure);
     if (refusal.reason === 'operator') {
       credentials.refused(used, refusal.status, nowMs);
     } else if (refusal.reason === 'rate') {
-      const requestedMs = requestedRestMs(answer.headers, nowMs);
+      const requestedMs = requestedRestMs(response.headers, nowMs);
       credentials.rest(used, model, { sentAtMs, atMs: nowMs, requestedMs });
     } else if (refusal.reason === 'call') {
       credentials.accepted(used, model, sentAtMs);
@@ -71,6 +71,6 @@ export async function tryCredentials({
 }
 
 /** Whether the credential or the account behind it is refused, be it for this call alone: another one may be accepted. */
-function isOfAccount({ answer }: UpstreamFailure): boolean {
-  return answer.kind === 'upstreamAccountRefused';
+function isOfAccount({ response }: UpstreamFailure): boolean {
+  return response.kind === 'upstreamAccountRefused';
 }

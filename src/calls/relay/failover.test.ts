@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { RoutePermit } from '../../providers/routing/health.ts';
-import { refusalFailure } from '../../providers/upstream/answer-kind.ts';
 import { connectionFailure, type UpstreamFailure, unusableSuccess } from '../../providers/upstream/failure.ts';
+import { refusalFailure } from '../../providers/upstream/response-kind.ts';
 import type { AttemptResult } from './attempt.ts';
 import { mayHaveRun, mayTryAnother, reportFailure, reportResult } from './failover.ts';
 
@@ -55,12 +55,12 @@ const failures: Record<string, Row> = {
   },
   'a 403': { error: refused(403), isTriedElsewhere: true, reported: ['succeeded'] },
   'a 429': { error: refused(429), isTriedElsewhere: true, reported: ['succeeded'] },
-  'a 503': { error: refused(503), isTriedElsewhere: true, reported: ['failed answer: status 503'] },
-  'a 529': { error: refused(529), isTriedElsewhere: true, reported: ['failed answer: status 529'] },
+  'a 503': { error: refused(503), isTriedElsewhere: true, reported: ['failed response: status 503'] },
+  'a 529': { error: refused(529), isTriedElsewhere: true, reported: ['failed response: status 529'] },
   ...Object.fromEntries(
     [500, 501, 502, 504, 520, 599].map((status) => [
       `a ${status}`,
-      { error: refused(status), isTriedElsewhere: false, reported: [`failed answer: status ${status}`] },
+      { error: refused(status), isTriedElsewhere: false, reported: [`failed response: status ${status}`] },
     ]),
   ),
   ...Object.fromEntries(
@@ -72,7 +72,7 @@ const failures: Record<string, Row> = {
   'a reset after the call was sent': {
     error: connectionFailure(errorOf('ECONNRESET'), true),
     isTriedElsewhere: false,
-    reported: ['failed answer: upstream_error'],
+    reported: ['failed response: upstream_error'],
   },
   ...Object.fromEntries(
     ['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT'].map((code) => [
@@ -80,7 +80,7 @@ const failures: Record<string, Row> = {
       {
         error: connectionFailure(errorOf(code), true),
         isTriedElsewhere: false,
-        reported: ['failed answer: upstream_timeout'],
+        reported: ['failed response: upstream_timeout'],
       },
     ]),
   ),
@@ -124,11 +124,11 @@ describe('failover', () => {
     'a success': { result: result('succeeded', null), reported: ['succeeded'] },
     'a stream that breaks off': {
       result: result('aborted', new GatewayError('streamBroken')),
-      reported: ['failed answer: upstream_error'],
+      reported: ['failed response: upstream_error'],
     },
     'a stream that stalls': {
       result: result('aborted', new GatewayError('streamStalled')),
-      reported: ['failed answer: upstream_timeout'],
+      reported: ['failed response: upstream_timeout'],
     },
     'a client that leaves': { result: result('aborted', null), reported: [] },
   };

@@ -50,15 +50,15 @@ export function countsAllTheSame(error: unknown): boolean {
 export function reportFailure(permit: RoutePermit, error: unknown): void {
   // The gateway itself stopped the call: that says nothing about the route.
   if (!(error instanceof UpstreamFailure) || !error.blamesRoute) return;
-  const { refusal, certainty, answer } = error;
+  const { refusal, certainty, response } = error;
   if (refusal !== null) {
     const reason = `status ${refusal.status}`;
     if (refusal.reason === 'operator') permit.failed(reason, 'operator');
     else if (refusal.status >= 500) permit.failed(reason, 'answer');
     // The provider responds, if only with a refusal.
     else permit.succeeded();
-  } else if (answer.kind !== 'upstreamInvalid') {
-    permit.failed(answer.code, certainty === 'notSent' ? 'connection' : 'answer');
+  } else if (response.kind !== 'upstreamInvalid') {
+    permit.failed(response.code, certainty === 'notSent' ? 'connection' : 'answer');
   }
 }
 

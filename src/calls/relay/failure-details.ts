@@ -10,13 +10,13 @@ const CAUSES_MAX = 4;
 export function failureDetails({ providerId, providerModel }: Route, error: unknown): object {
   const at = { provider: providerId, providerModel };
   if (!(error instanceof UpstreamFailure)) return { ...at, err: error };
-  const { answer, certainty, refusal } = error;
-  return { ...at, code: answer.code, certainty, status: refusal?.status, reason: reasonOf(error) };
+  const { response, certainty, refusal } = error;
+  return { ...at, code: response.code, certainty, status: refusal?.status, reason: reasonOf(error) };
 }
 
 /** The messages of an error and of its causes, each once. */
-function reasonOf({ answer, cause }: UpstreamFailure): string {
-  const words = [answer.message];
+function reasonOf({ response, cause }: UpstreamFailure): string {
+  const words = [response.message];
   for (let next: unknown = cause, i = 0; next !== undefined && i < CAUSES_MAX; i++) {
     const text = next instanceof Error ? next.message || codeOf(next) : String(next);
     if (!words.includes(text)) words.push(text);

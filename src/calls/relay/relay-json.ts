@@ -1,15 +1,15 @@
 import type { Clock } from '../../lib/clock.ts';
 import { JsonCapture } from '../../lib/json/json-capture.ts';
 import { JsonSyntaxError } from '../../lib/json/json-scan.ts';
-import type { Answer } from '../../protocols/metering/answer.ts';
-import { capturedAnswer } from '../../protocols/metering/captured-answer.ts';
+import { capturedResponse } from '../../protocols/metering/captured-response.ts';
+import type { ReadResponse } from '../../protocols/metering/response.ts';
 import type { UsageFacts } from '../../protocols/metering/usage-facts.ts';
-import { answerKind, refusalFailure } from '../../providers/upstream/answer-kind.ts';
 import { startExchange, type UpstreamExchange, type UpstreamHead } from '../../providers/upstream/exchange.ts';
 import { successBrokenOff, UpstreamFailure, unusableSuccess } from '../../providers/upstream/failure.ts';
 import { safeResponseHeaders, upstreamRequestId } from '../../providers/upstream/headers.ts';
 import { ERROR_BODY_BYTES_MAX } from '../../providers/upstream/refusal.ts';
-import type { Attempt, WholeAnswer } from './attempt.ts';
+import { refusalFailure, responseKind } from '../../providers/upstream/response-kind.ts';
+import type { Attempt, WholeResponse } from './attempt.ts';
 import { estimateUnreported } from './unreported-usage.ts';
 
 /**
@@ -19,7 +19,7 @@ import { estimateUnreported } from './unreported-usage.ts';
 const HELD_BYTES_MAX = 32 * 1024 * 1024;
 /** The most bytes of the members that are read: usage and ids are small, the output of a compaction may not be. */
 const KEPT_BYTES_MAX = 16 * 1024 * 1024;
-const WITHOUT_USAGE = 'The provider gave an answer without usage, so it cannot be billed. Nothing is charged.';
+const WITHOUT_USAGE = 'The provider gave a response without usage, so it cannot be billed. Nothing is charged.';
 
 /**
  * Relays a whole response: reads it to its end, measures it, settles the call, and only then sends the last byte. The call
@@ -51,7 +51,7 @@ class JsonRelay {
     this.#attempt = attempt;
     this.#clock = clock;
     this.#requestId = attempt.call.requestId;
-    const { keep, count, holding, estimate } = attempt.call.input.answer;
+    const { keep, count, holding, estimate } = attempt.call.input.response;
     const more = attempt.upstream.provider.estimatesUsage ? estimate : undefined;
     this.#capture = new JsonCapture({
       keep: more === undefined ? keep : [...new Set([...keep, ...more.keep])],
@@ -92,7 +92,7 @@ class JsonRelay {
     this.#head = head;
     this.#firstByteAtMs = this.#clock.nowMs();
     this.#requestId = upstreamRequestId(head.headers) ?? this.#requestId;
-    const kind = answerKind(head);
+    const kind = responseKind(head);
     if (kind === 'refusal') return (chunk) => this.#receiveRefusal(chunk);
     if (kind === 'unusable') this.#isInvalid = true;
     return (chunk) => this.#receiveSuccess(chunk);
@@ -156,10 +156,10 @@ class JsonRelay {
       const { texts } = this.#attempt.upstream.provider.hidden;
       throw refusalFailure(head!, Buffer.concat(this.#held), texts, this.#requestId);
     }
-    const answer = this.#readAnswer();
+    const response = this.#readResponse();
     const { input, client } = this.#attempt.call;
-    const usage = answer === null ? null : await this.#usage(answer);
-    if (usage === null) throw this.#unusable(answer);
+    const usage = response === null ? null : await this.#usage(response);
+    if (usage === null) throw this.#unusable(response);
     await this.#attempt.settle(
       {
         status: 'succeeded',
@@ -169,9 +169,9 @@ class JsonRelay {
         requestId: this.#requestId,
         counts: true,
         firstByteAtMs: this.#firstByteAtMs,
-        continuationKeys: input.answer.continuationKeys(answer!),
+        continuationKeys: input.response.continuationKeys(response!),
       },
-      () => this.#wholeAnswer(),
+      () => this.#wholeResponse(),
     );
     if (client.isGone) return;
     if (!client.hasBegun) this.#begin(this.#heldBytes);
@@ -181,20 +181,20 @@ class JsonRelay {
   }
 
   /** The usage as reported, or where it is not as estimated, if the provider is one of which that is known. */
-  async #usage(answer: Answer): Promise<UsageFacts | null> {
+  async #usage(response: ReadResponse): Promise<UsageFacts | null> {
     const { input, basis } = this.#attempt.call;
-    const observed = input.answer.usage(answer, basis);
+    const observed = input.response.usage(response, basis);
     if (observed !== null) return { ...observed, source: 'observed' };
-    return this.#attempt.upstream.provider.estimatesUsage ? estimateUnreported(answer, this.#attempt) : null;
+    return this.#attempt.upstream.provider.estimatesUsage ? estimateUnreported(response, this.#attempt) : null;
   }
 
-  #unusable(answer: Answer | null): UpstreamFailure {
-    const lacksUsage = this.#attempt.call.basis === 'tokens' && (answer?.member('usage') ?? null) === null;
-    return unusableSuccess(this.#requestId, answer !== null && lacksUsage ? WITHOUT_USAGE : undefined);
+  #unusable(response: ReadResponse | null): UpstreamFailure {
+    const lacksUsage = this.#attempt.call.basis === 'tokens' && (response?.member('usage') ?? null) === null;
+    return unusableSuccess(this.#requestId, response !== null && lacksUsage ? WITHOUT_USAGE : undefined);
   }
 
   /** The captured members of the response, read without parsing all of it; `null` where it is not JSON. */
-  #readAnswer(): Answer | null {
+  #readResponse(): ReadResponse | null {
     if (this.#isInvalid) return null;
     try {
       this.#capture.end();
@@ -202,15 +202,15 @@ class JsonRelay {
       if (error instanceof JsonSyntaxError) return null;
       throw error;
     }
-    return capturedAnswer(this.#capture);
+    return capturedResponse(this.#capture);
   }
 
   /** The response that repeats of the call get. */
-  #wholeAnswer(): WholeAnswer {
-    const answer = { status: 200, headers: this.#headers() };
-    if (this.#heldBytes > this.#storedBytesMax || this.#hasOutgrownMemory) return { ...answer, body: null };
-    if (!this.#hasMemoryToStore()) return { ...answer, body: null, hasNoRoom: true };
-    return { ...answer, body: Buffer.concat(this.#held) };
+  #wholeResponse(): WholeResponse {
+    const response = { status: 200, headers: this.#headers() };
+    if (this.#heldBytes > this.#storedBytesMax || this.#hasOutgrownMemory) return { ...response, body: null };
+    if (!this.#hasMemoryToStore()) return { ...response, body: null, hasNoRoom: true };
+    return { ...response, body: Buffer.concat(this.#held) };
   }
 
   #begin(sizeBytes: number | null): void {

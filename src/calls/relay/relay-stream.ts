@@ -2,16 +2,16 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createStreamTap, type StreamTap } from '../../protocols/metering/tap.ts';
 import type { UsageFacts } from '../../protocols/metering/usage-facts.ts';
-import { answerKind, refusalFailure } from '../../providers/upstream/answer-kind.ts';
 import { startExchange, type UpstreamExchange, type UpstreamHead } from '../../providers/upstream/exchange.ts';
 import { UpstreamFailure, unusableSuccess } from '../../providers/upstream/failure.ts';
 import { safeResponseHeaders, upstreamRequestId } from '../../providers/upstream/headers.ts';
 import { ERROR_BODY_BYTES_MAX } from '../../providers/upstream/refusal.ts';
+import { refusalFailure, responseKind } from '../../providers/upstream/response-kind.ts';
 import { removeSecrets } from '../../providers/upstream/secrets.ts';
 import type { Attempt } from './attempt.ts';
 import { type AbortEvent, type AbortState, limitOf, nextAbortState } from './client-abort.ts';
 import { type KeepAlive, startKeepAlive } from './keep-alive.ts';
-import { toAnswer } from './to-answer.ts';
+import { toResponse } from './to-response.ts';
 
 /** The most bytes that are read behind the terminal event; a provider that sends more is cut off, and its stream is complete. */
 const BYTES_BEHIND_END_MAX = 1024 * 1024;
@@ -113,7 +113,7 @@ class StreamRelay {
   #receiveHead(head: UpstreamHead): (chunk: Buffer) => void {
     this.#head = head;
     this.#requestId = upstreamRequestId(head.headers) ?? this.#requestId;
-    if (answerKind(head) === 'stream') {
+    if (responseKind(head) === 'stream') {
       // Only now is the response known to be a stream; a keep-alive sends the status, which is final.
       this.#startKeepAlive();
       return (chunk) => this.#receive(chunk);
@@ -161,7 +161,7 @@ class StreamRelay {
   /** The failure of a refusal, or of a 200 that is no stream, which an SDK would read as an empty stream. */
   #notAStream(body: readonly Buffer[]): UpstreamFailure {
     const head = this.#head!;
-    if (answerKind(head) !== 'refusal') return unusableSuccess(this.#requestId);
+    if (responseKind(head) !== 'refusal') return unusableSuccess(this.#requestId);
     return refusalFailure(head, Buffer.concat(body), this.#attempt.upstream.provider.hidden.texts, this.#requestId);
   }
 
@@ -296,7 +296,7 @@ class StreamRelay {
     try {
       await this.#startSettling();
     } catch (error) {
-      if (client.hasBegun) client.endWithError(toAnswer(error), this.#requestId);
+      if (client.hasBegun) client.endWithError(toResponse(error), this.#requestId);
       throw error;
     }
     if (client.isGone) return;
@@ -316,7 +316,7 @@ class StreamRelay {
     // A client that stayed did not cause the end of its stream: hidden output is not estimated then.
     const usage = await this.#usage(hasLeft ? estimates.unseenTokens(this.#streamedMs()) : 0);
     const isEmptySuccess = failure === null && this.#abortState !== 'cancelled' && !this.#tap.hasError;
-    const hasStalled = failure?.answer.kind === 'upstreamTimeout';
+    const hasStalled = failure?.response.kind === 'upstreamTimeout';
     const reason =
       usage === null
         ? new GatewayError(hasStalled ? 'upstreamTimeout' : 'upstreamError', { cause: failure })

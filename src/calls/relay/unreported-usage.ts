@@ -1,4 +1,4 @@
-import type { Answer } from '../../protocols/metering/answer.ts';
+import type { ReadResponse } from '../../protocols/metering/response.ts';
 import type { UsageFacts } from '../../protocols/metering/usage-facts.ts';
 import type { Attempt } from './attempt.ts';
 
@@ -7,19 +7,19 @@ import type { Attempt } from './attempt.ts';
  * uses of tools, are read as if the provider had reported the estimated tokens. `null` where such a response is not charged.
  */
 export async function estimateUnreported(
-  answer: Answer,
+  response: ReadResponse,
   { call, estimates }: Pick<Attempt, 'call' | 'estimates'>,
 ): Promise<UsageFacts | null> {
   const { input, basis } = call;
-  const { estimate } = input.answer;
-  const outputTokens = estimate?.outputTokens(answer) ?? null;
+  const { estimate } = input.response;
+  const outputTokens = estimate?.outputTokens(response) ?? null;
   if (estimate === undefined || outputTokens === null) return null;
   const inputTokens = await estimates.inputTokens();
-  const { audioOutputTokens, imageOutputTokens } = estimate.mediaTokens?.(answer) ?? NO_MEDIA;
+  const { audioOutputTokens, imageOutputTokens } = estimate.mediaTokens?.(response) ?? NO_MEDIA;
   const { searchUnits } = input.demand;
   const members = estimate.members({ inputTokens, outputTokens, audioOutputTokens, imageOutputTokens, searchUnits });
-  const usage = input.answer.usage(
-    { member: (name) => members[name] ?? answer.member(name), count: (name) => answer.count(name) },
+  const usage = input.response.usage(
+    { member: (name) => members[name] ?? response.member(name), count: (name) => response.count(name) },
     basis,
   );
   return usage === null

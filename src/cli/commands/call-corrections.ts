@@ -33,7 +33,7 @@ of its node, it changes nothing any more.`;
 
 const REFUND_HELP = `
   faregate calls refund call_01…                    all of the charge that is not refunded yet
-  faregate calls refund call_01… --amount 0.10 --memo "broken answer" --idempotency-key ticket-42
+  faregate calls refund call_01… --amount 0.10 --memo "broken response" --idempotency-key ticket-42
 
 A refund is an entry of the ledger that names the call. It is added to the balance; what the account has spent today stays as
 it is, so a refund makes no room under a daily cap (faregate account show says what the cap is).`;

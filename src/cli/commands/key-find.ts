@@ -108,11 +108,11 @@ async function readLine(stdin: Readable): Promise<string> {
 
 function describe(found: FoundKeyView, limits: string): string {
   const { account } = found;
-  const standing = account.verified ? account.status : `${account.status}, not verified`;
+  const status = account.verified ? account.status : `${account.status}, not verified`;
   return renderFields([
     ['account', `${account.name} (${account.id})`],
     ['e-mail', account.email ?? '-'],
-    ['account is', account.statusReason === null ? standing : `${standing}: ${account.statusReason}`],
+    ['account is', account.statusReason === null ? status : `${status}: ${account.statusReason}`],
     ['key', `${found.name} (${found.id})`],
     ['begins with', found.prefix],
     ['key is', statusOf(found)],

@@ -49,7 +49,7 @@ async function lookAt(database: Database, name: string, isEmbedded: boolean): Pr
   const facts = await readServerFacts(database);
   const tookMs = performance.now() - begunMs;
   const schema = await checkSchema(database);
-  const reached = ok('database', `${name}, PostgreSQL ${facts.version}, answers in ${tookMs.toFixed(1)} ms`);
+  const reached = ok('database', `${name}, PostgreSQL ${facts.version}, responses in ${tookMs.toFixed(1)} ms`);
   if (isEmbedded) return [reached, schema];
   return [checkServer(facts, reached), schema, checkSafety(facts), checkClock(facts.nowMs, askedMs, tookMs)];
 }
@@ -91,7 +91,7 @@ function checkSafety({ unsafeSettings }: ServerFacts): Finding {
   return warning('durability', detail, 'Set these to on.');
 }
 
-/** The clock was read at some moment between the question and its answer. */
+/** The clock was read at some moment between the question and its response. */
 function checkClock(databaseMs: number, askedMs: number, tookMs: number): Finding {
   const aheadMs = askedMs > databaseMs ? askedMs - databaseMs : Math.min(askedMs + tookMs - databaseMs, 0);
   if (Math.abs(aheadMs) <= CLOCK_DIFFERENCE_MAX_MS) return ok('clock', 'agrees with the clock of the database');

@@ -8,26 +8,26 @@ import { createQuestions, refusedFor } from './database-questions.ts';
 
 const turn = (): Promise<void> => new Promise(setImmediate);
 
-/** Questions to a database that answers when the test says so. */
+/** Questions to a database that responds when the test says so. */
 function setScene() {
   const timers = createTestTimers();
-  const probes: { answer: () => void; isAborted: () => boolean }[] = [];
+  const probes: { response: () => void; isAborted: () => boolean }[] = [];
   const questions = createQuestions({
     timers,
     logger: silentLogger,
     probe(signal) {
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       signal.addEventListener('abort', () => reject(signal.reason));
-      probes.push({ answer: resolve, isAborted: () => signal.aborted });
+      probes.push({ response: resolve, isAborted: () => signal.aborted });
       return promise;
     },
   });
-  const batches: { items: readonly string[]; answer: () => void }[] = [];
+  const batches: { items: readonly string[]; response: () => void }[] = [];
   const batcher = createBatcher<string, string>({
     run: questions.guard((items, { signal }) => {
       const { promise, resolve, reject } = Promise.withResolvers<readonly string[]>();
       signal.addEventListener('abort', () => reject(signal.reason));
-      batches.push({ items, answer: () => resolve(items) });
+      batches.push({ items, response: () => resolve(items) });
       return promise;
     }),
     limit: questions.limit,
@@ -52,7 +52,7 @@ describe('questions of calls to the database', () => {
     await turn();
     const second = assert.rejects(batcher.submit('second'), LateError);
     timers.advance(1_500);
-    batches[0]!.answer();
+    batches[0]!.response();
     assert.equal(await first, 'first');
     await turn();
     assert.deepEqual(batches[1]!.items, ['second']);
@@ -73,7 +73,7 @@ describe('questions of calls to the database', () => {
     assert.equal(batches.length, 1);
   });
 
-  it('are asked for by one probe at a time, with a pause after each, until one is answered', async () => {
+  it('are asked for by one probe at a time, with a pause after each, until one is responded to', async () => {
     const { timers, probes, batches, batcher, fall } = setScene();
     await fall();
     assert.equal(probes.length, 0);
@@ -87,11 +87,11 @@ describe('questions of calls to the database', () => {
     assert.equal(probes.length, 1);
     timers.advance(250);
     assert.equal(probes.length, 2);
-    probes[1]!.answer();
+    probes[1]!.response();
     await turn();
     const asked = batcher.submit('next');
     await turn();
-    batches[1]!.answer();
+    batches[1]!.response();
     assert.equal(await asked, 'next');
     timers.advance(60_000);
     assert.equal(probes.length, 2, 'nothing is asked for any more');
@@ -101,17 +101,17 @@ describe('questions of calls to the database', () => {
     const { timers, questions, probes } = setScene();
     const until = (signal: AbortSignal) =>
       new Promise<never>((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
-    const answer = Promise.withResolvers<string>();
+    const response = Promise.withResolvers<string>();
     const lost = [assert.rejects(questions.ask(until), LateError)];
     timers.advance(1_000);
     lost.push(assert.rejects(questions.ask(until), LateError));
-    const late = questions.ask(() => answer.promise);
+    const late = questions.ask(() => response.promise);
     timers.advance(1_000);
     await lost[0];
     await turn();
     timers.advance(250);
     assert.equal(probes.length, 1);
-    answer.resolve('late');
+    response.resolve('late');
     await late;
     timers.advance(750);
     await lost[1];
@@ -136,17 +136,17 @@ describe('questions of calls to the database', () => {
     assert.equal(probes.length, 1);
   });
 
-  it('open again with any answer that comes late', async () => {
+  it('open again with any response that comes late', async () => {
     const { timers, questions, probes, batcher, batches, fall } = setScene();
-    const answer = Promise.withResolvers<string>();
-    const other = questions.ask(() => answer.promise);
+    const response = Promise.withResolvers<string>();
+    const other = questions.ask(() => response.promise);
     timers.advance(1_000);
     await fall();
-    answer.resolve('late');
+    response.resolve('late');
     await other;
     const asked = batcher.submit('next');
     await turn();
-    batches[1]!.answer();
+    batches[1]!.response();
     assert.equal(await asked, 'next');
     timers.advance(60_000);
     assert.equal(probes.length, 0);
@@ -162,7 +162,7 @@ describe('questions of calls to the database', () => {
     assert.equal(await questions.ask(() => Promise.resolve('asked')), 'asked');
   });
 
-  it('tell the client to try again where the database could not answer, and only there', () => {
+  it('tell the client to try again where the database could not respond, and only there', () => {
     for (const code of ['ECONNREFUSED', 'ECONNRESET', '57P01', '53300', '08006', '55P03']) {
       const error = refusedFor(Object.assign(new Error('no'), { code }));
       assert.ok(error instanceof GatewayError && error.kind === 'databaseDown', code);

@@ -7,7 +7,7 @@ import { isUnavailable } from '../errors.ts';
 /**
  * What calls ask the database and wait for: each question has two seconds from being asked, its wait for a batch included.
  *
- *     open ──a question runs out of time──▶ down: questions fail at once, one probe at a time asks ──an answer──▶ open
+ *     open ──a question runs out of time──▶ down: questions fail at once, one probe at a time asks ──a response──▶ open
  *
  * A database that refuses connections needs no such state, because every question fails at once. One that says nothing would
  * make every call wait.
@@ -40,7 +40,7 @@ const QUESTION_MS = 2_000;
 const PROBE_PAUSE_MS = 250;
 
 export interface QuestionsOptions extends QuestionTiming {
-  /** Resolves when the database has answered. */
+  /** Resolves when the database has responded. */
   readonly probe: (signal: AbortSignal) => Promise<unknown>;
   readonly logger: Logger;
 }
@@ -57,7 +57,7 @@ export function createQuestions(options: QuestionsOptions): Questions {
   function fell(error: unknown): void {
     if (isDown) return;
     isDown = true;
-    logger.warn({ err: error }, 'the database does not answer; calls fail at once until it does');
+    logger.warn({ err: error }, 'the database does not respond; calls fail at once until it does');
     probeLater();
   }
 
@@ -65,7 +65,7 @@ export function createQuestions(options: QuestionsOptions): Questions {
     if (!isDown) return;
     isDown = false;
     cancelProbe();
-    logger.info({}, 'the database answers again');
+    logger.info({}, 'the database responds again');
   }
 
   /** Where one is under way, the next one follows it. */
@@ -89,7 +89,7 @@ export function createQuestions(options: QuestionsOptions): Questions {
 
   function unlessDown<Item, Result>(run: Run<Item, Result>): Run<Item, Result> {
     return async (items, batch) => {
-      if (isDown) throw new NotBegunError('the database does not answer');
+      if (isDown) throw new NotBegunError('the database does not respond');
       return run(items, batch);
     };
   }
@@ -134,7 +134,7 @@ export function createQuestions(options: QuestionsOptions): Questions {
   };
 }
 
-/** The error that a client gets for a question that failed: one to be tried again where the database could not answer. */
+/** The error that a client gets for a question that failed: one to be tried again where the database could not respond. */
 export function refusedFor(error: unknown): unknown {
   const isDown = error instanceof NotBegunError || error instanceof LateError || isUnavailable(error);
   return isDown ? new GatewayError('databaseDown', { headers: RETRY_AFTER, cause: error }) : error;

@@ -200,7 +200,7 @@ export function eventName(event: Buffer): string | null {
 
 /**
  * Whether any of these whole events has data, rather than being made of comments and other fields. Event by event, since a
- * byte order mark is passed over in front of each: the answer must not depend on which events came together.
+ * byte order mark is passed over in front of each: the response must not depend on which events came together.
  */
 export function holdsData(events: Buffer): boolean {
   for (const event of eachEvent(events)) {

@@ -1,28 +1,28 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Answer } from '../metering/answer.ts';
+import type { ReadResponse } from '../metering/response.ts';
 import { noUsage } from '../metering/usage-facts.ts';
-import { embeddingsAnswer } from './embeddings.ts';
+import { embeddingsResponse } from './embeddings.ts';
 
 /** The response as the relay hands it over: only what the reading asked for. */
-function answerOf(members: Record<string, unknown>): Answer {
+function responseOf(members: Record<string, unknown>): ReadResponse {
   return {
-    member: (name) => (embeddingsAnswer.keep.includes(name) ? members[name] : assert.fail(`${name} was not kept`)),
+    member: (name) => (embeddingsResponse.keep.includes(name) ? members[name] : assert.fail(`${name} was not kept`)),
     count: () => null,
   };
 }
 
 const inputTokens = (members: Record<string, unknown>) =>
-  embeddingsAnswer.usage(answerOf(members), 'tokens')?.inputTokens ?? null;
+  embeddingsResponse.usage(responseOf(members), 'tokens')?.inputTokens ?? null;
 
 describe('a response with embeddings', () => {
   it('keeps none of the embeddings', () => {
-    assert.ok(!embeddingsAnswer.keep.includes('data'));
-    assert.deepEqual(embeddingsAnswer.count, []);
+    assert.ok(!embeddingsResponse.keep.includes('data'));
+    assert.deepEqual(embeddingsResponse.count, []);
   });
 
   it('has input and no output', () => {
-    const usage = embeddingsAnswer.usage(answerOf({ usage: { prompt_tokens: 9, total_tokens: 9 } }), 'tokens');
+    const usage = embeddingsResponse.usage(responseOf({ usage: { prompt_tokens: 9, total_tokens: 9 } }), 'tokens');
     assert.deepEqual(usage, { ...noUsage, inputTokens: 9 });
   });
 
@@ -51,7 +51,7 @@ describe('a response with embeddings', () => {
     { tokens: 9 },
   ]) {
     it(`fails closed on ${JSON.stringify(members)}`, () => {
-      assert.equal(embeddingsAnswer.usage(answerOf(members), 'tokens'), null);
+      assert.equal(embeddingsResponse.usage(responseOf(members), 'tokens'), null);
     });
   }
 });

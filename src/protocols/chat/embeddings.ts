@@ -1,9 +1,9 @@
-import { type AnswerReading, answerReading } from '../metering/answer.ts';
+import { type ResponseReading, responseReading } from '../metering/response.ts';
 import { noUsage } from '../metering/usage-facts.ts';
 import { firstCount, PASS_THROUGH_MEMBERS } from './token-counts.ts';
 
-const reading = answerReading(PASS_THROUGH_MEMBERS, (answer) => {
-  const inputTokens = firstCount(answer, [
+const reading = responseReading(PASS_THROUGH_MEMBERS, (response) => {
+  const inputTokens = firstCount(response, [
     [['usage', 'prompt_tokens']],
     [['usage', 'total_tokens']],
     [['meta', 'billed_units', 'input_tokens']],
@@ -14,12 +14,12 @@ const reading = answerReading(PASS_THROUGH_MEMBERS, (answer) => {
 });
 
 /** Responses of embeddings, and of the vendors that count in a shape of their own. */
-export const embeddingsAnswer: AnswerReading = {
+export const embeddingsResponse: ResponseReading = {
   ...reading,
   estimate: {
     keep: [],
     count: ['data', 'embeddings'],
-    outputTokens: (answer) => (answer.count('data') || answer.count('embeddings') ? 0 : null),
+    outputTokens: (response) => (response.count('data') || response.count('embeddings') ? 0 : null),
     members: ({ inputTokens }) => ({ usage: { prompt_tokens: inputTokens } }),
   },
 };

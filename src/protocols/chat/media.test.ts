@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { EVENT_BYTES_MAX } from '../../lib/sse/sse.ts';
 import { createStreamTap, type StreamTap } from '../metering/tap.ts';
-import { chatAnswer } from './answer.ts';
+import { chatResponse } from './response.ts';
 import { type ChatStreamOptions, readChatStream } from './stream.ts';
 
 /** Ten seconds of 24 kHz, 16 bits, one channel: what OpenAI's documents say of `pcm16`. */
@@ -146,29 +146,29 @@ describe('pictures in the text of a chat response', () => {
 
   it('count as pictures, in a stream and in a whole response', () => {
     assert.deepEqual(outputOf(left([chunk({ content: text })])), { text: 7, audio: 0, image: 1_056 });
-    const { estimate } = chatAnswer();
+    const { estimate } = chatResponse();
     const choices = [{ index: 0, message: { content: text } }];
-    const answer = { member: (name: string) => (name === 'choices' ? choices : undefined), count: () => null };
-    assert.equal(estimate!.outputTokens(answer), 7);
-    assert.equal(estimate!.mediaTokens!(answer).imageOutputTokens, 1_056);
+    const response = { member: (name: string) => (name === 'choices' ? choices : undefined), count: () => null };
+    assert.equal(estimate!.outputTokens(response), 7);
+    assert.equal(estimate!.mediaTokens!(response).imageOutputTokens, 1_056);
   });
 });
 
 describe('sounds and pictures of a whole response without usage', () => {
   it('count as in a stream', () => {
-    const { estimate, usage } = chatAnswer({ hasAudio: true, audioFormat: 'wav' });
+    const { estimate, usage } = chatResponse({ hasAudio: true, audioFormat: 'wav' });
     const message = {
       content: 'Here.',
       images: [picture()],
       audio: { id: 'audio_1', data: TEN_SECONDS.toString('base64'), transcript: 'Hell' },
     };
     const members: Record<string, unknown> = { choices: [{ index: 0, message }], model: 'gpt-4o-audio-preview' };
-    const answer = { member: (name: string) => members[name], count: () => null };
-    const media = estimate!.mediaTokens!(answer);
+    const response = { member: (name: string) => members[name], count: () => null };
+    const media = estimate!.mediaTokens!(response);
     assert.deepEqual(media, { audioOutputTokens: 200, imageOutputTokens: 1_056 });
-    const outputTokens = estimate!.outputTokens(answer)!;
+    const outputTokens = estimate!.outputTokens(response)!;
     Object.assign(members, estimate!.members({ inputTokens: 11, outputTokens, ...media, searchUnits: 0 }));
-    const used = usage(answer, 'tokens')!;
+    const used = usage(response, 'tokens')!;
     assert.deepEqual([used.outputTokens, used.audioOutputTokens, used.imageOutputTokens], [3, 200, 1_056]);
   });
 });

@@ -1,4 +1,4 @@
-import type { RateHeaders, RateLeft } from '../rate-standing.ts';
+import type { RateHeaders, RateLeft } from '../rate-status.ts';
 
 /** What is left of limits by the minute, as clients of the chat family read it: `x-ratelimit-remaining-requests` and others. */
 export const chatRateHeaders: RateHeaders = ({ requests, tokens }, nowMs) => ({

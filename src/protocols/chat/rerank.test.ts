@@ -1,27 +1,28 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Answer } from '../metering/answer.ts';
+import type { ReadResponse } from '../metering/response.ts';
 import { type ChargeBasis, noUsage } from '../metering/usage-facts.ts';
-import { rerankAnswer } from './rerank.ts';
+import { rerankResponse } from './rerank.ts';
 
 /** The response as the relay hands it over: only what the reading asked for. */
-function answerOf(members: Record<string, unknown>): Answer {
+function responseOf(members: Record<string, unknown>): ReadResponse {
   return {
-    member: (name) => (rerankAnswer.keep.includes(name) ? members[name] : assert.fail(`${name} was not kept`)),
+    member: (name) => (rerankResponse.keep.includes(name) ? members[name] : assert.fail(`${name} was not kept`)),
     count(name) {
-      assert.ok(rerankAnswer.count.includes(name), `${name} was not counted`);
+      assert.ok(rerankResponse.count.includes(name), `${name} was not counted`);
       const value = members[name];
       return Array.isArray(value) ? value.length : null;
     },
   };
 }
 
-const usageOf = (members: Record<string, unknown>, basis: ChargeBasis) => rerankAnswer.usage(answerOf(members), basis);
+const usageOf = (members: Record<string, unknown>, basis: ChargeBasis) =>
+  rerankResponse.usage(responseOf(members), basis);
 const results = [{ index: 0, relevance_score: 1 }];
 
 describe('a response of rerank', () => {
   it('keeps none of the results, which may contain whole documents', () => {
-    assert.ok(!rerankAnswer.keep.includes('results') && !rerankAnswer.keep.includes('data'));
+    assert.ok(!rerankResponse.keep.includes('results') && !rerankResponse.keep.includes('data'));
   });
 
   for (const [facts, inputTokens] of [
@@ -82,6 +83,6 @@ describe('a response of rerank', () => {
   });
 
   it('cannot be referred to by a later call', () => {
-    assert.deepEqual(rerankAnswer.continuationKeys(answerOf({ results })), []);
+    assert.deepEqual(rerankResponse.continuationKeys(responseOf({ results })), []);
   });
 });

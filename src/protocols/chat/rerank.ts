@@ -1,4 +1,4 @@
-import type { AnswerReading } from '../metering/answer.ts';
+import type { ResponseReading } from '../metering/response.ts';
 import { noUsage } from '../metering/usage-facts.ts';
 import { firstCount, PASS_THROUGH_MEMBERS } from './token-counts.ts';
 
@@ -6,12 +6,12 @@ import { firstCount, PASS_THROUGH_MEMBERS } from './token-counts.ts';
  * Responses of rerank, in every shape in which vendors report usage. What the price needs has to be there: tokens,
  * search units, or nothing but the response itself.
  */
-export const rerankAnswer: AnswerReading = {
+export const rerankResponse: ResponseReading = {
   keep: PASS_THROUGH_MEMBERS,
   count: ['results', 'data'],
-  usage(answer, basis) {
-    if (answer.count('results') === null && answer.count('data') === null) return null;
-    const inputTokens = firstCount(answer, [
+  usage(response, basis) {
+    if (response.count('results') === null && response.count('data') === null) return null;
+    const inputTokens = firstCount(response, [
       [['usage', 'total_tokens']],
       [['usage', 'prompt_tokens']],
       [['meta', 'billed_units', 'total_tokens']],
@@ -24,7 +24,7 @@ export const rerankAnswer: AnswerReading = {
         ['tokens', 'output_tokens'],
       ],
     ]);
-    const searchUnits = firstCount(answer, [[['meta', 'billed_units', 'search_units']]]);
+    const searchUnits = firstCount(response, [[['meta', 'billed_units', 'search_units']]]);
     if (basis === 'tokens' && inputTokens === null) return null;
     if (basis === 'searchUnits' && searchUnits === null) return null;
     return { ...noUsage, inputTokens: inputTokens ?? 0, searchUnits: searchUnits ?? 0 };

@@ -1,43 +1,49 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { Answer } from '../metering/answer.ts';
+import type { ReadResponse } from '../metering/response.ts';
 import { TOKEN_COUNT_MAX } from '../metering/usage-facts.ts';
 import { firstCount } from './token-counts.ts';
 
-const answerOf = (members: Record<string, unknown>): Answer => ({ member: (name) => members[name], count: () => null });
+const responseOf = (members: Record<string, unknown>): ReadResponse => ({
+  member: (name) => members[name],
+  count: () => null,
+});
 
 describe('the first count of a response', () => {
   it('is taken from the first place that has one', () => {
-    const answer = answerOf({ usage: { total_tokens: 3, prompt_tokens: 2 }, tokens: { input_tokens: 1 } });
+    const response = responseOf({ usage: { total_tokens: 3, prompt_tokens: 2 }, tokens: { input_tokens: 1 } });
     const total = [['usage', 'total_tokens']] as const;
     const prompt = [['usage', 'prompt_tokens']] as const;
     const tokens = [['tokens', 'input_tokens']] as const;
-    assert.equal(firstCount(answer, [total, prompt, tokens]), 3);
-    assert.equal(firstCount(answer, [prompt, total, tokens]), 2);
-    assert.equal(firstCount(answer, [[['absent']], [['usage', 'absent']], [['usage', 'absent', 'deeper']], tokens]), 1);
+    assert.equal(firstCount(response, [total, prompt, tokens]), 3);
+    assert.equal(firstCount(response, [prompt, total, tokens]), 2);
+    assert.equal(
+      firstCount(response, [[['absent']], [['usage', 'absent']], [['usage', 'absent', 'deeper']], tokens]),
+      1,
+    );
   });
 
   it('goes past null, and past what is no object on the way', () => {
     for (const usage of [null, undefined, 7, 'text', [], [{ total_tokens: 4 }], {}, { total_tokens: null }]) {
-      const answer = answerOf({ usage, tokens: { input_tokens: 1 } });
-      assert.equal(firstCount(answer, [[['usage', 'total_tokens']], [['tokens', 'input_tokens']]]), 1);
+      const response = responseOf({ usage, tokens: { input_tokens: 1 } });
+      assert.equal(firstCount(response, [[['usage', 'total_tokens']], [['tokens', 'input_tokens']]]), 1);
     }
   });
 
   it('may be a member of the outermost object itself', () => {
-    assert.equal(firstCount(answerOf({ total: 5 }), [[['total']]]), 5);
+    assert.equal(firstCount(responseOf({ total: 5 }), [[['total']]]), 5);
   });
 
   it('is none where no place has one', () => {
-    assert.equal(firstCount(answerOf({}), [[['usage', 'total_tokens']]]), null);
-    assert.equal(firstCount(answerOf({ usage: { total_tokens: 1 } }), []), null);
+    assert.equal(firstCount(responseOf({}), [[['usage', 'total_tokens']]]), null);
+    assert.equal(firstCount(responseOf({ usage: { total_tokens: 1 } }), []), null);
   });
 
   it('is none where the first that is there is no count: looking further would bill by another one', () => {
     for (const broken of [-1, 0.5, 'five', true, [], {}, TOKEN_COUNT_MAX + 1, Number.NaN]) {
-      const answer = answerOf({ usage: { total_tokens: broken }, tokens: { input_tokens: 1 } });
-      assert.equal(firstCount(answer, [[['usage', 'total_tokens']], [['tokens', 'input_tokens']]]), null);
+      const response = responseOf({ usage: { total_tokens: broken }, tokens: { input_tokens: 1 } });
+      assert.equal(firstCount(response, [[['usage', 'total_tokens']], [['tokens', 'input_tokens']]]), null);
     }
   });
 
@@ -47,7 +53,7 @@ describe('the first count of a response', () => {
       ['tokens', 'output_tokens'],
       ['tokens', 'other_tokens'],
     ] as const;
-    const count = (tokens: object) => firstCount(answerOf({ tokens, rest: 9 }), [place, [['rest']]]);
+    const count = (tokens: object) => firstCount(responseOf({ tokens, rest: 9 }), [place, [['rest']]]);
     assert.equal(count({ input_tokens: 3, output_tokens: 4, other_tokens: 5 }), 12);
     assert.equal(count({ input_tokens: 3, other_tokens: 5 }), 8);
     assert.equal(count({ input_tokens: 3, output_tokens: null }), 3);
@@ -59,8 +65,8 @@ describe('the first count of a response', () => {
   it('is a whole number that is not negative, or none, whatever the response', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (first, second) => {
-        const answer = answerOf({ usage: first, tokens: { input_tokens: second } });
-        const found = firstCount(answer, [[['usage', 'total_tokens']], [['tokens', 'input_tokens'], ['usage']]]);
+        const response = responseOf({ usage: first, tokens: { input_tokens: second } });
+        const found = firstCount(response, [[['usage', 'total_tokens']], [['tokens', 'input_tokens'], ['usage']]]);
         assert.ok(found === null || (Number.isSafeInteger(found) && found >= 0));
       }),
     );

@@ -1,5 +1,5 @@
 import { isRecord } from '../../lib/json/json.ts';
-import type { Answer } from '../metering/answer.ts';
+import type { ReadResponse } from '../metering/response.ts';
 import { readCount } from '../metering/usage-facts.ts';
 
 /** Where vendors of embeddings and rerank put their usage facts. */
@@ -12,14 +12,17 @@ type MemberPath = readonly [string, ...string[]];
  * The first place at which a response has a count. A place is one member, or several that are added up, of which the
  * first has to be there. Where a value is there but is no count, the facts are unusable; other places are not tried.
  */
-export function firstCount(answer: Answer, places: readonly (readonly [MemberPath, ...MemberPath[]])[]): number | null {
+export function firstCount(
+  response: ReadResponse,
+  places: readonly (readonly [MemberPath, ...MemberPath[]])[],
+): number | null {
   for (const [first, ...others] of places) {
-    const count = countAt(answer, first);
+    const count = countAt(response, first);
     if (count === undefined) return null;
     if (count === null) continue;
     let sum = count;
     for (const other of others) {
-      const more = countAt(answer, other);
+      const more = countAt(response, other);
       if (more === undefined) return null;
       sum += more ?? 0;
     }
@@ -29,8 +32,8 @@ export function firstCount(answer: Answer, places: readonly (readonly [MemberPat
 }
 
 /** As `readCount`, of a member somewhere inside the response. */
-function countAt(answer: Answer, [top, ...path]: MemberPath): number | null | undefined {
-  let value = answer.member(top);
+function countAt(response: ReadResponse, [top, ...path]: MemberPath): number | null | undefined {
+  let value = response.member(top);
   for (const name of path) value = isRecord(value) ? value[name] : undefined;
   return readCount(value);
 }

@@ -4,8 +4,8 @@ import { JsonSyntaxError } from '../../lib/json/json-scan.ts';
 import { type EventFields, eventFields } from '../../lib/sse/event-fields.ts';
 import type { EventMeaning, StreamReading } from '../metering/tap.ts';
 import { type ChargeBasis, type ImageCount, noUsage } from '../metering/usage-facts.ts';
-import type { RequestedImages } from './answer.ts';
 import { failuresIn, isError, pictureRules, picturesIn } from './pictures.ts';
+import type { RequestedImages } from './response.ts';
 import { StreamTokens } from './stream-tokens.ts';
 import { deliveredAs, deliveredSize } from './usage.ts';
 

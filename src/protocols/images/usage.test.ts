@@ -112,7 +112,7 @@ describe('usage of the model that writes an SVG', () => {
 });
 
 describe('what images were delivered as', () => {
-  const cases: readonly [answered: unknown, requested: string | null, expected: string | null][] = [
+  const cases: readonly [responded: unknown, requested: string | null, expected: string | null][] = [
     ['high', 'auto', 'high'],
     ['high', null, 'high'],
     [undefined, 'low', 'low'],
@@ -123,9 +123,9 @@ describe('what images were delivered as', () => {
     ['x'.repeat(65), null, null],
     [undefined, null, null],
   ];
-  for (const [answered, requested, expected] of cases) {
-    it(`is ${expected} where the response says ${JSON.stringify(answered)} and the request ${requested}`, () => {
-      assert.equal(deliveredAs(answered, requested), expected);
+  for (const [responded, requested, expected] of cases) {
+    it(`is ${expected} where the response says ${JSON.stringify(responded)} and the request ${requested}`, () => {
+      assert.equal(deliveredAs(responded, requested), expected);
     });
   }
 });

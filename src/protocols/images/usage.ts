@@ -57,9 +57,9 @@ export function withSvgUsage(usage: Usage, svgUsage: unknown): Usage | null {
 const NAME_CHARACTERS_MAX = 64;
 
 /** The quality or size of delivered images: as the response says, else as the request asked. */
-export function deliveredAs(answered: unknown, requested: string | null): string | null {
-  const isName = typeof answered === 'string' && answered !== '' && answered.length <= NAME_CHARACTERS_MAX;
-  return isName ? answered : requested;
+export function deliveredAs(responded: unknown, requested: string | null): string | null {
+  const isName = typeof responded === 'string' && responded !== '' && responded.length <= NAME_CHARACTERS_MAX;
+  return isName ? responded : requested;
 }
 
 /** Sizes that are no vendor's name of one: pixels, and what leaves the choice to the model. */
@@ -70,10 +70,10 @@ const NO_SIZE_NAME = /^\s*(?:auto|[0-9]+\s*[xX*×:]\s*[0-9]+)\s*$/;
  * and a price list may know either.
  */
 export function deliveredSize(
-  answered: unknown,
+  responded: unknown,
   requested: string | null,
 ): { readonly size: string | null; readonly sizeName?: string } {
-  const size = deliveredAs(answered, requested);
+  const size = deliveredAs(responded, requested);
   const isNamed = requested !== null && requested !== size && !NO_SIZE_NAME.test(requested);
   return isNamed ? { size, sizeName: requested } : { size };
 }

@@ -1,4 +1,4 @@
-import type { RateHeaders, RateLeft } from '../rate-standing.ts';
+import type { RateHeaders, RateLeft } from '../rate-status.ts';
 
 /** The name under which SDKs and agents of this family look for these headers, whatever the gateway calls the protocol. */
 const VENDOR = 'anthropic';

@@ -3,7 +3,7 @@ import { eventData, eventName } from '../../lib/sse/sse.ts';
 import { textKeys } from '../metering/estimate.ts';
 import type { EventMeaning, StreamReading } from '../metering/tap.ts';
 import { readCount, type Usage } from '../metering/usage-facts.ts';
-import { containerKeys, withContainer } from './answer.ts';
+import { containerKeys, withContainer } from './response.ts';
 import { shownTools, withShown } from './shown-tools.ts';
 import { MessagesUsage } from './usage.ts';
 

@@ -66,14 +66,14 @@ function anyChunks(bytes: Buffer, seed: number): Buffer[] {
 }
 
 function assertLarge(recorded: RecordedStream, size: number, seed: number): void {
-  const { protocol, events, ending, dropped, failing } = recorded;
+  const { protocol, events, record, dropped, failing } = recorded;
   const text = textOf(protocol, size);
   const large = largeEvents[protocol](text);
   // In front of the last but one, which may be the one that is taken out.
   const place = events.length - 2;
   const withLarge = events.toSpliced(place, 0, large);
-  const end = (ending ?? failing!) + 1;
-  const forwarded = withLarge.filter((_, i) => i !== (dropped ?? -2) + 1 && (ending === null || i < end)).join('');
+  const end = (record ?? failing!) + 1;
+  const forwarded = withLarge.filter((_, i) => i !== (dropped ?? -2) + 1 && (record === null || i < end)).join('');
   const whole = Buffer.from(withLarge.join(''));
   const relayed = relay(recorded.reading(), anyChunks(whole, seed));
   assert.ok(relayed.forwarded.equals(Buffer.from(forwarded)), `seed ${seed}`);
@@ -107,10 +107,10 @@ describe('stream tap on large events', () => {
     const result = (event: string): string =>
       event.replace(/"(?:result|b64_json)":"[^"]*"/, (was) => `${was.slice(0, -1)}${text}"`);
     for (const recorded of [stream('responses-image'), stream('images-generation'), stream('images-edit-two')]) {
-      const events = recorded.events.map((event, i) => (i === recorded.ending ? result(event) : event));
+      const events = recorded.events.map((event, i) => (i === recorded.record ? result(event) : event));
       const whole = Buffer.from(events.join(''));
       assert.ok(whole.length > 8 * MB);
-      const start = Buffer.byteLength(events.slice(0, recorded.ending!).join(''));
+      const start = Buffer.byteLength(events.slice(0, recorded.record!).join(''));
       const relayed = relay(recorded.reading(), anyChunks(whole, 7));
       assert.ok(relayed.finished.equals(whole.subarray(start)));
       assert.ok(relayed.forwarded.equals(whole.subarray(0, start)));

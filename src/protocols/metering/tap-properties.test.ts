@@ -70,21 +70,21 @@ describe('stream tap on recorded streams', () => {
 
     it(`gives out ${stream.name} up to its last whole event where it breaks off, and knows no more of it`, () => {
       const { whole } = renderStream(stream, recorded);
-      const { events, dropped, failing, ending } = stream;
+      const { events, dropped, failing, record } = stream;
       let beforeEvent = relay(stream.reading(), []);
       for (const [place, event] of events.entries()) {
         const start = startOf(stream, place);
         const bytes = Buffer.from(event);
         // An event is whole with its last byte of data.
         const dataEnd = bytes.length - EMPTY_LINE_BYTES;
-        const isOver = ending !== null && place > ending;
+        const isOver = record !== null && place > record;
         for (let size = 0; size < bytes.length; size += STEP_BYTES) {
           const note = `broken off at ${start + size}`;
           const cut = relay(stream.reading(), [whole.subarray(0, start + size)]);
           const isHalf = size < dataEnd && /^(?:data|event)(?::|$)/m.test(event.slice(0, size));
           const isOut = !isHalf && (place !== dropped || size < dataEnd);
           const isIn = size >= dataEnd || isOver;
-          const finished = isIn && ending !== null && place >= ending;
+          const finished = isIn && record !== null && place >= record;
           const out = isOut ? [outOf(beforeEvent), bytes.subarray(0, size)] : [outOf(beforeEvent)];
           assert.ok(outOf(cut).equals(Buffer.concat(out)), note);
           assert.equal(cut.finished.length > 0, finished, note);
@@ -116,10 +116,10 @@ describe('stream tap on recorded streams', () => {
       isTight: fc.boolean(),
       splitsEvery: fc.constantFrom(1, 2, 3, 7, 50, 5000),
     });
-    const ending = fc.constantFrom<Pick<StreamStyle, 'lacks'>>({}, { lacks: 'emptyLine' }, { lacks: 'lineEnd' });
+    const record = fc.constantFrom<Pick<StreamStyle, 'lacks'>>({}, { lacks: 'emptyLine' }, { lacks: 'lineEnd' });
     const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 40 });
     fc.assert(
-      fc.property(fc.constantFrom(...recordedStreams), anyStyle, ending, cuts, (stream, style, lacks, shares) => {
+      fc.property(fc.constantFrom(...recordedStreams), anyStyle, record, cuts, (stream, style, lacks, shares) => {
         const rendered = renderStream(stream, { ...style, ...lacks });
         const offsets = shares.map((share) => Math.floor(share * rendered.whole.length));
         assertRelayed(stream, rendered, cutAt(rendered.whole, offsets), `${stream.name}, cut at ${offsets}`);

@@ -269,8 +269,8 @@ describe('chat', () => {
   }
 
   it('reads the usage of whole responses as chat usage', () => {
-    const { answer } = inspect(bodyWith());
+    const { response } = inspect(bodyWith());
     const usage = { prompt_tokens: 3, completion_tokens: 4 };
-    assert.equal(answer.usage({ member: () => usage, count: () => null }, 'tokens')?.inputTokens, 3);
+    assert.equal(response.usage({ member: () => usage, count: () => null }, 'tokens')?.inputTokens, 3);
   });
 });

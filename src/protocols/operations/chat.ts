@@ -1,7 +1,7 @@
 import { isRecord, parseJson } from '../../lib/json/json.ts';
-import { chatAnswer } from '../chat/answer.ts';
 import { chatStreamError } from '../chat/errors.ts';
 import { chatProtocol } from '../chat/protocol.ts';
+import { chatResponse } from '../chat/response.ts';
 import { readChatReferences } from '../chat/state-references.ts';
 import { readChatStream } from '../chat/stream.ts';
 import { byTokens } from '../metering/charge-options.ts';
@@ -46,7 +46,7 @@ export const chat = jsonOperation({
       },
     };
   },
-  answer: (details, { serverToolUses }) => chatAnswer({ ...details, offersTools: serverToolUses > 0 }),
+  response: (details, { serverToolUses }) => chatResponse({ ...details, offersTools: serverToolUses > 0 }),
   readStream: (details, _basis, { serverToolUses }) => readChatStream({ ...details, offersTools: serverToolUses > 0 }),
 });
 

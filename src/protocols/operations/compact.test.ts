@@ -155,9 +155,9 @@ describe('compact', () => {
       output: [{ id: 'cmp_1', type: 'compaction', encrypted_content: 'x' }],
       usage: { input_tokens: 2, output_tokens: 3, total_tokens: 5 },
     };
-    const { answer } = inspect(bodyWith());
+    const { response } = inspect(bodyWith());
     const reading = (object: string) =>
-      answer.usage({ member: (name) => ({ ...members, object })[name], count: () => null }, 'tokens');
+      response.usage({ member: (name) => ({ ...members, object })[name], count: () => null }, 'tokens');
     assert.deepEqual(reading('response.compaction'), { ...noUsage, inputTokens: 2, outputTokens: 3 });
     assert.equal(reading('response'), null);
   });

@@ -1,7 +1,7 @@
 import { invalidRequest } from '../../errors/gateway-error.ts';
 import { chatProtocol } from '../chat/protocol.ts';
 import { byTokens } from '../metering/charge-options.ts';
-import { compactionAnswer } from '../responses/compaction.ts';
+import { compactionResponse } from '../responses/compaction.ts';
 import { typedStreamError } from '../responses/errors.ts';
 import { checkInput } from '../responses/input.ts';
 import { responsesPlanHeaders } from '../responses/plan-headers.ts';
@@ -51,5 +51,5 @@ export const compact = jsonOperation({
       details: null,
     };
   },
-  answer: () => compactionAnswer,
+  response: () => compactionResponse,
 });

@@ -77,6 +77,6 @@ describe('count tokens', () => {
   });
 
   it('has the vendor’s response shape', () => {
-    assert.deepEqual(countTokens.toAnswer(7), { input_tokens: 7 });
+    assert.deepEqual(countTokens.toResponse(7), { input_tokens: 7 });
   });
 });

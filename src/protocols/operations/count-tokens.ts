@@ -14,7 +14,7 @@ export const countTokens: Estimate = {
     fields.optionalKind('tools', ['array']);
     return model;
   },
-  toAnswer: (tokens) => ({ input_tokens: tokens }),
+  toResponse: (tokens) => ({ input_tokens: tokens }),
 };
 
 function checkMessages(messages: readonly unknown[]): void {

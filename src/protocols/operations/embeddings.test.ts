@@ -12,7 +12,7 @@ import {
 import { readInput } from '../../../test/support/request-input.ts';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import { embeddingsAnswer } from '../chat/embeddings.ts';
+import { embeddingsResponse } from '../chat/embeddings.ts';
 import { embeddings } from './embeddings.ts';
 
 const inspect = (text: string) => readInput(embeddings, text);
@@ -59,13 +59,13 @@ describe('embeddings', () => {
   });
 
   it('never stream and have no output, whatever else is asked for', () => {
-    const { isStream, demand, choices, continuationKeys, answer } = inspect(
+    const { isStream, demand, choices, continuationKeys, response } = inspect(
       '{"model":"m","input":"x","stream":true,"n":5,"max_tokens":7}',
     );
     assert.deepEqual(
       { isStream, output: demand.outputTokensLimit, choices, continuationKeys },
       { isStream: false, output: 0, choices: 1, continuationKeys: [] },
     );
-    assert.equal(answer, embeddingsAnswer);
+    assert.equal(response, embeddingsResponse);
   });
 });

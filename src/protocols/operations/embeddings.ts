@@ -1,5 +1,5 @@
 import { JsonReader } from '../../lib/json/json-reader.ts';
-import { embeddingsAnswer } from '../chat/embeddings.ts';
+import { embeddingsResponse } from '../chat/embeddings.ts';
 import { chatStreamError } from '../chat/errors.ts';
 import { chatProtocol } from '../chat/protocol.ts';
 import { byTokens } from '../metering/charge-options.ts';
@@ -29,7 +29,7 @@ export const embeddings = jsonOperation({
       details: null,
     };
   },
-  answer: () => embeddingsAnswer,
+  response: () => embeddingsResponse,
 });
 
 /** The number of texts in an input, and of tokens that are given as numbers. */

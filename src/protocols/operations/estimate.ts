@@ -15,5 +15,5 @@ export interface Estimate {
    */
   inspect(fields: BodyFields): string | null;
   /** The body of the response. */
-  toAnswer(inputTokens: number): object;
+  toResponse(inputTokens: number): object;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { captureAnswer } from '../../../test/support/captured.ts';
+import { captureResponse } from '../../../test/support/captured.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { estimateTokens } from '../metering/estimate.ts';
 import { imageEdit } from './image-edit.ts';
@@ -169,9 +169,9 @@ describe('an image edit', () => {
 
   it('is charged by the images that the response describes, and by the request where it does not', () => {
     const usage = (parts: Parts) => {
-      const { answer } = inspect(parts);
+      const { response } = inspect(parts);
       const body = JSON.stringify({ created: 1, usage: null, data: [{ b64_json: 'a' }, { url: 'b' }] });
-      return answer.usage(captureAnswer(answer, body), 'images')?.images;
+      return response.usage(captureResponse(response, body), 'images')?.images;
     };
     assert.deepEqual(usage(usual), [{ quality: null, size: null, count: 2 }]);
     const images = usage([...usual, ['quality', 'low'], ['size', '1024x1024']]);

@@ -3,7 +3,7 @@ import { multipartBoundary, multipartContentType } from '../../lib/multipart.ts'
 import { chatProtocol } from '../chat/protocol.ts';
 import { checkEdit, DEFAULT_EDIT_MODEL, readEdit } from '../image-rules/edit.ts';
 import { familyOf } from '../image-rules/families.ts';
-import { imagesAnswer } from '../images/answer.ts';
+import { imagesResponse } from '../images/response.ts';
 import { readImagesStream } from '../images/stream.ts';
 import { byImages, byTokens } from '../metering/charge-options.ts';
 import { estimateTokens } from '../metering/estimate.ts';
@@ -66,7 +66,7 @@ function toInput(reader: EditFormReader, stored: StoredUpload, contentType: stri
     contentType,
     checkFor: (modelId) => checkEdit(edit, form, familyOf(modelId)),
     toProvider: (providerModel) => withModel(stored, edit.model === providerModel ? null : modelPlace, providerModel),
-    answer: imagesAnswer({ quality, size }),
+    response: imagesResponse({ quality, size }),
     readStream: (basis) => readImagesStream({ count: choices, quality, size }, basis),
   };
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { captureAnswer } from '../../../test/support/captured.ts';
+import { captureResponse } from '../../../test/support/captured.ts';
 import {
   keySpelling,
   memberOf,
@@ -154,9 +154,9 @@ describe('an image generation', () => {
 
   it('is charged by the images that the response describes, and by the request where it does not', () => {
     const usage = (text: string) => {
-      const { answer } = inspect(text);
+      const { response } = inspect(text);
       const body = { created: 1, usage: null, size: '512x512', data: Array(3).fill({ b64_json: 'a' }) };
-      return answer.usage(captureAnswer(answer, JSON.stringify(body)), 'images')?.images;
+      return response.usage(captureResponse(response, JSON.stringify(body)), 'images')?.images;
     };
     assert.deepEqual(usage('{"prompt":"p"}'), [{ quality: null, size: '512x512', count: 3 }]);
     const images = usage('{"prompt":"p","quality":"hd","size":"1024x1024"}');

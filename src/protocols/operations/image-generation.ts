@@ -3,7 +3,7 @@ import { type ImageMembers, refuseAliases } from '../image-rules/aliases.ts';
 import { familyOf, imageFamilies } from '../image-rules/families.ts';
 import { checkGeneration, defaultGenerationModel, readGeneration } from '../image-rules/generation.ts';
 import { sequenceImages } from '../image-rules/sequence.ts';
-import { imagesAnswer } from '../images/answer.ts';
+import { imagesResponse } from '../images/response.ts';
 import { readImagesStream } from '../images/stream.ts';
 import { byImages, byTokens } from '../metering/charge-options.ts';
 import { typedStreamError } from '../responses/errors.ts';
@@ -45,7 +45,7 @@ export const imageGeneration = jsonOperation({
     };
   },
   checkFor: (generation, modelId) => checkGeneration(generation, familyOf(modelId)),
-  answer: ({ quality, size }) => imagesAnswer({ quality, size }),
+  response: ({ quality, size }) => imagesResponse({ quality, size }),
   readStream: ({ choices, quality, size }, basis) => readImagesStream({ count: choices, quality, size }, basis),
 });
 

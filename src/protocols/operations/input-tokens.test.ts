@@ -64,6 +64,6 @@ describe('input tokens', () => {
   });
 
   it('have the vendor’s response shape', () => {
-    assert.deepEqual(inputTokens.toAnswer(7), { object: 'response.input_tokens', input_tokens: 7 });
+    assert.deepEqual(inputTokens.toResponse(7), { object: 'response.input_tokens', input_tokens: 7 });
   });
 });

@@ -23,5 +23,5 @@ export const inputTokens: Estimate = {
     checkEstimateTools(fields.wholeValue('tools'));
     return model;
   },
-  toAnswer: (tokens) => ({ object: 'response.input_tokens', input_tokens: tokens }),
+  toResponse: (tokens) => ({ object: 'response.input_tokens', input_tokens: tokens }),
 };

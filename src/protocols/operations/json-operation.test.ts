@@ -4,12 +4,12 @@ import { readInput } from '../../../test/support/request-input.ts';
 import { chatStreamError } from '../chat/errors.ts';
 import { chatProtocol } from '../chat/protocol.ts';
 import { readMessagesStream } from '../messages/stream.ts';
-import { answerReading } from '../metering/answer.ts';
 import { byTokens } from '../metering/charge-options.ts';
+import { responseReading } from '../metering/response.ts';
 import { type JsonOperationParts, jsonOperation, type ReadRequest } from './json-operation.ts';
 import { plainDemand } from './operation.ts';
 
-const answer = answerReading([], () => null);
+const response = responseReading([], () => null);
 
 type Details = string | null;
 
@@ -25,7 +25,7 @@ function operationWith(request: Partial<ReadRequest<Details>> = {}, parts: Parti
     isAlwaysAwaited: false,
     reading: 'scans',
     readRequest: () => ({ model: 'm', details: null, ...request }),
-    answer: () => answer,
+    response: () => response,
     ...parts,
   });
 }
@@ -60,7 +60,7 @@ describe('the input of a call with a JSON body', () => {
     const given = { model: null, continuationKeys: ['k'], isStream: true, choices: 3 };
     const { model, continuationKeys, isStream, choices } = inputOf('{}', given);
     assert.deepEqual({ model, continuationKeys, isStream, choices }, given);
-    assert.equal(inputOf('{}').answer, answer);
+    assert.equal(inputOf('{}').response, response);
   });
 
   it('is estimated by the size of the whole body, four bytes a token', () => {

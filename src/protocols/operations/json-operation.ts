@@ -1,4 +1,4 @@
-import type { AnswerReading } from '../metering/answer.ts';
+import type { ResponseReading } from '../metering/response.ts';
 import type { StreamReading } from '../metering/tap.ts';
 import type { ChargeBasis } from '../metering/usage-facts.ts';
 import type { StateReference } from '../state-references.ts';
@@ -41,7 +41,7 @@ export interface JsonOperationParts<Details, Name extends string = string> exten
   readRequest(fields: BodyFields): ReadRequest<Details>;
   /** @throws GatewayError `invalidRequest` where the model does not take what is asked for. */
   checkFor?(details: Details, modelId: string): void;
-  answer(details: Details, demand: Demand): AnswerReading;
+  response(details: Details, demand: Demand): ResponseReading;
   /** Whether a request may ask for several choices. */
   readonly givesChoices?: boolean;
   /** Absent where the operation has no streams. */
@@ -100,7 +100,7 @@ export function jsonOperation<Details, const Name extends string>(
         contentType: 'application/json',
         checkFor: (modelId) => parts.checkFor?.(details, modelId),
         toProvider: (providerModel) => splice(body, [...modelSplice(modelPlace, model, providerModel), ...splices]),
-        answer: parts.answer(details, facts.demand),
+        response: parts.response(details, facts.demand),
         readStream(basis) {
           if (parts.readStream === undefined) throw new Error(`the operation ${name} has no streams`);
           return parts.readStream(details, basis, facts.demand);

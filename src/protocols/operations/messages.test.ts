@@ -103,7 +103,7 @@ describe('messages', () => {
   it('reads whole responses and streams as messages', () => {
     const input = inspect('{"model":"m","messages":[]}');
     const usage = { input_tokens: 3, output_tokens: 4 };
-    assert.equal(input.answer.usage({ member: () => usage, count: () => null }, 'tokens')?.inputTokens, 3);
+    assert.equal(input.response.usage({ member: () => usage, count: () => null }, 'tokens')?.inputTokens, 3);
     assert.equal(input.readStream('tokens').read(Buffer.from('data: {"type":"message_stop"}\n\n')), 'terminal');
   });
 });

@@ -1,7 +1,7 @@
-import { messagesAnswer } from '../messages/answer.ts';
 import { messagesStreamError } from '../messages/errors.ts';
 import { messagesPlanHeaders } from '../messages/plan-headers.ts';
 import { messagesProtocol } from '../messages/protocol.ts';
+import { messagesResponse } from '../messages/response.ts';
 import { readMessagesReferences } from '../messages/state-references.ts';
 import { readMessagesStream } from '../messages/stream.ts';
 import { byTokens } from '../metering/charge-options.ts';
@@ -32,7 +32,7 @@ export const messages = jsonOperation({
       details: { namesContainer: references.some(({ kind }) => kind === 'container') },
     };
   },
-  answer: ({ namesContainer }, { serverToolUses }) => messagesAnswer(namesContainer, serverToolUses > 0),
+  response: ({ namesContainer }, { serverToolUses }) => messagesResponse(namesContainer, serverToolUses > 0),
   readStream: ({ namesContainer }, _basis, { serverToolUses }) =>
     readMessagesStream(namesContainer, serverToolUses > 0),
 });

@@ -1,7 +1,7 @@
 import type { RenderStreamError } from '../../errors/envelopes.ts';
 import type { KnownProtocol } from '../all.ts';
-import type { AnswerReading } from '../metering/answer.ts';
 import type { ChargeOption } from '../metering/charge-options.ts';
+import type { ResponseReading } from '../metering/response.ts';
 import type { ServiceTerms } from '../metering/service-terms.ts';
 import type { StreamReading } from '../metering/tap.ts';
 import type { ChargeBasis } from '../metering/usage-facts.ts';
@@ -237,7 +237,7 @@ export interface CallInput {
    */
   toProvider(providerModel: string): RequestBody;
   /** Reads the call's whole response. */
-  readonly answer: AnswerReading;
+  readonly response: ResponseReading;
   /** Reads the call's stream. */
   readStream(basis: ChargeBasis): StreamReading;
 }

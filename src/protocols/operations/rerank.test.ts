@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { readInput } from '../../../test/support/request-input.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import { rerankAnswer } from '../chat/rerank.ts';
+import { rerankResponse } from '../chat/rerank.ts';
 import { rerank } from './rerank.ts';
 
 const inspect = (text: string) => readInput(rerank, text);
@@ -42,13 +42,13 @@ describe('rerank', () => {
   });
 
   it('never streams and has no output, whatever else is asked for', () => {
-    const { isStream, demand, choices, continuationKeys, answer } = inspect(
+    const { isStream, demand, choices, continuationKeys, response } = inspect(
       '{"model":"m","query":"q","documents":[],"stream":true,"n":5}',
     );
     assert.deepEqual(
       { isStream, output: demand.outputTokensLimit, choices, continuationKeys },
       { isStream: false, output: 0, choices: 1, continuationKeys: [] },
     );
-    assert.equal(answer, rerankAnswer);
+    assert.equal(response, rerankResponse);
   });
 });

@@ -1,7 +1,7 @@
 import { JsonReader } from '../../lib/json/json-reader.ts';
 import { chatStreamError } from '../chat/errors.ts';
 import { chatProtocol } from '../chat/protocol.ts';
-import { rerankAnswer } from '../chat/rerank.ts';
+import { rerankResponse } from '../chat/rerank.ts';
 import { byCall, bySearchUnits, byTokens } from '../metering/charge-options.ts';
 import type { BodyFields } from './fields.ts';
 import { jsonOperation } from './json-operation.ts';
@@ -30,7 +30,7 @@ export const rerank = jsonOperation({
       details: null,
     };
   },
-  answer: () => rerankAnswer,
+  response: () => rerankResponse,
 });
 
 function readSearch(fields: BodyFields) {

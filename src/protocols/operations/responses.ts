@@ -1,9 +1,9 @@
 import { invalidRequest } from '../../errors/gateway-error.ts';
 import { chatProtocol } from '../chat/protocol.ts';
 import { byTokens } from '../metering/charge-options.ts';
-import { responsesAnswer } from '../responses/answer.ts';
 import { typedStreamError } from '../responses/errors.ts';
 import { responsesPlanHeaders } from '../responses/plan-headers.ts';
+import { responsesResponse } from '../responses/response.ts';
 import { readResponsesReferences } from '../responses/state-references.ts';
 import { readResponsesStream } from '../responses/stream.ts';
 import { continuationKeysOf, continuationOf } from './continuation-keys.ts';
@@ -27,7 +27,7 @@ export const responses = jsonOperation({
     fields.optionalKind('input', ['string', 'array']);
     if (fields.optionalBoolean('background') === true) {
       throw invalidRequest(
-        'The field "background" must not be true: the answer would have no usage to bill.',
+        'The field "background" must not be true: the response would have no usage to bill.',
         'background',
       );
     }
@@ -48,6 +48,6 @@ export const responses = jsonOperation({
       },
     };
   },
-  answer: ({ keepsItems, containerUse }) => responsesAnswer(keepsItems, containerUse),
+  response: ({ keepsItems, containerUse }) => responsesResponse(keepsItems, containerUse),
   readStream: (details) => readResponsesStream(details),
 });

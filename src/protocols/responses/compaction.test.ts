@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { Answer } from '../metering/answer.ts';
+import type { ReadResponse } from '../metering/response.ts';
 import { noUsage, TOKEN_COUNT_MAX } from '../metering/usage-facts.ts';
 import { stateKey } from '../state-references.ts';
-import { compactionAnswer } from './compaction.ts';
+import { compactionResponse } from './compaction.ts';
 import { encryptedContinuationKey, responseContinuationKey } from './continuation-keys.ts';
 
 /** The response as the relay hands it over: only what the reading asked for. */
-function answerOf(members: Record<string, unknown>): Answer {
+function responseOf(members: Record<string, unknown>): ReadResponse {
   return {
-    member: (name) => (compactionAnswer.keep.includes(name) ? members[name] : assert.fail(`${name} was not kept`)),
+    member: (name) => (compactionResponse.keep.includes(name) ? members[name] : assert.fail(`${name} was not kept`)),
     count: () => null,
   };
 }
 
-const usageOf = (members: Record<string, unknown>) => compactionAnswer.usage(answerOf(members), 'tokens');
+const usageOf = (members: Record<string, unknown>) => compactionResponse.usage(responseOf(members), 'tokens');
 
 const message = {
   id: 'msg_1',
@@ -182,8 +182,8 @@ describe('compaction response', () => {
   it('can be referred to by its id and by its content', () => {
     const item = (id: string): string => stateKey({ kind: 'item', id });
     const keys = [responseContinuationKey('resp_1'), encryptedContinuationKey('gAAA')];
-    assert.deepEqual(compactionAnswer.continuationKeys(answerOf(result)), [...keys, item('msg_1'), item('cmp_1')]);
-    assert.deepEqual(compactionAnswer.continuationKeys(answerOf({ ...result, output: compaction })), [
+    assert.deepEqual(compactionResponse.continuationKeys(responseOf(result)), [...keys, item('msg_1'), item('cmp_1')]);
+    assert.deepEqual(compactionResponse.continuationKeys(responseOf({ ...result, output: compaction })), [
       ...keys,
       item('cmp_1'),
     ]);

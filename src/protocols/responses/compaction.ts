@@ -1,7 +1,7 @@
 import { isRecord } from '../../lib/json/json.ts';
-import type { Answer, AnswerReading } from '../metering/answer.ts';
+import type { ReadResponse, ResponseReading } from '../metering/response.ts';
 import { readDeclaredCount } from '../metering/usage-facts.ts';
-import { AnswerContinuationKeys } from './continuation-keys.ts';
+import { ResponseContinuationKeys } from './continuation-keys.ts';
 import { readResponsesUsage } from './usage.ts';
 
 /**
@@ -12,30 +12,30 @@ import { readResponsesUsage } from './usage.ts';
  * exactly one compaction. So an item of a kind that the contract does not know breaks nothing, wherever it stands, and
  * passes; a second compaction, an incomplete one, a message of another role or one behind the compaction do not.
  */
-export const compactionAnswer: AnswerReading = {
+export const compactionResponse: ResponseReading = {
   keep: ['id', 'object', 'created_at', 'output', 'usage', 'service_tier'],
   count: [],
-  usage(answer) {
-    const usage = answer.member('usage');
-    if (!isCompactionResult(answer) || !isTrustedUsage(usage)) return null;
-    return readResponsesUsage(usage, { service_tier: answer.member('service_tier') });
+  usage(response) {
+    const usage = response.member('usage');
+    if (!isCompactionResult(response) || !isTrustedUsage(usage)) return null;
+    return readResponsesUsage(usage, { service_tier: response.member('service_tier') });
   },
-  continuationKeys(answer) {
-    const continuationKeys = new AnswerContinuationKeys();
-    continuationKeys.addResponse(answer.member('id'));
-    continuationKeys.addOutput(answer.member('output'));
+  continuationKeys(response) {
+    const continuationKeys = new ResponseContinuationKeys();
+    continuationKeys.addResponse(response.member('id'));
+    continuationKeys.addOutput(response.member('output'));
     return continuationKeys.keys();
   },
 };
 
-function isCompactionResult(answer: Answer): boolean {
-  const createdAt = answer.member('created_at');
+function isCompactionResult(response: ReadResponse): boolean {
+  const createdAt = response.member('created_at');
   return (
-    answer.member('object') === 'response.compaction' &&
-    isText(answer.member('id')) &&
+    response.member('object') === 'response.compaction' &&
+    isText(response.member('id')) &&
     Number.isFinite(createdAt) &&
     Number(createdAt) >= 0 &&
-    isCompactedOutput(answer.member('output'))
+    isCompactedOutput(response.member('output'))
   );
 }
 

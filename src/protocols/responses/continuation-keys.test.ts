@@ -7,9 +7,9 @@ import { propertyRuns } from '../../../test/support/scope.ts';
 import { stateKey } from '../state-references.ts';
 import {
   AFFINITY_KEYS_MAX,
-  AnswerContinuationKeys,
   continuationKeysOfInput,
   encryptedContinuationKey,
+  ResponseContinuationKeys,
   responseContinuationKey,
 } from './continuation-keys.ts';
 
@@ -30,7 +30,7 @@ describe('continuation keys', () => {
 
 describe('continuation keys of a response', () => {
   const keysOf = (id: unknown, output: unknown): readonly string[] => {
-    const continuationKeys = new AnswerContinuationKeys();
+    const continuationKeys = new ResponseContinuationKeys();
     continuationKeys.addResponse(id);
     continuationKeys.addOutput(output);
     return continuationKeys.keys();
@@ -76,7 +76,7 @@ describe('continuation keys of a response', () => {
   });
 
   it('keep the id that they have where another part of the response has none', () => {
-    const continuationKeys = new AnswerContinuationKeys();
+    const continuationKeys = new ResponseContinuationKeys();
     continuationKeys.addResponse('resp_1');
     continuationKeys.addResponse(undefined);
     assert.deepEqual(continuationKeys.keys(), [responseContinuationKey('resp_1')]);
@@ -89,7 +89,7 @@ describe('continuation keys of a response', () => {
   });
 
   it('count a context once that comes as an item and again in the whole response', () => {
-    const continuationKeys = new AnswerContinuationKeys();
+    const continuationKeys = new ResponseContinuationKeys();
     const item = { type: 'compaction', encrypted_content: 'one' };
     continuationKeys.addItem(item);
     continuationKeys.addOutput([item]);

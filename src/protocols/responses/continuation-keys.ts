@@ -31,7 +31,7 @@ const STATE_KEYS_MAX = REFERENCES_MAX;
  * Gathers what a later call may refer to of one response: its id, its items, their containers and files, its
  * compactions, and the last reasoning. Keeps nothing but the keys.
  */
-export class AnswerContinuationKeys {
+export class ResponseContinuationKeys {
   readonly #keepsItems: boolean;
   #response: string | null = null;
   readonly #state = new Set<string>();

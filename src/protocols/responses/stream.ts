@@ -8,7 +8,7 @@ import { base64Size, pictureTokens, soundTokens } from '../metering/media-tokens
 import type { EventMeaning, StreamReading } from '../metering/tap.ts';
 import { noUsage, type Usage } from '../metering/usage-facts.ts';
 import { TOOL_USES_MAX } from '../metering/usage-units.ts';
-import { AnswerContinuationKeys } from './continuation-keys.ts';
+import { ResponseContinuationKeys } from './continuation-keys.ts';
 import { billedToolUses, type ContainerUse, NO_CONTAINERS, serverToolCalls } from './tool-uses.ts';
 import { IMAGE_MODEL, readResponsesUsage } from './usage.ts';
 
@@ -80,7 +80,7 @@ export interface ResponsesStreamOptions {
 export function readResponsesStream(
   { keepsItems, containerUse }: ResponsesStreamOptions = { keepsItems: true },
 ): StreamReading {
-  const continuationKeys = new AnswerContinuationKeys(keepsItems);
+  const continuationKeys = new ResponseContinuationKeys(keepsItems);
   let reported: unknown = null;
   let usage: Usage | null = null;
   let hasOutputEnd = false;

@@ -29,7 +29,7 @@ export interface RouteFailure {
 export interface FailuresInARow {
   /** Failures that no call can have caused. */
   readonly ofRoute: number;
-  readonly answers: number;
+  readonly responses: number;
   /** The only account that they come from. */
   readonly accountId: string | null;
   readonly isFromSeveralAccounts: boolean;
@@ -37,7 +37,7 @@ export interface FailuresInARow {
 
 export const noFailures: FailuresInARow = {
   ofRoute: 0,
-  answers: 0,
+  responses: 0,
   accountId: null,
   isFromSeveralAccounts: false,
 };
@@ -46,7 +46,7 @@ export function addFailure(row: FailuresInARow, { accountId, isOfRoute }: RouteF
   const isFromAnother = row.accountId !== null && row.accountId !== accountId;
   return {
     ofRoute: row.ofRoute + (isOfRoute ? 1 : 0),
-    answers: row.answers + (isOfRoute ? 0 : 1),
+    responses: row.responses + (isOfRoute ? 0 : 1),
     accountId: row.accountId ?? accountId,
     isFromSeveralAccounts: row.isFromSeveralAccounts || isFromAnother,
   };
@@ -65,7 +65,7 @@ export interface BlameFacts {
   /** Includes the failure that is judged. */
   readonly row: FailuresInARow;
   /** Failed responses in a row of the account that it comes from. */
-  readonly accountAnswers: number;
+  readonly accountResponses: number;
   /** Whether it was the probe of the breaker of the account. */
   readonly isAccountProbe: boolean;
   /** Whether no other account has called the route lately. */
@@ -73,12 +73,12 @@ export interface BlameFacts {
   readonly failuresMax: number;
 }
 
-export function blame({ row, accountAnswers, isAccountProbe, isOnlyCaller, failuresMax }: BlameFacts): Blame {
-  const { ofRoute, answers, isFromSeveralAccounts } = row;
-  if (ofRoute + (isFromSeveralAccounts ? answers : 0) >= failuresMax) return 'route';
+export function blame({ row, accountResponses, isAccountProbe, isOnlyCaller, failuresMax }: BlameFacts): Blame {
+  const { ofRoute, responses, isFromSeveralAccounts } = row;
+  if (ofRoute + (isFromSeveralAccounts ? responses : 0) >= failuresMax) return 'route';
   const isAlone = isOnlyCaller && !isFromSeveralAccounts;
-  if (isAlone && ofRoute + answers >= failuresMax) return 'onlyAccount';
-  if (!isAccountProbe && accountAnswers < failuresMax) return 'nobody';
+  if (isAlone && ofRoute + responses >= failuresMax) return 'onlyAccount';
+  if (!isAccountProbe && accountResponses < failuresMax) return 'nobody';
   return isAlone ? 'onlyAccount' : 'account';
 }
 

@@ -47,13 +47,15 @@ const route = (providerId: string, priority = 0, weight = 1, providerModel = 'p'
 const unasked: RandomSource = () => assert.fail('there is nothing to choose');
 
 /** A random source of these numbers in turn; it fails when more are asked for. */
-const chances = (...drawn: readonly number[]): RandomSource => {
+const randomSources = (...drawn: readonly number[]): RandomSource => {
   const left = [...drawn];
   return () => left.shift() ?? assert.fail('more chances were asked for than there are choices');
 };
 
-const order = (routes: readonly Route[], chance: RandomSource, makerId?: string): string[] =>
-  orderRoutes(modelWith({ chat: routes, messages: [] }), 'chat', chance, makerId).map(({ providerId }) => providerId);
+const order = (routes: readonly Route[], randomSource: RandomSource, makerId?: string): string[] =>
+  orderRoutes(modelWith({ chat: routes, messages: [] }), 'chat', randomSource, makerId).map(
+    ({ providerId }) => providerId,
+  );
 
 const anyRoutes = fc
   .array(fc.record({ priority: fc.nat({ max: 2 }), weight: fc.integer({ min: 0, max: 5 }) }), {
@@ -129,14 +131,14 @@ describe('orderRoutes', () => {
 
   it('divides the range of random numbers among routes of one priority by weight', () => {
     const routes = [route('a', 0, 1), route('b', 0, 3), route('backup', 9, 100)];
-    for (const [chance, first, second] of [
+    for (const [randomSource, first, second] of [
       [0, 'a', 'b'],
       [0.24, 'a', 'b'],
       [0.25, 'b', 'a'],
       [0.5, 'b', 'a'],
       [0.99, 'b', 'a'],
     ] as const) {
-      assert.deepEqual(order(routes, chances(chance)), [first, second, 'backup']);
+      assert.deepEqual(order(routes, randomSources(randomSource)), [first, second, 'backup']);
     }
   });
 
@@ -147,7 +149,7 @@ describe('orderRoutes', () => {
     // evenly.
     for (let first = 0; first < 6; first++) {
       for (let second = 0; second < 60; second++) {
-        const drawn = order(routes, chances((first + 0.5) / 6, (second + 0.5) / 60)).join('');
+        const drawn = order(routes, randomSources((first + 0.5) / 6, (second + 0.5) / 60)).join('');
         counts[drawn] = (counts[drawn] ?? 0) + 1;
       }
     }
@@ -171,9 +173,9 @@ describe('orderRoutes', () => {
   });
 
   it('returns every route in service once, and none before one of a better priority', () => {
-    const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+    const randomSource = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
     fc.assert(
-      fc.property(anyRoutes, fc.infiniteStream(chance), (all, drawn) => {
+      fc.property(anyRoutes, fc.infiniteStream(randomSource), (all, drawn) => {
         const given = [...all];
         const model = modelWith({ chat: all, messages: [] });
         const ordered = orderRoutes(model, 'chat', () => drawn.next().value!);
@@ -189,9 +191,9 @@ describe('orderRoutes', () => {
 
   it('always finds a route, also for the greatest random number', () => {
     const routes = [route('a', 0, 999_999), route('b', 0, 1), route('c', 0, 3)];
-    for (const chance of [1 - Number.EPSILON / 2, 1])
+    for (const randomSource of [1 - Number.EPSILON / 2, 1])
       assert.deepEqual(
-        order(routes, () => chance),
+        order(routes, () => randomSource),
         ['c', 'b', 'a'],
       );
   });
@@ -205,8 +207,8 @@ describe('orderRoutes', () => {
     it('orders several routes to that provider by priority and weight', () => {
       const routes = [route('maker', 1, 1, 'x'), route('a'), route('maker', 0, 1, 'y'), route('maker', 0, 3, 'z')];
       const model = modelWith({ chat: routes, messages: [] });
-      const models = (chance: number): string[] =>
-        orderRoutes(model, 'chat', chances(chance), 'maker').map(({ providerModel }) => providerModel);
+      const models = (randomSource: number): string[] =>
+        orderRoutes(model, 'chat', randomSources(randomSource), 'maker').map(({ providerModel }) => providerModel);
       assert.deepEqual(models(0.24), ['y', 'z', 'x']);
       assert.deepEqual(models(0.25), ['z', 'y', 'x']);
     });

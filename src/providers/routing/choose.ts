@@ -20,7 +20,7 @@ export type RandomSource = () => number;
 export function orderRoutes(
   model: Model,
   protocol: ProtocolName,
-  chance: RandomSource,
+  randomSource: RandomSource,
   makerId?: string,
   drained: DrainedRoutes = NOTHING_DRAINED,
 ): readonly Route[] {
@@ -34,7 +34,9 @@ export function orderRoutes(
   if (candidates.length === 0) throw new GatewayError('noHealthyRoute', { param: 'model', message: ALL_DRAINED });
   if (candidates.length === 1) return candidates;
   const byPriority = Map.groupBy(candidates, (route) => route.priority);
-  return [...byPriority.keys()].sort((a, b) => a - b).flatMap((priority) => drawAll(byPriority.get(priority)!, chance));
+  return [...byPriority.keys()]
+    .sort((a, b) => a - b)
+    .flatMap((priority) => drawAll(byPriority.get(priority)!, randomSource));
 }
 
 const ALL_DRAINED =
@@ -48,12 +50,12 @@ export function withoutDrained(model: Model, routes: readonly Route[], drained: 
 }
 
 /** Draws one route after the other, each with a probability in proportion to its weight. */
-function drawAll(routes: readonly Route[], chance: RandomSource): Route[] {
+function drawAll(routes: readonly Route[], randomSource: RandomSource): Route[] {
   const left = [...routes];
   const drawn: Route[] = [];
   while (left.length > 1) {
     const weightSum = left.reduce((sum, route) => sum + route.weight, 0);
-    let at = chance() * weightSum;
+    let at = randomSource() * weightSum;
     let index = left.findIndex((route) => {
       at -= route.weight;
       return at < 0;

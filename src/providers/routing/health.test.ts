@@ -33,7 +33,7 @@ describe('the breaker of a route', () => {
     assert.equal(health.allows(routeId, 'a'), false);
     assert.equal(health.enter(routeId, 'a'), null);
   };
-  const state = (): string => health.standing('r').state;
+  const state = (): string => health.status('r').state;
   /** Opens the breaker and goes to where it lets a probe through. */
   const openUntilProbe = (): void => {
     fail(5);
@@ -41,19 +41,19 @@ describe('the breaker of a route', () => {
   };
 
   it('is closed on a route of which nothing is known', () => {
-    assert.deepEqual(health.standing('r'), healthy);
+    assert.deepEqual(health.status('r'), healthy);
     assert.equal(health.allows('r', 'a'), true);
   });
 
   it('lets calls through side by side', () => {
     const permits = [enter(), enter(), enter()];
     for (const permit of permits) permit.succeeded();
-    assert.deepEqual(health.standing('r'), healthy);
+    assert.deepEqual(health.status('r'), healthy);
   });
 
   it('stays closed after one failure less than the limit', () => {
     fail(4);
-    assert.deepEqual(health.standing('r'), {
+    assert.deepEqual(health.status('r'), {
       state: 'closed',
       failuresInARow: 4,
       lastFailure: { reason: 'upstream_error', atMs: START_MS },
@@ -67,7 +67,7 @@ describe('the breaker of a route', () => {
     fail(4);
     nowMs += 7;
     enter().failed('status 503', 'answer');
-    assert.deepEqual(health.standing('r'), {
+    assert.deepEqual(health.status('r'), {
       state: 'open',
       failuresInARow: 5,
       lastFailure: { reason: 'status 503', atMs: START_MS + 7 },
@@ -80,7 +80,7 @@ describe('the breaker of a route', () => {
   it('counts failures in a row: a success between them starts anew, and keeps the last failure on show', () => {
     fail(4);
     enter().succeeded();
-    assert.deepEqual(health.standing('r'), { ...healthy, lastFailure: { reason: 'upstream_error', atMs: START_MS } });
+    assert.deepEqual(health.status('r'), { ...healthy, lastFailure: { reason: 'upstream_error', atMs: START_MS } });
     fail(4);
     assert.equal(state(), 'closed');
     fail(1);
@@ -90,7 +90,7 @@ describe('the breaker of a route', () => {
   it('does not count a call that ended without a verdict, nor take it for a success', () => {
     fail(4);
     enter().ended();
-    assert.equal(health.standing('r').failuresInARow, 4);
+    assert.equal(health.status('r').failuresInARow, 4);
     fail(1);
     assert.equal(state(), 'open');
   });
@@ -101,8 +101,8 @@ describe('the breaker of a route', () => {
     permit.failed('second', 'answer');
     permit.succeeded();
     permit.ended();
-    assert.equal(health.standing('r').failuresInARow, 1);
-    assert.equal(health.standing('r').lastFailure?.reason, 'first');
+    assert.equal(health.status('r').failuresInARow, 1);
+    assert.equal(health.status('r').lastFailure?.reason, 'first');
   });
 
   it('keeps the routes apart', () => {
@@ -110,7 +110,7 @@ describe('the breaker of a route', () => {
     fail(4, 'b');
     assertRefused('a');
     assert.equal(health.allows('b', 'a'), true);
-    assert.deepEqual(health.standing('c'), healthy);
+    assert.deepEqual(health.status('c'), healthy);
   });
 
   describe('a probe', () => {
@@ -123,7 +123,7 @@ describe('the breaker of a route', () => {
       assert.equal(state(), 'open');
       enter();
       assert.equal(state(), 'probing');
-      assert.equal(health.standing('r').probeAtMs, null);
+      assert.equal(health.status('r').probeAtMs, null);
     });
 
     it('is one call; the others are refused while it is under way, however long that takes', () => {
@@ -140,7 +140,7 @@ describe('the breaker of a route', () => {
     it('closes the breaker with a success, and failures count from none again', () => {
       openUntilProbe();
       enter().succeeded();
-      assert.deepEqual(health.standing('r'), { ...healthy, lastFailure: { reason: 'upstream_error', atMs: START_MS } });
+      assert.deepEqual(health.status('r'), { ...healthy, lastFailure: { reason: 'upstream_error', atMs: START_MS } });
       fail(4);
       assert.equal(state(), 'closed');
     });
@@ -150,7 +150,7 @@ describe('the breaker of a route', () => {
       const probe = enter();
       nowMs += 500;
       probe.failed('upstream_timeout', 'answer');
-      assert.deepEqual(health.standing('r'), {
+      assert.deepEqual(health.status('r'), {
         state: 'open',
         failuresInARow: 6,
         lastFailure: { reason: 'upstream_timeout', atMs: nowMs },
@@ -201,7 +201,7 @@ describe('the breaker of a route', () => {
       const probe = enter();
       probe.began();
       probe.failed('upstream_error', 'answer');
-      assert.equal(health.standing('r').failuresInARow, 1);
+      assert.equal(health.status('r').failuresInARow, 1);
       assert.equal(state(), 'closed');
     });
   });
@@ -210,7 +210,7 @@ describe('the breaker of a route', () => {
     fail(4);
     const permit = enter();
     permit.began();
-    assert.equal(health.standing('r').failuresInARow, 4);
+    assert.equal(health.status('r').failuresInARow, 4);
     permit.failed('upstream_error', 'answer');
     assert.equal(state(), 'open');
   });
@@ -228,8 +228,8 @@ describe('the breaker of a route', () => {
       fail(5);
       nowMs += 9_000;
       early.failed('upstream_timeout', 'answer');
-      assert.equal(health.standing('r').probeAtMs, START_MS + 10_000);
-      assert.deepEqual(health.standing('r').lastFailure, { reason: 'upstream_timeout', atMs: nowMs });
+      assert.equal(health.status('r').probeAtMs, START_MS + 10_000);
+      assert.deepEqual(health.status('r').lastFailure, { reason: 'upstream_timeout', atMs: nowMs });
     });
 
     it('neither end nor decide a probe', () => {
@@ -249,7 +249,7 @@ describe('the breaker of a route', () => {
       enter().succeeded();
       for (const permit of early) permit.failed('upstream_timeout', 'answer');
       assert.equal(state(), 'closed');
-      assert.equal(health.standing('r').failuresInARow, 0);
+      assert.equal(health.status('r').failuresInARow, 0);
     });
   });
 
@@ -259,7 +259,7 @@ describe('the breaker of a route', () => {
       terms = { failuresMax: 2, probeAfterMs: 1_000 };
       assert.equal(state(), 'closed');
       fail(1);
-      assert.equal(health.standing('r').probeAtMs, START_MS + 1_000);
+      assert.equal(health.status('r').probeAtMs, START_MS + 1_000);
     });
 
     it('let a route fail more often from then on', () => {
@@ -278,7 +278,7 @@ describe('the breaker of a route', () => {
       assertRefused();
       nowMs += 1;
       enter().failed('upstream_error', 'answer');
-      assert.equal(health.standing('r').probeAtMs, nowMs + 1);
+      assert.equal(health.status('r').probeAtMs, nowMs + 1);
     });
   });
 
@@ -288,16 +288,16 @@ describe('the breaker of a route', () => {
       fail(5, 'r');
       fail(2, 'other');
       health.keepOnly(new Set(['r', 'other', 'new']));
-      assert.deepEqual(health.standing('gone'), healthy);
+      assert.deepEqual(health.status('gone'), healthy);
       assertRefused('r');
-      assert.equal(health.standing('other').failuresInARow, 2);
+      assert.equal(health.status('other').failuresInARow, 2);
     });
 
     it('a call over a route that was forgotten meanwhile does not count for one that comes back', () => {
       const early = enter();
       health.keepOnly(new Set());
       early.failed('upstream_error', 'answer');
-      assert.deepEqual(health.standing('r'), healthy);
+      assert.deepEqual(health.status('r'), healthy);
     });
   });
 
@@ -343,8 +343,8 @@ describe('the breaker of a route', () => {
             else told.permit[next.verdict]();
             model.tell(told.call, next.verdict, nowMs, terms);
           }
-          const { state: shown, failuresInARow, probeAtMs } = health.standing('r');
-          assert.deepEqual({ state: shown, failuresInARow, probeAtMs }, model.standing());
+          const { state: shown, failuresInARow, probeAtMs } = health.status('r');
+          assert.deepEqual({ state: shown, failuresInARow, probeAtMs }, model.status());
         }
       }),
       { numRuns: propertyRuns(1_000) },
@@ -389,7 +389,7 @@ function play(transcript: string): void {
     else if (what === 'is refused') assert.equal(health.allows('r', who), false, line);
     else if (what === 'is let through') assert.equal(health.allows('r', who), true, line);
     else if (who === 'the') {
-      const { state, accounts } = health.standing('r');
+      const { state, accounts } = health.status('r');
       assert.deepEqual(['route', 'is', state, ...accounts.map(({ accountId }) => accountId)], words, line);
     } else {
       for (let i = 0; i < count; i++) {
@@ -421,7 +421,7 @@ describe('the breakers of accounts on one route', () => {
       a is refused
       b is let through
       b's probe succeeds`,
-    'failed answers of two accounts open it for all': `
+    'failed responses of two accounts open it for all': `
       a 4 fails
       b fails
       a is refused
@@ -671,7 +671,7 @@ describe('the breakers of accounts on one route', () => {
       health.enter('r', 'innocent')!.succeeded();
       health.enter('r', `account-${i}`)!.failed('x', 'answer');
     }
-    const { accounts } = health.standing('r');
+    const { accounts } = health.status('r');
     assert.deepEqual([accounts.length, accounts[0]!.accountId], [ACCOUNT_BREAKERS_MAX, 'account-1']);
     assert.deepEqual([health.allows('r', 'account-0'), health.allows('r', 'account-1')], [true, false]);
   });
@@ -731,7 +731,7 @@ class ModelBreaker {
     }
   }
 
-  standing() {
+  status() {
     return {
       state: this.#state,
       failuresInARow: this.#failures,

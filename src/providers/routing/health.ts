@@ -21,17 +21,17 @@ export interface BreakerTerms {
 }
 
 /** What is known of a route. */
-export interface RouteStanding {
+export interface RouteStatus {
   readonly state: BreakerState;
   readonly failuresInARow: number;
   readonly lastFailure: { readonly reason: string; readonly atMs: number } | null;
   /** When an open breaker lets a probe through; `null` where it is not open. */
   readonly probeAtMs: number | null;
   /** The accounts that are not let through, because their own calls keep failing. */
-  readonly accounts: readonly AccountStanding[];
+  readonly accounts: readonly AccountStatus[];
 }
 
-export interface AccountStanding {
+export interface AccountStatus {
   readonly accountId: string;
   readonly state: BreakerState;
   readonly failuresInARow: number;
@@ -57,7 +57,7 @@ export interface RoutePermit {
  * for a probe: they take another route.
  */
 export interface RouteHealth {
-  standing(routeId: string): RouteStanding;
+  status(routeId: string): RouteStatus;
   /** Whether a call of the account is let through over a route now. */
   allows(routeId: string, accountId: string): boolean;
   /** When an account that is not let through may try again; now, where a probe is under way. */
@@ -82,7 +82,7 @@ export const CALLERS_WINDOW_MS = 60_000;
  */
 export const ACCOUNT_BREAKERS_MAX = 256;
 
-const healthy: RouteStanding = { state: 'closed', failuresInARow: 0, lastFailure: null, probeAtMs: null, accounts: [] };
+const healthy: RouteStatus = { state: 'closed', failuresInARow: 0, lastFailure: null, probeAtMs: null, accounts: [] };
 
 /** A breaker that has opened or closed: that of a route, or of one account on it. */
 export interface BreakerTurn {
@@ -102,7 +102,7 @@ export function createRouteHealth(
 ): RouteHealth {
   const routes = new Map<string, RouteBreakers>();
   return {
-    standing: (routeId) => routes.get(routeId)?.standing() ?? healthy,
+    status: (routeId) => routes.get(routeId)?.status() ?? healthy,
     allows: (routeId, accountId) => routes.get(routeId)?.allows(accountId) ?? true,
     retryAtMs: (routeId, accountId) => routes.get(routeId)?.retryAtMs(accountId) ?? clock.nowMs(),
     isClosedForAccountOnly: (routeId, accountId) => routes.get(routeId)?.isClosedForAccountOnly(accountId) ?? false,
@@ -126,7 +126,7 @@ export function createRouteHealth(
 interface AccountHealth {
   readonly breaker: Breaker;
   /** Failed responses in a row. */
-  answers: number;
+  responses: number;
 }
 
 class RouteBreakers {
@@ -140,7 +140,7 @@ class RouteBreakers {
   /** The accounts whose calls met a refusal of the operator since the last success. */
   #refused = new RecentCallers();
   #row: FailuresInARow = noFailures;
-  #lastFailure: RouteStanding['lastFailure'] = null;
+  #lastFailure: RouteStatus['lastFailure'] = null;
   /**
    * The account that was the only caller when its failures opened its breaker; the route shows this until another
    * result.
@@ -153,22 +153,22 @@ class RouteBreakers {
     this.#onTurn = onTurn;
   }
 
-  standing(): RouteStanding {
+  status(): RouteStatus {
     const own = this.#onlyAccountId === null ? undefined : this.#accounts?.get(this.#onlyAccountId);
     const { state, probeAtMs } = this.#shared.state === 'closed' && own !== undefined ? own.breaker : this.#shared;
     return {
       state,
-      failuresInARow: this.#row.ofRoute + this.#row.answers,
+      failuresInARow: this.#row.ofRoute + this.#row.responses,
       lastFailure: this.#lastFailure,
       probeAtMs,
       // Least recently called first.
       accounts: [...(this.#accounts?.entries() ?? [])]
         .reverse()
         .filter(([, { breaker }]) => breaker.state !== 'closed')
-        .map(([accountId, { breaker, answers }]) => ({
+        .map(([accountId, { breaker, responses }]) => ({
           accountId,
           state: breaker.state,
-          failuresInARow: answers,
+          failuresInARow: responses,
           probeAtMs: breaker.probeAtMs,
         })),
     };
@@ -239,7 +239,7 @@ class RouteBreakers {
 
     const isOwnProbe = own?.isProbe === true;
     const countsForAccount = !this.#isOutdatedForAccount(call) && own?.mayBlame !== false;
-    if (countsForAccount && !isOfAll) this.#healthOf(accountId).answers++;
+    if (countsForAccount && !isOfAll) this.#healthOf(accountId).responses++;
     let verdict: Blame = isOwnProbe ? 'account' : 'nobody';
     if (shared.isProbe) {
       this.#row = addFailure(this.#row, { accountId, isOfRoute: isOfAll });
@@ -251,7 +251,7 @@ class RouteBreakers {
       this.#row = addFailure(this.#row, { accountId, isOfRoute: isOfAll });
       verdict = blame({
         row: this.#row,
-        accountAnswers: countsForAccount ? (this.#accounts?.get(accountId)?.answers ?? 0) : 0,
+        accountResponses: countsForAccount ? (this.#accounts?.get(accountId)?.responses ?? 0) : 0,
         isAccountProbe: isOwnProbe,
         isOnlyCaller: this.#callers.isOnly(accountId, nowMs - CALLERS_WINDOW_MS),
         failuresMax,
@@ -287,7 +287,7 @@ class RouteBreakers {
   #closeAccount(accountId: string): void {
     const account = this.#accounts?.get(accountId);
     if (account === undefined) return;
-    account.answers = 0;
+    account.responses = 0;
     this.#close(account.breaker, accountId);
     // An account whose breaker has opened stays known: calls that began before that must not count later.
     if (account.breaker.openings === 0) this.#accounts?.delete(accountId);
@@ -296,7 +296,7 @@ class RouteBreakers {
   #healthOf(accountId: string): AccountHealth {
     let account = this.#accounts?.get(accountId);
     if (account === undefined) {
-      account = { breaker: new Breaker(), answers: 0 };
+      account = { breaker: new Breaker(), responses: 0 };
       this.#accounts ??= new LRUCache({ max: ACCOUNT_BREAKERS_MAX });
       this.#accounts.set(accountId, account);
     }

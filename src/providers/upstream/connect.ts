@@ -74,7 +74,7 @@ function throughProxy(proxy: URL, direct: buildConnector.connector, timeoutMs: n
       socket.on('error', () => undefined);
       if (isTold || statusCode !== 200) {
         socket.destroy();
-        tell(new ProxyFailure(`the proxy answered CONNECT with status ${statusCode}`));
+        tell(new ProxyFailure(`the proxy responded to CONNECT with status ${statusCode}`));
         return;
       }
       socket.setNoDelay(true);

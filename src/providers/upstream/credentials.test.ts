@@ -34,7 +34,7 @@ const limit = (requestedMs: number | null, atMs = NOW_MS, sentAtMs = atMs) => ({
 
 const states = (keys: Credentials, nowMs = NOW_MS, model = 'm'): string =>
   keys
-    .standing(model, nowMs)
+    .status(model, nowMs)
     .map(({ state }) => state)
     .join(' ');
 
@@ -56,7 +56,7 @@ describe('the keys of a provider', () => {
       keys.refused('b', 401, NOW_MS);
       assert.equal(used(keys, 4), 'a c a c');
       assert.equal(triedBy(keys), 'a c');
-      assert.deepEqual(keys.standing('m', NOW_MS)[1], {
+      assert.deepEqual(keys.status('m', NOW_MS)[1], {
         name: 'apiKeys.1',
         file: null,
         state: 'refused',

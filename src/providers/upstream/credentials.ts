@@ -11,7 +11,7 @@ import { endsRest, isRemembered, type RateLimit, type Rest, restAfter } from './
 export const REFUSED_MS = 10 * 60_000;
 
 /** A credential as an operator sees it: without its value. */
-export interface CredentialStanding {
+export interface CredentialStatus {
   readonly name: string;
   readonly file: string | null;
   readonly state: 'active' | 'resting' | 'refused';
@@ -21,7 +21,7 @@ export interface CredentialStanding {
 }
 
 /** How many credentials are in which state; one that rests for any model counts as resting. */
-export type CredentialCounts = { readonly [State in CredentialStanding['state']]: number };
+export type CredentialCounts = { readonly [State in CredentialStatus['state']]: number };
 
 interface CredentialState extends NamedCredential {
   refusal: { readonly status: number; readonly atMs: number } | null;
@@ -132,7 +132,7 @@ export class Credentials {
     rests.set(model, restAfter(limit, rests.get(model)));
   }
 
-  standing(model: string, nowMs: number): CredentialStanding[] {
+  status(model: string, nowMs: number): CredentialStatus[] {
     return this.#credentials.map((credential) => {
       const { name, file, refusal } = credential;
       if (isLeftOut(credential, nowMs)) {

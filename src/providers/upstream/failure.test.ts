@@ -17,7 +17,7 @@ describe('connectionFailure', () => {
       const failure = connectionFailure(errorWith(code), false);
       assert.equal(failure.certainty, 'notSent');
       assert.deepEqual(
-        [failure.answer.kind, failure.answer.status, failure.answer.retry],
+        [failure.response.kind, failure.response.status, failure.response.retry],
         ['upstreamNotReached', 502, 'yes'],
       );
     }
@@ -28,7 +28,7 @@ describe('connectionFailure', () => {
       const failure = connectionFailure(error, true);
       assert.equal(failure.certainty, 'unknown');
       assert.deepEqual(
-        [failure.answer.kind, failure.answer.status, failure.answer.retry],
+        [failure.response.kind, failure.response.status, failure.response.retry],
         ['upstreamError', 502, 'no'],
       );
     }
@@ -39,7 +39,7 @@ describe('connectionFailure', () => {
       const failure = connectionFailure(errorWith(code), true);
       assert.equal(failure.certainty, 'unknown');
       assert.deepEqual(
-        [failure.answer.kind, failure.answer.status, failure.answer.retry],
+        [failure.response.kind, failure.response.status, failure.response.retry],
         ['upstreamTimeout', 504, 'no'],
       );
     }
@@ -50,8 +50,8 @@ describe('connectionFailure', () => {
     const goneAway = new Error('HTTP/2: "GOAWAY" frame received with code 0');
     for (const error of [refused, goneAway]) {
       const failure = connectionFailure(error, true);
-      assert.deepEqual([failure.certainty, failure.answer.kind], ['notSent', 'upstreamNotReached']);
-      assert.match(failure.answer.message, /turned the call away/);
+      assert.deepEqual([failure.certainty, failure.response.kind], ['notSent', 'upstreamNotReached']);
+      assert.match(failure.response.message, /turned the call away/);
       assert.equal(connectionFailure(error, true, true).certainty, 'unknown');
     }
     const cancelled = Object.assign(new Error('Stream closed'), { http2ErrorCode: 8 });
@@ -62,15 +62,15 @@ describe('connectionFailure', () => {
     const reason = errorWith('ECONNRESET');
     const failure = connectionFailure(reason, true);
     assert.equal(failure.cause, reason);
-    assert.equal(failure.answer.cause, reason);
-    assert.doesNotMatch(failure.answer.message, /ECONNRESET/);
+    assert.equal(failure.response.cause, reason);
+    assert.doesNotMatch(failure.response.message, /ECONNRESET/);
   });
 });
 
 describe('a call that the gateway itself did not send', () => {
   it('was not sent, and the route is not to blame', () => {
     for (const failure of [allConnectionsInUse(), givenUpUnsent()]) {
-      assert.deepEqual([failure.certainty, failure.answer.retry, failure.blamesRoute], ['notSent', 'yes', false]);
+      assert.deepEqual([failure.certainty, failure.response.retry, failure.blamesRoute], ['notSent', 'yes', false]);
     }
     assert.equal(connectionFailure(errorWith('ECONNREFUSED'), false).blamesRoute, true);
   });

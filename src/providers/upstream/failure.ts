@@ -40,7 +40,7 @@ interface FailureFacts {
 export class UpstreamFailure extends Error {
   readonly certainty: CallCertainty;
   /** The error that the client gets. */
-  readonly answer: GatewayError;
+  readonly response: GatewayError;
   /** Whether the failure counts against the route. It does not where the gateway itself did not send the call. */
   readonly blamesRoute: boolean;
   /** Whether the provider responded with a success that cannot be used. */
@@ -50,14 +50,14 @@ export class UpstreamFailure extends Error {
 
   constructor(
     certainty: CallCertainty,
-    answer: GatewayError,
+    response: GatewayError,
     cause?: unknown,
     { blamesRoute = true, hadSuccess = false, refusal }: FailureFacts = {},
   ) {
-    super(`upstream failure (${certainty}): ${answer.message}`, cause === undefined ? undefined : { cause });
+    super(`upstream failure (${certainty}): ${response.message}`, cause === undefined ? undefined : { cause });
     this.name = 'UpstreamFailure';
     this.certainty = certainty;
-    this.answer = answer;
+    this.response = response;
     this.blamesRoute = blamesRoute;
     this.hadSuccess = hadSuccess;
     this.refusal = refusal ?? null;
@@ -68,13 +68,13 @@ export class UpstreamFailure extends Error {
  * Failures of the connection itself: the certainty depends on whether the request had begun to be written.
  * `wasAnswered`: the head of a response had come by then.
  */
-export function connectionFailure(error: Error, wasSent: boolean, wasAnswered = false): UpstreamFailure {
+export function connectionFailure(error: Error, wasSent: boolean, wasResponded = false): UpstreamFailure {
   // The error of undici's parser has the bytes that it could not read, a part of the response, which may be in no log.
   if ('data' in error) delete error.data;
   if (!wasSent) {
     return new UpstreamFailure('notSent', new GatewayError('upstreamNotReached', { cause: error }), error);
   }
-  if (!wasAnswered && isRefusedStream(error)) {
+  if (!wasResponded && isRefusedStream(error)) {
     const message = 'The provider turned the call away before it did anything with it. Nothing is charged.';
     return new UpstreamFailure('notSent', new GatewayError('upstreamNotReached', { message, cause: error }), error);
   }
@@ -102,23 +102,23 @@ function isRefusedStream(error: Error): boolean {
  * The route is not to blame.
  */
 export function allConnectionsInUse(): UpstreamFailure {
-  const answer = new GatewayError('upstreamNotReached', {
+  const response = new GatewayError('upstreamNotReached', {
     message:
       'All connections to the provider are in use. Nothing was sent to it and nothing is charged. Try again shortly.',
     headers: { 'retry-after': '1' },
   });
-  return new UpstreamFailure('notSent', answer, undefined, { blamesRoute: false });
+  return new UpstreamFailure('notSent', response, undefined, { blamesRoute: false });
 }
 
 /** The provider responded with a success that cannot be relayed or charged. */
 export function unusableSuccess(requestId: string, message?: string): UpstreamFailure {
-  const answer = new GatewayError('upstreamInvalid', message === undefined ? { requestId } : { requestId, message });
-  return new UpstreamFailure('unknown', answer, undefined, { hadSuccess: true });
+  const response = new GatewayError('upstreamInvalid', message === undefined ? { requestId } : { requestId, message });
+  return new UpstreamFailure('unknown', response, undefined, { hadSuccess: true });
 }
 
 /** A success broke off after it had begun to arrive. */
-export function successBrokenOff({ certainty, answer, cause, blamesRoute }: UpstreamFailure): UpstreamFailure {
-  return new UpstreamFailure(certainty, answer, cause, { blamesRoute, hadSuccess: true });
+export function successBrokenOff({ certainty, response, cause, blamesRoute }: UpstreamFailure): UpstreamFailure {
+  return new UpstreamFailure(certainty, response, cause, { blamesRoute, hadSuccess: true });
 }
 
 /** The call was abandoned while it waited for a connection. */

@@ -33,7 +33,7 @@ export interface Provider {
   readonly vendor: string | null;
   /** Whether every account may refer to state that this provider keeps. */
   readonly sharesState: boolean;
-  /** Whether a whole answer without usage is charged by an estimate, and not refused. */
+  /** Whether a whole response without usage is charged by an estimate, and not refused. */
   readonly estimatesUsage: boolean;
   /** Whether it gets the W3C trace context of calls. */
   readonly passesTraceContext: boolean;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { refusalFailure } from './answer-kind.ts';
 import type { RefusalReason } from './failure.ts';
+import { refusalFailure } from './response-kind.ts';
 
 const SECRETS = ['provider-secret-1', 'acme.example'];
 
@@ -99,8 +99,8 @@ describe('the reason of a refusal', () => {
 
 it('is found where the envelope stands in a list, as at the compatible API of Google', () => {
   const body = Buffer.from(JSON.stringify([{ error: googleError('API_KEY_INVALID') }]));
-  const { refusal, answer } = refusalFailure({ status: 400, headers: {} }, body, SECRETS, 'req_1');
-  assert.deepEqual([refusal!.reason, answer.kind], ['operator', 'upstreamAccountRefused']);
+  const { refusal, response } = refusalFailure({ status: 400, headers: {} }, body, SECRETS, 'req_1');
+  assert.deepEqual([refusal!.reason, response.kind], ['operator', 'upstreamAccountRefused']);
 });
 
 describe("a refusal of the operator's credential or account", () => {
@@ -112,7 +112,7 @@ describe("a refusal of the operator's credential or account", () => {
   );
 
   it("is 502 upstream_error with a sentence of the gateway's own, not to be repeated", () => {
-    const { kind, status, code, retry, message, headers, requestId } = failure.answer;
+    const { kind, status, code, retry, message, headers, requestId } = failure.response;
     assert.deepEqual(
       [kind, status, code, retry, requestId],
       ['upstreamAccountRefused', 502, 'upstream_error', 'no', 'req_1'],
@@ -123,13 +123,13 @@ describe("a refusal of the operator's credential or account", () => {
 
   it("keeps the provider's words for the log, without the key", () => {
     assert.equal((failure.cause as Error).message, 'Incorrect key [provider] at [provider]');
-    assert.equal((failure.answer.cause as Error).message, 'Incorrect key [provider] at [provider]');
+    assert.equal((failure.response.cause as Error).message, 'Incorrect key [provider] at [provider]');
   });
 
   it('has no word of the provider either where another call would be accepted', () => {
     for (const status of [401, 402]) {
-      const { answer, refusal } = failureOf(status, { message: 'You can only afford 12 tokens.' });
-      assert.deepEqual([answer.kind, refusal?.reason], ['upstreamAccountRefused', 'permission']);
+      const { response, refusal } = failureOf(status, { message: 'You can only afford 12 tokens.' });
+      assert.deepEqual([response.kind, refusal?.reason], ['upstreamAccountRefused', 'permission']);
     }
   });
 });

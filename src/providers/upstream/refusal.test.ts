@@ -60,7 +60,7 @@ describe("a provider's refusal", () => {
       const { message, code } = refusalOf(400, body);
       assert.deepEqual([message, code], ['Unknown name "x"', 'invalid_request_error']);
     }
-    assert.equal(refusalOf(400, []).message, 'The provider answered with status 400.');
+    assert.equal(refusalOf(400, []).message, 'The provider responded with status 400.');
   });
 
   it('does not take the outer type of a messages error for its type', () => {
@@ -81,7 +81,7 @@ describe("a provider's refusal", () => {
   ]) {
     it(`finds the message where the provider sends ${JSON.stringify(body)}`, () => {
       const error = refusalOf(503, body);
-      assert.equal(error.message, 'The provider answered with status 503.');
+      assert.equal(error.message, 'The provider responded with status 503.');
       assert.equal(error.code, 'upstream_error');
       assert.equal(error.type, undefined);
       assert.equal(error.param, null);

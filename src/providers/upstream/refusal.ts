@@ -27,7 +27,7 @@ export function providerRefusal(
   const options: GatewayErrorOptions = {
     status,
     code: code ?? codeOf(status),
-    message: message ?? `The provider answered with status ${status}.`,
+    message: message ?? `The provider responded with status ${status}.`,
     headers: otherHeaders,
     requestId,
     retry: advice === 'true' ? 'yes' : advice === 'false' || isOutcomeUnknown(status) ? 'no' : 'unsaid',

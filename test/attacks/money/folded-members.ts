@@ -17,8 +17,8 @@ export const foldedMembers: Attack = {
     const user = scene.mark('plain', 'customer');
     for (const member of MEMBERS) {
       const body = `{"model":"dear-chat","user":"${user}","max_tokens":1,"messages":[{"role":"user","content":"x"}],${member}}`;
-      const answer = await scene.send({ path: '/v1/chat/completions', key: scene.key('customer'), body });
-      scene.expectStatus(member, answer, 400);
+      const response = await scene.send({ path: '/v1/chat/completions', key: scene.key('customer'), body });
+      scene.expectStatus(member, response, 400);
     }
     const bill = await scene.bill('customer');
     if (bill.length > 0) scene.problem(`the provider got ${bill.length} of them`);

@@ -32,13 +32,13 @@ export const forms: Attack = {
       },
     };
     for (const [what, sent] of Object.entries(cases)) {
-      const answer = await scene.send({
+      const response = await scene.send({
         path: '/v1/images/edits',
         key: scene.key('customer'),
         headers: { 'content-type': sent.contentType },
         body: sent.body,
       });
-      scene.expectStatus(what, answer, 400, 415);
+      scene.expectStatus(what, response, 400, 415);
     }
     const bill = await scene.bill('customer');
     if (bill.length > 0) scene.problem(`the provider got ${bill.length} of them`);

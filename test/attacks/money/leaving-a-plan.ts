@@ -25,7 +25,7 @@ export const leavingAPlan: Attack = {
     let usedTokens = 0;
     for (let look = 0; look < 100 && usedTokens === 0; look++) {
       await wait(100);
-      const { inFlight, used } = await standing(scene.url, scene.key('subscriber'));
+      const { inFlight, used } = await status(scene.url, scene.key('subscriber'));
       if (inFlight === 0) usedTokens = used;
     }
     const bill = await scene.bill('subscriber');
@@ -35,7 +35,7 @@ export const leavingAPlan: Attack = {
   },
 };
 
-async function standing(url: string, key: string): Promise<{ inFlight: number; used: number }> {
+async function status(url: string, key: string): Promise<{ inFlight: number; used: number }> {
   const response = await fetch(`${url}/v1/coding/user/balance`, { headers: { authorization: `Bearer ${key}` } });
   const { concurrency, pkg } = (await response.json()) as {
     concurrency: { inFlight: number };

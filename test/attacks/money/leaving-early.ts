@@ -20,7 +20,7 @@ export const leavingEarly: Attack = {
     };
     const request = { path: '/v1/chat/completions', key: scene.key('early'), body };
     let heldNano = 0n;
-    await scene.leaveBeforeAnswer('early', request, CALLS, async () => {
+    await scene.leaveBeforeResponse('early', request, CALLS, async () => {
       heldNano = (await scene.money('early')).heldNano;
     });
     const what = 'chat, left before the first byte';

@@ -7,9 +7,9 @@ export const pictureSize: Attack = {
   callers: { customer: { balanceYuan: '10' } },
   async run(scene) {
     const body = { model: 'painter-by-image', user: scene.mark('all', 'customer'), prompt: 'An apple.', size: 'low' };
-    const answer = await scene.send({ path: '/v1/images/generations', key: scene.key('customer'), body });
+    const response = await scene.send({ path: '/v1/images/generations', key: scene.key('customer'), body });
     const settled = await scene.settle('customer', 'a picture of the size low');
-    if (answer.status !== 400) scene.expectBill('a picture of the size low', settled);
+    if (response.status !== 400) scene.expectBill('a picture of the size low', settled);
     else if (settled.bill.length > 0) scene.problem('it was refused, and the provider got it');
   },
 };

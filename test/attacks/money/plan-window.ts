@@ -24,7 +24,7 @@ export const planWindow: Attack = {
     );
     const request = { path: '/v1/coding/chat/completions', key: scene.key('subscriber'), body };
     for (let sent = 0; sent < STREAMS; sent += AT_A_TIME)
-      await scene.leaveBeforeAnswer('subscriber', request, AT_A_TIME);
+      await scene.leaveBeforeResponse('subscriber', request, AT_A_TIME);
     // What is awaited is over when the provider has nothing under way any more.
     for (let look = 0; look < 50; look++) {
       if ((await scene.bill('subscriber')).every(({ state }) => state !== 'running')) break;

@@ -34,7 +34,7 @@ export const references: Attack = {
     }
     const stolen = await scene.bill('stranger');
     if (stolen.length > 0) scene.problem(`the provider got ${stolen.length} of them`);
-    scene.expectStatus('its own answer', await create('owner', { previous_response_id: id }), 200);
+    scene.expectStatus('its own response', await create('owner', { previous_response_id: id }), 200);
     scene.expectStatus(
       'its own item',
       await create('owner', { input: [{ type: 'item_reference', id: output[0]!.id }] }),

@@ -17,7 +17,7 @@ export const longNames: Attack = {
     ];
     await scene.repeat(AT_A_TIME, async (round) => {
       const { text } = await scene.send({ path: '/account/v1/keys', key, body: bodies[round % bodies.length]! });
-      if (text.length > 2_000) scene.problem(`an answer of ${text.length} characters`);
+      if (text.length > 2_000) scene.problem(`a response of ${text.length} characters`);
     });
     scene.expectStatuses(400, 429, 503);
   },

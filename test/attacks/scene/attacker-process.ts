@@ -1,10 +1,10 @@
 import { ATTACKS } from '../all.ts';
 import type { Attack } from '../attack.ts';
-import { answerParent } from './rpc.ts';
+import { responseParent } from './rpc.ts';
 import { type AttackReport, Scene, type SceneOrder } from './scene.ts';
 
 /** Runs attacks, so that making them disturbs neither the innocent caller nor the runner. */
-answerParent({
+responseParent({
   prepare(names: readonly string[]) {
     for (const name of names) attackOf(name).prepare?.();
   },

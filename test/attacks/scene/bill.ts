@@ -7,8 +7,8 @@ export interface BilledCall {
   readonly model: string;
   readonly bodyBytes: number;
   /**
-   * `running`, then `reported`: the whole answer with its usage was sent; `cancelled`: the gateway went before that; or
-   * `refused`: the provider answered an error, which is free.
+   * `running`, then `reported`: the whole response with its usage was sent; `cancelled`: the gateway went before that; or
+   * `refused`: the provider responded with an error, which is free.
    */
   readonly state: 'running' | 'reported' | 'cancelled' | 'refused';
   readonly inputTokens: number;

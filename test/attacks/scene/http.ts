@@ -13,8 +13,8 @@ export interface AttackRequest {
   readonly localAddress?: string;
 }
 
-export interface Answer {
-  /** Of the answer, or of the failure: `ECONNRESET`, `no answer`. */
+export interface AttackResponse {
+  /** Of the response, or of the failure: `ECONNRESET`, `no response`. */
   readonly status: number | string;
   readonly headers: IncomingMessage['headers'];
   /** The first bytes of the body. */
@@ -22,7 +22,7 @@ export interface Answer {
 }
 
 export interface BegunCall {
-  isAnswered(): boolean;
+  isResponded(): boolean;
   leave(): void;
 }
 
@@ -34,21 +34,21 @@ export interface LiveStream {
   leave(): void;
 }
 
-/** An answer that takes longer than this is one that never comes. */
+/** A response that takes longer than this is one that never comes. */
 const GIVEN_UP_MS = 40_000;
 const TEXT_CHARS_MAX = 65_536;
 
 export class HttpClient {
   readonly #url: string;
   readonly #agent = new Agent({ keepAlive: true });
-  /** How many answers of each status came; failures by their code. */
-  readonly answers: Record<string, number> = {};
+  /** How many responses of each status came; failures by their code. */
+  readonly responses: Record<string, number> = {};
 
   constructor(url: string) {
     this.#url = url;
   }
 
-  send(sent: AttackRequest): Promise<Answer> {
+  send(sent: AttackRequest): Promise<AttackResponse> {
     return new Promise((resolve) => {
       const end = (status: number | string, headers: IncomingMessage['headers'], text: string): void => {
         clearTimeout(timer);
@@ -63,16 +63,16 @@ export class HttpClient {
         });
         response.on('error', () => undefined);
         response.on('close', () => end(response.complete ? response.statusCode! : 'cut off', response.headers, text));
-        // An early answer counts, though the rest of the body cannot be sent any more.
+        // An early response counts, though the rest of the body cannot be sent any more.
         outgoing.removeAllListeners('error').on('error', () => undefined);
       });
-      const timer = setTimeout(() => outgoing.destroy(new Error('no answer')), GIVEN_UP_MS);
+      const timer = setTimeout(() => outgoing.destroy(new Error('no response')), GIVEN_UP_MS);
       outgoing.on('error', (error: NodeJS.ErrnoException) => end(error.code ?? error.message, {}, error.message));
       outgoing.end(bytesOf(sent.body));
     });
   }
 
-  /** Sends, and answers when the head of the answer has come. */
+  /** Sends, and responses when the head of the response has come. */
   open(sent: AttackRequest): Promise<LiveStream> {
     return new Promise((resolve, reject) => {
       const outgoing = this.#request(sent, (response) => {
@@ -87,18 +87,18 @@ export class HttpClient {
     });
   }
 
-  /** Sends, and is free to leave before there is an answer. */
+  /** Sends, and is free to leave before there is a response. */
   begin(sent: AttackRequest): BegunCall {
-    let isAnswered = false;
+    let isResponded = false;
     const outgoing = this.#request(sent, (response) => {
-      isAnswered = true;
+      isResponded = true;
       response.on('error', () => undefined);
       response.resume();
       this.count(response.statusCode!);
     });
     outgoing.on('error', () => undefined);
     outgoing.end(bytesOf(sent.body));
-    return { isAnswered: () => isAnswered, leave: () => void outgoing.destroy() };
+    return { isResponded: () => isResponded, leave: () => void outgoing.destroy() };
   }
 
   /** A connection that is written and read by hand. */
@@ -114,10 +114,10 @@ export class HttpClient {
   }
 
   count(status: number | string, times = 1): void {
-    this.answers[status] = (this.answers[status] ?? 0) + times;
+    this.responses[status] = (this.responses[status] ?? 0) + times;
   }
 
-  #request(sent: AttackRequest, onAnswer: (response: IncomingMessage) => void) {
+  #request(sent: AttackRequest, onResponse: (response: IncomingMessage) => void) {
     const { method = 'POST', path, key, headers = {}, body, localAddress } = sent;
     const isJson = body !== undefined && !Object.keys(headers).includes('content-type');
     return request(
@@ -132,7 +132,7 @@ export class HttpClient {
         },
         ...(localAddress === undefined ? {} : { localAddress }),
       },
-      onAnswer,
+      onResponse,
     );
   }
 }

@@ -1,9 +1,9 @@
 import { Agent, request } from 'node:http';
 import { type InnocentCall, LOOK } from './innocent-call.ts';
-import { answerParent } from './rpc.ts';
+import { responseParent } from './rpc.ts';
 
 /**
- * The innocent caller: an account of its own that makes twenty calls a second, however long the answers take; and a person of that
+ * The innocent caller: an account of its own that makes twenty calls a second, however long the responses take; and a person of that
  * account who has signed in, and whose console asks for two things a second.
  */
 
@@ -51,7 +51,7 @@ function bodiesOf(mark: string): Buffer[] {
 const calls: (InnocentCall | Promise<InnocentCall>)[] = [];
 let timer: NodeJS.Timeout | null = null;
 
-answerParent({
+responseParent({
   start(order: InnocentOrder) {
     const agent = new Agent({ keepAlive: !order.isNewcomer, localAddress: order.localAddress });
     const bodies = bodiesOf(order.mark);
@@ -114,7 +114,7 @@ interface Asked {
   readonly url: string;
   readonly agent: Agent;
   readonly headers: Readonly<Record<string, string>>;
-  /** Stands in an answer that is whole. */
+  /** Stands in a response that is whole. */
   readonly whole: string;
   readonly body?: Buffer;
 }
@@ -138,7 +138,7 @@ function ask(kind: string, { method, url, agent, headers, whole, body }: Asked):
         end(isWhole ? null : `${response.statusCode} ${text.slice(0, 200)}`);
       });
     });
-    sent.setTimeout(GIVEN_UP_MS, () => sent.destroy(new Error(`no answer in ${GIVEN_UP_MS / 1000} s`)));
+    sent.setTimeout(GIVEN_UP_MS, () => sent.destroy(new Error(`no response in ${GIVEN_UP_MS / 1000} s`)));
     sent.on('error', (error) => end(error.message));
     sent.end(body);
   });

@@ -50,7 +50,7 @@ export class ProviderCall {
     if (this.#gone.signal.aborted) throw new GoneError();
   }
 
-  /** A whole answer. An error is free; a success is billed as reported. */
+  /** A whole response. An error is free; a success is billed as reported. */
   sendJson(status: number, value: object): Promise<void> {
     const text = JSON.stringify(value);
     this.#response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) });

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { BilledCall } from './bill.ts';
 import { GoneError, ProviderCall, type Script } from './provider-call.ts';
-import { answerParent } from './rpc.ts';
+import { responseParent } from './rpc.ts';
 import { scripts } from './scripts.ts';
 
 /** The provider of the scene, in a process of its own: it does what a request's script says, and bills what it did. */
@@ -44,4 +44,4 @@ const server = createServer((request, response) => {
 server.keepAliveTimeout = 60_000;
 server.listen(0, '127.0.0.1');
 
-answerParent({ url: () => `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+responseParent({ url: () => `http://127.0.0.1:${(server.address() as AddressInfo).port}` });

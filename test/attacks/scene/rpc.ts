@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 
-/** Questions and answers between the runner and the processes that it starts. */
+/** Questions and responses between the runner and the processes that it starts. */
 
 interface Question {
   readonly id: number;
@@ -17,8 +17,8 @@ interface Reply {
 // biome-ignore lint/suspicious/noExplicitAny: each side knows what the other one sends
 type Handler = (value: any) => unknown;
 
-/** Answers the questions of the parent process until it goes. */
-export function answerParent(handlers: Readonly<Record<string, Handler>>): void {
+/** Responses the questions of the parent process until it goes. */
+export function responseParent(handlers: Readonly<Record<string, Handler>>): void {
   process.on('message', ({ id, name, value }: Question) => {
     void (async () => {
       try {
@@ -33,7 +33,7 @@ export function answerParent(handlers: Readonly<Record<string, Handler>>): void 
 
 export interface Child {
   readonly process: ChildProcess;
-  ask<Answer>(name: string, value?: unknown): Promise<Answer>;
+  ask<Response>(name: string, value?: unknown): Promise<Response>;
   stop(): void;
 }
 

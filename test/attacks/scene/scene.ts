@@ -4,7 +4,7 @@ import { adminClient } from '../../support/admin-client.ts';
 import type { Attack } from '../attack.ts';
 import { type BilledCall, scriptMark } from './bill.ts';
 import { type Account, ADMIN_TOKEN } from './gateway.ts';
-import { type Answer, type AttackRequest, HttpClient, type LiveStream } from './http.ts';
+import { type AttackRequest, type AttackResponse, HttpClient, type LiveStream } from './http.ts';
 import { nanoOf, yuanOf } from './models.ts';
 
 /** Where an attack is run: the gateway, the accounts of its callers, and what the provider did for them. */
@@ -28,14 +28,14 @@ export interface MoneyRow {
 }
 
 export interface AttackReport {
-  readonly answers: Readonly<Record<string, number>>;
+  readonly responses: Readonly<Record<string, number>>;
   readonly money: readonly MoneyRow[];
   readonly notes: readonly string[];
   /** What is not as it should be; any of these fails the run. */
   readonly problems: readonly string[];
 }
 
-/** How long calls may take to be settled once the attack is over: providers of the scene answer within seconds. */
+/** How long calls may take to be settled once the attack is over: providers of the scene respond within seconds. */
 const SETTLED_WITHIN_MS = 20_000;
 const LOOK_EVERY_MS = 100;
 /** How long requests may take to the provider. */
@@ -73,7 +73,7 @@ export class Scene {
     return scriptMark(script, this.#tag(caller));
   }
 
-  send(request: AttackRequest): Promise<Answer> {
+  send(request: AttackRequest): Promise<AttackResponse> {
     return this.http.send(request);
   }
 
@@ -91,7 +91,7 @@ export class Scene {
     await Promise.all(loops);
   }
 
-  /** Begins so many a second until the time is over, without waiting for answers in between. */
+  /** Begins so many a second until the time is over, without waiting for responses in between. */
   async pace(perSecond: number, work: (round: number) => Promise<unknown>): Promise<void> {
     const beganMs = Date.now();
     const count = perSecond * this.#attack.seconds;
@@ -117,27 +117,27 @@ export class Scene {
     if (!this.#problems.includes(text)) this.#problems.push(text);
   }
 
-  /** Every answer so far has one of these statuses; none was left out, none cut off. */
+  /** Every response so far has one of these statuses; none was left out, none cut off. */
   expectStatuses(...allowed: number[]): void {
-    for (const [status, count] of Object.entries(this.http.answers)) {
+    for (const [status, count] of Object.entries(this.http.responses)) {
       if (!allowed.includes(Number(status)))
-        this.problem(`${count} answers of ${status}, expected ${allowed.join(', ')}`);
+        this.problem(`${count} responses of ${status}, expected ${allowed.join(', ')}`);
     }
   }
 
-  expectStatus(what: string, { status, text }: Answer, ...allowed: number[]): void {
+  expectStatus(what: string, { status, text }: AttackResponse, ...allowed: number[]): void {
     if (!allowed.includes(Number(status))) {
       this.problem(`${what}: ${status} ${text.slice(0, 120)}, expected ${allowed.join(' or ')}`);
     }
   }
 
   /** Sends so many calls, and leaves them as soon as the provider has got those that were not refused. */
-  async leaveBeforeAnswer(caller: string, request: AttackRequest, calls: number, seen = NOTHING): Promise<void> {
+  async leaveBeforeResponse(caller: string, request: AttackRequest, calls: number, seen = NOTHING): Promise<void> {
     const before = (await this.bill(caller)).length;
     const begun = Array.from({ length: calls }, () => this.http.begin(request));
     const endMs = Date.now() + PROVIDED_WITHIN_MS;
     while (Date.now() < endMs) {
-      const refused = begun.filter((call) => call.isAnswered()).length;
+      const refused = begun.filter((call) => call.isResponded()).length;
       if ((await this.bill(caller)).length - before + refused >= calls) break;
       await wait(LOOK_EVERY_MS / 5);
     }
@@ -193,7 +193,7 @@ export class Scene {
 
   report(): AttackReport {
     return {
-      answers: this.http.answers,
+      responses: this.http.responses,
       money: this.#money,
       notes: this.#notes,
       problems: this.#problems,

@@ -26,16 +26,16 @@ const THOUGHT_MS = 20;
 const WORK_MS = 400;
 
 export const scripts: Readonly<Record<string, Script>> = {
-  /** A short answer at once. */
-  plain: (call) => answer(call, words(3), inputOf(call), 3),
+  /** A short response at once. */
+  plain: (call) => response(call, words(3), inputOf(call), 3),
 
-  /** An answer after so many milliseconds. */
+  /** A response after so many milliseconds. */
   async slow(call) {
     await call.pause(call.number);
-    await answer(call, words(3), inputOf(call), 3);
+    await response(call, words(3), inputOf(call), 3);
   },
 
-  /** What Python servers answer to a lone surrogate. */
+  /** What Python servers respond to a lone surrogate. */
   error: (call) => call.sendJson(call.number, { error: { message: 'Internal error.', type: 'server_error' } }),
 
   /** A stream that thinks so many tokens unseen, and says three words. */
@@ -133,7 +133,7 @@ function inputOf({ body }: ProviderCall): number {
   return count;
 }
 
-async function answer(call: ProviderCall, said: readonly string[], inputTokens: number, outputTokens: number) {
+async function response(call: ProviderCall, said: readonly string[], inputTokens: number, outputTokens: number) {
   Object.assign(call.used, { inputTokens, outputTokens });
   if (call.path.endsWith('/chat/completions') || call.path.endsWith('/messages') || call.path.endsWith('/responses')) {
     const wire = wireOf(call.path);
@@ -157,7 +157,7 @@ async function tell(call: ProviderCall, count: number, everyMs: number): Promise
   await call.endStream();
 }
 
-/** A whole answer with the usage as it stands, in the form of the operation. */
+/** A whole response with the usage as it stands, in the form of the operation. */
 function report(call: ProviderCall): Promise<void> {
   const { path, used } = call;
   if (path.endsWith('/embeddings')) {

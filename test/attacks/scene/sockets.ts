@@ -24,7 +24,7 @@ export async function sendHalf(http: HttpClient, sent: HalfSent): Promise<number
   const piece = Buffer.alloc(pieceBytes, ' ');
   const sockets = Array.from({ length: connections }, (_, index) => {
     const socket = http.socket();
-    countAnswer(http, socket);
+    countResponse(http, socket);
     socket.write(head(index));
     socket.write(begin);
     return socket;
@@ -44,8 +44,8 @@ export function takenOf({ bytesWritten, writableLength }: Socket): number {
   return bytesWritten - writableLength;
 }
 
-/** Counts the status of the first answer on a connection. */
-export function countAnswer(http: HttpClient, socket: Socket): void {
+/** Counts the status of the first response on a connection. */
+export function countResponse(http: HttpClient, socket: Socket): void {
   socket.once('data', (bytes: Buffer) =>
     http.count(/^HTTP\/1\.1 (\d{3})/.exec(bytes.toString('latin1'))?.[1] ?? 'odd'),
   );

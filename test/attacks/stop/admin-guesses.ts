@@ -16,10 +16,10 @@ export const adminGuesses: Attack = {
     );
     await scene.repeat(1, async () => {
       const startedAt = performance.now();
-      const answer = await fetch(scene.url + path, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } });
-      await answer.text();
+      const response = await fetch(scene.url + path, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } });
+      await response.text();
       rightMs.push(performance.now() - startedAt);
-      if (answer.status !== 200) scene.problem(`the right token got ${answer.status}`);
+      if (response.status !== 200) scene.problem(`the right token got ${response.status}`);
     });
     await guesses;
     scene.expectStatuses(401, 429);

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Attack } from '../attack.ts';
 import { headOf } from '../scene/http.ts';
-import { countAnswer, takenOf } from '../scene/sockets.ts';
+import { countResponse, takenOf } from '../scene/sockets.ts';
 
 const CONNECTIONS = 8;
 /** Each sends 256 KiB every 50 ms, which leaves the machine to the others. */
@@ -23,7 +23,7 @@ export const endlessBodies: Attack = {
     let mostMiB = 0;
     await scene.repeat(CONNECTIONS, async () => {
       const socket = scene.http.socket();
-      countAnswer(scene.http, socket);
+      countResponse(scene.http, socket);
       socket.write(head);
       const endMs = Date.now() + READ_MS_MAX;
       while (socket.writable && Date.now() < endMs) {

@@ -6,7 +6,7 @@ const BURSTS_PER_SECOND = 3;
 
 export const providerErrors: Attack = {
   name: 'provider-errors',
-  sends: `${AT_A_TIME} calls at a time, three times a second, to which the innocent caller's provider answers 500`,
+  sends: `${AT_A_TIME} calls at a time, three times a second, to which the innocent caller's provider responds with 500`,
   seconds: 4,
   callers: { funded: { balanceYuan: '100' } },
   async run(scene) {
@@ -20,7 +20,7 @@ export const providerErrors: Attack = {
       Promise.all(Array.from({ length: AT_A_TIME }, () => scene.send(request))),
     );
     scene.expectStatuses(500, 502, 503);
-    const { bill } = await scene.settle('funded', 'answers of 500');
+    const { bill } = await scene.settle('funded', 'responses of 500');
     scene.note(`${bill.length} calls reached the provider`);
   },
 };

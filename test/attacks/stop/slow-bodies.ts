@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Attack } from '../attack.ts';
 import { headOf } from '../scene/http.ts';
-import { countAnswer } from '../scene/sockets.ts';
+import { countResponse } from '../scene/sockets.ts';
 
 const CONNECTIONS = 100;
 /** A body needs 1 KiB a second from its thirtieth second on; the rest is for a busy machine. */
@@ -23,7 +23,7 @@ export const slowBodies: Attack = {
     });
     const sockets = Array.from({ length: CONNECTIONS }, () => {
       const socket = scene.http.socket();
-      countAnswer(scene.http, socket);
+      countResponse(scene.http, socket);
       socket.write(head);
       return socket;
     });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import OpenAI from 'openai';
 import type { Browser } from 'playwright-core';
-import { answerAnything } from '../../conformance/addresses.ts';
+import { responseAnything } from '../../conformance/addresses.ts';
 import { plansText, subscribe } from '../../conformance/plans.ts';
 import { openBrowser, openConsole } from '../../support/browser.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
@@ -19,7 +19,7 @@ describe('an account holder', { skip: withoutBrowser }, () => {
   let owner: TestPerson;
   before(async () => {
     server = await startGateway({ plans: plansText({ starter: {} }), usageIntervalMs: 10 });
-    server.provider.respond = answerAnything;
+    server.provider.respond = responseAnything;
     browser = await openBrowser();
     account = await server.createAccount();
     await subscribe(server, account, 'starter');
@@ -91,7 +91,7 @@ describe('an account holder', { skip: withoutBrowser }, () => {
     await console.close();
   });
 
-  it('is told that an answer ended early whose connection was cut, and what it cost all the same', async () => {
+  it('is told that a response ended early whose connection was cut, and what it cost all the same', async () => {
     const console = await openConsole(browser, server, { person: owner, at: '#/quickstart' });
     const { page } = console;
     await page.route(/\/v1\/chat\/completions$/, async (route) => {
@@ -102,7 +102,7 @@ describe('an account holder', { skip: withoutBrowser }, () => {
     await page.getByRole('button', { name: 'Make a key for trying' }).click();
     await page.getByText('A key for trying is in use').waitFor();
     await page.getByRole('button', { name: 'Send' }).click();
-    await page.getByText('The answer ended early').waitFor();
+    await page.getByText('The response ended early').waitFor();
     await page.getByText('What it cost').waitFor();
     await console.close();
   });
@@ -133,7 +133,7 @@ describe('an account holder', { skip: withoutBrowser }, () => {
     });
     assert.equal(response.status, 404);
     const requestId = response.headers.get('x-request-id')!;
-    // Refusals are written together, some time after they were answered.
+    // Refusals are written together, some time after they were responded to.
     await until(async () => (await server.admin('GET', `/calls?requestId=${requestId}`)).body.refusals.length > 0);
     const console = await openConsole(browser, server, { person: owner, at: '#/calls' });
     const { page } = console;

@@ -129,7 +129,7 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
     await console.go('#/keys');
     await page.getByLabel('E-mail address or name').fill(second.email);
     await page.getByLabel(/^Password/).fill(second.password);
-    // From here on the page shows what it has: no answer comes any more but that of the sign-in.
+    // From here on the page shows what it has: no response comes any more but that of the sign-in.
     await page.route(/\/account\/v1\/(?!sessions?$)/, (route) => route.abort());
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();

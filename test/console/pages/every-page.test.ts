@@ -1,6 +1,6 @@
 import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { answerAnything } from '../../conformance/addresses.ts';
+import { responseAnything } from '../../conformance/addresses.ts';
 import { plansText, subscribe } from '../../conformance/plans.ts';
 import { openBrowser, openConsole } from '../../support/browser.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
@@ -54,7 +54,7 @@ describe('every page of the console', { skip: withoutBrowser }, () => {
   let places: string[];
   before(async () => {
     server = await startGateway({ plans: plansText({ starter: {} }), usageIntervalMs: 10 });
-    server.provider.respond = answerAnything;
+    server.provider.respond = responseAnything;
     browser = await openBrowser();
     const account = await server.createAccount();
     await subscribe(server, account, 'starter');

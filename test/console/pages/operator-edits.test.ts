@@ -7,7 +7,7 @@ import { call } from '../../support/client.ts';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
 import { createPerson, type TestPerson } from '../../support/people.ts';
 
-/** What operators change while others do, and where an answer comes late or not at all. */
+/** What operators change while others do, and where a response comes late or not at all. */
 describe('changes of operators', { skip: withoutBrowser }, () => {
   let server: TestGateway;
   let browser: Browser;
@@ -96,15 +96,15 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     await console.close();
   });
 
-  it('whose answer is lost may have been made, says the form, and a second try adds nothing', async () => {
+  it('whose response is lost may have been made, says the form, and a second try adds nothing', async () => {
     const { id } = await server.createAccount({ balanceYuan: '1' });
     const console = await open({ at: `#/operator/accounts/${id}?tab=money` });
     const { page } = console;
-    const losesAnswer = async (route: Route): Promise<void> => {
+    const losesResponse = async (route: Route): Promise<void> => {
       await route.fetch();
       await route.abort('connectionreset');
     };
-    await page.route('**/top-ups', losesAnswer, { times: 1 });
+    await page.route('**/top-ups', losesResponse, { times: 1 });
     await page.getByRole('button', { name: 'Top up' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel(/^Amount/).fill('5');
@@ -115,7 +115,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     await dialog.waitFor({ state: 'detached' });
     assert.equal((await read(`/accounts/${id}`)).balanceYuan, '6');
 
-    // What was answered is over: the same once more is another one.
+    // What was responded to is over: the same once more is another one.
     await page.getByRole('button', { name: 'Top up' }).click();
     await dialog.getByLabel(/^Amount/).fill('5');
     await press(page, 'Top up');
@@ -124,7 +124,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     await console.close();
   });
 
-  it('keep their form open until the answer is there, so that a key that is shown once is seen', async () => {
+  it('keep their form open until the response is there, so that a key that is shown once is seen', async () => {
     const { id } = await server.createAccount();
     const console = await open({ at: `#/operator/accounts/${id}?tab=keys` });
     const { page } = console;

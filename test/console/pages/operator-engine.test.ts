@@ -8,7 +8,7 @@ import { withoutBrowser } from '../../support/chromium.ts';
 import { call, startCall } from '../../support/client.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../../support/gateway.ts';
 import { createPerson, type TestPerson } from '../../support/people.ts';
-import { chatStream, liveAnswer } from '../../support/provider.ts';
+import { chatStream, liveResponse } from '../../support/provider.ts';
 import { until } from '../../support/until.ts';
 
 /** The pages by which operators look at the gateway itself, and what they decide there. */
@@ -40,7 +40,7 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
   /** A call that another node takes for dead while it runs here: unresolved, until `end` lets it end after all. */
   async function unresolvedCall() {
     const own = await server.createAccount();
-    const live = liveAnswer();
+    const live = liveResponse();
     const { respond } = server.provider;
     server.provider.respond = live.respond;
     const running = startCall(`${server.url}/v1/chat/completions`, own.key, { ...hello, stream: true });
@@ -55,7 +55,7 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
       async end(): Promise<void> {
         await live.write(chatStream(['Hello']).join(''));
         live.end();
-        await (await running.answer).ended();
+        await (await running.response).ended();
         await server.observed.callsEnded(own.id, 1);
       },
     };
@@ -80,7 +80,7 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
   it('find what became of a request by its id, a refused one too', async () => {
     const refused = await call(`${server.url}/v1/chat/completions`, account.key, { ...hello, model: 'no-such-model' });
     const requestId = String(refused.headers['x-request-id']);
-    // Refusals are written together, some time after they were answered.
+    // Refusals are written together, some time after they were responded to.
     await until(async () => (await server.admin('GET', `/calls?requestId=${requestId}`)).body.refusals.length > 0);
     const console = await open({ at: '#/operator/find' });
     const { page } = console;
@@ -137,7 +137,7 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await end();
   });
 
-  it('drain a route, whose model then answers 503, and resume it', async () => {
+  it('drain a route, whose model then responds with 503, and resume it', async () => {
     const { body } = await server.admin('GET', '/routes');
     const { provider, providerModel } = body.data.find(({ model }: { model: string }) => model === 'test-chat');
     const console = await open({ at: '#/operator/routes' });
@@ -158,7 +158,7 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await console.close();
   });
 
-  it('test a provider, and show what it answered', async () => {
+  it('test a provider, and show what it responded', async () => {
     const console = await open({ at: '#/operator/routes' });
     const { page } = console;
     await page

@@ -208,7 +208,7 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     const form = page.locator('form').filter({ has: seen });
     await seen.click();
     await form.getByRole('button', { name: 'Save' }).click();
-    // The button is off too while the answer is awaited.
+    // The button is off too while the response is awaited.
     await page.getByText('Saved.', { exact: true }).waitFor();
     await form.getByRole('button', { name: 'Save', disabled: true }).waitFor();
     assert.equal(await seen.isChecked(), false);

@@ -54,7 +54,7 @@ function About({ account }: { readonly account: AccountOfOwner }) {
         <Facts
           facts={[
             [text.id, <CopyText key="id" value={account.id} />],
-            [text.standing, `${common[account.status]}, ${account.verified ? common.verified : common.unverified}`],
+            [text.status, `${common[account.status]}, ${account.verified ? common.verified : common.unverified}`],
             [text.since, <Instant key="since" at={account.createdAt} />],
           ]}
         />

@@ -18,10 +18,10 @@ export const storyTexts = defineTexts(
     status: (status: number) => `Status ${status}`,
     error: 'Error',
     errors: {
-      upstream_error: 'The provider could not be reached, refused the call, or broke its answer off.',
-      upstream_timeout: 'The provider did not answer, or stopped sending, in time.',
+      upstream_error: 'The provider could not be reached, refused the call, or broke its response off.',
+      upstream_timeout: 'The provider did not respond, or stopped sending, in time.',
       repeat_charged: 'A repeat of this call was charged, so this one was not.',
-      charge_refused: 'The answer was delivered, and nothing could be charged for it.',
+      charge_refused: 'The response was delivered, and nothing could be charged for it.',
     },
     used: 'What was used',
     observed: 'as the provider reported it',

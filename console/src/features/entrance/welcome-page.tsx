@@ -59,9 +59,9 @@ function LinkForm({ token, link }: { readonly token: string; readonly link: Link
   const isInvitation = link.kind === 'invitation';
 
   async function openLink(body: { token: string; name?: string; password?: string }): Promise<void> {
-    const answer = await use.mutateAsync({ body }).catch(() => null);
-    if (answer === null) return;
-    changeSession(queries, answer);
+    const response = await use.mutateAsync({ body }).catch(() => null);
+    if (response === null) return;
+    changeSession(queries, response);
     goTo('#/', true);
   }
 

@@ -1,7 +1,7 @@
 import { Anchor, Group, Stack, Text } from '@mantine/core';
 import { AlertIcon, CheckCircleIcon, type Icon, InfoIcon } from '@primer/octicons-react';
 import type { ReactNode } from 'react';
-import type { AnswerOf } from '../../api/client.ts';
+import type { ResponseOf } from '../../api/client.ts';
 import { useRead } from '../../api/queries.ts';
 import { type AuditRun, useAuditRun } from '../../parts/audit-run.ts';
 import { Instant } from '../../parts/figures.tsx';
@@ -31,7 +31,7 @@ export function Attention() {
     <Section title={text.attention}>
       <Stack gap="xs">
         <ErrorNotice error={routes.error ?? config.error} />
-        {routes.data !== undefined && <RouteLines standing={routes.data} />}
+        {routes.data !== undefined && <RouteLines status={routes.data} />}
         {config.data !== undefined && <ConfigLines config={config.data} />}
         {!hasWord && routes.data !== undefined && config.data !== undefined && (
           <Line icon={CheckCircleIcon} color="teal">
@@ -44,9 +44,9 @@ export function Attention() {
   );
 }
 
-function RouteLines({ standing }: { readonly standing: AnswerOf<'GET /admin/v1/routes'> }) {
+function RouteLines({ status }: { readonly status: ResponseOf<'GET /admin/v1/routes'> }) {
   const text = useTexts(liveTexts);
-  const broken = standing.data.filter(isUnhealthy);
+  const broken = status.data.filter(isUnhealthy);
   const link = { label: text.toRoutes, path: '/operator/routes' };
   return (
     <>
@@ -60,7 +60,7 @@ function RouteLines({ standing }: { readonly standing: AnswerOf<'GET /admin/v1/r
           {text.more(broken.length - ROUTES_SHOWN)}
         </Line>
       )}
-      {standing.drains.map(({ provider, model, providerModel, reason, since }) => {
+      {status.drains.map(({ provider, model, providerModel, reason, since }) => {
         const what = [provider, model, providerModel].filter((part) => part !== null).join(' / ');
         return (
           <Line
@@ -83,7 +83,7 @@ function RouteLines({ standing }: { readonly standing: AnswerOf<'GET /admin/v1/r
   );
 }
 
-function ConfigLines({ config: { lastError, needsRestart } }: { readonly config: AnswerOf<'GET /admin/v1/config'> }) {
+function ConfigLines({ config: { lastError, needsRestart } }: { readonly config: ResponseOf<'GET /admin/v1/config'> }) {
   const text = useTexts(liveTexts);
   const link = { label: text.toConfig, path: '/operator/config' };
   return (

@@ -2,7 +2,7 @@ import { Button, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
-import type { AnswerOf } from '../../api/client.ts';
+import type { ResponseOf } from '../../api/client.ts';
 import { useChange, useRead } from '../../api/queries.ts';
 import { Instant } from '../../parts/figures.tsx';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
@@ -66,7 +66,7 @@ export function InviteButton() {
   const isBalanceSeen = account?.role === 'owner' ? account.membersSeeBalance : undefined;
   const [isOpen, { open, close }] = useDisclosure(false);
   const [{ email, role }, set] = useDraft(() => ({ email: '', role: 'member' as Role }), isOpen);
-  const [made, setMade] = useState<AnswerOf<'POST /account/v1/invitations'> | null>(null);
+  const [made, setMade] = useState<ResponseOf<'POST /account/v1/invitations'> | null>(null);
   return (
     <>
       <Button onClick={open}>{text.invite}</Button>

@@ -1,8 +1,8 @@
-/** An answer whose stream ended before its protocol says that it is complete, as where a connection is cut. */
+/** A response whose stream ended before its protocol says that it is complete, as where a connection is cut. */
 export class EndedEarly extends Error {}
 
 /**
- * The text of an answer that is streamed, as it comes, whichever protocol it has. Other parts of the answer are left out.
+ * The text of a response that is streamed, as it comes, whichever protocol it has. Other parts of the response are left out.
  *
  * @throws EndedEarly
  */
@@ -11,7 +11,7 @@ export async function* streamedText(body: ReadableStream<Uint8Array>): AsyncGene
   for await (const data of eventData(body)) {
     if (data === '[DONE]') return;
     const event = JSON.parse(data) as StreamedEvent;
-    if (event.error !== undefined) throw new Error(event.error.message ?? 'The answer ended with an error.');
+    if (event.error !== undefined) throw new Error(event.error.message ?? 'The response ended with an error.');
     if (event.type === 'message_stop') return;
     // Some providers send nothing behind this, and end the stream.
     if (event.choices?.[0]?.finish_reason) isFinished = true;
@@ -19,7 +19,7 @@ export async function* streamedText(body: ReadableStream<Uint8Array>): AsyncGene
       event.choices?.[0]?.delta?.content ?? (event.delta?.type === 'text_delta' ? event.delta.text : undefined);
     if (text) yield text;
   }
-  if (!isFinished) throw new EndedEarly('The answer ended early.');
+  if (!isFinished) throw new EndedEarly('The response ended early.');
 }
 
 /** What both protocols stream, as far as it is shown. */

@@ -23,11 +23,11 @@ interface TryItProps {
   readonly operation: 'chat' | 'messages';
 }
 
-/** Makes a call as a program would, shows the answer as it comes, and then what it cost. */
+/** Makes a call as a program would, shows the response as it comes, and then what it cost. */
 export function TryIt({ wanted, apiKey, operation }: TryItProps) {
   const text = useTexts(quickstartTexts);
   const [{ prompt }, set] = useDraft(() => ({ prompt: text.promptExample }));
-  const [answer, setAnswer] = useState('');
+  const [response, setResponse] = useState('');
   const [requestId, setRequestId] = useState<string | null>(null);
   const [error, setError] = useState<Error | null>(null);
   const [cut, setCut] = useState<'stopped' | 'endedEarly' | null>(null);
@@ -40,7 +40,7 @@ export function TryIt({ wanted, apiKey, operation }: TryItProps) {
     if (apiKey === null) return;
     const controller = new AbortController();
     abort.current = controller;
-    setAnswer('');
+    setResponse('');
     setError(null);
     setRequestId(null);
     setCut(null);
@@ -49,7 +49,7 @@ export function TryIt({ wanted, apiKey, operation }: TryItProps) {
       const response = await call(operation, { ...wanted, key: apiKey }, prompt, controller.signal);
       setRequestId(response.headers.get('x-request-id'));
       if (!response.ok || response.body === null) throw new Error(await messageOf(response));
-      for await (const part of streamedText(response.body)) setAnswer((before) => before + part);
+      for await (const part of streamedText(response.body)) setResponse((before) => before + part);
     } catch (thrown) {
       if (controller.signal.aborted) setCut('stopped');
       else if (thrown instanceof EndedEarly) setCut('endedEarly');
@@ -88,26 +88,26 @@ export function TryIt({ wanted, apiKey, operation }: TryItProps) {
           required
         />
       </Form>
-      {answer !== '' && (
+      {response !== '' && (
         <Box
           component="section"
-          aria-label={text.answer}
+          aria-label={text.response}
           aria-live="polite"
           p="sm"
           bg="var(--mantine-color-default-hover)"
           style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere', borderRadius: 8 }}
         >
-          {answer}
+          {response}
         </Box>
       )}
-      {isDone && answer === '' && <Text>{text.noText}</Text>}
+      {isDone && response === '' && <Text>{text.noText}</Text>}
       {cut !== null && (
         <Alert color="yellow" role="alert">
           {text[cut]}
         </Alert>
       )}
       <ErrorNotice error={error} />
-      {requestId !== null && !isBusy && (answer !== '' || error === null) && <Cost requestId={requestId} />}
+      {requestId !== null && !isBusy && (response !== '' || error === null) && <Cost requestId={requestId} />}
     </Stack>
   );
 }
@@ -163,5 +163,5 @@ function call(operation: 'chat' | 'messages', wanted: Wanted, prompt: string, si
 
 async function messageOf(response: Response): Promise<string> {
   const body = (await response.json().catch(() => null)) as { error?: { message?: string } } | null;
-  return body?.error?.message ?? `The gateway answered with status ${response.status}.`;
+  return body?.error?.message ?? `The gateway responded with status ${response.status}.`;
 }

@@ -3,7 +3,7 @@ import { defineTexts } from '../../text/language.tsx';
 export const routesTexts = defineTexts(
   {
     title: 'Providers and routes',
-    lead: 'Where calls go, and how it goes there. Health is that which the node that answers has seen; drains are those of all nodes.',
+    lead: 'Where calls go, and how it goes there. Health is that which the node that responds has seen; drains are those of all nodes.',
     figures: 'Calls of the days',
     noRoutes: 'There are no routes',
     noRoutesHint: 'Add a provider, and a model with a route to it, to the configuration.',
@@ -50,7 +50,7 @@ export const routesTexts = defineTexts(
     scopeRoute: (provider: string, model: string, name: string) => `${provider} for ${model} as ${name}`,
     reasonHint: 'Others see it here and in the change log.',
     drainHint:
-      'New calls take the other routes of their model, on every node and after a restart too. A model without another route answers 503.',
+      'New calls take the other routes of their model, on every node and after a restart too. A model without another route responds with 503.',
     withoutRoutes: 'Models without another route',
     withoutRoutesHint: (models: string) => `Their calls are refused until a route is resumed: ${models}.`,
     drainDone: 'No new calls go there.',

@@ -3,7 +3,7 @@ import { defineTexts } from '../../text/language.tsx';
 export const webhooksTexts = defineTexts(
   {
     title: 'Webhooks',
-    lead: 'The gateway posts signed notices to your address, before calls are refused. Answer with a 2xx within 12 seconds.',
+    lead: 'The gateway posts signed notices to your address, before calls are refused. Response with a 2xx within 12 seconds.',
     create: 'Add an endpoint',
     created: 'The endpoint is made',
     secretOnce: 'Copy the signing secret now. It is never shown again.',

@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useState } from 'react';
-import type { AnswerOf, ChangeName, InputOf } from '../../api/client.ts';
+import type { ChangeName, InputOf, ResponseOf } from '../../api/client.ts';
 import { useChange } from '../../api/queries.ts';
 import { FormDialog } from './dialogs.tsx';
 
@@ -9,7 +9,7 @@ interface ChangeDialogProps<Name extends ChangeName> {
   readonly input: () => InputOf<Name> | null;
   /** Why what was entered cannot be sent; `null`: it can. */
   readonly problem?: () => string | null;
-  readonly onDone?: (answer: AnswerOf<Name>) => void;
+  readonly onDone?: (response: ResponseOf<Name>) => void;
   readonly title: string;
   readonly submitLabel: string;
   readonly isOpen: boolean;
@@ -20,10 +20,10 @@ interface ChangeDialogProps<Name extends ChangeName> {
   readonly noValidate?: boolean;
   readonly children: ReactNode;
   /** Shows what came back in the form, which then stays open. */
-  readonly result?: (answer: AnswerOf<Name>) => ReactNode;
+  readonly result?: (response: ResponseOf<Name>) => ReactNode;
 }
 
-/** A form that makes one change. It stays open until it has an answer, so that what is shown once cannot be lost. */
+/** A form that makes one change. It stays open until it has a response, so that what is shown once cannot be lost. */
 export function ChangeDialog<Name extends ChangeName>(props: ChangeDialogProps<Name>) {
   const { endpoint, input, problem, onDone, isOpen, onClose, result, children, ...dialog } = props;
   const { mutateAsync, reset, isPending, error, data } = useChange(endpoint);
@@ -44,9 +44,9 @@ export function ChangeDialog<Name extends ChangeName>(props: ChangeDialogProps<N
     }
     // What opened the form may be gone with the change, such as a button in a row: what follows is not left to it.
     mutateAsync(given).then(
-      (answer) => {
+      (response) => {
         if (result === undefined) onClose();
-        onDone?.(answer);
+        onDone?.(response);
       },
       () => undefined,
     );

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { AnswerOf, ChangeName, InputOf } from '../../api/client.ts';
+import type { ChangeName, InputOf, ResponseOf } from '../../api/client.ts';
 import { useChange } from '../../api/queries.ts';
 import { useTexts } from '../../text/language.tsx';
 import { commonTexts } from '../texts.ts';
@@ -9,7 +9,7 @@ interface ChangeFormProps<Name extends ChangeName> {
   readonly endpoint: Name;
   /** What is sent, by what was entered; `null`: nothing can or has to be, and the button is off. */
   readonly input: InputOf<Name> | null;
-  readonly onDone?: (answer: AnswerOf<Name>) => void;
+  readonly onDone?: (response: ResponseOf<Name>) => void;
   /** What the button says; "Save" where it is absent. */
   readonly submitLabel?: string;
   readonly children: ReactNode;
@@ -21,7 +21,7 @@ export function ChangeForm<Name extends ChangeName>(props: ChangeFormProps<Name>
   const common = useTexts(commonTexts);
   const { mutate, isPending, error } = useChange(endpoint);
   const submit = (): void => {
-    if (input !== null) mutate(input, { onSuccess: (answer) => onDone?.(answer) });
+    if (input !== null) mutate(input, { onSuccess: (response) => onDone?.(response) });
   };
   return (
     <Form

@@ -21,7 +21,7 @@ interface FormDialogProps {
 
 /**
  * A form over the page. It stays open, with the reason, where the gateway refuses what was entered. It cannot be closed before the
- * answer is there: that may have a secret that is shown once.
+ * response is there: that may have a secret that is shown once.
  */
 export function FormDialog(props: FormDialogProps) {
   const { title, isOpen, onClose, submitLabel, onSubmit, isBusy, error, isDangerous = false, size, children } = props;

@@ -9,7 +9,7 @@ export interface FormProps {
   /** Nothing is entered that could be sent. */
   readonly isDisabled?: boolean;
   readonly error?: Error | null;
-  /** Something is to be changed: without an answer nobody knows whether it was. */
+  /** Something is to be changed: without a response nobody knows whether it was. */
   readonly isOfChange?: boolean;
   /** The button is as wide as the fields. */
   readonly isWide?: boolean;

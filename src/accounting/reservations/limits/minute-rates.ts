@@ -1,4 +1,4 @@
-import type { RateLeft, RateStanding } from '../../../protocols/rate-standing.ts';
+import type { RateLeft, RateStatus } from '../../../protocols/rate-status.ts';
 import { isAhead } from '../../counts/counted-since.ts';
 import {
   type AccountState,
@@ -30,7 +30,7 @@ export const minuteRates: Limit = {
   refuse({ request }, account, context) {
     // A call whose body is not read yet: there may be room when it is.
     if (request === null || !mayLimit(account, context)) return null;
-    let longest: { waitMs: number; reached: Omit<ReachedRate, 'standing'> } | null = null;
+    let longest: { waitMs: number; reached: Omit<ReachedRate, 'status'> } | null = null;
     for (const rate of ratesOf(request, account, context)) {
       const { keyId, model } = rate.state;
       const place = { isOfKey: keyId !== '', model: model === '' ? null : model };
@@ -52,11 +52,11 @@ export const minuteRates: Limit = {
       }
     }
     if (longest === null) return null;
-    const standing = rateStanding(request, account, context)!;
+    const status = rateStatus(request, account, context)!;
     const refusal: Refusal = {
       kind: 'rateLimitExceeded',
       retryAt: context.nowMs + longest.waitMs,
-      rate: { ...longest.reached, standing },
+      rate: { ...longest.reached, status },
     };
     return refusal;
   },
@@ -97,11 +97,11 @@ export const minuteRates: Limit = {
 };
 
 /** What is left of the limits of a call, after it where it was admitted; `null` where it has none. */
-export function rateStanding(
+export function rateStatus(
   request: ReservationRequest,
   account: AccountState,
   context: AdmissionContext,
-): RateStanding | null {
+): RateStatus | null {
   if (!mayLimit(account, context)) return null;
   let requests: RateLeft | null = null;
   let tokens: RateLeft | null = null;

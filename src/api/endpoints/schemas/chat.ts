@@ -40,7 +40,7 @@ export const chatRequest = z
     examples: [{ model: 'test-chat', messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 20 }],
   });
 
-export const chatAnswer = z
+export const chatResponse = z
   .looseObject({
     id: z.string().optional(),
     object: z.string().optional(),
@@ -76,7 +76,7 @@ export const embeddingsRequest = z
   })
   .meta({ id: 'EmbeddingsRequest', examples: [{ model: 'test-embeddings', input: 'Hello' }] });
 
-export const embeddingsAnswer = z
+export const embeddingsResponse = z
   .looseObject({
     object: z.string().optional(),
     data: z.array(z.looseObject({ index: z.int().optional(), embedding: z.union([z.array(z.number()), z.string()]) })),
@@ -100,7 +100,7 @@ export const rerankRequest = z.looseObject({ model, query: z.string(), documents
   examples: [{ model: 'test-rerank', query: 'What is metered?', documents: ['Calls are.', 'Queries are not.'] }],
 });
 
-export const rerankAnswer = z
+export const rerankResponse = z
   .looseObject({ results: z.array(z.looseObject({ index: z.int(), relevance_score: z.number() })) })
   .meta({
     id: 'RerankResult',

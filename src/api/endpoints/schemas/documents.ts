@@ -1,24 +1,31 @@
 import type { z } from 'zod';
 import type { OperationName } from '../../../protocols/operations/all.ts';
-import { chatAnswer, chatRequest, embeddingsAnswer, embeddingsRequest, rerankAnswer, rerankRequest } from './chat.ts';
-import { imageEditRequest, imageGenerationRequest, imagesAnswer } from './images.ts';
-import { countTokensAnswer, countTokensRequest, messagesAnswer, messagesRequest } from './messages.ts';
 import {
-  compactAnswer,
+  chatRequest,
+  chatResponse,
+  embeddingsRequest,
+  embeddingsResponse,
+  rerankRequest,
+  rerankResponse,
+} from './chat.ts';
+import { imageEditRequest, imageGenerationRequest, imagesResponse } from './images.ts';
+import { countTokensRequest, countTokensResponse, messagesRequest, messagesResponse } from './messages.ts';
+import {
   compactRequest,
-  inputTokensAnswer,
+  compactResponse,
   inputTokensRequest,
-  responsesAnswer,
+  inputTokensResponse,
   responsesRequest,
+  responsesResponse,
 } from './responses.ts';
 
-/** What a call or an estimate takes and answers, for its documentation. Nothing is checked by it but tests. */
+/** What a call or an estimate takes and responses, for its documentation. Nothing is checked by it but tests. */
 export interface PostDocument {
   readonly summary: string;
   readonly tag: PublicTag;
   readonly request: z.ZodType;
   readonly requestType: 'application/json' | 'multipart/form-data';
-  readonly answer: z.ZodType;
+  readonly response: z.ZodType;
   /** The events of its stream; `null`: it has none. */
   readonly events: string | null;
 }
@@ -35,7 +42,7 @@ export const callDocuments: Readonly<Record<OperationName, PostDocument>> = {
     tag: 'Chat',
     request: chatRequest,
     requestType: json,
-    answer: chatAnswer,
+    response: chatResponse,
     events: `${AS_PROVIDER} It ends with \`data: [DONE]\`.`,
   },
   messages: {
@@ -43,7 +50,7 @@ export const callDocuments: Readonly<Record<OperationName, PostDocument>> = {
     tag: 'Messages',
     request: messagesRequest,
     requestType: json,
-    answer: messagesAnswer,
+    response: messagesResponse,
     events: `${AS_PROVIDER} It ends with the event \`message_stop\`.`,
   },
   responses: {
@@ -51,7 +58,7 @@ export const callDocuments: Readonly<Record<OperationName, PostDocument>> = {
     tag: 'Responses',
     request: responsesRequest,
     requestType: json,
-    answer: responsesAnswer,
+    response: responsesResponse,
     events: `${AS_PROVIDER} It ends with the event \`response.completed\`, \`response.incomplete\` or \`response.failed\`.`,
   },
   compact: {
@@ -59,7 +66,7 @@ export const callDocuments: Readonly<Record<OperationName, PostDocument>> = {
     tag: 'Responses',
     request: compactRequest,
     requestType: json,
-    answer: compactAnswer,
+    response: compactResponse,
     events: null,
   },
   embeddings: {
@@ -67,7 +74,7 @@ export const callDocuments: Readonly<Record<OperationName, PostDocument>> = {
     tag: 'Embeddings and rerank',
     request: embeddingsRequest,
     requestType: json,
-    answer: embeddingsAnswer,
+    response: embeddingsResponse,
     events: null,
   },
   rerank: {
@@ -75,7 +82,7 @@ export const callDocuments: Readonly<Record<OperationName, PostDocument>> = {
     tag: 'Embeddings and rerank',
     request: rerankRequest,
     requestType: json,
-    answer: rerankAnswer,
+    response: rerankResponse,
     events: null,
   },
   'images.generate': {
@@ -83,7 +90,7 @@ export const callDocuments: Readonly<Record<OperationName, PostDocument>> = {
     tag: 'Images',
     request: imageGenerationRequest,
     requestType: json,
-    answer: imagesAnswer,
+    response: imagesResponse,
     events: 'Events `image_generation.partial_image`, and at the end `image_generation.completed` or `error`.',
   },
   'images.edit': {
@@ -91,7 +98,7 @@ export const callDocuments: Readonly<Record<OperationName, PostDocument>> = {
     tag: 'Images',
     request: imageEditRequest,
     requestType: 'multipart/form-data',
-    answer: imagesAnswer,
+    response: imagesResponse,
     events: 'Events `image_edit.partial_image`, and at the end `image_edit.completed` or `error`.',
   },
 };
@@ -103,7 +110,7 @@ export const estimateDocuments: Readonly<Record<'messages' | 'responses', PostDo
     tag: 'Messages',
     request: countTokensRequest,
     requestType: json,
-    answer: countTokensAnswer,
+    response: countTokensResponse,
     events: null,
   },
   responses: {
@@ -111,7 +118,7 @@ export const estimateDocuments: Readonly<Record<'messages' | 'responses', PostDo
     tag: 'Responses',
     request: inputTokensRequest,
     requestType: json,
-    answer: inputTokensAnswer,
+    response: inputTokensResponse,
     events: null,
   },
 };

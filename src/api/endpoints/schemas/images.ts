@@ -48,7 +48,7 @@ export const imageEditRequest = z
   })
   .meta({ id: 'ImageEditRequest' });
 
-export const imagesAnswer = z
+export const imagesResponse = z
   .looseObject({
     created: z.int(),
     data: z

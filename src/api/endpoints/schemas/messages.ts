@@ -21,7 +21,7 @@ export const messagesRequest = z
     examples: [{ model: 'test-messages', max_tokens: 20, messages: [{ role: 'user', content: 'Say hello.' }] }],
   });
 
-export const messagesAnswer = z
+export const messagesResponse = z
   .looseObject({
     id: z.string().optional(),
     type: z.string().optional(),
@@ -55,6 +55,6 @@ export const countTokensRequest = z
     examples: [{ model: 'test-messages', messages: [{ role: 'user', content: 'Say hello.' }] }],
   });
 
-export const countTokensAnswer = z
+export const countTokensResponse = z
   .strictObject({ input_tokens: z.int().min(0) })
   .meta({ id: 'CountTokensAnswer', examples: [{ input_tokens: 12 }] });

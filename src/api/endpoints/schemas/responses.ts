@@ -31,7 +31,7 @@ export const responsesRequest = z
   })
   .meta({ id: 'ResponsesRequest', examples: [{ model: 'test-responses', input: 'Say hello.' }] });
 
-export const responsesAnswer = z
+export const responsesResponse = z
   .looseObject({
     id: z.string(),
     object: z.string().optional(),
@@ -73,7 +73,7 @@ export const compactRequest = z
 
 const compactedItem = z.looseObject({ type: z.string() });
 
-export const compactAnswer = z
+export const compactResponse = z
   .looseObject({
     id: z.string(),
     object: z.literal('response.compaction'),
@@ -105,6 +105,6 @@ export const inputTokensRequest = z
   })
   .meta({ id: 'InputTokensRequest', examples: [{ model: 'test-responses', input: 'Say hello.' }] });
 
-export const inputTokensAnswer = z
+export const inputTokensResponse = z
   .strictObject({ object: z.literal('response.input_tokens'), input_tokens: tokens })
   .meta({ id: 'InputTokensAnswer', examples: [{ object: 'response.input_tokens', input_tokens: 9 }] });

@@ -67,11 +67,11 @@ export function callEvents(
   onRefused: (call: { readonly keyId: string; readonly kind: CallKind; readonly atMs: number }) => void = () =>
     undefined,
 ): HistoryEvent[] {
-  const { chance, localTime } = scene;
+  const { randomSource, localTime } = scene;
   return uses.flatMap(({ keyId, count, rhythm, kinds, span, context = 'balance' }) => {
     const within = { fromMs: span?.fromMs ?? books.keyCreatedAtMs(keyId), toMs: span?.toMs ?? lastCallMs(scene) };
-    return callTimes(count, rhythm, within, localTime, chance).map((startedAtMs): HistoryEvent => {
-      const kind = chance.choose(kinds);
+    return callTimes(count, rhythm, within, localTime, randomSource).map((startedAtMs): HistoryEvent => {
+      const kind = randomSource.choose(kinds);
       const outcome = makeCall(
         {
           accountId: books.account.id,

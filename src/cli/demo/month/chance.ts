@@ -1,5 +1,5 @@
 /** What happens by chance in the demo's month: the same in every demo, because all of it follows from a seed. */
-export interface Chance {
+export interface RandomSource {
   /** From 0 to below 1. */
   next(): number;
   isTrue(probability: number): boolean;
@@ -14,7 +14,7 @@ export interface Chance {
 }
 
 /** Mulberry32: 32 bits of state, enough for what is only looked at. Secrets are never made with it. */
-export function createChance(seed: number): Chance {
+export function createRandomSource(seed: number): RandomSource {
   let state = seed >>> 0;
   function next(): number {
     state = (state + 0x6d2b79f5) >>> 0;

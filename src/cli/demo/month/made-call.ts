@@ -9,7 +9,7 @@ import { noUsage, type UsageFacts } from '../../../protocols/metering/usage-fact
 import { operationOf } from '../../../protocols/operations/all.ts';
 import type { Operation } from '../../../protocols/operations/operation.ts';
 import type { Catalog, Model, Route } from '../../../providers/catalog/catalog.ts';
-import type { Chance } from './chance.ts';
+import type { RandomSource } from './chance.ts';
 
 /** One kind of calls of a key, and how often it occurs beside the others. */
 export interface CallKind {
@@ -20,7 +20,7 @@ export interface CallKind {
 
 export interface CallMaking {
   readonly catalog: Catalog;
-  readonly chance: Chance;
+  readonly randomSource: RandomSource;
   /** Ids as of an instant. */
   readonly idsAt: (atMs: number) => Ids;
 }
@@ -39,15 +39,15 @@ const FAILED = 0.018;
 const ABORTED = 0.02;
 
 /** A call as its record would be, charged by the price of its model. */
-export function makeCall(wanted: WantedCall, { catalog, chance, idsAt }: CallMaking): CallOutcome {
+export function makeCall(wanted: WantedCall, { catalog, randomSource, idsAt }: CallMaking): CallOutcome {
   const { kind, startedAtMs, context } = wanted;
   const model = catalog.find(kind.model);
   if (model === null) throw new Error(`the demo has no model ${kind.model}`);
-  const isStream = ['chat', 'responses', 'messages'].includes(kind.operation) && chance.isTrue(0.7);
-  const isFailed = chance.isTrue(FAILED);
-  const isAborted = !isFailed && isStream && chance.isTrue(ABORTED);
-  const usage = usageOf(kind.operation, isAborted, chance);
-  const firstByteMs = chance.around(
+  const isStream = ['chat', 'responses', 'messages'].includes(kind.operation) && randomSource.isTrue(0.7);
+  const isFailed = randomSource.isTrue(FAILED);
+  const isAborted = !isFailed && isStream && randomSource.isTrue(ABORTED);
+  const usage = usageOf(kind.operation, isAborted, randomSource);
+  const firstByteMs = randomSource.around(
     kind.operation.startsWith('images') ? 5_200 : (FIRST_BYTE_MS[kind.operation] ?? 90),
     0.5,
   );
@@ -71,7 +71,7 @@ export function makeCall(wanted: WantedCall, { catalog, chance, idsAt }: CallMak
     priceFactorBasisPoints: context === 'coding' ? LIST_PRICE : wanted.priceFactorBasisPoints,
   };
   if (isFailed) {
-    const isTimeout = chance.isTrue(0.3);
+    const isTimeout = randomSource.isTrue(0.3);
     return {
       ...base,
       ...(isTimeout
@@ -112,26 +112,26 @@ function routeOf(model: Model, name: CallKind['operation']): { readonly route: R
   return { route: model.routes[operation.protocol.name][0]!, operation };
 }
 
-function usageOf(operation: CallKind['operation'], isAborted: boolean, chance: Chance): UsageFacts {
+function usageOf(operation: CallKind['operation'], isAborted: boolean, randomSource: RandomSource): UsageFacts {
   const source = isAborted ? 'estimated' : 'observed';
   switch (operation) {
     case 'embeddings':
-      return { ...noUsage, inputTokens: chance.around(2_400, 1), source };
+      return { ...noUsage, inputTokens: randomSource.around(2_400, 1), source };
     case 'rerank':
       return { ...noUsage, source };
     case 'images.generate': {
-      const { quality } = chance.choose(QUALITIES);
+      const { quality } = randomSource.choose(QUALITIES);
       return { ...noUsage, images: [{ quality, size: '1024x1024', count: 1 }], source };
     }
     default: {
-      const inputTokens = chance.around(operation === 'messages' ? 1_500 : 1_100, 0.9);
-      const hasCache = chance.isTrue(0.55);
-      const outputTokens = chance.around(isAborted ? 120 : 340, 0.9);
+      const inputTokens = randomSource.around(operation === 'messages' ? 1_500 : 1_100, 0.9);
+      const hasCache = randomSource.isTrue(0.55);
+      const outputTokens = randomSource.around(isAborted ? 120 : 340, 0.9);
       return {
         ...noUsage,
         inputTokens,
-        cachedInputTokens: hasCache ? chance.around(2_200, 0.6) : 0,
-        cacheWriteTokens: operation === 'messages' && chance.isTrue(0.2) ? chance.around(900, 0.5) : 0,
+        cachedInputTokens: hasCache ? randomSource.around(2_200, 0.6) : 0,
+        cacheWriteTokens: operation === 'messages' && randomSource.isTrue(0.2) ? randomSource.around(900, 0.5) : 0,
         outputTokens,
         reasoningTokens: operation === 'responses' ? Math.floor(outputTokens * 0.4) : 0,
         source,

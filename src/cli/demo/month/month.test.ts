@@ -5,7 +5,7 @@ import type { History, HistoryRow } from '../../../accounting/history/history-st
 import { compilePlans } from '../../../accounting/plans/plan.ts';
 import { loadConfig } from '../../../config/load.ts';
 import { createNewDemo, type NewDemo } from '../new-demo.ts';
-import { createChance } from './chance.ts';
+import { createRandomSource } from './chance.ts';
 import { makeMonth, monthStartMs } from './month.ts';
 
 const FILE = fileURLToPath(new URL('../faregate.demo.yaml', import.meta.url));
@@ -16,7 +16,7 @@ const FIVE_HOURS_MS = 5 * 3_600_000;
 
 function monthUntil(now: string): { readonly history: History; readonly demo: NewDemo; readonly nowMs: number } {
   const nowMs = Date.parse(now);
-  const { fill } = createChance(7);
+  const { fill } = createRandomSource(7);
   const demo = createNewDemo({ nowMs: () => nowMs }, monthStartMs(nowMs), fill);
   return {
     history: makeMonth({ config, demo, passwordHash: 'hash', planId: PLAN.id, nowMs, fillRandom: fill }),

@@ -7,7 +7,7 @@ import { createCatalog } from '../../../providers/catalog/catalog.ts';
 import type { NewDemo } from '../new-demo.ts';
 import { AccountBooks } from './account-books.ts';
 import { type MonthScene, yuan } from './accounts.ts';
-import { type Chance, createChance } from './chance.ts';
+import { createRandomSource, type RandomSource } from './chance.ts';
 import { makeDemoBooks } from './demo-books.ts';
 import {
   makeSpentAccount,
@@ -45,15 +45,15 @@ export function makeMonth({
   nowMs,
   fillRandom = randomFillSync,
 }: MonthParts): History {
-  const chance = createChance(SEED);
+  const randomSource = createRandomSource(SEED);
   const scene: MonthScene = {
     nowMs,
     startMs: monthStartMs(nowMs),
     localTime: createLocalTime(config.billing.timezone),
     fillRandom,
     catalog: createCatalog(config),
-    chance,
-    idsAt: createIdsAt(chance),
+    randomSource,
+    idsAt: createIdsAt(randomSource),
   };
   const vouchers = new Vouchers(scene);
   const own = makeDemoBooks(demo, { config, planId, vouchers }, scene);
@@ -85,7 +85,7 @@ export function makeMonth({
 }
 
 /** Ids of any instant, from one pool of random bytes. */
-function createIdsAt({ fill }: Chance): MonthScene['idsAt'] {
+function createIdsAt({ fill }: RandomSource): MonthScene['idsAt'] {
   let nowMs = 0;
   const ids = createIds({ nowMs: () => nowMs }, fill);
   return (atMs) => {

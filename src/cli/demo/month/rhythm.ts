@@ -1,5 +1,5 @@
 import type { LocalTime } from '../../../accounting/pricing/local-time.ts';
-import type { Chance } from './chance.ts';
+import type { RandomSource } from './chance.ts';
 
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
@@ -22,7 +22,13 @@ export interface Span {
 }
 
 /** When so many calls begin within a span, in order: more by day and on working days, and more from week to week. */
-export function callTimes(count: number, rhythm: Rhythm, span: Span, localTime: LocalTime, chance: Chance): number[] {
+export function callTimes(
+  count: number,
+  rhythm: Rhythm,
+  span: Span,
+  localTime: LocalTime,
+  randomSource: RandomSource,
+): number[] {
   const hours: { readonly weight: number; readonly atMs: number }[] = [];
   for (let atMs = span.fromMs; atMs + HOUR_MS <= span.toMs; atMs += HOUR_MS) {
     const day = localTime.day(atMs);
@@ -31,7 +37,10 @@ export function callTimes(count: number, rhythm: Rhythm, span: Span, localTime: 
     const byHour = BY_HOUR[rhythm][Math.floor(localTime.minuteOfDay(atMs) / 60)]!;
     hours.push({ atMs, weight: byHour * growth * (isWeekend ? WEEKEND[rhythm] : 1) * unevenness(day) });
   }
-  const found = Array.from({ length: count }, () => chance.choose(hours).atMs + chance.between(0, HOUR_MS - 1));
+  const found = Array.from(
+    { length: count },
+    () => randomSource.choose(hours).atMs + randomSource.between(0, HOUR_MS - 1),
+  );
   return found.sort((left, right) => left - right);
 }
 

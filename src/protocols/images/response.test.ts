@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { captureAnswer } from '../../../test/support/captured.ts';
+import { captureResponse } from '../../../test/support/captured.ts';
 import { noUsage, type Usage } from '../metering/usage-facts.ts';
-import { imagesAnswer, type RequestedImages } from './answer.ts';
+import { imagesResponse, type RequestedImages } from './response.ts';
 
 function usageOf(
   body: Record<string, unknown>,
   basis: 'tokens' | 'images',
   asked: RequestedImages = requestedLook,
 ): Usage | null {
-  const reading = imagesAnswer(asked);
-  return reading.usage(captureAnswer(reading, JSON.stringify(body)), basis);
+  const reading = imagesResponse(asked);
+  return reading.usage(captureResponse(reading, JSON.stringify(body)), basis);
 }
 
 const requestedLook = { quality: 'auto', size: '1024x1024' };
@@ -22,7 +22,7 @@ const tokens: Usage = { ...noUsage, inputTokens: 10, imageOutputTokens: 20 };
 
 describe('a response with images', () => {
   it('keeps no image', () => {
-    const { keep, count } = imagesAnswer(unsaid);
+    const { keep, count } = imagesResponse(unsaid);
     assert.ok(![...keep, ...count].includes('data'));
   });
 

@@ -2,7 +2,7 @@ import { textAndPictures } from './data-runs.ts';
 import { estimateTokens } from './estimate.ts';
 
 /** Where the text that a model wrote stands in a whole response. */
-export interface AnswerText {
+export interface ResponseText {
   /** Members with text. */
   readonly text: readonly string[];
   /** Members with the model's reasoning; providers send the same one under several names, so the longest counts. */
@@ -14,7 +14,10 @@ export interface AnswerText {
 }
 
 /** The tokens of the text in a value, by its size. The value may be nested as deeply as it likes. */
-export function answerTextTokens(value: unknown, { text, reasoning = [], written = [], through }: AnswerText): number {
+export function responseTextTokens(
+  value: unknown,
+  { text, reasoning = [], written = [], through }: ResponseText,
+): number {
   let textBytes = 0;
   const reasoningBytes = new Map<string, number>();
   const open: unknown[] = [value];

@@ -1,19 +1,19 @@
 import { isRecord } from '../../lib/json/json.ts';
-import type { AnswerEstimate, AnswerReading } from '../metering/answer.ts';
-import { type AnswerText, answerTextTokens } from '../metering/answer-text.ts';
+import type { ResponseEstimate, ResponseReading } from '../metering/response.ts';
+import { type ResponseText, responseTextTokens } from '../metering/response-text.ts';
 import type { Usage } from '../metering/usage-facts.ts';
 import { stateKey } from '../state-references.ts';
 import { shownTools, withShown } from './shown-tools.ts';
 import { readMessagesUsage } from './usage.ts';
 
-const TEXT: AnswerText = { text: ['text', 'thinking'], written: ['input'], through: [] };
+const TEXT: ResponseText = { text: ['text', 'thinking'], written: ['input'], through: [] };
 
-const ESTIMATE: AnswerEstimate = {
+const ESTIMATE: ResponseEstimate = {
   keep: ['content'],
   count: [],
-  outputTokens(answer) {
-    const content = answer.member('content');
-    return Array.isArray(content) ? answerTextTokens(content, TEXT) : null;
+  outputTokens(response) {
+    const content = response.member('content');
+    return Array.isArray(content) ? responseTextTokens(content, TEXT) : null;
   },
   members: ({ inputTokens, outputTokens }) => ({
     usage: { input_tokens: inputTokens, output_tokens: outputTokens },
@@ -24,19 +24,19 @@ const ESTIMATE: AnswerEstimate = {
  * Whole responses of messages creation; `namesContainer`: the request goes on in a container that was made before;
  * `offersTools`: it offers tools that the provider runs, whose uses the content may show.
  */
-export const messagesAnswer = (namesContainer = false, offersTools = false): AnswerReading => ({
+export const messagesResponse = (namesContainer = false, offersTools = false): ResponseReading => ({
   keep: ['usage', 'container', ...(offersTools ? ['content'] : [])],
   count: [],
-  usage(answer) {
-    const reported = answer.member('usage');
+  usage(response) {
+    const reported = response.member('usage');
     const shown = shownTools();
-    const content = offersTools ? answer.member('content') : null;
+    const content = offersTools ? response.member('content') : null;
     if (Array.isArray(content)) for (const block of content) shown.add(block);
     const isCounted = isRecord(reported) && isRecord(reported.server_tool_use);
     const usage = withShown(readMessagesUsage(reported), isCounted, shown.uses());
-    return withContainer(usage, answer.member('container'), namesContainer);
+    return withContainer(usage, response.member('container'), namesContainer);
   },
-  continuationKeys: (answer) => containerKeys(answer.member('container')),
+  continuationKeys: (response) => containerKeys(response.member('container')),
   estimate: ESTIMATE,
 });
 

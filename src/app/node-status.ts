@@ -4,7 +4,7 @@ import type { Accounting } from './accounting.ts';
 import { createReadiness } from './readiness.ts';
 
 /** Whether a node takes calls, and what it says of that to load balancers, people and metrics. */
-export interface NodeStanding extends HealthSources {
+export interface NodeStatus extends HealthSources {
   /** Whether the node takes calls, where the database responds. */
   readonly takesCalls: () => boolean;
   readonly isDatabaseUp: () => Promise<boolean>;
@@ -14,10 +14,10 @@ export interface NodeStanding extends HealthSources {
 
 const CLOSE_ANNOUNCED = 'This node is about to stop; it still serves calls.';
 
-export function createNodeStanding(
+export function createNodeStatus(
   database: Database,
   { databaseClock, settlement }: Pick<Accounting, 'databaseClock' | 'settlement'>,
-): NodeStanding {
+): NodeStatus {
   let isCloseAnnounced = false;
   const isDatabaseUp = createReadiness(() => database.lane('probes').query({ name: 'health.ping', text: 'select 1' }));
   const takesCalls = (): boolean => !isCloseAnnounced && settlement.canTakeCalls;

@@ -1,5 +1,5 @@
 /** What is left of limits by the minute, as clients show it: of those that limit a call, the ones with the least left. */
-export interface RateStanding {
+export interface RateStatus {
   /** `null`: not limited. */
   readonly requests: RateLeft | null;
   readonly tokens: RateLeft | null;
@@ -18,7 +18,7 @@ export interface RateLeft {
  * protocol is mounted.
  */
 export type RateHeaders = (
-  standing: RateStanding,
+  status: RateStatus,
   nowMs: number,
   names: readonly string[],
 ) => Readonly<Record<string, string>>;

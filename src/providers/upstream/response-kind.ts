@@ -9,9 +9,9 @@ import { isAboutOperator, refusalReason } from './refusal-reason.ts';
  * The kind of a response, by its head: a stream of events, a whole response, a refusal, or a success that cannot be
  * read because it is encoded in a way that was not asked for.
  */
-export type AnswerKind = 'stream' | 'whole' | 'refusal' | 'unusable';
+export type ResponseKind = 'stream' | 'whole' | 'refusal' | 'unusable';
 
-export function answerKind({ status, headers }: UpstreamHead): AnswerKind {
+export function responseKind({ status, headers }: UpstreamHead): ResponseKind {
   if (status !== 200) return 'refusal';
   if (isEncoded(headers)) return 'unusable';
   return /^text\/event-stream\b/i.test(headers['content-type'] ?? '') ? 'stream' : 'whole';
@@ -37,6 +37,6 @@ export function refusalFailure(
   const refusal = { reason: refusalReason(refused), status };
   if (!isAboutOperator(refused)) return new UpstreamFailure('refused', refused, undefined, { refusal });
   // The words of the provider are about the operator's account: they are for the log.
-  const answer = new GatewayError('upstreamAccountRefused', { headers: refused.headers, requestId, cause: refused });
-  return new UpstreamFailure('refused', answer, refused, { refusal });
+  const response = new GatewayError('upstreamAccountRefused', { headers: refused.headers, requestId, cause: refused });
+  return new UpstreamFailure('refused', response, refused, { refusal });
 }

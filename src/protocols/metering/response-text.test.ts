@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { answerTextTokens } from './answer-text.ts';
+import { responseTextTokens } from './response-text.ts';
 
 const NAMES = {
   text: ['content', 'arguments'],
@@ -8,7 +8,7 @@ const NAMES = {
   written: ['input'],
   through: ['message', 'calls'],
 };
-const tokensOf = (value: unknown) => answerTextTokens(value, NAMES);
+const tokensOf = (value: unknown) => responseTextTokens(value, NAMES);
 
 describe('the text of a whole response', () => {
   it('is a token for four bytes, rounded up once', () => {

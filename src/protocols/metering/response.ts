@@ -2,7 +2,7 @@ import type { HoldingRules } from '../../lib/json/json-holdings.ts';
 import type { ChargeBasis, MediaTokens, Usage } from './usage-facts.ts';
 
 /** What was kept of a whole response while it was relayed. */
-export interface Answer {
+export interface ReadResponse {
   /** A member of the outermost object as a value; `undefined` where it is absent. */
   member(name: string): unknown;
   /** How many items an array member has; `null` where there is no such array. */
@@ -12,7 +12,7 @@ export interface Answer {
 }
 
 /** What the whole responses of one kind of call mean. */
-export interface AnswerReading {
+export interface ResponseReading {
   /** Members of the outermost object that have to be kept. They are small, or the response as a whole is. */
   readonly keep: readonly string[];
   /** Array members whose items have to be counted; they may be as large as they like. */
@@ -20,11 +20,11 @@ export interface AnswerReading {
   /** What is looked for in the response and its items, however large they are. Absent: nothing. */
   readonly holding?: HoldingRules;
   /** The usage facts; `null` where the response is not of this kind, or lacks what it is charged by. */
-  usage(answer: Answer, basis: ChargeBasis): Usage | null;
+  usage(response: ReadResponse, basis: ChargeBasis): Usage | null;
   /** Keys of what a later call may refer to; that call has to go to the same provider. */
-  continuationKeys(answer: Answer): readonly string[];
+  continuationKeys(response: ReadResponse): readonly string[];
   /** How a success without usage is estimated; absent: it is never charged. */
-  readonly estimate?: AnswerEstimate;
+  readonly estimate?: ResponseEstimate;
 }
 
 /** The tokens of a call by their estimate. */
@@ -37,22 +37,22 @@ export interface EstimatedTokens {
 }
 
 /** How a success is estimated whose provider reports no usage. */
-export interface AnswerEstimate {
+export interface ResponseEstimate {
   /** What has to be kept and counted of the response, beside what the reading itself needs. */
   readonly keep: readonly string[];
   readonly count: readonly string[];
   /** The output by its size; `null` where the response is no success of this kind. */
-  outputTokens(answer: Answer): number | null;
+  outputTokens(response: ReadResponse): number | null;
   /** The output that is no text. Absent: there is none. */
-  mediaTokens?(answer: Answer): MediaTokens;
+  mediaTokens?(response: ReadResponse): MediaTokens;
   /** The members by which a provider would report these tokens. */
   members(tokens: EstimatedTokens): Readonly<Record<string, unknown>>;
 }
 
 /** The reading of responses that nothing can refer to later. */
-export function answerReading(
+export function responseReading(
   keep: readonly string[],
-  usage: (answer: Answer, basis: ChargeBasis) => Usage | null,
-): AnswerReading {
+  usage: (response: ReadResponse, basis: ChargeBasis) => Usage | null,
+): ResponseReading {
   return { keep, count: [], usage, continuationKeys: () => [] };
 }

@@ -1,4 +1,4 @@
-import { type Answer, type AnswerReading, answerReading } from '../metering/answer.ts';
+import { type ReadResponse, type ResponseReading, responseReading } from '../metering/response.ts';
 import { type ChargeBasis, noUsage, type Usage } from '../metering/usage-facts.ts';
 import { failuresIn, pictureRules, picturesIn } from './pictures.ts';
 import { deliveredAs, deliveredSize, readImageUsage, withSvgUsage } from './usage.ts';
@@ -15,23 +15,23 @@ export interface RequestedImages {
  * image failed, the response says so and costs nothing. A response without images, or without a time of creation, has no
  * facts.
  */
-export function imagesAnswer(request: RequestedImages): AnswerReading {
-  const reading = answerReading(['created', 'usage', 'svg_usage', 'quality', 'size'], (answer, basis) => {
-    if (typeof answer.member('created') !== 'number') return null;
-    const count = picturesIn(answer);
-    if (count === 0) return failuresIn(answer) > 0 ? noUsage : null;
-    const tokens = readTokens(answer, basis);
+export function imagesResponse(request: RequestedImages): ResponseReading {
+  const reading = responseReading(['created', 'usage', 'svg_usage', 'quality', 'size'], (response, basis) => {
+    if (typeof response.member('created') !== 'number') return null;
+    const count = picturesIn(response);
+    if (count === 0) return failuresIn(response) > 0 ? noUsage : null;
+    const tokens = readTokens(response, basis);
     if (tokens === null) return null;
-    const quality = deliveredAs(answer.member('quality'), request.quality);
-    const size = deliveredSize(answer.member('size'), request.size);
+    const quality = deliveredAs(response.member('quality'), request.quality);
+    const size = deliveredSize(response.member('size'), request.size);
     return { ...tokens, images: [{ quality, ...size, count }] };
   });
   return { ...reading, holding: pictureRules };
 }
 
 /** The tokens, none where they are unknown and the charge does not depend on them. */
-function readTokens(answer: Answer, basis: ChargeBasis): Usage | null {
-  const usage = readImageUsage(answer.member('usage'));
-  const total = usage === null ? null : withSvgUsage(usage, answer.member('svg_usage'));
+function readTokens(response: ReadResponse, basis: ChargeBasis): Usage | null {
+  const usage = readImageUsage(response.member('usage'));
+  const total = usage === null ? null : withSvgUsage(usage, response.member('svg_usage'));
   return basis === 'tokens' ? total : (total ?? usage ?? noUsage);
 }

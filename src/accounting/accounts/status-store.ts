@@ -7,7 +7,7 @@ import { IS_RATE_LIMITED } from './rate-limit-store.ts';
 /** The SQL by which keys are authenticated. */
 
 /** What authentication reads of a key. */
-export interface KeyStanding {
+export interface KeyStatus {
   readonly accountId: string;
   readonly keyId: string;
   readonly isVerified: boolean;
@@ -27,7 +27,7 @@ export interface KeyStanding {
   readonly seesBalance: boolean;
 }
 
-interface StandingRow {
+interface StatusRow {
   position: bigint;
   account_id: string;
   id: string;
@@ -56,7 +56,7 @@ const SEES_BALANCE = `(a.members_see_balance or k.user_id is null or exists (
  * Many look-ups in one statement, by the unique index api_keys_by_hash. Whether there are other accounts is known after two
  * rows of accounts at most, however many there are.
  */
-const selectStandings: Statement = {
+const selectStatuses: Statement = {
   name: 'accounts.select-standings',
   text: `select asked.position, k.account_id, k.id, a.verified, a.status, k.revoked_at, k.expires_at,
   ${IS_LIMITED} as is_limited, ${IS_RATE_LIMITED} as is_rate_limited,
@@ -70,20 +70,20 @@ left join key_limits l on l.account_id = k.account_id and l.key_id = k.id`,
 };
 
 /** The standing of each key, in the order of the hashes; `null` for a hash that no key has. */
-export async function findStandings(
+export async function findStatuses(
   database: Lane,
   keyHashes: readonly Buffer[],
   signal?: AbortSignal,
-): Promise<(KeyStanding | null)[]> {
+): Promise<(KeyStatus | null)[]> {
   const asked = toArray(keyHashes.map((hash) => `\\x${hash.toString('hex')}`));
-  const standings: (KeyStanding | null)[] = keyHashes.map(() => null);
-  for (const row of await database.query<StandingRow>(selectStandings, [asked], signal)) {
-    standings[Number(row.position) - 1] = toStanding(row);
+  const statuses: (KeyStatus | null)[] = keyHashes.map(() => null);
+  for (const row of await database.query<StatusRow>(selectStatuses, [asked], signal)) {
+    statuses[Number(row.position) - 1] = toStatus(row);
   }
-  return standings;
+  return statuses;
 }
 
-function toStanding(row: StandingRow): KeyStanding {
+function toStatus(row: StatusRow): KeyStatus {
   return {
     accountId: row.account_id,
     keyId: row.id,
@@ -102,8 +102,8 @@ function toStanding(row: StandingRow): KeyStanding {
 }
 
 /** Why a key is refused, whatever it is used for; `null` where it is not. */
-export function refusalOfKey(standing: KeyStanding, nowMs: number): string | null {
-  if (standing.isRevoked) return 'The API key has been revoked.';
-  if (standing.expiresAtMs !== null && standing.expiresAtMs <= nowMs) return 'The API key has expired.';
-  return standing.isAccountActive ? null : 'The account of this API key is suspended.';
+export function refusalOfKey(status: KeyStatus, nowMs: number): string | null {
+  if (status.isRevoked) return 'The API key has been revoked.';
+  if (status.expiresAtMs !== null && status.expiresAtMs <= nowMs) return 'The API key has expired.';
+  return status.isAccountActive ? null : 'The account of this API key is suspended.';
 }

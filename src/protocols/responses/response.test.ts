@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Answer } from '../metering/answer.ts';
+import type { ReadResponse } from '../metering/response.ts';
 import { noUsage } from '../metering/usage-facts.ts';
 import { stateKey } from '../state-references.ts';
-import { responsesAnswer } from './answer.ts';
 import { encryptedContinuationKey, responseContinuationKey } from './continuation-keys.ts';
+import { responsesResponse } from './response.ts';
 
 /** The response as the relay hands it over: only what the reading asked for. */
-function answerOf(members: Record<string, unknown>): Answer {
+function responseOf(members: Record<string, unknown>): ReadResponse {
   return {
-    member: (name) => (responsesAnswer().keep.includes(name) ? members[name] : assert.fail(`${name} was not kept`)),
+    member: (name) => (responsesResponse().keep.includes(name) ? members[name] : assert.fail(`${name} was not kept`)),
     count: () => null,
   };
 }
@@ -25,7 +25,7 @@ const response = {
   usage: { input_tokens: 10, output_tokens: 5, output_tokens_details: { reasoning_tokens: 2 }, total_tokens: 15 },
 };
 const facts = { ...noUsage, inputTokens: 10, outputTokens: 5, reasoningTokens: 2 };
-const usageOf = (members: Record<string, unknown>) => responsesAnswer().usage(answerOf(members), 'tokens');
+const usageOf = (members: Record<string, unknown>) => responsesResponse().usage(responseOf(members), 'tokens');
 
 describe('responses response', () => {
   it('is billed by its usage', () => {
@@ -52,16 +52,16 @@ describe('responses response', () => {
   });
 
   it('can be referred to by its id and by what it encrypted', () => {
-    assert.deepEqual(responsesAnswer().continuationKeys(answerOf(response)), [
+    assert.deepEqual(responsesResponse().continuationKeys(responseOf(response)), [
       responseContinuationKey('resp_1'),
       encryptedContinuationKey('thought'),
       ...['rs_1', 'msg_1'].map((id) => stateKey({ kind: 'item', id })),
     ]);
     // The provider does not keep the items of a response that was not to be stored.
-    assert.deepEqual(responsesAnswer(false).continuationKeys(answerOf(response)), [
+    assert.deepEqual(responsesResponse(false).continuationKeys(responseOf(response)), [
       responseContinuationKey('resp_1'),
       encryptedContinuationKey('thought'),
     ]);
-    assert.deepEqual(responsesAnswer().continuationKeys(answerOf({})), []);
+    assert.deepEqual(responsesResponse().continuationKeys(responseOf({})), []);
   });
 });

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { noUsage } from '../metering/usage-facts.ts';
-import { chatAnswer } from './answer.ts';
+import { chatResponse } from './response.ts';
 
 const usageOf = (usage: unknown) =>
-  chatAnswer().usage({ member: (name) => ({ usage })[name], count: () => null }, 'tokens');
+  chatResponse().usage({ member: (name) => ({ usage })[name], count: () => null }, 'tokens');
 
 describe('chat response', () => {
   it('keeps its usage, its tier, what a search found, and nothing else', () => {
     const found = ['web_search', 'search_info', 'search_results', 'citations', 'references'];
-    assert.deepEqual([chatAnswer().keep, chatAnswer().count], [['usage', 'service_tier', ...found], []]);
-    assert.ok(chatAnswer({ offersTools: true }).keep.includes('choices'));
+    assert.deepEqual([chatResponse().keep, chatResponse().count], [['usage', 'service_tier', ...found], []]);
+    assert.ok(chatResponse({ offersTools: true }).keep.includes('choices'));
   });
 
   it('is billed by its usage', () => {
@@ -20,8 +20,8 @@ describe('chat response', () => {
 
   it('says on which tier it was served', () => {
     const members = { usage: { prompt_tokens: 1, completion_tokens: 2 }, service_tier: 'flex' };
-    const answer = { member: (name: string) => members[name as keyof typeof members], count: () => null };
-    assert.deepEqual(chatAnswer().usage(answer, 'tokens')?.servedOn, { serviceTier: 'flex' });
+    const response = { member: (name: string) => members[name as keyof typeof members], count: () => null };
+    assert.deepEqual(chatResponse().usage(response, 'tokens')?.servedOn, { serviceTier: 'flex' });
   });
 
   it('fails closed without the totals', () => {
@@ -31,6 +31,6 @@ describe('chat response', () => {
   });
 
   it('cannot be referred to by a later call', () => {
-    assert.deepEqual(chatAnswer().continuationKeys({ member: () => 'chatcmpl-1', count: () => null }), []);
+    assert.deepEqual(chatResponse().continuationKeys({ member: () => 'chatcmpl-1', count: () => null }), []);
   });
 });

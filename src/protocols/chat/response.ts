@@ -1,12 +1,12 @@
-import { type AnswerEstimate, type AnswerReading, answerReading } from '../metering/answer.ts';
-import { type AnswerText, answerTextTokens } from '../metering/answer-text.ts';
+import { type ResponseEstimate, type ResponseReading, responseReading } from '../metering/response.ts';
+import { type ResponseText, responseTextTokens } from '../metering/response-text.ts';
 import { audioKeys } from './audio.ts';
 import { chatMedia } from './media.ts';
 import { RESULT_MEMBERS, shownTools } from './shown-tools.ts';
 import { readChatUsage } from './usage.ts';
 
 /** What the request asks for that its response has to be read by. */
-export interface ChatAnswerOptions {
+export interface ChatResponseOptions {
   readonly hasAudio?: boolean;
   readonly audioFormat?: string | null;
   readonly asksForSearch?: boolean;
@@ -14,18 +14,18 @@ export interface ChatAnswerOptions {
   readonly offersTools?: boolean;
 }
 
-const TEXT: AnswerText = {
+const TEXT: ResponseText = {
   text: ['content', 'refusal', 'arguments', 'input', 'transcript', 'text'],
   reasoning: ['reasoning_content', 'reasoning'],
   through: ['message', 'content', 'tool_calls', 'function', 'custom', 'function_call', 'audio'],
 };
 
-const estimateOf = (audioFormat: string | null): AnswerEstimate => ({
+const estimateOf = (audioFormat: string | null): ResponseEstimate => ({
   keep: ['choices', 'model'],
   count: [],
   outputTokens(response) {
     const choices = response.member('choices');
-    return Array.isArray(choices) && choices.length > 0 ? answerTextTokens(choices, TEXT) : null;
+    return Array.isArray(choices) && choices.length > 0 ? responseTextTokens(choices, TEXT) : null;
   },
   mediaTokens(response) {
     const media = chatMedia(audioFormat);
@@ -46,15 +46,15 @@ const estimateOf = (audioFormat: string | null): AnswerEstimate => ({
 const BILLED = ['usage', 'service_tier', ...RESULT_MEMBERS];
 
 /** Whole responses of chat completions. A later call may refer to the audio of one that asks for audio. */
-export function chatAnswer({
+export function chatResponse({
   hasAudio = false,
   audioFormat = null,
   asksForSearch = false,
   offersTools = false,
-}: ChatAnswerOptions = {}): AnswerReading {
+}: ChatResponseOptions = {}): ResponseReading {
   const keep = hasAudio || offersTools ? [...BILLED, 'choices'] : BILLED;
   const showing = offersTools ? [...RESULT_MEMBERS, 'choices'] : RESULT_MEMBERS;
-  const reading = answerReading(keep, (response) => {
+  const reading = responseReading(keep, (response) => {
     const shown = shownTools();
     shown.add(Object.fromEntries(showing.map((name) => [name, response.member(name)])));
     return readChatUsage(response.member('usage'), {
@@ -63,6 +63,6 @@ export function chatAnswer({
       shown: shown.uses(),
     });
   });
-  const answer = { ...reading, estimate: estimateOf(audioFormat) };
-  return hasAudio ? { ...answer, continuationKeys: (response) => audioKeys(response.member('choices')) } : answer;
+  const response = { ...reading, estimate: estimateOf(audioFormat) };
+  return hasAudio ? { ...response, continuationKeys: (response) => audioKeys(response.member('choices')) } : response;
 }

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { noUsage } from '../metering/usage-facts.ts';
-import { messagesAnswer } from './answer.ts';
+import { messagesResponse } from './response.ts';
 
 const usageOf = (usage: unknown) =>
-  messagesAnswer().usage({ member: (name) => ({ usage })[name], count: () => null }, 'tokens');
+  messagesResponse().usage({ member: (name) => ({ usage })[name], count: () => null }, 'tokens');
 
 describe('messages response', () => {
   it('keeps its usage and nothing else', () => {
-    assert.deepEqual([messagesAnswer().keep, messagesAnswer().count], [['usage', 'container'], []]);
+    assert.deepEqual([messagesResponse().keep, messagesResponse().count], [['usage', 'container'], []]);
   });
 
   it('is billed by its usage', () => {
@@ -24,6 +24,6 @@ describe('messages response', () => {
   });
 
   it('cannot be referred to by a later call', () => {
-    assert.deepEqual(messagesAnswer().continuationKeys({ member: () => 'msg_1', count: () => null }), []);
+    assert.deepEqual(messagesResponse().continuationKeys({ member: () => 'msg_1', count: () => null }), []);
   });
 });

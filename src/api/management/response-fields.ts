@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What answers of the admin API and the account API are made of. */
+/** What responds of the admin API and the account API are made of. */
 
 /** An amount of money, as `formatYuan` writes it. */
 export const yuan = z

@@ -1,0 +1,50 @@
+import type { ResponseEstimate, ResponseReading } from '../metering/response.ts';
+import { type ResponseText, responseTextTokens } from '../metering/response-text.ts';
+import { ResponseContinuationKeys } from './continuation-keys.ts';
+import { NO_CONTAINERS } from './tool-uses.ts';
+import { readResponsesUsage } from './usage.ts';
+
+/** What the price depends on beside usage and output. */
+const BILLED = ['service_tier', 'tool_usage'];
+
+const TEXT: ResponseText = {
+  text: ['text', 'refusal', 'arguments', 'input', 'code'],
+  through: ['content', 'summary'],
+};
+/** Of a response that failed or has only been queued, nothing is known. */
+const ENDED = [undefined, 'completed', 'incomplete'];
+
+const ESTIMATE: ResponseEstimate = {
+  keep: ['status'],
+  count: [],
+  outputTokens(received) {
+    const output = received.member('output');
+    const hasEnded = ENDED.some((status) => status === received.member('status'));
+    return hasEnded && Array.isArray(output) ? responseTextTokens(output, TEXT) : null;
+  },
+  members: ({ inputTokens, outputTokens }) => ({
+    usage: { input_tokens: inputTokens, output_tokens: outputTokens, total_tokens: inputTokens + outputTokens },
+  }),
+};
+
+/**
+ * Whole responses of `POST /v1/responses`. They are billed by their usage, whatever their status says: an incomplete
+ * response has one, a failed response has one where tokens were used up. Without usage the call fails closed, unless its
+ * provider is configured otherwise; one that failed early or has only been queued always does.
+ */
+export const responsesResponse = (keepsItems = true, containerUse = NO_CONTAINERS): ResponseReading => ({
+  keep: ['id', 'object', 'usage', 'output', ...BILLED],
+  count: [],
+  usage(received) {
+    if (received.member('object') !== 'response') return null;
+    const response = Object.fromEntries(['output', ...BILLED].map((name) => [name, received.member(name)]));
+    return readResponsesUsage(received.member('usage'), response, containerUse);
+  },
+  continuationKeys(received) {
+    const continuationKeys = new ResponseContinuationKeys(keepsItems);
+    continuationKeys.addResponse(received.member('id'));
+    continuationKeys.addOutput(received.member('output'));
+    return continuationKeys.keys();
+  },
+  estimate: ESTIMATE,
+});
