@@ -41,23 +41,6 @@ describe('turns of work in this thread', () => {
   });
 });
 
-describe('turns of work in this thread, of which each accepts a connection', () => {
-  it('are several between two pieces', async () => {
-    const turns = new Turns('test', 1, 8, { isInThread: true });
-    const events: string[] = [];
-    let isOver = false;
-    const passTurn = (): void => {
-      events.push('turn');
-      if (!isOver) setImmediate(passTurn);
-    };
-    setImmediate(passTurn);
-    await Promise.all([0, 1].map((i) => turns.run(async () => void events.push(`piece ${i}`))));
-    isOver = true;
-    const passed = events.slice(events.indexOf('piece 0'), events.indexOf('piece 1'));
-    assert.ok(passed.length >= 8, events.join());
-  });
-});
-
 describe('turns of holders', () => {
   /** Work that a test ends, by name. */
   function scene(atOnceMax: number, heldWaitingMax: number) {

@@ -41,11 +41,6 @@ const LANE_NAMES = Object.keys(LANES) as readonly LaneName[];
 
 /** So many times as many may wait for holders: an office behind one address opens the console at nine. */
 const HELD_TIMES = 16;
-/**
- * Turns of the event loop behind a piece of work that is done in this thread. Each accepts one connection: with one turn, whoever connects
- * behind 300 others would wait for a statement of each of them.
- */
-const TURNS_FOR_OTHERS = 8;
 /** The part of those that may be one holder's. */
 const HOLDER_PART = 1 / 4;
 
@@ -131,7 +126,7 @@ export class Turns {
     try {
       return await work();
     } finally {
-      if (this.#isInThread) afterOthers(() => this.#endTurn(holder));
+      if (this.#isInThread) setImmediate(() => this.#endTurn(holder));
       else this.#endTurn(holder);
     }
   }
@@ -206,10 +201,6 @@ export class Turns {
     }
     return holder;
   }
-}
-
-function afterOthers(next: () => void, turns = TURNS_FOR_OTHERS): void {
-  setImmediate(() => (turns === 1 ? next() : afterOthers(next, turns - 1)));
 }
 
 /** A lane of limited length. */

@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { after, before, describe, it } from 'node:test';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { createPerson } from '../support/people.ts';
 import { until } from '../support/until.ts';
 
 /** As on a PostgreSQL: so many requests of an account at a time, and so many that wait. */
 const AT_ONCE = 2;
 const WAITING = 50;
 const TOO_MANY = 6;
-/** Fewer than may wait. */
-const REQUESTS = 30;
 
 describe('requests of account holders', { timeout: 120_000 }, () => {
   let g: TestGateway;
@@ -54,29 +50,6 @@ describe('requests of account holders', { timeout: 120_000 }, () => {
     assert.equal(statuses.filter((status) => status === 429).length, TOO_MANY);
     assert.equal(statuses.filter((status) => status === 200).length, AT_ONCE + WAITING);
     responded = [];
-  });
-
-  it('that come together with one key, or in one session, share the question whose it is', async () => {
-    const person = await createPerson(g, { name: 'Ada', memberships: [{ accountId: account.id, role: 'owner' }] });
-    let begun = 0;
-    const count = (): void => void begun++;
-    subscribe('http.server.request.start', count);
-    for (const [statement, path, headers] of [
-      ['accounts.select-standings', '/keys', { authorization: `Bearer ${key}` }],
-      ['sessions.read', '/session', person.headers],
-    ] as const) {
-      const question = g.observed.statement(statement);
-      const before = question.asked;
-      question.hold();
-      begun = 0;
-      const responses = Array.from({ length: REQUESTS }, () => fetch(`${g.url}/account/v1${path}`, { headers }));
-      await until(() => begun === REQUESTS);
-      assert.equal(question.asked - before, 1);
-      question.release();
-      assert.deepEqual([...new Set((await Promise.all(responses)).map(({ status }) => status))], [200]);
-      assert.equal(question.asked - before, 2);
-    }
-    unsubscribe('http.server.request.start', count);
   });
 
   it('of operators are not counted', async () => {

@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ClientAddresses } from '../../http/client-address.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { shareReads } from '../../lib/shared-reads.ts';
 import { isCrossSite } from '../../people/cross-site.ts';
 import { hashSecretToken } from '../../people/secret-token.ts';
 import type { SessionStore } from '../../people/session-store.ts';
@@ -17,18 +16,14 @@ export interface SessionReaderParts {
   readonly clock: Clock;
 }
 
-/**
- * Finds the person whose session the cookie of a request names. Where there is a token or a key too, that one decides. Requests that
- * come together in one session share the question, which is asked after they came.
- */
+/** Finds the person whose session the cookie of a request names. Where there is a token or a key too, that one decides. */
 export function createSessionReader({ sessions, publicUrl, addresses, clock }: SessionReaderParts): CredentialReader {
-  const read = shareReads((tokenHash) => sessions.read(Buffer.from(tokenHash, 'hex'), clock.nowMs()));
   return async ({ request, bearer }) => {
     if (bearer !== null) return null;
     const token = readSessionToken(request.raw, isSecureRequest(request.raw, publicUrl(), addresses));
     if (token === null) return null;
     requireSameSite(request.raw, publicUrl());
-    return read(hashSecretToken(token).toString('hex'));
+    return sessions.read(hashSecretToken(token), clock.nowMs());
   };
 }
 
