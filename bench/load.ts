@@ -23,7 +23,7 @@ export interface LoadResult {
   readonly medianMs: number;
 }
 
-const ANSWER = Buffer.from(
+const RESPONSE = Buffer.from(
   JSON.stringify({
     id: 'chatcmpl-bench',
     object: 'chat.completion',
@@ -40,8 +40,8 @@ const REQUEST = Buffer.from(
 const provider = createServer((request, response) => {
   request.resume();
   request.on('end', () => {
-    response.writeHead(200, { 'content-type': 'application/json', 'content-length': ANSWER.length });
-    response.end(ANSWER);
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': RESPONSE.length });
+    response.end(RESPONSE);
   });
 });
 provider.listen(0, '127.0.0.1', () => {

@@ -7,7 +7,7 @@ import { asStatement, sqlState, toStatementError } from './errors.ts';
 /** As long as a question of a call has (`db/questions/database-questions.ts`): a connection that takes longer helps nobody. */
 const CONNECT_TIMEOUT_MS = 2_000;
 
-/** How long a server has to close a connection that was ended. One that says nothing would keep the process from ending. */
+/** How long a server has to close a connection that was ended. One that says nothing would keep the process alive. */
 const GOODBYE_MS = 1_000;
 
 /** A connection that can be cut off: a database that does not respond does not take part in closing it. */

@@ -113,7 +113,7 @@ describe('two phases', () => {
     await ended;
   });
 
-  it('do not keep a shutdown from ending where nothing can be released', async () => {
+  it('do not hold up a shutdown if nothing can be released', async () => {
     const { calls, batches, failures } = createStatements();
     failures.admit.push(connectionLost);
     failures.release.push(...Array(1_000).fill(connectionLost));

@@ -116,7 +116,7 @@ async function assertWithheld(account: TestAccount, received: ClientResponse): P
   assert.equal(received.status, 502, received.text);
   assert.equal(received.headers['x-error-code'], 'upstream_error');
   assert.equal(received.headers['x-should-retry'], 'false');
-  assert.match(received.json.error.message, /answer without usage, so it cannot be billed\. Nothing is charged\.$/);
+  assert.match(received.json.error.message, /response without usage, so it cannot be billed\. Nothing is charged\.$/);
   await assertSpent(account, 0n);
 }
 

@@ -135,7 +135,7 @@ describe('faregate doctor', () => {
     try {
       const found = await examine({ DATABASE_URL: stored.url, PORT: '0' });
       assert.equal(found.code, 0);
-      assert.match(found.of('database')!.detail, /, PostgreSQL \d+(\.\d+)?, answers in [\d.]+ ms$/);
+      assert.match(found.of('database')!.detail, /, PostgreSQL \d+(\.\d+)?, responds in [\d.]+ ms$/);
       assert.match(found.of('schema')!.detail, /^(\d+) of \1 steps are not applied$/);
       assert.equal(found.of('clock')!.state, 'ok');
       // The tests' own server does not sync.

@@ -100,7 +100,7 @@ describe('postgresql: connections', { timeout: 60_000 }, () => {
   });
   after(() => stored.remove());
 
-  it('that the server does not close keep no process from ending', async (context) => {
+  it('that the server does not close keep no process alive', async (context) => {
     const { hostname, port } = new URL(stored.url);
     let isSilent = false;
     // A server that stands still: its system takes what is sent, the end of a connection too, and nobody responds.

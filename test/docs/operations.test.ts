@@ -80,10 +80,10 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     acme.respond = (request, response) => {
       const [, credential] = String(request.headers.authorization).split(' ');
       const isAccepted = accepted.includes(credential!);
-      const received: Respond = isAccepted ? ANSWER : json(401, { error: { message: 'This key was withdrawn.' } });
+      const received: Respond = isAccepted ? RESPONSE : json(401, { error: { message: 'This key was withdrawn.' } });
       return received(request, response);
     };
-    other.respond = ANSWER;
+    other.respond = RESPONSE;
     writeFileSync(environment.FAREGATE_CONFIG, configText(acme.url, other.url));
     await startGateway();
   });
@@ -151,7 +151,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     const printed = await shell(script);
     assert.match(printed, /refund/);
     const csv = readFileSync(inDirectory('alice.csv'), 'utf8');
-    assert.match(csv, /^refund,.*,0\.001,.*half of the answer was missing\r\n/m);
+    assert.match(csv, /^refund,.*,0\.001,.*half of the response was missing\r\n/m);
     assert.match(csv, /^closing,/m);
   });
 
@@ -214,7 +214,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     gateway.child.kill('SIGKILL');
     await gateway.finished;
     await broken;
-    acme.respond = ANSWER;
+    acme.respond = RESPONSE;
     await startGateway();
     let call: string | undefined;
     await until(async () => {
@@ -281,7 +281,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
 });
 
 /** 1,000 tokens in, 500 out: ¥0.012. */
-const ANSWER = json(200, {
+const RESPONSE = json(200, {
   id: 'chatcmpl-1',
   object: 'chat.completion',
   choices: [{ index: 0, message: { role: 'assistant', content: 'Hello!' }, finish_reason: 'stop' }],

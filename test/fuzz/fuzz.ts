@@ -98,7 +98,7 @@ class FuzzRun {
       const resolve = (ref: string) => refOf(description, ref) as Schema;
       for (let i = 0; i < requests && Date.now() < untilMs; i++) {
         const operation = this.#dice.one(operations);
-        if (ENDINGS.test(`${operation.method} ${operation.path}`) && !this.#dice.happens(ENDINGS_SHARE)) continue;
+        if (LAST_CALLS.test(`${operation.method} ${operation.path}`) && !this.#dice.happens(LAST_CALLS_SHARE)) continue;
         const role = roleFor(operation.path, this.#dice);
         const oddness = this.#dice.one([0, 0, 0.05, 0.3]);
         const values = { dice: this.#dice, resolve, known: ids.known, oddness };
@@ -236,9 +236,9 @@ class RecentIds {
 }
 
 /** Operations that end what the credentials of everybody rest on. They are rare, because little is left to look at behind them. */
-const ENDINGS =
+const LAST_CALLS =
   /^(DELETE .*\/(sessions?|keys|tokens|users|members)\b|PUT \/account\/v1\/password|PATCH \/admin\/v1\/(users|accounts)|POST .*\/replacement|POST .*\/drain)/;
-const ENDINGS_SHARE = 0.05;
+const LAST_CALLS_SHARE = 0.05;
 
 /**
  * The first would make somebody of the first account a member of the other one, who then may see it; the second would take models out

@@ -582,7 +582,7 @@ describe('responses larger than what is stored', { timeout: 120_000 }, () => {
     plans: `${PLANS}\nidempotency: { answerLimit: 1KiB }`,
   });
   const large = chatCompletion(undefined, 'x'.repeat(1_025));
-  const TOO_LARGE = /carried out and charged, but its answer is larger/;
+  const TOO_LARGE = /carried out and charged, but its response is larger/;
 
   it('come through, and their repeats get an error that says so', async () => {
     const account = await newAccount();
@@ -641,7 +641,7 @@ describe('responses beyond what is stored for an account', { timeout: 120_000 },
     assertRepeated(await repeats[1]!, first[1]!);
     assertConflict(
       await repeats[2]!,
-      /carried out and charged, but the answers .* of this account take all of their room/,
+      /carried out and charged, but the responses .* of this account take all of their room/,
     );
     await assertSpent(account, 3n * costNano({ input: 11, output: 7 }));
     const key = newKey();

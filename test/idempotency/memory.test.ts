@@ -32,7 +32,7 @@ describe('the memory for stored responses', { timeout: 60_000 }, () => {
     assert.equal(first.text, response);
     const repeat = await send(account.key, 'unstored');
     assert.equal(repeat.status, 409);
-    assert.match(repeat.text, /carried out and charged, but the answers .* take all of their room/);
+    assert.match(repeat.text, /carried out and charged, but the responses .* take all of their room/);
     await assertSpent(account, costOfOne);
     reload(settings.ample);
     // There is memory again, and the call still ran once.

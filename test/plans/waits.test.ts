@@ -29,7 +29,7 @@ const BODIES: Readonly<Record<string, object>> = {
   [MESSAGES]: { model: 'test-messages', max_tokens: 10, messages: [] },
 };
 
-const ANSWERS = {
+const RESPONDS = {
   [CHAT]: chatResponse(),
   [RESPONSES]: responsesResponse(),
   [MESSAGES]: messagesResponse(),
@@ -52,8 +52,8 @@ describe('a limit that time alone frees', () => {
     gateway.gateway.reload(parseConfig(text, 'test.yaml', {}));
   }
 
-  function send({ key }: TestAccount, path: keyof typeof ANSWERS, fields: object = {}) {
-    gateway.provider.respond = ANSWERS[path];
+  function send({ key }: TestAccount, path: keyof typeof RESPONDS, fields: object = {}) {
+    gateway.provider.respond = RESPONDS[path];
     return call(gateway.url + path, key, { ...BODIES[path], ...fields });
   }
 
@@ -179,7 +179,7 @@ describe('a limit that time alone frees', () => {
       ['/v1/messages', MESSAGES],
       [CHAT, CHAT],
     ] as const) {
-      gateway.provider.respond = ANSWERS[like];
+      gateway.provider.respond = RESPONDS[like];
       const { status, headers } = await call(gateway.url + path, account.key, BODIES[like]!);
       assert.equal(status, 200);
       assert.deepEqual({ ...starting(headers, 'x-codex-'), ...starting(headers, 'anthropic-') }, {});

@@ -211,15 +211,15 @@ describe('byte for byte', () => {
         events: fc.array(fc.oneof({ weight: 3, arbitrary: chatChunk }, otherEvent), { maxLength: 8 }),
         afterUsage: fc.array(otherEvent, { maxLength: 2 }),
         tail: fc.constantFrom('', ': bye\n\n', '\n\n'),
-        record: lineEnding,
+        lineEnd: lineEnds,
         isUnfinished: fc.boolean(),
         cuts: streamCuts,
       });
       await fc.assert(
-        fc.asyncProperty(streams, async ({ asksForUsage, events, afterUsage, tail, record, isUnfinished, cuts }) => {
-          const usageChunk = `data: {"id":"x","choices":[],"usage":{"prompt_tokens":11,"completion_tokens":7}}${record}${record}`;
+        fc.asyncProperty(streams, async ({ asksForUsage, events, afterUsage, tail, lineEnd, isUnfinished, cuts }) => {
+          const usageChunk = `data: {"id":"x","choices":[],"usage":{"prompt_tokens":11,"completion_tokens":7}}${lineEnd}${lineEnd}`;
           // Some providers leave out the empty line after the last event.
-          const done = isUnfinished && tail === '' ? 'data: [DONE]' : `data: [DONE]${record}${record}`;
+          const done = isUnfinished && tail === '' ? 'data: [DONE]' : `data: [DONE]${lineEnd}${lineEnd}`;
           const stream = (usage: string): string => [...events, usage, ...afterUsage, done, tail].join('');
           gateway.provider.respond = inPieces(
             Buffer.from(stream(usageChunk)),
@@ -249,13 +249,13 @@ describe('byte for byte', () => {
         events: fc.array(fc.oneof({ weight: 3, arbitrary: textDelta }, otherEvent), { maxLength: 8 }),
         betweenEnds: fc.array(otherEvent, { maxLength: 2 }),
         tail: fc.constantFrom('', ': bye\n\n', '\n\n'),
-        record: lineEnding,
+        lineEnd: lineEnds,
         cuts: streamCuts,
       });
       await fc.assert(
-        fc.asyncProperty(streams, async ({ events, betweenEnds, tail, record, cuts }) => {
+        fc.asyncProperty(streams, async ({ events, betweenEnds, tail, lineEnd, cuts }) => {
           const named = (type: string, rest: string): string =>
-            `event: ${type}${record}data: {"type":"${type}"${rest}}${record}${record}`;
+            `event: ${type}${lineEnd}data: {"type":"${type}"${rest}}${lineEnd}${lineEnd}`;
           const stream = [
             named('message_start', ',"message":{"usage":{"input_tokens":11,"output_tokens":1}}'),
             ...events,
@@ -343,7 +343,7 @@ const streamCuts: fc.Arbitrary<Cuts> = fc.oneof(
   { weight: 1, arbitrary: fc.constant('behind every CR' as const) },
 );
 
-const lineEnding = fc.constantFrom('\n', '\r\n', '\r');
+const lineEnds = fc.constantFrom('\n', '\r\n', '\r');
 
 /** Texts that look like what the gateway looks for, as the model may well write them. */
 const trickyText = fc
@@ -362,17 +362,17 @@ const spokenText = fc.oneof(
 );
 
 const chatChunk = fc
-  .tuple(spokenText, lineEnding, fc.constantFrom('', '"usage":null,', '"usage" : null ,'), space)
+  .tuple(spokenText, lineEnds, fc.constantFrom('', '"usage":null,', '"usage" : null ,'), space)
   .map(
-    ([text, record, usage, gap]) =>
-      `data: {${usage}"choices":[{"index":0,"delta":{"content":${gap.replace(/[\r\n]/g, '')}${text}},"finish_reason":null}]}${record}${record}`,
+    ([text, lineEnd, usage, gap]) =>
+      `data: {${usage}"choices":[{"index":0,"delta":{"content":${gap.replace(/[\r\n]/g, '')}${text}},"finish_reason":null}]}${lineEnd}${lineEnd}`,
   );
 
 const textDelta = fc
-  .tuple(spokenText, lineEnding)
+  .tuple(spokenText, lineEnds)
   .map(
-    ([text, record]) =>
-      `event: content_block_delta${record}data: {"type":"content_block_delta","delta":{"type":"text_delta","text":${text}}}${record}${record}`,
+    ([text, lineEnd]) =>
+      `event: content_block_delta${lineEnd}data: {"type":"content_block_delta","delta":{"type":"text_delta","text":${text}}}${lineEnd}${lineEnd}`,
   );
 
 /** Comments, pings, several data lines, fields of the format that are never used, and data that is no JSON. */
@@ -387,6 +387,6 @@ const otherEvent = fc
       ['data:no space, no JSON'],
       ['unknown: field', 'data: {"type":"unknown_event","n":1e400}'],
     ),
-    lineEnding,
+    lineEnds,
   )
-  .map(([lines, record]) => lines.map((line) => line + record).join('') + record);
+  .map(([lines, lineEnd]) => lines.map((line) => line + lineEnd).join('') + lineEnd);

@@ -116,7 +116,7 @@ async function createPostgres(template: string): Promise<TestDatabase> {
   };
 }
 
-/** A few connections for all databases of a process; they do not keep it from ending. */
+/** A few connections for all databases of a process; they do not keep it alive. */
 let administrators: pg.Pool | null = null;
 
 async function administer(server: string, sql: string): Promise<void> {

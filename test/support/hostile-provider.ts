@@ -248,13 +248,13 @@ export function responsesAndCloses(bytes: Buffer | string): Behaviour {
 }
 
 /** How a connection can come to nothing. */
-export const ENDINGS = {
+export const ENDS = {
   reset: (connection: HostileConnection): void => connection.reset(),
   fin: (connection: HostileConnection): void => connection.fin(),
   stall: (connection: HostileConnection): Promise<void> => connection.closed,
 } as const;
 
-export type End = keyof typeof ENDINGS;
+export type End = keyof typeof ENDS;
 
 /**
  * The stages of an exchange at which a provider can fail, with what it has sent by then. `contentType` is what its response
@@ -266,7 +266,7 @@ export interface Stage {
   readonly hasHead: boolean;
   /** Whether a part of its body has. */
   readonly hasBody: boolean;
-  behaviour(record: End, contentType: string, part: string): Behaviour;
+  behaviour(end: End, contentType: string, part: string): Behaviour;
 }
 
 function stage(name: string, sent: (contentType: string, part: string) => string): Stage {
@@ -275,10 +275,10 @@ function stage(name: string, sent: (contentType: string, part: string) => string
     name,
     hasHead: head.includes('\r\n\r\n'),
     hasBody: head.includes('PART'),
-    behaviour: (record, contentType, part) => async (connection) => {
+    behaviour: (end, contentType, part) => async (connection) => {
       await connection.request();
       await connection.send(sent(contentType, part));
-      await ENDINGS[record](connection);
+      await ENDS[end](connection);
     },
   };
 }
@@ -291,15 +291,15 @@ export const STAGES: readonly Stage[] = [
     name: 'before it reads the request',
     hasHead: false,
     hasBody: false,
-    behaviour: (record) => (connection) => ENDINGS[record](connection),
+    behaviour: (end) => (connection) => ENDS[end](connection),
   },
   {
     name: 'after the head of the request',
     hasHead: false,
     hasBody: false,
-    behaviour: (record) => async (connection) => {
+    behaviour: (end) => async (connection) => {
       await connection.head();
-      await ENDINGS[record](connection);
+      await ENDS[end](connection);
     },
   },
   stage('after it has read the request', () => ''),

@@ -39,7 +39,7 @@ export function temporaryDirectory(): { path: string; remove(): void } {
 
 const running = new Set<ChildProcess>();
 
-// A test that failed may have left its program running; it must not keep the run from ending.
+// A test that failed may have left its program running; it must not keep the run alive.
 after(() => {
   for (const child of running) child.kill('SIGKILL');
 });

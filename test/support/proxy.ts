@@ -39,7 +39,7 @@ export async function startProxy(target: string): Promise<TestProxy> {
   let isSwallowing = false;
   let refusal = Promise.withResolvers<void>();
 
-  // Nothing of it keeps the process from ending: a hook that fails before `close` shall fail, and not hang.
+  // Nothing of it keeps the process alive: a hook that fails before `close` shall fail, and not hang.
   const server: Server = createServer((client) => {
     client.unref();
     client.on('error', () => undefined);

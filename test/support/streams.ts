@@ -29,7 +29,7 @@ export interface Outcome {
 export interface RecordedStream {
   readonly name: string;
   readonly protocol: Protocol;
-  /** Whole events as they were recorded, lines ending with LF, empty lines included. */
+  /** Whole events as they were recorded, lines that end with LF, empty lines included. */
   readonly events: readonly string[];
   /** The event that is taken out, the one in which the provider fails, and the one that ends the stream. */
   readonly dropped: number | null;

@@ -134,9 +134,9 @@ for (const engine of engines) {
     };
 
     it('equal records and ledger when calls end while they are made', async () => {
-      let isEnding = true;
+      let isGoingOn = true;
       const summing = (async () => {
-        while (isEnding) {
+        while (isGoingOn) {
           await rollups.sumSlice(TIMEZONE);
           await nextTurn();
         }
@@ -144,7 +144,7 @@ for (const engine of engines) {
       for (let n = 0; n < 600; n += 60) await end(n, n + 60);
       // The first end of a call counts.
       await end(0, 30);
-      isEnding = false;
+      isGoingOn = false;
       await summing;
       await assertSound(database);
       await sumAll(rollups);
@@ -313,10 +313,10 @@ describe('sums of usage on a shared database', { timeout: 60_000 }, () => {
       const node = createTestNode(stored.database, { clock: { nowMs: () => NOW_MS } });
       for (const n of [0, 1, 2]) await openAccount(stored.database, `acct_${n}`, 1_000_000_000n);
       const stores = [stored.database, ...others].map((each) => createRollupStore(each.lane('housekeeping')));
-      let isEnding = true;
+      let isGoingOn = true;
       const results = new Set<string>();
       const summing = stores.map(async (store) => {
-        while (isEnding) {
+        while (isGoingOn) {
           results.add(await store.sumSlice(TIMEZONE));
           await nextTurn();
         }
@@ -324,7 +324,7 @@ describe('sums of usage on a shared database', { timeout: 60_000 }, () => {
       for (let n = 0; n < 400; n += 40) {
         await Promise.all(Array.from({ length: 40 }, (_, i) => node.end(endOf(n + i))));
       }
-      isEnding = false;
+      isGoingOn = false;
       await Promise.all(summing);
       await node.drain();
       assert.ok(results.has('elsewhere'));

@@ -8,7 +8,7 @@ import { CR, eachLine, LF, LineEnds } from './event-lines.ts';
  */
 export interface SseSink {
   /**
-   * One or more whole events, ending lines included, as one run of bytes.
+   * One or more whole events, empty lines included, as one run of bytes.
    * The bytes are only valid during the call, unless the sink keeps a copy.
    */
   events(bytes: Buffer): void;

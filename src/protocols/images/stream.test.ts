@@ -410,7 +410,7 @@ describe('the tap on a stream of images', () => {
     const whole = Buffer.concat([forwarded, finished]);
     const name = JSON.stringify(style.lineEnd);
 
-    it(`reads the same however the stream is cut in two, lines ending with ${name}`, () => {
+    it(`reads the same however the stream is cut in two, lines that end with ${name}`, () => {
       for (let at = 0; at <= whole.length; at++) {
         const outcome = run([whole.subarray(0, at), whole.subarray(at)]);
         assert.ok(Buffer.concat([outcome.forwarded, outcome.finished]).equals(whole), `cut at ${at}`);
@@ -421,7 +421,7 @@ describe('the tap on a stream of images', () => {
       }
     });
 
-    it(`reads the same however the stream is cut in many, lines ending with ${name}`, () => {
+    it(`reads the same however the stream is cut in many, lines that end with ${name}`, () => {
       const cuts = fc.array(fc.nat({ max: whole.length }), { maxLength: 30 });
       fc.assert(
         fc.property(cuts, (unsorted) => {
@@ -434,7 +434,7 @@ describe('the tap on a stream of images', () => {
       );
     });
 
-    it(`charges the images whose events are complete where the stream breaks off, lines ending with ${name}`, () => {
+    it(`charges the images whose events are complete where the stream breaks off, lines that end with ${name}`, () => {
       for (let at = 0; at < whole.length; at++) {
         const wholeEnd = halfEventStart(whole.subarray(0, at));
         const { isComplete, usage: used, ...out } = run([whole.subarray(0, at)]);

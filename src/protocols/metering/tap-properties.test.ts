@@ -9,8 +9,8 @@ const recorded: StreamStyle = { name: 'as it was recorded', lineEnds: ['\n'] };
 
 /** Cuts at every byte one after the other would take minutes; in these they come many at a time. */
 const styles: readonly StreamStyle[] = [
-  { name: 'lines ending with CRLF, without its last empty line', lineEnds: ['\r\n'], lacks: 'emptyLine' },
-  { name: 'lines ending with CR, no space behind the colons', lineEnds: ['\r'], isTight: true },
+  { name: 'lines that end with CRLF, without its last empty line', lineEnds: ['\r\n'], lacks: 'emptyLine' },
+  { name: 'lines that end with CR, no space behind the colons', lineEnds: ['\r'], isTight: true },
   {
     name: 'with all that a sender is free to add',
     lineEnds: ['\r\n', '\r\n', '\n', '\r'],

@@ -86,7 +86,7 @@ describe('UpstreamFailure', () => {
 
   it('has its certainty, and no reason where none is given', () => {
     const failure = new UpstreamFailure('refused', new GatewayError('upstreamInvalid'));
-    assert.match(failure.message, /^upstream failure \(refused\): The provider gave an answer/);
+    assert.match(failure.message, /^upstream failure \(refused\): The provider gave a response/);
     assert.equal('cause' in failure, false);
   });
 });

@@ -1,0 +1,60 @@
+/**
+ * The words of a source file, line by line: its comments, its sentences (text between quotes with two blanks at least that is no
+ * SQL), and its names, whose parts are set apart: `keepAnswerFor` is "keep Answer For". Text of one word is left out, because
+ * it is often a word of the wire.
+ */
+export function proseAndNames(source: string): string[] {
+  let kept = '';
+  let at = 0;
+  /** Depths of braces at which a template goes on behind `${…}`. */
+  const templates: number[] = [];
+  let depth = 0;
+  const take = (pattern: RegExp): string => {
+    pattern.lastIndex = at;
+    const [text = ''] = pattern.exec(source) ?? [];
+    at += text.length;
+    return text;
+  };
+  while (at < source.length) {
+    const start = at;
+    const character = source[at]!;
+    if (source.startsWith('//', at)) kept += take(/\/\/[^\n]*/y);
+    else if (source.startsWith('/*', at)) kept += take(/\/\*[^]*?\*\//y);
+    else if (character === "'" || character === '"') kept += sentence(take(/(['"])(?:\\[^]|(?!\1)[^\\\n])*\1?/y));
+    else if (character === '`') {
+      kept += sentence(take(/`(?:\\[^]|\$(?!\{)|[^\\`$])*/y));
+      endOfPart();
+    } else if (character === '}' && templates.at(-1) === depth) {
+      templates.pop();
+      kept += sentence(take(/\}(?:\\[^]|\$(?!\{)|[^\\`$])*/y));
+      endOfPart();
+    } else if (/[A-Za-z_$]/.test(character)) {
+      kept += take(/[\w$]+/y).replace(/([a-z0-9])(?=[A-Z])/g, '$1 ');
+    } else {
+      if (character === '{') depth++;
+      if (character === '}') depth--;
+      kept += character === '\n' ? '\n' : ' ';
+      at++;
+    }
+    if (at === start) at++;
+  }
+  return kept.split('\n');
+
+  /** Behind a part of a template: its end, or an expression. */
+  function endOfPart(): void {
+    if (source[at] === '`') at++;
+    else if (source.startsWith('${', at)) {
+      templates.push(depth);
+      at += 2;
+    }
+  }
+}
+
+const SQL =
+  /\b(select|insert into|update|delete from|create table|create index|alter table|with)\b[^]*\b(from|set|values|where|as|add|on)\b/;
+
+function sentence(text: string): string {
+  const lines = text.replace(/[^\n]/g, '');
+  const isSentence = /\S \S+ \S/.test(text) && !SQL.test(text);
+  return isSentence ? text : lines;
+}
