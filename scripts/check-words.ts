@@ -46,7 +46,7 @@ function wordsOfRow(row: string): Unused[] {
   return not
     .replace(/\([^)]*\)/g, '')
     .split(',')
-    .map((word) => word.trim())
+    .map((word) => word.replace('\\*', '*').trim())
     .filter((word) => word !== '' && !word.endsWith('*'))
     .map((word) => ({ word, instead: term, pattern: new RegExp(`\\b${word.replaceAll(' ', '\\s+')}s?\\b`, 'i') }));
 }

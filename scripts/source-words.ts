@@ -1,6 +1,6 @@
 /**
  * The words of a source file, line by line: its comments, its sentences (text between quotes with two blanks at least that is no
- * SQL), and its names, whose parts are set apart: `keepAnswerFor` is "keep Answer For". Text of one word is left out, because
+ * SQL), and its names, whose parts are set apart: `keepFilesFor` is "keep Files For". Text of one word is left out, because
  * it is often a word of the wire.
  */
 export function proseAndNames(source: string): string[] {
@@ -19,14 +19,14 @@ export function proseAndNames(source: string): string[] {
     const start = at;
     const character = source[at]!;
     if (source.startsWith('//', at)) kept += take(/\/\/[^\n]*/y);
-    else if (source.startsWith('/*', at)) kept += take(/\/\*[^]*?\*\//y);
-    else if (character === "'" || character === '"') kept += sentence(take(/(['"])(?:\\[^]|(?!\1)[^\\\n])*\1?/y));
+    else if (source.startsWith('/*', at)) kept += take(/\/\*[\s\S]*?\*\//y);
+    else if (character === "'" || character === '"') kept += sentence(take(/(['"])(?:\\[\s\S]|(?!\1)[^\\\n])*\1?/y));
     else if (character === '`') {
-      kept += sentence(take(/`(?:\\[^]|\$(?!\{)|[^\\`$])*/y));
+      kept += sentence(take(/`(?:\\[\s\S]|\$(?!\{)|[^\\`$])*/y));
       endOfPart();
     } else if (character === '}' && templates.at(-1) === depth) {
       templates.pop();
-      kept += sentence(take(/\}(?:\\[^]|\$(?!\{)|[^\\`$])*/y));
+      kept += sentence(take(/\}(?:\\[\s\S]|\$(?!\{)|[^\\`$])*/y));
       endOfPart();
     } else if (/[A-Za-z_$]/.test(character)) {
       kept += take(/[\w$]+/y).replace(/([a-z0-9])(?=[A-Z])/g, '$1 ');
@@ -51,7 +51,7 @@ export function proseAndNames(source: string): string[] {
 }
 
 const SQL =
-  /\b(select|insert into|update|delete from|create table|create index|alter table|with)\b[^]*\b(from|set|values|where|as|add|on)\b/;
+  /\b(select|insert into|update|delete from|create table|create index|alter table|with)\b[\s\S]*\b(from|set|values|where|as|add|on)\b/;
 
 function sentence(text: string): string {
   const lines = text.replace(/[^\n]/g, '');

@@ -45,7 +45,7 @@ function wordsOf(kind: Notice['kind'], of: (name: string) => string): { subject:
   }
 }
 
-/** Names may come from customers. */
+/** Names may come from account holders. */
 function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, 200);
 }

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ReceivedRequest } from '../support/provider.ts';
 import type { AgentResult } from './agents.ts';
-import { type CallRecord, type Customer, costNano, MODEL, PLANS, PROVIDER_MODEL, toNano } from './gateway.ts';
+import { type CallRecord, costNano, type Holder, MODEL, PLANS, PROVIDER_MODEL, toNano } from './gateway.ts';
 import type { Model } from './model.ts';
 import type { Recorded } from './recorder.ts';
 import { FILE, GREETING } from './said.ts';
@@ -18,7 +18,7 @@ export interface Observed {
   /** What reached the provider. */
   readonly received: readonly ReceivedRequest[];
   readonly model: Model;
-  readonly customer: Customer;
+  readonly holder: Holder;
   /** Where else the agent wanted to go. */
   readonly outside: readonly string[];
 }
@@ -81,7 +81,7 @@ function checkPatience({ requests }: Observed): void {
 }
 
 /** What reached the provider is what the agent sent, byte for byte, but for the model's name. */
-function checkRelay({ requests, received, customer }: Observed): void {
+function checkRelay({ requests, received, holder }: Observed): void {
   const sent = requests.filter(isCall);
   let next = 0;
   for (const [index, { body, headers }] of received.entries()) {
@@ -95,7 +95,7 @@ function checkRelay({ requests, received, customer }: Observed): void {
         assert.equal(headers[name], original.headers[name], `${name} at the provider`);
       }
     }
-    assert.ok(!JSON.stringify(headers).includes(customer.key), `the customer's key reached the provider`);
+    assert.ok(!JSON.stringify(headers).includes(holder.key), `the holder's key reached the provider`);
   }
 }
 
@@ -106,10 +106,10 @@ function inProvidersWords(body: Buffer): Buffer {
 /** One record for each call of the provider, with what it reported; charges are usage times price; nothing is held. */
 async function checkBooks(
   { context, plan, balanceYuan = '0', fault, expected }: Scenario,
-  { received, model, customer }: Observed,
+  { received, model, holder }: Observed,
 ): Promise<void> {
   assert.equal(received.length, expected.provided, 'the calls that reached the provider');
-  const records = await customer.calls();
+  const records = await holder.calls();
   assert.equal(records.length, received.length, 'the call records');
   let spentNano = 0n;
   let placesTaken = 0;
@@ -131,13 +131,9 @@ async function checkBooks(
       assert.equal(chargedNano, context === 'balance' ? costNano(counted) : 0n, `the charge of call ${call}`);
     }
   }
-  assert.deepEqual(await customer.money(), { balanceNano: toNano(balanceYuan) - spentNano, heldNano: 0n });
+  assert.deepEqual(await holder.money(), { balanceNano: toNano(balanceYuan) - spentNano, heldNano: 0n });
   if (plan !== undefined) {
-    assert.equal(
-      await customer.remainingCalls(),
-      PLANS[plan].fiveHourCalls - placesTaken,
-      'the calls left in the plan',
-    );
+    assert.equal(await holder.remainingCalls(), PLANS[plan].fiveHourCalls - placesTaken, 'the calls left in the plan');
   }
 }
 

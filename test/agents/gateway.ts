@@ -9,7 +9,7 @@ import { settingsFile } from './page.ts';
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const ADMIN_TOKEN = 'agents-admin-token';
 
-/** The model of `docs/agents.md`, as customers call it and as its providers do. */
+/** The model of `docs/agents.md`, as holders call it and as its providers do. */
 export const MODEL = 'acme-coder';
 export const PROVIDER_MODEL = 'acme-coder-2026-10';
 
@@ -46,7 +46,7 @@ export interface CallRecord {
   } | null;
 }
 
-export interface Customer {
+export interface Holder {
   readonly id: string;
   readonly key: string;
   revokeKey(): Promise<void>;
@@ -60,7 +60,7 @@ export interface Customer {
 export interface Gateway {
   readonly url: string;
   /** A verified account with a key, with a balance or a plan. */
-  createCustomer(terms: { balanceYuan?: string; plan?: PlanId }): Promise<Customer>;
+  createHolder(terms: { balanceYuan?: string; plan?: PlanId }): Promise<Holder>;
   /** Every broken invariant of the ledger. */
   breaches(): Promise<string[]>;
   log(): string;
@@ -100,7 +100,7 @@ export async function startGateway(folder: string, providers: ProviderUrls): Pro
 
   return {
     url,
-    async createCustomer({ balanceYuan, plan }) {
+    async createHolder({ balanceYuan, plan }) {
       const { id } = await admin<{ id: string }>('POST', '/accounts', { name: 'agents', verified: true });
       if (balanceYuan !== undefined) await admin('POST', `/accounts/${id}/top-ups`, { amountYuan: balanceYuan });
       if (plan !== undefined) await admin('POST', `/accounts/${id}/subscriptions`, { planId: plan });

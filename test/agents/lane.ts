@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ScriptedProvider } from '../support/provider.ts';
 import type { Agent } from './agents.ts';
 import type { Observed } from './checks.ts';
-import { type Customer, type Gateway, MODEL } from './gateway.ts';
+import { type Gateway, type Holder, MODEL } from './gateway.ts';
 import { type Fault, startModel, TASK } from './model.ts';
 import { startOutside } from './outside.ts';
 import { baseAddress } from './page.ts';
@@ -41,11 +41,11 @@ export function createLane({ folder, agent, gateway, provider }: LaneParts): Lan
         change,
         prompt,
       } = scenario;
-      const customer: Customer = await gateway.createCustomer({
+      const holder: Holder = await gateway.createHolder({
         ...(balanceYuan === undefined ? {} : { balanceYuan }),
         ...(plan === undefined ? {} : { plan }),
       });
-      if (isKeyRevoked) await customer.revokeKey();
+      if (isKeyRevoked) await holder.revokeKey();
 
       const home = mkdtempSync(join(folder, 'home-'));
       const workDirectory = mkdtempSync(join(folder, 'work-'));
@@ -59,14 +59,12 @@ export function createLane({ folder, agent, gateway, provider }: LaneParts): Lan
       provider.respond = model.respond;
       const receivedBefore = provider.requests.length;
       try {
-        const other = isBusy
-          ? callOfAnotherProgram(baseAddress(agent.name, context, recorder.url), customer.key)
-          : null;
+        const other = isBusy ? callOfAnotherProgram(baseAddress(agent.name, context, recorder.url), holder.key) : null;
         if (isBusy) await provider.received(receivedBefore + 1);
         const result = await agent.run({
           origin: recorder.url,
           context,
-          key: customer.key,
+          key: holder.key,
           outsideUrl: outside.url,
           home,
           workDirectory,
@@ -81,7 +79,7 @@ export function createLane({ folder, agent, gateway, provider }: LaneParts): Lan
           requests: recorder.requests,
           received: provider.requests.slice(receivedBefore),
           model,
-          customer,
+          holder,
           outside: outside.asked,
         };
       } finally {

@@ -16,7 +16,7 @@ import {
 } from '../support/provider.ts';
 import { assertWait } from '../support/waits.ts';
 
-/** What a customer pays, to the nano-yuan, and when a call is refused for lack of money. */
+/** What a holder pays, to the nano-yuan, and when a call is refused for lack of money. */
 
 const families = [
   { name: 'chat', path: '/v1/chat/completions', model: 'test-chat' },

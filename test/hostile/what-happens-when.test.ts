@@ -608,7 +608,7 @@ describe('what happens when the disk is full, the journal unwritable: new calls 
         const [kept, lost] = [await createCallers(admin), await createCallers(admin)];
         const promised = await beginAll(url, provider, kept, 'promised');
         const inFlight = await beginAll(url, provider, lost, 'in flight');
-        const ends = ['settlement.end', 'idempotency.keep-answer'].map((name) => observed.statement(name));
+        const ends = ['settlement.end', 'idempotency.keep-response'].map((name) => observed.statement(name));
         for (const statement of ends) statement.fail('before');
         gates.open('promised');
         for (const each of promised) await assertDelivered(each);

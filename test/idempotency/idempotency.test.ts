@@ -445,7 +445,7 @@ for (const engine of gatewayEngines) {
 
     describe('with a database that fails', () => {
       afterEach(() => {
-        for (const name of ['idempotency.claim-keys', 'idempotency.keep-answer', 'settlement.end']) {
+        for (const name of ['idempotency.claim-keys', 'idempotency.keep-response', 'settlement.end']) {
           used.g.observed.statement(name).recover();
           used.g.observed.statement(name).release();
         }
@@ -470,7 +470,7 @@ for (const engine of gatewayEngines) {
         await assertSpent(account, costNano({ input: 11, output: 7 }));
       });
 
-      for (const name of ['idempotency.keep-answer', 'settlement.end']) {
+      for (const name of ['idempotency.keep-response', 'settlement.end']) {
         it(`at ${name}: the response leaves, and its repeat gets it and is not charged again`, async () => {
           const { g } = used;
           const account = await newAccount();

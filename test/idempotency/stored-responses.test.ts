@@ -225,7 +225,7 @@ for (const engine of engines) {
     for (const when of ['before', 'after'] as const) {
       it(`a response whose storing fails ${when} the database has carried it out may be stored again`, async () => {
         const key = `a13-${when}`;
-        const keeps = observed.statement('idempotency.keep-answer');
+        const keeps = observed.statement('idempotency.keep-response');
         const claim = await claimed(key);
         keeps.fail(when);
         await assert.rejects(keep(claim, `call_${key}`, key), { code: 'ECONNRESET' });
@@ -244,7 +244,7 @@ for (const engine of engines) {
       const result = await full.claim('a30');
       assert.ok(result.state === 'claimed');
       const { claim } = result;
-      const keeps = observed.statement('idempotency.keep-answer');
+      const keeps = observed.statement('idempotency.keep-response');
       keeps.fail('before');
       for (let tries = 0; tries < 3; tries++) {
         await assert.rejects(keep(claim, 'call_a30', 'a30', full), { code: 'ECONNRESET' });

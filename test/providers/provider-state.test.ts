@@ -262,7 +262,7 @@ for (const engine of wireEngines) {
   });
 }
 
-test('an operator with one customer lets requests refer to whatever the provider keeps', async () => {
+test('an operator with one holder lets requests refer to whatever the provider keeps', async () => {
   const gateway = await startGateway({ providerFields: 'sharedState: pass' });
   try {
     const account = await gateway.createAccount();

@@ -32,7 +32,7 @@ import { createTestDisk, type TestDisk } from './disk.ts';
 /** "Disk full, journal unwritable": new calls are refused, and nothing is lost that was promised. */
 
 /** What the end of a call asks of the database. */
-const ENDS = ['settlement.end', 'idempotency.keep-answer'];
+const ENDS = ['settlement.end', 'idempotency.keep-response'];
 const ADMISSIONS = ['reservations.admit'];
 
 for (const engine of outageEngines) {

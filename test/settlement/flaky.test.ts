@@ -62,13 +62,13 @@ interface Told {
   limited: number;
 }
 
-interface Customer extends TestAccount {
+interface Holder extends TestAccount {
   readonly limitedKey: string;
   readonly limitedKeyId: string;
   readonly told: Told;
 }
 
-async function createCustomer(gateway: TestGateway): Promise<Customer> {
+async function createHolder(gateway: TestGateway): Promise<Holder> {
   const account = await gateway.createAccount();
   await grant(gateway, account.id, 'plan');
   const { body } = await gateway.admin('POST', `/accounts/${account.id}/keys`, { name: 'limited', dailyCalls: 10_000 });
@@ -92,7 +92,7 @@ for (const engine of gatewayEngines) {
         timing: { retryDelayMs: 1, ...(seed === 3 ? { patienceMs: 1 } : {}) },
       });
       try {
-        const customers = await Promise.all(Array.from({ length: ACCOUNTS }, () => createCustomer(gateway)));
+        const holders = await Promise.all(Array.from({ length: ACCOUNTS }, () => createHolder(gateway)));
         gateway.provider.respond = async (request, response) => {
           const family = families[request.path.endsWith('messages') ? 1 : 0]!;
           const isRefused = randomSource(10) === 0;
@@ -104,7 +104,7 @@ for (const engine of gatewayEngines) {
 
         let succeeded = 0;
         async function makeCall(i: number): Promise<void> {
-          const { told, ...customer } = customers[randomSource(ACCOUNTS)]!;
+          const { told, ...holder } = holders[randomSource(ACCOUNTS)]!;
           const family = families[randomSource(2)]!;
           const isStream = randomSource(2) === 0;
           const isCoding = randomSource(3) === 0;
@@ -114,7 +114,7 @@ for (const engine of gatewayEngines) {
           const path = !isCoding
             ? general
             : general.replace('/v1/', family.name === 'chat' ? '/v1/coding/' : '/v1/coding/altproto/');
-          const key = isLimited ? customer.limitedKey : customer.key;
+          const key = isLimited ? holder.limitedKey : holder.key;
           const headers: Record<string, string> = isKeyed ? { 'idempotency-key': `${seed}-${i}` } : {};
           const send = () => call(gateway.url + path, key, requestOf(isStream), { headers });
           let response = await send();
@@ -145,7 +145,7 @@ for (const engine of gatewayEngines) {
 
         await journalEmptied(dataDir);
         await until(async () => (await countReserved(stored.database)) === 0);
-        for (const { told, ...account } of customers) {
+        for (const { told, ...account } of holders) {
           assert.equal(await countCharges(stored, account.id), told.paid);
           await assertSpent(account, BigInt(told.paid) * families[0]!.cost);
           const use = await useOf(stored.database, account.id, account.limitedKeyId);

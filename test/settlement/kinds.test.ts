@@ -53,7 +53,7 @@ for (const engine of outageEngines) {
     after(() => scene?.close());
 
     /** What fails: everything, or the statements of one name. */
-    const STATEMENTS = ['settlement.end', 'idempotency.keep-answer'];
+    const STATEMENTS = ['settlement.end', 'idempotency.keep-response'];
     function fail(what: string, when: When): void {
       if (what === 'everything') scene.outage.begin(when);
       else scene.gateway.observed.statement(what).fail(when);
@@ -221,7 +221,7 @@ for (const engine of outageEngines) {
       ): Promise<ClientResponse> =>
         call(scene.gateway.url + chat.path, account.key, body, { headers: { 'idempotency-key': idempotencyKey } });
 
-      for (const what of ['everything', 'settlement.end', 'idempotency.keep-answer']) {
+      for (const what of ['everything', 'settlement.end', 'idempotency.keep-response']) {
         for (const when of whens) {
           it(`where ${what} fails ${when} it is carried out, the success leaves, and its repeats get it when it is charged`, async () => {
             const { gateway, dataDir, stored } = scene;

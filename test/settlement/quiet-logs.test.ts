@@ -22,7 +22,7 @@ for (const engine of gatewayEngines) {
       await assertSpent(account, 0n);
       // `stop` searches what was logged.
       await test.stop();
-      assert.match(logs.text(), /idempotency\.keep-answer: the database refuses a row \(constraint no_bodies/);
+      assert.match(logs.text(), /idempotency\.keep-response: the database refuses a row \(constraint no_bodies/);
     });
   });
 }

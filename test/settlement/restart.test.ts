@@ -187,10 +187,10 @@ describe('a gateway that stops while its database is down', { timeout: 300_000 }
 
       const strangers = await stage.anotherDatabase(engine);
       const stranger = await stage.start(strangers, { dataDir });
-      const customer = await stranger.createAccount();
+      const holder = await stranger.createAccount();
       stranger.provider.respond = success(chat, false);
-      assert.equal((await send(stranger, customer)).status, 200);
-      await assertSpent(customer, chat.cost);
+      assert.equal((await send(stranger, holder)).status, 200);
+      await assertSpent(holder, chat.cost);
       assert.equal((await stranger.admin('GET', '/calls')).body.data.length, 1);
       await stranger.stop();
       assert.equal(journalText(dataDir).trim(), left);
@@ -254,8 +254,8 @@ describe('two nodes, one of which has lost the database', { timeout: 120_000 }, 
     { what: 'everything', when: 'after', isStored: false },
     { what: 'settlement.end', when: 'before', isStored: false },
     { what: 'settlement.end', when: 'after', isStored: true },
-    { what: 'idempotency.keep-answer', when: 'before', isStored: false },
-    { what: 'idempotency.keep-answer', when: 'after', isStored: false },
+    { what: 'idempotency.keep-response', when: 'before', isStored: false },
+    { what: 'idempotency.keep-response', when: 'after', isStored: false },
   ];
   for (const { what, when, isStored } of faults) {
     it(`where ${what} fails ${when} it was carried out and a repeat comes to the other one after the claim ran out, one of the two is charged`, async () => {

@@ -22,7 +22,7 @@ import {
 
 /** A database that takes longer for the end of a call than a client should wait for its last byte. */
 
-const HELD_BACK = ['settlement.end', 'idempotency.keep-answer'];
+const HELD_BACK = ['settlement.end', 'idempotency.keep-response'];
 
 for (const engine of outageEngines) {
   describe(`the database is slow when a call ends, ${engine}`, { timeout: 120_000 }, () => {
@@ -153,13 +153,13 @@ for (const engine of outageEngines) {
         const headers = { 'idempotency-key': `slow-${family.name}` };
         const send = (): Promise<ClientResponse> =>
           call(gateway.url + family.path, account.key, requestOf(false), { headers });
-        statement('idempotency.keep-answer').hold();
+        statement('idempotency.keep-response').hold();
         gateway.provider.respond = success(family, false);
         const first = await send();
         assert.deepEqual([first.status, first.text], [200, successText(family, false)]);
         await journalHolds(dataDir, 1);
         const repeated = send();
-        statement('idempotency.keep-answer').release();
+        statement('idempotency.keep-response').release();
         const repeat = await repeated;
         assert.deepEqual([repeat.status, repeat.text], [200, first.text]);
         assert.equal(repeat.headers['x-faregate-repeated'], 'true');

@@ -1,6 +1,6 @@
 /**
  * The charge of a call, made again of nothing but its record as the admin API shows it, and without any code of the gateway:
- * what a customer's auditor would do.
+ * what a holder's auditor would do.
  */
 
 type Counts = Readonly<Record<string, number>>;

@@ -55,7 +55,7 @@ const SMALL_BODY_BYTES = 16_384;
 
 /** Of a body that is stored apart, only its size is read. Plan: primary key. */
 const selectResponse: Statement = {
-  name: 'idempotency.select-answer',
+  name: 'idempotency.select-response',
   text: `select head, octet_length(body) as body_bytes,
   case when octet_length(body) <= ${SMALL_BODY_BYTES} then body end as body
 from stored_responses k
@@ -71,7 +71,7 @@ where account_id = $1 and key_id = $2 and idempotency_key = $3 and fingerprint =
 
 /** One row at a time: bodies may be large. Plan: stored_responses_by_claim. */
 const keepResponse: Statement = {
-  name: 'idempotency.keep-answer',
+  name: 'idempotency.keep-response',
   text: `update stored_responses set head = $3::jsonb, body = $4::bytea, claimed_until = ${inMs('$5', '$6')},
   expires_at = ${inMs('$5', '$7')}
 where account_id = $1 and claim_id = $2

@@ -82,11 +82,13 @@ export function unpaid(
 }
 
 const VERSION = 1;
+/** What journals call the record. */
+const MEMBER = 'ending';
 
 /** As one line of JSON. `bigint` and bytes, which JSON does not have, are objects with one tagged member. */
 export function encodeRecord(record: SettlementRecord): string {
   return JSON.stringify(
-    { version: VERSION, ending: record },
+    { version: VERSION, [MEMBER]: record },
     function (this: Record<string, unknown>, name, value: unknown) {
       // By now `toJSON` has made an object of numbers of a buffer.
       const original = this[name];
@@ -99,7 +101,7 @@ export function encodeRecord(record: SettlementRecord): string {
 
 /** @throws where it is no JSON, or was written by a version of this program that this one cannot read. */
 export function decodeRecord(text: string): SettlementRecord {
-  const { version, ending: record } = parseEntry(text);
+  const { version, [MEMBER]: record } = parseEntry(text);
   if (version !== VERSION) throw new Error(`a journal entry of version ${version} cannot be read; this is ${VERSION}`);
   // Entries of earlier versions have no `made`, no `rate`, and no price factor: their charges are at the list price.
   const { priceFactorBasisPoints = LIST_PRICE_BASIS_POINTS } = record.outcome;
@@ -107,7 +109,7 @@ export function decodeRecord(text: string): SettlementRecord {
   return { ...record, outcome, made: record.made ?? null, rate: record.rate ?? null };
 }
 
-function parseEntry(text: string): { version: number; ending: SettlementRecord } {
+function parseEntry(text: string): { version: number; [MEMBER]: SettlementRecord } {
   try {
     return JSON.parse(text, (_name, value: unknown) => {
       if (typeof value !== 'object' || value === null) return value;

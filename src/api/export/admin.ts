@@ -13,7 +13,7 @@ export function exportEndpoints({ exportDatabase }: ExportAdminParts): AdminEndp
     adminEndpoint({
       method: 'GET',
       path: EXPORT_PATH,
-      // It has hashes of keys and the responses that customers were sent.
+      // It has hashes of keys and the responses that account holders were sent.
       needs: 'local',
       summary: 'All of the database as lines of JSON, for the command line of this machine',
       response: null,

@@ -12,15 +12,15 @@ export const foldedMembers: Attack = {
   name: 'folded-members',
   sends: 'chat with \u017Ftream, max_to\u212Aens, Model and Include_Usage',
   seconds: 1,
-  callers: { customer: { balanceYuan: '1000' } },
+  callers: { holder: { balanceYuan: '1000' } },
   async run(scene) {
-    const user = scene.mark('plain', 'customer');
+    const user = scene.mark('plain', 'holder');
     for (const member of MEMBERS) {
       const body = `{"model":"dear-chat","user":"${user}","max_tokens":1,"messages":[{"role":"user","content":"x"}],${member}}`;
-      const response = await scene.send({ path: '/v1/chat/completions', key: scene.key('customer'), body });
+      const response = await scene.send({ path: '/v1/chat/completions', key: scene.key('holder'), body });
       scene.expectStatus(member, response, 400);
     }
-    const bill = await scene.bill('customer');
+    const bill = await scene.bill('holder');
     if (bill.length > 0) scene.problem(`the provider got ${bill.length} of them`);
   },
 };

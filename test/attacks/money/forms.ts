@@ -6,13 +6,13 @@ export const forms: Attack = {
   name: 'forms',
   sends: 'edits whose form has two boundaries, two names of a field, or a file for a text',
   seconds: 1,
-  callers: { customer: { balanceYuan: '1000' } },
+  callers: { holder: { balanceYuan: '1000' } },
   async run(scene) {
     const parts = [
       ['model', 'painter'],
       ['prompt', 'An apple.'],
       ['quality', 'low'],
-      ['user', scene.mark('all', 'customer')],
+      ['user', scene.mark('all', 'holder')],
       ['image', png(4, 4), 'apple.png'],
     ] as const;
     const { contentType, body } = form(parts);
@@ -34,13 +34,13 @@ export const forms: Attack = {
     for (const [what, sent] of Object.entries(cases)) {
       const response = await scene.send({
         path: '/v1/images/edits',
-        key: scene.key('customer'),
+        key: scene.key('holder'),
         headers: { 'content-type': sent.contentType },
         body: sent.body,
       });
       scene.expectStatus(what, response, 400, 415);
     }
-    const bill = await scene.bill('customer');
+    const bill = await scene.bill('holder');
     if (bill.length > 0) scene.problem(`the provider got ${bill.length} of them`);
   },
 };

@@ -5,20 +5,20 @@ export const hugeUsage: Attack = {
   name: 'huge-usage',
   sends: 'a call for which the provider reports 2,147,483,647 tokens each way',
   seconds: 1,
-  callers: { customer: { balanceYuan: '1' } },
+  callers: { holder: { balanceYuan: '1' } },
   async run(scene) {
     const what = 'more tokens than the model has';
     const { contextTokens, outputTokensMax } = MODELS.find(({ id }) => id === 'dear-chat')!;
     await scene.send({
       path: '/v1/chat/completions',
-      key: scene.key('customer'),
+      key: scene.key('holder'),
       body: {
         model: 'dear-chat',
-        user: scene.mark('huge', 'customer'),
+        user: scene.mark('huge', 'holder'),
         messages: [{ role: 'user', content: 'Hello.' }],
       },
     });
-    const { chargedNano } = await scene.settle('customer', what);
+    const { chargedNano } = await scene.settle('holder', what);
     const mostNano = BigInt(contextTokens + outputTokensMax!) * 1_000_000n;
     if (chargedNano > mostNano)
       scene.problem(`${what}: charged ${yuanOf(chargedNano)}, the model can use ${yuanOf(mostNano)}`);

@@ -6,9 +6,9 @@ export const namedModels: Attack = {
   name: 'named-models',
   sends: 'messages that name another model of the vendor, in tools[].model and in fallbacks[].model',
   seconds: 1,
-  callers: { customer: { balanceYuan: '1000' } },
+  callers: { holder: { balanceYuan: '1000' } },
   async run(scene) {
-    const metadata = { user_id: scene.mark('plain', 'customer') };
+    const metadata = { user_id: scene.mark('plain', 'holder') };
     const bodies = {
       'tools[].model': {
         ...request,
@@ -18,9 +18,9 @@ export const namedModels: Attack = {
       'fallbacks[].model': { ...request, metadata, fallbacks: [{ model: 'dearest' }] },
     };
     for (const [what, body] of Object.entries(bodies)) {
-      scene.expectStatus(what, await scene.send({ path: '/v1/messages', key: scene.key('customer'), body }), 400);
+      scene.expectStatus(what, await scene.send({ path: '/v1/messages', key: scene.key('holder'), body }), 400);
     }
-    const bill = await scene.bill('customer');
+    const bill = await scene.bill('holder');
     if (bill.length > 0) scene.problem(`the provider got ${bill.length} of them`);
   },
 };

@@ -4,11 +4,11 @@ export const pictureSize: Attack = {
   name: 'picture-size',
   sends: 'pictures whose size is called low, where a low quality is cheap',
   seconds: 1,
-  callers: { customer: { balanceYuan: '10' } },
+  callers: { holder: { balanceYuan: '10' } },
   async run(scene) {
-    const body = { model: 'painter-by-image', user: scene.mark('all', 'customer'), prompt: 'An apple.', size: 'low' };
-    const response = await scene.send({ path: '/v1/images/generations', key: scene.key('customer'), body });
-    const settled = await scene.settle('customer', 'a picture of the size low');
+    const body = { model: 'painter-by-image', user: scene.mark('all', 'holder'), prompt: 'An apple.', size: 'low' };
+    const response = await scene.send({ path: '/v1/images/generations', key: scene.key('holder'), body });
+    const settled = await scene.settle('holder', 'a picture of the size low');
     if (response.status !== 400) scene.expectBill('a picture of the size low', settled);
     else if (settled.bill.length > 0) scene.problem('it was refused, and the provider got it');
   },

@@ -1,9 +1,9 @@
 /**
  * The models of the scene. The provider's bill and the gateway's configuration come from the same prices, so what a
- * customer is charged for a call and what the provider wants for it are the same number unless a caller cheats.
+ * holder is charged for a call and what the provider wants for it are the same number unless a caller cheats.
  */
 export interface SceneModel {
-  /** The same name for customers and at the provider. */
+  /** The same name for holders and at the provider. */
   readonly id: string;
   readonly provider: ProviderId;
   readonly operations: readonly string[];

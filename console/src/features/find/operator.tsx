@@ -12,7 +12,7 @@ import { FoundRequest } from './found-request.tsx';
 import { findTexts } from './texts.ts';
 import { type Entered, whatWasEntered } from './what-was-entered.ts';
 
-/** One field for all that a customer may have sent along with a complaint. Ids are kept in the address; keys are not. */
+/** One field for all that an account holder may have sent along with a complaint. Ids are kept in the address; keys are not. */
 export function FindPage() {
   const text = useTexts(findTexts);
   const [{ id = '' }, setQuery] = usePlaceQuery();
