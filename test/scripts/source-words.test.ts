@@ -15,7 +15,7 @@ describe('the words of a source file', () => {
   });
 
   it('are sentences, and not text of one word, which may be of the wire', () => {
-    assert.deepEqual(wordsOf(`say('provider_answer'); say('no answer came');`), ["say say 'no answer came'"]);
+    assert.deepEqual(wordsOf(`say('provider_reply'); say('no reply came');`), ["say say 'no reply came'"]);
   });
 
   it('are sentences in templates, and names in their expressions', () => {
