@@ -1,7 +1,7 @@
 import { posix, relative, sep } from 'node:path';
 
 /**
- * The page of `docs/conformance.md`, made of what tests say of themselves. Every test under `test/conformance` is a rule of
+ * The page `test/conformance/REPORT.md`, made of what tests say of themselves. Every test under `test/conformance` is a rule of
  * the contract, whose name begins with the number of its section: `4.3 a prompt_cache_key of 65 characters is 400`. The
  * page is the same for every run with the same outcome: it has no times in it, and its order is that of the names.
  */
@@ -31,6 +31,7 @@ interface NumberedName {
   readonly text: string;
 }
 
+/** The tests of the rules, and the page itself, whose links are relative to it. */
 const FOLDER = 'test/conformance/';
 const TEST_FILE = /\.test\.ts$/;
 
@@ -81,7 +82,7 @@ export class ConformanceResults {
     const title = this.#titles.get(number)?.text;
     const rows = rules.map(
       ({ text, file, result }) =>
-        `| ${cell(text)} | [${posix.basename(file, '.test.ts')}](../${file}) | ${cell(result)} |`,
+        `| ${cell(text)} | [${posix.basename(file, '.test.ts')}](${posix.relative(FOLDER, file)}) | ${cell(result)} |`,
     );
     const heading = `## ${number}${title === undefined ? '' : ` ${title}`}`;
     return `${heading}\n\n| rule | test file | result |\n|---|---|---|\n${rows.join('\n')}\n`;

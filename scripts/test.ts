@@ -37,7 +37,7 @@ const MONEY_AND_RELAY = [
   'providers/upstream',
 ];
 const BRANCHES_MIN = 95;
-const PAGE = 'docs/conformance.md';
+const PAGE = 'test/conformance/REPORT.md';
 
 const COVERAGE = [
   '--experimental-test-coverage',

@@ -9,12 +9,16 @@ import { placeEmbedded } from '../support/database.ts';
 import { runProgram, startProgram, temporaryDirectory } from '../support/process.ts';
 import { isQuickRun } from '../support/scope.ts';
 
-/** Every command and every snippet of the README and of the pages for operators is run here, against the demo. */
+/** Every command and every snippet of the README and of the pages that go on from it is run here, against the demo. */
 const run = promisify(execFile);
 /** Without the coverage that a run of the tests gathers: what is started here is not what is covered. */
 const { NODE_V8_COVERAGE: _, ...inherited } = process.env;
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
+const CONFIGURATION = readFileSync(join(ROOT, 'docs/configuration.md'), 'utf8');
+/** In the order in which somebody reads them: some use what those before have made. */
+const PAGES = ['getting-started', 'configuration', 'coding-plan', 'calls', 'limits', 'account-api'];
+/** A screen has some 45 lines. */
+const README_LINES_MAX = 140;
 const DEMO_URL = 'http://127.0.0.1:8080';
 
 interface Block {
@@ -25,12 +29,12 @@ interface Block {
 const blocksOf = (page: string): Block[] =>
   [...page.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map((match) => ({ language: match[1]!, text: match[2]! }));
 
-const blocks: readonly Block[] = blocksOf(README);
-const pages = ['coding-plan', 'calls', 'limits', 'account-api'].flatMap((page) =>
-  blocksOf(readFileSync(join(ROOT, `docs/${page}.md`), 'utf8')),
-);
+const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
+const readmeBlocks = blocksOf(README);
+const configurationBlocks = blocksOf(CONFIGURATION);
+const pageBlocks = PAGES.flatMap((page) => blocksOf(readFileSync(join(ROOT, `docs/${page}.md`), 'utf8')));
 
-describe('the README', () => {
+describe('the README and the pages behind it', () => {
   const directory = temporaryDirectory();
   const environment = { PORT: '0', FAREGATE_DATA_DIR: join(directory.path, 'data') };
   if (isQuickRun) placeEmbedded(environment.FAREGATE_DATA_DIR);
@@ -59,16 +63,16 @@ describe('the README', () => {
   };
 
   // The line that asks the reader to paste a key has nothing to run.
-  for (const { text } of [...blocks, ...pages].filter(
+  for (const { text } of [...readmeBlocks, ...pageBlocks].filter(
     (block) => block.language === 'sh' && !block.text.includes('…'),
   )) {
-    it(`has a command that works: ${text.split('\n')[0]}`, async () => {
+    it(`have a command that works: ${text.split('\n')[0]}`, async () => {
       assert.notEqual(await shell(text), '');
     });
   }
 
-  for (const { text } of blocks.filter((block) => block.language === 'js')) {
-    it(`has a snippet that works: ${text.split('\n')[0]}`, async () => {
+  for (const { text } of readmeBlocks.filter((block) => block.language === 'js')) {
+    it(`have a snippet that works: ${text.split('\n')[0]}`, async () => {
       const { stdout } = await run(process.execPath, ['--input-type=module', '-e', text.replaceAll(DEMO_URL, url)], {
         cwd: ROOT,
         env: { ...inherited, FAREGATE_KEY: key },
@@ -77,9 +81,9 @@ describe('the README', () => {
     });
   }
 
-  for (const { text } of blocks.filter((block) => block.language === 'yaml')) {
-    it('has a configuration that is valid, and shows the message that a mistake in it gets', async () => {
-      const file = join(directory.path, 'readme.yaml');
+  for (const { text } of configurationBlocks.filter((block) => block.language === 'yaml')) {
+    it('have a configuration that is valid, and show the message that a mistake in it gets', async () => {
+      const file = join(directory.path, 'configuration.yaml');
       const check = () =>
         runProgram(['check', '--config', file], {
           environment: { ACME_API_KEY: 'a-key' },
@@ -89,7 +93,9 @@ describe('the README', () => {
       assert.equal((await check()).code, 0);
       writeFileSync(file, text.replace('input: "4"', 'input: "four"'));
       const wrong = await check();
-      const shown = blocks.find((block) => block.text.startsWith('The configuration cannot be used'))!.text;
+      const shown = configurationBlocks.find((block) =>
+        block.text.startsWith('The configuration cannot be used'),
+      )!.text;
       const line = text.slice(0, text.indexOf('input: "4"')).split('\n').length;
       assert.equal(
         wrong.stderr.replaceAll(file, 'faregate.yaml').trim(),
@@ -99,10 +105,14 @@ describe('the README', () => {
     });
   }
 
-  it('names the environment variables that the help names', async () => {
+  it('fit on three screens, the README alone', () => {
+    assert.ok(README.trimEnd().split('\n').length <= README_LINES_MAX);
+  });
+
+  it('name the environment variables that the help names', async () => {
     const { stdout } = await runProgram(['--help']);
     for (const name of stdout.match(/^ {2}(?:FAREGATE_\w+|DATABASE_URL|LOG_LEVEL)/gm)!) {
-      assert.ok(README.includes(`\`${name.trim()}\``), `${name} is not in the README`);
+      assert.ok(CONFIGURATION.includes(`\`${name.trim()}\``), `${name} is not in docs/configuration.md`);
     }
   });
 });

@@ -54,8 +54,8 @@ Every rule of the contract, and the test that shows it. A rule that no test can 
 
 | rule | test file | result |
 |---|---|---|
-| a rule | [4.3-compact](../test/conformance/4.3-compact.test.ts) | passes |
-| another | [4.3-compact](../test/conformance/4.3-compact.test.ts) | passes |
+| a rule | [4.3-compact](4.3-compact.test.ts) | passes |
+| another | [4.3-compact](4.3-compact.test.ts) | passes |
 `,
     );
     assert.deepEqual(results.problems, []);

@@ -1,0 +1,101 @@
+import { execFileSync } from 'node:child_process';
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, posix } from 'node:path';
+
+/**
+ * Counts what `docs/architecture.md` compares under "Old and new", of commits of this repository:
+ *
+ *   node scripts/count-layout.ts 370eabb HEAD
+ *
+ * A circle is a set of folders of which each reaches each other by imports, types too. A file belongs to the folder in which it
+ * stands; tests are left out, and imports between a folder and those inside it. A form of a call is an exported type whose name ends
+ * in `Call`. The files of a recipe are those of the rows of its table in `docs/recipes.md`, or all that it names if it has none.
+ */
+const ROOTS = ['src', 'test', 'console/src'];
+
+for (const commit of process.argv.slice(2)) {
+  const root = mkdtempSync(join(tmpdir(), 'faregate-layout-'));
+  try {
+    execFileSync('tar', ['-x', '-C', root], {
+      input: execFileSync('git', ['archive', commit, ...ROOTS, 'docs'], { maxBuffer: 2 ** 30 }),
+    });
+    console.log(commit, count(root));
+  } finally {
+    rmSync(root, { recursive: true });
+  }
+}
+
+function count(root: string): object {
+  const read = (file: string): string => readFileSync(join(root, file), 'utf8');
+  const sizes = ROOTS.map((folder) => {
+    const files = globSync(`${folder}/**/*.{ts,tsx,sql}`, { cwd: root });
+    return [
+      folder,
+      { files: files.length, lines: files.reduce((sum, file) => sum + read(file).split('\n').length - 1, 0) },
+    ];
+  });
+  const sources = globSync('{src,console/src}/**/*.{ts,tsx}', { cwd: root }).filter(
+    (file) => !/\.test\.tsx?$/.test(file),
+  );
+  const imports = new Map<string, Set<string>>();
+  for (const file of sources) {
+    const from = posix.dirname(file);
+    const to = imports.get(from) ?? new Set();
+    imports.set(from, to);
+    for (const [, path] of read(file).matchAll(/^(?:import|export|\})[^'"\n]*'(\.[^']+)'|\bimport\('(\.[^']+)'\)/gm)) {
+      if (path === undefined) continue;
+      const folder = posix.dirname(posix.join(from, path));
+      if (!`${folder}/`.startsWith(`${from}/`) && !`${from}/`.startsWith(`${folder}/`)) to.add(folder);
+    }
+  }
+  const circles = circlesOf(imports);
+  return {
+    ...Object.fromEntries(sizes),
+    rooms: new Set(globSync('src/*/**/*.ts', { cwd: root }).map((file) => file.split('/')[1])).size,
+    circles: circles.length,
+    foldersInCircles: circles.flat().length,
+    ofCalls: globSync('src/calls/**/*.ts', { cwd: root }).filter((file) => !file.endsWith('.test.ts')).length,
+    formsOfCalls: new Set(
+      globSync('src/**/*.ts', { cwd: root }).flatMap(
+        (file) => read(file).match(/^export (?:interface|class|type) \w*Call\b/gm) ?? [],
+      ),
+    ).size,
+    recipes: recipeSizes(read('docs/recipes.md')),
+  };
+}
+
+function recipeSizes(page: string): object {
+  const recipes = page.split(/^## /m).slice(1);
+  return Object.fromEntries(
+    recipes.map((recipe) => {
+      const rows = recipe.match(/^\| `[^|]*/gm)?.join('') ?? recipe;
+      return [recipe.split('\n')[0], new Set(rows.match(/`(?:src|test|scripts|console|docs|deploy)\/[^`]+`/g)).size];
+    }),
+  );
+}
+
+function circlesOf(imports: ReadonlyMap<string, ReadonlySet<string>>): string[][] {
+  const reached = new Map([...imports.keys()].map((folder) => [folder, reachedFrom(folder, imports)]));
+  const left = new Set(imports.keys());
+  const circles: string[][] = [];
+  for (const folder of left) {
+    const circle = [...left].filter((other) => reached.get(folder)!.has(other) && reached.get(other)?.has(folder));
+    for (const each of circle) left.delete(each);
+    if (circle.length > 1) circles.push(circle);
+  }
+  return circles;
+}
+
+function reachedFrom(folder: string, imports: ReadonlyMap<string, ReadonlySet<string>>): ReadonlySet<string> {
+  const reached = new Set<string>();
+  const open = [folder];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    for (const to of imports.get(next) ?? []) {
+      if (reached.has(to)) continue;
+      reached.add(to);
+      open.push(to);
+    }
+  }
+  return reached;
+}
