@@ -92,7 +92,7 @@ function writeProcess(folder: string, at: number, members: TestProcess): SharedP
 
 export interface ConformanceRun {
   readonly code: number;
-  /** What `docs/conformance.md` has to be by this run. */
+  /** What `test/conformance/REPORT.md` has to be by this run. */
   readonly page: string;
 }
 

@@ -10,7 +10,7 @@ import { runConformance, runGrouped, runTests } from './run-tests.ts';
  *   npm test -- <files or options>    these files, as a full run has them
  *
  * Coverage is required of the code that touches money or bytes on their way through; a full run that falls below fails. So
- * does one whose results are not what `docs/conformance.md` says.
+ * does one whose results are not what `test/conformance/REPORT.md` says.
  */
 const MONEY_AND_RELAY = [
   'accounting/audit',

@@ -82,7 +82,7 @@ for (const engine of wireEngines) {
   describe(`${engine}: the admin API`, { timeout: 300_000 }, () => {
     setUp();
 
-    test('responses a method that an address does not take with 405 and those that it takes', async () => {
+    test('refuses a method that an address does not take with 405 and those that it takes', async () => {
       for (const [method, path, allow] of [
         ['DELETE', '/accounts', 'POST, GET'],
         ['PUT', '/accounts/acct_1', 'GET, PATCH'],
@@ -233,7 +233,7 @@ for (const engine of wireEngines) {
       assert.equal((await g.admin('GET', `/accounts/${account.id}/ledger`)).body.data.length, 1);
     });
 
-    test('responses 404 for what is not there, however its id is written', async () => {
+    test('responds with 404 for what is not there, however its id is written', async () => {
       for (const id of [
         NOBODY,
         'x',

@@ -46,7 +46,7 @@ export interface Events {
   readonly behind: readonly string[];
 }
 
-/** How a protocol asks and responses. */
+/** How a protocol asks and responds. */
 export interface Wire {
   read(body: unknown): Conversation;
   events(said: Said): Events;

@@ -288,7 +288,7 @@ for (const engine of engines) {
     const failures: readonly (readonly [what: string, respond: Respond, status: number])[] = [
       ['refuses', json(400, { error: { message: 'No.' } }), 400],
       ['is overloaded', json(503, 'busy'), 503],
-      ['responses with no JSON', json(200, '<html>'), 502],
+      ['responds with no JSON', json(200, '<html>'), 502],
       [
         'responses without usage',
         (request, response) =>

@@ -16,7 +16,7 @@ import {
   usage,
 } from './images.ts';
 
-/** Both addresses response with an images result. */
+/** Both addresses respond with an images result. */
 const addresses = ['generations', 'edits'] as const;
 type Address = (typeof addresses)[number];
 

@@ -132,7 +132,7 @@ describe('4 Endpoints', () => {
     }
 
     const allowed = address.method === 'POST' ? ['POST'] : address.envelope === 'catalog' ? ['GET'] : ['GET', 'HEAD'];
-    it(`4 ${label} responses 405 to every method but ${allowed.join(' and ')}, key or not`, async () => {
+    it(`4 ${label} responds with 405 to every method but ${allowed.join(' and ')}, key or not`, async () => {
       for (const method of METHODS.filter((each) => !allowed.includes(each))) {
         for (const headers of [{}, { authorization: `Bearer ${account.key}` }]) {
           const response = await askFor(gateway.url, urlOf(address), { method, headers });
@@ -159,7 +159,7 @@ describe('4 Endpoints', () => {
 
     if (address.method === 'POST') {
       const isForm = address.work === 'imageEdit';
-      it(`4 ${label} takes ${isForm ? 'multipart/form-data' : 'application/json'} only and responses 415 to anything else`, async () => {
+      it(`4 ${label} takes ${isForm ? 'multipart/form-data' : 'application/json'} only and responds with 415 to anything else`, async () => {
         const asked = gateway.provider.requests.length;
         const types = [
           isForm ? 'application/json' : 'multipart/form-data; boundary=x',

@@ -147,7 +147,7 @@ describe('4.1 chat completions and messages creation', () => {
       await assertPaid(paid);
     });
 
-    it(`4.1 ${path} responses a provider that refuses a stream with its status, and not with a stream`, async () => {
+    it(`4.1 ${path} gives a provider that refuses a stream its status, and not with a stream`, async () => {
       gateway.provider.respond = json(429, { error: { message: 'Slow down.', type: 'rate_limit_error' } });
       const response = await send(gateway, account, address, { stream: true });
       const expected = { status: 429, code: 'upstream_error', type: 'rate_limit_error', message: 'Slow down.' };

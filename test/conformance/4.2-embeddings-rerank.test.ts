@@ -92,7 +92,7 @@ describe('4.2 embeddings and rerank', () => {
       await assertPaid(address.costNano);
     });
 
-    it(`4.2 ${path} responses 502 where the provider responds with a stream, and nothing is charged`, async () => {
+    it(`4.2 ${path} responds with 502 where the provider responds with a stream, and nothing is charged`, async () => {
       const other = await gateway.createAccount();
       gateway.provider.respond = (_request, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });

@@ -405,7 +405,7 @@ describe('4.3 POST /v1/responses/compact', () => {
       await refuses('input[0].output', { input: [{ output: 1 }] }, { input: [{ output: true }] });
     });
 
-    it('4.3 output of an item may be text or blocks too, as functions response', () =>
+    it('4.3 output of an item may be text or blocks too, as functions respond', () =>
       takes({ input: [{ type: 'function_call_output', output: '15 °C' }, { output: [{ stdout: '', stderr: '' }] }] }));
 
     it('4.3 approve of an item is a boolean', async () => {

@@ -309,7 +309,7 @@ describe('4.7 count tokens', () => {
     };
 
     for (const path of [...CODING, '/altproto/coding/v1/messages/count_tokens']) {
-      it(`4.7 ${path} takes a body up to the limit and responses 413 beyond it, saying that the prompt is too long`, async () => {
+      it(`4.7 ${path} takes a body up to the limit and responds with 413 beyond it, saying that the prompt is too long`, async () => {
         assert.equal((await send(path, bodyOf(CODING_BYTES_MAX))).status, 200);
         const response = await send(path, bodyOf(CODING_BYTES_MAX + 1));
         assertRefused(response, {

@@ -158,7 +158,7 @@ describe('4.8 GET /altproto/v1/models/{model_id} and /altproto/coding/v1/models/
       }
     });
 
-    it('4.8 the coding address takes an alias too, and responses with the canonical id', async () => {
+    it('4.8 the coding address takes an alias too, and responds with the canonical id', async () => {
       const response = await askAs(subscriber, 'messages-latest');
       assert.equal(response.status, 200, response.text);
       assert.equal(response.json.id, 'messages-aliased');

@@ -566,7 +566,7 @@ describe('failover', () => {
 
     for (const [what, model] of [
       ['refuses the connection', 'away-brush'],
-      ['responses 503 before the upload has come', 'hasty-brush'],
+      ['responds with 503 before the upload has come', 'hasty-brush'],
     ] as const) {
       test(`an upload that the first provider did not read arrives whole at the second: it ${what}`, async () => {
         second.respond = json(200, imagesBody());

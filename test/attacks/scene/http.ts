@@ -72,7 +72,7 @@ export class HttpClient {
     });
   }
 
-  /** Sends, and responses when the head of the response has come. */
+  /** Sends, and resolves when the head of the response has come. */
   open(sent: AttackRequest): Promise<LiveStream> {
     return new Promise((resolve, reject) => {
       const outgoing = this.#request(sent, (response) => {

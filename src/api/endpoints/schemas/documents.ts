@@ -19,7 +19,7 @@ import {
   responsesResponse,
 } from './responses.ts';
 
-/** What a call or an estimate takes and responses, for its documentation. Nothing is checked by it but tests. */
+/** What a call or an estimate takes and responds with, for its documentation. Nothing is checked by it but tests. */
 export interface PostDocument {
   readonly summary: string;
   readonly tag: PublicTag;
