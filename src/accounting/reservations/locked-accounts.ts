@@ -39,7 +39,7 @@ export async function pastLocked<Result>(run: (locks: 'all' | 'free') => Promise
   }
 }
 
-export interface LockedAccountsOptions<Item, Result> {
+interface LockedAccountsOptions<Item, Result> {
   readonly run: (
     items: readonly Item[],
     locks: LockMode,
@@ -55,7 +55,7 @@ export interface LockedAccountsOptions<Item, Result> {
   readonly onLocked?: ((accountId: string) => void) | undefined;
 }
 
-export interface LockedAccounts<Item, Result> {
+interface LockedAccounts<Item, Result> {
   /** For a batcher. Results of items that wait are promises. */
   run(items: readonly Item[], batch: Batch): Promise<readonly (Result | Promise<Result>)[]>;
   /** Resolves when nothing waits for a lock. */

@@ -51,7 +51,7 @@ export interface AdmissionObserver {
 }
 
 /** What is read from the configuration, anew each time: it may be reloaded. */
-export interface ReservationTerms {
+interface ReservationTerms {
   readonly localTime: LocalTime;
   readonly defaultDailyCapNano: bigint | null;
   readonly plans: readonly PlanTerms[];

@@ -10,7 +10,7 @@ import type { SettlementRecord } from './settlement-record.ts';
 import type { EndResult, SettlementStore } from './store.ts';
 
 /** What the end of a call is written with. */
-export interface DatabaseSettlementParts {
+interface DatabaseSettlementParts {
   readonly store: Pick<SettlementStore, 'end'>;
   readonly storedResponses: Pick<StoredResponses, 'keep'>;
   readonly reservations: Pick<Reservations, 'ended'>;

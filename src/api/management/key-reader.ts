@@ -8,7 +8,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { shareReads } from '../../lib/shared-reads.ts';
 import type { CredentialReader } from './guard.ts';
 
-export interface KeyReaderParts {
+interface KeyReaderParts {
   readonly accounts: Pick<AccountStore, 'findStatuses'>;
   /** Whether a person belongs to an account, and is not suspended. */
   readonly isMember: (accountId: string, userId: string) => Promise<boolean>;

@@ -45,7 +45,7 @@ export interface ManagementWatch extends GuessLimits {
   readonly bodyBudgets: BodyBudgets | null;
 }
 
-export interface ManagementTable<Need, Context extends ChangingContext, Endpoint> {
+interface ManagementTable<Need, Context extends ChangingContext, Endpoint> {
   /** The path in front of those of the table. */
   readonly prefix: string;
   readonly kind: RequestKind;

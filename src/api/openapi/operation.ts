@@ -3,7 +3,7 @@ import { IDEMPOTENCY_KEY_PATTERN } from '../../http/idempotency-key.ts';
 /** What both kinds of tables make of their rows. */
 
 /** An operation of the document. */
-export interface Operation {
+interface Operation {
   readonly operationId: string;
   readonly tags: readonly string[];
   readonly [member: string]: unknown;

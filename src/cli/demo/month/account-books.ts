@@ -47,8 +47,7 @@ interface OtherEntry {
 }
 
 export const toInstant = (atMs: number): string => new Date(atMs).toISOString();
-export const toInstantOrNull = (atMs: number | undefined): string | null =>
-  atMs === undefined ? null : toInstant(atMs);
+const toInstantOrNull = (atMs: number | undefined): string | null => (atMs === undefined ? null : toInstant(atMs));
 export const toHex = (bytes: Buffer): string => `\\x${bytes.toString('hex')}`;
 
 /** One account with its keys, its ledger and its counters, which are filled in the order of time. */

@@ -17,7 +17,7 @@ export interface MonthScene extends CallMaking {
 }
 
 /** The calls that a key has made. */
-export interface KeyUse {
+interface KeyUse {
   readonly keyId: string;
   readonly count: number;
   readonly rhythm: Rhythm;

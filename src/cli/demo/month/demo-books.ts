@@ -11,7 +11,7 @@ import { DAY_MS, HOUR_MS } from './rhythm.ts';
 import type { Vouchers } from './vouchers.ts';
 
 /** The account of whoever has started the demo: some keys, the balance of the demo, and a plan of which a part is used. */
-export interface DemoBooks {
+interface DemoBooks {
   readonly books: AccountBooks;
   readonly subscriptionRow: HistoryRow;
   readonly slotRows: readonly HistoryRow[];

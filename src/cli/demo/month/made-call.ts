@@ -25,7 +25,7 @@ export interface CallMaking {
   readonly idsAt: (atMs: number) => Ids;
 }
 
-export interface WantedCall {
+interface WantedCall {
   readonly accountId: string;
   readonly keyId: string;
   readonly context: 'balance' | 'coding';

@@ -20,7 +20,7 @@ import { changeRows, makePeople, operatorRows } from './people.ts';
 import { DAY_MS, MONTH_DAYS } from './rhythm.ts';
 import { Vouchers } from './vouchers.ts';
 
-export interface MonthParts {
+interface MonthParts {
   readonly config: Config;
   readonly demo: NewDemo;
   /** Of the demo's password. */

@@ -23,7 +23,7 @@ const PATHS: Readonly<Record<CallKind['operation'], string>> = {
   'images.generate': '/v1/images/generations',
 };
 
-export interface RefusedCall {
+interface RefusedCall {
   readonly books: AccountBooks;
   readonly keyId: string;
   readonly kind: CallKind;
