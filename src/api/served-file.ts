@@ -15,7 +15,7 @@ export interface ServedFile {
   readonly encoded?: readonly EncodedFile[];
 }
 
-export interface EncodedFile {
+interface EncodedFile {
   readonly encoding: 'br' | 'gzip';
   readonly read: () => Buffer;
 }

@@ -54,7 +54,7 @@ import type { NodeObservers } from '../telemetry/metrics.ts';
 import { requestLane } from './lanes.ts';
 import type { SettingsInForce } from './settings-in-force.ts';
 
-export interface AccountingParts {
+interface AccountingParts {
   readonly config: Config;
   readonly database: Database;
   readonly settings: SettingsInForce;

@@ -20,7 +20,7 @@ export interface Changes {
   stop(): Promise<void>;
 }
 
-export interface ChangesParts {
+interface ChangesParts {
   readonly database: Database;
   readonly nodeId: string;
   readonly clock: Clock;

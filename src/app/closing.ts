@@ -14,7 +14,7 @@ import type { RequestObservers } from './request-observers.ts';
 import type { ServedMetrics } from './served-metrics.ts';
 import type { SettingsInForce } from './settings-in-force.ts';
 
-export interface ClosedParts {
+interface ClosedParts {
   readonly app: FastifyInstance;
   readonly accounting: Accounting;
   readonly adminTokens: Pick<AdminTokens, 'stop'>;

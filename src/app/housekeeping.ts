@@ -10,7 +10,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { RefusalsStore } from '../requests/refusals-store.ts';
 import type { HousekeepingTask } from './maintenance.ts';
 
-export interface HousekeepingParts {
+interface HousekeepingParts {
   /** The database's clock, as far as this node knows it. */
   readonly clock: Clock;
   /** For tests: in place of the database's clock. */

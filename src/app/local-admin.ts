@@ -48,7 +48,7 @@ import { auditPace } from './audit-pace.ts';
 import { createLocalWebhooks } from './notices.ts';
 import { createPeople } from './people.ts';
 
-export interface LocalAdmin {
+interface LocalAdmin {
   readonly client: AdminClient;
   close(): Promise<void>;
 }

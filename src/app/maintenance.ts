@@ -26,14 +26,14 @@ export interface Maintenance {
   stop(): Promise<void>;
 }
 
-export interface MaintenanceOptions {
+interface MaintenanceOptions {
   readonly tasks: readonly HousekeepingTask[];
   readonly logger: Logger;
   /** For tests; what is absent is as in production. */
   readonly timing?: MaintenanceTiming;
 }
 
-export interface MaintenanceTiming {
+interface MaintenanceTiming {
   readonly roundMs?: number;
   readonly retryMs?: number;
 }

@@ -34,7 +34,7 @@ export const HOLDER_SHARE = {
   postgresql: { atOnceMax: 2, waitingMax: 50, burstMs: 5_000, share: 0.5 },
 };
 
-export interface ManagementApiParts
+interface ManagementApiParts
   extends Omit<AdministeredParts, 'accounting' | 'adminTokens' | 'changes' | 'notices' | 'people'> {
   readonly app: FastifyInstance;
   readonly options: Pick<GatewayOptions, 'adminTokens' | 'localToken' | 'notices' | 'checksResponses'>;
@@ -49,7 +49,7 @@ export interface ManagementApiParts
   readonly logger: Logger;
 }
 
-export interface ManagementApis {
+interface ManagementApis {
   readonly adminTokens: AdminTokens;
   /** Who may see what is served elsewhere for operators, such as metrics. */
   readonly guard: Guard;

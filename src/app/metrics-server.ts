@@ -17,7 +17,7 @@ export interface MetricsServerOptions {
 }
 
 /** Serves metrics and health at an address of its own, without a token. */
-export interface MetricsServer {
+interface MetricsServer {
   /** Starts to serve and returns the address, such as `http://127.0.0.1:9464`. */
   listen(): Promise<string>;
   close(): Promise<void>;

@@ -33,7 +33,7 @@ export interface NoticeOptions {
   readonly graceMs?: number;
 }
 
-export interface NoticesParts {
+interface NoticesParts {
   readonly database: Database;
   readonly settings: SettingsInForce;
   readonly health: RouteHealth;

@@ -21,7 +21,7 @@ import { requestLane } from './lanes.ts';
 import type { HousekeepingTask } from './maintenance.ts';
 import { createOidc } from './oidc.ts';
 
-export interface PeopleOptions {
+interface PeopleOptions {
   readonly database: Pick<Database, 'lane'>;
   /** The configuration in force. */
   readonly config: () => Config;

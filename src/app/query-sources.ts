@@ -4,7 +4,7 @@ import { shareReads } from '../lib/shared-reads.ts';
 import type { Accounting } from './accounting.ts';
 import type { SettingsInForce } from './settings-in-force.ts';
 
-export interface QueryParts {
+interface QueryParts {
   readonly accounting: Pick<Accounting, 'balances' | 'periods'>;
   readonly settings: SettingsInForce;
   readonly publicCatalog: QuerySources['publicCatalog'];

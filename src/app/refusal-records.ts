@@ -20,7 +20,7 @@ export function createRefusalRecords(recorder: RefusalRecorder, isOff: () => boo
  * Refusals of public addresses, and of what is none. Queries of balances leave no record (contract 4.10), nor do health checks,
  * requests of operators, and connections that were closed before any request.
  */
-export function isRecorded({ end, kind, operation }: Pick<RequestReport, 'end' | 'kind' | 'operation'>): boolean {
+function isRecorded({ end, kind, operation }: Pick<RequestReport, 'end' | 'kind' | 'operation'>): boolean {
   if (end !== 'refused' || operation === BALANCE_QUERY) return false;
   return kind === 'call' || kind === 'estimate' || kind === 'query' || kind === 'unknown';
 }

@@ -21,14 +21,14 @@ export function createRequestLog(logger: Logger, mode: () => Mode): RequestObser
 }
 
 /** Probes that succeed say nothing; that connections are refused is logged in a line of its own. */
-export function isLogged({ kind, end }: Pick<RequestReport, 'kind' | 'end'>, mode: Mode): boolean {
+function isLogged({ kind, end }: Pick<RequestReport, 'kind' | 'end'>, mode: Mode): boolean {
   if (mode === 'none' || kind === 'connection') return false;
   if (mode === 'refused') return end === 'refused';
   return kind !== 'health' || end !== 'succeeded';
 }
 
 /** What is logged of a request; what is absent, or says nothing, is `undefined`, and so not in the line. */
-export function requestLine(report: RequestReport): object {
+function requestLine(report: RequestReport): object {
   const { outcome, usage, model, modelAsked, clientRequestId, errorMessage } = report;
   return {
     requestId: report.requestId,

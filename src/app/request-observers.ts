@@ -10,7 +10,7 @@ import { createRefusalRecords } from './refusal-records.ts';
 import { createRequestLog } from './request-log.ts';
 import type { SettingsInForce } from './settings-in-force.ts';
 
-export interface ObserverParts {
+interface ObserverParts {
   readonly accounting: Pick<Accounting, 'housekeeping'>;
   readonly metrics: Metrics;
   /** `null` where calls are not traced. */

@@ -19,7 +19,7 @@ import type { RouteHealth } from '../providers/routing/health.ts';
 import type { Accounting } from './accounting.ts';
 import type { SettingsInForce } from './settings-in-force.ts';
 
-export interface ServedEndpointParts
+interface ServedEndpointParts
   extends Pick<EndpointParts, 'refusals' | 'querySources' | 'requestWorkers' | 'bodyBudgets' | 'spoolDirectory'> {
   readonly app: FastifyInstance;
   readonly table: ReturnType<typeof endpointTable>;

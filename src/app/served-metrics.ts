@@ -8,7 +8,7 @@ import { createMetricsServer, type MetricsServerOptions } from './metrics-server
 import { createNodeFigures, type MeasuredParts } from './node-figures.ts';
 import type { NodeStatus } from './node-status.ts';
 
-export interface ServedMetricsParts extends Omit<MeasuredParts, 'eventLoop' | 'isDatabaseUp' | 'takesCalls'> {
+interface ServedMetricsParts extends Omit<MeasuredParts, 'eventLoop' | 'isDatabaseUp' | 'takesCalls'> {
   readonly metrics: Metrics;
   /** Who may read them at the address of the gateway. */
   readonly guard: Guard;

@@ -5,7 +5,7 @@ import type { Database } from '../db/database.ts';
 import type { Nodes } from '../db/nodes/nodes.ts';
 import type { Maintenance } from './maintenance.ts';
 
-export interface StartUpParts {
+interface StartUpParts {
   readonly database: Pick<Database, 'engine'>;
   readonly settlement: Settlement;
   readonly reservations: Pick<Reservations, 'drain'>;

@@ -24,12 +24,12 @@ export interface AdmissionQueue {
   close(): void;
 }
 
-export interface QueueLimits {
+interface QueueLimits {
   readonly length: number;
   readonly waitMs: number;
 }
 
-export interface WaitingCall {
+interface WaitingCall {
   /** What `arrive` returned. */
   readonly place: number;
   /** Tries the admission; returns whether the wait is over, whether the call was admitted or refused. */

@@ -9,7 +9,7 @@ import type { PreparedCall } from './prepared-call.ts';
 import { refusalError } from './refusal.ts';
 import { requestedOutput } from './reservation-estimate.ts';
 
-export interface AdmissionParts extends Omit<SettlementParts, 'onEnded'> {
+interface AdmissionParts extends Omit<SettlementParts, 'onEnded'> {
   readonly reservations: Pick<Reservations, 'admit'>;
   readonly queue: AdmissionQueue;
   /** By which limits say when they free. */

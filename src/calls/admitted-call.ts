@@ -21,7 +21,7 @@ import { callHeaders, chargeHeaders, rateHeaders } from './relay/call-headers.ts
 import type { UnpricedUses } from './unpriced-uses.ts';
 
 /** What is known about a call that failed. */
-export interface Failure {
+interface Failure {
   /** Whether the provider may have carried the call out. */
   readonly mayHaveRun: boolean;
   /** Whether the call counts in windows and limits of calls although nothing was delivered. */
@@ -39,7 +39,7 @@ export interface SettlementParts {
 }
 
 /** An admission, and when it was. */
-export interface AdmittedAt extends Admitted {
+interface AdmittedAt extends Admitted {
   /** By the database's clock. */
   readonly atMs: number;
 }

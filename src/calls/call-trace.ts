@@ -1,7 +1,7 @@
 import { formatTraceparent, parseTraceparent, type TraceContext, validTracestate } from '../lib/trace-context.ts';
 
 /** From when to when a part of a call took place, by the clock of the node. */
-export interface TimeSpan {
+interface TimeSpan {
   readonly startedAtMs: number;
   readonly endedAtMs: number;
 }
@@ -75,7 +75,7 @@ export function traceHeaders(
   return { traceparent: formatTraceparent(sent), ...(state === null ? {} : { tracestate: state }) };
 }
 
-export interface TraceHeaders {
+interface TraceHeaders {
   readonly traceparent?: string;
   readonly tracestate?: string;
 }

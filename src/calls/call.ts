@@ -23,7 +23,7 @@ import { relayStream } from './relay/relay-stream.ts';
 import { type EstimateParts, streamEstimates } from './relay/stream-estimates.ts';
 import { toResponse } from './relay/to-response.ts';
 
-export interface CallParts extends EstimateParts {
+interface CallParts extends EstimateParts {
   readonly prepare: (request: CallRequest) => Promise<PreparedCall>;
   readonly admit: Admit;
   readonly settlement: Pick<Settlement, 'canTakeCalls'>;

@@ -7,7 +7,7 @@ import type { Route } from '../providers/catalog/catalog.ts';
 import type { Providers } from '../providers/upstream/provider.ts';
 
 /** What is known about the earlier calls that a call continues. */
-export interface Continuation {
+interface Continuation {
   /** The provider and model that made what the call continues; `null` where nothing of it is known. */
   readonly continuedState: ContinuedState | null;
   /** The first reference to state that no response to this account contained. */

@@ -5,7 +5,7 @@ import { refusalError } from './refusal.ts';
 import type { Settings } from './settings.ts';
 
 /** What is known about a call before its body is read. */
-export interface LookRequest {
+interface LookRequest {
   readonly accountId: string;
   readonly keyId: string;
   readonly isKeyLimited: boolean;

@@ -39,7 +39,7 @@ export interface PreparedCall extends CallRequest {
   readonly reservation: { readonly amountNano: bigint; readonly tokens: number };
 }
 
-export interface PrepareParts {
+interface PrepareParts {
   readonly continuationKeys: ContinuationKeys;
   readonly health: RouteHealth;
   readonly drained: DrainedRoutes;
@@ -129,7 +129,7 @@ const ONLY_OF_ACCOUNT =
   'look at what these calls have in common.';
 
 /** A call of which no route is healthy. */
-export interface Unhealthy {
+interface Unhealthy {
   readonly routes: readonly Route[];
   readonly accountId: string;
   readonly settings: Settings;

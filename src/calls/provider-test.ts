@@ -22,7 +22,7 @@ import { refusalFailure, responseKind } from '../providers/upstream/response-kin
 import { scrub } from '../providers/upstream/secrets.ts';
 
 /** What is tested, and with what. */
-export interface ProviderTestParts {
+interface ProviderTestParts {
   readonly provider: Provider;
   /** Its credentials, in the order of the settings. Secret. */
   readonly credentials: readonly { readonly name: string; readonly value: string }[];
@@ -35,7 +35,7 @@ export interface ProviderTestParts {
 }
 
 /** What came back with one credential. */
-export interface CredentialTest {
+interface CredentialTest {
   /** Where the credential stands in the settings: `apiKey`, `apiKeys.0`. */
   readonly credential: string;
   readonly isSuccess: boolean;

@@ -7,7 +7,7 @@ import { quotaReset, retryAfter, SOON } from './retry-after.ts';
 import type { Settings } from './settings.ts';
 
 /** What decides, besides the refusal itself, what its error says. */
-export interface RefusalContext {
+interface RefusalContext {
   readonly policy: EndpointPolicy;
   readonly settings: Settings;
   readonly nowMs: number;

@@ -15,7 +15,7 @@ import { Tokenizer } from '../protocols/token-estimate/tokenizer.ts';
 export type RequestTask = ReadTask | EstimateTask | CountTask;
 
 /** Reads the body of a call. */
-export interface ReadTask {
+interface ReadTask {
   readonly does: 'read';
   /** The name of the operation. */
   readonly operation: string;
@@ -23,14 +23,14 @@ export interface ReadTask {
 }
 
 /** Checks the body of a token estimate, and counts its tokens. */
-export interface EstimateTask {
+interface EstimateTask {
   readonly does: 'estimate';
   readonly kind: Estimate['kind'];
   readonly body: ArrayBuffer;
 }
 
 /** Counts the tokens of a body that was read before: it is JSON within the limits of `scanJson`. */
-export interface CountTask {
+interface CountTask {
   readonly does: 'count';
   readonly kind: BodyKind;
   readonly body: ArrayBuffer;

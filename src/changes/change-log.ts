@@ -20,7 +20,7 @@ export interface ChangeLog {
 }
 
 /** A change that has its row. What came of it is logged where it cannot be written: the change itself is made by then. */
-export interface OpenChange {
+interface OpenChange {
   done(result: ChangeResult): Promise<void>;
   /** It has ended with an error, and may have changed something. */
   failed(errorCode: string): Promise<void>;
@@ -28,7 +28,7 @@ export interface OpenChange {
   withdraw(): Promise<void>;
 }
 
-export interface ChangeLogParts {
+interface ChangeLogParts {
   readonly store: Pick<ChangesStore, 'insert' | 'end' | 'withdraw'>;
   readonly clock: Clock;
   readonly ids: Ids;

@@ -43,17 +43,9 @@ export interface Change {
 }
 
 /** What is known of a change before it is made. */
-export interface NewChange {
-  readonly actor: ChangeActor;
-  readonly method: string | null;
-  readonly path: string | null;
-  readonly action: string;
-  readonly subjectKind: string;
-  readonly subjectId: string | null;
-  readonly accountId: string | null;
+export interface NewChange
+  extends Omit<Change, 'id' | 'begunAtMs' | 'endedAtMs' | 'outcome' | 'before' | 'after' | 'errorCode'> {
   readonly before: object | null;
-  readonly clientAddress: string | null;
-  readonly requestId: string | null;
 }
 
 /** What is known of a change once it is made. */

@@ -131,7 +131,7 @@ export interface ChangeFilter {
   readonly to: Date | null;
 }
 
-export type ChangeEnd = Pick<
+type ChangeEnd = Pick<
   Change,
   'actor' | 'endedAtMs' | 'outcome' | 'subjectId' | 'accountId' | 'before' | 'after' | 'errorCode'
 >;

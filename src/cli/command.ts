@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import type { AdminClient } from '../api/management/admin-client.ts';
 import type { Environment } from '../config/load.ts';
+import { IDEMPOTENCY_KEY_PATTERN } from '../http/idempotency-key.ts';
 import { ForeseenError } from '../lib/foreseen-error.ts';
 import type { Output } from './output.ts';
 
@@ -82,8 +83,8 @@ export const IDEMPOTENCY_KEY = [
 export function idempotencyKeyOf({ idempotencyKey }: CommandOptions): string | undefined {
   if (idempotencyKey === undefined) return undefined;
   const key = String(idempotencyKey);
-  if (!/^[\x21-\x7e]{1,200}$/.test(key)) {
-    throw new UsageError('--idempotency-key: Expected 1 to 200 visible ASCII characters.');
+  if (!IDEMPOTENCY_KEY_PATTERN.test(key)) {
+    throw new UsageError('--idempotency-key: Expected 1 to 255 visible ASCII characters.');
   }
   return key;
 }

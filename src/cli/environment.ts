@@ -23,7 +23,7 @@ const DEMO_CONFIG = fileURLToPath(new URL('./demo/faregate.demo.yaml', import.me
 const DEFAULT_FILE = 'faregate.yaml';
 
 /** The variable with the simulator's address in the demo's configuration. */
-export const DEMO_PROVIDER_VARIABLE = 'FAREGATE_DEMO_PROVIDER';
+const DEMO_PROVIDER_VARIABLE = 'FAREGATE_DEMO_PROVIDER';
 
 /**
  * A flag takes precedence over the environment, the environment over the file. Where neither names a file, it is

@@ -19,7 +19,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export type Path = readonly PropertyKey[];
 
 /** A problem at a place. */
-export interface DocumentProblem {
+interface DocumentProblem {
   readonly path: Path;
   /** 1-based; 0 where the place is not known. */
   readonly line: number;
@@ -27,7 +27,7 @@ export interface DocumentProblem {
 }
 
 /** A place in the file. */
-export interface Place {
+interface Place {
   /** The path, as far as the file goes. */
   readonly path: Path;
   readonly line: number;

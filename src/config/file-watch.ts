@@ -1,7 +1,7 @@
 import { type FSWatcher, unwatchFile, watch, watchFile } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
-export interface FileWatchOptions {
+interface FileWatchOptions {
   readonly path: string;
   /** The file may have changed. */
   readonly onEvent: () => void;

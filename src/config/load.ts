@@ -12,7 +12,7 @@ import { type Config, configSchema } from './schema.ts';
 export type { Environment } from './document.ts';
 
 /** One thing that is wrong with a configuration, and where. */
-export interface ConfigProblem {
+interface ConfigProblem {
   /** 1-based; 0 where the place is not known, or not in the file. */
   readonly line: number;
   /** The dotted path of the key, such as `models.acme-large.price.input`; empty for the file as a whole. */

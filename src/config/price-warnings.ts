@@ -3,7 +3,7 @@ import { OUTPUT_TOKENS_DEFAULT } from '../protocols/operations/operation.ts';
 import type { Config, ModelConfig, UnitPricesConfig } from './schema.ts';
 
 /** Something in a valid configuration that may cost its operator money. */
-export interface ConfigWarning {
+interface ConfigWarning {
   /** The dotted path of what it is about. */
   readonly key: string;
   readonly message: string;

@@ -12,7 +12,7 @@ export const CREDENTIALS_MAX = 100;
 const CREDENTIAL_CHARS_MAX = 16 * 1024;
 
 /** A credential that stands in a file. */
-export interface CredentialFile {
+interface CredentialFile {
   readonly file: string;
   /** The credential that the file held when the configuration was read. Secret. */
   readonly value: string;

@@ -10,7 +10,7 @@ import { closestName } from './suggest.ts';
 import { parseSizeBytes } from './units.ts';
 
 /** A conflict between the values of a configuration, and the value at which to report it. */
-export interface RuleBreach {
+interface RuleBreach {
   readonly path: Path;
   readonly message: string;
 }

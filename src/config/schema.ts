@@ -372,13 +372,10 @@ export const configSchema = section({
 });
 
 export type Config = z.infer<typeof configSchema>;
-export type NoticesConfig = Config['notices'];
-export type MailConfig = NonNullable<Config['mail']>;
 export type TracingConfig = NonNullable<Config['tracing']>;
-export type OidcProviderConfig = Config['oidc'][string];
 export type ProviderConfig = Config['providers'][string];
 export type ModelConfig = Config['models'][string];
-export type PriceConfig = ModelConfig['price'];
+type PriceConfig = ModelConfig['price'];
 export type CostConfig = NonNullable<ModelConfig['routes'][number]['cost']>;
 /** The prices of one list: the model's own, or those of a part of the day. */
 export type UnitPricesConfig = Pick<PriceConfig, keyof typeof unitPrices>;

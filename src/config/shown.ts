@@ -35,7 +35,7 @@ import { type Config, configSchema } from './schema.ts';
 export const NOT_SHOWN = '(not shown)';
 
 /** Text, numbers, lists and sections, as they may stand in a configuration. */
-export type Shown = string | number | boolean | readonly Shown[] | { readonly [key: string]: Shown };
+type Shown = string | number | boolean | readonly Shown[] | { readonly [key: string]: Shown };
 
 /**
  * A configuration as it is in force, in the spelling of the file, without anything that may be secret: credentials, values of

@@ -23,7 +23,7 @@ export interface DataDirOwner {
   readonly adminToken?: string;
 }
 
-export interface DataDirLock {
+interface DataDirLock {
   release(): void;
 }
 

@@ -147,7 +147,7 @@ export function toSqlText(parameter: Parameter): string | null {
  *
  * @throws with the server's own code where text has a zero byte, which would end the statement.
  */
-export function toLiteral(parameter: Parameter): string {
+function toLiteral(parameter: Parameter): string {
   const text = toSqlText(parameter);
   if (text?.includes('\0')) {
     throw Object.assign(new Error('invalid byte sequence for encoding "UTF8": 0x00'), { code: '22021' });

@@ -3,7 +3,7 @@
  * deleted rows usable again, and checkpoints bound the log that a start after a crash reads. Without vacuum every call leaves
  * some 200 bytes in the table of reservations and its index for good; without checkpoints, some 2.5 KB of log.
  */
-export interface HousekeptEngine {
+interface HousekeptEngine {
   exec(sql: string): Promise<{ rows: Record<string, unknown>[] }[]>;
 }
 

@@ -28,7 +28,7 @@ import { AUDITS_WAITING_MAX, createLane, createLanes, Turns } from './lanes.ts';
 import { warnOfNetworkFileSystem } from './network-file-system.ts';
 import { makePrivateDirectory } from './private-directory.ts';
 
-export interface EmbeddedOptions extends AcquireOptions {
+interface EmbeddedOptions extends AcquireOptions {
   /** The data directory, which the database is in; created where it does not exist. */
   readonly dataDir: string;
   readonly logger?: Logger;

@@ -8,7 +8,7 @@ import { currentHolder } from './lane-holder.ts';
  * waiting. Each has limits. The embedded engine has one session, so there a lane has one statement in the session's queue at
  * a time: a call waits for one of each at most.
  */
-export interface LaneLimits {
+interface LaneLimits {
   /** Statements and transactions at a time; on the embedded engine there is one. */
   readonly connectionsMax: number;
   /** Further ones that may wait, and more of holders; one more is refused with `LaneFullError`. */
@@ -44,7 +44,7 @@ const HELD_TIMES = 16;
 /** The part of those that may be one holder's. */
 const HOLDER_PART = 1 / 4;
 
-export interface TurnsOptions {
+interface TurnsOptions {
   readonly isInThread?: boolean;
   readonly heldWaitingMax?: number;
 }
@@ -204,7 +204,7 @@ export class Turns {
 }
 
 /** A lane of limited length. */
-export interface LimitedLane extends Lane {
+interface LimitedLane extends Lane {
   readonly figures: ConnectionFigures;
 }
 
@@ -219,7 +219,7 @@ export function createLane(name: LaneName, atOnceMax: number, target: Lane, opti
   };
 }
 
-export interface Lanes {
+interface Lanes {
   get(name: LaneName): Lane;
   figures(): readonly ConnectionFigures[];
 }

@@ -5,20 +5,20 @@ import type { Database, Queryable, Statement } from './database.ts';
 import { StatementError, sqlState } from './errors.ts';
 
 /** One step of the schema, from a file such as `0001_accounts.sql`. Steps only go forward. */
-export interface Migration {
+interface Migration {
   readonly version: number;
   readonly name: string;
   readonly sql: string;
 }
 
-export interface MigrationState {
+interface MigrationState {
   readonly version: number;
   readonly name: string;
   readonly appliedAt: Date | null;
 }
 
 /** The schema of a database is not the one that this program works with; the message says what to run. */
-export class SchemaError extends ForeseenError {
+class SchemaError extends ForeseenError {
   constructor(message: string) {
     super(message);
     this.name = 'SchemaError';
@@ -58,7 +58,7 @@ const listApplied = {
 const MIGRATION_LOCK = 7_212_202_610;
 
 /** What may be waited for, and for how long; for tests. */
-export interface MigrateOptions {
+interface MigrateOptions {
   /** Called where something has to be waited for, and again where it is something else or half a minute later. */
   readonly onWaiting?: (message: string) => void;
   /** For nodes of an earlier version to stop. */
@@ -121,7 +121,7 @@ export async function migrate(database: Database, options: MigrateOptions = {}):
 }
 
 /** Somebody holds locks on tables that are about to change, and has not released them. */
-export class LocksHeldError extends ForeseenError {
+class LocksHeldError extends ForeseenError {
   constructor(holders: string) {
     super(
       `The database cannot be changed for this version while others hold locks on its tables: ${holders}. End their ` +
@@ -165,7 +165,7 @@ async function lockHolders(database: Queryable): Promise<string> {
 }
 
 /** Nodes of an earlier version run, and would fail on the tables of this one. */
-export class NodesRunningError extends ForeseenError {
+class NodesRunningError extends ForeseenError {
   constructor(nodes: string) {
     super(
       `The database cannot be changed for this version while nodes of an earlier one run: ${nodes}. Stop them first, then ` +

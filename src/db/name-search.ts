@@ -11,7 +11,7 @@ interface IdRow {
  * Ids of rows, newest first, because ids sort by time: all of them, or those that have the text in their name or e-mail address, in
  * any case, or as their id. It looks through the table a slice at a time, for as long as `timing` allows.
  */
-export type NameSearch = (
+type NameSearch = (
   text: string | undefined,
   beforeId: string | null,
   limit: number,

@@ -35,7 +35,7 @@ export const NOTIFICATION_TIMING: NotificationTiming = {
   nowMs: () => performance.now(),
 };
 
-export interface ListenOptions {
+interface ListenOptions {
   readonly connection: pg.ClientConfig;
   readonly logger: Logger;
   readonly channel: string;

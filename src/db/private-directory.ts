@@ -38,7 +38,7 @@ export class OpenDataDirError extends ForeseenError {
 const OWN_DIRECTORIES = ['db', 'journal', 'spool'];
 
 /** The data directory cannot be made or read, or something else stands where a directory of it should be. */
-export class UnusableDataDirError extends ForeseenError {
+class UnusableDataDirError extends ForeseenError {
   constructor(dataDir: string, cause: NodeJS.ErrnoException) {
     super(
       `The data directory ${dataDir} cannot be used: ${reasonOf(dataDir, cause)}. Mend that, or choose another directory ` +

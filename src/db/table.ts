@@ -2,7 +2,7 @@ import { type SqlValue, toTimestamp } from './columns.ts';
 import type { Statement } from './database.ts';
 
 /** A column: its name and type in SQL, and how a field of a row is read from it and written to it. */
-export interface Column<Value> {
+interface Column<Value> {
   readonly name: string;
   readonly type: string;
   read(stored: unknown): Value;

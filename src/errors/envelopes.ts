@@ -15,11 +15,11 @@ export interface Envelope<Body extends object = object> {
 /** Writes an error as an event inside a stream that has begun. The event cannot be taken for the end of a complete stream. */
 export type RenderStreamError = (error: GatewayError, requestId: string) => string;
 
-export interface AdminErrorBody {
+interface AdminErrorBody {
   readonly error: { readonly code: string; readonly message: string; readonly param: string | null };
 }
 
-export interface CatalogErrorBody {
+interface CatalogErrorBody {
   readonly code: string;
   readonly message: string;
   readonly success: false;

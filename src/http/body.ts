@@ -150,7 +150,7 @@ export function openBody(request: IncomingMessage, limits: BodyLimits): OpenBody
  * Takes the next decoded bytes. If it throws, the body is refused with that error. Where it returns a promise, the
  * client is held up until that resolves; if it rejects, the body is refused with that error.
  */
-export type BodyTaker = (piece: Buffer) => Promise<void> | null;
+type BodyTaker = (piece: Buffer) => Promise<void> | null;
 
 /** Bodies that are decoded at the same time, each in another thread. */
 const DECODING_AT_ONCE = 2;

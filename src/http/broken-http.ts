@@ -7,7 +7,7 @@ import { connectionOf } from './connections.ts';
 import { type OpenHttpReport, reportOfResponse, reportWithoutRequest } from './http-report.ts';
 import { originForm, type UnknownAddresses } from './unknown-addresses.ts';
 
-export interface BrokenHttpParts {
+interface BrokenHttpParts {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly unknownAddresses: UnknownAddresses;

@@ -25,7 +25,7 @@ export function connectionOf(socket: Socket): Connection {
   return connections.get(socket)!;
 }
 
-export interface WatchParts {
+interface WatchParts {
   readonly addresses: ClientAddresses;
   readonly logger: Logger;
   /** Called for each connection that is closed because there are too many. */

@@ -191,7 +191,7 @@ function oneHeader(value: string | readonly string[] | undefined): string | null
 const CLIENT_REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 
 /** The client's own id of its request, by which it can be found; `null` where there is none of the form that is kept. */
-export function clientRequestIdOf(headers: IncomingHttpHeaders): string | null {
+function clientRequestIdOf(headers: IncomingHttpHeaders): string | null {
   return keptId(headers['x-request-id']) ?? keptId(headers['x-client-request-id']);
 }
 

@@ -1,8 +1,10 @@
 import type { GatewayError } from '../errors/gateway-error.ts';
+import { debtAfter, overMs } from '../lib/rate-debts.ts';
 import { rememberRecent } from '../lib/recent.ts';
 
 /** Refusals a second that are sent at once; as many may come in a burst. */
 export const REFUSALS_PER_SECOND = 100;
+const RATE = { burst: REFUSALS_PER_SECOND, everyMs: 1_000 / REFUSALS_PER_SECOND };
 /** How long a refusal is delayed at most, and how long it is repeated from memory. */
 export const HELD_MS_MAX = 1_000;
 /**
@@ -37,12 +39,14 @@ export class RefusalBrake {
    */
   async hold(name: string, cost: number): Promise<boolean> {
     const subject = this.#subjectOf(name);
-    this.#refill(subject);
-    // The debt is never greater than what one second repays.
-    subject.allowance = Math.max(subject.allowance - cost, -REFUSALS_PER_SECOND);
-    if (subject.allowance >= 0) return true;
+    const nowMs = this.#nowMs();
+    const repaidAtMs = debtAfter(subject.repaidAtMs, RATE, nowMs, cost);
+    const aheadMs = overMs(repaidAtMs, RATE, nowMs);
+    const heldMs = Math.min(aheadMs, HELD_MS_MAX);
+    // The debt beyond the burst is never greater than the longest delay repays.
+    subject.repaidAtMs = repaidAtMs - (aheadMs - heldMs);
+    if (heldMs <= 0) return true;
     if (subject.held >= HELD_MAX_EACH || this.#held >= HELD_MAX) return false;
-    const heldMs = Math.min((-subject.allowance * 1_000) / REFUSALS_PER_SECOND, HELD_MS_MAX);
     subject.held++;
     this.#held++;
     await new Promise((resolve) => setTimeout(resolve, heldMs));
@@ -65,8 +69,8 @@ export class RefusalBrake {
   remember(name: string, place: string, error: GatewayError): void {
     const subject = this.#subjects.get(name);
     if (subject === undefined) return;
-    this.#refill(subject);
-    if (subject.allowance > 0 || this.recall(name, place) !== null) return;
+    const isTooOften = overMs(subject.repaidAtMs, RATE, this.#nowMs()) >= 0;
+    if (!isTooOften || this.recall(name, place) !== null) return;
     // Each lives for a second, so the oldest ends first. A flood has a map for each of its subjects: it has to be small.
     subject.refusals ??= new Map();
     subject.refusals.delete(place);
@@ -93,24 +97,16 @@ export class RefusalBrake {
   #subjectOf(name: string): Subject {
     let subject = this.#subjects.get(name);
     if (subject === undefined) {
-      subject = { allowance: REFUSALS_PER_SECOND, countedAtMs: this.#nowMs(), held: 0, refusals: null };
+      subject = { repaidAtMs: 0, held: 0, refusals: null };
       this.#subjects.set(name, subject);
     }
     return subject;
   }
-
-  #refill(subject: Subject): void {
-    const nowMs = this.#nowMs();
-    const more = ((nowMs - subject.countedAtMs) * REFUSALS_PER_SECOND) / 1_000;
-    subject.allowance = Math.min(subject.allowance + more, REFUSALS_PER_SECOND);
-    subject.countedAtMs = nowMs;
-  }
 }
 
 interface Subject {
-  /** Refusals that may still be sent at once; below 0, the number by which the next one is too early. */
-  allowance: number;
-  countedAtMs: number;
+  /** When the rate that its refusals took is there again. */
+  repaidAtMs: number;
   /** Refusals that are being delayed. */
   held: number;
   refusals: Map<string, { readonly error: GatewayError; readonly untilMs: number }> | null;

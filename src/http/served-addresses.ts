@@ -11,7 +11,7 @@ declare module 'fastify' {
 }
 
 /** A path that is served, with every method that it takes. */
-export interface ServedAddress {
+interface ServedAddress {
   readonly path: string;
   readonly methods: readonly string[];
   /** The envelope of its errors. */

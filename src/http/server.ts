@@ -28,7 +28,7 @@ export interface ServerLimits extends ConnectionLimits {
   readonly headerTimeout: number;
 }
 
-export interface ServerOptions {
+interface ServerOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;

@@ -32,7 +32,7 @@ export interface SpoolLimits extends BodyLimits {
 }
 
 /** A file in the spool directory, open for writing and reading. */
-export interface SpoolFile {
+interface SpoolFile {
   readonly handle: FileHandle;
   /** Where the file still has a name; `null` where the file disappears with its handle. */
   readonly path: string | null;

@@ -14,7 +14,7 @@ export interface DiskFile {
   close(): Promise<void>;
 }
 
-export interface FileFacts {
+interface FileFacts {
   /** The same for two names, or a name and an open file, exactly where both are one file. */
   readonly identity: string;
   /** When it was last written to, in milliseconds since the Unix epoch. */

@@ -29,7 +29,7 @@ export interface EntrySpan {
   readonly checksum: number;
 }
 
-export interface ScannedFile {
+interface ScannedFile {
   readonly entries: readonly EntrySpan[];
   /** Lines that are no entries although a line break ends them. */
   readonly damagedLines: number;

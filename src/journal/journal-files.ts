@@ -4,7 +4,7 @@ import { type Disk, isMissing } from './disk.ts';
 import { type EntrySpan, JournalFile } from './journal-file.ts';
 import { damagedName, type JournalNames } from './journal-names.ts';
 
-export interface JournalFilesOptions {
+interface JournalFilesOptions {
   readonly disk: Disk;
   readonly directory: string;
   readonly names: JournalNames;
@@ -12,7 +12,7 @@ export interface JournalFilesOptions {
   readonly fileBytesMax: number;
 }
 
-export interface Stored {
+interface Stored {
   readonly file: JournalFile;
   readonly spans: readonly EntrySpan[];
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Disk } from './disk.ts';
 
-export interface JournalHealthOptions {
+interface JournalHealthOptions {
   readonly disk: Disk;
   readonly directory: string;
   readonly clock: Clock;

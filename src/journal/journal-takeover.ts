@@ -4,7 +4,7 @@ import { type Disk, isMissing } from './disk.ts';
 import { type EntrySpan, JournalFile, scanJournalFile } from './journal-file.ts';
 import type { JournalNames } from './journal-names.ts';
 
-export interface TakenOver {
+interface TakenOver {
   readonly file: JournalFile;
   readonly entries: readonly EntrySpan[];
 }

@@ -11,7 +11,7 @@ export interface BackgroundJob {
   stop(): Promise<void>;
 }
 
-export interface BackgroundJobParts {
+interface BackgroundJobParts {
   /** How long after a round the next one follows; after failures it is longer. */
   readonly intervalMs: number;
   /** Ends soon, with a part of its work, once `isStopping` says so. */

@@ -1,5 +1,5 @@
 /** A header such as Content-Type or Content-Disposition. */
-export interface Parameterized {
+interface Parameterized {
   /** The text before the first semicolon, in lower case. */
   readonly value: string;
   /** By lower-case name. */

@@ -35,7 +35,7 @@ export interface PartHead {
 }
 
 /** Its methods are called in this order for every part: `partBegin`, `partData` any number of times, `partEnd`. */
-export interface MultipartSink {
+interface MultipartSink {
   partBegin(head: PartHead): void;
   /** The next bytes of the content, never none. They are only valid during the call, unless the sink keeps a copy. */
   partData(bytes: Buffer): void;
@@ -50,7 +50,7 @@ export interface MultipartLimits {
 }
 
 /** A form of images has a few dozen parts, and their headers a few hundred bytes. */
-export const defaultMultipartLimits: MultipartLimits = { partsMax: 1000, headerBytesMax: 16 * 1024 };
+const defaultMultipartLimits: MultipartLimits = { partsMax: 1000, headerBytesMax: 16 * 1024 };
 
 const LF = 0x0a;
 const CR = 0x0d;

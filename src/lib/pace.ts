@@ -1,7 +1,7 @@
 /** Runs pieces of work that nobody waits for, and rests in between for as long as they took, so that others come to their turn. */
 export type Pace = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
-export interface PaceParts {
+interface PaceParts {
   readonly nowMs: () => number;
   readonly wait: (ms: number) => Promise<unknown>;
 }

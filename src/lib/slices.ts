@@ -20,7 +20,7 @@ const ROWS_MIN = 100;
 const SLICE_MS = 20;
 
 /** What a slice has: what was found in it, in order, and the position from which the next one goes on. */
-export interface FoundSlice<Item> {
+interface FoundSlice<Item> {
   readonly items: readonly Item[];
   /** `null`: there is nothing behind it. */
   readonly next: string | null;

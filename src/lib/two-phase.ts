@@ -15,7 +15,7 @@ export interface HeldCall {
  *   background until it succeeds;
  * - an end is tried once and is safe to repeat. The caller decides what to do when it fails (`accounting/settlement`).
  */
-export interface TwoPhase<Request extends HeldCall, Verdict, Outcome extends HeldCall, Ended = void> {
+interface TwoPhase<Request extends HeldCall, Verdict, Outcome extends HeldCall, Ended = void> {
   /** @throws where the outcome is unknown or the values are refused; nothing is left behind. */
   admit(request: Request): Promise<Verdict>;
   /** @throws where the end was not made durable, or it is unknown whether it was. */

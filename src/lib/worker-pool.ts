@@ -19,7 +19,7 @@ export interface WorkerPoolOptions {
 }
 
 /** A message to a thread. The sender can no longer use the memory in `moved`. */
-export interface WorkerMessage<Task> {
+interface WorkerMessage<Task> {
   readonly task: Task;
   readonly moved: readonly ArrayBuffer[];
 }

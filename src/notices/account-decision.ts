@@ -42,7 +42,7 @@ export interface AccountTerms {
   readonly plans: ReadonlyMap<string, NoticedPlan>;
 }
 
-export interface NoticedPlan {
+interface NoticedPlan {
   readonly name: string;
   readonly quotaTokens: number;
   readonly periodDays: number;

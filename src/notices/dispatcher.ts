@@ -35,7 +35,7 @@ export interface Dispatcher {
   stop(): Promise<void>;
 }
 
-export interface DispatcherParts {
+interface DispatcherParts {
   readonly store: DeliveryStore;
   readonly sendWebhook: SendWebhook;
   /** `null` where no mail is configured. */

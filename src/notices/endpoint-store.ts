@@ -19,7 +19,7 @@ export interface WebhookEndpoint {
   readonly createdAt: Date;
 }
 
-export interface NewWebhookEndpoint extends Pick<WebhookEndpoint, 'id' | 'accountId' | 'url' | 'events'> {
+interface NewWebhookEndpoint extends Pick<WebhookEndpoint, 'id' | 'accountId' | 'url' | 'events'> {
   readonly secret: string;
   readonly idempotencyKey: string | null;
   readonly at: Date;

@@ -9,13 +9,13 @@ import type { DueNotice } from './notice.ts';
 import type { ExpiringKey, NewNotices, NoticeStore, SliceResult } from './notice-store.ts';
 
 /** What decides which notices are due; read anew at each round. */
-export interface FinderTerms extends Omit<AccountTerms, 'nowMs'> {
+interface FinderTerms extends Omit<AccountTerms, 'nowMs'> {
   readonly routeDownAfterMs: number;
   readonly keepDays: number;
   readonly hasMail: boolean;
 }
 
-export interface FinderParts {
+interface FinderParts {
   readonly store: NoticeStore;
   readonly terms: () => FinderTerms;
   /** What this node knows of its routes and credentials. */
@@ -30,7 +30,7 @@ export interface FinderParts {
 }
 
 /** Keys are told of when they have so many days left. */
-export const KEY_DAYS = [7, 1] as const;
+const KEY_DAYS = [7, 1] as const;
 
 const DAY_MS = 86_400_000;
 const INTERVAL_MS = 2_000;
@@ -102,7 +102,7 @@ export function createFinder(parts: FinderParts): BackgroundJob {
 }
 
 /** With a day left only the second of the two is said. */
-export function decideKey(key: ExpiringKey, daysLeft: number, nowMs: number): DueNotice | null {
+function decideKey(key: ExpiringKey, daysLeft: number, nowMs: number): DueNotice | null {
   const { accountId, id, name, prefix, expiresAtMs } = key;
   if (expiresAtMs <= nowMs || KEY_DAYS.some((days) => days < daysLeft && expiresAtMs <= nowMs + days * DAY_MS))
     return null;

@@ -14,14 +14,14 @@ export interface LinkForMail {
   readonly accountName: string | null;
 }
 
-export interface LinkMailer {
+interface LinkMailer {
   /** Sends a link in the background, once: it is stored nowhere, and whoever made it has it too. */
   send(link: LinkForMail): void;
   /** Ends what is under way. */
   stop(): Promise<void>;
 }
 
-export interface LinkMailerParts {
+interface LinkMailerParts {
   /** `null` where no mail is configured. */
   readonly terms: () => MailTerms | null;
   readonly logger: Logger;

@@ -18,7 +18,7 @@ export interface MailTerms {
 }
 
 /** A mail of text, to one person. */
-export interface Mail {
+interface Mail {
   readonly to: string;
   readonly subject: string;
   readonly text: string;

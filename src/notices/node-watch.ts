@@ -6,7 +6,7 @@ export interface NodeStatus {
   readonly credentials: readonly WatchedCredential[];
 }
 
-export interface WatchedRoute {
+interface WatchedRoute {
   readonly id: string;
   readonly model: string;
   readonly provider: string;
@@ -16,7 +16,7 @@ export interface WatchedRoute {
   readonly reason: string | null;
 }
 
-export interface WatchedCredential {
+interface WatchedCredential {
   readonly provider: string;
   /** As the configuration names it; never its value. */
   readonly name: string;
@@ -24,7 +24,7 @@ export interface WatchedCredential {
   readonly status: number | null;
 }
 
-export interface WatchTerms {
+interface WatchTerms {
   readonly nowMs: number;
   /** How long a route has to be down before it is said. */
   readonly routeDownAfterMs: number;

@@ -3,18 +3,18 @@
 /** Kinds that accounts hear of, each about their own account. */
 export const ACCOUNT_KINDS = ['balance.low', 'plan.nearly_used', 'key.expiring'] as const;
 /** Kinds that operators alone hear of. */
-export const OPERATOR_KINDS = ['route.down', 'provider.refused_account'] as const;
+const OPERATOR_KINDS = ['route.down', 'provider.refused_account'] as const;
 export const NOTICE_KINDS = [...ACCOUNT_KINDS, ...OPERATOR_KINDS] as const;
 
-export type AccountKind = (typeof ACCOUNT_KINDS)[number];
-export type OperatorKind = (typeof OPERATOR_KINDS)[number];
+type AccountKind = (typeof ACCOUNT_KINDS)[number];
+type OperatorKind = (typeof OPERATOR_KINDS)[number];
 export type NoticeKind = AccountKind | OperatorKind;
 
 /** The type of what an endpoint gets for a try. */
 export const TEST_KIND = 'webhook.test';
 
 /** Members of a notice: no secret is ever among them. */
-export type NoticeData = Readonly<Record<string, string | number | boolean | null>>;
+type NoticeData = Readonly<Record<string, string | number | boolean | null>>;
 
 /** Something that happened and that somebody is told of. */
 export interface Notice {

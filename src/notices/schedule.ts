@@ -2,7 +2,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 /** How long after each failed attempt the next one follows: nine more, over 75 hours. */
-export const RETRY_DELAYS_MS: readonly number[] = [
+const RETRY_DELAYS_MS: readonly number[] = [
   5_000,
   5 * MINUTE_MS,
   30 * MINUTE_MS,

@@ -52,7 +52,7 @@ export async function countSend(transaction: Queryable, rates: readonly SendRate
 }
 
 /** As `countSend`, in a transaction of its own. */
-export type CountSend = (rates: readonly SendRate[], at: Date) => Promise<number>;
+type CountSend = (rates: readonly SendRate[], at: Date) => Promise<number>;
 
 export function createCountSend(database: Lane): CountSend {
   return (rates, at) => database.transaction((transaction) => countSend(transaction, rates, at));

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
+import { debtAfter, overMs, type Rate } from '../lib/rate-debts.ts';
 
-/** How much may be sent: `burst` at once, and one more each time that `everyMs` has passed. */
-export interface SendRate {
+/** How much may be sent. */
+export interface SendRate extends Rate {
   /** Who or what it is counted by. No address stands in it as it is. */
   readonly subject: string;
-  readonly burst: number;
-  readonly everyMs: number;
   /** For how many the next one counts. */
   readonly cost: number;
 }
@@ -47,9 +46,7 @@ export function decideSend(
   repaidAtMs: ReadonlyMap<string, number>,
   nowMs: number,
 ): { readonly repaidAtMs: readonly number[] } | { readonly waitMs: number } {
-  const debts = rates.map(
-    ({ subject, everyMs, cost }) => Math.max(repaidAtMs.get(subject) ?? 0, nowMs) + cost * everyMs,
-  );
-  const waitMs = Math.max(...rates.map(({ burst, everyMs }, i) => debts[i]! - (nowMs + burst * everyMs)));
+  const debts = rates.map((rate) => debtAfter(repaidAtMs.get(rate.subject), rate, nowMs, rate.cost));
+  const waitMs = Math.max(...rates.map((rate, i) => overMs(debts[i]!, rate, nowMs)));
   return waitMs > 0 ? { waitMs } : { repaidAtMs: debts };
 }

@@ -20,7 +20,7 @@ export type SendResult =
     };
 
 /** A notice for an endpoint. */
-export interface SignedNotice {
+interface SignedNotice {
   readonly noticeId: string;
   readonly url: string;
   /** Secret. */
@@ -29,7 +29,7 @@ export interface SignedNotice {
   readonly at: Date;
 }
 
-export interface WebhookSenderParts {
+interface WebhookSenderParts {
   /** The networks that the operator allows beside the public internet. */
   readonly allowed: () => AddressRanges;
   readonly resolve: Resolve;

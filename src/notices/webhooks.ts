@@ -41,7 +41,7 @@ export interface Webhooks {
   setLowBalance(accountId: string, lowBalanceNano: bigint | null): Promise<boolean>;
 }
 
-export interface WebhooksParts {
+interface WebhooksParts {
   readonly store: EndpointStore;
   readonly allowed: () => AddressRanges;
   readonly clock: Clock;

@@ -22,7 +22,7 @@ export interface TokenActor {
 }
 
 /** The command line of the machine on which the gateway runs, or that opened the database itself. */
-export interface CommandLineActor {
+interface CommandLineActor {
   readonly kind: 'command_line';
 }
 
@@ -38,7 +38,7 @@ export interface UserActor {
 }
 
 /** A program with an API key that has the scope `account`. */
-export interface KeyActor {
+interface KeyActor {
   readonly kind: 'api_key';
   readonly id: string;
   /** What lists show of the key. */
@@ -49,7 +49,7 @@ export interface KeyActor {
 }
 
 /** Somebody who has not signed in, at the addresses by which one does. */
-export interface VisitorActor {
+interface VisitorActor {
   readonly kind: 'visitor';
 }
 

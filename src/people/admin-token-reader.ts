@@ -6,14 +6,14 @@ import type { AdminTokensStore } from './admin-tokens-store.ts';
 /** How often the last use of a token is written at most. */
 const NOTED_EVERY_MS = 60_000;
 
-export interface AdminTokenReaderParts {
+interface AdminTokenReaderParts {
   readonly tokens: Pick<AdminTokensStore, 'findLiving'>;
   /** Of statements that nobody waits for. */
   readonly uses: Pick<AdminTokensStore, 'noteUse'>;
   readonly clock: Clock;
 }
 
-export interface AdminTokenReader {
+interface AdminTokenReader {
   /** Whose token the text is, asked of the database each time; `null` where it is none, unknown, expired or revoked. */
   read(text: string): Promise<TokenActor | null>;
   /** Resolves when no use is being written. */

@@ -107,7 +107,7 @@ const deleteExpired: Statement = {
 returning 1 as gone`,
 };
 
-export interface NewLink {
+interface NewLink {
   readonly id: string;
   readonly tokenHash: Buffer;
   readonly createdBy: string;
@@ -117,7 +117,7 @@ export interface NewLink {
   readonly expiresAt: Date;
 }
 
-export interface NewInvitation extends NewLink {
+interface NewInvitation extends NewLink {
   readonly email: string | null;
   readonly accountId: string;
   readonly role: AccountRole;

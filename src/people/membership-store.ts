@@ -63,7 +63,7 @@ const selectMember: Statement = {
   text: `select ${MEMBER_COLUMNS} from memberships m join users u on u.id = m.user_id where m.account_id = $1 and m.user_id = $2`,
 };
 
-export interface NewMembership {
+interface NewMembership {
   readonly userId: string;
   readonly accountId: string;
   readonly role: AccountRole;

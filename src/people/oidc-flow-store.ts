@@ -38,7 +38,7 @@ export interface OidcFlow {
   readonly returnTo: string;
 }
 
-export interface NewOidcFlow extends OidcFlow {
+interface NewOidcFlow extends OidcFlow {
   readonly handleHash: Buffer;
   readonly provider: string;
   readonly expiresAt: Date;

@@ -19,7 +19,7 @@ export interface NamedProvider {
   readonly redirectUri: string;
 }
 
-export interface OidcSignInParts {
+interface OidcSignInParts {
   readonly client: OidcClient;
   readonly flows: OidcFlowStore;
   readonly identities: IdentityStore;
@@ -51,7 +51,7 @@ export interface BegunFlow {
 }
 
 /** What a sign-in changes, beside the session that it begins. */
-export interface IdentityChange {
+interface IdentityChange {
   readonly action: 'identities.create' | 'links.use';
   readonly issuer: string;
   readonly subject: string;
@@ -63,7 +63,7 @@ export type RecordChange = (
   work: () => Promise<ChangedUser | OidcRefusal>,
 ) => Promise<ChangedUser | OidcRefusal>;
 
-export interface ChangedUser {
+interface ChangedUser {
   readonly userId: string;
 }
 

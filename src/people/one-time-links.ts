@@ -36,7 +36,7 @@ export type DeliverLink = (link: OneTimeLink) => void;
  */
 export type CountMail = (accountId: string | null, email: string) => Promise<number>;
 
-export interface OneTimeLinksParts {
+interface OneTimeLinksParts {
   readonly links: Pick<LinkStore, 'insertForUser' | 'insertInvitation'>;
   /** The address that people reach the gateway at, without a path. */
   readonly baseUrl: () => string;
@@ -57,14 +57,14 @@ export interface OneTimeLinks {
   ): Promise<(OneTimeLink & { readonly id: string }) | InvitationsLimit | { readonly mailWaitMs: number }>;
 }
 
-export interface LinkedUser {
+interface LinkedUser {
   readonly id: string;
   readonly email: string | null;
   readonly name: string;
   readonly hasPassword: boolean;
 }
 
-export interface AskedInvitation {
+interface AskedInvitation {
   readonly accountId: string;
   readonly accountName: string;
   readonly email: string | null;
@@ -118,6 +118,6 @@ export function createOneTimeLinks(parts: OneTimeLinksParts): OneTimeLinks {
 }
 
 /** The token stands in the fragment, which browsers send to no server and no log has. */
-export function linkUrl(baseUrl: string, token: string): string {
+function linkUrl(baseUrl: string, token: string): string {
   return `${baseUrl}/console#/welcome?token=${token}`;
 }

@@ -1,7 +1,7 @@
 import { foldSignInName } from './sign-in-name.ts';
 
-export const PASSWORD_LENGTH_MIN = 12;
-export const PASSWORD_LENGTH_MAX = 200;
+const PASSWORD_LENGTH_MIN = 12;
+const PASSWORD_LENGTH_MAX = 200;
 
 /**
  * What is wrong with a new password; `null` where nothing is. Its length counts, and nothing else: rules about kinds of

@@ -5,12 +5,12 @@ import { withoutTrailing } from '../lib/trailing.ts';
 import { type HashAsker, HashQueue } from './hash-queue.ts';
 
 /** What a hash costs: what OWASP recommends for argon2id (19 MiB, two passes), some 40 ms of one core. */
-export interface HashCost {
+interface HashCost {
   readonly memoryKib: number;
   readonly passes: number;
 }
 
-export const HASH_COST: HashCost = { memoryKib: 19_456, passes: 2 };
+const HASH_COST: HashCost = { memoryKib: 19_456, passes: 2 };
 
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
@@ -32,7 +32,7 @@ export class PasswordsBusyError extends Error {
   }
 }
 
-export interface PasswordsOptions {
+interface PasswordsOptions {
   readonly fillRandom?: FillRandom;
   readonly cost?: HashCost;
   readonly atOnce?: number;

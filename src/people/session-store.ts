@@ -88,7 +88,7 @@ export interface SessionTimes {
   readonly maxMs: number;
 }
 
-export interface NewSession {
+interface NewSession {
   readonly id: string;
   readonly userId: string;
   readonly tokenHash: Buffer;

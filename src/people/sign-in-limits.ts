@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { LRUCache } from 'lru-cache';
 import { widerNetworks } from '../lib/ip-address.ts';
+import { type Rate, RateDebts } from '../lib/rate-debts.ts';
 import { rememberRecent } from '../lib/recent.ts';
 
 /**
@@ -30,24 +30,17 @@ export const SIGN_IN_RATES = {
   failure: { burst: 20, everyMs: 3_000 },
   /** The same from one site. */
   siteFailure: { burst: 80, everyMs: 750 },
-} as const;
-
-/** `burst` attempts at once, and one more each time that `everyMs` has passed. */
-interface Rate {
-  readonly burst: number;
-  readonly everyMs: number;
-}
+} as const satisfies Record<string, Rate>;
 
 /** Counts that are remembered of each kind; beyond it the least recent is forgotten. */
 const REMEMBERED_MAX = 20_000;
 
 export class SignInLimits {
   readonly #nowMs: () => number;
-  /** When the debt of each subject is repaid; what lies in the past is no debt. */
-  readonly #pairs = rememberRecent<number>(REMEMBERED_MAX);
-  readonly #networks = rememberRecent<number>(REMEMBERED_MAX);
-  readonly #persons = rememberRecent<number>(REMEMBERED_MAX);
-  readonly #failures = rememberRecent<number>(REMEMBERED_MAX);
+  readonly #pairs = new RateDebts(REMEMBERED_MAX);
+  readonly #networks = new RateDebts(REMEMBERED_MAX);
+  readonly #persons = new RateDebts(REMEMBERED_MAX);
+  readonly #failures = new RateDebts(REMEMBERED_MAX);
   readonly #known = rememberRecent<true>(REMEMBERED_MAX);
 
   /** `nowMs`: any clock that never goes back. */
@@ -70,7 +63,7 @@ export class SignInLimits {
     takeBack(this.#subjects(person, network));
     if (person === null) return;
     const pair = pairOf(person, network);
-    this.#pairs.delete(pair);
+    this.#pairs.forget(pair);
     this.#known.set(pair, true);
   }
 
@@ -92,11 +85,9 @@ export class SignInLimits {
   /** Returns 0, or after how many milliseconds all of them allow one more: then none is counted. */
   #count(subjects: readonly Subject[]): number {
     const nowMs = this.#nowMs();
-    const waitMs = Math.max(...subjects.map(([counts, name, rate]) => waitOf(counts.get(name), rate, nowMs)));
+    const waitMs = Math.max(...subjects.map(([debts, name, rate]) => debts.waitMs(name, rate, nowMs)));
     if (waitMs > 0) return waitMs;
-    for (const [counts, name, { everyMs }] of subjects) {
-      counts.set(name, Math.max(counts.get(name) ?? 0, nowMs) + everyMs);
-    }
+    for (const [debts, name, rate] of subjects) debts.count(name, rate, nowMs);
     return 0;
   }
 
@@ -122,13 +113,10 @@ export class SignInLimits {
 }
 
 /** What is counted: where, by which name, at which rate. */
-type Subject = [counts: LRUCache<string, number>, name: string, rate: Rate];
+type Subject = [debts: RateDebts, name: string, rate: Rate];
 
 function takeBack(subjects: readonly Subject[]): void {
-  for (const [counts, name, { everyMs }] of subjects) {
-    const until = counts.get(name);
-    if (until !== undefined) counts.set(name, until - everyMs);
-  }
+  for (const [debts, name, rate] of subjects) debts.giveBack(name, rate);
 }
 
 function pairOf(person: string, network: string): string {
@@ -138,8 +126,4 @@ function pairOf(person: string, network: string): string {
 /** What a person is remembered by: always as short, because a name of 200 characters can have thousands where it is folded. */
 export function subjectOf(person: string): string {
   return createHash('sha256').update(person).digest('base64url');
-}
-
-function waitOf(until: number | undefined, { burst, everyMs }: Rate, nowMs: number): number {
-  return until === undefined ? 0 : Math.max(until + everyMs - (nowMs + burst * everyMs), 0);
 }

@@ -51,7 +51,7 @@ interface UserRow {
   memberships: UserMembership[];
 }
 
-export interface UserFilter {
+interface UserFilter {
   /** A part of the name or of the e-mail address in any case, or the id. */
   readonly search?: string | undefined;
   /** All of what the person signs in with. */

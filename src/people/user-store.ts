@@ -95,7 +95,7 @@ export interface UserCredential {
   readonly status: UserStatus;
 }
 
-export interface NewUser {
+interface NewUser {
   readonly id: string;
   readonly email: string | null;
   readonly name: string;
@@ -105,7 +105,7 @@ export interface NewUser {
   readonly at: Date;
 }
 
-export interface UserChange {
+interface UserChange {
   readonly name?: string | undefined;
   readonly email?: string | null | undefined;
   readonly operatorRole?: OperatorRole | null | undefined;

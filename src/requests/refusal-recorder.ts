@@ -13,7 +13,7 @@ const BATCH_MAX = 500;
 /** How long a refusal waits for others, so that they are written together. */
 const PAUSE_MS = 1_000;
 
-export interface RefusalRecorderOptions {
+interface RefusalRecorderOptions {
   readonly store: Pick<RefusalsStore, 'insert'>;
   readonly clock: Clock;
   readonly ids: Ids;

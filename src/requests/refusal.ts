@@ -22,7 +22,7 @@ export interface Refusal {
   readonly param: string | null;
 }
 
-export type RefusalFate = 'recorded' | 'counted' | 'dropped';
+type RefusalFate = 'recorded' | 'counted' | 'dropped';
 
 /** Refusals that are recorded one by one in a minute: of an account and code, and of all strangers together. */
 export const RECORDED_A_MINUTE = 100;
@@ -31,7 +31,7 @@ const COUNTED_MAX = 10_000;
 const MINUTE_MS = 60_000;
 
 /** A refusal that is not recorded by itself, with how many there were of its account and code in that minute. */
-export interface CountedRefusals {
+interface CountedRefusals {
   readonly minuteMs: number;
   readonly accountId: string | null;
   readonly code: string;

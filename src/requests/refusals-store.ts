@@ -80,7 +80,7 @@ const deleteOld: Statement = {
 returning 1 as gone`,
 };
 
-export interface RefusalFilter {
+interface RefusalFilter {
   readonly accountId: string | null;
   /** Refusals of these keys alone, which are of the account that is named. */
   readonly ownKeyIds?: readonly string[] | null | undefined;

@@ -172,7 +172,7 @@ export class OpenReport extends HttpReport implements CallReport, RequestReport 
 /** Begins the trace of a call, given the client's `traceparent`, in which anything may stand. */
 export type OpenTrace = (traceparent: string | null) => CallTrace;
 
-export interface ReportOptions {
+interface ReportOptions {
   readonly clock: Clock;
   /** A clock in milliseconds that never goes back. */
   readonly monotonicMs: () => number;

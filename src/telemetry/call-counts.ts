@@ -9,7 +9,7 @@ export type CountedReport = Pick<
 >;
 
 /** Hears of the times of a call, for histograms. */
-export interface CallTimes {
+interface CallTimes {
   readonly duration: { observe(seconds: number): void };
   readonly firstByte: { observe(seconds: number): void };
 }
@@ -61,8 +61,8 @@ export class RouteCounts {
 const PAIRS_MAX = 2_000;
 
 /** The value of a label where there is nothing that it could name, and where what there is has no value of its own. */
-export const NONE = 'none';
-export const OTHER = 'other';
+const NONE = 'none';
+const OTHER = 'other';
 
 const CODES: ReadonlySet<string> = new Set(Object.values(errorCatalogue).map(({ code }) => code));
 

@@ -5,7 +5,7 @@ import { inputTokensOf, outputTokensOf } from '../protocols/metering/usage-facts
 import type { OperationName } from '../protocols/operations/all.ts';
 import type { RequestReport } from '../requests/request-report.ts';
 
-export type SpanAttributes = Record<string, string | number | boolean>;
+type SpanAttributes = Record<string, string | number | boolean>;
 
 /** A span before it is put into the form of a library. */
 export interface CallSpan {
@@ -26,7 +26,7 @@ export interface ServerAddress {
   readonly port: number;
 }
 
-export interface CallSpanSources {
+interface CallSpanSources {
   readonly nextSpanId: () => string;
   /** Where a provider is reached; `null` where it is in the configuration no more. */
   readonly providerAddress: (provider: string) => ServerAddress | null;

@@ -39,7 +39,7 @@ export interface Metrics {
   scrape(readNode: () => Promise<NodeFigures>): Promise<MetricsText>;
 }
 
-export interface MetricsText {
+interface MetricsText {
   readonly contentType: string;
   readonly text: string;
 }

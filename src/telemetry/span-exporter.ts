@@ -24,7 +24,7 @@ export interface ExportTiming {
 export const EXPORT_TIMING: ExportTiming = { delayMs: 5_000 };
 
 /** The packages of OpenTelemetry that traces need, as `package.json` names them among its optional peers. */
-export const TRACING_PACKAGES = [
+const TRACING_PACKAGES = [
   '@opentelemetry/api',
   '@opentelemetry/resources',
   '@opentelemetry/sdk-trace',

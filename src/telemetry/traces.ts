@@ -38,12 +38,7 @@ export async function createTraces(options: TracesOptions): Promise<Traces> {
 }
 
 /** Traces whose spans go to that sink. */
-export function tracesInto(
-  sink: SpanSink,
-  ids: TraceIds,
-  sampleRatio: number,
-  providers: TracesOptions['providers'],
-): Traces {
+function tracesInto(sink: SpanSink, ids: TraceIds, sampleRatio: number, providers: TracesOptions['providers']): Traces {
   const sources = {
     nextSpanId: ids.spanId,
     providerAddress: (provider: string) => addressOf(providers()[provider]?.baseUrl),

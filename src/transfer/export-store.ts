@@ -133,7 +133,7 @@ where t.account_id <= $1::text and t.idempotency_key > $2::text order by t.idemp
 };
 
 /** A batch of accounts as of its cut. */
-export interface Batch {
+interface Batch {
   /** In the order of their ids. */
   readonly accounts: Iterable<CutAccount>;
   readonly tables: BatchTables;
@@ -143,7 +143,7 @@ export interface ExportStore {
   open(): Promise<ExportReader>;
 }
 
-export interface ExportReader {
+interface ExportReader {
   readIdentity(): Promise<Pick<ExportHead, 'identity' | 'isDemo'>>;
   readColumns(): Promise<Record<ExportedTable, string[]>>;
   countAccounts(): Promise<number>;

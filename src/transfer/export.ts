@@ -12,7 +12,7 @@ import type { ExportStore } from './export-store.ts';
 import { type AccountEnd, type ExportEnd, type ExportHead, FORMAT, isSound, LineDigest, lineOf } from './format.ts';
 import { EXPORTED_TABLES, type ExportedTable } from './tables.ts';
 
-export interface ExportParts {
+interface ExportParts {
   readonly store: ExportStore;
   /** The version of the schema. */
   readonly schema: number;

@@ -21,7 +21,7 @@ export interface Imported {
   readonly unsound: readonly string[];
 }
 
-export interface ImportParts {
+interface ImportParts {
   readonly store: ImportStore;
   /** The version of the schema of the database. */
   readonly schema: number;

@@ -852,10 +852,10 @@ for (const engine of wireEngines) {
 
     test('takes any visible ASCII for an Idempotency-Key, and nothing else', async () => {
       const account = await g.createAccount({ balanceYuan: '0' });
-      for (const key of ['!', '~"{}\\', 'k'.repeat(200)]) {
+      for (const key of ['!', '~"{}\\', 'k'.repeat(255)]) {
         assert.equal((await topUp(account.id, '1', {}, { 'idempotency-key': key })).status, 201);
       }
-      for (const key of ['', 'a b', 'k'.repeat(201), 'caf\u00e9']) {
+      for (const key of ['', 'a b', 'k'.repeat(256), 'caf\u00e9']) {
         const response = await topUp(account.id, '1', {}, { 'idempotency-key': key });
         assertError(response, 400, 'invalid_request_error', 'Idempotency-Key');
       }

@@ -103,7 +103,7 @@ describe('the command line on a database that no gateway serves', () => {
     assert.match((await topUp('2')).stdout, /The balance is ¥3\./);
     assert.match((await topUp('4')).stderr, /^This Idempotency-Key was used for another amount/);
     const wrong = await cli('account', 'top-up', 'carol', '2', '--idempotency-key', 'no spaces');
-    assert.equal(wrong.stderr, '--idempotency-key: Expected 1 to 200 visible ASCII characters.\n');
+    assert.equal(wrong.stderr, '--idempotency-key: Expected 1 to 255 visible ASCII characters.\n');
     assert.match((await cli('account', 'show', 'carol')).stdout, /balance +¥3$/m);
   });
 
@@ -123,7 +123,7 @@ describe('the command line on a database that no gateway serves', () => {
       [['account', 'create'], /missing required argument 'name'/],
       [['calls', '--since', 'today'], /unknown option '--since'/],
       [['key', 'create', 'alice', '--daily-calls', 'many'], /Expected a whole number such as 10/],
-      [['account', 'top-up', 'alice', '1', '--idempotency-key', ' '], /--idempotency-key: Expected 1 to 200 visible/],
+      [['account', 'top-up', 'alice', '1', '--idempotency-key', ' '], /--idempotency-key: Expected 1 to 255 visible/],
       [['serve', '--port', '99999'], /"99999" is not a port/],
     ] as const) {
       const { code, stdout, stderr } = await cli(...given);

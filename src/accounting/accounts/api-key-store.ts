@@ -93,7 +93,7 @@ const revokeKey: Statement = {
   text: `update api_keys set revoked_at = coalesce(revoked_at, $2) where id = $1 returning account_id`,
 };
 
-export interface NewKey {
+interface NewKey {
   readonly accountId: string;
   readonly id: string;
   readonly name: string;
@@ -116,7 +116,7 @@ export interface NewKey {
 }
 
 /** Which keys of an account a list has; what is absent or `null` filters nothing. */
-export interface KeyFilter {
+interface KeyFilter {
   /** The person whose keys they are. */
   readonly userId?: string | null;
   /** The status at `at`. */
@@ -125,7 +125,7 @@ export interface KeyFilter {
 }
 
 export const KEY_STATUSES = ['active', 'revoked', 'expired'] as const;
-export type KeyStatus = (typeof KEY_STATUSES)[number];
+type KeyStatus = (typeof KEY_STATUSES)[number];
 
 export interface ApiKeyStore {
   /**

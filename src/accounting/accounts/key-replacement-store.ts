@@ -62,7 +62,7 @@ select account_id, $3, model, requests_max, tokens_max from rate_limits
 where account_id = $1 and key_id = $2 and (requests_max is not null or tokens_max is not null)`,
 };
 
-export interface KeyReplacement {
+interface KeyReplacement {
   readonly accountId: string;
   /** The key that is replaced. */
   readonly keyId: string;

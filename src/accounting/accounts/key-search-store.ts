@@ -1,7 +1,7 @@
 import type { Lane, Statement } from '../../db/database.ts';
 import { type ApiKey, type KeyRow, toApiKey } from './api-key-store.ts';
 import { type KeyLimits, LIMITS_OF_L, type LimitsRow, toLimits } from './key-limit-store.ts';
-import type { AccountStatus } from './store.ts';
+import type { Account, AccountStatus } from './store.ts';
 
 /** The SQL by which operators find keys: by the whole key, of which only a hash is stored, or by what lists show of it. */
 
@@ -43,14 +43,7 @@ export interface FoundKey {
   readonly key: ApiKey;
   readonly limits: KeyLimits;
   readonly lastUsedAt: Date | null;
-  readonly account: {
-    readonly id: string;
-    readonly name: string;
-    readonly email: string | null;
-    readonly verified: boolean;
-    readonly status: AccountStatus;
-    readonly statusReason: string | null;
-  };
+  readonly account: Pick<Account, 'id' | 'name' | 'email' | 'verified' | 'status' | 'statusReason'>;
 }
 
 type FoundRow = KeyRow & LimitsRow & OfAccountRow;

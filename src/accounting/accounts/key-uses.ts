@@ -5,14 +5,14 @@ import type { KeyUse, KeyUseStore } from './key-use-store.ts';
  * When keys were used last, for people who ask. A use is written behind its call, with those of other keys, once a minute for
  * a key; one that cannot be written is dropped, because the next one says as much.
  */
-export interface KeyUses {
+interface KeyUses {
   /** Notes that a key is used now. It returns at once. */
   note(accountId: string, keyId: string): void;
   /** Drops what is not written yet, and resolves when nothing is under way. */
   stop(): Promise<void>;
 }
 
-export interface KeyUsesOptions {
+interface KeyUsesOptions {
   readonly store: Pick<KeyUseStore, 'record'>;
   readonly clock: Clock;
   /** How often a key is written at most. */

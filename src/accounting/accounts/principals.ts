@@ -72,7 +72,7 @@ interface CachedStatus {
 const CACHED_KEYS_MAX = 100_000;
 const TRUST_MS = 60_000;
 
-export interface PrincipalsOptions {
+interface PrincipalsOptions {
   readonly store: AccountStore;
   readonly database: Database;
   readonly questions: Questions;

@@ -30,7 +30,7 @@ export interface RateLimitChange extends MaximaChange {
 export const RATE_LIMITED_MODELS_MAX = 100;
 
 /** Whose limits they are: an account's, or a key's. */
-export interface RateOwner {
+interface RateOwner {
   readonly accountId: string;
   /** `null`: of the account. */
   readonly keyId: string | null;
@@ -113,7 +113,7 @@ export function createRateLimitStore(database: Lane): RateLimitStore {
 }
 
 /** The limits would be of more models than there may be. */
-export class TooManyModelsError extends Error {}
+class TooManyModelsError extends Error {}
 
 /**
  * In a transaction of its caller, such as the one that creates the key.

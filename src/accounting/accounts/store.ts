@@ -80,7 +80,7 @@ const selectListed: Statement = {
   text: `select ${ACCOUNT_COLUMNS} from accounts where id = any ($1::text[]) order by id desc`,
 };
 
-export interface NewAccount {
+interface NewAccount {
   readonly id: string;
   readonly name: string;
   readonly email: string | null;
@@ -93,7 +93,7 @@ export interface NewAccount {
   readonly at: Date;
 }
 
-export interface AccountChange {
+interface AccountChange {
   readonly name?: string | undefined;
   readonly email?: string | undefined;
   readonly verified?: boolean | undefined;

@@ -11,7 +11,7 @@ import { auditUsage } from './audit-usage-store.ts';
  * records up to that mark (`audit-counts.ts`).
  */
 
-export interface Breach {
+interface Breach {
   readonly accountId: string;
   readonly detail: string;
 }

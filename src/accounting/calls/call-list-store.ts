@@ -21,7 +21,7 @@ export interface CallFilter {
 }
 
 /** A call, by its primary key; the instant as the database writes it. */
-export interface CallKey {
+interface CallKey {
   readonly accountId: string;
   readonly id: string;
   readonly startedAt: string;

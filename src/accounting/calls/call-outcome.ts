@@ -29,7 +29,7 @@ export interface FailedRoute {
 export type CallStatus = EndStatus | 'unresolved' | 'resolved';
 
 /** How a call ends by itself. */
-export type EndStatus = 'succeeded' | 'failed' | 'aborted';
+type EndStatus = 'succeeded' | 'failed' | 'aborted';
 
 /** What a call's record has beside its columns; absent where there is nothing. */
 export interface CallNotes extends ChargeNotes {

@@ -134,7 +134,7 @@ on conflict do nothing`,
 };
 
 /** The end of a call as it is recorded. */
-export interface RecordedEnd {
+interface RecordedEnd {
   readonly outcome: CallOutcome;
   /** What it counts for; `null`: for nothing. */
   readonly counted: CountedUse | null;

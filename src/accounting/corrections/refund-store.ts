@@ -60,7 +60,7 @@ export interface RefundRequest {
   readonly at: Date;
 }
 
-export type RefundResult =
+type RefundResult =
   | { readonly outcome: 'refunded' | 'repeated'; readonly entry: LedgerEntry; readonly call: RefundableCall }
   | {
       readonly outcome: 'refused';

@@ -6,7 +6,7 @@ export interface RefundableCall {
   readonly refundedNano: bigint;
 }
 
-export type RefundVerdict =
+type RefundVerdict =
   | { readonly amountNano: bigint }
   | { readonly refusal: 'not_charged' | 'refunded_already' | 'above_charge' };
 

@@ -110,7 +110,7 @@ export interface ResolutionRequest {
   readonly periods: RunningPeriods;
 }
 
-export type ResolutionResult =
+type ResolutionResult =
   | { readonly outcome: 'resolved' | 'repeated' }
   | { readonly outcome: 'refused'; readonly refusal: ResolutionRefusal; readonly call: ResolvableCall }
   | { readonly outcome: 'unknown_call' | 'in_flight' | 'key_conflict' };

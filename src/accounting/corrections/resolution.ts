@@ -29,7 +29,7 @@ export type ResolutionRefusal =
   | 'tokens_unknown'
   | 'tokens_above_reserved';
 
-export type ResolutionVerdict = 'resolve' | 'repeated' | { readonly refusal: ResolutionRefusal };
+type ResolutionVerdict = 'resolve' | 'repeated' | { readonly refusal: ResolutionRefusal };
 
 /**
  * Decides on a resolution. A call is resolved once: the same resolution again changes nothing, another one is refused, and so

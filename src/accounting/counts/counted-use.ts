@@ -7,7 +7,7 @@ export interface CountedUse {
   readonly key?: CountedKeyUse;
 }
 
-export interface CountedPlanUse {
+interface CountedPlanUse {
   /** Of the subscription. */
   readonly id: string;
   /** 1, 2, 3 … in the subscription, in the order in which they were counted. */
@@ -19,7 +19,7 @@ export interface CountedPlanUse {
   readonly tokens: number;
 }
 
-export interface CountedKeyUse {
+interface CountedKeyUse {
   /** 1, 2, 3 … of the key. */
   readonly no: number;
   /** The day whose calls it is one of. */

@@ -29,7 +29,7 @@ const TABLES = [
   'calls',
 ] as const;
 
-export type HistoryTable = (typeof TABLES)[number];
+type HistoryTable = (typeof TABLES)[number];
 
 /** A row by the names of its columns, as JSON: amounts of money are text, and bytes are in hex behind `\x`. */
 export type HistoryRow = Readonly<Record<string, string | number | boolean | null | readonly string[] | object>>;

@@ -35,7 +35,7 @@ export interface NewLedgerEntry {
   readonly at: Date;
 }
 
-export type PostResult =
+type PostResult =
   | { readonly outcome: 'posted' | 'repeated'; readonly entry: LedgerEntry }
   | { readonly outcome: 'unknown_account' | 'key_conflict' | 'out_of_range' };
 

@@ -3,7 +3,7 @@ import type { PlanTerms } from './plan.ts';
 import type { SubscriptionState } from './subscription-state-store.ts';
 
 /** What remains of a Coding Plan (contract 2.3); every field is there in every state. */
-export interface PlanSnapshot {
+interface PlanSnapshot {
   readonly active: boolean;
   readonly is_active: boolean;
   readonly isValid: boolean;

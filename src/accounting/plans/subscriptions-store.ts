@@ -113,7 +113,7 @@ const selectNow: Statement = {
   text: 'select (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms',
 };
 
-export interface NewSubscription {
+interface NewSubscription {
   readonly accountId: string;
   readonly id: string;
   readonly planId: string;
@@ -223,7 +223,7 @@ export function createSubscriptionStore(database: Lane): SubscriptionStore {
 }
 
 /** A plan for one period, from now on or from the end of the running subscription of the same plan on. */
-export interface GrantedPeriod extends Pick<NewSubscription, 'accountId' | 'id' | 'planId' | 'at'> {
+interface GrantedPeriod extends Pick<NewSubscription, 'accountId' | 'id' | 'planId' | 'at'> {
   readonly periodMs: number;
 }
 

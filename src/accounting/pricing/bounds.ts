@@ -10,7 +10,7 @@ import {
 } from '../../protocols/metering/usage-units.ts';
 
 /** The most that a call can have used, by its model and its request. */
-export interface UsageBounds {
+interface UsageBounds {
   /** Of everything that the model read, cached or not. */
   readonly inputTokensMax: number;
   /** Of everything that it wrote. */

@@ -30,7 +30,7 @@ export interface PricedBy extends ServiceTerms {
 /** Counts that are not zero, by unit. */
 export type NonzeroCounts = { readonly [Name in UnitName]?: number };
 
-export interface PricedStep extends NonzeroCounts {
+interface PricedStep extends NonzeroCounts {
   /** Absent: the prices of no step. */
   readonly above?: string;
   readonly runs: number;

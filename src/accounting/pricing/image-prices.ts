@@ -9,7 +9,7 @@ export interface ImagePrices {
   readonly [qualityOrSize: string]: bigint | ImagePricesByOther;
 }
 
-export interface ImagePricesByOther {
+interface ImagePricesByOther {
   readonly [sizeOrQuality: string]: bigint;
 }
 

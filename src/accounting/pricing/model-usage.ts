@@ -14,7 +14,7 @@ export interface InnerUsage<Inner> extends OwnedUsage {
 }
 
 /** The model of a part of the usage: the call's own model, or a model that its request named. */
-export type Owner<Inner> = Inner | 'own';
+type Owner<Inner> = Inner | 'own';
 
 /**
  * Splits the usage of a call among its own model and those that its request named. Some parts of a report are included in

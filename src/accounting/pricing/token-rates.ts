@@ -17,7 +17,7 @@ export interface PriceSteps {
 }
 
 /** Factors on the prices of tokens, by the name of the term, in nano: 1,000,000,000 is the plain price. */
-export interface PriceFactors {
+interface PriceFactors {
   readonly [term: string]: bigint;
 }
 
@@ -26,7 +26,7 @@ export type TermFactors = { readonly [Key in TermPriceKey]?: PriceFactors };
 
 export const FACTOR_ONE = 1_000_000_000n;
 
-export interface TokenRates {
+interface TokenRates {
   readonly list: TokenPriceFields;
   /** The product of all factors; `null`: one. */
   readonly factor: { readonly numerator: bigint; readonly denominator: bigint } | null;

@@ -5,13 +5,13 @@ import type { HeldCall } from '../../lib/two-phase.ts';
  * Claims of idempotency keys that were given up because the database took too long. It may carry one out even after it was
  * freed, and no call would end or renew it: repeats would wait until it runs out. So it is freed again for as long as that.
  */
-export interface LateClaims {
+interface LateClaims {
   add(claim: HeldCall): void;
   /** Resolves when nothing is under way; what is left runs out. */
   stop(): Promise<void>;
 }
 
-export interface LateClaimsOptions {
+interface LateClaimsOptions {
   /** Frees claims, where they are there and their calls have not ended. */
   readonly free: (claims: readonly HeldCall[]) => Promise<void>;
   /** How long a claim lasts. */

@@ -7,7 +7,7 @@ import { rememberRecent } from '../../lib/recent.ts';
  * to be used up; in between the node adds what it stores itself. So no call pays for a sum over all responses of its account,
  * and the limit may be exceeded by what other nodes store within ten minutes.
  */
-export interface StoredResponseRoom {
+interface StoredResponseRoom {
   /**
    * Takes room for a response; returns whether there was any for its body. Its row is stored in any case, and counts.
    *
@@ -18,7 +18,7 @@ export interface StoredResponseRoom {
   forget(accountId: string): void;
 }
 
-export interface StoredResponseRoomOptions {
+interface StoredResponseRoomOptions {
   /** What the responses of an account take, valid or not. */
   readonly readBytes: (accountId: string) => Promise<number>;
   /** Read anew each time: the configuration may be reloaded. */

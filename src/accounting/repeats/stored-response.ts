@@ -10,7 +10,7 @@ export interface StoredResponse {
 export type StoredHead = StoredSuccess | StoredFailure;
 
 /** Stored as JSON. */
-export interface StoredSuccess {
+interface StoredSuccess {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /** The gateway's own headers of the call. */

@@ -88,7 +88,7 @@ export class ClaimLostError extends Error {
   }
 }
 
-export interface StoredResponseTerms {
+interface StoredResponseTerms {
   readonly keptForMs: number;
   /** The largest body that is stored. */
   readonly bodyBytesMax: number;
@@ -96,7 +96,7 @@ export interface StoredResponseTerms {
   readonly accountBytesMax: number;
 }
 
-export interface StoredResponsesOptions {
+interface StoredResponsesOptions {
   readonly store: StoredResponseStore;
   readonly budget: StoredResponseBudget;
   readonly questions: Questions;

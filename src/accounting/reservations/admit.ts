@@ -14,7 +14,7 @@ import {
   type ReservationRequest,
 } from './reservation.ts';
 
-export interface AdmissionDecision {
+interface AdmissionDecision {
   /** One a request, in the same order. */
   readonly admissions: readonly Admission[];
   readonly reservations: readonly Reservation[];
@@ -62,7 +62,7 @@ function advanceAll(accounts: ReadonlyMap<string, AccountState>, context: Admiss
 export const UNKNOWN_ACCOUNT: Refusal = { kind: 'invalidApiKey', retryAt: null };
 
 /** The refusal of the first limit that has no room for the call; `null` where all have. */
-export function firstRefusal(call: AskingCall, account: AccountState, context: AdmissionContext): Refusal | null {
+function firstRefusal(call: AskingCall, account: AccountState, context: AdmissionContext): Refusal | null {
   for (const limit of LIMITS) {
     const refusal = limit.refuse(call, account, context);
     if (refusal !== null) return withWindows(refusal, account, context);

@@ -4,7 +4,7 @@ import { type AccountState, rateName } from './account-state.ts';
 import type { AccountsBefore } from './account-writes-store.ts';
 
 /** A count that was begun anew although it had begun in the future: the clock of the database was wrong then, or is now. */
-export interface CountAhead {
+interface CountAhead {
   readonly accountId: string;
   /** What is counted, such as `tokens of the period of sub_…`. */
   readonly count: string;

@@ -22,7 +22,7 @@ export interface InFlightCall {
   readonly facts: Partial<CallFacts>;
 }
 
-export interface InFlightFilter {
+interface InFlightFilter {
   readonly accountId: string | null;
   readonly keyId: string | null;
   /** Calls of these keys alone. */

@@ -6,7 +6,7 @@ import { smallestBudgetLeft } from './limits/key-budgets.ts';
 import { KEY_LIMITS } from './tables.ts';
 
 /** Reads what remains of the budgets of a key, for whoever may spend by the key and does not see the balance. */
-export interface KeyBudgetStore {
+interface KeyBudgetStore {
   /** What the budget leaves that leaves least, in nano-yuan; `null` where the key has none. */
   smallestLeftNano(accountId: string, keyId: string, periods: RunningPeriods): Promise<bigint | null>;
 }

@@ -1,4 +1,4 @@
-import { sqlState } from '../../db/errors.ts';
+import { isDataError, sqlState } from '../../db/errors.ts';
 import { type Batch, type Batcher, createBatcher, type ItemLimit } from '../../lib/batcher.ts';
 
 /**
@@ -39,42 +39,48 @@ export async function pastLocked<Result>(run: (locks: 'all' | 'free') => Promise
   }
 }
 
-export interface LockedAccountsOptions<Item, Result> {
+export const BATCH_ITEMS_MAX = 256;
+export const WAITING_ITEMS_MAX = 50_000;
+
+interface AccountBatcherOptions<Item, Result> {
   readonly run: (
     items: readonly Item[],
     locks: LockMode,
     signal: AbortSignal,
   ) => Promise<readonly (Result | 'locked')[]>;
   readonly accountOf: (item: Item) => string;
-  readonly isItemFault: (error: unknown) => boolean;
-  readonly batchItemsMax: number;
-  readonly waitingItemsMax: number;
-  /** How long an item may wait, where its batch does not say. */
-  readonly limit: ItemLimit;
+  /** Wraps batches that do not wait for a lock: what their time says of the database. */
+  readonly guarded: (run: RunBatch<Item, Result>) => RunBatch<Item, Result>;
+  /** How long an item may take; by default as long as it likes, until it waits for a lock. */
+  readonly limit?: ItemLimit | undefined;
+  /** How long an item may wait for a lock, where it has no limit. */
+  readonly lockLimit: ItemLimit;
+  readonly waitingItemsMax?: number | undefined;
   /** An account's items begin to wait for its lock. */
   readonly onLocked?: ((accountId: string) => void) | undefined;
+  /** A batch has ended, whatever came of it: for metrics. */
+  readonly onBatch?: ((itemCount: number, tookMs: number) => void) | undefined;
 }
 
-export interface LockedAccounts<Item, Result> {
-  /** For a batcher. Results of items that wait are promises. */
-  run(items: readonly Item[], batch: Batch): Promise<readonly (Result | Promise<Result>)[]>;
-  /** Resolves when nothing waits for a lock. */
-  drain(): Promise<void>;
-}
+/** Results of items that wait are promises. */
+type RunBatch<Item, Result> = (items: readonly Item[], batch: Batch) => Promise<readonly (Result | Promise<Result>)[]>;
 
-export function createLockedAccounts<Item, Result>(
-  options: LockedAccountsOptions<Item, Result>,
-): LockedAccounts<Item, Result> {
-  const { accountOf } = options;
+/** Coalesces work on accounts, past those that are locked. */
+export function createAccountBatcher<Item, Result>(
+  options: AccountBatcherOptions<Item, Result>,
+): Batcher<Item, Result> {
+  const { accountOf, guarded, limit, lockLimit, waitingItemsMax = WAITING_ITEMS_MAX, onLocked, onBatch } = options;
+  const batches = { isItemFault: isDataError, batchItemsMax: BATCH_ITEMS_MAX, waitingItemsMax };
   const waiting = new Map<string, Batcher<Item, Result>>();
 
   function wait(item: Item, dueMs: number): Promise<Result> {
     const accountId = accountOf(item);
-    const own = waiting.get(accountId) ?? createBatcher<Item, Result>({ ...options, run: runWaiting });
+    const own =
+      waiting.get(accountId) ?? createBatcher<Item, Result>({ ...batches, limit: lockLimit, run: runWaiting });
     const result = own.submit(item, Number.isFinite(dueMs) ? dueMs : undefined);
     if (!waiting.has(accountId)) {
       waiting.set(accountId, own);
-      options.onLocked?.(accountId);
+      onLocked?.(accountId);
       void own.drain().then(() => waiting.delete(accountId));
     }
     return result;
@@ -94,19 +100,19 @@ export function createLockedAccounts<Item, Result>(
     }
   }
 
-  return {
-    async run(items, { signal, dueMs }) {
-      const waits = items.map((item) => waiting.size > 0 && waiting.has(accountOf(item)));
-      const free = items.filter((_item, i) => !waits[i]);
-      const results = free.length === 0 ? [] : await runFree(free, signal);
-      let next = 0;
-      return items.map((item, i) => {
-        const result = waits[i] ? 'locked' : results[next++]!;
-        return result === 'locked' ? wait(item, dueMs[i]!) : result;
-      });
-    },
-    async drain() {
-      await Promise.all([...waiting.values()].map((own) => own.drain()));
-    },
-  };
+  async function runAll(
+    items: readonly Item[],
+    { signal, dueMs }: Batch,
+  ): Promise<readonly (Result | Promise<Result>)[]> {
+    const waits = items.map((item) => waiting.size > 0 && waiting.has(accountOf(item)));
+    const free = items.filter((_item, i) => !waits[i]);
+    const results = free.length === 0 ? [] : await runFree(free, signal);
+    let next = 0;
+    return items.map((item, i) => {
+      const result = waits[i] ? 'locked' : results[next++]!;
+      return result === 'locked' ? wait(item, dueMs[i]!) : result;
+    });
+  }
+
+  return createBatcher<Item, Result>({ ...batches, limit, run: guarded(runAll), onBatch });
 }

@@ -28,7 +28,7 @@ export interface ReservationRequest {
   readonly facts: string;
 }
 
-export interface PlanRequest {
+interface PlanRequest {
   /** The size of the request, decoded. */
   readonly inputBytes: number;
   /** The most output tokens that the caller asks for; 0 where it states no limit. */
@@ -139,7 +139,7 @@ export interface ReachedRate {
 /** What remains for further calls of the account: money that is not reserved, or calls of its plan. `null`: not known. */
 export type Remaining = { readonly availableNano: bigint } | RemainingCalls | null;
 
-export interface RemainingCalls {
+interface RemainingCalls {
   /** The least of what remains of all windows. */
   readonly calls: number;
   readonly windows: readonly PlanWindow[];

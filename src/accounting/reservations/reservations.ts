@@ -10,7 +10,7 @@ import { runningPeriods } from '../pricing/running-periods.ts';
 import type { AdmissionContext, AdmissionTerms } from './account-state.ts';
 import { decideLooks } from './admit.ts';
 import type { AskingCall } from './limits/limit.ts';
-import { createLockedAccounts, pastLocked } from './locked-accounts.ts';
+import { BATCH_ITEMS_MAX, createAccountBatcher, pastLocked, WAITING_ITEMS_MAX } from './locked-accounts.ts';
 import type { RateDefaults } from './rate-defaults.ts';
 import { type Admission, type CallName, callKey, type Refusal, type ReservationRequest } from './reservation.ts';
 import { distinctKeys, type ReservationStore } from './store.ts';
@@ -51,7 +51,7 @@ export interface AdmissionObserver {
 }
 
 /** What is read from the configuration, anew each time: it may be reloaded. */
-export interface ReservationTerms {
+interface ReservationTerms {
   readonly localTime: LocalTime;
   readonly defaultDailyCapNano: bigint | null;
   readonly plans: readonly PlanTerms[];
@@ -73,8 +73,6 @@ export interface ReservationsOptions {
   readonly observer?: AdmissionObserver | undefined;
 }
 
-const BATCH_ITEMS_MAX = 256;
-const WAITING_ITEMS_MAX = 50_000;
 const RETRY_DELAY_MS = 200;
 const LOOKS_WAITING_MAX = 20_000;
 /** How often a node looks for reservations of its own that it does not know. */
@@ -95,21 +93,14 @@ export function createReservations(options: ReservationsOptions): Reservations {
   let releasing: Promise<void> | null = null;
   let isClosing = false;
 
-  const admissionBatches = {
-    limit: questions.limit,
-    isItemFault: isDataError,
-    batchItemsMax: BATCH_ITEMS_MAX,
-    waitingItemsMax,
-  };
-  const locked = createLockedAccounts<ReservationRequest, Admission>({
-    ...admissionBatches,
+  const admissions = createAccountBatcher<ReservationRequest, Admission>({
     run: (requests, locks, signal) => store.admit(requests, admissionTerms(), locks, signal),
     accountOf: ({ accountId }) => accountId,
+    guarded: questions.guard,
+    limit: questions.limit,
+    lockLimit: questions.limit,
+    waitingItemsMax,
     onLocked: (accountId) => logger.warn({ accountId }, 'the row of an account is locked; its admissions wait apart'),
-  });
-  const admissions = createBatcher<ReservationRequest, Admission>({
-    ...admissionBatches,
-    run: questions.guard(locked.run),
     onBatch: observer?.batch,
   });
   const looks = createBatcher<Omit<AskingCall, 'request'>, Refusal | null>({
@@ -251,7 +242,6 @@ export function createReservations(options: ReservationsOptions): Reservations {
       isClosing = true;
       clearInterval(timer);
       await admissions.drain();
-      await locked.drain();
       await looks.drain();
       await releasing;
     },

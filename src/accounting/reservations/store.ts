@@ -262,7 +262,7 @@ export function distinctKeys<Call extends { readonly accountId: string; readonly
 }
 
 /** The states of the accounts of calls in flight, and when they were read. */
-export interface AccountsOfCalls {
+interface AccountsOfCalls {
   readonly accounts: Map<string, AccountState>;
   /** By the database's clock, after the accounts were locked. */
   readonly nowMs: number;
@@ -271,7 +271,7 @@ export interface AccountsOfCalls {
 }
 
 /** Which limits the calls of a batch may be counted in; only these are read. */
-export interface LimitScope {
+interface LimitScope {
   readonly hasPlans: boolean;
   readonly hasKeyLimits: boolean;
   readonly hasRates: boolean;

@@ -1,16 +1,14 @@
-import { isDataError } from '../../db/errors.ts';
 import type { Questions } from '../../db/questions/database-questions.ts';
-import { createBatcher } from '../../lib/batcher.ts';
 import type { EndedCall } from '../calls/call-outcome.ts';
 import type { BillingTime } from '../pricing/running-periods.ts';
 import { ClaimLostError, type StoredResponses } from '../repeats/stored-responses.ts';
-import { createLockedAccounts } from '../reservations/locked-accounts.ts';
+import { createAccountBatcher } from '../reservations/locked-accounts.ts';
 import type { Reservations } from '../reservations/reservations.ts';
 import type { SettlementRecord } from './settlement-record.ts';
 import type { EndResult, SettlementStore } from './store.ts';
 
 /** What the end of a call is written with. */
-export interface DatabaseSettlementParts {
+interface DatabaseSettlementParts {
   readonly store: Pick<SettlementStore, 'end'>;
   readonly storedResponses: Pick<StoredResponses, 'keep'>;
   readonly reservations: Pick<Reservations, 'ended'>;
@@ -35,21 +33,13 @@ export interface DatabaseSettlement {
   readonly waiting: number;
 }
 
-const BATCH_ITEMS_MAX = 256;
-const WAITING_ITEMS_MAX = 50_000;
-
 export function createDatabaseSettlement(parts: DatabaseSettlementParts): DatabaseSettlement {
   const { store, storedResponses, reservations, questions, time, onBatch } = parts;
-  const batches = { isItemFault: isDataError, batchItemsMax: BATCH_ITEMS_MAX, waitingItemsMax: WAITING_ITEMS_MAX };
-  const locked = createLockedAccounts<SettlementRecord, EndResult>({
-    ...batches,
+  const ends = createAccountBatcher<SettlementRecord, EndResult>({
     run: (records, locks, signal) => store.end(records, time(), locks, signal),
     accountOf: ({ outcome }) => outcome.accountId,
-    limit: questions.limit,
-  });
-  const ends = createBatcher<SettlementRecord, EndResult>({
-    ...batches,
-    run: questions.unlessDown(locked.run),
+    guarded: questions.unlessDown,
+    lockLimit: questions.limit,
     onBatch,
   });
   return {
@@ -61,10 +51,7 @@ export function createDatabaseSettlement(parts: DatabaseSettlementParts): Databa
       reservations.ended(record.outcome);
       return result;
     },
-    async drain() {
-      await ends.drain();
-      await locked.drain();
-    },
+    drain: ends.drain,
     get waiting() {
       return ends.size;
     },

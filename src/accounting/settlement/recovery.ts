@@ -6,7 +6,7 @@ import type { CallName, OpenReservation } from '../reservations/reservation.ts';
 import type { ReservationStore } from '../reservations/store.ts';
 import type { SettlementStore } from './store.ts';
 
-export interface RecoveryOptions {
+interface RecoveryOptions {
   readonly reservations: Pick<ReservationStore, 'listOfDeadNodes'>;
   readonly settlement: Pick<SettlementStore, 'resolve'>;
   /** This process, which is alive. */

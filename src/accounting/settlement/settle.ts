@@ -42,12 +42,12 @@ interface ChargeCounts {
 }
 
 /** An end that is written. */
-export interface FreshEnd extends SettlementRecord {
+interface FreshEnd extends SettlementRecord {
   /** What the call counts for from now on; `null`: for nothing. */
   readonly counted: CountedUse | null;
 }
 
-export interface EndDecision {
+interface EndDecision {
   /** One an end, in the same order. `claim_lost`: a repeat of the call runs elsewhere; nothing of this end is written. */
   readonly verdicts: readonly ('ended' | 'claim_lost')[];
   /** Ends that are written: the first of each call, where it is not on record, or only as unresolved. */
@@ -169,12 +169,12 @@ function charge(
 }
 
 /** What the database has of calls whose node is dead. */
-export interface UnresolvedState extends Pick<EndState, 'accounts' | 'recorded'> {
+interface UnresolvedState extends Pick<EndState, 'accounts' | 'recorded'> {
   readonly reservations: ReadonlyMap<string, OpenReservation>;
 }
 
 /** A call whose node died before it ended. */
-export interface UnresolvedCall {
+interface UnresolvedCall {
   readonly reservation: OpenReservation;
   /** Whether it is put on record: not where it is on record already, or was never admitted as a whole. */
   readonly isRecorded: boolean;

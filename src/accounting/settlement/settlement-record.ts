@@ -29,12 +29,12 @@ export interface PlanUse {
   readonly tokens: number;
 }
 
-export interface KeyUse {
+interface KeyUse {
   readonly counts: boolean;
   readonly chargeNano: bigint;
 }
 
-export interface RateUse {
+interface RateUse {
   /** All tokens of input and output, cached ones included. */
   readonly tokens: number;
 }

@@ -51,7 +51,7 @@ export interface SettlementTiming {
   readonly timers?: Timers;
 }
 
-export interface SettlementOptions extends SettlementTiming {
+interface SettlementOptions extends SettlementTiming {
   readonly database: Pick<DatabaseSettlement, 'end' | 'drain'>;
   readonly journal: Journal;
   readonly budget: Pick<StoredResponseBudget, 'takeDisk'>;

@@ -1,14 +1,14 @@
 import { shownUnits, type UnitName, usageUnits } from '../../protocols/metering/usage-units.ts';
 
 /** What is summed of calls: the columns of `usage_rollups` and `usage_totals` beside their keys. */
-export interface Measure {
+interface Measure {
   readonly column: string;
   /** SQL: its value for a final call record `c`. */
   readonly ofCall: string;
 }
 
 /** A usage unit and its column in the sums. */
-export interface UnitMeasure extends Measure {
+interface UnitMeasure extends Measure {
   readonly unit: UnitName;
 }
 

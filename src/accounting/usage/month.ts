@@ -2,7 +2,7 @@ import { nextMonthOf } from '../pricing/billing-periods.ts';
 import type { LocalTime } from '../pricing/local-time.ts';
 
 /** A month of the billing time zone. */
-export interface Month {
+interface Month {
   /** Its first day and that of the next month, `YYYY-MM-DD`. */
   readonly firstDay: string;
   readonly nextDay: string;

@@ -110,7 +110,7 @@ returning is_done`,
 };
 
 /** What a slice did: `more` where there may be more to do, `idle` where there is nothing, `elsewhere` where another node works. */
-export type SliceResult = 'more' | 'idle' | 'elsewhere';
+type SliceResult = 'more' | 'idle' | 'elsewhere';
 
 export interface RollupStore {
   /** Sums a part of what is queued, or of the records of earlier versions. All or nothing. */

@@ -3,7 +3,7 @@ import type { Logger } from '../../lib/logger.ts';
 import type { RollupStore } from './rollup-store.ts';
 
 /** Sums of usage by day, kept up to date in the background: a call is in them some seconds after its end. */
-export interface Rollups {
+interface Rollups {
   start(): void;
   /** Sums all that is there, unless another node does. For tests. */
   settle(): Promise<void>;
@@ -11,7 +11,7 @@ export interface Rollups {
   stop(): Promise<void>;
 }
 
-export interface RollupsParts {
+interface RollupsParts {
   readonly store: RollupStore;
   /** The billing time zone in force. */
   readonly timezone: () => string;

@@ -4,7 +4,7 @@ import type { LedgerKind } from '../ledger/ledger-store.ts';
 /** The SQL of statements of account: what the ledger says of a time, by the instants of its entries. */
 
 /** The entries of one kind. */
-export interface KindSum {
+interface KindSum {
   readonly kind: LedgerKind;
   readonly entries: number;
   readonly amountNano: bigint;

@@ -43,7 +43,7 @@ export type UsageScope =
   | { readonly kind: 'account'; readonly accountId: string }
   | AccountWindow;
 
-export interface AccountWindow {
+interface AccountWindow {
   readonly kind: 'window';
   readonly from: string;
   /** `null`: to the last one. */

@@ -11,7 +11,7 @@ export interface UsagePlace {
 
 export const USAGE_START: UsagePlace = { account: null, after: null };
 
-export interface UsagePage {
+interface UsagePage {
   readonly rows: readonly UsageRow[];
   /** `null`: there is no more. */
   readonly next: UsagePlace | null;

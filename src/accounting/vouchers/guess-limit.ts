@@ -1,9 +1,7 @@
-import { rememberRecent } from '../../lib/recent.ts';
+import { type Rate, RateDebts } from '../../lib/rate-debts.ts';
 
-/** Codes that an account may try in a burst without success. */
-const GUESSES_MAX = 10;
-/** One more may be tried after so long. */
-const REFILL_MS = 6_000;
+/** Codes that an account may try without success. */
+const GUESSES: Rate = { burst: 10, everyMs: 6_000 };
 /** Accounts that are remembered; beyond it the one that tried least recently is forgotten. */
 const ACCOUNTS_MAX = 10_000;
 
@@ -13,7 +11,7 @@ const ACCOUNTS_MAX = 10_000;
  */
 export class GuessLimit {
   readonly #nowMs: () => number;
-  readonly #accounts = rememberRecent<{ used: number; countedAtMs: number }>(ACCOUNTS_MAX);
+  readonly #debts = new RateDebts(ACCOUNTS_MAX);
 
   /** `nowMs`: any clock that never goes back. */
   constructor(nowMs: () => number) {
@@ -23,15 +21,12 @@ export class GuessLimit {
   /** Takes a try. Returns 0, or where there is none left, after how many milliseconds there is. */
   take(accountId: string): number {
     const nowMs = this.#nowMs();
-    const { used: usedThen, countedAtMs } = this.#accounts.get(accountId) ?? { used: 0, countedAtMs: nowMs };
-    const used = Math.max(usedThen - (nowMs - countedAtMs) / REFILL_MS, 0);
-    const isLeft = used + 1 <= GUESSES_MAX;
-    this.#accounts.set(accountId, { used: isLeft ? used + 1 : used, countedAtMs: nowMs });
-    return isLeft ? 0 : Math.ceil((used + 1 - GUESSES_MAX) * REFILL_MS);
+    const waitMs = this.#debts.waitMs(accountId, GUESSES, nowMs);
+    if (waitMs === 0) this.#debts.count(accountId, GUESSES, nowMs);
+    return waitMs;
   }
 
   giveBack(accountId: string): void {
-    const account = this.#accounts.get(accountId);
-    if (account !== undefined) account.used = Math.max(account.used - 1, 0);
+    this.#debts.giveBack(accountId, GUESSES);
   }
 }

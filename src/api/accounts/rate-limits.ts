@@ -31,7 +31,7 @@ export const rateLimitFields = {
 };
 
 /** The fields of a checked body. */
-export type RateLimitBody = z.infer<z.ZodObject<typeof rateLimitFields>>;
+type RateLimitBody = z.infer<z.ZodObject<typeof rateLimitFields>>;
 
 /** The refusal of a change that would give more models limits than may have them. */
 export const tooManyModels = () => invalidRequest(`modelLimits: ${TOO_MANY}`, 'modelLimits');

@@ -41,7 +41,7 @@ const callPage = z.union([
 ]);
 
 /** What a list of calls is asked for. */
-export type CallQuery = Partial<z.infer<typeof callList>> & { readonly limit: number };
+type CallQuery = Partial<z.infer<typeof callList>> & { readonly limit: number };
 
 /** Lists calls as both APIs do. `of`: whose, whatever the query names. */
 export function callReader(parts: CallAdminParts) {

@@ -23,7 +23,7 @@ export function endpointAliases(table: readonly Endpoint[], messagesNames: reado
 }
 
 /** A path in two parts: the segments that belong to its base address, and what clients append to that. */
-export interface PathParts {
+interface PathParts {
   readonly base: readonly string[];
   readonly resource: readonly string[];
 }

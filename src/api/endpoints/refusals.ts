@@ -12,7 +12,7 @@ import type { RefusalBrake } from '../../http/refusal-brake.ts';
 const DATABASE_COST = 1;
 const REQUEST_COST = 0.25;
 
-export interface RefusalParts {
+interface RefusalParts {
   readonly principals: Principals;
   readonly addresses: ClientAddresses;
   readonly brake: RefusalBrake;

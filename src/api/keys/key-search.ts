@@ -9,7 +9,7 @@ import type { Catalog } from '../../providers/catalog/catalog.ts';
 import { underPresentNames } from '../accounts/rate-limits.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { pageOf } from '../management/response-fields.ts';
-import { accountStatus, keyMembers, keyToWire, page, toPage } from '../management/wire.ts';
+import { accountResponse, keyMembers, keyToWire, page, toPage } from '../management/wire.ts';
 
 export interface KeySearchParts {
   readonly catalog: () => Catalog;
@@ -43,13 +43,13 @@ const foundKey = z
   .strictObject({
     ...keyMembers,
     status: z.enum(KEY_STATUSES),
-    account: z.strictObject({
-      id: z.string(),
-      name: z.string(),
-      email: z.string().nullable(),
-      verified: z.boolean(),
-      status: accountStatus,
-      statusReason: z.string().nullable(),
+    account: accountResponse.pick({
+      id: true,
+      name: true,
+      email: true,
+      verified: true,
+      status: true,
+      statusReason: true,
     }),
   })
   .meta({ id: 'FoundKey' });

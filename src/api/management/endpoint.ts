@@ -38,14 +38,14 @@ async function* once(text: string): AsyncGenerator<string> {
 }
 
 /** What an address sends line by line, in place of its JSON response. */
-export interface LinesResponse {
+interface LinesResponse {
   readonly mediaType: 'text/csv' | 'application/x-ndjson';
   /** When it does, and what the lines are. */
   readonly description: string;
 }
 
 /** What `run` returns at an address with this schema of responses; `null` becomes 204. */
-export type ResponseOf<ResponseSchema extends z.ZodType | null> =
+type ResponseOf<ResponseSchema extends z.ZodType | null> =
   | (ResponseSchema extends z.ZodType ? z.infer<ResponseSchema> : null)
   | LineStream;
 

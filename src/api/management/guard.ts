@@ -24,7 +24,7 @@ export const ADMIN_TOKEN_LENGTH_MIN = 16;
 const GUESS_COST = 5;
 
 /** What a request shows who it is from. */
-export interface ShownCredential {
+interface ShownCredential {
   readonly request: FastifyRequest;
   /** The token of the Authorization header; `null` where there is none. */
   readonly bearer: string | null;
@@ -38,7 +38,7 @@ export interface ShownCredential {
 export type CredentialReader = (shown: ShownCredential) => Promise<Actor | null>;
 
 /** Who may use the admin API and the account API, besides whom the `readers` find. */
-export interface AdminAccess {
+interface AdminAccess {
   /** Requests with one of these tokens are an operator's; nobody's where the list is empty. */
   readonly tokens: readonly string[];
   /** The one of them that the command line of this machine has; `null` where it has none. */

@@ -7,7 +7,7 @@ import type { ClientAddresses } from '../../http/client-address.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { CredentialReader } from './guard.ts';
 
-export interface KeyReaderParts {
+interface KeyReaderParts {
   readonly accounts: Pick<AccountStore, 'findStatuses'>;
   /** Whether a person belongs to an account, and is not suspended. */
   readonly isMember: (accountId: string, userId: string) => Promise<boolean>;

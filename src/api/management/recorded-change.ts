@@ -13,7 +13,7 @@ export interface ChangingContext {
 }
 
 /** Where a request that changes something comes from. */
-export interface ChangeSource {
+interface ChangeSource {
   /** The path in front of those of the table. */
   readonly prefix: string;
   readonly clientAddress: string;
@@ -97,7 +97,7 @@ function accountOf(value: object | null): string | null {
 }
 
 /** What an address does, for filters: `keys.delete`, `accounts.keys.create`, `routes.drain`. */
-export function actionOf({
+function actionOf({
   method,
   path,
   status,

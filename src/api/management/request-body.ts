@@ -8,7 +8,7 @@ import { findRepeatedMember } from '../../lib/json/json-repeats.ts';
 import { JsonLimitError, type JsonScanLimits, JsonSyntaxError, scanJson } from '../../lib/json/json-scan.ts';
 
 /** What a body of the admin API or the account API may have. Its values are counted before they are made. */
-export interface RequestBodyLimits {
+interface RequestBodyLimits {
   readonly body: BodyLimits;
   readonly json: JsonScanLimits;
 }

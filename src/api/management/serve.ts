@@ -3,9 +3,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ChangeLog } from '../../changes/change-log.ts';
 import { asHolder } from '../../db/lane-holder.ts';
 import { adminEnvelope } from '../../errors/envelopes.ts';
-import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { BodyBudgets, BodyHolder } from '../../http/body-budgets.ts';
 import type { RequestKind } from '../../http/http-report.ts';
+import { readIdempotencyKey } from '../../http/idempotency-key.ts';
 import { groupMethods } from '../../http/served-addresses.ts';
 import { ShareBusyError, type TimeShares } from '../../lib/fair/time-shares.ts';
 import { isStorable } from '../../lib/plain-text.ts';
@@ -19,7 +20,6 @@ import { StreamedLines } from './streamed-lines.ts';
 
 /** What a request of a holder with too many at a time costs of the rate of refusals: 20 a second are refused without delay. */
 const BUSY_COST = 5;
-const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,200}$/;
 
 /** A change that was made through the admin API or the account API. */
 export interface ManagementChange {
@@ -45,7 +45,7 @@ export interface ManagementWatch extends GuessLimits {
   readonly bodyBudgets: BodyBudgets | null;
 }
 
-export interface ManagementTable<Need, Context extends ChangingContext, Endpoint> {
+interface ManagementTable<Need, Context extends ChangingContext, Endpoint> {
   /** The path in front of those of the table. */
   readonly prefix: string;
   readonly kind: RequestKind;
@@ -180,15 +180,6 @@ function idInPath(request: FastifyRequest): string {
   const { id = '' } = request.params as { id?: string };
   if (!isStorable(id)) throw new GatewayError('pathUnknown');
   return id;
-}
-
-function readIdempotencyKey(request: FastifyRequest): string | null {
-  const key = request.headers['idempotency-key'];
-  if (key === undefined) return null;
-  if (!IDEMPOTENCY_KEY.test(String(key))) {
-    throw invalidRequest('Idempotency-Key: Expected 1 to 200 visible ASCII characters.', 'Idempotency-Key');
-  }
-  return String(key);
 }
 
 /** @throws where the response is not what its address promises. */

@@ -16,7 +16,7 @@ export interface DocumentedAddresses {
 }
 
 /** An OpenAPI document (https://spec.openapis.org/oas/v3.1.1). */
-export interface OpenApiDocument {
+interface OpenApiDocument {
   readonly openapi: string;
   readonly paths: { readonly [path: string]: { readonly [method: string]: object } };
   readonly [member: string]: unknown;

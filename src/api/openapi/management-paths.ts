@@ -10,7 +10,7 @@ import { IDEMPOTENCY_KEY, operationIdOf, type PlacedOperation, pathParameters, q
 type Need = AdminNeed | AccountNeed | VisitNeed;
 
 /** An address of the admin API or of the account API, as far as it is documented. */
-export type DocumentedEndpoint = Omit<ManagementEndpoint<Need, never>, 'run'>;
+type DocumentedEndpoint = Omit<ManagementEndpoint<Need, never>, 'run'>;
 
 export interface DocumentedTable {
   readonly prefix: string;

@@ -1,7 +1,9 @@
+import { IDEMPOTENCY_KEY_PATTERN } from '../../http/idempotency-key.ts';
+
 /** What both kinds of tables make of their rows. */
 
 /** An operation of the document. */
-export interface Operation {
+interface Operation {
   readonly operationId: string;
   readonly tags: readonly string[];
   readonly [member: string]: unknown;
@@ -47,5 +49,5 @@ export const IDEMPOTENCY_KEY = {
   in: 'header',
   required: false,
   description: 'A request with a key is carried out once, however often it is sent.',
-  schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,200}$', examples: ['01JD7A6K3V'] },
+  schema: { type: 'string', pattern: IDEMPOTENCY_KEY_PATTERN.source, examples: ['01JD7A6K3V'] },
 } as const;

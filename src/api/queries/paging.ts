@@ -4,7 +4,7 @@ import { invalidRequest } from '../../errors/gateway-error.ts';
 export type QueryString = Readonly<Record<string, unknown>>;
 
 /** A part of a list, as the messages family pages through it. */
-export interface Page<Item> {
+interface Page<Item> {
   readonly data: readonly Item[];
   /** Whether there is more in the direction in which the client goes. */
   readonly has_more: boolean;

@@ -19,14 +19,14 @@ import { ownWebhookEndpoints } from '../webhooks/own.ts';
 import type { WebhookAdminParts } from '../webhooks/webhook-keeper.ts';
 
 /** Whose a resource is. */
-export interface Owner {
+interface Owner {
   readonly accountId: string;
   /** The person whose key it is, or was made with; `null` where it belongs to the account as a whole. */
   readonly userId: string | null;
 }
 
 /** Finds whose a resource is; `null` where there is none. */
-export type OwnerFinders = Readonly<Record<OwnedResource, (id: string) => Promise<Owner | null>>>;
+type OwnerFinders = Readonly<Record<OwnedResource, (id: string) => Promise<Owner | null>>>;
 
 export type AccountParts = OwnAccountParts &
   KeyAdminParts &

@@ -17,7 +17,7 @@ import { peopleError, tooManyAttempts } from './people-errors.ts';
 import type { Visit } from './visit.ts';
 
 /** A provider as people choose it. */
-export interface ShownProvider extends NamedProvider {
+interface ShownProvider extends NamedProvider {
   readonly displayName: string;
 }
 

@@ -8,7 +8,7 @@ import type { SessionStore } from '../../people/session-store.ts';
 import type { CredentialReader } from '../management/guard.ts';
 import { isSecureRequest, readSessionToken } from './session-cookie.ts';
 
-export interface SessionReaderParts {
+interface SessionReaderParts {
   readonly sessions: Pick<SessionStore, 'read'>;
   /** The configured address that people reach the gateway at; `null` where there is none. */
   readonly publicUrl: () => string | null;

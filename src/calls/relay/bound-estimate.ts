@@ -3,7 +3,7 @@ import { tokenRates } from '../../accounting/pricing/token-rates.ts';
 import { type ChargeBasis, inputTokensOf, type Usage, type UsageFacts } from '../../protocols/metering/usage-facts.ts';
 
 /** The reservation that an estimate must not exceed, with the prices that it was made with. */
-export interface Reservation {
+interface Reservation {
   readonly amountNano: bigint;
   readonly prices: UnitPrices;
   readonly basis: ChargeBasis;

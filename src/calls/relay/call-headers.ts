@@ -5,7 +5,7 @@ import type { EndpointPolicy } from '../endpoint-policy.ts';
 import type { Settings } from '../settings.ts';
 
 /** What the gateway's own headers say about a call. */
-export interface CallStatus {
+interface CallStatus {
   readonly callId: string;
   /** The charge; `null` where it is not known yet, and on plans, which charge nothing. */
   readonly chargeNano: bigint | null;

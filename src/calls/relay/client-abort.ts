@@ -19,7 +19,7 @@ export type AbortState = 'serving' | 'awaitingFirstEvent' | 'awaitingRest' | 'aw
 export type AbortEvent = 'clientLeft' | 'received' | 'limitPassed';
 
 /** The progress of a stream. */
-export interface StreamProgress {
+interface StreamProgress {
   /** Whether its first event has come, other than an error. */
   readonly hasBegun: boolean;
   /** Whether an end of its output has been seen. */
@@ -62,7 +62,7 @@ export interface AbortLimits {
 
 export const ABORT_LIMITS: AbortLimits = { restMs: 30_000, restBytes: 1024 * 1024 };
 
-export interface AbortLimit {
+interface AbortLimit {
   readonly timeMs: number;
   readonly bytes: number;
 }

@@ -7,7 +7,7 @@ import { hasRateHeaders } from './call-headers.ts';
 const CUT_AFTER_MS = 100;
 
 /** How errors inside streams are written. */
-export type StreamErrors = Pick<Operation, 'streamError' | 'cutsBrokenStreams'>;
+type StreamErrors = Pick<Operation, 'streamError' | 'cutsBrokenStreams'>;
 
 /** The client's side of a call: its response, and whether the client is still connected. */
 export class Client {

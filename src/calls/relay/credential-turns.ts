@@ -4,7 +4,7 @@ import { UpstreamFailure } from '../../providers/upstream/failure.ts';
 import { requestedRestMs } from '../../providers/upstream/rest.ts';
 
 /** A call over one route, tried with one credential of the provider after the other. */
-export interface CredentialTurns {
+interface CredentialTurns {
   readonly credentials: Credentials;
   /** The provider's name of the model: limits of rate differ by model. */
   readonly model: string;

@@ -9,7 +9,7 @@ import type { StreamEstimates } from './attempt.ts';
 import { withinReservation } from './bound-estimate.ts';
 
 /** Counts the input tokens of a request, in another thread. It throws where it cannot take the request now. */
-export type CountInput = (kind: BodyKind, body: Buffer, holder: ShareHolder) => Promise<Count>;
+type CountInput = (kind: BodyKind, body: Buffer, holder: ShareHolder) => Promise<Count>;
 
 /** The parts that estimates of all calls are made with. */
 export interface EstimateParts {

@@ -2,14 +2,14 @@ import type { Command } from 'commander';
 import type { CommandKit } from '../command.ts';
 
 /** A file of commands, which is loaded where one of them is called: most of what starting a command takes is loading code. */
-export interface CommandFile {
+interface CommandFile {
   /** The first words of its commands. */
   readonly names: readonly string[];
   load(): Promise<(program: Command, kit: CommandKit) => void>;
 }
 
 /** Every command, in the order of `faregate --help`. */
-export const commandFiles: readonly CommandFile[] = [
+const commandFiles: readonly CommandFile[] = [
   { names: ['serve'], load: async () => (await import('../serve/serve.ts')).serveCommand },
   { names: ['init', 'check'], load: async () => (await import('./config.ts')).configCommands },
   { names: ['config'], load: async () => (await import('./running-config.ts')).runningConfigCommand },

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 
 /** The options of limits by the minute, of accounts and keys alike. */
 
-export interface MinuteLimits {
+interface MinuteLimits {
   readonly requestsPerMinute: number | null;
   readonly tokensPerMinute: number | null;
 }

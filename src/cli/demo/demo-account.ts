@@ -34,7 +34,7 @@ interface StoredDemo extends Partial<NewDemo> {
   readonly key: string;
 }
 
-export interface DemoParts {
+interface DemoParts {
   readonly dataDir: string;
   readonly users: Pick<UserStore, 'findCredential' | 'insert' | 'changePassword'>;
   /** Writes into a database without accounts, all or nothing; returns false where there are accounts. */

@@ -6,7 +6,7 @@ import { syncDirectory } from '../../lib/files/durable-files.ts';
 import { CliError, type CliProcess } from '../command.ts';
 
 /** A key that an import has made; its text is shown nowhere else. */
-export interface ImportedKey {
+interface ImportedKey {
   readonly name: string;
   readonly accountId: string;
   readonly keyName: string;

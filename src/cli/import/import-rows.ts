@@ -65,7 +65,7 @@ export function readImportRows(file: string, bytes: Uint8Array, planIds: readonl
 }
 
 /** What makes a row the same account when the import is repeated. */
-export function identityOf({ name, email }: Pick<ImportRow, 'name' | 'email'>): string {
+function identityOf({ name, email }: Pick<ImportRow, 'name' | 'email'>): string {
   return JSON.stringify([name, email]);
 }
 

@@ -3,7 +3,7 @@ import { escapeJson } from '../../lib/plain-text.ts';
 import { BackgroundWriter } from './background-writer.ts';
 import { prettyLine } from './pretty-line.ts';
 
-export type LogFormat = 'json' | 'pretty';
+type LogFormat = 'json' | 'pretty';
 
 /** Lines are written together once they fill a chunk, or have waited so long: each write is work for another thread. */
 const WRITTEN_AFTER_MS = 200;
@@ -13,7 +13,7 @@ const WAITING_BYTES_MAX = 4 * 1024 * 1024;
 const LAST_WRITE_MS = 1_000;
 const WARNING = 40;
 
-export interface LogStreamOptions {
+interface LogStreamOptions {
   /** A file descriptor or a path. */
   readonly destination: number | string;
   readonly format: LogFormat;

@@ -14,7 +14,7 @@ export function createLogger(environment: Environment): PinoLogger {
 }
 
 /** The log of a gateway that serves. */
-export interface ServerLog {
+interface ServerLog {
   readonly logger: PinoLogger;
   /** The format from now on; `undefined`: that of the terminal, where standard error is one. */
   setFormat(format: LogStream['format'] | undefined): void;

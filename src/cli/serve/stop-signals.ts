@@ -4,7 +4,7 @@ export type StopSignal = 'SIGTERM' | 'SIGINT';
 const SIGNALS: readonly StopSignal[] = ['SIGTERM', 'SIGINT'];
 
 /** The part of `process` that tells of signals. */
-export interface SignalSource {
+interface SignalSource {
   on(signal: StopSignal, listener: () => void): unknown;
   off(signal: StopSignal, listener: () => void): unknown;
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 
 /** A reading of the database's clock, and when it was asked for and arrived by the clock of this node. */
-export interface ClockReading {
+interface ClockReading {
   readonly databaseMs: number;
   readonly askedMs: number;
   readonly arrivedMs: number;

@@ -26,7 +26,7 @@ const forget: Statement = {
 delete from nodes n using gone where n.id = gone.id`,
 };
 
-export interface Heartbeat {
+interface Heartbeat {
   /** How long ago the last one was; `null` where the node has no row. */
   readonly sinceLastMs: number | null;
   /** The database's clock. */

@@ -23,7 +23,7 @@ export interface Nodes {
   stop(): Promise<void>;
 }
 
-export interface NodesOptions {
+interface NodesOptions {
   readonly store: Omit<NodeStore, 'forget'>;
   readonly nodeId: string;
   readonly logger: Logger;

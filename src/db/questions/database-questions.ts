@@ -39,7 +39,7 @@ export interface QuestionTiming {
 const QUESTION_MS = 2_000;
 const PROBE_PAUSE_MS = 250;
 
-export interface QuestionsOptions extends QuestionTiming {
+interface QuestionsOptions extends QuestionTiming {
   /** Resolves when the database has responded. */
   readonly probe: (signal: AbortSignal) => Promise<unknown>;
   readonly logger: Logger;

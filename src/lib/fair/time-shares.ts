@@ -1,5 +1,5 @@
 /** Work that may wait for its share of the time. */
-export interface TimeShareLimits {
+interface TimeShareLimits {
   /** Pieces of work of one holder at a time. */
   readonly atOnceMax: number;
   /** Pieces of work of one holder that wait, beyond which more are refused. */

@@ -9,7 +9,7 @@ import { decodeString } from './json-string.ts';
  * stands instead, the members of the objects in it.
  */
 export type JsonParts = true | ObjectParts;
-export interface ObjectParts {
+interface ObjectParts {
   readonly [key: string]: JsonParts;
 }
 

@@ -15,12 +15,12 @@ export interface ChatErrorBody {
  * The envelope of the addresses that return what remains of a plan or balance (contract, section 7): that of chat
  * without `param`.
  */
-export interface UsageErrorBody {
+interface UsageErrorBody {
   readonly error: { readonly code: string; readonly message: string; readonly type: string };
 }
 
 /** What Cohere's own clients show of an error. */
-export interface CohereErrorBody {
+interface CohereErrorBody {
   readonly id: string;
   readonly message: string;
 }

@@ -8,7 +8,7 @@ import type { MediaTokens } from '../metering/usage-facts.ts';
  * Sounds and pictures in chat: `audio` of a message or a delta has base64 as `data` (OpenAI, DashScope), `images` has
  * pictures as `image_url` (OpenRouter, LiteLLM), and so may parts of the content.
  */
-export interface ChatMedia {
+interface ChatMedia {
   /** Takes the choices of a response, or of one event, in. */
   add(choices: unknown): void;
   /** Takes the next part of an event in that is too large to be kept. */

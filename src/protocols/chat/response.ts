@@ -6,7 +6,7 @@ import { RESULT_MEMBERS, shownTools } from './shown-tools.ts';
 import { readChatUsage } from './usage.ts';
 
 /** What the request asks for that its response has to be read by. */
-export interface ChatResponseOptions {
+interface ChatResponseOptions {
   readonly hasAudio?: boolean;
   readonly audioFormat?: string | null;
   readonly asksForSearch?: boolean;

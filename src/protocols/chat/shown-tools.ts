@@ -5,7 +5,7 @@ import { ShownUses, type ToolUses, toolUnit } from '../metering/tool-uses.ts';
  * The uses of a provider's tools that chat responses show and their usage does not count: vendors bill these searches, and all
  * that says of one is the call of the tool, or a list of what was found.
  */
-export interface ShownTools {
+interface ShownTools {
   /** Takes a response in, or one event of it. */
   add(response: Readonly<Record<string, unknown>>): void;
   /** A byte test: whether an event may show a use that was not seen yet. */

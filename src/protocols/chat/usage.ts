@@ -5,7 +5,7 @@ import { reportedToolUses, type ToolUses } from '../metering/tool-uses.ts';
 import { noUsage, readCount, sumCounts, type Usage } from '../metering/usage-facts.ts';
 
 /** What else than the usage says what a call costs. */
-export interface ChatUsageContext {
+interface ChatUsageContext {
   /** The `service_tier` of the response. */
   readonly serviceTier?: unknown;
   /** Whether the request asks for a search of the web otherwise than by a tool. */

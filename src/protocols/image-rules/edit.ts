@@ -49,7 +49,7 @@ const MASK_BYTES_BELOW = 4 * MEGABYTE;
  */
 export const TEXT_PART_BYTES_MAX = 131_072;
 
-export type PartKind = 'image' | 'mask' | 'text' | 'listedCount' | 'other';
+type PartKind = 'image' | 'mask' | 'text' | 'listedCount' | 'other';
 
 /** What a part is, by its name alone. Other parts pass untouched, whatever they contain. */
 export function partKind(name: string): PartKind {
@@ -137,7 +137,7 @@ export function tooManyImages(imagesMax = EDIT_IMAGES_MAX): GatewayError {
 }
 
 /** What the gateway reads of an edit; `model` is `null` where the form leaves it to `DEFAULT_EDIT_MODEL`. */
-export type EditFields = ImageParameters;
+type EditFields = ImageParameters;
 
 /**
  * Reads an edit as far as its rules are the same for all models.

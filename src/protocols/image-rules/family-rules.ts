@@ -4,7 +4,7 @@ import type { ImageParameters } from './parameters.ts';
 import { parseSize, sizeBreach } from './sizes.ts';
 
 /** A parameter that a family does not take, or not with this value. */
-export interface Breach {
+interface Breach {
   readonly param: keyof ImageParameters;
   readonly message: string;
 }

@@ -24,8 +24,8 @@ export function checkGeneration(fields: GenerationFields, family: ImageFamily | 
   if (family !== null) checkFamily(fields, family);
 }
 
-export const DEFAULT_PLAIN_MODEL = 'dall-e-2';
-export const DEFAULT_GPT_IMAGE_MODEL = 'gpt-image-2';
+const DEFAULT_PLAIN_MODEL = 'dall-e-2';
+const DEFAULT_GPT_IMAGE_MODEL = 'gpt-image-2';
 
 /** Neither takes any parameter that only GPT Image models have. */
 const plainFamilies = imageFamilies.filter(({ name }) => name === 'dall-e-2' || name === 'dall-e-3');

@@ -24,7 +24,7 @@ export interface ImageParameters {
 }
 
 /** Every parameter but the prompt, which has rules of its own at each address. */
-export type ParameterName = Exclude<keyof ImageParameters, 'prompt'>;
+type ParameterName = Exclude<keyof ImageParameters, 'prompt'>;
 
 type Value = string | number | boolean | null;
 
@@ -34,7 +34,7 @@ type Rule =
   | { readonly kind: 'whole'; readonly min: number; readonly max: number }
   | { readonly kind: 'boolean' };
 
-export type ParameterTable = Readonly<Partial<Record<ParameterName, Rule>>>;
+type ParameterTable = Readonly<Partial<Record<ParameterName, Rule>>>;
 
 /** What both addresses take. */
 const common = {

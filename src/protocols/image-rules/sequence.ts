@@ -8,7 +8,7 @@ const OPTIONS = 'sequential_image_generation_options';
 const LIMIT = 'max_images';
 
 /** How the members of a body are read. */
-export interface SequenceFields {
+interface SequenceFields {
   optionalWord<const Word extends string>(name: string, words: readonly Word[]): Word | null;
   optionalObject(name: string): Pick<SequenceLimit, 'optionalWhole'> | null;
 }

@@ -1,5 +1,5 @@
 /** Sizes of images as the wire spells them: `WIDTHxHEIGHT` in pixels, without leading zeros, with a lower-case x. */
-export interface ImageSize {
+interface ImageSize {
   readonly width: number;
   readonly height: number;
 }

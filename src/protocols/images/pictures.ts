@@ -1,7 +1,7 @@
 import type { HoldingRules } from '../../lib/json/json-holdings.ts';
 
 /** What a response or an event of a stream holds, as far as it has been read. */
-export interface Holder {
+interface Holder {
   holding?(group: string): number;
 }
 

@@ -2,7 +2,7 @@ import type { Envelope, RenderStreamError } from '../../errors/envelopes.ts';
 import type { GatewayError } from '../../errors/gateway-error.ts';
 
 /** Errors of the messages protocol (contract, section 7). */
-export interface MessagesErrorBody {
+interface MessagesErrorBody {
   readonly type: 'error';
   readonly error: {
     readonly type: string;

@@ -6,7 +6,7 @@ import type { Usage } from '../metering/usage-facts.ts';
  * The searches and fetched pages that the blocks of a message show: the call, and its result. They count where the usage
  * does not count tools, because its vendor never does, or the stream was left before. Runs of code are billed otherwise.
  */
-export interface ShownTools {
+interface ShownTools {
   /** Takes a block in. */
   add(block: unknown): void;
   uses(): ToolUses;

@@ -2,7 +2,7 @@ import type { ChargeBasis } from './usage-facts.ts';
 import type { MillionPriceKey, OnePriceKey } from './usage-units.ts';
 
 /** A key of the prices of a model in the configuration. */
-export type PriceKey = MillionPriceKey | OnePriceKey | 'perImage' | 'perCall';
+type PriceKey = MillionPriceKey | OnePriceKey | 'perImage' | 'perCall';
 
 /** One of the ways to charge for an operation. A model that has its prices is charged this way (`accounting/pricing/charge-basis.ts`). */
 export interface ChargeOption {

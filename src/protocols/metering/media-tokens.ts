@@ -30,7 +30,7 @@ const TOKENS_PER_SECOND_OF: readonly (readonly [model: RegExp, tokens: number])[
 ];
 
 /** A sound that a model made. */
-export interface Sound {
+interface Sound {
   readonly sizeBytes: number;
   /** As the request asks for it; `null`: it does not say. */
   readonly format: string | null;

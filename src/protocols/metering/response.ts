@@ -28,7 +28,7 @@ export interface ResponseReading {
 }
 
 /** The tokens of a call by their estimate. */
-export interface EstimatedTokens {
+interface EstimatedTokens {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly audioOutputTokens: number;

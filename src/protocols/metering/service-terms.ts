@@ -4,7 +4,7 @@ import { isPlainText } from '../../lib/plain-text.ts';
  * Terms of service on which the price of tokens may depend: requests ask for one, responses report the one that they were
  * served on, and a price list has a factor for each.
  */
-export interface ServiceTerm {
+interface ServiceTerm {
   /** Its member in requests and in responses. */
   readonly member: string;
   /** The key of its factors in a price list. */
@@ -40,7 +40,7 @@ export function hasTerms(terms: ServiceTerms): boolean {
 }
 
 /** The name of a member's term, also where it is a plain one; `null` where the value names none. */
-export function readTerm(value: unknown): string | null {
+function readTerm(value: unknown): string | null {
   return typeof value === 'string' && value !== '' && value.length <= NAME_CHARACTERS_MAX && isPlainText(value)
     ? value
     : null;

@@ -62,7 +62,7 @@ export interface StreamTap {
   continuationKeys(): readonly string[];
 }
 
-export interface TapOutput {
+interface TapOutput {
   forward(bytes: Buffer): void;
   /** An event in which the provider says that it failed. Its words may contain what the client must not see. */
   forwardError(event: Buffer): void;

@@ -52,7 +52,7 @@ export function readToolUses(counts: unknown): ToolUses | null {
 }
 
 /** The uses of tools that a usage object counts. */
-export interface ReportedUses {
+interface ReportedUses {
   /** A tool that is counted as zero is there too. */
   readonly uses: ToolUses;
   /** Whether its vendor counts every tool, so that those that are not there were not used. */

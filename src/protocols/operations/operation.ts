@@ -43,7 +43,7 @@ export interface Operation<Name extends string = string> {
 }
 
 /** Names in the public catalog, without the prefix of the protocol. */
-export interface CatalogEntry {
+interface CatalogEntry {
   /** Of the interface that the operation belongs to. */
   readonly interfaceId: string;
   readonly operationId: string;

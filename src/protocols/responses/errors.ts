@@ -12,7 +12,7 @@ export const typedStreamError: RenderStreamError = (error) => {
   return `event: error\ndata: ${JSON.stringify({ type: 'error', code, message, param, error: body })}\n\n`;
 };
 
-export interface ResponsesErrorBody {
+interface ResponsesErrorBody {
   readonly error: ChatErrorBody['error'] & {
     /** Unix seconds. */
     readonly resets_at?: number;

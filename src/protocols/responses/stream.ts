@@ -71,7 +71,7 @@ const PART_END_TYPE = /^response\..+\.done$/;
 /** The events behind the deltas repeat the text under other keys, so none is counted twice. */
 const STREAMED_TEXT = textKeys('delta');
 
-export interface ResponsesStreamOptions {
+interface ResponsesStreamOptions {
   /** Whether the provider keeps the items of the response. */
   readonly keepsItems: boolean;
   readonly containerUse?: ContainerUse;

@@ -5,7 +5,7 @@
  * They are added after the family's factor and are not multiplied by it: they are sizes in the model's own tokens
  * already. The 10 % of every estimate comes on top.
  */
-export interface Budget {
+interface Budget {
   readonly tokens: number;
   /** When it is added. */
   readonly when: string;
@@ -71,7 +71,7 @@ export const BUDGETS = {
   audioChunk: { tokens: 1_000, when: 'audio, for every 64 KiB begun of its decoded size', why: 'inference' },
 } as const satisfies Record<string, Budget>;
 
-export interface FileTier {
+interface FileTier {
   /** Decoded size, in bytes, up to which the tier reaches. */
   readonly sizeBytesMax: number;
   readonly tokens: number;

@@ -2,7 +2,7 @@
  * The tokens of a model for one token of o200k, by the family that its name shows. Families measured against o200k are
  * here; for every other the factor is 1. A factor in the configuration of a model overrides this table.
  */
-export interface Family {
+interface Family {
   readonly name: string;
   /** Matches a model name in lower case, with or without a provider's prefix. */
   readonly pattern: RegExp;

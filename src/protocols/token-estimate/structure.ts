@@ -1,6 +1,6 @@
 import { isRecord } from '../../lib/json/json.ts';
 
-export interface StructureSink {
+interface StructureSink {
   /** A stretch of compact JSON. Long structures come in several. */
   readonly write: (json: string) => void;
   /** Whether a string or an object, found under `key`, has been counted in another way; `""` then stands for it. */

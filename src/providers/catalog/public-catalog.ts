@@ -43,7 +43,7 @@ interface ApiInterface {
   readonly operations: readonly { readonly id: string; readonly method: 'POST'; readonly path: string }[];
 }
 
-export interface PublicModel {
+interface PublicModel {
   readonly modelId: string;
   readonly displayName: string;
   readonly manufacturer: string;

@@ -20,7 +20,7 @@ export function isOfRoute(kind: FailureKind, othersToo: boolean): boolean {
   return kind === 'connection' || (kind === 'operator' && othersToo);
 }
 
-export interface RouteFailure {
+interface RouteFailure {
   readonly accountId: string;
   readonly isOfRoute: boolean;
 }
@@ -61,7 +61,7 @@ export function addFailure(row: FailuresInARow, { accountId, isOfRoute }: RouteF
  */
 export type Blame = 'route' | 'onlyAccount' | 'account' | 'nobody';
 
-export interface BlameFacts {
+interface BlameFacts {
   /** Includes the failure that is judged. */
   readonly row: FailuresInARow;
   /** Failed responses in a row of the account that it comes from. */

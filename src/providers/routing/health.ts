@@ -31,7 +31,7 @@ export interface RouteStatus {
   readonly accounts: readonly AccountStatus[];
 }
 
-export interface AccountStatus {
+interface AccountStatus {
   readonly accountId: string;
   readonly state: BreakerState;
   readonly failuresInARow: number;
@@ -74,7 +74,7 @@ export interface RouteHealth {
  * Failed responses of one account count against a route where no other account has called it for this time; refusals of the
  * operator, where they met another account within it.
  */
-export const CALLERS_WINDOW_MS = 60_000;
+const CALLERS_WINDOW_MS = 60_000;
 
 /**
  * Accounts whose failures are known on a route. Beyond it the one that called least recently is forgotten, and has to fail

@@ -2,7 +2,7 @@ import { request } from 'node:http';
 import { isIPv6, type Socket } from 'node:net';
 import { buildConnector } from 'undici';
 
-export interface ConnectOptions {
+interface ConnectOptions {
   /** For the TCP connection and the TLS handshake together; by way of a proxy, for the proxy and the handshake each. */
   readonly timeoutMs: number;
   /** Offers HTTP/2 in the TLS handshake. */
@@ -26,7 +26,7 @@ export function createConnector({ timeoutMs, http2, ca, proxy }: ConnectOptions)
 }
 
 /** The proxy did not open a tunnel: nothing has reached the provider. */
-export class ProxyFailure extends Error {
+class ProxyFailure extends Error {
   readonly code = 'PROXY_FAILURE';
 
   constructor(message: string) {

@@ -2,7 +2,7 @@ import { FairQueue } from '../../lib/fair/fair-queue.ts';
 import { type Share, type ShareHolder, Shares } from '../../lib/fair/shares.ts';
 
 /** How many calls a provider takes at a time, and how many more may wait. */
-export interface GateLimits {
+interface GateLimits {
   /** Calls under way at a time. */
   readonly callsMax: number;
   /** Calls that wait for one of those to end. */
@@ -12,7 +12,7 @@ export interface GateLimits {
 }
 
 /** Called once with the result for a call at the gate. Either may come before `enter` has returned. */
-export interface Entrant {
+interface Entrant {
   /** It is this call's turn. `leave` ends it, and may be called again. */
   admitted(leave: () => void): void;
   /** There is no place in the queue for it, or it has waited for as long as it may, or the gate has closed. */

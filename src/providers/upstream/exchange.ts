@@ -43,7 +43,7 @@ export interface UpstreamExchange {
 }
 
 /** Takes the body of a response as it comes. The bytes belong to the receiver. */
-export type ReceiveChunk = (chunk: Buffer) => void;
+type ReceiveChunk = (chunk: Buffer) => void;
 
 /**
  * Sends a request. `onHead` runs when status and headers are in, before the first byte of the body, and returns the
@@ -66,7 +66,7 @@ export function startExchange(
 }
 
 /** A larger body is sent in parts, so that the progress of the provider is visible. */
-export const WHOLE_BODY_BYTES_MAX = 1024 * 1024;
+const WHOLE_BODY_BYTES_MAX = 1024 * 1024;
 const PART_BYTES = 64 * 1024;
 
 /**

@@ -7,7 +7,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
  * - `refused`: the provider responded that it did not run the call.
  * - `unknown`: bytes were sent, and the outcome is not known.
  */
-export type CallCertainty = 'notSent' | 'refused' | 'unknown';
+type CallCertainty = 'notSent' | 'refused' | 'unknown';
 
 /**
  * Why a provider refused a call:
@@ -24,7 +24,7 @@ export type CallCertainty = 'notSent' | 'refused' | 'unknown';
 export type RefusalReason = 'operator' | 'permission' | 'rate' | 'capacity' | 'lost' | 'fault' | 'call';
 
 /** What is known of a provider's refusal. */
-export interface Refusal {
+interface Refusal {
   readonly reason: RefusalReason;
   /** The provider's own status. */
   readonly status: number;

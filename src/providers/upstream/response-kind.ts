@@ -9,7 +9,7 @@ import { isAboutOperator, refusalReason } from './refusal-reason.ts';
  * The kind of a response, by its head: a stream of events, a whole response, a refusal, or a success that cannot be
  * read because it is encoded in a way that was not asked for.
  */
-export type ResponseKind = 'stream' | 'whole' | 'refusal' | 'unusable';
+type ResponseKind = 'stream' | 'whole' | 'refusal' | 'unusable';
 
 export function responseKind({ status, headers }: UpstreamHead): ResponseKind {
   if (status !== 200) return 'refusal';

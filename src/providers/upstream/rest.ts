@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 /** The longest rest after a 429, whatever the provider says. */
 export const REST_MS_MAX = 60_000;
 /** The rest after a 429 that does not say how long: at first, and at most where it is met again and again. */
-export const UNSAID_REST_MS = 1_000;
+const UNSAID_REST_MS = 1_000;
 export const UNSAID_REST_MS_MAX = 30_000;
 
 /** A time in which a credential is not used for a model, while there is another one. */

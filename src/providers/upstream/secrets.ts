@@ -3,7 +3,7 @@ import { CREDENTIALS_MAX } from '../../config/provider-credentials.ts';
 /** Removes whatever names a provider, or reveals a credential, from the provider's messages. */
 
 /** A shorter secret could be a part of any word. */
-export const SECRET_LENGTH_MIN = 4;
+const SECRET_LENGTH_MIN = 4;
 
 /** The credentials that are hidden, present and former: a response to a former one may still be under way. */
 const HIDDEN_CREDENTIALS_MAX = 2 * CREDENTIALS_MAX;

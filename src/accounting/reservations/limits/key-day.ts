@@ -4,7 +4,7 @@ import type { AccountState, KeyCounts, KeyState } from '../account-state.ts';
 import type { AskingCall } from './limit.ts';
 
 /** What a key counts by the day, the week and the month. */
-export type KeyUse = Pick<KeyCounts, 'spentNano' | 'weekSpentNano' | 'monthSpentNano' | 'totalSpentNano' | 'calls'>;
+type KeyUse = Pick<KeyCounts, 'spentNano' | 'weekSpentNano' | 'monthSpentNano' | 'totalSpentNano' | 'calls'>;
 
 /** The key of a call, where it has limits. */
 export function keyOf(call: Pick<AskingCall, 'keyId' | 'isKeyLimited'>, { keys }: AccountState): KeyState | null {

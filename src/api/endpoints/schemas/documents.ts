@@ -30,7 +30,7 @@ export interface PostDocument {
   readonly events: string | null;
 }
 
-export type PublicTag = 'Chat' | 'Messages' | 'Responses' | 'Images' | 'Embeddings and rerank' | 'Models' | 'Balance';
+type PublicTag = 'Chat' | 'Messages' | 'Responses' | 'Images' | 'Embeddings and rerank' | 'Models' | 'Balance';
 
 const json = 'application/json';
 const AS_PROVIDER = 'Events as the provider sends them; the last ones carry the usage.';

@@ -2,13 +2,13 @@ import type { CallOutcome } from '../../../accounting/calls/call-outcome.ts';
 import { chargeFor } from '../../../accounting/pricing/charge.ts';
 import { chargeBasis } from '../../../accounting/pricing/charge-basis.ts';
 import { priceInForce } from '../../../accounting/pricing/price.ts';
+import { LIST_PRICE_BASIS_POINTS } from '../../../accounting/pricing/price-factor.ts';
 import { pricedBy } from '../../../accounting/pricing/priced-by.ts';
 import { stepShares } from '../../../accounting/pricing/step-shares.ts';
 import type { Ids } from '../../../lib/ids.ts';
 import { noUsage, type UsageFacts } from '../../../protocols/metering/usage-facts.ts';
 import { operationOf } from '../../../protocols/operations/all.ts';
-import type { Operation } from '../../../protocols/operations/operation.ts';
-import type { Catalog, Model, Route } from '../../../providers/catalog/catalog.ts';
+import type { Catalog } from '../../../providers/catalog/catalog.ts';
 import type { RandomSource } from './chance.ts';
 
 /** One kind of calls of a key, and how often it occurs beside the others. */
@@ -25,7 +25,7 @@ export interface CallMaking {
   readonly idsAt: (atMs: number) => Ids;
 }
 
-export interface WantedCall {
+interface WantedCall {
   readonly accountId: string;
   readonly keyId: string;
   readonly context: 'balance' | 'coding';
@@ -37,26 +37,35 @@ export interface WantedCall {
 /** In how many calls the provider fails, and how many streams the client ends. */
 const FAILED = 0.018;
 const ABORTED = 0.02;
+const MS_A_TOKEN = 11;
+const FIRST_BYTE_MS: Readonly<Record<string, number>> = {
+  chat: 380,
+  responses: 450,
+  messages: 620,
+  'images.generate': 5_200,
+};
+const QUALITIES = [
+  { quality: 'low', weight: 5 },
+  { quality: 'medium', weight: 4 },
+  { quality: 'high', weight: 1 },
+];
 
 /** A call as its record would be, charged by the price of its model. */
 export function makeCall(wanted: WantedCall, { catalog, randomSource, idsAt }: CallMaking): CallOutcome {
-  const { kind, startedAtMs, context } = wanted;
-  const model = catalog.find(kind.model);
-  if (model === null) throw new Error(`the demo has no model ${kind.model}`);
+  const { kind, startedAtMs, context, accountId, keyId } = wanted;
+  const model = catalog.find(kind.model)!;
+  const operation = operationOf(kind.operation);
+  const route = model.routes[operation.protocol.name][0]!;
   const isStream = ['chat', 'responses', 'messages'].includes(kind.operation) && randomSource.isTrue(0.7);
   const isFailed = randomSource.isTrue(FAILED);
   const isAborted = !isFailed && isStream && randomSource.isTrue(ABORTED);
   const usage = usageOf(kind.operation, isAborted, randomSource);
-  const firstByteMs = randomSource.around(
-    kind.operation.startsWith('images') ? 5_200 : (FIRST_BYTE_MS[kind.operation] ?? 90),
-    0.5,
-  );
+  const firstByteMs = randomSource.around(FIRST_BYTE_MS[kind.operation] ?? 90, 0.5);
   const ids = idsAt(startedAtMs);
-  const { route, operation } = routeOf(model, kind.operation);
   const base = {
-    accountId: wanted.accountId,
+    accountId,
     callId: ids.next('call'),
-    keyId: wanted.keyId,
+    keyId,
     context,
     operation: kind.operation,
     model: model.id,
@@ -66,20 +75,15 @@ export function makeCall(wanted: WantedCall, { catalog, randomSource, idsAt }: C
     isStream,
     requestId: ids.next('req'),
     startedAtMs,
-    firstByteMs,
     price: priceInForce(model.price, startedAtMs),
-    priceFactorBasisPoints: context === 'coding' ? LIST_PRICE : wanted.priceFactorBasisPoints,
+    priceFactorBasisPoints: context === 'coding' ? LIST_PRICE_BASIS_POINTS : wanted.priceFactorBasisPoints,
   };
   if (isFailed) {
-    const isTimeout = randomSource.isTrue(0.3);
+    const failure = { status: 'failed', httpStatus: 502, errorCode: 'upstream_error' } as const;
     return {
       ...base,
-      ...(isTimeout
-        ? { httpStatus: 504, errorCode: 'upstream_timeout' }
-        : { httpStatus: 502, errorCode: 'upstream_error' }),
-      status: 'failed',
-      isStream,
-      endedAtMs: startedAtMs + (isTimeout ? 60_000 : firstByteMs),
+      ...failure,
+      endedAtMs: startedAtMs + firstByteMs,
       firstByteMs: null,
       usage: null,
       chargeNano: null,
@@ -95,6 +99,7 @@ export function makeCall(wanted: WantedCall, { catalog, randomSource, idsAt }: C
     status: isAborted ? 'aborted' : 'succeeded',
     httpStatus: 200,
     errorCode: null,
+    firstByteMs,
     endedAtMs: startedAtMs + firstByteMs + Math.round(usage.outputTokens * MS_A_TOKEN),
     usage,
     ...(by !== null && { notes: { pricedBy: by } }),
@@ -103,45 +108,24 @@ export function makeCall(wanted: WantedCall, { catalog, randomSource, idsAt }: C
   };
 }
 
-const LIST_PRICE = 10_000;
-const MS_A_TOKEN = 11;
-const FIRST_BYTE_MS: Readonly<Record<string, number>> = { chat: 380, responses: 450, messages: 620 };
-
-function routeOf(model: Model, name: CallKind['operation']): { readonly route: Route; readonly operation: Operation } {
-  const operation = operationOf(name);
-  return { route: model.routes[operation.protocol.name][0]!, operation };
-}
-
-function usageOf(operation: CallKind['operation'], isAborted: boolean, randomSource: RandomSource): UsageFacts {
-  const source = isAborted ? 'estimated' : 'observed';
-  switch (operation) {
-    case 'embeddings':
-      return { ...noUsage, inputTokens: randomSource.around(2_400, 1), source };
-    case 'rerank':
-      return { ...noUsage, source };
-    case 'images.generate': {
-      const { quality } = randomSource.choose(QUALITIES);
-      return { ...noUsage, images: [{ quality, size: '1024x1024', count: 1 }], source };
-    }
-    default: {
-      const inputTokens = randomSource.around(operation === 'messages' ? 1_500 : 1_100, 0.9);
-      const hasCache = randomSource.isTrue(0.55);
-      const outputTokens = randomSource.around(isAborted ? 120 : 340, 0.9);
-      return {
-        ...noUsage,
-        inputTokens,
-        cachedInputTokens: hasCache ? randomSource.around(2_200, 0.6) : 0,
-        cacheWriteTokens: operation === 'messages' && randomSource.isTrue(0.2) ? randomSource.around(900, 0.5) : 0,
-        outputTokens,
-        reasoningTokens: operation === 'responses' ? Math.floor(outputTokens * 0.4) : 0,
-        source,
-      };
-    }
+function usageOf(
+  operation: CallKind['operation'],
+  isAborted: boolean,
+  { around, choose, isTrue }: RandomSource,
+): UsageFacts {
+  const facts = { ...noUsage, source: isAborted ? 'estimated' : 'observed' } as const;
+  if (operation === 'rerank') return facts;
+  if (operation === 'embeddings') return { ...facts, inputTokens: around(2_400, 1) };
+  if (operation === 'images.generate') {
+    return { ...facts, images: [{ quality: choose(QUALITIES).quality, size: '1024x1024', count: 1 }] };
   }
+  const outputTokens = around(isAborted ? 120 : 340, 0.9);
+  return {
+    ...facts,
+    inputTokens: around(1_200, 0.9),
+    cachedInputTokens: isTrue(0.55) ? around(2_200, 0.6) : 0,
+    cacheWriteTokens: operation === 'messages' && isTrue(0.2) ? around(900, 0.5) : 0,
+    outputTokens,
+    reasoningTokens: operation === 'responses' ? Math.floor(outputTokens * 0.4) : 0,
+  };
 }
-
-const QUALITIES = [
-  { quality: 'low', weight: 5 },
-  { quality: 'medium', weight: 4 },
-  { quality: 'high', weight: 1 },
-];

@@ -24,7 +24,7 @@ export interface DrainNotifications {
   close(): Promise<void>;
 }
 
-export interface DrainsOptions {
+interface DrainsOptions {
   readonly store: Pick<DrainStore, 'list'>;
   /** Calls `onChange` for each change, and where changes may have been missed. */
   readonly listen: (onChange: () => void) => Promise<DrainNotifications>;
