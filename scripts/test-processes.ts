@@ -36,7 +36,7 @@ const ALONE = [
 const ON_EMBEDDED = /\bengines\b|'embedded'/;
 
 /** Together in one process. Enough that a start hardly counts, and few enough that processes end at about the same time. */
-const FILES_MAX = 40;
+const FILES_MAX = 20;
 
 /**
  * What a file must not do to those beside it: hooks outside of every `describe` would run around the tests of all of them,
