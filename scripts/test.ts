@@ -81,16 +81,30 @@ const NOT_COUNTED = [
   'test/billing/{billing-per-endpoint,race}.test.ts',
 ];
 
-/** Tests that a quick run leaves out: long loops over what shorter tests show once, and commands for what has tests of its own. */
+/**
+ * Tests that a quick run leaves out, and which ones it has of the same rules. They kill, cut power, measure the memory of
+ * whole programs, or run commands as processes, each of which takes seconds to start.
+ */
 const FULL_ONLY = [
+  // Long loops of kills: what a journal and a restart do with each entry stands in `src/journal` and `test/settlement/restart`.
   'test/chaos/**',
-  'test/console/pages/**',
-  'test/cli/transfer.test.ts',
+  'test/settlement/crashes.test.ts',
+  'test/settlement/killed.test.ts',
+  'test/cli/demo-crashes.test.ts',
+  // Syncs before what depends on them: `test/db/embedded-files`, `src/lib/files`, `src/journal`.
+  'test/settlement/power-cuts.test.ts',
+  // Large events in parts, and what is kept of them: `src/protocols/metering/tap-large-events`, `test/transport/slow-readers`.
+  'test/hostile/memory.test.ts',
+  // Every command of a page as a reader runs it: the commands have tests in `test/cli`, which carry them out in their process.
   'test/docs/moving.test.ts',
   'test/docs/operations.test.ts',
+  'test/docs/readme.test.ts',
+  // An export carried from engine to engine by processes: `test/transfer`.
+  'test/cli/transfer.test.ts',
+  // A browser, a generator of requests, an installation: what they use is tested without them.
+  'test/console/pages/**',
   'test/openapi/schemathesis.test.ts',
   'test/scripts/package.test.ts',
-  'test/settlement/crashes.test.ts',
 ];
 
 const isFull = process.argv.includes('--full');

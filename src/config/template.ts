@@ -47,8 +47,8 @@ server:
   # Send a comment on a stream that was silent for so long. Off by default.
   # sseKeepAlive: 15s
 
-  # After SIGTERM everything is still served for so long, while /readyz responds with 503, so that load balancers notice.
-  # SIGINT does not wait, and a second signal ends the wait.
+  # After SIGTERM everything is still served for so long, while /readyz responds with 503, so that load balancers
+  # notice. SIGINT does not wait, and a second signal ends the wait.
   #drainDelay: 5s
   # How long calls under way may go on after that.
   #shutdownTimeout: 30s
@@ -84,15 +84,15 @@ billing:
   #onClientAbort: cancel
 
 routing:
-  # A route is left out after so many failures in a row (no connection, no response in time, 5xx), and after a while tried
-  # again with one call. Where only the calls of one account fail, it is left out for that account.
+  # A route is left out after so many failures in a row (no connection, no response in time, 5xx), and after a while
+  # tried again with one call. Where only the calls of one account fail, it is left out for that account.
   #breaker: { failures: 5, probeAfter: 10s }
 
 idempotency:
-  # For how long a repeat of a call with the same Idempotency-Key gets the response of the first, which is kept up to this
-  # size, and up to this size for all calls of an account; 0s ignores the header.
+  # For how long a repeat of a call with the same Idempotency-Key gets the response of the first, which is kept up to
+  # this size, and up to this size for all calls of an account; 0s ignores the header.
   #keepFor: 24h
-  #answerLimit: 1MiB
+  #responseLimit: 1MiB
   #accountLimit: 64MiB
 
 log:
@@ -178,8 +178,8 @@ providers:
     # Who may refer to state that this provider keeps, such as responses and containers: own, the account whose responds
     # carried it, or pass, everybody.
     #sharedState: own
-    # What becomes of a whole response without usage: refuse, 502 and free of charge, or estimate, for servers that never
-    # report any. Compaction and images are always refused, streams always estimated.
+    # What becomes of a whole response without usage: refuse, 502 and free of charge, or estimate, for servers that
+    # never report any. Compaction and images are always refused, streams always estimated.
     #missingUsage: refuse
     # How long to wait for a connection, for the first byte of a response (models may think for minutes), and for the
     # next byte of a stream.

@@ -167,7 +167,7 @@ describe('the command line on a database that no gateway serves', () => {
   });
 
   it('explains a failure in one line with exit code 1', async () => {
-    const absent = await program('account', 'show', 'nobody');
+    const absent = await cli('account', 'show', 'nobody');
     assert.equal(absent.code, 1);
     assert.equal(absent.stderr, `${DATABASE}There is no account called "nobody". See: faregate account list\n`);
     const wrong = await cli('account', 'top-up', 'alice', 'lots');
@@ -220,9 +220,10 @@ describe('the command line on a database that no gateway serves', () => {
   });
 
   it('does not serve with an admin token that can be guessed', async () => {
-    const { code, stdout, stderr } = await runProgram(['serve'], {
-      environment: { ...environment, PORT: '0', FAREGATE_ADMIN_TOKEN: 'x'.repeat(15) },
-      directory: directory.path,
+    const { code, stdout, stderr } = await runCommand(['serve'], {
+      ...environment,
+      PORT: '0',
+      FAREGATE_ADMIN_TOKEN: 'x'.repeat(15),
     });
     assert.deepEqual([code, stdout], [1, '']);
     assert.match(stderr, /^FAREGATE_ADMIN_TOKEN has 15 characters; .* needs at least 16\. .*\n$/);
@@ -277,7 +278,7 @@ describe('the command line on a database that no gateway serves', () => {
   });
 
   it('prints help that lists every command, and names an unknown one', async () => {
-    const help = await program('--help');
+    const help = await cli('--help');
     assert.equal(help.code, 0);
     for (const command of ['serve', 'init', 'check', 'account', 'key', 'calls', 'audit', 'db']) {
       assert.match(help.stdout, new RegExp(`^ {2}${command}\\b`, 'm'));
@@ -292,9 +293,9 @@ describe('a configuration of one’s own', () => {
   const keys = { ACME_API_KEY: 'a-key', OTHER_API_KEY: 'another-key' };
 
   it('is written by init, and not over an existing file', async () => {
-    const written = await program('init', 'mine.yaml');
+    const written = await cli('init', join(directory.path, 'mine.yaml'));
     assert.equal(written.code, 0, written.stderr);
-    const again = await program('init', 'mine.yaml');
+    const again = await cli('init', join(directory.path, 'mine.yaml'));
     assert.equal(again.code, 1);
     assert.match(again.stderr, /mine\.yaml exists already/);
   });
@@ -302,9 +303,9 @@ describe('a configuration of one’s own', () => {
   it('is valid as init writes it, once its variables are set', async () => {
     const names = [...readFileSync(join(directory.path, 'mine.yaml'), 'utf8').matchAll(/\$\{([A-Z_]+)\}/g)];
     const set = Object.fromEntries(names.map((match) => [match[1]!, 'some-key']));
-    const check = await runProgram(['check', '--config', 'mine.yaml'], {
-      environment: { ...environment, ...set },
-      directory: directory.path,
+    const check = await runCommand(['check', '--config', join(directory.path, 'mine.yaml')], {
+      ...environment,
+      ...set,
     });
     assert.equal(check.code, 0, check.stderr);
     assert.match(check.stdout, /mine\.yaml is valid/);

@@ -45,10 +45,7 @@ for (const engine of engines) {
       assert.equal((await program.finished).code, 0);
     }
     async function refuses(name: string, flags: readonly string[], message: RegExp): Promise<void> {
-      const { code, stderr } = await runProgram(['serve', ...flags], {
-        environment: environmentOf(name),
-        directory: directory.path,
-      });
+      const { code, stderr } = await runCommand(['serve', ...flags], environmentOf(name));
       assert.equal(code, 1, stderr);
       assert.match(stderr, message);
       assert.doesNotMatch(stderr, /^ +at /m, 'a stack is of no use to the reader');

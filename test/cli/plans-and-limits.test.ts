@@ -6,13 +6,7 @@ import { openEmbedded } from '../../src/db/embedded.ts';
 import { runCommand } from '../support/command.ts';
 import { placeEmbedded } from '../support/database.ts';
 import { ask, sessionOf, tokenOf } from '../support/people.ts';
-import {
-  type Finished,
-  type RunningProgram,
-  runProgram,
-  startProgram,
-  temporaryDirectory,
-} from '../support/process.ts';
+import { type Finished, type RunningProgram, startProgram, temporaryDirectory } from '../support/process.ts';
 import { type ScriptedProvider, startProvider } from '../support/provider.ts';
 
 /** Stopped by SIGINT, which waits for no load balancer. */
@@ -537,7 +531,7 @@ describe('the command line on plans and limits, with nothing else running', { ti
     const database = await openEmbedded({ dataDir: environment.FAREGATE_DATA_DIR });
     await database.script('update subscriptions set in_flight = 1, slots = 3; update key_limits set in_flight = 2');
     await database.close();
-    const audit = await runProgram(['audit', '--config', file], { environment, directory: directory.path });
+    const audit = await run('audit');
     assert.equal(audit.code, 1);
     for (const line of [
       'BROKEN  a subscription counts its coding calls in flight',

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { createCallsStore } from '../../src/accounting/calls/calls-store.ts';
 import type { Database } from '../../src/db/database.ts';
-import { openEmbedded } from '../../src/db/embedded.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { placeTemplate } from './embedded-template.ts';
 import { makeFastDirectory, sweepFastDirectories } from './fast-directory.ts';
 import { type PostgresServer, startPostgresServer } from './postgres-server.ts';
 
@@ -27,13 +27,9 @@ export async function globalSetup(): Promise<void> {
   directory = makeFastDirectory('faregate-test-');
 
   const template = join(directory, 'embedded');
-  const embedded = await openEmbedded({ dataDir: template });
-  await prepare(embedded);
-  await dropTemplates(embedded);
-  await embedded.close();
+  const [started] = await Promise.all([startPostgresServer(directory, NOT_KEPT), placeTemplate(template, prepare)]);
+  server = started;
   process.env.FAREGATE_TEST_EMBEDDED_TEMPLATE = template;
-
-  server = await startPostgresServer(directory, NOT_KEPT);
   await createTemplate(server.url);
   process.env.FAREGATE_TEST_POSTGRES_URL = server.url;
 }
@@ -42,12 +38,6 @@ export async function globalTeardown(): Promise<void> {
   if (server === null) return;
   await server.stop();
   rmSync(directory, { recursive: true, force: true });
-}
-
-/** Two thirds of the files of an embedded database, which copies of it have no use for. */
-async function dropTemplates(embedded: Database): Promise<void> {
-  await embedded.script('update pg_database set datistemplate = false');
-  for (const name of ['template0', 'template1']) await embedded.script(`drop database ${name}`);
 }
 
 /** As a gateway does it when it starts, so that it finds nothing to do. */
