@@ -123,8 +123,8 @@ export async function createAccounting(parts: AccountingParts) {
     ids,
     logger,
     terms: () => {
-      const { keepFor, responseLimit, accountLimit } = settings.current.config.idempotency;
-      return { keptForMs: keepFor, bodyBytesMax: responseLimit, accountBytesMax: accountLimit };
+      const { keepFor, answerLimit, accountLimit } = settings.current.config.idempotency;
+      return { keptForMs: keepFor, bodyBytesMax: answerLimit, accountBytesMax: accountLimit };
     },
   });
   const databaseSettlement = createDatabaseSettlement({

@@ -98,7 +98,7 @@ describe('the schema', () => {
       limits: { requestsPerMinute: 600, models: { 'acme-large': { tokensPerMinute: 200_000 } } },
       billing: { dailySpendCapYuan: 500_000_000_000n, timezone: 'Asia/Shanghai', onClientAbort: 'cancel' },
       routing: { breaker: { failures: 5, probeAfter: 10_000 } },
-      idempotency: { keepFor: 24 * 3_600_000, responseLimit: 1024 * 1024, accountLimit: 64 * 1024 * 1024 },
+      idempotency: { keepFor: 24 * 3_600_000, answerLimit: 1024 * 1024, accountLimit: 64 * 1024 * 1024 },
       providers: {
         acme: {
           protocol: 'chat',

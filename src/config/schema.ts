@@ -181,7 +181,7 @@ const idempotency = section({
   /** How long repeats of a call with the same Idempotency-Key get its stored response; 0: the header is ignored. */
   keepFor: durationOrZeroMs.default(24 * 3_600_000),
   /** The largest response that is stored. */
-  responseLimit: sizeBytes.default(2 ** 20),
+  answerLimit: sizeBytes.default(2 ** 20),
   /** What all stored responses of an account may take. */
   accountLimit: sizeBytes.default(64 * 2 ** 20),
 });

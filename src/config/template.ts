@@ -92,7 +92,7 @@ idempotency:
   # For how long a repeat of a call with the same Idempotency-Key gets the response of the first, which is kept up to
   # this size, and up to this size for all calls of an account; 0s ignores the header.
   #keepFor: 24h
-  #responseLimit: 1MiB
+  #answerLimit: 1MiB
   #accountLimit: 64MiB
 
 log:

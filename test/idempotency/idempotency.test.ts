@@ -579,7 +579,7 @@ describe('limits of an API key', { timeout: 120_000 }, () => {
 
 describe('responses larger than what is stored', { timeout: 120_000 }, () => {
   const { used, newAccount, send, start, holdResponses } = use({
-    plans: `${PLANS}\nidempotency: { responseLimit: 1KiB }`,
+    plans: `${PLANS}\nidempotency: { answerLimit: 1KiB }`,
   });
   const large = chatCompletion(undefined, 'x'.repeat(1_025));
   const TOO_LARGE = /carried out and charged, but its response is larger/;
@@ -652,7 +652,7 @@ describe('responses beyond what is stored for an account', { timeout: 120_000 },
 
 describe('responses that are exactly as large as what is stored', { timeout: 120_000 }, () => {
   const response = JSON.stringify(chatCompletion());
-  const { used, newAccount, send } = use({ plans: `${PLANS}\nidempotency: { responseLimit: ${response.length} }` });
+  const { used, newAccount, send } = use({ plans: `${PLANS}\nidempotency: { answerLimit: ${response.length} }` });
 
   it('are stored', async () => {
     const account = await newAccount();
