@@ -42,7 +42,7 @@ const sqlTime = (ms: string): string =>
     ' || ',
   );
 
-/** @throws where the database has accounts, or cannot be reached. */
+/** @throws if the database has accounts, or cannot be reached. */
 export async function fillDatabase({ url, calls, accounts, onStep = () => undefined }: FillOptions): Promise<void> {
   const database = openPostgres({ url, logger: silentLogger });
   await migrate(database);
@@ -143,7 +143,7 @@ function months(startMs: number, endMs: number): Month[] {
   return found;
 }
 
-/** A table of its own first: a partition gets its indexes where it is attached, which is quicker than to keep them up. */
+/** A table of its own first: a partition gets its indexes if it is attached, which is quicker than to keep them up. */
 async function insertCalls(client: pg.Client, { name, from, to }: Month, made: string): Promise<void> {
   await client.query(`create table ${name} (like calls including defaults including constraints including storage)`);
   await client.query(`insert into ${name} (account_id, id, started_at, ended_at, key_id, context, operation, model, provider,

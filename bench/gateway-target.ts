@@ -39,7 +39,7 @@ const METER = fileURLToPath(new URL('./meter.ts', import.meta.url));
  * Starts the program of a checkout as its users do, by its configuration file, and makes accounts and keys by its admin
  * API: nothing of the checkout's source is imported, so it may be of any version that has these interfaces.
  *
- * @throws Error where the program ends before it listens, or the admin API refuses something.
+ * @throws Error if the program ends before it listens, or the admin API refuses something.
  */
 export async function startGatewayTarget(order: GatewayOrder): Promise<GatewayTarget> {
   const { checkout, databaseUrl, directory } = order;

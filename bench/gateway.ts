@@ -41,7 +41,7 @@ const CODING_PATH = '/v1/coding/chat/completions';
 interface Target {
   readonly child: ChildProcess;
   readonly idleBytes: number;
-  /** The number of the next transaction of its database, where it has one. */
+  /** The number of the next transaction of its database, if it has one. */
   readonly nextTransaction: (reading: MeterReading) => Promise<number | null>;
 }
 

@@ -11,7 +11,7 @@ import { NEXT_TRANSACTION } from './next-transaction.ts';
 export interface MeterReading {
   readonly cpuMicros: number;
   readonly rssBytes: number;
-  /** By `NEXT_TRANSACTION` on the embedded database; `null` where the target has none in this thread. */
+  /** By `NEXT_TRANSACTION` on the embedded database; `null` if the target has none in this thread. */
   readonly nextTransaction: number | null;
 }
 
@@ -25,7 +25,7 @@ interface EngineModule {
 
 let engine: Engine | null = null;
 
-/** Where the checkout has PGlite, as a URL; unset for a gateway that uses a PostgreSQL server. */
+/** If the checkout has PGlite, as a URL; unset for a gateway that uses a PostgreSQL server. */
 const pgliteUrl = process.env.FAREGATE_BENCH_PGLITE;
 
 // Threads of the gateway are started with the same flags.

@@ -5,7 +5,7 @@ export interface Measured {
   readonly medianMs: number;
   /** CPU time of the target's process for each call. */
   readonly cpuMicros: number;
-  /** Transactions that wrote for each call; `null` where they cannot be counted. */
+  /** Transactions that wrote for each call; `null` if they cannot be counted. */
   readonly commits: number | null;
 }
 
@@ -13,7 +13,7 @@ export interface Measured {
 export interface Series {
   readonly name: string;
   readonly scenario: string;
-  /** `before`, `after`, or empty where one version is measured. */
+  /** `before`, `after`, or empty if one version is measured. */
   readonly version: string;
   readonly idleBytes: number;
   readonly rounds: Measured[];

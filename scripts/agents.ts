@@ -120,7 +120,7 @@ function details(observed: Observed | null): string[] {
 }
 
 /**
- * What Claude Code asks at its start where it may use no proxy and all traffic is allowed (seen with the same version).
+ * What Claude Code asks at its start if it may use no proxy and all traffic is allowed (seen with the same version).
  * It takes any response, if it comes quickly.
  */
 async function probe({ url }: Gateway): Promise<void> {

@@ -20,7 +20,7 @@ import { type PostgresServer, startPostgresServer } from '../test/support/postgr
 /**
  * Attacks a gateway as strangers with a key would, beside an innocent caller: `npm run test:attacks`, or
  * `npm run test:attacks -- <names>`. With `--list` it says what there is, with `--postgres` the gateway has a PostgreSQL.
- * Exit code 1 where a call of the innocent caller failed, the gateway ended or took too much memory, or a caller paid less
+ * Exit code 1 if a call of the innocent caller failed, the gateway ended or took too much memory, or a caller paid less
  * than it should. Waits are printed and never fail a run.
  */
 

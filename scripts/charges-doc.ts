@@ -7,7 +7,7 @@ import { type GeneratedDoc, writeLastPart } from './generated-doc.ts';
  * Writes the tables of `docs/charges.md` from `scripts/billed-facts.ts` and the table of usage units.
  *
  *   node scripts/charges-doc.ts           writes them
- *   node scripts/charges-doc.ts --check   exit code 1 where they are out of date
+ *   node scripts/charges-doc.ts --check   exit code 1 if they are out of date
  */
 const DOC: GeneratedDoc = { file: 'docs/charges.md', command: 'node scripts/charges-doc.ts' };
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 
 /**
  * Checks how commits are written since the first one that had to be so: `part: effect` in at most 72 characters, and a body with
- * the reason. Merges are left out; so is a clone that lacks the history. Exit code 1 where one is written otherwise.
+ * the reason. Merges are left out; so is a clone that lacks the history. Exit code 1 if one is written otherwise.
  *
  *   node scripts/check-commits.ts
  */

@@ -2,7 +2,7 @@ import { cruise } from 'dependency-cruiser';
 import { OPTIONS, RULES } from './import-rules.ts';
 
 /**
- * Checks which file imports which, in `src` and in the console, by `import-rules.ts`. Exit code 1 where a rule is broken.
+ * Checks which file imports which, in `src` and in the console, by `import-rules.ts`. Exit code 1 if a rule is broken.
  *
  *   node scripts/check-imports.ts
  */

@@ -12,7 +12,7 @@ import { type ApiDocument, endpointTypes } from './endpoint-types.ts';
  *
  *   npm run console:types
  *
- * `test/console/types.test.ts` fails where they are not what the document says.
+ * `test/console/types.test.ts` fails if they are not what the document says.
  */
 const OUT = fileURLToPath(new URL('../console/src/api/types.ts', import.meta.url));
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));

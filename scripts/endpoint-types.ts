@@ -128,7 +128,7 @@ function objectOf(members: readonly { name: string; isRequired: boolean; type: s
   if (members.length === 0) return 'Record<never, never>';
   const lines = members.map(({ name, isRequired, type }) => {
     const key = /^\w+$/.test(name) ? name : `'${name}'`;
-    // Where a value may be left out, the console may pass on that it has none.
+    // If a value may be left out, the console may pass on that it has none.
     return isRequired ? `readonly ${key}: ${type}` : `readonly ${key}?: ${type} | undefined`;
   });
   return `{ ${lines.join('; ')} }`;

@@ -8,7 +8,7 @@ import { type GeneratedDoc, writeDoc } from './generated-doc.ts';
  * Writes `docs/errors.md` from the catalogue of errors, so that the two cannot drift apart.
  *
  *   node scripts/errors-doc.ts           writes it
- *   node scripts/errors-doc.ts --check   exit code 1 where it is out of date
+ *   node scripts/errors-doc.ts --check   exit code 1 if it is out of date
  */
 const DOC: GeneratedDoc = { file: 'docs/errors.md', command: 'node scripts/errors-doc.ts' };
 

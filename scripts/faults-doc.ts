@@ -4,10 +4,10 @@ import { type Fault, type FaultTest, faultGroups } from './faults.ts';
 import { type GeneratedDoc, writeDoc } from './generated-doc.ts';
 
 /**
- * Writes `docs/faults.md` from `scripts/faults.ts`. It fails where a test that is named there does not exist.
+ * Writes `docs/faults.md` from `scripts/faults.ts`. It fails if a test that is named there does not exist.
  *
  *   node scripts/faults-doc.ts           writes it
- *   node scripts/faults-doc.ts --check   exit code 1 where it is out of date
+ *   node scripts/faults-doc.ts --check   exit code 1 if it is out of date
  */
 const DOC: GeneratedDoc = { file: 'docs/faults.md', command: 'node scripts/faults-doc.ts' };
 

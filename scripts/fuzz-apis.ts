@@ -4,7 +4,7 @@ import { globalSetup, globalTeardown } from '../test/support/global-setup.ts';
 
 /**
  * `npm run fuzz:apis -- --minutes 60 [--seed N]`: requests to every address of `/openapi.json` as everybody, with values that the
- * description allows and nearly allows, until the time is over. Exit code 1 where a response is a failure of the gateway, is long without
+ * description allows and nearly allows, until the time is over. Exit code 1 if a response is a failure of the gateway, is long without
  * having been asked for, costs much of the main thread, or shows what is another account's.
  */
 

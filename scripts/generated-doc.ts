@@ -7,7 +7,7 @@ export interface GeneratedDoc {
   readonly command: string;
 }
 
-/** Writes a document; with `--check` it is left as it is, and the exit code is 1 where that is out of date. */
+/** Writes a document; with `--check` it is left as it is, and the exit code is 1 if that is out of date. */
 export function writeDoc({ file, command }: GeneratedDoc, text: string): void {
   if (!process.argv.includes('--check')) {
     writeFileSync(file, text);

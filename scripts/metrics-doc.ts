@@ -5,7 +5,7 @@ import { type GeneratedDoc, writeLastPart } from './generated-doc.ts';
  * Writes the table of `docs/metrics.md` from the metrics of the code, so that the two cannot drift apart.
  *
  *   node scripts/metrics-doc.ts           writes it
- *   node scripts/metrics-doc.ts --check   exit code 1 where it is out of date
+ *   node scripts/metrics-doc.ts --check   exit code 1 if it is out of date
  */
 const DOC: GeneratedDoc = { file: 'docs/metrics.md', command: 'node scripts/metrics-doc.ts' };
 

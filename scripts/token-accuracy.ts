@@ -13,7 +13,7 @@ import { longRuns, type TokenSample, tokenSamples } from './token-samples.ts';
  * estimate is made of, from the code's own.
  *
  *   node scripts/token-accuracy.ts           writes it
- *   node scripts/token-accuracy.ts --check   exit code 1 where it is out of date
+ *   node scripts/token-accuracy.ts --check   exit code 1 if it is out of date
  */
 const DOC: GeneratedDoc = { file: 'docs/token-estimate.md', command: 'node scripts/token-accuracy.ts' };
 

@@ -54,7 +54,7 @@ export function fileHandler({ contentType, headers, cacheControl, read, encoded 
     const best = negotiate(request.headers['accept-encoding']?.toLowerCase() ?? '', encodings);
     const accepted = encoded.find(({ encoding }) => encoding === best);
     const { encoding, read: readBytes } = accepted ?? { encoding: 'identity', read };
-    // Read before any header is set: where that fails, the error must not be kept as if it were the file.
+    // Read before any header is set: if that fails, the error must not be kept as if it were the file.
     const tagged = made.get(encoding) ?? tag(readBytes());
     made.set(encoding, tagged);
     reply

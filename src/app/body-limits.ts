@@ -20,7 +20,7 @@ export async function setBodyBudgets(
 }
 
 function bodyBudgetLimits({ server }: Config, freeBytes: number): BodyBudgetLimits {
-  // Where the system sets no limit, this is 0 or far more than the memory of the machine.
+  // If the system sets no limit, this is 0 or far more than the memory of the machine.
   const constrainedBytes = process.constrainedMemory();
   const availableBytes = constrainedBytes > 0 ? Math.min(constrainedBytes, totalmem()) : totalmem();
   return {

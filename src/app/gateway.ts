@@ -63,7 +63,7 @@ export interface Gateway {
   callsWaiting(accountId: string): number;
   /** Applies another configuration to calls that begin from now on. Address and database stay the same. */
   reload(config: Config): void;
-  /** Tries the credentials of providers again that were refused, as a reload does, where the configuration is the same. */
+  /** Tries the credentials of providers again that were refused, as a reload does, if the configuration is the same. */
   retryCredentials(): void;
   /**
    * Makes `/readyz` respond with 503, while calls are served as before, and returns how long load balancers get to notice it.
@@ -81,8 +81,8 @@ export interface Gateway {
  * Wires a gateway: configuration, database, accounting, calls, server. It also migrates the database and recovers calls of
  * earlier processes (`startup.ts`).
  *
- * @throws where an admin token is too short, or the database cannot be migrated or recovered.
- * @throws DemoMarkError where the database is the demo's and the gateway is not, or the reverse.
+ * @throws if an admin token is too short, or the database cannot be migrated or recovered.
+ * @throws DemoMarkError if the database is the demo's and the gateway is not, or the reverse.
  */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, database, logger, clock = systemClock, testDatabaseClock, disk = nodeDisk } = options;
@@ -92,7 +92,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const ids = createIds(clock);
   const monotonicMs = options.monotonicMs ?? (() => performance.now());
   const nodeId = ids.next('node');
-  // Before anything is opened that would have to be closed where its packages are not installed.
+  // Before anything is opened that would have to be closed if its packages are not installed.
   const traces =
     config.tracing === undefined
       ? null

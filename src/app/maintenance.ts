@@ -7,7 +7,7 @@ export interface HousekeepingTask {
   /** Whether it is tried once before the first call is taken. */
   readonly isBeforeCalls?: boolean;
   /**
-   * Returns false where a part could not be done now; what else it returns does not matter. It ends early when the signal
+   * Returns false if a part could not be done now; what else it returns does not matter. It ends early when the signal
    * aborts: the gateway waits for it before it ends.
    */
   run(signal: AbortSignal): Promise<unknown>;

@@ -25,7 +25,7 @@ interface PeopleOptions {
   readonly database: Pick<Database, 'lane'>;
   /** The configuration in force. */
   readonly config: () => Config;
-  /** Where the gateway listens, for links where no public address is configured. */
+  /** Where the gateway listens, for links if no public address is configured. */
   readonly ownUrl: () => string;
   readonly addresses: ClientAddresses;
   readonly clock: Clock;

@@ -9,7 +9,7 @@ interface Asked {
   readonly operation: string | null;
 }
 
-/** Tests a provider of the settings, with their connections; `null` where they have none of this name. */
+/** Tests a provider of the settings, with their connections; `null` if they have none of this name. */
 export async function testProviderOf(
   { config, catalog, providers }: Settings,
   name: string,

@@ -12,7 +12,7 @@ interface ServedMetricsParts extends Omit<MeasuredParts, 'eventLoop' | 'isDataba
   readonly metrics: Metrics;
   /** Who may read them at the address of the gateway. */
   readonly guard: Guard;
-  /** Where they are served without a token; nowhere where it is absent. */
+  /** If they are served without a token; nowhere if it is absent. */
   readonly address: MetricsServerOptions['address'] | undefined;
   readonly status: NodeStatus;
   readonly ids: Ids;
@@ -20,7 +20,7 @@ interface ServedMetricsParts extends Omit<MeasuredParts, 'eventLoop' | 'isDataba
 }
 
 export interface ServedMetrics {
-  /** Starts to serve at the address without a token, and returns it; `null` where there is none. */
+  /** Starts to serve at the address without a token, and returns it; `null` if there is none. */
   listen(): Promise<string | null>;
   close(): Promise<void>;
 }

@@ -22,7 +22,7 @@ interface StartUpParts {
  * journals, first because the outcome of those calls is known; calls of dead nodes; the housekeeping, whose deletions run on
  * beside the first calls; uploads that an earlier process left on disk.
  *
- * @throws where a step fails; all parts that were started are stopped then.
+ * @throws if a step fails; all parts that were started are stopped then.
  */
 export async function recoverAndStart(parts: StartUpParts): Promise<void> {
   const { database, settlement, reservations, storedResponses, nodes, maintenance } = parts;

@@ -6,7 +6,7 @@
 export interface AdmissionQueue {
   /** A call has arrived; returns its place among all calls, which the call keeps while its admission is tried. */
   arrive(): number;
-  /** The limits of the account's queue; `null` where no call waits in it, so that a new one need not queue. */
+  /** The limits of the account's queue; `null` if no call waits in it, so that a new one need not queue. */
   limitsOf(accountId: string): QueueLimits | null;
   /**
    * Queues a call. It is attempted each time that it is first in the queue and the limit may have room.

@@ -20,14 +20,14 @@ interface AdmissionParts extends Omit<SettlementParts, 'onEnded'> {
  * Admits a call: reserves what it may use. When it resolves, the reservation is durable, until the call is settled or
  * released.
  *
- * @throws GatewayError where the call is refused; nothing is reserved then.
+ * @throws GatewayError if the call is refused; nothing is reserved then.
  */
 export type Admit = (call: PreparedCall) => Promise<AdmittedCall>;
 
 export function createAdmit({ reservations, queue, databaseClock, ...parts }: AdmissionParts): Admit {
   const settlementParts = { ...parts, onEnded: (accountId: string) => queue.ended(accountId) };
 
-  /** At the concurrency limit a call waits in the admission queue, where its plan has one, behind all that wait already. */
+  /** At the concurrency limit a call waits in the admission queue, if its plan has one, behind all that wait already. */
   async function admitInTurn(request: ReservationRequest, { settings, client }: PreparedCall): Promise<Admission> {
     const { accountId } = request;
     const place = queue.arrive();

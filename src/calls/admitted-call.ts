@@ -156,7 +156,7 @@ export class AdmittedCall {
       throw error;
     }
     claim?.settled(stored);
-    // The headers of a stream say what was known at admission, also where the stream has not begun yet.
+    // The headers of a stream say what was known at admission, also if the stream has not begun yet.
     const isFailed = result.status === 'failed';
     if (!input.isStream || isFailed) this.#setHeaders(this.#shownCharge(chargeNano), remaining, isFailed);
   }

@@ -8,7 +8,7 @@ export interface CallReport extends ClientTrace {
   readonly clientRequestId: string | null;
   principal: Principal | null;
   isStream: boolean;
-  /** As the request names it, of any length; `null` where it names none. */
+  /** As the request names it, of any length; `null` if it names none. */
   modelAsked: string | null;
   /** The canonical id. */
   model: string | null;
@@ -17,7 +17,7 @@ export interface CallReport extends ClientTrace {
   isAdmitted: boolean;
   /** Whether the response is that of an earlier call with the same `Idempotency-Key`. */
   isRepeat: boolean;
-  /** The end of the call, once it is durable; `null` where there was no call, or its end could not be made durable. */
+  /** The end of the call, once it is durable; `null` if there was no call, or its end could not be made durable. */
   outcome: CallOutcome | null;
   /** How many pieces of the response were passed on. */
   chunks: number;

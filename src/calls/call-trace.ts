@@ -55,12 +55,12 @@ export class CallTrace {
 export interface ClientTrace {
   readonly traceparent: string | null;
   readonly tracestate: string | null;
-  /** `null` where the call is not traced. */
+  /** `null` if the call is not traced. */
   readonly trace: CallTrace | null;
 }
 
 /**
- * The headers by which a provider joins the trace: below the span of the attempt where that is exported; else as the client sent
+ * The headers by which a provider joins the trace: below the span of the attempt if that is exported; else as the client sent
  * them, so that its trace stays whole.
  */
 export function traceHeaders(

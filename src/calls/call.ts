@@ -39,7 +39,7 @@ interface CallParts extends EstimateParts {
  * while measuring, settle, send the last byte. An admitted call ends once: a relay settles it, or this function releases
  * it (`docs/architecture.md`, "The way of a call").
  *
- * @throws GatewayError where the call is refused or fails before its response has begun.
+ * @throws GatewayError if the call is refused or fails before its response has begun.
  */
 export function createCallRunner(parts: CallParts): (request: CallRequest) => Promise<void> {
   const { prepare, admit, settlement, health, drained, clock, logger } = parts;
@@ -113,7 +113,7 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
     throw failure ?? noHealthyRoute({ routes, accountId: principal.accountId, settings }, health, clock.nowMs());
   }
 
-  /** Runs an attempt, and notes it where the call is traced. It ends where the call's end begins to be stored. */
+  /** Runs an attempt, and notes it if the call is traced. It ends where the call's end begins to be stored. */
   async function traced(
     { prepared }: AdmittedCall,
     { providerId, providerModel }: Route,
@@ -135,7 +135,7 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
     }
   }
 
-  /** The routes that were not drained while the call waited for its admission; all of them, where none is left. */
+  /** The routes that were not drained while the call waited for its admission; all of them, if none is left. */
   function stillOpen(routes: readonly Route[], { model }: PreparedCall): readonly Route[] {
     const open = withoutDrained(model, routes, drained);
     return open.length > 0 ? open : routes;

@@ -8,7 +8,7 @@ import type { Providers } from '../providers/upstream/provider.ts';
 
 /** What is known about the earlier calls that a call continues. */
 interface Continuation {
-  /** The provider and model that made what the call continues; `null` where nothing of it is known. */
+  /** The provider and model that made what the call continues; `null` if nothing of it is known. */
   readonly continuedState: ContinuedState | null;
   /** The first reference to state that no response to this account contained. */
   readonly unknown: StateReference | null;
@@ -17,7 +17,7 @@ interface Continuation {
 const NOTHING: Continuation = { continuedState: null, unknown: null };
 
 /**
- * Looks up what a call continues. State references are always looked up, continuation keys alone only where there is a
+ * Looks up what a call continues. State references are always looked up, continuation keys alone only if there is a
  * choice of routes (`hasChoice`).
  *
  * @throws where the database is down.
@@ -44,7 +44,7 @@ export async function findContinuation(
  * The routes over which a call may reach the state that it refers to: all routes where the state belongs to its account,
  * else the routes of providers whose state is shared by configuration (`docs/provider-state.md`).
  *
- * @throws GatewayError `stateUnknown` or `invalidRequest` where there is no such route.
+ * @throws GatewayError `stateUnknown` or `invalidRequest` if there is no such route.
  */
 export function routesToState(
   routes: readonly Route[],
@@ -75,7 +75,7 @@ const NOUNS: Readonly<Partial<Record<StateKind, string>>> = {
 
 /**
  * State that no endpoint of the gateway creates, so that no account owns any. Files are created by tools only, and are
- * known where a response contained them.
+ * known if a response contained them.
  */
 const REFUSED: Readonly<Partial<Record<StateKind, string>>> = {
   file: 'Files are not implemented; send the content itself or a URL.',

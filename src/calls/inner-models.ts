@@ -14,7 +14,7 @@ export interface AllowedModel extends PricedInnerModel {
 /**
  * The inner models that a request names, each with the model of the catalog that prices and admits it.
  *
- * @throws GatewayError `invalidRequest` with the member to blame where a name is not allowed: its use would have no price
+ * @throws GatewayError `invalidRequest` with the member to blame if a name is not allowed: its use would have no price
  * and would not be checked against the plan; `modelNotAllowed` where the key may not use it.
  */
 export function allowInnerModels(

@@ -50,13 +50,13 @@ interface PrepareParts {
 /**
  * Resolves the model, orders its routes, takes the price in force and estimates what the call may use.
  *
- * @throws GatewayError where the call names no model that can serve it, or one that its key may not use, or no route of the
+ * @throws GatewayError if the call names no model that can serve it, or one that its key may not use, or no route of the
  * model is healthy.
  */
 export function createPrepare(parts: PrepareParts): (request: CallRequest) => Promise<PreparedCall> {
   const { continuationKeys, health, drained, clock, randomSource } = parts;
 
-  /** Whether it matters who made what a call continues. A single route matters where it is drained. */
+  /** Whether it matters who made what a call continues. A single route matters if it is drained. */
   function isChoice(model: Model, { protocol }: Operation): boolean {
     const routes = model.routes[protocol.name];
     return routes.length > 1 || withoutDrained(model, routes, drained).length < routes.length;

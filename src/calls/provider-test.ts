@@ -36,7 +36,7 @@ interface ProviderTestParts {
 
 /** What came back with one credential. */
 interface CredentialTest {
-  /** Where the credential stands in the settings: `apiKey`, `apiKeys.0`. */
+  /** If the credential stands in the settings: `apiKey`, `apiKeys.0`. */
   readonly credential: string;
   readonly isSuccess: boolean;
   readonly httpStatus: number | null;
@@ -44,15 +44,15 @@ interface CredentialTest {
   readonly firstByteMs: number | null;
   /** What is wrong, without secrets; `null` for a success. */
   readonly message: string | null;
-  /** What was read of the response; `null` where none was reported. */
+  /** What was read of the response; `null` if none was reported. */
   readonly usage: UsageFacts | null;
-  /** what a call would have been charged at the list price; `null` where nothing has a price. */
+  /** what a call would have been charged at the list price; `null` if nothing has a price. */
   readonly chargeNano: bigint | null;
 }
 
 export interface ProviderTest {
   readonly operation: string;
-  /** The model of the catalog; `null` where none has this name there. */
+  /** The model of the catalog; `null` if none has this name there. */
   readonly model: string | null;
   readonly providerModel: string;
   /** The rule of the price in force. */
@@ -62,7 +62,7 @@ export interface ProviderTest {
 
 /**
  * The smallest requests, for each kind of call; those that vendors refuse below 16 tokens ask for 16. A picture costs what a
- * picture costs, so it is only tested where it is named.
+ * picture costs, so it is only tested if it is named.
  */
 const BODIES: Readonly<Partial<Record<JsonOperationName, (model: string) => object>>> = {
   chat: (model) => ({ model, messages: [{ role: 'user', content: 'ping' }], max_tokens: 1 }),
@@ -84,7 +84,7 @@ const BODY_BYTES_MAX = 8 * 1024 * 1024;
  * Calls a provider with each of its credentials, as small as can be, over the connections and with the time limits of calls.
  * Nobody is charged. No breaker and no credential's state hears of it: a test shows what is, and changes nothing for calls.
  *
- * @throws GatewayError `invalidRequest` where there is nothing that can be tested.
+ * @throws GatewayError `invalidRequest` if there is nothing that can be tested.
  */
 export async function testProvider(
   asked: { readonly model: string | null; readonly operation: string | null },
@@ -259,7 +259,7 @@ function readReceived({ response: { keep, count, holding } }: CallInput, bytes: 
   return capture.rootKind === 'object' ? capturedResponse(capture) : null;
 }
 
-/** What a failure says: the provider's own words where it refused, those of the connection where there was none. */
+/** What a failure says: the provider's own words where it refused, those of the connection if there was none. */
 function wordsOf(error: unknown): string {
   if (!(error instanceof UpstreamFailure)) return error instanceof Error ? error.message : String(error);
   const { cause, response } = error;

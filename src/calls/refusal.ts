@@ -13,7 +13,7 @@ interface RefusalContext {
   readonly nowMs: number;
 }
 
-/** The error of a refused call. Where its limit frees by itself, the error says when. */
+/** The error of a refused call. If its limit frees by itself, the error says when. */
 export function refusalError(refusal: Refusal, context: RefusalContext): GatewayError {
   const { kind, isPaymentRequired, param } = refusal;
   return new GatewayError(kind, {

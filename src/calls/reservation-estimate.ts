@@ -158,7 +158,7 @@ function least(left: bigint, right: bigint): bigint {
   return left < right ? left : right;
 }
 
-/** The assumed size of a conversation whose size is unknown, where the model states no context. */
+/** The assumed size of a conversation whose size is unknown, if the model states no context. */
 const CONTEXT_TOKENS_DEFAULT = 128_000;
 
 /** The size, in tokens, of what a call continues, which its provider adds to the request. */

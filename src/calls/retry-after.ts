@@ -6,7 +6,7 @@ import type { LocalTime } from '../accounting/pricing/local-time.ts';
  */
 const STATED_SECONDS_MAX = 60;
 
-/** `Retry-After` of a refusal: seconds until the limit frees, rounded up, at least 1; none where the wait is long. */
+/** `Retry-After` of a refusal: seconds until the limit frees, rounded up, at least 1; none if the wait is long. */
 export function retryAfter(untilMs: number, nowMs: number): { readonly 'retry-after'?: string } {
   const seconds = Math.max(Math.ceil((untilMs - nowMs) / 1_000), 1);
   return seconds > STATED_SECONDS_MAX ? {} : { 'retry-after': String(seconds) };

@@ -13,13 +13,13 @@ export const CHANGE_PREFIX = 'chg';
  * the process: a row of which nothing more was heard stays `begun`.
  */
 export interface ChangeLog {
-  /** @throws where the row cannot be written: then the change must not be made. */
+  /** @throws if the row cannot be written: then the change must not be made. */
   begin(change: NewChange): Promise<OpenChange>;
-  /** Records what was changed elsewhere. @throws where the row cannot be written. */
+  /** Records what was changed elsewhere. @throws if the row cannot be written. */
   note(change: NewChange, after: object): Promise<void>;
 }
 
-/** A change that has its row. What came of it is logged where it cannot be written: the change itself is made by then. */
+/** A change that has its row. What came of it is logged if it cannot be written: the change itself is made by then. */
 interface OpenChange {
   done(result: ChangeResult): Promise<void>;
   /** It has ended with an error, and may have changed something. */

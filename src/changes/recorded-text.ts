@@ -33,7 +33,7 @@ function isWebAddress(text: string): boolean {
   return WEB_ADDRESS.test(text) && URL.canParse(text);
 }
 
-/** Where an address begins that ends with the word; `null` where there is none. */
+/** If an address begins that ends with the word; `null` where there is none. */
 function startOfAddress(word: string): number | null {
   if (isWebAddress(word)) return 0;
   for (let end = word.indexOf('://'); end !== -1; end = word.indexOf('://', end + 1)) {
@@ -44,7 +44,7 @@ function startOfAddress(word: string): number | null {
   return null;
 }
 
-/** The address without name, password, path, query and fragment; the scheme alone where it cannot be parsed. */
+/** The address without name, password, path, query and fragment; the scheme alone if it cannot be parsed. */
 function originOf(address: string): string {
   const scheme = `${address.slice(0, address.indexOf(':'))}://`;
   if (!URL.canParse(address)) return scheme + CUT;

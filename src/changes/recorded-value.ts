@@ -17,7 +17,7 @@ const DEPTH_MAX = 8;
 const SECRET_NAME = /^(?:(?:.*[_-])?(?:key|token|secret|password)|link|code|credential|authorization|cookie|hash)s?$/i;
 const SECRET_LAST_WORD = /(?<=[a-z\d])(?:Key|Token|Secret|Link|Code|Password|Credential|Hash)s?$/;
 
-/** The value as the log keeps it; `null` where it is no object. */
+/** The value as the log keeps it; `null` if it is no object. */
 export function toRecorded(value: object | null): RecordedObject | null {
   return record(plain(value));
 }

@@ -2,7 +2,7 @@ import type { AdminClient } from '../api/management/admin-client.ts';
 import { CliError } from './command.ts';
 import { listUpTo } from './pages.ts';
 
-/** So many accounts of one name are listed where it is ambiguous. */
+/** So many accounts of one name are listed if it is ambiguous. */
 const NAMED_MAX = 20;
 
 /** The id of the account that an argument names: by its id, or by its name where only one account has it. */

@@ -37,7 +37,7 @@ export interface CliProcess {
   readonly environment: Environment;
   readonly writeOut: (text: string) => void;
   readonly writeError: (text: string) => void;
-  /** For what is not text of a command; absent where a command runs inside of another program. */
+  /** For what is not text of a command; absent if a command runs inside of another program. */
   readonly stdin?: Readable;
   readonly stdout?: Writable;
   readonly isErrorTerminal?: boolean;
@@ -79,7 +79,7 @@ export const IDEMPOTENCY_KEY = [
   'a text of your own, new for each change: a repeat with the same one changes nothing',
 ] as const;
 
-/** @throws UsageError where it is no text that a header can have. */
+/** @throws UsageError if it is no text that a header can have. */
 export function idempotencyKeyOf({ idempotencyKey }: CommandOptions): string | undefined {
   if (idempotencyKey === undefined) return undefined;
   const key = String(idempotencyKey);

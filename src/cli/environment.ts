@@ -26,7 +26,7 @@ const DEFAULT_FILE = 'faregate.yaml';
 const DEMO_PROVIDER_VARIABLE = 'FAREGATE_DEMO_PROVIDER';
 
 /**
- * A flag takes precedence over the environment, the environment over the file. Where neither names a file, it is
+ * A flag takes precedence over the environment, the environment over the file. If neither names a file, it is
  * `faregate.yaml` in the current directory, or else the demo.
  */
 export function findConfigSource(flags: GlobalFlags, environment: Environment): ConfigSource {
@@ -56,7 +56,7 @@ export function loadForCommand(flags: GlobalFlags, environment: Environment, opt
 
 /**
  * Loads the configuration of a command that uses the database and calls no provider. It must not fail where credentials of
- * providers are not set, because these are set only where the gateway runs.
+ * providers are not set, because these are set only if the gateway runs.
  */
 export function loadForBooks(flags: GlobalFlags, environment: Environment): Config {
   const options = { withoutCredentialFiles: true };
@@ -81,9 +81,9 @@ export function demoEnvironment(environment: Environment, providerUrl = 'http://
 }
 
 /**
- * The operator's credential of the admin API; `null` where none is set.
+ * The operator's credential of the admin API; `null` if none is set.
  *
- * @throws CliError where it is too short.
+ * @throws CliError if it is too short.
  */
 export function readAdminToken(environment: Environment): string | null {
   const token = nonEmpty(environment.FAREGATE_ADMIN_TOKEN);

@@ -22,7 +22,7 @@ export interface Column<Row> {
   readonly align?: 'right';
 }
 
-/** Rows as aligned columns under their titles; the text `empty` where there are no rows. */
+/** Rows as aligned columns under their titles; the text `empty` if there are no rows. */
 export function renderTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[], empty: string): string {
   if (rows.length === 0) return empty;
   const cells = rows.map((row) => columns.map(({ cell }) => escapeText(cell(row))));

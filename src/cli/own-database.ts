@@ -9,7 +9,7 @@ import type { Logger } from '../lib/logger.ts';
 type OnWaiting = NonNullable<OpenOptions['onWaiting']>;
 
 /**
- * Opens the database until the process ends, and creates an embedded one where there is none. Only commands whose
+ * Opens the database until the process ends, and creates an embedded one if there is none. Only commands whose
  * description says so may call this: `serve`, `db migrate` and `db import`.
  */
 export function openOrCreateOwnDatabase(
@@ -25,7 +25,7 @@ export function openOrCreateOwnDatabase(
 /**
  * Opens an existing database, whatever its schema.
  *
- * @throws NoDatabaseError where there is no embedded database.
+ * @throws NoDatabaseError if there is no embedded database.
  */
 export function openOwnDatabase(location: DatabaseLocation, logger: Logger, onWaiting: OnWaiting): Promise<Database> {
   keepToUser();
@@ -42,7 +42,7 @@ export interface ServingGateway {
  * The gateway that serves an embedded database, or else the database itself, opened for this process. A gateway that is about
  * to serve is waited for.
  *
- * @throws NoDatabaseError where there is no embedded database.
+ * @throws NoDatabaseError if there is no embedded database.
  * @throws SchemaError where the schema is not that of this program, which is not changed.
  */
 export async function openBooks(
@@ -61,7 +61,7 @@ export async function openBooks(
   }
 }
 
-/** The gateway that serves the embedded database of a directory; `null` where none does. */
+/** The gateway that serves the embedded database of a directory; `null` if none does. */
 export function findServingGateway(dataDir: string): ServingGateway | null {
   return existsSync(dataDir) ? servingGateway(readDataDirOwner(dataDir)) : null;
 }

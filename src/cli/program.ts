@@ -20,7 +20,7 @@ import type { AdminUse } from './with-admin.ts';
  * Runs the command line.
  *
  * @param argv arguments without the program's own name
- * @returns the exit code: 0, 1 where the command failed or found something wrong, 2 where it was used wrongly
+ * @returns the exit code: 0, 1 where the command failed or found something wrong, 2 if it was used wrongly
  */
 export async function runCli(argv: readonly string[], process: CliProcess): Promise<number> {
   let exitCode = 0;
@@ -101,11 +101,11 @@ const INVALID_PASSWORD = '28P01';
 const UNKNOWN_DATABASE = '3D000';
 
 const UNREACHED = 'The database cannot be reached. Check DATABASE_URL and the network.';
-/** The messages of the driver, without a code, where a server did not respond in time. */
+/** The messages of the driver, without a code, if a server did not respond in time. */
 const DRIVER_TIMEOUT =
   /^(timeout expired|timeout exceeded when trying to connect|Connection terminated due to connection timeout)/;
 
-/** The text of a failure: its message where it is foreseen, else with the stack, which a bug report needs. */
+/** The text of a failure: its message if it is foreseen, else with the stack, which a bug report needs. */
 function describeFailure(error: unknown): string {
   // A message of the API is one sentence, which may quote stored text.
   if (error instanceof AdminClientError) return escapeText(error.message);

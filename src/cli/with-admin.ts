@@ -17,7 +17,7 @@ import { findServingGateway, openBooks, type ServingGateway } from './own-databa
 export type AdminUse = 'reads' | 'changes';
 
 /**
- * Runs a command's work through the admin API. One process at a time can open the embedded database: where a gateway runs
+ * Runs a command's work through the admin API. One process at a time can open the embedded database: if a gateway runs
  * on it, the command calls that gateway, else it opens the database itself, which must exist with the schema of this
  * program.
  *
@@ -87,7 +87,7 @@ export function askGateway({ url, adminToken }: ServingGateway): AdminClient {
 }
 
 /**
- * The gateway of the data directory that flags or the environment name, where the file cannot be read. A command that changes
+ * The gateway of the data directory that flags or the environment name, if the file cannot be read. A command that changes
  * nothing also asks the one in the usual place.
  */
 function gatewayBeside(flags: GlobalFlags, environment: Environment, use: AdminUse): ServingGateway | null {

@@ -21,7 +21,7 @@ export type Path = readonly PropertyKey[];
 /** A problem at a place. */
 interface DocumentProblem {
   readonly path: Path;
-  /** 1-based; 0 where the place is not known. */
+  /** 1-based; 0 if the place is not known. */
   readonly line: number;
   readonly message: string;
 }
@@ -31,7 +31,7 @@ interface Place {
   /** The path, as far as the file goes. */
   readonly path: Path;
   readonly line: number;
-  /** What stands there, in words for a message: `"10 minutes"`, `a list`; `null` where the key is missing or empty. */
+  /** What stands there, in words for a message: `"10 minutes"`, `a list`; `null` if the key is missing or empty. */
   readonly found: string | null;
 }
 
@@ -40,7 +40,7 @@ export interface ConfigDocument {
   /** The values; every number is the text that stands in the file, and a key without a value is `undefined`. */
   readonly value: unknown;
   readonly problems: readonly DocumentProblem[];
-  /** The place of a key or value; of the nearest parent where it is missing. */
+  /** The place of a key or value; of the nearest parent if it is missing. */
   locate(path: Path): Place;
 }
 
@@ -156,7 +156,7 @@ const VARIABLE_FORM = `Write a variable as \${NAME} or \${NAME:-default}.`;
  */
 class Visitor {
   readonly problems: VisitedProblem[] = [];
-  /** The original text where a variable was filled in. Messages show it instead of the value, which may be a secret. */
+  /** The original text if a variable was filled in. Messages show it instead of the value, which may be a secret. */
   readonly written = new Map<Scalar, string>();
   readonly #document: Document;
   readonly #environment: Environment;

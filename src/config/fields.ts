@@ -40,7 +40,7 @@ export function named<Value extends z.ZodType>(what: string, value: Value): z.Zo
   return z.record(z.string(), value, { error: `names of ${what} with their settings beneath` });
 }
 
-/** A list; `what` names the items, and their number where one is needed. */
+/** A list; `what` names the items, and their number if one is needed. */
 export function listOf<Item extends z.ZodType>(what: string, item: Item, lengthMin = 0): z.ZodArray<Item> {
   const expected = `a list of ${what}`;
   return z.array(item, { error: expected }).refine((items) => items.length >= lengthMin, { error: expected });

@@ -13,7 +13,7 @@ export type { Environment } from './document.ts';
 
 /** One thing that is wrong with a configuration, and where. */
 interface ConfigProblem {
-  /** 1-based; 0 where the place is not known, or not in the file. */
+  /** 1-based; 0 if the place is not known, or not in the file. */
   readonly line: number;
   /** The dotted path of the key, such as `models.acme-large.price.input`; empty for the file as a whole. */
   readonly key: string;
@@ -62,7 +62,7 @@ export function loadConfig(file: string, environment: Environment, options: Conf
 /**
  * Reads the text of a configuration file.
  *
- * @throws ConfigError where it cannot be read.
+ * @throws ConfigError if it cannot be read.
  */
 export function readConfigText(file: string): string {
   return readConfigFile(file).text;
@@ -73,7 +73,7 @@ export interface ConfigText extends Omit<ReadFile, 'bytes'> {
   readonly text: string;
 }
 
-/** @throws ConfigError where it cannot be read. */
+/** @throws ConfigError if it cannot be read. */
 export function readConfigFile(file: string): ConfigText {
   const refuse = (message: string): ConfigError => new ConfigError(file, [{ line: 0, key: '', message }]);
   try {

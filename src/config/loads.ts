@@ -3,14 +3,14 @@ import type { ConfigOverrides } from './load.ts';
 
 /** Where the configuration in force comes from, and what became of later attempts to load another one. */
 export interface ConfigStatus {
-  /** `null` where it comes from no file. */
+  /** `null` if it comes from no file. */
   readonly file: string | null;
   /** Settings that flags or the environment have set, over those of the file. */
   readonly overridden: readonly string[];
   readonly loadedAtMs: number;
   /** Settings that the file has changed, and that wait for a restart. */
   readonly needsRestart: readonly string[];
-  /** Why the file as it is now is not in force; `null` where it is. */
+  /** Why the file as it is now is not in force; `null` if it is. */
   readonly lastError: { readonly atMs: number; readonly message: string } | null;
 }
 

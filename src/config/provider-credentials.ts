@@ -26,7 +26,7 @@ export interface NamedCredential {
   readonly name: string;
   /** Secret. */
   readonly value: string;
-  /** `null` where the credential stands in the configuration. */
+  /** `null` if the credential stands in the configuration. */
   readonly file: string | null;
 }
 
@@ -101,7 +101,7 @@ export function readCredentialFile(path: string): string {
   return text;
 }
 
-/** Reads the files of all credentials. Where one cannot be used, `report` is called with its place below `providers`. */
+/** Reads the files of all credentials. If one cannot be used, `report` is called with its place below `providers`. */
 export function fillCredentialFiles<Provider extends CredentialSettings>(
   providers: Readonly<Record<string, Provider>>,
   report: (path: readonly PropertyKey[], message: string) => void,

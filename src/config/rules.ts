@@ -75,7 +75,7 @@ function protocolNameBreaches(value: unknown): RuleBreach[] {
 }
 
 /**
- * A body of the largest size has to fit into the budget that all bodies share, also where its length is not known
+ * A body of the largest size has to fit into the budget that all bodies share, also if its length is not known
  * beforehand.
  */
 const BUDGETS = [

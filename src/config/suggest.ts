@@ -1,6 +1,6 @@
 import leven from 'leven';
 
-/** The known name that a misspelt one most likely meant, or `null` where none is near. */
+/** The known name that a misspelt one most likely meant, or `null` if none is near. */
 export function closestName(misspelt: string, names: readonly string[]): string | null {
   let best: string | null = null;
   let bestDistance = Math.max(2, Math.floor(misspelt.length / 3)) + 1;

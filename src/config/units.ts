@@ -29,7 +29,7 @@ export function parseDurationMs(text: string): number | null {
   return match === null ? null : scaleExactly(match[1]!, DURATION_FACTORS[match[2]!]!);
 }
 
-/** Decimal x factor where that is a whole number. In floating point 1.1MB would be 1100000.0000000002 bytes. */
+/** Decimal x factor if that is a whole number. In floating point 1.1MB would be 1100000.0000000002 bytes. */
 function scaleExactly(decimal: string, factor: number): number | null {
   const [whole, fraction = ''] = decimal.split('.') as [string, string?];
   const scaled = BigInt(whole + fraction) * BigInt(factor);

@@ -45,7 +45,7 @@ export interface ConfigWatcherOptions {
 export interface ConfigWatcher {
   /**
    * Reads the file and applies it, as SIGHUP asks, as soon as it is no longer being written to. Logs the result, even
-   * where nothing changed. Several requests at once count as one.
+   * if nothing changed. Several requests at once count as one.
    */
   readonly reload: () => void;
   /** Stops watching; nothing is applied or logged afterwards. */
@@ -84,7 +84,7 @@ const FIXED_SERVER_KEYS = [
  *
  * A change is found in three steps. An event, the poll or a signal only says "look". A look reads the file: its text,
  * and when it was last written to. A text that two looks in a row have found is then compared with the last one that
- * was decided on. Saving a file is several writes, with pauses where it comes over a network, and half a file can be a
+ * was decided on. Saving a file is several writes, with pauses if it comes over a network, and half a file can be a
  * valid configuration with half of the models: a text that removes a model, a provider or a plan has to stand for five
  * seconds.
  */
@@ -194,7 +194,7 @@ class Watcher {
   /** Reads at once: a configuration is small, and so looks cannot overtake one another. */
   #read(): Sighting {
     const { file } = this.#options;
-    // The files are read where the configuration is parsed; before that it is enough to know that they stand still.
+    // The files are read if the configuration is parsed; before that it is enough to know that they stand still.
     const credentialFiles = credentialFilesOf(this.#inForce.providers).map(fileVersion).join(' ');
     try {
       const { text, version, isWhole } = readConfigFile(file);

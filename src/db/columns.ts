@@ -20,7 +20,7 @@ export function columnsOf<Row>(rows: readonly Row[], ...columns: readonly ((row:
   });
 }
 
-/** A statement that writes rows, where there are any. */
+/** A statement that writes rows, if there are any. */
 export function writeRows<Row>(
   statement: Statement,
   rows: readonly Row[],

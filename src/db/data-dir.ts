@@ -14,9 +14,9 @@ export interface DataDirOwner {
   readonly pid: number;
   /** When that process started, as the system counts it: a later process may get the same pid. */
   readonly processStart: string | null;
-  /** The machine or container that the pid belongs to; absent where an earlier version wrote the file. */
+  /** The machine or container that the pid belongs to; absent if an earlier version wrote the file. */
   readonly host?: string;
-  /** Absent where an earlier version wrote the file: it holds no lock, and owns the directory while its process runs. */
+  /** Absent if an earlier version wrote the file: it holds no lock, and owns the directory while its process runs. */
   readonly holdsLock?: true;
   /** Where the gateway listens, and the credential for this machine's command line; set once it listens. */
   readonly url?: string;
@@ -28,7 +28,7 @@ interface DataDirLock {
 }
 
 export interface AcquireOptions {
-  /** Called once, where another process has to let go of the directory first. */
+  /** Called once, if another process has to let go of the directory first. */
   readonly onWaiting?: ((message: string) => void) | undefined;
   /** How long another process may take for that: one that was just killed, or that is about to end. */
   readonly patienceMs?: number | undefined;
@@ -40,7 +40,7 @@ export interface AcquireOptions {
 
 /** Another process has the directory open. */
 export class DataDirInUseError extends ForeseenError {
-  /** `null` where it has not said yet who it is. */
+  /** `null` if it has not said yet who it is. */
   readonly owner: DataDirOwner | null;
   constructor(dataDir: string, owner: DataDirOwner | null) {
     super(
@@ -85,7 +85,7 @@ const POLL_MS = 100;
 /**
  * Waits until the directory is free, and takes it.
  *
- * @throws DataDirInUseError where it is not free in time, or served.
+ * @throws DataDirInUseError if it is not free in time, or served.
  * @throws NoLockError
  */
 export async function acquireDataDir(dataDir: string, options: AcquireOptions = {}): Promise<DataDirLock> {
@@ -135,7 +135,7 @@ export function announceGateway(dataDir: string, url: string, adminToken: string
   writeOwnerFile(dataDir, { url, adminToken });
 }
 
-/** What is known of the process that owns the directory now; `null` where none does. */
+/** What is known of the process that owns the directory now; `null` if none does. */
 export function readDataDirOwner(dataDir: string): DataDirOwner | null {
   return withLockFile(dataDir, isLocked) ? readOwnerFile(dataDir) : ownerWithoutLock(dataDir);
 }
@@ -198,7 +198,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Field 22 of /proc/<pid>/stat: start time in clock ticks since boot. `null` where there is no /proc. */
+/** Field 22 of /proc/<pid>/stat: start time in clock ticks since boot. `null` if there is no /proc. */
 function processStart(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -96,7 +96,7 @@ export interface Database extends Lane {
   lane(name: LaneName): Lane;
   /**
    * Runs a transaction whose writes follow from its reads: `begin` and the reads are one message, the writes and `commit`
-   * another one. It is all or nothing; where the connection fails during the second message, it is not known which.
+   * another one. It is all or nothing; if the connection fails during the second message, it is not known which.
    *
    * When `signal` aborts, it fails with the signal's reason at once, and its connection is destroyed: a database that does
    * not respond would keep it. The embedded engine cannot stop what it has begun; what waits for its turn is never begun.
@@ -127,7 +127,7 @@ export interface Database extends Lane {
  * How both engines plan, as options of a server's command line. A hot statement is planned once a connection, often while
  * its tables are empty, and such a plan reads a table from end to end. It stays in use while the table grows, on the
  * embedded engine for as long as the process lives: after 60,000 calls, the end of a single one took twice as long. Every
- * hot statement finds its rows by an index; where there is none, tables are read whole all the same. The second setting
+ * hot statement finds its rows by an index; if there is none, tables are read whole all the same. The second setting
  * keeps a server from compiling those few statements, whose cost it estimates far too high.
  */
 export const PLANNER_OPTIONS = ['-c', 'enable_seqscan=off', '-c', 'jit=off'] as const;

@@ -9,7 +9,7 @@ import type { Database, Queryable, Statement } from './database.ts';
 /** Which kind of gateway is about to serve a database. */
 export interface ServedAs {
   readonly isDemo: boolean;
-  /** The account in `demo.json` of the data directory; `null` where there is none. */
+  /** The account in `demo.json` of the data directory; `null` if there is none. */
   readonly demoAccountId: string | null;
 }
 
@@ -92,7 +92,7 @@ const setMark: Statement = {
 };
 
 /**
- * Reads whether a database may be served as that, and changes nothing, also where its schema is an earlier one or it has none.
+ * Reads whether a database may be served as that, and changes nothing, also if its schema is an earlier one or it has none.
  *
  * @throws DemoMarkError
  */

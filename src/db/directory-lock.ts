@@ -13,7 +13,7 @@ import { DatabaseSync } from 'node:sqlite';
 /** An object that nothing refers to is closed, and its lock is gone. */
 const held = new Set<DatabaseSync>();
 
-/** Returns how to release the lock, or `null` where somebody else, in this process or another one, has it. */
+/** Returns how to release the lock, or `null` if somebody else, in this process or another one, has it. */
 export function tryLock(file: string): (() => void) | null {
   makePrivate(file);
   const database = new DatabaseSync(file);
@@ -45,7 +45,7 @@ export function isLocked(file: string): boolean {
   }
 }
 
-/** Makes the file with the rights that SQLite would not give it, where it is not there. Opens none that is. */
+/** Makes the file with the rights that SQLite would not give it, if it is not there. Opens none that is. */
 function makePrivate(file: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600));

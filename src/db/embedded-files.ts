@@ -68,7 +68,7 @@ export class EngineStoppedError extends Error {
  * PostgreSQL syncs each file whose content counts, and the directory of each file that it renames. It does not sync the
  * directory of a file that it makes: on some file systems the sync of the file does that as well. Here it does on all.
  *
- * Where a sync fails, nobody knows what is on the disk, and the engine ends itself. PGlite would go on to call it, for ever;
+ * If a sync fails, nobody knows what is on the disk, and the engine ends itself. PGlite would go on to call it, for ever;
  * here every further call fails.
  */
 export class EmbeddedFiles extends NodeFS {

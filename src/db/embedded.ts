@@ -29,7 +29,7 @@ import { warnOfNetworkFileSystem } from './network-file-system.ts';
 import { makePrivateDirectory } from './private-directory.ts';
 
 interface EmbeddedOptions extends AcquireOptions {
-  /** The data directory, which the database is in; created where it does not exist. */
+  /** The data directory, which the database is in; created if it does not exist. */
   readonly dataDir: string;
   readonly logger?: Logger;
   /** Opens only a database that is there, and makes neither it nor the directory. */
@@ -62,10 +62,10 @@ const START_PARAMETERS = [
 /**
  * Opens PostgreSQL inside this process. What it acknowledges is on the disk.
  *
- * @throws DataDirInUseError where another process has the directory open, and does not let go of it in time.
+ * @throws DataDirInUseError if another process has the directory open, and does not let go of it in time.
  * @throws NoLockError where the file system of the directory has no locks.
  * @throws OpenDataDirError where every user of the machine may write to it.
- * @throws NoDatabaseError where it must exist and does not.
+ * @throws NoDatabaseError if it must exist and does not.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<Database> {
   const { dataDir, logger, openFiles = (directory) => new EmbeddedFiles(directory) } = options;

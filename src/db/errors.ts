@@ -1,6 +1,6 @@
 /** What errors of the database mean and may say; the same for both engines. */
 
-/** SQLSTATE of a database error, or `undefined` where the error did not come from a statement: such as `EPIPE`. */
+/** SQLSTATE of a database error, or `undefined` if the error did not come from a statement: such as `EPIPE`. */
 export function sqlState(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
   return typeof error.code === 'string' && /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(error.code) ? error.code : undefined;

@@ -34,7 +34,7 @@ export const LANES: Readonly<Record<LaneName, LaneLimits>> = {
 
 /** An audit reads whole tables, in slices: one at a time, and so many may wait. */
 export const AUDITS_WAITING_MAX = 4;
-/** A slice takes some milliseconds, or a second where nothing of it is in memory. */
+/** A slice takes some milliseconds, or a second if nothing of it is in memory. */
 export const AUDIT_STATEMENT_MAX_MS = 60_000;
 
 const LANE_NAMES = Object.keys(LANES) as readonly LaneName[];
@@ -61,7 +61,7 @@ interface HeldTurn {
 
 /**
  * Work that runs a few at a time. Of the rest, that of nobody (operators, the gateway itself) comes first, in the order in which it
- * came, and that of holders by turns of them. Where there are several places, holders leave one to operators, and each holder one
+ * came, and that of holders by turns of them. If there are several places, holders leave one to operators, and each holder one
  * to others, so that one whose statements hang keeps nobody else out.
  */
 export class Turns {

@@ -59,7 +59,7 @@ const MIGRATION_LOCK = 7_212_202_610;
 
 /** What may be waited for, and for how long; for tests. */
 interface MigrateOptions {
-  /** Called where something has to be waited for, and again where it is something else or half a minute later. */
+  /** Called if something has to be waited for, and again if it is something else or half a minute later. */
   readonly onWaiting?: (message: string) => void;
   /** For nodes of an earlier version to stop. */
   readonly patienceMs?: number;
@@ -85,7 +85,7 @@ const REMIND_MS = 30_000;
  * A lock that somebody else holds is waited for a moment only, and asked for again later: whoever wants a table after us has
  * to wait for us, even to read it.
  *
- * @throws NodesRunningError where they have not stopped in time.
+ * @throws NodesRunningError if they have not stopped in time.
  * @throws LocksHeldError where others have not released their locks in time.
  */
 export async function migrate(database: Database, options: MigrateOptions = {}): Promise<Migration[]> {
@@ -201,7 +201,7 @@ async function applyPending(database: Database): Promise<Migration[]> {
   return pending;
 }
 
-/** A step that does nothing where another node applied it while this one waited for the lock. */
+/** A step that does nothing if another node applied it while this one waited for the lock. */
 function guarded(migration: Migration): string {
   return `do $guard$ begin
     if not exists (select from schema_migrations where version = ${migration.version}) then
@@ -231,7 +231,7 @@ function pendingMigrations(states: readonly MigrationState[]): Migration[] {
 /**
  * Every known migration and when it was applied.
  *
- * @throws SchemaError where the database has steps that this program does not know: it belongs to a newer one.
+ * @throws SchemaError if the database has steps that this program does not know: it belongs to a newer one.
  */
 export async function migrationState(database: Queryable): Promise<MigrationState[]> {
   const applied = new Map<number, Date>();
@@ -251,7 +251,7 @@ export async function migrationState(database: Queryable): Promise<MigrationStat
 /**
  * Makes sure, without changing anything, that the schema is the one of this program.
  *
- * @throws SchemaError where it is older, newer, or not there at all.
+ * @throws SchemaError if it is older, newer, or not there at all.
  */
 export async function requireCurrentSchema(database: Queryable): Promise<void> {
   const states = await migrationState(database);

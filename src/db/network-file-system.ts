@@ -18,7 +18,7 @@ const NETWORK_TYPES: ReadonlyMap<number, string> = new Map([
   [0x786f4256, 'a shared folder of VirtualBox'],
 ]);
 
-/** The name of the network's file system that a directory is on; `null` where it is on none that is known. */
+/** The name of the network's file system that a directory is on; `null` if it is on none that is known. */
 export function networkFileSystem(
   directory: string,
   typeOf: (directory: string) => number = (path) => statfsSync(path).type,

@@ -50,14 +50,14 @@ const SETTINGS = '-c synchronous_commit=off';
 
 interface Line {
   readonly client: Connection;
-  /** Where its heartbeats come back; no other connection listens there. */
+  /** If its heartbeats come back; no other connection listens there. */
   readonly beatChannel: string;
   /** When the last heartbeat that came back was sent. */
   provenAtMs: number;
   isBeatUnderWay: boolean;
 }
 
-/** Listens on a channel; when the connection is lost, opening it is tried until it succeeds. @throws where it cannot be opened. */
+/** Listens on a channel; when the connection is lost, opening it is tried until it succeeds. @throws if it cannot be opened. */
 export async function listen(options: ListenOptions): Promise<Subscription> {
   const { connection, logger, channel, onPayload, onReconnect } = options;
   const { beatMs, silenceMaxMs, connectMaxMs, reconnectMs, nowMs } = { ...NOTIFICATION_TIMING, ...options.timing };
@@ -114,7 +114,7 @@ export async function listen(options: ListenOptions): Promise<Subscription> {
     if (line.isBeatUnderWay) return;
     const beating = line;
     beating.isBeatUnderWay = true;
-    // Where it fails, none comes back.
+    // If it fails, none comes back.
     beating.client
       .query(`notify ${pg.escapeIdentifier(beating.beatChannel)}, '${nowMs()}'`)
       .catch(() => undefined)

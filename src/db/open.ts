@@ -10,7 +10,7 @@ export interface DatabaseLocation {
 export interface OpenOptions {
   /** Makes no embedded database where there is none. A server's database is never made here. */
   readonly mustExist?: boolean;
-  /** Called once, where another process has to let go of an embedded database first. */
+  /** Called once, if another process has to let go of an embedded database first. */
   readonly onWaiting?: (message: string) => void;
   /** Ends the waiting for that process. */
   readonly stopped?: AbortSignal | undefined;
@@ -21,8 +21,8 @@ export interface OpenOptions {
 /**
  * Opens the database that the configuration names. The engines are loaded only when used: PGlite is 27 MB of code.
  *
- * @throws NoDatabaseError where an embedded database must exist and does not.
- * @throws DataDirInUseError where another process keeps an embedded database.
+ * @throws NoDatabaseError if an embedded database must exist and does not.
+ * @throws DataDirInUseError if another process keeps an embedded database.
  */
 export async function openDatabase(
   location: DatabaseLocation,

@@ -26,7 +26,7 @@ export class Connection extends pg.Client {
     });
   }
 
-  /** Connects, where no pool does. */
+  /** Connects, if no pool does. */
   async open(): Promise<void> {
     await asStatement('database.connect', () => this.connect());
   }

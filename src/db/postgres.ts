@@ -116,7 +116,7 @@ export function openPostgres(options: PostgresOptions): Database {
         statement_timeout: statementMaxMs,
         lock_timeout: lockMaxMs,
         idle_in_transaction_session_timeout: statementMaxMs,
-        // Where the server says nothing any more.
+        // If the server says nothing any more.
         query_timeout: statementMaxMs + 1_000,
       },
       options.logger,
@@ -165,7 +165,7 @@ export function openPostgres(options: PostgresOptions): Database {
       ...connection,
       options: READ_TABLES,
       statement_timeout: auditStatementMaxMs,
-      // Where the server says nothing any more: the next audit waits for this one.
+      // If the server says nothing any more: the next audit waits for this one.
       query_timeout: auditStatementMaxMs + 1_000,
     });
     readers.add(reader);

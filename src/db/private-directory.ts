@@ -18,7 +18,7 @@ import { ForeseenError } from '../lib/foreseen-error.ts';
 import type { Logger } from '../lib/logger.ts';
 
 /**
- * Keeps the data directory private to its owner: 0700, and 0600 for what is in it, also where it was made with other rights.
+ * Keeps the data directory private to its owner: 0700, and 0600 for what is in it, also if it was made with other rights.
  * It contains every balance, the hashes of all keys, and a credential of the admin API. Where rights cannot be set the log
  * says how to; the gateway refuses to start only where every user of the machine may write, and so could change balances.
  */
@@ -69,7 +69,7 @@ export function obstacleOf(path: string): string | null {
   return `${path} is a link to ${readlinkSync(path)}, which is no directory or does not exist`;
 }
 
-/** `null` where it is not there or cannot be looked at. */
+/** `null` if it is not there or cannot be looked at. */
 function orNull<Result>(look: () => Result): Result | null {
   try {
     return look();

@@ -13,7 +13,7 @@ export class Reads {
     return (rows) => rows[place] as readonly Row[];
   }
 
-  /** As `add`, where the read is needed; else nothing is sent, and there are no rows. */
+  /** As `add`, if the read is needed; else nothing is sent, and there are no rows. */
   addIf<Row>(isNeeded: boolean, statement: Statement, parameters: readonly Parameter[]): RowsOf<Row> {
     return isNeeded ? this.add<Row>(statement, parameters) : () => [];
   }

@@ -1,7 +1,7 @@
 import type { Lane, Queryable } from './database.ts';
 import { StatementError } from './errors.ts';
 
-/** Runs a transaction that is rolled back where its result is a refusal. */
+/** Runs a transaction that is rolled back if its result is a refusal. */
 export async function orRolledBack<Refusal extends string>(
   database: Lane,
   work: (transaction: Queryable) => Promise<Refusal | null>,

@@ -21,7 +21,7 @@ export interface GatewayErrorOptions {
 }
 
 /**
- * A response other than success. It is thrown where the reason is known and rendered once, at the edge, in the envelope
+ * A response other than success. It is thrown if the reason is known and rendered once, at the edge, in the envelope
  * of the address that was called.
  */
 export class GatewayError extends Error {
@@ -31,7 +31,7 @@ export class GatewayError extends Error {
   readonly param: string | null;
   readonly type: string | undefined;
   readonly retry: RetryAdvice;
-  /** When the limit that refuses the call has room again; `null` where that is not known, or not by waiting. */
+  /** When the limit that refuses the call has room again; `null` if that is not known, or not by waiting. */
   readonly resetAtMs: number | null;
   readonly isMoney: boolean;
   /** In the messages envelope. */

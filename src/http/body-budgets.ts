@@ -50,7 +50,7 @@ export class BodyBudgets {
     return { memoryBytes: this.#memory.capacity, diskBytes: this.#disk.capacity };
   }
 
-  /** Memory for what is no body but as large, counted as that of a large one; `null` where there is none for this account now. */
+  /** Memory for what is no body but as large, counted as that of a large one; `null` if there is none for this account now. */
   takeMemory(holder: BodyHolder, sizeBytes: number): { release(): void } | null {
     const large = this.#largeMemory.take(holder, sizeBytes);
     if (large === null) return null;
@@ -99,7 +99,7 @@ export class BodySpace {
   /**
    * Takes what is missing up to this number of bytes, and gives back what is beyond it.
    *
-   * @throws GatewayError `overloaded` where there is not enough; space that was taken before stays taken.
+   * @throws GatewayError `overloaded` if there is not enough; space that was taken before stays taken.
    */
   need(sizeBytes: number): void {
     const more = sizeBytes - this.takenBytes;
@@ -136,7 +136,7 @@ export class BodyMemory {
   }
 
   /**
-   * As `need` of one space, where the body counts as large or not: once it does, it always does.
+   * As `need` of one space, if the body counts as large or not: once it does, it always does.
    *
    * @throws GatewayError `overloaded`.
    */
@@ -160,12 +160,12 @@ const DEFAULT_MEMORY_PART = 1 / 4;
 const DEFAULT_DISK_PART = 1 / 2;
 const DEFAULT_DISK_BYTES_MAX = 8 * 2 ** 30;
 
-/** Where nothing is configured: a quarter of the memory that the process may use, and room for two of the largest bodies. */
+/** If nothing is configured: a quarter of the memory that the process may use, and room for two of the largest bodies. */
 export function defaultBodyMemoryBytes(availableBytes: number, bodyLimitBytes: number): number {
   return Math.max(Math.floor(availableBytes * DEFAULT_MEMORY_PART), 4 * bodyLimitBytes);
 }
 
-/** Where nothing is configured: half of what is free, and no more than 8 GiB. */
+/** If nothing is configured: half of what is free, and no more than 8 GiB. */
 export function defaultUploadDiskBytes(freeBytes: number): number {
   return Math.min(Math.floor(freeBytes * DEFAULT_DISK_PART), DEFAULT_DISK_BYTES_MAX);
 }

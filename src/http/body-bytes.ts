@@ -3,7 +3,7 @@ const BLOCK_BYTES_MAX = 4 * 1024 * 1024;
 
 /**
  * Gathers the bytes of a body in as few pieces as its size asks for: a client that sends byte by byte costs no more
- * than one that does not. `need` gets the amount of memory before it is taken, and throws where there is none.
+ * than one that does not. `need` gets the amount of memory before it is taken, and throws if there is none.
  */
 export class BodyBytes {
   readonly #sizeBytesKnown: number | null;

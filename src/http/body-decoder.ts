@@ -21,7 +21,7 @@ const DEFLATE: BodyEncoding = { create: () => createInflate(PIECES), windowBytes
 const BROTLI: BodyEncoding = { create: () => createBrotliDecompress(PIECES), windowBytesMax: 2 ** 24 };
 const ZSTANDARD: BodyEncoding = { create: () => createZstdDecompress(ZSTD), windowBytesMax: 2 ** ZSTD_WINDOW_LOG_MAX };
 
-/** @throws GatewayError `unsupportedMediaType` where the encoding is not known. */
+/** @throws GatewayError `unsupportedMediaType` if the encoding is not known. */
 export function encodingNamed(name: string): BodyEncoding {
   switch (name.trim().toLowerCase()) {
     case 'gzip':
@@ -53,7 +53,7 @@ const TURN_BYTES = 256 * 1024;
 
 /**
  * Decodes one body. It works in turns, so that a few bytes that decode to gigabytes do not delay other bodies, and it
- * takes a turn only where it has something to do: a client that sends slowly occupies no turn.
+ * takes a turn only if it has something to do: a client that sends slowly occupies no turn.
  */
 export class BodyDecoder {
   readonly #stream: Transform;
@@ -87,13 +87,13 @@ export class BodyDecoder {
   /**
    * Resolves when everything that the bytes decode to has been taken.
    *
-   * @throws GatewayError `invalidRequest` where they do not decode, and whatever `take` throws.
+   * @throws GatewayError `invalidRequest` if they do not decode, and whatever `take` throws.
    */
   write(bytes: Buffer): Promise<void> {
     return this.#work((written) => this.#stream.write(bytes, written));
   }
 
-  /** There are no more bytes. Resolves and throws as `write` does, and throws where the body is cut off. */
+  /** There are no more bytes. Resolves and throws as `write` does, and throws if the body is cut off. */
   end(): Promise<void> {
     return this.#work(() => this.#stream.end());
   }

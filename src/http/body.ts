@@ -12,7 +12,7 @@ import { UploadPace } from './upload-pace.ts';
 export interface BodyLimits {
   /** The most bytes of the body, both as sent and decoded. */
   readonly sizeBytesMax: number;
-  /** The refusal of a larger body, where the limit is not the gateway's own. Absent: `requestTooLarge`. */
+  /** The refusal of a larger body, if the limit is not the gateway's own. Absent: `requestTooLarge`. */
   readonly tooLarge?: { readonly kind: ErrorKind; readonly message: string };
   /** The time in which the next 8 KiB of the body, or its end, must arrive; see `UploadPace`. */
   readonly idleTimeoutMs: number;
@@ -76,7 +76,7 @@ export interface HeldBody {
  * A body without an owner is in no budget.
  *
  * @throws GatewayError `requestTooLarge`, `unsupportedMediaType` for an unknown encoding, `invalidRequest` for a broken
- * one, `requestTimeout`, `overloaded` where the budget has no room, `malformedHttp` where the body ends early, and the
+ * one, `requestTimeout`, `overloaded` if the budget has no room, `malformedHttp` if the body ends early, and the
  * error of the owner's look.
  */
 export async function readBody(
@@ -126,9 +126,9 @@ function needAtOnce({ announcedBytes, encoding }: OpenBody, memory: BodyMemory |
 export interface OpenBody {
   readonly request: IncomingMessage;
   readonly limits: BodyLimits;
-  /** As it is sent; `null` where that is not known. */
+  /** As it is sent; `null` if that is not known. */
   readonly announcedBytes: number | null;
-  /** `null` where the body is sent as it is. */
+  /** `null` if the body is sent as it is. */
   readonly encoding: BodyEncoding | null;
 }
 
@@ -239,7 +239,7 @@ function receiveRaw({ request, limits }: OpenBody, response: ServerResponse, tak
       }, fail);
     }
     function onEnd(): void {
-      // A paused stream still reports its end, where its last chunk was taken.
+      // A paused stream still reports its end, if its last chunk was taken.
       if (pace.isHeldUp) hasEnded = true;
       else finish();
     }

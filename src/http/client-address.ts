@@ -7,12 +7,12 @@ export interface ClientAddresses {
   ofPeer(peerAddress: string | undefined): string | null;
   /** The network of the client that sent a request, also behind trusted proxies. */
   ofRequest(request: IncomingMessage): string;
-  /** The very address of that client; empty where its connection is gone. */
+  /** The very address of that client; empty if its connection is gone. */
   exactOf(request: IncomingMessage): string;
 }
 
 /**
- * Finds the address of a client. `X-Forwarded-For` counts only where a trusted proxy sent it, and of its addresses the
+ * Finds the address of a client. `X-Forwarded-For` counts only if a trusted proxy sent it, and of its addresses the
  * last one that is not a trusted proxy's: a client may put anything in front of it.
  */
 export function createClientAddresses(trustedProxies: readonly AddressRange[]): ClientAddresses {

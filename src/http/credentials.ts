@@ -11,7 +11,7 @@ const BEARER = /^bearer[ \t]+(\S+)[ \t]*$/i;
  * different keys are refused. Where just one of the two headers has a key of this gateway, as `isKey` recognises it, the
  * other one is for somebody else, such as a proxy, and is not looked at.
  *
- * @throws GatewayError `invalidApiKey` where there is none, more than one, or one in a place that is not read here.
+ * @throws GatewayError `invalidApiKey` if there is none, more than one, or one in a place that is not read here.
  */
 export function readCredential(
   request: IncomingMessage,

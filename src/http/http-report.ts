@@ -26,7 +26,7 @@ declare module 'fastify' {
     operation?: string;
   }
   interface FastifyRequest {
-    /** The report of the request; `null` where nobody observes the server. */
+    /** The report of the request; `null` if nobody observes the server. */
     report: HttpReport | null;
   }
 }
@@ -36,9 +36,9 @@ export interface Arrival {
   readonly requestId: string;
   /** The client's own id of the request; `null` where it sends none, or none that is kept. */
   readonly clientRequestId: string | null;
-  /** `null` where nothing could be read. */
+  /** `null` if nothing could be read. */
   readonly method: string | null;
-  /** The pattern of the address, such as `/v1/models/:model`; `null` where nothing is at the address. */
+  /** The pattern of the address, such as `/v1/models/:model`; `null` if nothing is at the address. */
   readonly path: string | null;
   readonly kind: RequestKind;
   /** The operation of a call, an estimate or a query. */
@@ -66,7 +66,7 @@ export class HttpReport implements Arrival {
   readonly clientAddress: string;
   readonly traceparent: string | null;
   readonly tracestate: string | null;
-  /** The status that was sent; `null` where none was. */
+  /** The status that was sent; `null` if none was. */
   status: number | null = null;
   /** Whether the whole response was sent. */
   isWhole = false;
@@ -130,7 +130,7 @@ export class HttpReport implements Arrival {
 
 const reports = new WeakMap<ServerResponse, HttpReport>();
 
-/** The report of the request that a response belongs to; `null` where nobody observes the server. */
+/** The report of the request that a response belongs to; `null` if nobody observes the server. */
 export function reportOfResponse(response: ServerResponse): HttpReport | null {
   return reports.get(response) ?? null;
 }
@@ -190,7 +190,7 @@ function oneHeader(value: string | readonly string[] | undefined): string | null
 /** Visible ASCII of at most 128 characters. */
 const CLIENT_REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 
-/** The client's own id of its request, by which it can be found; `null` where there is none of the form that is kept. */
+/** The client's own id of its request, by which it can be found; `null` if there is none of the form that is kept. */
 function clientRequestIdOf(headers: IncomingHttpHeaders): string | null {
   return keptId(headers['x-request-id']) ?? keptId(headers['x-client-request-id']);
 }

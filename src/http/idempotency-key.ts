@@ -8,7 +8,7 @@ import { invalidRequest } from '../errors/gateway-error.ts';
 export const IDEMPOTENCY_KEY_PATTERN = /^[\x21-\x7e]{1,255}$/;
 
 /**
- * The Idempotency-Key of a request; `null` where it has none.
+ * The Idempotency-Key of a request; `null` if it has none.
  *
  * @throws GatewayError `invalidRequest` where it cannot be used.
  */

@@ -18,7 +18,7 @@ export const LINGER_LIMITS: LingerLimits = { sizeBytesMax: 64 * 2 ** 20, timeout
  * before its end is sent.
  *
  * A connection that is closed while the client still sends is reset, and the client may lose the response with it (RFC
- * 9112, 9.6). So where the connection ends behind the response, only its sending side is closed at first. Where the
+ * 9112, 9.6). So if the connection ends behind the response, only its sending side is closed at first. If the
  * rest comes in time, the connection serves on or ends as it should; else it is cut. It is read by turns, so that other
  * connections do not wait for bytes that are dropped.
  */

@@ -65,7 +65,7 @@ export class RefusalBrake {
     return (this.#subjects.get(name)?.held ?? 0) >= HELD_MAX_EACH || this.#held >= HELD_MAX;
   }
 
-  /** Remembers how a subject was refused at a place, where it is refused too often. */
+  /** Remembers how a subject was refused at a place, if it is refused too often. */
   remember(name: string, place: string, error: GatewayError): void {
     const subject = this.#subjects.get(name);
     if (subject === undefined) return;
@@ -78,7 +78,7 @@ export class RefusalBrake {
     if (subject.refusals.size > REMEMBERED_MAX) subject.refusals.delete(subject.refusals.keys().next().value!);
   }
 
-  /** The refusal that a subject got at a place within the last second; `null` where a new decision is needed. */
+  /** The refusal that a subject got at a place within the last second; `null` if a new decision is needed. */
   recall(name: string, place: string): GatewayError | null {
     const refusal = this.#subjects.get(name)?.refusals?.get(place);
     return refusal !== undefined && this.#nowMs() < refusal.untilMs ? refusal.error : null;

@@ -42,7 +42,7 @@ export class ServedAddresses {
     return routeOptions?.config?.envelope ?? this.#find(url)?.envelope;
   }
 
-  /** The pattern of the address that is served at a target; `null` where none is. */
+  /** The pattern of the address that is served at a target; `null` if none is. */
   pathOf(url: string): string | null {
     return this.#find(url)?.path ?? null;
   }

@@ -19,7 +19,7 @@ export interface SpooledBody {
    * The bytes from `start` up to `end`, by default all, read as they are asked for. It may be called again, for another
    * attempt. The caller may keep each buffer.
    *
-   * @throws GatewayError `internal` where the disk fails; RangeError; Error after `remove`.
+   * @throws GatewayError `internal` if the disk fails; RangeError; Error after `remove`.
    */
   read(start?: number, end?: number): AsyncIterable<Buffer>;
   /** Frees the disk space. May be called again, and never rejects. */
@@ -27,7 +27,7 @@ export interface SpooledBody {
 }
 
 export interface SpoolLimits extends BodyLimits {
-  /** Created where it is missing. */
+  /** Created if it is missing. */
   readonly directory: string;
 }
 
@@ -42,7 +42,7 @@ interface SpoolFile {
  * Writes a body to disk, decoded. `consume` gets every chunk in order, before it counts as stored; if it throws, the
  * body is refused with that error. The chunk is only valid during the call. The caller has to call `remove` in the end.
  *
- * @throws GatewayError as `readBody` does, `internal` where the disk fails, and whatever `consume` throws. Nothing is
+ * @throws GatewayError as `readBody` does, `internal` if the disk fails, and whatever `consume` throws. Nothing is
  * left on disk then.
  */
 export async function spoolBody(
@@ -90,7 +90,7 @@ export async function spoolInto(
 
 /** The memory of a spooled body that arrives: two blocks, and a chunk or two in transit. */
 const ARRIVING_BYTES = 384 * 1024;
-/** Room on the disk is taken in pieces of this size where it is not known how much is needed. */
+/** Room on the disk is taken in pieces of this size if it is not known how much is needed. */
 const ROOM_BYTES = 1024 * 1024;
 
 /** The room that one body takes on the disk, and in memory while it arrives. */
@@ -150,7 +150,7 @@ class SpoolRoom {
 /** The process that made a file stands in its name; the rest cannot be guessed. */
 const SPOOL_FILE = /^upload-(\d+)-[0-9a-f]{32}\.part$/;
 
-/** @throws GatewayError `internal` where the disk fails. */
+/** @throws GatewayError `internal` if the disk fails. */
 export async function openSpoolFile(directory: string): Promise<SpoolFile> {
   const path = join(directory, `upload-${process.pid}-${randomBytes(16).toString('hex')}.part`);
   const create = () => open(path, 'wx+', 0o600);
@@ -167,7 +167,7 @@ export async function openSpoolFile(directory: string): Promise<SpoolFile> {
 }
 
 /**
- * Takes the name from an open file, so that the system frees its space with the last descriptor, also where the process
+ * Takes the name from an open file, so that the system frees its space with the last descriptor, also if the process
  * is killed. Returns the path where the platform refuses that, as some do while a file is open.
  */
 async function unlinkOpen(path: string): Promise<string | null> {
@@ -189,7 +189,7 @@ async function freeSpoolFile({ handle, path }: SpoolFile): Promise<void> {
  * Removes the files of processes that have ended, and returns how many; call it at start, before the first upload.
  * Those of this very process number are removed too: in a container every process in turn has the same one.
  *
- * A process number is no proof where several machines share the directory, but a wrong guess does no harm: where an
+ * A process number is no proof if several machines share the directory, but a wrong guess does no harm: if an
  * open file can lose its name, it has lost it already and its owner keeps the contents; where not, removal fails.
  */
 export async function sweepSpool(directory: string): Promise<number> {
@@ -240,7 +240,7 @@ class BlockWriter {
   }
 
   /**
-   * Copies the chunk. A promise asks the caller to wait for it before the next chunk; it rejects where the disk has
+   * Copies the chunk. A promise asks the caller to wait for it before the next chunk; it rejects if the disk has
    * failed.
    */
   write(chunk: Buffer): Promise<void> | null {

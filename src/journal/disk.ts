@@ -23,19 +23,19 @@ interface FileFacts {
 
 /** The few operations of a file system that the journal needs: a port, so that a test can let each of them fail. */
 export interface Disk {
-  /** Makes the directory, for this user only, and those above it, where they are missing; durable when it resolves. */
+  /** Makes the directory, for this user only, and those above it, if they are missing; durable when it resolves. */
   makeDirectory(directory: string): Promise<void>;
   /** The names in the directory, in no order. */
   list(directory: string): Promise<readonly string[]>;
-  /** Makes a file that only this user may read. Fails with EEXIST where there is one. */
+  /** Makes a file that only this user may read. Fails with EEXIST if there is one. */
   create(path: string): Promise<DiskFile>;
   /** Opens a file to read it. */
   open(path: string): Promise<DiskFile>;
-  /** Null where there is no regular file of this name. */
+  /** Null if there is no regular file of this name. */
   facts(path: string): Promise<FileFacts | null>;
-  /** Atomic. Fails with ENOENT where there is no such file, and replaces one that has the new name. */
+  /** Atomic. Fails with ENOENT if there is no such file, and replaces one that has the new name. */
   rename(from: string, to: string): Promise<void>;
-  /** Removes the name; a process that has the file open still reads it. Fails with ENOENT where there is no such file. */
+  /** Removes the name; a process that has the file open still reads it. Fails with ENOENT if there is no such file. */
   remove(path: string): Promise<void>;
   /** When it resolves, the names of files made before are on the disk: syncing a file alone may leave it nameless. */
   syncDirectory(directory: string): Promise<void>;

@@ -38,7 +38,7 @@ interface ScannedFile {
 
 /**
  * A file that this process writes, or one that it took over and only reads. After a failed write or sync the file is cut to
- * where it ended before; where that is not possible, `isUsable` is false and nothing more may be appended.
+ * where it ended before; if that is not possible, `isUsable` is false and nothing more may be appended.
  */
 export class JournalFile {
   readonly path: string;
@@ -94,7 +94,7 @@ export class JournalFile {
   }
 
   /**
-   * Stores entries: when it resolves they are on the disk. Returns null, with nothing stored, where the file has lost its
+   * Stores entries: when it resolves they are on the disk. Returns null, with nothing stored, if the file has lost its
    * name: another process took it over, and may not read its end again.
    */
   async append(entries: readonly string[]): Promise<readonly EntrySpan[] | null> {
@@ -124,7 +124,7 @@ export class JournalFile {
     });
   }
 
-  /** Writes and syncs empty lines, and cuts them off again: throws where the disk does not take them. */
+  /** Writes and syncs empty lines, and cuts them off again: throws if the disk does not take them. */
   async tryOut(): Promise<void> {
     await this.#keepOrUndo(async () => {
       await this.#write(TRIAL, this.#bytes);
@@ -147,7 +147,7 @@ export class JournalFile {
     this.#bytes = 0;
   }
 
-  /** The text of an entry, or null where the file does not have it any more. */
+  /** The text of an entry, or null if the file does not have it any more. */
   async read(span: EntrySpan): Promise<string | null> {
     const bytes = Buffer.allocUnsafe(span.length);
     for (let done = 0; done < span.length; ) {

@@ -74,7 +74,7 @@ export class JournalFiles {
     this.#takenOver.add(file);
   }
 
-  /** Opens a file to write, where none is open. */
+  /** Opens a file to write, if none is open. */
   async open(): Promise<JournalFile> {
     if (this.#current !== null && this.#current.bytes >= this.#options.fileBytesMax) await this.#leave(this.#current);
     if (this.#current !== null) return this.#current;
@@ -105,7 +105,7 @@ export class JournalFiles {
     throw new Error(`its file was taken over ${MOVES_MAX} times in a row`);
   }
 
-  /** Tests whether the disk takes a write; fails with the system's own error where it does not. */
+  /** Tests whether the disk takes a write; fails with the system's own error if it does not. */
   async tryOut(): Promise<void> {
     const file = await this.open();
     await this.#writing(file, () => file.tryOut());

@@ -54,7 +54,7 @@ export class JournalHealth {
     this.log();
   }
 
-  /** Starts to read the free space where that is due. */
+  /** Starts to read the free space if that is due. */
   checkSpaceWhenDue(): void {
     const nowMs = this.#options.clock.nowMs();
     const agoMs = nowMs - this.#spaceCheckedMs;
@@ -81,7 +81,7 @@ export class JournalHealth {
     this.log();
   }
 
-  /** Logs the problem where it is of another kind than the one logged last. */
+  /** Logs the problem if it is of another kind than the one logged last. */
   log(): void {
     const problem = this.problem;
     const kind = problem?.kind ?? null;

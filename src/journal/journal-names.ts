@@ -3,7 +3,7 @@ const DAMAGED_SUFFIX = '.damaged';
 
 /**
  * The names of one process's journal files: `node_01.journal`, `node_01.2.journal` and so on. A number is used once,
- * also where an earlier process of the same name left files behind: a file is never renamed onto another.
+ * also if an earlier process of the same name left files behind: a file is never renamed onto another.
  */
 export class JournalNames {
   readonly #name: string;

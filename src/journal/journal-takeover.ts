@@ -23,8 +23,8 @@ export interface TakeoverOptions {
  * Any process may take any file, also that of a process that is alive, by renaming it to a name of its own. Why no entry
  * is lost that was acknowledged:
  * - The taker renames first and reads then. The owner writes, syncs, looks whether the file still has its name, and
- *   acknowledges then. Where it has, the renaming, and so the reading, comes after the writing: the taker finds the
- *   entry. Where it has not, the owner stores the entry in a new file instead.
+ *   acknowledges then. If it has, the renaming, and so the reading, comes after the writing: the taker finds the
+ *   entry. If it has not, the owner stores the entry in a new file instead.
  * - The owner empties a file only when each of its entries was removed, because it was applied. A taker that reads one of
  *   these finds it gone, or by the checksum that another entry stands in its place. A taker that meets this while it scans
  *   the file may take it for damage, and keeps the file.
@@ -55,7 +55,7 @@ async function namesByAge({ disk, directory, names }: TakeoverOptions): Promise<
   return found.map(({ name }) => name);
 }
 
-/** Null where another process was quicker. */
+/** Null if another process was quicker. */
 async function takeFile({ disk, directory, names, logger }: TakeoverOptions, name: string): Promise<TakenOver | null> {
   const ownName = names.take();
   const path = join(directory, ownName);

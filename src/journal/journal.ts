@@ -12,7 +12,7 @@ import { type TakeoverOptions, takeOver } from './journal-takeover.ts';
 
 /**
  * A local journal: entries that have to survive this process while the database is down. An entry is one line of text, which
- * the journal does not interpret. In memory the journal has only where an entry stands.
+ * the journal does not interpret. In memory the journal has only if an entry stands.
  *
  * Files. A journal writes one file at a time, and goes on in a new one where the old one has grown large, was taken
  * over, or failed in a way that leaves its end in doubt. A file is deleted when all its entries are removed; the one being
@@ -22,25 +22,25 @@ import { type TakeoverOptions, takeOver } from './journal-takeover.ts';
  * an identity in the entry. Why no entry is lost when a process takes over the file of another: `journal-takeover.ts`.
  */
 export interface Journal {
-  /** Whether a new call should be begun. Cheap. Reading it also starts the check of the free space where that is due. */
+  /** Whether a new call should be begun. Cheap. Reading it also starts the check of the free space if that is due. */
   readonly isWritable: boolean;
-  /** Why not, in words for a log and an operator; null where it is writable. */
+  /** Why not, in words for a log and an operator; null if it is writable. */
   readonly problem: string | null;
   /**
    * Stores an entry, one line of text; when it resolves, the entry is on the disk. What is appended meanwhile shares
    * the next write and sync. It is tried also where `isWritable` is false: the reserve is for calls in flight.
    *
-   * @throws JournalUnwritableError where the disk does not take it, or entries reach twice a limit. Nothing is stored then.
+   * @throws JournalUnwritableError if the disk does not take it, or entries reach twice a limit. Nothing is stored then.
    */
   append(entry: string): Promise<EntryId>;
   /**
    * An entry as it was stored.
    *
-   * @throws JournalEntryGoneError where it was removed, here or by the process whose file was taken over. It then counts
+   * @throws JournalEntryGoneError if it was removed, here or by the process whose file was taken over. It then counts
    * as removed.
    */
   read(id: EntryId): Promise<string>;
-  /** The size of an entry; 0 where it was removed. */
+  /** The size of an entry; 0 if it was removed. */
   sizeBytes(id: EntryId): number;
   /** Removes an entry that is not needed any more. Safe to repeat. */
   remove(id: EntryId): void;
@@ -100,7 +100,7 @@ export class JournalEntryGoneError extends Error {
 }
 
 /**
- * Opens the journal of this process in the directory, which is made where it is missing.
+ * Opens the journal of this process in the directory, which is made if it is missing.
  *
  * @throws JournalUnwritableError where no file can be made there; its message says what to do.
  */
@@ -284,7 +284,7 @@ class FileJournal implements Journal {
     }
   }
 
-  /** Runs tasks on the files one after another, and comes back later where one left something to do. */
+  /** Runs tasks on the files one after another, and comes back later if one left something to do. */
   #inTurn<Result>(task: () => Promise<Result>): Promise<Result> {
     const result = this.#lastTask.then(task);
     const end = (): void => {

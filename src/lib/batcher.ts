@@ -16,7 +16,7 @@ import { systemTimers, type Timers } from './timers.ts';
  */
 interface BatcherOptions<Item, Result> {
   /**
-   * Does the work; returns one result an item, in the same order. A result may be a promise where it takes longer than the
+   * Does the work; returns one result an item, in the same order. A result may be a promise if it takes longer than the
    * batch: the next batch does not wait for it.
    */
   readonly run: (items: readonly Item[], batch: Batch) => Promise<readonly (Result | Promise<Result>)[]>;
@@ -45,7 +45,7 @@ export interface Batch {
 }
 
 export interface Batcher<Item, Result> {
-  /** `dueMs`: when the time of the item is over, where that is not its limit from now on. */
+  /** `dueMs`: when the time of the item is over, if that is not its limit from now on. */
   submit(item: Item, dueMs?: number): Promise<Result>;
   /** Resolves when nothing waits and nothing runs. */
   drain(): Promise<void>;

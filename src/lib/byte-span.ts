@@ -3,7 +3,7 @@ const NO_BYTES = Buffer.alloc(0);
 
 /** A run of bytes that is copied out of the chunks that it lies in, unless it is too long. */
 export class ByteSpan {
-  /** Where it begins in this chunk; `NOWHERE` where nothing is being kept. */
+  /** Where it begins in this chunk; `NOWHERE` if nothing is being kept. */
   #start = NOWHERE;
   #bytesMax = 0;
   /**
@@ -23,7 +23,7 @@ export class ByteSpan {
     this.#start = 0;
   }
 
-  /** A copy of the span, which ends before `end`; `null` where it was too long. */
+  /** A copy of the span, which ends before `end`; `null` if it was too long. */
   end(chunk: Buffer, end: number): Buffer | null {
     const isWhole = this.#start !== NOWHERE && this.#hold(chunk, end, 1);
     const bytes = isWhole ? this.#held.subarray(0, this.#heldBytes) : null;

@@ -1,6 +1,6 @@
 /**
  * A line of CSV (RFC 4180). A number is written as it is. Text that a spreadsheet would take for a formula gets an apostrophe
- * before it, which spreadsheets show as text, inside a cell too where another one could begin: names come from other people.
+ * before it, which spreadsheets show as text, inside a cell too if another one could begin: names come from other people.
  */
 export function csvLine(cells: readonly CsvCell[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`;

@@ -14,7 +14,7 @@ interface Parameterized {
  */
 const PARAMETER = /[ \t]*;[ \t]*(?:([^\s;="]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+)))?/sy;
 
-/** Reads `value; name=value; ...`; `null` where it is malformed or names a parameter twice. */
+/** Reads `value; name=value; ...`; `null` if it is malformed or names a parameter twice. */
 export function parseParameters(text: string): Parameterized | null {
   return parse(text, PARAMETER);
 }

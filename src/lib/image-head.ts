@@ -7,7 +7,7 @@ export interface ImageHead {
   /** By the signature: `other` is everything that does not begin as one of the three. */
   readonly format: 'png' | 'jpeg' | 'webp' | 'other';
   /**
-   * In pixels as they are stored, above 0; EXIF may ask a viewer to turn them. Both are `null` where the beginning does
+   * In pixels as they are stored, above 0; EXIF may ask a viewer to turn them. Both are `null` if the beginning does
    * not say.
    */
   readonly width: number | null;
@@ -50,7 +50,7 @@ function pngSize(head: Buffer): Size | null {
 
 /**
  * JPEG (ITU-T T.81), B.1 and B.2: segments of a marker, a length and content, up to a frame header SOFn, which has the
- * size. Where the height is 0, it follows the first scan, and is not known here.
+ * size. If the height is 0, it follows the first scan, and is not known here.
  */
 function jpegSize(head: Buffer): Size | null {
   let at = 2;

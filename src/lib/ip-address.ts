@@ -3,7 +3,7 @@ import { upTo } from './trailing.ts';
 
 /**
  * An address in the one form that all spellings of it have in common: IPv6 shortened and without a zone, IPv4 in IPv6 as
- * IPv4. `null` where the text is no address.
+ * IPv4. `null` if the text is no address.
  */
 export function canonicalAddress(text: string): string | null {
   const address = upTo(text, '%');
@@ -50,7 +50,7 @@ export interface AddressRange {
   readonly prefixBits: number;
 }
 
-/** `null` where the text is neither an address nor a range. */
+/** `null` if the text is neither an address nor a range. */
 export function parseAddressRange(text: string): AddressRange | null {
   const [, given = '', bits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   if (isIP(given) === 0) return null;

@@ -185,7 +185,7 @@ export class MultipartParser {
     return chunk.length;
   }
 
-  /** Where in the chunk a delimiter begins that its end cuts off; the length of the chunk where there is none. */
+  /** Where in the chunk a delimiter begins that its end cuts off; the length of the chunk if there is none. */
   #delimiterBegins(chunk: Buffer, start: number): number {
     const from = Math.max(start, chunk.length - this.#delimiter.length + 1);
     const cr = from + chunk.subarray(from).lastIndexOf(CR);
@@ -390,7 +390,7 @@ function decodePercent(text: string): string {
   return text.replace(/%(?:22|0D|0A)/gi, (escaped) => String.fromCharCode(Number.parseInt(escaped.slice(1), 16)));
 }
 
-/** The text of `UTF-8'en'%e2%82%ac` (RFC 8187), `null` where it is something else. */
+/** The text of `UTF-8'en'%e2%82%ac` (RFC 8187), `null` if it is something else. */
 function decodeExtended(value: string): string | null {
   const [, charset, text] = /^(utf-8|iso-8859-1)'[^']*'((?:[^%'"\s]|%[0-9a-f]{2})*)$/i.exec(value) ?? [];
   if (charset === undefined || text === undefined) return null;

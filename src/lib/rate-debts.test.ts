@@ -7,7 +7,7 @@ const rates = fc.record({ burst: fc.integer({ min: 1, max: 20 }), everyMs: fc.in
 /** A clock has parts of milliseconds. */
 const instants = fc.double({ min: 0, max: 1e12, noNaN: true });
 
-/** Takes one where it is allowed; returns how long it would have to wait. */
+/** Takes one if it is allowed; returns how long it would have to wait. */
 function take(debts: RateDebts, rate: Rate, nowMs: number): number {
   const waitMs = debts.waitMs('a', rate, nowMs);
   if (waitMs === 0) debts.count('a', rate, nowMs);

@@ -22,7 +22,7 @@ export function debtAfter(
   return Math.max(repaidAtMs ?? 0, Math.floor(nowMs)) + cost * everyMs;
 }
 
-/** How long until a debt is no more than a burst; 0 or less where it is not. */
+/** How long until a debt is no more than a burst; 0 or less if it is not. */
 export function overMs(repaidAtMs: number, { burst, everyMs }: Rate, nowMs: number): number {
   return repaidAtMs - (Math.floor(nowMs) + burst * everyMs);
 }
@@ -35,7 +35,7 @@ export class RateDebts {
     this.#repaidAtMs = rememberRecent<number>(namesMax);
   }
 
-  /** Returns 0 where one more is allowed, or after how many milliseconds it is. It counts nothing. */
+  /** Returns 0 if one more is allowed, or after how many milliseconds it is. It counts nothing. */
   waitMs(name: string, rate: Rate, nowMs: number): number {
     return Math.max(overMs(debtAfter(this.#repaidAtMs.get(name), rate, nowMs), rate, nowMs), 0);
   }

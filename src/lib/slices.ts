@@ -33,7 +33,7 @@ export interface LookedThrough<Item> {
 }
 
 /**
- * Looks from `start` on until it has `limit` items. `read` returns at most `wanted` items of a slice of `rows` rows; where it has
+ * Looks from `start` on until it has `limit` items. `read` returns at most `wanted` items of a slice of `rows` rows; if it has
  * as many, `next` is behind the last of them. `isExact`: every row is an item, so that a slice needs no more rows than that.
  */
 export async function lookThrough<Item>(

@@ -17,7 +17,7 @@ const VERSION_0_LENGTH = 55;
 const TRACEPARENT_LENGTH_MAX = 256;
 const SAMPLED = 1;
 
-/** Reads a `traceparent` header strictly; `null` where it is absent or not valid: it then means nothing. */
+/** Reads a `traceparent` header strictly; `null` if it is absent or not valid: it then means nothing. */
 export function parseTraceparent(header: string | null | undefined): TraceContext | null {
   if (typeof header !== 'string') return null;
   if (header.length < VERSION_0_LENGTH || header.length > TRACEPARENT_LENGTH_MAX) return null;
@@ -44,7 +44,7 @@ const TRACESTATE_MEMBERS_MAX = 32;
 const TRACESTATE_MEMBER =
   /^(?:[a-z][a-z0-9_*/-]{0,255}|[a-z0-9][a-z0-9_*/-]{0,240}@[a-z][a-z0-9_*/-]{0,13})=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
 
-/** The `tracestate` header as it may be passed on; `null` where it is absent or not valid. */
+/** The `tracestate` header as it may be passed on; `null` if it is absent or not valid. */
 export function validTracestate(header: string | null | undefined): string | null {
   if (typeof header !== 'string' || header.length > TRACESTATE_LENGTH_MAX) return null;
   const members = header

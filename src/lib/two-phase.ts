@@ -11,14 +11,14 @@ export interface HeldCall {
  * Calls that take something before they run and give it back or complete it at their end, such as the claim of an
  * idempotency key. Both are coalesced into batches, and the database may be down:
  *
- * - an admission that fails leaves nothing behind: where its outcome is unknown, a release is repeated in the
+ * - an admission that fails leaves nothing behind: if its outcome is unknown, a release is repeated in the
  *   background until it succeeds;
  * - an end is tried once and is safe to repeat. The caller decides what to do when it fails (`accounting/settlement`).
  */
 interface TwoPhase<Request extends HeldCall, Verdict, Outcome extends HeldCall, Ended = void> {
-  /** @throws where the outcome is unknown or the values are refused; nothing is left behind. */
+  /** @throws if the outcome is unknown or the values are refused; nothing is left behind. */
   admit(request: Request): Promise<Verdict>;
-  /** @throws where the end was not made durable, or it is unknown whether it was. */
+  /** @throws if the end was not made durable, or it is unknown whether it was. */
   end(outcome: Outcome): Promise<Ended>;
   /** Releases, in the background, whatever a call may have taken. */
   abandon(call: HeldCall): void;
@@ -31,7 +31,7 @@ export interface TwoPhaseOptions<Request extends HeldCall, Verdict, Outcome exte
   readonly admit: (requests: readonly Request[], batch: Batch) => Promise<readonly Verdict[]>;
   /** One result an outcome, in the same order. Safe to repeat. */
   readonly end: (outcomes: readonly Outcome[]) => Promise<readonly Ended[]>;
-  /** Releases what calls have taken, where they have taken anything. Safe to repeat. */
+  /** Releases what calls have taken, if they have taken anything. Safe to repeat. */
   readonly release: (calls: readonly HeldCall[]) => Promise<void>;
   /** Whether an error came from the data of a call rather than from the connection. */
   readonly isItemFault: (error: unknown) => boolean;

@@ -38,7 +38,7 @@ export interface WorkerPool {
    * Runs a task.
    *
    * @param prepare Called when the task has its turn, so that waiting tasks need no memory.
-   * @throws WorkerPoolBusyError where there is no place for this account now, WorkerFailedError where the thread has ended,
+   * @throws WorkerPoolBusyError if there is no place for this account now, WorkerFailedError where the thread has ended,
    * and whatever the task throws.
    */
   run<Task, Result>(
@@ -175,7 +175,7 @@ export async function copyToMove(bytes: Buffer): Promise<ArrayBuffer> {
   return copy;
 }
 
-/** The memory of the bytes, to be moved to another thread; a copy where it is shared with other bytes. */
+/** The memory of the bytes, to be moved to another thread; a copy if it is shared with other bytes. */
 export async function takeToMove(bytes: Buffer): Promise<ArrayBuffer> {
   const { buffer } = bytes;
   return buffer instanceof ArrayBuffer && buffer.byteLength === bytes.length ? buffer : copyToMove(bytes);

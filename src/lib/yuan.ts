@@ -9,7 +9,7 @@ const DECIMAL = /^(-?)(\d{1,15})(?:\.(\d{1,9}))?$/;
 
 /**
  * Reads a decimal string in yuan, such as `"0.30"` or `"-12"`: at most 15 digits before the point and 9 after it, no
- * exponent. Returns `null` where the text is not such a number.
+ * exponent. Returns `null` if the text is not such a number.
  */
 export function parseYuan(text: string): bigint | null {
   const match = DECIMAL.exec(text);

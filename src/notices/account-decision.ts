@@ -28,7 +28,7 @@ export interface SubscriptionFacts {
 export interface NoticeState {
   readonly accountId: string;
   readonly subject: string;
-  /** The period that the level is of; empty where there are none. */
+  /** The period that the level is of; empty if there are none. */
   readonly occurrence: string;
   readonly level: number;
 }
@@ -161,7 +161,7 @@ function decidePlan(
   });
 }
 
-/** Counters are of the period that a call was counted in last; where another one has begun, nothing of it is used. */
+/** Counters are of the period that a call was counted in last; if another one has begun, nothing of it is used. */
 function measuresOf(
   { startsAtMs, weekBeganAtMs, weekCalls, periodBeganAtMs, periodTokens }: SubscriptionFacts,
   { quotaTokens, periodDays, weeklyCalls }: NoticedPlan,

@@ -38,7 +38,7 @@ export interface Dispatcher {
 interface DispatcherParts {
   readonly store: DeliveryStore;
   readonly sendWebhook: SendWebhook;
-  /** `null` where no mail is configured. */
+  /** `null` if no mail is configured. */
   readonly sendMail: () => SendMail | null;
   /** Counts a mail; returns 0, or after how many milliseconds it may be sent. */
   readonly countMail: (accountId: string | null, address: string, nowMs: number) => Promise<number>;

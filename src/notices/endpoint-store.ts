@@ -36,7 +36,7 @@ export interface Delivery {
   readonly at: Date;
   readonly status: 'pending' | 'delivered' | 'failed';
   readonly attempts: number;
-  /** `null` where none follows. */
+  /** `null` if none follows. */
   readonly nextAttemptAt: Date | null;
   readonly lastAttemptAt: Date | null;
   readonly lastStatus: number | null;
@@ -189,12 +189,12 @@ export interface EndpointStore {
   update(id: string, change: EndpointChange, at: Date): Promise<WebhookEndpoint | null>;
   /** Deletes an endpoint, and what was to be sent to it. */
   delete(id: string): Promise<boolean>;
-  /** Queues a notice for the endpoint alone; returns `false` where it has had too many of them. */
+  /** Queues a notice for the endpoint alone; returns `false` if it has had too many of them. */
   test(endpoint: WebhookEndpoint, noticeId: string, at: Date): Promise<boolean>;
   /** Queues a notice once more, whatever became of it. */
   redeliver(endpoint: WebhookEndpoint, noticeId: string, at: Date): Promise<Redelivery>;
   listDeliveries(endpointId: string, beforeId: string | null, limit: number): Promise<Delivery[]>;
-  /** `null` where there is no such account. */
+  /** `null` if there is no such account. */
   findLowBalance(accountId: string): Promise<LowBalance | null>;
   /** Returns whether there is such an account. */
   setLowBalance(accountId: string, lowBalanceNano: bigint | null): Promise<boolean>;

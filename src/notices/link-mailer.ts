@@ -22,7 +22,7 @@ interface LinkMailer {
 }
 
 interface LinkMailerParts {
-  /** `null` where no mail is configured. */
+  /** `null` if no mail is configured. */
   readonly terms: () => MailTerms | null;
   readonly logger: Logger;
 }

@@ -22,7 +22,7 @@ interface Mail {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
-  /** The same at every attempt, so that a mail that arrives twice is known to be one; `null` where it is sent once. */
+  /** The same at every attempt, so that a mail that arrives twice is known to be one; `null` if it is sent once. */
   readonly id: string | null;
 }
 

@@ -164,7 +164,7 @@ deliveries as (delete from notice_deliveries d using old where d.notice_id = old
 delete from notices n using old where n.id = old.id returning n.id`,
 };
 
-/** What a slice did: `more` where there may be more to do, `idle` where there is nothing, `elsewhere` where another node works. */
+/** What a slice did: `more` where there may be more to do, `idle` if there is nothing, `elsewhere` if another node works. */
 export type SliceResult = 'more' | 'idle' | 'elsewhere';
 
 /** A key that expires soon. */
@@ -203,7 +203,7 @@ export interface NoticeStore {
 }
 
 export function createNoticeStore(database: Lane): NoticeStore {
-  /** Runs work where no other node does the like. */
+  /** Runs work if no other node does the like. */
   function alone(work: (transaction: Queryable) => Promise<SliceResult>): Promise<SliceResult> {
     return database.transaction(async (transaction) => {
       const [lock] = await transaction.query<{ is_ours: boolean }>(tryLock);
@@ -243,7 +243,7 @@ export function createNoticeStore(database: Lane): NoticeStore {
         if (last !== undefined && rows.length === KEYS_ROWS) {
           await transaction.query(setKeyProgress, [daysLeft, last.expires_at, last.id]);
         } else if (until > behind) {
-          // Past where no key was too, so that one that is made there later is not told of with days that it does not have.
+          // Past if no key was too, so that one that is made there later is not told of with days that it does not have.
           await transaction.query(setKeyProgress, [daysLeft, until, '']);
         }
         await addNotices(

@@ -4,7 +4,7 @@ import { type AddressRanges, canonicalAddress, isPublicAddress } from '../lib/ip
 
 /** Where notices may be sent to: the public internet, and networks that the operator allows. */
 
-/** Returns all addresses of a host; none where there is no such host. */
+/** Returns all addresses of a host; none if there is no such host. */
 export type Resolve = (hostname: string, signal: AbortSignal) => Promise<readonly string[]>;
 
 /** An address to which a notice may be sent, and no other. */
@@ -20,7 +20,7 @@ export class TargetRefusedError extends Error {
 
 const URL_LENGTH_MAX = 2_000;
 
-/** Parses the address of an endpoint. @throws TargetRefusedError where it can be none, whatever its host resolves to. */
+/** Parses the address of an endpoint. @throws TargetRefusedError if it can be none, whatever its host resolves to. */
 export function parseTarget(text: string, allowed: AddressRanges): URL {
   if (text.length > URL_LENGTH_MAX) throw new TargetRefusedError(`At most ${URL_LENGTH_MAX} characters.`);
   const url = URL.canParse(text) ? new URL(text) : null;

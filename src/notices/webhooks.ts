@@ -33,7 +33,7 @@ export interface Webhooks {
   list(accountId: string | null, beforeId: string | null, limit: number): Promise<WebhookEndpoint[]>;
   find(id: string): Promise<WebhookEndpoint | null>;
   delete(id: string): Promise<boolean>;
-  /** Returns the id of the notice; `null` where the endpoint has had too many tests. */
+  /** Returns the id of the notice; `null` if the endpoint has had too many tests. */
   test(endpoint: WebhookEndpoint): Promise<string | null>;
   redeliver(endpoint: WebhookEndpoint, noticeId: string): Promise<Redelivery>;
   listDeliveries(endpointId: string, beforeId: string | null, limit: number): Promise<Delivery[]>;

@@ -20,7 +20,7 @@ export type AdminRefusal =
   /** Only the command line of this machine may. */
   | 'not_local';
 
-/** Why an actor may not use an address of the admin API; `null` where it may. */
+/** Why an actor may not use an address of the admin API; `null` if it may. */
 export function refusalOfAdmin(actor: Actor, need: AdminNeed): AdminRefusal | null {
   if (actor.kind === 'command_line') return null;
   const role = operatorRoleOf(actor);
@@ -63,7 +63,7 @@ export type AccountRefusal =
 /**
  * The scope of a request to the account API. This is the only place that decides it.
  *
- * @param asked the account that the request names; `null` where it names none, which is enough for whoever has one.
+ * @param asked the account that the request names; `null` if it names none, which is enough for whoever has one.
  */
 export function scopeOf(actor: Actor, asked: string | null, need: AccountNeed): AccountScope | AccountRefusal {
   if (actor.kind === 'api_key') {

@@ -86,7 +86,7 @@ export function unsigned(name: string): string {
   return ID_LIKE.test(name) ? name.replaceAll('(', '') : name;
 }
 
-/** The id of the person or the token that signed; `null` where no id is known, such as of the command line. */
+/** The id of the person or the token that signed; `null` if no id is known, such as of the command line. */
 export function signerIdOf(signature: string): string | null {
   return SIGNED.exec(signature)?.[1] ?? null;
 }

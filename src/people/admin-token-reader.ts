@@ -14,7 +14,7 @@ interface AdminTokenReaderParts {
 }
 
 interface AdminTokenReader {
-  /** Whose token the text is, asked of the database each time; `null` where it is none, unknown, expired or revoked. */
+  /** Whose token the text is, asked of the database each time; `null` if it is none, unknown, expired or revoked. */
   read(text: string): Promise<TokenActor | null>;
   /** Resolves when no use is being written. */
   stop(): Promise<void>;

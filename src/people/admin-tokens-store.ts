@@ -94,9 +94,9 @@ export interface AdminTokensStore {
   insert(token: NewAdminToken): Promise<AdminToken | 'name_taken' | 'too_many'>;
   list(beforeId: string | null, limit: number): Promise<AdminToken[]>;
   find(id: string): Promise<AdminToken | null>;
-  /** `false` where there is no such token. */
+  /** `false` if there is no such token. */
   revoke(id: string, at: Date): Promise<boolean>;
-  /** The token of a text, by its hash; `null` where it is unknown, expired or revoked. */
+  /** The token of a text, by its hash; `null` if it is unknown, expired or revoked. */
   findLiving(tokenHash: Buffer, nowMs: number): Promise<AdminToken | null>;
   /** Notes a use, unless a later one than `unlessSinceMs` is noted. */
   noteUse(id: string, usedAtMs: number, unlessSinceMs: number): Promise<void>;

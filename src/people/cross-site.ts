@@ -10,7 +10,7 @@ export interface RequestOrigin {
  * Whether a browser may have been made to send a change by the page of another site. Browsers add cookies to such requests, and
  * say so: in `Sec-Fetch-Site`, or the older ones in `Origin`, which a page cannot set. A program says neither.
  *
- * @param publicUrl the origin that people reach the gateway at; `null` where it is not configured, and the host decides.
+ * @param publicUrl the origin that people reach the gateway at; `null` if it is not configured, and the host decides.
  */
 export function isCrossSite({ method, secFetchSite, origin, host }: RequestOrigin, publicUrl: string | null): boolean {
   if (method === 'GET' || method === 'HEAD') return false;

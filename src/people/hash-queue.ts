@@ -2,7 +2,7 @@ import { widerNetworks } from '../lib/ip-address.ts';
 
 /** Who waits for a password to be hashed. */
 export interface HashAsker {
-  /** Where the request comes from: an IPv4 address, or an IPv6 network of 64 bits. */
+  /** If the request comes from: an IPv4 address, or an IPv6 network of 64 bits. */
   readonly network: string;
   /** Whether the person has signed in from there lately, or is signed in. */
   readonly isKnown: boolean;
@@ -18,7 +18,7 @@ interface Waiting {
 
 /**
  * Passwords that wait to be hashed. Known persons go first, in the order in which they came. The others go by turns of sites
- * (an IPv6 network of 48 bits), and within a site by turns of lines (56 bits, one home): each IPv4 address is both. Where no more
+ * (an IPv6 network of 48 bits), and within a site by turns of lines (56 bits, one home): each IPv4 address is both. If no more
  * may wait, the last one of the site with the most makes room for one of a site with fewer, so that nobody fills the queue alone.
  */
 export class HashQueue {
@@ -37,7 +37,7 @@ export class HashQueue {
     return this.#waiting.length;
   }
 
-  /** Calls `begin` at the asker's turn, or `giveUp` where it has to make room. Returns false where there is none for it. */
+  /** Calls `begin` at the asker's turn, or `giveUp` if it has to make room. Returns false if there is none for it. */
   push({ network, isKnown }: HashAsker, begin: () => void, giveUp: () => void): boolean {
     const { line, site } = widerNetworks(network);
     const asker = { line, site, isKnown, begin, giveUp };
@@ -51,7 +51,7 @@ export class HashQueue {
     return true;
   }
 
-  /** Begins the next one. Returns false where none waits. */
+  /** Begins the next one. Returns false if none waits. */
   beginNext(): boolean {
     const next = this.#waiting.find(({ isKnown }) => isKnown) ?? this.#nextByTurns();
     if (next === undefined) return false;

@@ -160,7 +160,7 @@ export type InvitationsLimit = 'too_many_open' | 'too_many_made';
 
 export interface LinkStore {
   /**
-   * Makes a link by which a user sets a password; earlier ones are void. `null` where there is no such user, or it is
+   * Makes a link by which a user sets a password; earlier ones are void. `null` if there is no such user, or it is
    * suspended. Which kind it is follows from whether there is a password.
    */
   insertForUser(userId: string, link: NewLink, kind: LinkKind): Promise<boolean>;

@@ -34,7 +34,7 @@ export interface OidcFlow {
   readonly linkTokenHash: Buffer | null;
   /** The person who has signed in and adds this way to do so, if any. */
   readonly attachToUserId: string | null;
-  /** Where the browser goes afterwards, on this gateway. */
+  /** If the browser goes afterwards, on this gateway. */
   readonly returnTo: string;
 }
 
@@ -46,7 +46,7 @@ interface NewOidcFlow extends OidcFlow {
 
 export interface OidcFlowStore {
   insert(flow: NewOidcFlow): Promise<void>;
-  /** Uses it up; `null` where it was used, has expired, or was for another provider. */
+  /** Uses it up; `null` if it was used, has expired, or was for another provider. */
   take(handleHash: Buffer, provider: string, at: Date): Promise<OidcFlow | null>;
   /** In batches, until none is left or the signal has aborted. */
   deleteExpired(atMs: number, signal: AbortSignal): Promise<void>;

@@ -43,7 +43,7 @@ export type OidcRefusal =
   | 'signed_out';
 
 export interface BegunFlow {
-  /** Where the browser is sent. */
+  /** If the browser is sent. */
   readonly url: string;
   /** For the browser's cookie. Secret. */
   readonly handle: string;
@@ -77,7 +77,7 @@ export interface OidcOutcome {
 
 /** A sign-in at an OpenID provider: it begins here, and is completed when the browser comes back. */
 export interface OidcSignIn {
-  /** @throws OidcError where the provider is not there. */
+  /** @throws OidcError if the provider is not there. */
   begin(provider: NamedProvider, flow: OidcFlow): Promise<BegunFlow>;
   /**
    * @param handle of the browser's cookie.

@@ -18,9 +18,9 @@ export interface OneTimeLink {
   readonly kind: LinkKind;
   readonly url: string;
   readonly expiresAt: Date;
-  /** Where it may be sent; `null`: whoever made it passes it on. */
+  /** If it may be sent; `null`: whoever made it passes it on. */
   readonly email: string | null;
-  /** What the person is called, where that is known. */
+  /** What the person is called, if that is known. */
   readonly name: string | null;
   /** The account that it invites to. */
   readonly accountName: string | null;
@@ -32,7 +32,7 @@ export type DeliverLink = (link: OneTimeLink) => void;
 
 /**
  * Counts a mail to an address that an account causes (`null`: an operator does). Returns 0, or after how many milliseconds it may be
- * sent: then it is not counted. Where no mail is sent at all, none is counted.
+ * sent: then it is not counted. If no mail is sent at all, none is counted.
  */
 export type CountMail = (accountId: string | null, email: string) => Promise<number>;
 
@@ -48,9 +48,9 @@ interface OneTimeLinksParts {
 }
 
 export interface OneTimeLinks {
-  /** A link by which a user sets a password; `null` where there is no such user, or it is suspended. */
+  /** A link by which a user sets a password; `null` if there is no such user, or it is suspended. */
   forUser(user: LinkedUser, by: Actor): Promise<OneTimeLink | null>;
-  /** An invitation, with its id. Nothing is made where the account has too many, or too many mails were sent. */
+  /** An invitation, with its id. Nothing is made if the account has too many, or too many mails were sent. */
   invite(
     invitation: AskedInvitation,
     by: Actor,

@@ -4,7 +4,7 @@ const PASSWORD_LENGTH_MIN = 12;
 const PASSWORD_LENGTH_MAX = 200;
 
 /**
- * What is wrong with a new password; `null` where nothing is. Its length counts, and nothing else: rules about kinds of
+ * What is wrong with a new password; `null` if nothing is. Its length counts, and nothing else: rules about kinds of
  * characters make people choose what is easier to guess (NIST SP 800-63B).
  *
  * @param known what others know of the person: e-mail address and name.

@@ -63,7 +63,7 @@ export class Passwords {
   }
 
   /**
-   * Whether a password is the one of a hash. Where there is none, it takes as long and says no.
+   * Whether a password is the one of a hash. If there is none, it takes as long and says no.
    *
    * @throws PasswordsBusyError
    */

@@ -107,11 +107,11 @@ export interface Session {
 }
 
 export interface SessionStore {
-  /** Whose session a token is; `null` where it has ended, or its user is suspended. */
+  /** Whose session a token is; `null` if it has ended, or its user is suspended. */
   read(tokenHash: Buffer, atMs: number): Promise<UserActor | null>;
   /**
    * Begins a session, unless the user was suspended, or has another password than the one that was checked, meanwhile.
-   * `checkedHash`: the stored form of that password; `null` where the person has proven by something else who it is.
+   * `checkedHash`: the stored form of that password; `null` if the person has proven by something else who it is.
    */
   begin(session: NewSession, checkedHash: string | null): Promise<boolean>;
   list(userId: string, atMs: number): Promise<Session[]>;

@@ -52,7 +52,7 @@ export class SignInLimits {
    * Counts an attempt before the password is checked, so that many at once are no more than the limit. Returns 0, or after how
    * many milliseconds the next one is allowed: then this one is not counted.
    *
-   * @param person what the attempt names, whether there is such a person or not; `null` where it names nobody.
+   * @param person what the attempt names, whether there is such a person or not; `null` if it names nobody.
    */
   begin(person: string | null, network: string): number {
     return this.#count(this.#subjects(person, network));
@@ -123,7 +123,7 @@ function pairOf(person: string, network: string): string {
   return `${network} ${subjectOf(person)}`;
 }
 
-/** What a person is remembered by: always as short, because a name of 200 characters can have thousands where it is folded. */
+/** What a person is remembered by: always as short, because a name of 200 characters can have thousands if it is folded. */
 export function subjectOf(person: string): string {
   return createHash('sha256').update(person).digest('base64url');
 }

@@ -1,5 +1,5 @@
 /**
- * What people sign in with: their e-mail address, or their name where they have none. Both are unique in one form, and no name
+ * What people sign in with: their e-mail address, or their name if they have none. Both are unique in one form, and no name
  * without an address has an @, so that one cannot be taken for the other.
  */
 export function signInNameOf(email: string | null, name: string): string {

@@ -61,7 +61,7 @@ interface UserFilter {
 
 export interface UserList {
   find(id: string): Promise<User | null>;
-  /** Newest first. Where the time is over before there are enough, it returns what it has found and where to look on. */
+  /** Newest first. If the time is over before there are enough, it returns what it has found and where to look on. */
   list(filter: UserFilter, beforeId: string | null, limit: number, timing: SliceTiming): Promise<LookedThrough<User>>;
 }
 

@@ -114,7 +114,7 @@ interface UserChange {
 
 export interface UserStore extends UserList {
   insert(user: NewUser): Promise<UserRefusal | null>;
-  /** By what a person types in; `null` where nobody signs in with it. */
+  /** By what a person types in; `null` if nobody signs in with it. */
   findCredential(signInName: string): Promise<UserCredential | null>;
   credentialOf(userId: string): Promise<UserCredential | null>;
   /**
@@ -125,7 +125,7 @@ export interface UserStore extends UserList {
   change(id: string, change: UserChange, keepsOperator: boolean): Promise<UserRefusal | 'absent' | null>;
   delete(id: string, keepsOperator: boolean): Promise<'last_operator' | 'absent' | null>;
   /**
-   * Sets a password, and ends all sessions but one. Returns false where the user is gone, or has another password than the one
+   * Sets a password, and ends all sessions but one. Returns false if the user is gone, or has another password than the one
    * that was checked, meanwhile.
    */
   changePassword(id: string, hash: string, checkedHash: string, exceptSessionId: string): Promise<boolean>;

@@ -23,7 +23,7 @@ export function protocolOf(name: ProtocolName): KnownProtocol {
   return byName[name];
 }
 
-/** The protocol of that name, which may be anything; `null` where there is none. */
+/** The protocol of that name, which may be anything; `null` if there is none. */
 export function findProtocol(name: unknown): KnownProtocol | null {
   return protocols.find((protocol) => protocol.name === name) ?? null;
 }

@@ -4,7 +4,7 @@ export interface PlanWindow {
   /** In calls. */
   readonly limit: number;
   readonly used: number;
-  /** When it is whole again; where nothing remains of it, when it has room again. */
+  /** When it is whole again; if nothing remains of it, when it has room again. */
   readonly resetAtMs: number;
 }
 

@@ -62,7 +62,7 @@ export class StateReferences {
   /**
    * Takes in the next id; null counts as none.
    *
-   * @throws GatewayError `invalidRequest` where it is no string, or where the request has too many references.
+   * @throws GatewayError `invalidRequest` if it is no string, or where the request has too many references.
    */
   readId(reader: JsonReader, kind: StateKind, param: string): void {
     const { kind: form } = reader;
@@ -91,7 +91,7 @@ export class StateReferences {
 /**
  * Reads the references in a body that is known to be JSON.
  *
- * @throws GatewayError `invalidRequest` where a member on the way is ambiguous, and as `StateReferences` does.
+ * @throws GatewayError `invalidRequest` if a member on the way is ambiguous, and as `StateReferences` does.
  */
 export function readReferences(
   body: Buffer,

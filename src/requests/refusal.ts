@@ -5,13 +5,13 @@ export interface Refusal {
   readonly atMs: number;
   /** 1, or how many refusals of that minute, account and code were not recorded one by one. */
   readonly count: number;
-  /** `null` where it is not known whose key it was. */
+  /** `null` if it is not known whose key it was. */
   readonly accountId: string | null;
   readonly keyId: string | null;
   readonly clientRequestId: string | null;
   readonly clientAddress: string | null;
   readonly method: string | null;
-  /** The pattern of the address; `null` where nothing is there. */
+  /** The pattern of the address; `null` if nothing is there. */
   readonly path: string | null;
   readonly operation: string | null;
   /** As the client wrote it, shortened. */
@@ -73,7 +73,7 @@ export class RefusalMinute {
     return this.#counted.size > 0;
   }
 
-  /** The counts of the minute before, where another one has begun. */
+  /** The counts of the minute before, if another one has begun. */
   takeCounts(nowMs: number): CountedRefusals[] {
     const minuteMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS;
     if (minuteMs === this.#minuteMs) return [];

@@ -28,9 +28,9 @@ export interface RequestReport {
   readonly clientRequestId: string | null;
   readonly kind: RequestKind;
   readonly end: RequestEnd;
-  /** `null` where nothing could be read. */
+  /** `null` if nothing could be read. */
   readonly method: string | null;
-  /** The pattern of the address; `null` where nothing is at the address. */
+  /** The pattern of the address; `null` if nothing is at the address. */
   readonly path: string | null;
   /** The operation of a call, an estimate or a query. */
   readonly operation: string | null;
@@ -48,12 +48,12 @@ export interface RequestReport {
   readonly modelAsked: string | null;
   readonly model: string | null;
   readonly isStream: boolean;
-  /** The provider of the last attempt; `null` where no call ended. */
+  /** The provider of the last attempt; `null` if no call ended. */
   readonly provider: string | null;
   readonly providerModel: string | null;
   /** The routes that were tried before. */
   readonly failedRoutes: readonly FailedRoute[];
-  /** The status that was sent; `null` where the client left before, or the connection was closed without one. */
+  /** The status that was sent; `null` if the client left before, or the connection was closed without one. */
   readonly status: number | null;
   /** The code of the response, or else of the call's end, such as of an error inside of a stream. */
   readonly errorCode: string | null;
@@ -72,9 +72,9 @@ export interface RequestReport {
   readonly firstByteMs: number | null;
   /** The pieces of the provider's response that were passed on. */
   readonly chunks: number;
-  /** The whole end of the call; `null` where no call ended durably. */
+  /** The whole end of the call; `null` if no call ended durably. */
   readonly outcome: CallOutcome | null;
-  /** What was noted for the spans of the call; `null` where it is not traced. */
+  /** What was noted for the spans of the call; `null` if it is not traced. */
   readonly trace: CallTrace | null;
 }
 

@@ -60,7 +60,7 @@ export class RouteCounts {
 /** Pairs of model and provider that are counted apart: a configuration has as many, and reloads may bring others. */
 const PAIRS_MAX = 2_000;
 
-/** The value of a label where there is nothing that it could name, and where what there is has no value of its own. */
+/** The value of a label if there is nothing that it could name, and where what there is has no value of its own. */
 const NONE = 'none';
 const OTHER = 'other';
 

@@ -28,7 +28,7 @@ export interface ServerAddress {
 
 interface CallSpanSources {
   readonly nextSpanId: () => string;
-  /** Where a provider is reached; `null` where it is in the configuration no more. */
+  /** If a provider is reached; `null` if it is in the configuration no more. */
   readonly providerAddress: (provider: string) => ServerAddress | null;
 }
 

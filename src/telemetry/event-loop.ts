@@ -23,7 +23,7 @@ export function monitorEventLoop(): EventLoopMonitor {
   histogram.enable();
   let last: EventLoopDelays = { p50Ms: 0, p99Ms: 0, maxMs: 0 };
 
-  /** A sample is the time between two turns of a timer, which is the resolution where nothing is late. */
+  /** A sample is the time between two turns of a timer, which is the resolution if nothing is late. */
   const late = (nanoseconds: number): number => Math.max(nanoseconds / 1e6 - RESOLUTION_MS, 0);
 
   function current(): EventLoopDelays {

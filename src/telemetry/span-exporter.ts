@@ -9,7 +9,7 @@ import type { CallSpan } from './call-spans.ts';
 
 /** Takes spans, and sends them in the background. */
 export interface SpanSink {
-  /** Returns at once; where the queue is full, the span is dropped. */
+  /** Returns at once; if the queue is full, the span is dropped. */
   add(span: CallSpan): void;
   /** Sends what is left, as far as that takes no longer than two seconds. */
   close(): Promise<void>;

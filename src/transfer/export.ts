@@ -177,7 +177,7 @@ class LinesOut {
     this.#add(lineOf(name, JSON.stringify(value)));
   }
 
-  /** The lines since the last time, as one text, where there are any. */
+  /** The lines since the last time, as one text, if there are any. */
   *take(): Generator<string> {
     if (this.#pending.length === 0) return;
     const text = this.#pending.join('');

@@ -21,7 +21,7 @@ export interface ExportHead {
   readonly schema: number;
   /** Of the database; an import takes it over, so that journals of its nodes still belong to it. */
   readonly identity: string;
-  /** Whether its balances are those of the demo; `null` where no gateway has served it. */
+  /** Whether its balances are those of the demo; `null` if no gateway has served it. */
   readonly isDemo: boolean | null;
   readonly exportedAt: string;
   readonly accounts: number;
@@ -73,7 +73,7 @@ export function readLine(line: string): { readonly name: string; readonly json: 
   return { name, json };
 }
 
-/** The end of an export, of its last line; `null` where the line is another one. */
+/** The end of an export, of its last line; `null` if the line is another one. */
 export function readEnd(line: string): ExportEnd | null {
   const [, name, json] = LINE.exec(line) ?? [];
   return name === 'end' ? (parseJson(json!) as ExportEnd) : null;

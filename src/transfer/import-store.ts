@@ -105,7 +105,7 @@ export interface ImportWriter {
   /** Tables that have rows. */
   filledTables(): Promise<string[]>;
   columnsOf(table: ExportedTable): Promise<string[]>;
-  /** Whether the database is the demo's; `null` where no gateway has served it. */
+  /** Whether the database is the demo's; `null` if no gateway has served it. */
   isDemo(): Promise<boolean | null>;
   setIdentity(id: string, isDemo: boolean | null): Promise<void>;
   /** Prepares the partition of call records of a month, `2026-11`. */

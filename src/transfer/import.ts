@@ -17,7 +17,7 @@ export interface Imported {
   readonly head: ExportHead;
   readonly end: ExportEnd;
   readonly rows: Readonly<Record<ExportedTable, number>>;
-  /** Accounts whose balance was not the sum of their entries already where they were exported. */
+  /** Accounts whose balance was not the sum of their entries already if they were exported. */
   readonly unsound: readonly string[];
 }
 
@@ -33,11 +33,11 @@ const BATCH_BYTES = 512 * 1024;
 const COMPARED_ACCOUNTS = 200;
 
 /**
- * Writes an export into an empty database, in one transaction: everything, or nothing where the file is cut, damaged or of
+ * Writes an export into an empty database, in one transaction: everything, or nothing if the file is cut, damaged or of
  * another version, or where the sums of any account differ from those in the file.
  *
  * @param lines without their ends
- * @throws TransferError where nothing was imported.
+ * @throws TransferError if nothing was imported.
  */
 export function importDatabase(
   lines: AsyncIterable<string>,

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 
 export interface Started {
   readonly child: ChildProcess;
-  /** Resolves with the first match in what is printed on standard output; rejects where the program ends without one. */
+  /** Resolves with the first match in what is printed on standard output; rejects if the program ends without one. */
   printed(pattern: RegExp): Promise<RegExpExecArray>;
   readonly finished: Promise<Finished>;
 }

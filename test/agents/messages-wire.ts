@@ -11,7 +11,7 @@ import {
   type Wire,
 } from './said.ts';
 
-/** Messages, as Claude Code asks for them: a stream, or a whole message where a stream has failed it. */
+/** Messages, as Claude Code asks for them: a stream, or a whole message if a stream has failed it. */
 export const messagesWire: Wire = {
   read(body): Conversation {
     const { messages, tools = [], stream } = body as MessagesBody;

@@ -24,7 +24,7 @@ export type Fault =
 
 export interface Model {
   readonly respond: Respond;
-  /** What was reported for each call, in order; null where nothing was. */
+  /** What was reported for each call, in order; null if nothing was. */
   readonly reported: readonly (ReportedUsage | null)[];
   /** How many of the calls asked for a summary of the conversation. */
   readonly summaries: number;

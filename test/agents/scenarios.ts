@@ -17,9 +17,9 @@ export interface Scenario {
   readonly fault?: (call: number) => Fault | null;
   /** Files of 23 KB that the model reads first. */
   readonly files?: number;
-  /** The prompt of the agent, where it is not the task. */
+  /** The prompt of the agent, if it is not the task. */
   readonly prompt?: string;
-  /** How long the agent may take, where it is not as usual. */
+  /** How long the agent may take, if it is not as usual. */
   readonly limitMs?: number;
   /** Changes to the settings of the page. */
   readonly change?: (settings: string) => string;
@@ -34,13 +34,13 @@ export interface Expected {
   /** What the agent says at its end has this in it. */
   readonly said: string;
   /**
-   * The status of each call that the agent made, in order; the first one is the other program's where there is one. One status:
+   * The status of each call that the agent made, in order; the first one is the other program's if there is one. One status:
    * that of all calls, however many there were.
    */
   readonly statuses: readonly number[] | number;
   /** The kinds of other requests of the agent, in order, such as `GET /v1/responses 426`. */
   readonly others?: readonly string[];
-  /** Where else the agent wants to go, in vain: none where it is absent. */
+  /** Where else the agent wants to go, in vain: none if it is absent. */
   readonly outside?: readonly string[];
   /** Calls that the provider had to respond. */
   readonly provided: number;

@@ -38,7 +38,7 @@ export interface Outcome {
   readonly during: Waits;
   readonly memoryMiB: number;
   readonly memoryMiBMax: number;
-  /** How the gateway ended, where it did. */
+  /** How the gateway ended, if it did. */
   readonly death: string | null;
 }
 

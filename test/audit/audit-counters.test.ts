@@ -36,7 +36,7 @@ const NAMES = {
   keySpending: 'a limited key counts what it was charged in its day, its week, its month, and in all',
 } as const;
 
-/** What the audit names where a counter is wrong, and in which words; a day, week or period makes all wrong that is counted in it. */
+/** What the audit names if a counter is wrong, and in which words; a day, week or period makes all wrong that is counted in it. */
 type Named = readonly (readonly [keyof typeof NAMES, RegExp])[];
 
 const SPENT = (period: string, records: string): Named => [

@@ -257,7 +257,7 @@ function imageKinds({ name, path, events, request }: ImageAddress): Kind[] {
     );
 
   const asked = fc.record({ model: maybe('gpt-image-2', 'gpt-image-1.5'), quality: anyQuality, size: anySize });
-  /** What the response says of an image, where it says anything. */
+  /** What the response says of an image, if it says anything. */
   const delivered = fc.record({ quality: anyQuality, size: anySize });
 
   const wholeByCount = fc.tuple(asked, delivered, fc.integer({ min: 1, max: 10 }), fc.integer({ min: 1, max: 10 })).map(
@@ -596,7 +596,7 @@ class Desk {
   }
 }
 
-/** A request of a kind; which one does not matter where the provider fails. */
+/** A request of a kind; which one does not matter if the provider fails. */
 const requestOf = (kind: Kind): Scenario['request'] => fc.sample(kind.scenario, { seed: 1, numRuns: 1 })[0]!.request;
 
 /** A failure is said with a status, or inside a stream where that had begun. */

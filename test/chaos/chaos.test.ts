@@ -158,7 +158,7 @@ async function makeCalls(
   return { outcomes, use: { resident, settled } };
 }
 
-/** Read while calls go on; where it fails, the test that waits for it fails. */
+/** Read while calls go on; if it fails, the test that waits for it fails. */
 function sample(gateway: GatewayProcess): Promise<ProbeReading> {
   const reading = gateway.probe('/');
   reading.catch(() => undefined);

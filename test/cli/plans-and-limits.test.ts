@@ -42,7 +42,7 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
   }
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
   const json = async (...given: string[]): Promise<any> => JSON.parse(await printed(...given, '--json'));
-  /** What a command that fails says, in one line, or two where it is used wrongly. */
+  /** What a command that fails says, in one line, or two if it is used wrongly. */
   async function complaint(...given: string[]): Promise<string> {
     const { code, stdout, stderr } = await cli(...given);
     assert.equal(code, stderr.startsWith('error: ') ? 2 : 1, stderr);

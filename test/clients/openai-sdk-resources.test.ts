@@ -28,7 +28,7 @@ import { compactionResult, responseObject, responsesStream, usageOf } from '../s
 
 /**
  * The official SDKs at every address beside chat and messages: what their users see, which errors they are thrown, and
- * what they pay. The provider is scripted; a third-party simulator stands in for it where it has the address.
+ * what they pay. The provider is scripted; a third-party simulator stands in for it if it has the address.
  */
 
 function openai(gateway: TestGateway, account: Pick<TestAccount, 'key'>, maxRetries = 0): OpenAI {

@@ -261,7 +261,7 @@ describe('2.3 Coding Plan usage snapshot', () => {
       );
     });
 
-    /** Brings accounts into every state that a plan can be in; those where it is valid are `active`. */
+    /** Brings accounts into every state that a plan can be in; those if it is valid are `active`. */
     const states: Readonly<Record<string, { active: boolean; prepare: () => Promise<TestAccount> }>> = {
       'without a plan': { active: false, prepare: () => gateway.createAccount() },
       'before the plan begins': {

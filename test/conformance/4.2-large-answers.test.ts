@@ -40,7 +40,7 @@ interface LargeCall {
   body(): Buffer;
   /** Resolves when that much has arrived. */
   received(sizeBytes: number): Promise<void>;
-  /** Resolves at the end of the response: with true where it is complete, with false where the connection broke. */
+  /** Resolves at the end of the response: with true if it is complete, with false if the connection broke. */
   readonly ended: Promise<boolean>;
   leave(): void;
 }

@@ -34,7 +34,7 @@ export interface Address {
 
 /** What is done at an address, and a request that it takes. */
 interface Work {
-  /** Where the provider is asked for it; absent: it is not. */
+  /** If the provider is asked for it; absent: it is not. */
   readonly upstreamPath?: string;
   readonly body?: object | Buffer;
   readonly contentType?: string;
@@ -42,7 +42,7 @@ interface Work {
   readonly respond?: Respond;
   readonly costNano?: bigint;
   readonly respondStream?: Respond;
-  /** The status of its refusal where there is no Coding Plan. */
+  /** The status of its refusal if there is no Coding Plan. */
   readonly codingStatus?: number;
   /** The tokens of the response, as a Coding Plan counts them. */
   readonly tokens?: number;

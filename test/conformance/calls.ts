@@ -32,9 +32,9 @@ export interface CallAddress {
   readonly costNano: bigint;
   /** The tokens of that response, as a Coding Plan counts them; at Coding addresses only. */
   readonly tokens?: number;
-  /** The field in which a request states how many output tokens it wants at most, where it has one. */
+  /** The field in which a request states how many output tokens it wants at most, if it has one. */
   readonly outputCap?: string;
-  /** A field that has to be there, besides the model where there is one. */
+  /** A field that has to be there, besides the model if there is one. */
   readonly requiredField: string;
 }
 
@@ -184,7 +184,7 @@ export const callAddresses: readonly CallAddress[] = [
 export const balanceAddresses = callAddresses.filter(({ context }) => context === 'balance');
 export const codingAddresses = callAddresses.filter(({ context }) => context === 'coding');
 
-/** The request of an address, with other or more fields where they are given; `undefined` takes a field out. */
+/** The request of an address, with other or more fields if they are given; `undefined` takes a field out. */
 export function requestTo(address: CallAddress, fields: Readonly<Record<string, unknown>> = {}): object {
   return { model: address.model, ...address.fields, ...fields };
 }

@@ -116,7 +116,7 @@ export function completedEvent(kind: StreamKind, rest: object = {}): string {
   return imageEvent(`${kind}.completed`, { b64_json: B64, ...look, usage: streamUsage, ...rest });
 }
 
-/** Responses as a real provider would: a stream where the request asks for one. */
+/** Responses as a real provider would: a stream if the request asks for one. */
 export function imagesResponse(kind: StreamKind): Respond {
   return (request, response) => {
     const text = request.body.toString('latin1');

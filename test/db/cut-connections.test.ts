@@ -5,7 +5,7 @@ import type { TestDatabase } from '../support/database.ts';
 import { createItems, one } from '../support/items.ts';
 import { locksAwaited } from '../support/locks.ts';
 
-/** What becomes of the other connections where one is cut off, because nobody waits for its statement any more. */
+/** What becomes of the other connections if one is cut off, because nobody waits for its statement any more. */
 
 const pid = { name: 'test.pid', text: 'select pg_backend_pid() as pid' };
 const lockItem = { name: 'test.lock-item', text: 'select id from items for update' };

@@ -18,7 +18,7 @@ import { warnOfNetworkFileSystem } from '../../src/db/network-file-system.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { recordLogs } from '../support/recorded-logger.ts';
 
-/** The embedded database tears itself apart where two processes write it, so a directory has one owner. */
+/** The embedded database tears itself apart if two processes write it, so a directory has one owner. */
 
 const OWNER_FILE = 'gateway.json';
 const source = (path: string): string => JSON.stringify(new URL(`../../src/${path}`, import.meta.url).href);

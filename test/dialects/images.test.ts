@@ -57,14 +57,14 @@ class Meter {
     return estimateReservation(this.#input, { ...this.#terms, continuedTokens: 0 }).amountNano;
   }
 
-  /** The charge of a whole response that comes in chunks; `null` where it is withheld. */
+  /** The charge of a whole response that comes in chunks; `null` if it is withheld. */
   whole(chunks: readonly Buffer[]): bigint | null {
     const { response } = this.#input;
     const usage = response.usage(captureResponse(response, chunks), this.#terms.basis);
     return usage === null ? null : this.#charge({ ...usage, source: 'observed' });
   }
 
-  /** The charge of a stream that comes in chunks and then ends; `null` where there is nothing to bill. */
+  /** The charge of a stream that comes in chunks and then ends; `null` if there is nothing to bill. */
   stream(chunks: readonly Buffer[]): { readonly chargeNano: bigint | null; readonly relayed: Buffer } {
     const relayed: Buffer[] = [];
     const out = (bytes: Buffer): unknown => relayed.push(Buffer.from(bytes));

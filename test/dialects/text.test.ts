@@ -70,14 +70,14 @@ class Meter {
     return estimateReservation(this.#input, { ...this.#terms, continuedTokens: 0 });
   }
 
-  /** A whole response that comes in chunks; `null` where it has no usage. */
+  /** A whole response that comes in chunks; `null` if it has no usage. */
   whole(chunks: readonly Buffer[]): Metered | null {
     const { response } = this.#input;
     const usage = response.usage(captureResponse(response, chunks), this.#terms.basis);
     return usage === null ? null : this.#metered({ ...usage, source: 'observed' });
   }
 
-  /** A stream that comes in chunks and then breaks off or ends; `null` where nothing of a response came. */
+  /** A stream that comes in chunks and then breaks off or ends; `null` if nothing of a response came. */
   stream(chunks: readonly Buffer[]): Metered | null {
     const tap = this.#tap(chunks);
     const usage = tap.usage(this.#input.inputTokensEstimate);

@@ -37,7 +37,7 @@ function stated(value: unknown): string {
   return 'object or array';
 }
 
-/** The same, where a text of half a character is as good as another: it is no number, and no id that exists. */
+/** The same, if a text of half a character is as good as another: it is no number, and no id that exists. */
 function statedWhole(value: unknown): string {
   return typeof value === 'string' && !/^[ -~]*$/.test(value) ? 'a text' : stated(value);
 }
@@ -84,7 +84,7 @@ export async function compareJson({ kind, body }: JsonCase, readers: readonly Bo
   }
   const expected = expectedFields(kind, facts);
   let refusals = 0;
-  // With the provider's own name, and with the caller's where it has one, which leaves its bytes as they are.
+  // With the provider's own name, and with the caller's if it has one, which leaves its bytes as they are.
   for (const model of new Set([UPSTREAM_MODEL, facts.model ?? UPSTREAM_MODEL])) {
     const sent = input.toProvider(model) as Buffer;
     const readings = (await Promise.all(readers.map((reader) => reader.readJson(sent)))).flat();

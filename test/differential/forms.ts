@@ -3,7 +3,7 @@ import { damage, damaged } from './json-bodies.ts';
 
 /**
  * Forms as clients send them, and as an attacker would write them so that two readers understand them differently: other
- * line ends, boundaries where none belong, names and values in every spelling of a parameter, headers twice, damage.
+ * line ends, boundaries if none belong, names and values in every spelling of a parameter, headers twice, damage.
  */
 export interface FormCase {
   readonly contentType: string;

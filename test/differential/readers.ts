@@ -23,7 +23,7 @@ export interface BodyReader {
 
 const run = promisify(execFile);
 
-/** Compiles and starts the reader in Go; `null` where there is no Go. */
+/** Compiles and starts the reader in Go; `null` if there is no Go. */
 export async function startGoReader(): Promise<BodyReader | null> {
   const directory = await mkdtemp(join(tmpdir(), 'faregate-go-'));
   try {
@@ -38,7 +38,7 @@ export async function startGoReader(): Promise<BodyReader | null> {
   }
 }
 
-/** Starts the reader in Python, of `FAREGATE_TEST_PYTHON` where that is set; `null` where there is no Python. */
+/** Starts the reader in Python, of `FAREGATE_TEST_PYTHON` if that is set; `null` if there is no Python. */
 export async function startPythonReader(): Promise<BodyReader | null> {
   const python = process.env.FAREGATE_TEST_PYTHON ?? 'python3';
   if (!(await succeeds(python, ['--version']))) return null;

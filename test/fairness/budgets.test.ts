@@ -36,7 +36,7 @@ describe('the budget of bodies', { timeout: 120_000 }, () => {
 
   const small = (account: TestAccount) => call(gateway.url + CHAT, account.key, requestOf(false));
 
-  /** Announces a body, of which not a byte is sent, and returns the status of the response: 100 where it wants it. */
+  /** Announces a body, of which not a byte is sent, and returns the status of the response: 100 if it wants it. */
   async function announce(account: TestAccount, path: string, sizeBytes: number): Promise<RawResponse> {
     const connection = await openConnection(gateway.url);
     open.push(connection);

@@ -41,7 +41,7 @@ export interface HostileCall {
   readonly headers?: readonly (readonly [string, string])[];
   /** The provider of this name, by default `hostile`. */
   readonly provider?: string;
-  /** The provider, where it is not that of the scene. */
+  /** The provider, if it is not that of the scene. */
   readonly at?: HostileProvider;
 }
 

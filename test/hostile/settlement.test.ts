@@ -27,7 +27,7 @@ for (const engine of wireEngines) {
           // All tokens that are believed are charged (docs/reservations.md).
           `maxOutputTokens: "${TOKENS}",`,
         );
-      // Ten yuan a token, four yuan a token, and a thousand million, where a reservation ends at one million.
+      // Ten yuan a token, four yuan a token, and a thousand million, if a reservation ends at one million.
       scene = await setScene({
         engine,
         models: priced('dear', '10000000') + priced('half-dear', '4000000') + priced('unaffordable', '999999999999999'),

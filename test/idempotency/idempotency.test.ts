@@ -180,7 +180,7 @@ function use(options: TestGatewayOptions = {}) {
   after(() => used.g?.stop());
   return {
     used,
-    /** With ¥100, and with an active plan where the test needs one. */
+    /** With ¥100, and with an active plan if the test needs one. */
     async newAccount(hasPlan = false): Promise<TestAccount> {
       const account = await used.g.createAccount();
       if (!hasPlan) return account;

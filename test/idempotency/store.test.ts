@@ -315,7 +315,7 @@ for (const engine of engines) {
       const record = recordOf(outcomeOf('acct', kept.billedCallId, 1n), { kept });
       const [end] = await createSettlementStore(stored.database).end([record], { ...TIME, nowMs: replayed });
       assert.notEqual(end, 'claim_lost');
-      // Where another call has claimed the key meanwhile, that one is charged alone.
+      // If another call has claimed the key meanwhile, that one is charged alone.
       const lost = requestOf('acct', 'k20');
       assert.equal(await claim(lost), 'claimed');
       assert.equal(await claim(requestOf('acct', 'k20'), replayed), 'claimed');

@@ -110,7 +110,7 @@ function responseOf(request: ReceivedRequest): { respond: Respond; cost: bigint 
       const facts = { usage: imageUsage({ text: 2, image: 3 }, 5), quality: 'low' };
       return {
         respond: either([imageEvent(kind, 'completed', facts)], imagesResult(1, facts)),
-        // By tokens where the model is the provider's "painter", by image where it is gpt-image-2.
+        // By tokens if the model is the provider's "painter", by image if it is gpt-image-2.
         cost: request.body.includes('painter') ? BigInt(2 * 3000 + 3 * 17_000 + 5 * 19_000) : 23_000n,
       };
     }

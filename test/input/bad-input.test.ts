@@ -78,7 +78,7 @@ const types: Readonly<Record<Family, Readonly<Record<number, string>>>> = {
 interface Refusal {
   readonly status: number;
   readonly code: string;
-  /** `x-should-retry`; `null` where the catalogue says nothing. */
+  /** `x-should-retry`; `null` if the catalogue says nothing. */
   readonly retry: 'false' | null;
   /** The chat envelope's `param`; checked there only, because the messages envelope has none. */
   readonly param?: string | null;

@@ -131,7 +131,7 @@ export class ReferenceKey {
     );
   }
 
-  /** Days do not go back where the clock does by less than a minute. */
+  /** Days do not go back if the clock does by less than a minute. */
   #dayFrom(today: string): string {
     return this.#calls.flatMap(({ day, endDay }) => [day, endDay ?? day]).reduce((a, b) => (a > b ? a : b), today);
   }

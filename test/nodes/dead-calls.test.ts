@@ -435,7 +435,7 @@ const NO_FILTER = { accountId: null, keyId: null, model: null, status: null, fro
 const FAILED = { status: 'failed', chargeNano: null, reservedNano: null };
 const SUCCEEDED_WITH = (chargeNano: bigint) => ({ status: 'succeeded', chargeNano, reservedNano: null });
 
-/** A call: on which of two accounts, what it reserves, and what its end charges; on a plan, where it is a coding call. */
+/** A call: on which of two accounts, what it reserves, and what its end charges; on a plan, if it is a coding call. */
 interface Life {
   readonly account: number;
   readonly isCoding: boolean;

@@ -63,7 +63,7 @@ class Scene {
     });
   }
 
-  /** Which of these heartbeats, one after the other, a sweep follows; a regular one where nothing else is said. */
+  /** Which of these heartbeats, one after the other, a sweep follows; a regular one if nothing else is said. */
   async sweptAfter(beats: readonly (number | null | Error)[]): Promise<boolean[]> {
     const swept: boolean[] = [];
     for (const beat of beats) {

@@ -385,7 +385,7 @@ select array(select 'acct_' || row || '_' || n from generate_series(1, 600) n) f
                 : endpoints.delete(id);
             await locksAwaited(another, 1);
             statement.release();
-            // They would wait for each other where one of them locked the endpoint first.
+            // They would wait for each other if one of them locked the endpoint first.
             const results = await Promise.allSettled([recording, changing]);
             assert.deepEqual(
               results.map(({ status }) => status),

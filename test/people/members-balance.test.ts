@@ -20,7 +20,7 @@ import { ask, createPerson, type TestPerson } from '../support/people.ts';
 import { until } from '../support/until.ts';
 
 /**
- * Members read the balance with their keys, unless the account hides it (docs/account-api.md). Where it does, nothing that a member
+ * Members read the balance with their keys, unless the account hides it (docs/account-api.md). If it does, nothing that a member
  * may ask for has it: the balance begins with digits that stand in no other figure.
  */
 

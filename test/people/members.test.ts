@@ -301,7 +301,7 @@ union all select 'usr_201', 'acct_' || i, 'member', now() from generate_series(1
         [...(await Promise.all([add('usr_1', 'acct_51'), add('usr_201', 'acct_51')]))].sort(),
         ['account_full', null].sort(),
       );
-      // The fiftieth, or one too many where the race was won by this person.
+      // The fiftieth, or one too many if the race was won by this person.
       await add('usr_201', 'acct_50');
       assert.equal(await add('usr_201', 'acct_52'), 'user_full');
       assert.equal(await add('usr_nobody', 'acct_1'), 'no_user');

@@ -96,7 +96,7 @@ export async function grant(
   return body.id;
 }
 
-/** Asserts a refusal on a Coding Plan; where a time is given, also that the response says it. */
+/** Asserts a refusal on a Coding Plan; if a time is given, also that the response says it. */
 export function assertRefused(response: ClientResponse, status: number, code: string, waitSeconds?: number): void {
   assert.equal(response.status, status, response.text);
   assert.equal(response.json.error.code, code);

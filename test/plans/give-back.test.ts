@@ -9,7 +9,7 @@ import { json, liveResponse, type Respond, sse } from '../support/provider.ts';
 import { createSubscriber, nothingInFlight, plansText, type Subscriber, type Use } from './coding.ts';
 
 /**
- * Which calls count on a Coding Plan: those whose success has begun, also where it cannot be used or its client has left.
+ * Which calls count on a Coding Plan: those whose success has begun, also if it cannot be used or its client has left.
  * Every other one leaves the plan as it was.
  */
 

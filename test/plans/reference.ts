@@ -37,7 +37,7 @@ export interface ReferenceRequest {
 export interface ReferenceVerdict {
   readonly kind: 'admitted' | Refusal['kind'];
   readonly retryAt: Refusal['retryAt'];
-  /** What both windows have left after the call; `null` where it was refused. */
+  /** What both windows have left after the call; `null` if it was refused. */
   readonly callsLeft: number | null;
 }
 

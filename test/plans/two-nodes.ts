@@ -19,7 +19,7 @@ export interface TwoNodes {
 }
 
 /**
- * Calls `use` while two nodes serve the plan `planId` of `plans`, the `plans` section of a configuration. Fails where a call
+ * Calls `use` while two nodes serve the plan `planId` of `plans`, the `plans` section of a configuration. Fails if a call
  * stays in flight afterwards, an invariant of the ledger is broken, or a node does not end with exit code 0.
  */
 export async function onTwoNodes(

@@ -9,7 +9,7 @@ import { chatStream, json, liveResponse, type Respond, sse } from '../support/pr
 
 /**
  * A reservation is durable before the provider is called, a charge before the last byte of a success leaves: in the
- * database, or in the journal where that is down. Where neither takes it, see `test/settlement/disk-full.test.ts`.
+ * database, or in the journal if that is down. If neither takes it, see `test/settlement/disk-full.test.ts`.
  */
 
 for (const engine of gatewayEngines) {
@@ -34,7 +34,7 @@ for (const engine of gatewayEngines) {
       return startCall(gateway.url + family.path, account.key, requestOf(isStream)).response;
     }
 
-    /** Begins a call and waits until its end is on the way into the database, where it is held back. */
+    /** Begins a call and waits until its end is on the way into the database, if it is held back. */
     async function startHeldBack(account: TestAccount, family: Family, isStream: boolean) {
       const ends = gateway.observed.statement('settlement.end');
       const before = ends.asked;

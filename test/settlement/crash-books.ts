@@ -106,7 +106,7 @@ async function assertLedgerOf(database: Database, records: readonly CallRecord[]
 }
 
 /**
- * Every success that was delivered on the plan takes a slot, and nothing does that had not begun. Where another node may
+ * Every success that was delivered on the plan takes a slot, and nothing does that had not begun. If another node may
  * have taken the call's node for dead before its end was known, the slot was released and stays so: `attempts` is empty.
  */
 async function assertPlan(database: Database, attempts: readonly Attempt[], records: readonly CallRecord[]) {

@@ -76,7 +76,7 @@ export interface Attempt {
   readonly lane: Lane;
   readonly nodeIndex: number;
   readonly belief: Belief;
-  /** Null where nothing came. */
+  /** Null if nothing came. */
   readonly status: number | null;
   readonly requestId: string | undefined;
   readonly callId: string | undefined;

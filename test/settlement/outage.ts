@@ -71,7 +71,7 @@ export interface Scene {
   readonly outage: Outage;
   readonly stored: TestDatabase;
   readonly dataDir: string;
-  /** Stops everything; fails where a reservation was left behind or an invariant of the ledger is broken. */
+  /** Stops everything; fails if a reservation was left behind or an invariant of the ledger is broken. */
   close(): Promise<void>;
 }
 

@@ -180,7 +180,7 @@ export class MemoryAccount {
     this.state.keys.set(keyId, { ...key, ...this.state.keys.get(keyId), ...limits });
   }
 
-  /** Sets limits by the minute, of the account where no key is named, and of all models where none is. */
+  /** Sets limits by the minute, of the account if no key is named, and of all models if none is. */
   limitRate(limits: Partial<RateMaxima>, { keyId = '', model = '' } = {}): void {
     const place = { accountId: ACCOUNT, keyId, model };
     const unused = {

@@ -44,7 +44,7 @@ const SHANGHAI = createLocalTime('Asia/Shanghai');
 export const periodsAt = (epochMs: number): RunningPeriods => runningPeriods(SHANGHAI, epochMs);
 /** The periods that run in Shanghai at noon of a day. */
 export const periodsOf = (today: string): RunningPeriods => periodsAt(Date.parse(`${today}T04:00Z`));
-/** That instant, or the same one of another day where one is named. */
+/** That instant, or the same one of another day if one is named. */
 export const timeOf = (today: string): BillingTime => timeAt(periodsOf(today).nowMs);
 export const timeAt = (nowMs: number): BillingTime => ({ nowMs, periodsAt });
 export const TIME = timeOf(TODAY);

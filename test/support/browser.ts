@@ -14,7 +14,7 @@ import type { PersonHeaders } from './people.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Starts a browser. @throws where the console is not built as it stands. */
+/** Starts a browser. @throws if the console is not built as it stands. */
 export async function openBrowser(): Promise<Browser> {
   requireFreshBuild();
   const executablePath = findChromium();
@@ -38,7 +38,7 @@ function requireFreshBuild(): void {
 }
 
 export interface ConsoleOptions {
-  /** Whose session the browser has; nobody's where it is absent. */
+  /** Whose session the browser has; nobody's if it is absent. */
   readonly person?: { readonly headers: PersonHeaders };
   /** Where to begin, such as `#/keys`. */
   readonly at?: string;

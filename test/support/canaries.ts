@@ -5,7 +5,7 @@ import type { Logger } from '../../src/lib/logger.ts';
 /** What calls of tests say, and what providers of tests respond and are called with: none of it may be in a log. */
 export const CANARIES: readonly string[] = ['Say hello.', 'Hello there', 'provider-secret-key'];
 
-/** What a text looks like where it was written into something: as it is, as bytes in hex, and in base64 at any place. */
+/** What a text looks like if it was written into something: as it is, as bytes in hex, and in base64 at any place. */
 export function formsOf(text: string): string[] {
   const bytes = Buffer.from(text);
   const base64 = [0, 1, 2].map((before) => {
@@ -21,7 +21,7 @@ export interface SearchedLogger {
   readonly logger: Logger;
   /** Adds one more text that may not be in a line. */
   add(secret: string): void;
-  /** Fails where a line had such a text in it. */
+  /** Fails if a line had such a text in it. */
   assertNoneFound(): void;
 }
 

@@ -102,7 +102,7 @@ function costOf(kind: CallKind, usage: PaidTokens): bigint {
   return kind.name === 'embeddings' ? 0n : costNano(usage);
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: responses of several protocols, read where they are expected
+// biome-ignore lint/suspicious/noExplicitAny: responses of several protocols, read if they are expected
 type Wire = any;
 
 function whole(read: (response: Wire) => { text: string | null; usage: PaidTokens | null }): CallKind['read'] {

@@ -5,7 +5,7 @@ import { isCut } from './client.ts';
 /** What a client knows of its call. */
 export interface Outcome {
   readonly call: PlannedCall;
-  /** `null` where the client left before any response. */
+  /** `null` if the client left before any response. */
   readonly status: number | null;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;

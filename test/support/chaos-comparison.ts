@@ -8,7 +8,7 @@ import { costNano } from './gateway.ts';
 
 /**
  * Compares what the clients of a chaos run know with the database. Everything that was charged is reckoned from what the
- * clients were responded to, or, where a response broke off, from the usage in the record of the call.
+ * clients were responded to, or, if a response broke off, from the usage in the record of the call.
  */
 export interface Comparison {
   /** Calls by what became of them, for people to read. */
@@ -102,7 +102,7 @@ function countBy<Item>(items: Iterable<Item>, keyOf: (item: Item) => string): Re
   return counts;
 }
 
-/** What became of a call whose client was responded to, and what it was charged; fails where the database says otherwise. */
+/** What became of a call whose client was responded to, and what it was charged; fails if the database says otherwise. */
 function judge(outcome: Outcome, record: CallRecord | null, executions: number): { what: string; chargeNano: bigint } {
   const { call, status, headers, text, record: settled } = outcome;
   const said =

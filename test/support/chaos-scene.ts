@@ -61,7 +61,7 @@ export class Simulator {
 
 const STDIO: ForkOptions = { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] };
 
-/** The next message of a process; rejects where it ends without one. */
+/** The next message of a process; rejects if it ends without one. */
 function told<Message>(child: ChildProcess): Promise<Message> {
   return new Promise((resolve, reject) => {
     child.once('message', (message) => resolve(message as Message));
@@ -73,13 +73,13 @@ function told<Message>(child: ChildProcess): Promise<Message> {
 export class GatewayProcess {
   readonly url: string;
   readonly admin: AdminClient;
-  /** Rejects where the process ends without being asked to. */
+  /** Rejects if the process ends without being asked to. */
   readonly died: Promise<never>;
   readonly #program: RunningProgram;
   readonly #probeUrl: string;
   #isStopping = false;
 
-  /** Serves the configuration file; where the database is, the environment says. */
+  /** Serves the configuration file; if the database is, the environment says. */
   static async start(configFile: string, environment: Record<string, string>): Promise<GatewayProcess> {
     const program = startProgram(['serve', '--config', configFile], {
       environment: { FAREGATE_ADMIN_TOKEN: ADMIN_TOKEN, NODE_OPTIONS: `--import=${PROBE}`, ...environment },

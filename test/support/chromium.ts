@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
-/** Where the system's Chromium is: as `FAREGATE_TEST_CHROMIUM` says, or on the path; `null` where none is installed. */
+/** Where the system's Chromium is: as `FAREGATE_TEST_CHROMIUM` says, or on the path; `null` if none is installed. */
 export function findChromium(): string | null {
   const given = process.env.FAREGATE_TEST_CHROMIUM;
   if (given !== undefined && given !== '') return given;

@@ -9,9 +9,9 @@ export interface ClientResponse {
   readonly text: string;
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
   readonly json: any;
-  /** Resolves once the text has arrived; rejects where the response ends without it. */
+  /** Resolves once the text has arrived; rejects if the response ends without it. */
   until(text: string): Promise<void>;
-  /** Resolves at the end of the response: with true where it is complete, with false where the connection broke. */
+  /** Resolves at the end of the response: with true if it is complete, with false if the connection broke. */
   ended(): Promise<boolean>;
   /** Starts to read a response that was asked for with `isPaused`. */
   resume(): void;

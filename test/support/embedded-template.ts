@@ -34,7 +34,7 @@ const SOURCES = [
 /** Another run may copy one for as long as that. */
 const FORGOTTEN_MS = 86_400_000;
 
-/** Puts the database into `directory`, which must not exist; `prepare` fills one where none is kept. */
+/** Puts the database into `directory`, which must not exist; `prepare` fills one if none is kept. */
 export async function placeTemplate(directory: string, prepare: (database: Database) => Promise<void>): Promise<void> {
   const kept = join(KEPT, templateKey(new Date()));
   if (!existsSync(kept)) await makeTemplate(kept, prepare);

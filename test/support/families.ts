@@ -64,7 +64,7 @@ export const modes = [
 ] as const;
 
 /**
- * In which modes a family is tested where both families behave alike in both: in a quick run whole responses of one family
+ * In which modes a family is tested if both families behave alike in both: in a quick run whole responses of one family
  * and streams of the other.
  */
 export function modesOf(family: Family): readonly (typeof modes)[number][] {

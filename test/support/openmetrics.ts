@@ -21,7 +21,7 @@ export interface MetricsText {
 const SAMPLE = /^([a-z_][a-z0-9_]*)(?:\{(.*)\})? (\S+)$/;
 const LABEL = /([a-z_][a-z0-9_]*)="((?:[^"\\]|\\.)*)"(?:,|$)/g;
 
-/** Reads a text of OpenMetrics, and fails where a line is none. */
+/** Reads a text of OpenMetrics, and fails if a line is none. */
 export function readMetrics(text: string): MetricsText {
   assert.ok(text.endsWith('\n# EOF\n'), 'a text of OpenMetrics says where it ends');
   const types = new Map<string, string>();

@@ -23,7 +23,7 @@ export interface PersonResponse {
   readonly body: any;
 }
 
-/** Sends a request to the account API, or to the admin API where the path says so. */
+/** Sends a request to the account API, or to the admin API if the path says so. */
 export async function ask(
   g: Pick<TestGateway, 'url'>,
   method: string,

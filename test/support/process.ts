@@ -19,7 +19,7 @@ export interface Finished {
 
 export interface RunningProgram {
   readonly child: ChildProcess;
-  /** Resolves with what was printed so far, once the pattern occurs in it; rejects where the program ends before. */
+  /** Resolves with what was printed so far, once the pattern occurs in it; rejects if the program ends before. */
   printed(pattern: RegExp): Promise<string>;
   readonly finished: Promise<Finished>;
 }
@@ -27,7 +27,7 @@ export interface RunningProgram {
 export interface ProgramOptions {
   readonly environment?: Record<string, string>;
   readonly directory?: string;
-  /** The file that is run; the source where it is absent. */
+  /** The file that is run; the source if it is absent. */
   readonly main?: string;
 }
 

@@ -146,7 +146,7 @@ export function chatCompletion(usage: object | null = chatUsage, content = 'Hell
   };
 }
 
-/** The events of a chat stream; the usage chunk only where a usage is given. */
+/** The events of a chat stream; the usage chunk only if a usage is given. */
 export function chatStream(words: readonly string[], usage: object | null = chatUsage): string[] {
   const chunk = (rest: object): string =>
     `data: ${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1_790_000_000, model: 'upstream-chat', ...rest })}\n\n`;

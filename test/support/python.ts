@@ -7,7 +7,7 @@ import { join } from 'node:path';
 export interface PythonEnvironment {
   /** The path of a program in it: `python`, or one that its packages bring. */
   program(name: string): string;
-  /** Why it cannot be used here; `null` where it is there. */
+  /** Why it cannot be used here; `null` if it is there. */
   readonly missing: string | null;
 }
 

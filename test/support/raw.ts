@@ -56,10 +56,10 @@ export interface RawConnection {
    * The next response, interim ones such as `100 Continue` included. `method` is that of its request: the response to HEAD
    * has no body whatever its headers say.
    *
-   * @throws where the connection ends before the response is complete.
+   * @throws if the connection ends before the response is complete.
    */
   response(method?: string): Promise<RawResponse>;
-  /** Resolves when what has not been read yet contains the text; rejects where the connection ends without it. */
+  /** Resolves when what has not been read yet contains the text; rejects if the connection ends without it. */
   received(text: string): Promise<void>;
   /** Resolves with what was left unread when the gateway has closed the connection. */
   closed(): Promise<Buffer>;
@@ -131,7 +131,7 @@ export async function openConnection(
   };
 }
 
-/** The response at the start of the bytes and its length, or `null` where it is not complete. */
+/** The response at the start of the bytes and its length, or `null` if it is not complete. */
 function parseResponse(
   bytes: Buffer,
   method: string,

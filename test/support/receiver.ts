@@ -93,7 +93,7 @@ export async function startRawReceiver(onConnection: (socket: Socket) => void): 
   };
 }
 
-/** What the notice says, where its signature is right. @throws where it is not. */
+/** What the notice says, if its signature is right. @throws if it is not. */
 export function verify(secret: string, { text, headers }: ReceivedNotice): unknown {
   return new Webhook(secret).verify(text, headers as Record<string, string>);
 }

@@ -102,7 +102,7 @@ function eventLines(event: string, style: StreamStyle): string[] {
   return style.isTight ? lines.map((line) => line.replace(/^(\w+): /, '$1:')) : lines;
 }
 
-/** Cuts data between the tokens of their JSON, where a line end means nothing. */
+/** Cuts data between the tokens of their JSON, if a line end means nothing. */
 function splitData(data: string, every: number): string[] {
   if (!data.startsWith('{')) return [data];
   const tokens = data.match(/"(?:[^"\\]|\\.)*"|[{}[\]:,]|[^"{}[\]:,]+/g)!;

@@ -22,7 +22,7 @@ export interface Outcome {
   readonly textTokens: number;
   readonly continuationKeys: readonly string[];
   readonly hasError: boolean;
-  /** Whether the stream is complete where its connection broke, and where it ended by itself. */
+  /** Whether the stream is complete if its connection broke, and where it ended by itself. */
   readonly isComplete: readonly [broken: boolean, ended: boolean];
 }
 
@@ -249,7 +249,7 @@ function usageOf({ observed, partial, failing }: Known, protocol: Protocol, text
 
 interface StreamedMembers {
   readonly text: readonly string[];
-  /** Of these the one with the most text counts; three quarters of it where it is encrypted. */
+  /** Of these the one with the most text counts; three quarters of it if it is encrypted. */
   readonly reasoning: readonly string[];
 }
 
@@ -350,7 +350,7 @@ export function relay(reading: StreamReading, chunks: Iterable<Buffer>): Relayed
 
 /**
  * Where the half event begins with which a stream breaks off: lines without an empty line behind them that name an event
- * or have data, which are neither JSON nor `[DONE]`. The length of the bytes where there is none. Read as text, line by
+ * or have data, which are neither JSON nor `[DONE]`. The length of the bytes if there is none. Read as text, line by
  * line: another way than the tap's.
  */
 export function halfEventStart(bytes: Buffer): number {
@@ -376,7 +376,7 @@ function isJson(lines: readonly string[]): boolean {
 
 /**
  * What a stream that breaks off is to make of it: what comes of the events before a half one, and the same facts as without that,
- * but not complete where it has not ended before.
+ * but not complete if it has not ended before.
  */
 export function relayBrokenOff(
   read: () => StreamReading,

@@ -1,6 +1,6 @@
 const PAUSE_MS = 5;
 
-/** Also where a test has replaced the timers. */
+/** Also if a test has replaced the timers. */
 const startTimer = setTimeout;
 
 /** Resolves when it is so. Looks again and again: what it waits for has no event that a test could see. */

@@ -201,7 +201,7 @@ describe('traces of calls', () => {
     const headers = { traceparent: `00-${unsampled}-${SPAN}-00` };
     await call(g.url + CHAT, account.key, hello('test-joined'), { headers });
     assert.equal(joined.requests.at(-1)!.headers.traceparent, headers.traceparent);
-    // The next one is sampled: where its spans have come, those of the first would have.
+    // The next one is sampled: if its spans have come, those of the first would have.
     const { root } = await traced(hello());
     assert.notEqual(root.traceId, unsampled);
     assert.equal(receiver.spans.filter(({ traceId }) => traceId === unsampled).length, 0);

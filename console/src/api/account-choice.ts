@@ -1,6 +1,6 @@
 import { createContext, useContext } from 'react';
 
-/** Which of the accounts of the person is looked at; `null` where the person has none. */
+/** Which of the accounts of the person is looked at; `null` if the person has none. */
 export interface AccountChoice {
   readonly accountId: string | null;
   readonly role: 'owner' | 'member' | null;

@@ -26,12 +26,12 @@ export interface AnyInput {
   readonly body?: unknown;
 }
 
-/** What the gateway responds where it does not do what was asked. */
+/** What the gateway responds if it does not do what was asked. */
 export class ApiError extends Error {
-  /** The HTTP status; 0 where no response came. */
+  /** The HTTP status; 0 if no response came. */
   readonly status: number;
   readonly code: string;
-  /** The field of the request that is wrong; `null` where none is named. */
+  /** The field of the request that is wrong; `null` if none is named. */
   readonly param: string | null;
   readonly requestId: string | null;
 
@@ -72,7 +72,7 @@ export async function askForCsv<Name extends ReadName>(name: Name, input: InputO
   return (await send(name, input as AnyInput, { accept: 'text/csv' })).text();
 }
 
-/** Sends a request, and returns its response where that is a success. @throws ApiError */
+/** Sends a request, and returns its response if that is a success. @throws ApiError */
 export async function send(name: EndpointName, input: AnyInput, options: AskOptions = {}): Promise<Response> {
   const [method, path] = name.split(' ') as [string, string];
   const headers: Record<string, string> = { accept: options.accept ?? 'application/json' };

@@ -33,7 +33,7 @@ export interface ReadOptions {
 /** What is read of a one-time link. */
 export const LINK_KEY = 'link';
 
-/** Reads something once, and again when a change was made or, where it is live, every five seconds. */
+/** Reads something once, and again when a change was made or, if it is live, every five seconds. */
 export function useRead<Name extends ReadName>(name: Name, input: InputOf<Name>, options: ReadOptions = {}) {
   const chosen = useChosenAccount()(name, input as AnyInput) as InputOf<Name>;
   return useQuery({
@@ -88,7 +88,7 @@ export function useList<Name extends ListName>(name: Name, input: InputOf<Name>,
 /** The most pages of a list that are read at once, for a chart. */
 const WHOLE_PAGES_MAX = 10;
 
-/** Reads a list whole, for a chart, as far as it has so many pages of 500; `isCut` where it has more. */
+/** Reads a list whole, for a chart, as far as it has so many pages of 500; `isCut` if it has more. */
 export function useWholeList<Name extends ListName>(name: Name, input: InputOf<Name>, options: ReadOptions = {}) {
   const chosen = useChosenAccount()(name, input as AnyInput);
   return useQuery({

@@ -456,7 +456,7 @@ export interface Endpoints {
     body: null;
     response: null;
   };
-  /** Create an account, with a first top-up where it has a balance. */
+  /** Create an account, with a first top-up if it has a balance. */
   'POST /admin/v1/accounts': {
     path: Record<never, never>;
     query: Record<never, never>;

@@ -16,6 +16,6 @@ export interface ConsolePage {
 }
 
 export interface PageProps {
-  /** What stands in the address at `:id`; empty where the page has none. */
+  /** What stands in the address at `:id`; empty if the page has none. */
   readonly id: string;
 }

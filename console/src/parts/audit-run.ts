@@ -52,7 +52,7 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Ends the audit: the gateway stops where nobody reads its lines. */
+/** Ends the audit: the gateway stops if nobody reads its lines. */
 export function stopAudit(): void {
   stopper?.abort();
 }

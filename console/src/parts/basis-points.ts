@@ -1,6 +1,6 @@
 import { times } from '../text/yuan.ts';
 
-/** What an account pays of the list price where nothing else is agreed. */
+/** What an account pays of the list price if nothing else is agreed. */
 export const LIST_PRICE_BASIS_POINTS = 10_000;
 
 /** A list price times a price factor. Prices are not rounded: only the charge of a call is, once. */

@@ -19,7 +19,7 @@ export function CalendarField({ type, value, onChange, isClearable = false, ...r
     <TextInput
       {...rest}
       type={type}
-      // Seen where the browser has no such field.
+      // Seen if the browser has no such field.
       placeholder={type === 'date' ? '2026-11-23' : '2026-11'}
       value={typed ?? value}
       onChange={({ currentTarget }) => {

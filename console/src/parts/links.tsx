@@ -4,7 +4,7 @@ import { hashOf } from './location.tsx';
 
 interface AccountLinkProps {
   readonly accountId: string;
-  /** Read where it is not given. */
+  /** Read if it is not given. */
   readonly name?: string | undefined;
 }
 
@@ -21,7 +21,7 @@ export function AccountLink({ accountId, name }: AccountLinkProps) {
 interface CallLinkProps {
   readonly callId: string;
   readonly isWhole?: boolean;
-  /** Where its story stands: for operators, if nothing else is said. */
+  /** If its story stands: for operators, if nothing else is said. */
   readonly storiesAt?: string;
 }
 

@@ -3,7 +3,7 @@ import { Loading } from './notices.tsx';
 
 /** A component whose code is loaded when it is first wanted. */
 export interface LoadedLater<Props> {
-  /** Shows that it is being loaded, and then it. @throws at drawing, where the code cannot be loaded. */
+  /** Shows that it is being loaded, and then it. @throws at drawing, if the code cannot be loaded. */
   readonly Component: FunctionComponent<Props>;
   /** Begins to load the code, so that it is there when the component is drawn. */
   preload(): void;
@@ -11,7 +11,7 @@ export interface LoadedLater<Props> {
 
 /**
  * Not `lazy` and `Suspense`: these keep back for up to 300 ms what is loaded soon after a sign of waiting was drawn, and they draw one
- * even where the code is there.
+ * even if the code is there.
  */
 export function loadedLater<Props extends object>(load: () => Promise<FunctionComponent<Props>>): LoadedLater<Props> {
   let loaded: FunctionComponent<Props> | null = null;
@@ -42,7 +42,7 @@ export function loadedLater<Props extends object>(load: () => Promise<FunctionCo
   return {
     Component,
     preload() {
-      // The component tries again, and says so where that fails too.
+      // The component tries again, and says so if that fails too.
       begin().catch(() => undefined);
     },
   };

@@ -13,7 +13,7 @@ interface ErrorNoticeProps {
   readonly isOfChange?: boolean;
 }
 
-/** Says what went wrong, and by which request id the operator finds it. Nothing where nothing did. */
+/** Says what went wrong, and by which request id the operator finds it. Nothing if nothing did. */
 export function ErrorNotice({ error, onRetry, isOfChange = false }: ErrorNoticeProps) {
   const text = useTexts(commonTexts);
   if (error === null) return null;

@@ -14,7 +14,7 @@ const STORED_AS = 'faregate.account';
 
 export const SESSION_KEY = ['session'] as const;
 
-/** Reads who has signed in: `null` where nobody has. */
+/** Reads who has signed in: `null` if nobody has. */
 export function useWhoAmI() {
   return useQuery({
     queryKey: SESSION_KEY,

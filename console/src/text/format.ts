@@ -10,7 +10,7 @@ export interface Format {
   percent(ratio: number): string;
   /** Date and time to the second, in the time zone of the browser. */
   instant(at: string): string;
-  /** The date of an instant in a time zone; in that of the browser where none is given. */
+  /** The date of an instant in a time zone; in that of the browser if none is given. */
   day(at: string, timezone?: string): string;
   time(at: string): string;
   /** `in 3 hours`, `2 minutes ago`. */
@@ -91,7 +91,7 @@ function writeYuan(amount: string, isShort: boolean, number: Intl.NumberFormat):
   return `${sign === '' ? '' : '−'}¥${number.format(BigInt(whole))}.${shown}`;
 }
 
-/** Two; more where all of these are zero, so that a small charge does not look like none. */
+/** Two; more if all of these are zero, so that a small charge does not look like none. */
 function visibleDecimals(whole: string, decimals: string): number {
   if (whole !== '0') return 2;
   const first = decimals.search(/[1-9]/);

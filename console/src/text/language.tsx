@@ -16,7 +16,7 @@ interface LanguageChoice {
 
 const Context = createContext<LanguageChoice>({ language: 'en', choose: () => undefined });
 
-/** Shows what is below in the chosen language; in that of the browser where none is chosen. */
+/** Shows what is below in the chosen language; in that of the browser if none is chosen. */
 export function LanguageProvider({ children }: { readonly children: ReactNode }) {
   const [language, setLanguage] = useState(initialLanguage);
   useEffect(() => {
@@ -64,7 +64,7 @@ type Words<Text> = {
       : Words<Text[Name]>;
 };
 
-/** Declares the texts of a page. It fails to compile where a language lacks one. */
+/** Declares the texts of a page. It fails to compile if a language lacks one. */
 export function defineTexts<const Text extends object>(en: Text, zh: Words<Text>): Texts<Words<Text>> {
   return { en: en as Words<Text>, zh };
 }

@@ -45,7 +45,7 @@ export function compareYuan(a: string, b: string): number {
   return difference === 0n ? 0 : difference > 0n ? 1 : -1;
 }
 
-/** The amount that somebody has entered, such as `12.50` or `-3`, in nano-yuan; `null` where it is none that the gateway would take. */
+/** The amount that somebody has entered, such as `12.50` or `-3`, in nano-yuan; `null` if it is none that the gateway would take. */
 export function enteredNano(text: string): bigint | null {
   return /^-?\d{1,9}(?:\.\d{1,9})?$/.test(text.trim()) ? toNano(text.trim()) : null;
 }

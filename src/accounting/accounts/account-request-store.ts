@@ -25,7 +25,7 @@ const selectRequest: Statement = {
 
 /**
  * Takes a key for an account in the transaction that creates it: `null`, and the account is to be created. Else the account
- * that was created with the key, or `key_conflict` where that was asked for otherwise.
+ * that was created with the key, or `key_conflict` if that was asked for otherwise.
  */
 export async function takeAccountKey(
   transaction: Queryable,

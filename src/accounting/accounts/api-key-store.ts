@@ -140,11 +140,11 @@ export interface ApiKeyStore {
   listKeys(accountId: string, beforeId: string | null, limit: number, filter?: KeyFilter): Promise<ApiKey[]>;
   /** The ids of the keys of a person, the newest first, revoked ones too. */
   findOwnKeyIds(accountId: string, userId: string): Promise<string[]>;
-  /** Sets the lists that the change names; `null` where there is no such key. Every node drops the account's cached keys. */
+  /** Sets the lists that the change names; `null` if there is no such key. Every node drops the account's cached keys. */
   changeAllowLists(keyId: string, change: AllowListChange): Promise<ApiKey | null>;
-  /** Returns the account of the revoked key, or `null` where there is no such key. Every node drops it from its cache. */
+  /** Returns the account of the revoked key, or `null` if there is no such key. Every node drops it from its cache. */
   revokeKey(keyId: string, at: Date): Promise<string | null>;
-  /** `null` where there is no such key. */
+  /** `null` if there is no such key. */
   findKey(keyId: string): Promise<ApiKey | null>;
 }
 

@@ -82,7 +82,7 @@ export class TooManyKeysError extends Error {
 }
 
 /**
- * In the transaction that makes a key, before it does. `own`: where a person makes it. `replaces`: it takes the place of another
+ * In the transaction that makes a key, before it does. `own`: if a person makes it. `replaces`: it takes the place of another
  * one, so that an account with more keys than it may have can still change them.
  *
  * @throws TooManyKeysError

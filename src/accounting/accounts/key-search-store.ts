@@ -58,7 +58,7 @@ interface OfAccountRow {
 }
 
 export interface KeySearchStore {
-  /** `null` where no key has this hash. */
+  /** `null` if no key has this hash. */
   findByHash(keyHash: Buffer): Promise<FoundKey | null>;
   /** Keys whose prefix begins with a text, newest first. */
   findByPrefix(prefix: string, beforeId: string | null, limit: number): Promise<FoundKey[]>;

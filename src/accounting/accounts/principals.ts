@@ -42,12 +42,12 @@ export interface Principal {
  */
 export interface Principals {
   /**
-   * `keyHash`: the key's `principalHash`, where the caller has it. `onFound` learns whose key it is, also where it is refused.
+   * `keyHash`: the key's `principalHash`, if the caller has it. `onFound` learns whose key it is, also where it is refused.
    *
    * @throws GatewayError `invalidApiKey`, with a message that says what is wrong with the key; `databaseDown`.
    */
   authenticate(key: string, keyHash?: string, onFound?: (principal: Principal) => void): Promise<Principal>;
-  /** The account and key of this hash, also where it is refused; `null` where the cache does not have it. */
+  /** The account and key of this hash, also if it is refused; `null` if the cache does not have it. */
   holderOf(keyHash: string): Principal | null;
   /** Whether the cache has the key of this hash, so that it need not be looked up for the first time. */
   isCached(keyHash: string): boolean;
@@ -87,7 +87,7 @@ export async function createPrincipals(options: PrincipalsOptions): Promise<Prin
   const cache = new LRUCache<string, CachedStatus>({ maxSize: CACHED_KEYS_MAX, sizeCalculation: sizeOf });
   /** Counts the drops: a look-up that was under way during one may have read the old row, so it is not cached. */
   let generation = 0;
-  /** Once a second account has been seen, no account is the only one any more, even where it was cached as such. */
+  /** Once a second account has been seen, no account is the only one any more, even if it was cached as such. */
   let hasSeveralAccounts = false;
 
   const lookUps = createBatcher<Buffer, KeyStatus | null>({

@@ -101,7 +101,7 @@ function toStatus(row: StatusRow): KeyStatus {
   };
 }
 
-/** Why a key is refused, whatever it is used for; `null` where it is not. */
+/** Why a key is refused, whatever it is used for; `null` if it is not. */
 export function refusalOfKey(status: KeyStatus, nowMs: number): string | null {
   if (status.isRevoked) return 'The API key has been revoked.';
   if (status.expiresAtMs !== null && status.expiresAtMs <= nowMs) return 'The API key has expired.';

@@ -17,7 +17,7 @@ export interface Account {
   readonly email: string | null;
   readonly verified: boolean;
   readonly status: AccountStatus;
-  /** Why it has that status, as an operator has said; `null` where none has. */
+  /** Why it has that status, as an operator has said; `null` if none has. */
   readonly statusReason: string | null;
   /** `null`: since it was created. */
   readonly statusChangedAt: Date | null;
@@ -86,7 +86,7 @@ interface NewAccount {
   readonly email: string | null;
   readonly verified: boolean;
   readonly dailyCapNano: bigint | null;
-  /** The first top-up; none where it is 0 or absent. */
+  /** The first top-up; none if it is 0 or absent. */
   readonly openingNano?: bigint;
   /** Absent, or `null`: another request with the same content makes another account. */
   readonly keyed?: KeyedAccountRequest | null;
@@ -106,16 +106,16 @@ interface AccountChange {
 export interface AccountStore extends ApiKeyStore {
   /**
    * Creates an account with its first top-up, or not at all. Returns its id, that of the first one for the repeat of a request
-   * with an idempotency key, `null` where the key was used for another account.
+   * with an idempotency key, `null` if the key was used for another account.
    */
   insertAccount(account: NewAccount): Promise<string | null>;
-  /** Returns the changed account, or `null` where there is none. Every node drops its cached keys. */
+  /** Returns the changed account, or `null` if there is none. Every node drops its cached keys. */
   updateAccount(id: string, change: AccountChange, at: Date): Promise<Account | null>;
   findAccount(id: string): Promise<Account | null>;
   /** The names of accounts by their ids; those that are not there are left out. */
   findNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /**
-   * Accounts that a filter lets through, newest first. Where the time is over before there are enough, it returns what it has
+   * Accounts that a filter lets through, newest first. If the time is over before there are enough, it returns what it has
    * found and where to look on. Without a `timing` it looks at everything.
    */
   listAccounts(

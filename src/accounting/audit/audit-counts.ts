@@ -121,7 +121,7 @@ export class CounterCheck {
   /** `now`: how many uses the owners behind their marks have, read after all records. */
   findings(now: readonly UseNumber[]): WrongCounter[] {
     const wrong: WrongCounter[] = [];
-    // Numbers only grow. Where one was set back, it marks nothing, and the counters beside it cannot be compared.
+    // Numbers only grow. If one was set back, it marks nothing, and the counters beside it cannot be compared.
     const setBack = new Set<string>();
     for (const { account_id, owner_id, use_no } of now) {
       const name = `${account_id} ${owner_id}`;

@@ -55,7 +55,7 @@ const SUMS = `(
 const NO_MORE = '9223372036854775807';
 
 /**
- * Entries behind ($1, $2), up to account $3, $4 rows at most. Where there are more, the last account may go on: its count, sum
+ * Entries behind ($1, $2), up to account $3, $4 rows at most. If there are more, the last account may go on: its count, sum
  * and last balance are carried into the next slice ($5, $6, $7), and its row in balances is compared there. Entries never change,
  * so what was carried is still true there. Plan: primary keys of ledger_entries and balances, along the index.
  */

@@ -185,7 +185,7 @@ from next`,
 
 interface RangeRow {
   readonly accounts: number;
-  /** `null` where there is no further account. */
+  /** `null` if there is no further account. */
   readonly up_to: string | null;
   readonly is_last: boolean;
 }
@@ -220,7 +220,7 @@ class Findings {
 }
 
 /**
- * Checks every invariant on the whole database, while calls go on. The books are sound where no invariant has a breach. Accounts
+ * Checks every invariant on the whole database, while calls go on. The books are sound if no invariant has a breach. Accounts
  * that are made after the last range was chosen are left to the next audit.
  */
 export function auditLedger(

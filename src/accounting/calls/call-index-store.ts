@@ -32,7 +32,7 @@ interface MissingRow {
 
 export interface CallIndexes {
   /**
-   * Builds what is missing, the newest partition first. Returns false where another node is at it. When the signal aborts, the
+   * Builds what is missing, the newest partition first. Returns false if another node is at it. When the signal aborts, the
    * server may complete what it is at, and another node goes on.
    */
   build(signal: AbortSignal): Promise<boolean>;

@@ -114,7 +114,7 @@ const selectKeyAccount: Statement = {
   text: 'select account_id from api_keys where id = $1',
 };
 
-/** It is built in the background where there are many calls (`call-index-store.ts`). */
+/** It is built in the background if there are many calls (`call-index-store.ts`). */
 const selectStatusIndex: Statement = {
   name: 'calls.select-status-index',
   text: `select i.indisvalid as is_valid from pg_index i where i.indexrelid = to_regclass('calls_by_status')`,

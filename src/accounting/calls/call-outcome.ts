@@ -4,7 +4,7 @@ import type { PriceInForce } from '../pricing/price.ts';
 
 /** What remains for the account after the end of a call. */
 export interface EndedCall {
-  /** The balance less everything that is still reserved; `null` where there is no such account. */
+  /** The balance less everything that is still reserved; `null` if there is no such account. */
   readonly availableNano: bigint | null;
 }
 
@@ -31,7 +31,7 @@ export type CallStatus = EndStatus | 'unresolved' | 'resolved';
 /** How a call ends by itself. */
 type EndStatus = 'succeeded' | 'failed' | 'aborted';
 
-/** What a call's record has beside its columns; absent where there is nothing. */
+/** What a call's record has beside its columns; absent if there is nothing. */
 export interface CallNotes extends ChargeNotes {
   /** What a call on a plan had reserved of the token quota when its node died. */
   readonly reservedTokens?: ReservedTokens;
@@ -62,7 +62,7 @@ export interface ResolutionNote {
 /** The way of a request of an operator: with an admin token, by the command line of a gateway's machine, or signed in. */
 export type RequestedVia = 'admin_token' | 'command_line' | 'user';
 
-/** The end of a call: its record, and its charge where there is one. */
+/** The end of a call: its record, and its charge if there is one. */
 export interface CallOutcome {
   readonly accountId: string;
   readonly callId: string;
@@ -84,7 +84,7 @@ export interface CallOutcome {
   readonly startedAtMs: number;
   readonly firstByteMs: number | null;
   readonly endedAtMs: number;
-  /** `null` where the usage is not known. */
+  /** `null` if the usage is not known. */
   readonly usage: UsageFacts | null;
   /** Absent: nothing. */
   readonly notes?: CallNotes | undefined;

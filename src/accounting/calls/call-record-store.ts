@@ -204,7 +204,7 @@ function reservedTokensText({ subscriptionId, periodNo, tokens }: OpenReservatio
   return JSON.stringify(notes);
 }
 
-/** Units that have no column of their own, as JSON; `null` where there are none. */
+/** Units that have no column of their own, as JSON; `null` if there are none. */
 function otherUnitsText(usage: Usage | null): string | null {
   if (usage === null) return null;
   const counts: Record<string, number> = {};

@@ -24,7 +24,7 @@ export interface CallRecord {
   readonly model: string;
   readonly provider: string;
   readonly providerModel: string;
-  /** The routes of attempts that failed before the last one; `null` where there were none. */
+  /** The routes of attempts that failed before the last one; `null` if there were none. */
   readonly failedRoutes: readonly FailedRoute[] | null;
   readonly isStream: boolean;
   readonly status: CallStatus;
@@ -46,7 +46,7 @@ export interface CallRecord {
   /** What the account paid of the list price; `null` on a plan, and of a call whose node died. */
   readonly priceFactorBasisPoints: number | null;
   readonly chargeNano: bigint | null;
-  /** What it cost the operator; `null` where that is not known. */
+  /** What it cost the operator; `null` if that is not known. */
   readonly costNano: bigint | null;
   /** What an unresolved call had reserved, the most that it may have cost; `null` for every other one, and on a plan. */
   readonly reservedNano: bigint | null;
@@ -134,7 +134,7 @@ export interface CallsStore {
   /** Newest first: those of a request, by its id here, at the provider, or at the client, or by the id of the call. */
   findByRequest(requestId: string, limit: number, of?: OwnedBy): Promise<CallRecord[]>;
   /**
-   * Calls that a filter lets through, newest first. Where the time is over before there are enough, it returns what it has found and
+   * Calls that a filter lets through, newest first. If the time is over before there are enough, it returns what it has found and
    * where to look on. Without a `timing` it looks at everything.
    */
   list(

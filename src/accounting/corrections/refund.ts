@@ -11,7 +11,7 @@ type RefundVerdict =
   | { readonly refusal: 'not_charged' | 'refunded_already' | 'above_charge' };
 
 /**
- * Decides what a refund gives back: the amount that is asked for, or all that is left where none is. The refunds of a call
+ * Decides what a refund gives back: the amount that is asked for, or all that is left if none is. The refunds of a call
  * are never more than its charge.
  */
 export function decideRefund({ chargeNano, refundedNano }: RefundableCall, askedNano: bigint | null): RefundVerdict {

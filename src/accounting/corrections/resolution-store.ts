@@ -185,7 +185,7 @@ async function resolveCall(
   return { outcome: 'resolved' };
 }
 
-/** Counts tokens in the quota of a plan; returns what the record says of it, `null` where the period is over. */
+/** Counts tokens in the quota of a plan; returns what the record says of it, `null` if the period is over. */
 async function countUse(
   transaction: Queryable,
   accountId: string,
@@ -202,7 +202,7 @@ interface PeriodRow {
   period_began_at: Date;
 }
 
-/** Returns the key with what it has spent; `null` where it has no limits, and counts nothing. */
+/** Returns the key with what it has spent; `null` if it has no limits, and counts nothing. */
 async function chargeKey(
   transaction: Queryable,
   { accountId, keyId }: { readonly accountId: string; readonly keyId: string },

@@ -3,13 +3,13 @@
  * began, by the terms that were in force. The terms of now say which one runs now:
  *
  *     began before the running one      the running one begins: nothing of it is used
- *     began in it                       it goes on, also where the terms were others when it began
+ *     began in it                       it goes on, also if the terms were others when it began
  *     began in the future, a little     it goes on: the clock was put back, and nobody gets a day twice
  *     began further in the future       it begins anew: the clock was wrong, and nobody waits until then
  */
 
 /**
- * How far ahead of the clock of the database a count may have begun. A clock that is kept goes back by less: by seconds where a
+ * How far ahead of the clock of the database a count may have begun. A clock that is kept goes back by less: by seconds if a
  * server takes over from another one or a machine wakes up, since nodes complain of two (`nodes/database-clock.ts`). It is as long as the shortest
  * limit, a minute, so that no clock that goes back holds up a limit for longer than that.
  */
@@ -31,7 +31,7 @@ export function beganAtMs(anchorMs: number, lengthMs: number, atMs: number): num
 }
 
 /**
- * Which of the periods from an anchor on is counted now, by a count that began at an instant, and whether that count is of it; where
+ * Which of the periods from an anchor on is counted now, by a count that began at an instant, and whether that count is of it; if
  * it is not, nothing of the period is used.
  */
 export function countedPeriod(

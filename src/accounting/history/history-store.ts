@@ -49,7 +49,7 @@ const lockIdentity: Statement = {
 const ROWS_AT_ONCE = 500;
 
 /**
- * Writes a history into a database without accounts, all of it or nothing. Returns false where there are accounts: somebody
+ * Writes a history into a database without accounts, all of it or nothing. Returns false if there are accounts: somebody
  * else was first.
  */
 export function writeHistory(database: Database, { rows, outcomes }: History): Promise<boolean> {

@@ -190,7 +190,7 @@ export async function postEntry(transaction: Queryable, entry: NewLedgerEntry): 
   return { outcome: 'posted', entry: toEntry(row!) };
 }
 
-/** The entry that was made with an idempotency key; `null` where there is none. */
+/** The entry that was made with an idempotency key; `null` if there is none. */
 export async function selectKeyedEntry(
   transaction: Queryable,
   accountId: string,

@@ -20,7 +20,7 @@ where slots > 0 and (ends_at < ${PAST} or canceled_at < ${PAST}) and (account_id
 order by account_id, id limit ${FORGOTTEN_SUBSCRIPTIONS_MAX}`,
 };
 
-/** As `lockAccount`, where nobody else has the row. */
+/** As `lockAccount`, if nobody else has the row. */
 const lockFreeAccount: Statement = {
   name: 'plans.lock-free-account',
   text: 'select from balances where account_id = $1 for update skip locked',

@@ -85,7 +85,7 @@ export function noPlanSnapshot(nowMs: number, message: string): PlanSnapshot {
 
 /**
  * The snapshot of an active subscription. A plan whose tokens are used up has no usable calls, so nothing remains of it,
- * even where its windows have room.
+ * even if its windows have room.
  */
 export function planSnapshot(plan: PlanTerms, state: SubscriptionState, nowMs: number): PlanSnapshot {
   const fiveHour = window(plan.fiveHourCalls, state.fiveHourCalls);
@@ -126,7 +126,7 @@ export function planSnapshot(plan: PlanTerms, state: SubscriptionState, nowMs: n
   };
 }
 
-/** When a plan of which nothing remains can be used again; `null` where something remains. */
+/** When a plan of which nothing remains can be used again; `null` if something remains. */
 export function usableAgainMs(state: SubscriptionState, snapshot: PlanSnapshot): number | null {
   const { fiveHour, weekly, pkg, remaining } = snapshot;
   if (remaining > 0 || fiveHour === null || weekly === null || pkg === null) return null;

@@ -12,7 +12,7 @@ export interface SubscriptionState {
   readonly endsAtMs: number;
   /** Calls in the five hours before the instant. */
   readonly fiveHourCalls: number;
-  /** When the window has room for one more than now, or at all where it is full; null where it counts no call. */
+  /** When the window has room for one more than now, or at all if it is full; null where it counts no call. */
   readonly fiveHourMoreAtMs: number | null;
   readonly weekBeganAtMs: number;
   readonly weekCalls: number;
@@ -69,7 +69,7 @@ interface StateRow {
   five_hour_more_at: Date | null;
 }
 
-/** `null` where the account has no subscription, or only canceled ones. */
+/** `null` if the account has no subscription, or only canceled ones. */
 export async function findState(
   database: Queryable,
   accountId: string,

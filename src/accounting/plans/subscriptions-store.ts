@@ -28,7 +28,7 @@ interface SubscriptionRow {
 
 const COLUMNS = 'id, account_id, plan_id, starts_at, ends_at, canceled_at, created_at';
 
-/** Only where no other subscription of the account overlaps. Plan: primary key, by account. */
+/** Only if no other subscription of the account overlaps. Plan: primary key, by account. */
 const insertSubscription: Statement = {
   name: 'plans.insert-subscription',
   text: `insert into subscriptions (account_id, id, plan_id, starts_at, ends_at, created_at)
@@ -139,21 +139,21 @@ export class OtherRequestError extends Error {
 
 export interface SubscriptionStore {
   /**
-   * `null` where the account has another subscription in that time, or does not exist. A repeat of a keyed request grants
+   * `null` if the account has another subscription in that time, or does not exist. A repeat of a keyed request grants
    * nothing and returns the subscription of the first one, as it is now.
    *
    * @throws OtherRequestError
    */
   grant(subscription: NewSubscription, keyed?: KeyedRequest | null): Promise<Subscription | null>;
   /**
-   * Moves the end; `null` where another subscription overlaps, or where this one is canceled or its end is not `from`. A
+   * Moves the end; `null` if another subscription overlaps, or where this one is canceled or its end is not `from`. A
    * repeat of a keyed request moves nothing and returns the subscription as it is now.
    *
    * @throws OtherRequestError
    */
   renew(accountId: string, id: string, from: Date, to: Date, keyed?: KeyedRequest | null): Promise<Subscription | null>;
   /**
-   * The subscription of a keyed request that was carried out, as it is now; `null` where it is the first one.
+   * The subscription of a keyed request that was carried out, as it is now; `null` if it is the first one.
    *
    * @throws OtherRequestError
    */
@@ -162,16 +162,16 @@ export interface SubscriptionStore {
   find(id: string): Promise<Subscription | null>;
   list(accountId: string, beforeId: string | null, limit: number): Promise<Subscription[]>;
   /**
-   * Deletes the slots of subscriptions that are over for a day, in batches. Returns false where somebody else had locked rows
+   * Deletes the slots of subscriptions that are over for a day, in batches. Returns false if somebody else had locked rows
    * of some accounts, whose slots are left. `nowMs`: for tests, in place of the database's clock. Ends after a batch once the
    * signal has aborted.
    */
   forgetSlots(nowMs: number | null, signal?: AbortSignal): Promise<boolean>;
   /** The database's clock, by which subscriptions begin and end. */
   nowMs(): Promise<number>;
-  /** How many subscriptions of each plan are active at an instant; where there are more, `max`. */
+  /** How many subscriptions of each plan are active at an instant; if there are more, `max`. */
   countActive(planIds: readonly string[], now: Date, max: number): Promise<ReadonlyMap<string, number>>;
-  /** `null` where the account has no subscription, or only canceled ones. */
+  /** `null` if the account has no subscription, or only canceled ones. */
   findState(accountId: string, now: Date, plans?: readonly WindowLimit[]): Promise<SubscriptionState | null>;
 }
 
@@ -228,7 +228,7 @@ interface GrantedPeriod extends Pick<NewSubscription, 'accountId' | 'id' | 'plan
 }
 
 /**
- * Grants a period, or renews by it, in a transaction that holds the account's lock. Nothing is changed where another plan runs, or
+ * Grants a period, or renews by it, in a transaction that holds the account's lock. Nothing is changed if another plan runs, or
  * another subscription begins within the period.
  */
 export async function grantPeriod(

@@ -35,7 +35,7 @@ export interface BoundingFacts {
   readonly searchUnitsMax: number;
 }
 
-/** The most that is accepted of a count where the configuration gives the model no limit. */
+/** The most that is accepted of a count if the configuration gives the model no limit. */
 export const COUNT_MAX = 10_000_000;
 
 /** The most rounds of tools and of compaction that are accepted: each reported round raises the bounds. */
@@ -64,7 +64,7 @@ export type UsageExcess = {
 };
 
 /**
- * Cuts reported usage down to what the call can have used, and returns what was cut off as `excess`; `null` where the usage
+ * Cuts reported usage down to what the call can have used, and returns what was cut off as `excess`; `null` if the usage
  * was within its bounds. Of the kinds of input, and of output, those at the full price are cut last.
  */
 export function boundUsage<Facts extends Usage>(

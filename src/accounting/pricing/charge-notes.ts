@@ -3,7 +3,7 @@ import type { UnitName } from '../../protocols/metering/usage-units.ts';
 import type { UsageExcess } from './bounds.ts';
 import type { PriceRule } from './price.ts';
 
-/** How a charge came about, as the record of its call has it; absent where there is nothing. */
+/** How a charge came about, as the record of its call has it; absent if there is nothing. */
 export interface ChargeNotes {
   /** What the provider reported beyond what the call can have used; it is not charged. */
   readonly excess?: UsageExcess;
@@ -23,7 +23,7 @@ export interface PricedBy extends ServiceTerms {
   readonly above?: string;
   /** In place of `above`: the tokens by the step of their run, where the sum of the runs would have chosen another one. */
   readonly steps?: readonly PricedStep[];
-  /** Images by their price, where a table has several. */
+  /** Images by their price, if a table has several. */
   readonly images?: readonly PricedImages[];
 }
 
@@ -41,7 +41,7 @@ export interface PricedImages {
   readonly priceNano: string;
 }
 
-/** Unit prices by name, in nano-yuan as text; tables of prices nested, `null` where the model is not charged that way. */
+/** Unit prices by name, in nano-yuan as text; tables of prices nested, `null` if the model is not charged that way. */
 export interface RecordedPrices {
   readonly [name: string]: string | null | RecordedPrices;
 }

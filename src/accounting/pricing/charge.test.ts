@@ -58,7 +58,7 @@ class Rational {
     return new Rational(this.numerator * other.numerator, this.denominator * other.denominator);
   }
 
-  /** The nearest whole number, the upper one where two are equally near. */
+  /** The nearest whole number, the upper one if two are equally near. */
   roundedHalfUp(): bigint {
     const below = this.numerator / this.denominator;
     const rest = this.numerator - below * this.denominator;

@@ -13,7 +13,7 @@ import { factorOf, type PriceSteps, type TermFactors } from './token-rates.ts';
 
 /**
  * The unit prices of a model in nano-yuan; those of tokens per million. A price that the configuration leaves out has the
- * value of its stand-in, but for prices of marked units, which are absent. The others are `null` where the model is not
+ * value of its stand-in, but for prices of marked units, which are absent. The others are `null` if the model is not
  * charged that way.
  */
 export interface UnitPrices extends UnitPriceFields, TermFactors {

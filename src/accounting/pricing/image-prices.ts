@@ -16,7 +16,7 @@ interface ImagePricesByOther {
 const DEFAULT = 'default';
 
 /**
- * The price of an image of this quality and size, either of which may be unknown; where the table names both, the quality
+ * The price of an image of this quality and size, either of which may be unknown; if the table names both, the quality
  * goes first. A size in pixels that no table names has the price of the name by which it was asked for. A table that neither names them nor has a default charges its highest price, so that an unexpected image is
  * not free.
  */
@@ -70,7 +70,7 @@ function entryOfVendorSize<Value>(table: Readonly<Record<string, Value>>, size: 
 /** Vendors also write `1024*1024` or `1024X1024`. */
 const SIZE = /^\s*0*([1-9][0-9]{0,5})\s*[xX*×]\s*0*([1-9][0-9]{0,5})\s*$/;
 
-/** `1024x1024`, `null` where the text is no size in pixels. */
+/** `1024x1024`, `null` if the text is no size in pixels. */
 function pixelsOf(text: string): string | null {
   const [, width, height] = SIZE.exec(text) ?? [];
   return width === undefined ? null : `${width}x${height}`;

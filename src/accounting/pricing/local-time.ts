@@ -20,7 +20,7 @@ const ZONE_MINUTES_MAX = 26 * 60;
  * Creates the calendar of an IANA time zone. Formatting a date costs microseconds and every call needs it, so the results for
  * the current minute and the current day are cached; offsets of time zones change on whole minutes.
  *
- * @throws RangeError where the zone is unknown.
+ * @throws RangeError if the zone is unknown.
  */
 export function createLocalTime(timezone: string): LocalTime {
   const format = new Intl.DateTimeFormat('en-CA', {

@@ -50,7 +50,7 @@ export function splitUsage<Inner>(
 }
 
 /**
- * The runs of a usage: those that are listed, where they are all of it. Else compactions, which are listed because the
+ * The runs of a usage: those that are listed, if they are all of it. Else compactions, which are listed because the
  * vendor's totals lack them, and what remains as one run.
  */
 function runsOf(usage: Usage, listed: readonly Usage[]): readonly UnitCounts[] {

@@ -52,7 +52,7 @@ const MINUTE_MS = 60_000;
 const SEARCH_MINUTES = 26 * 60;
 
 /**
- * The instant of the next change between peak and off-peak; `null` where there is none within a day. It looks at the local
+ * The instant of the next change between peak and off-peak; `null` if there is none within a day. It looks at the local
  * time of each minute, so a day of 23 or 25 hours needs no rule of its own.
  */
 export function nextPriceSwitchMs(schedule: Schedule, epochMs: number): number | null {

@@ -12,7 +12,7 @@ interface LateClaims {
 }
 
 interface LateClaimsOptions {
-  /** Frees claims, where they are there and their calls have not ended. */
+  /** Frees claims, if they are there and their calls have not ended. */
   readonly free: (claims: readonly HeldCall[]) => Promise<void>;
   /** How long a claim lasts. */
   readonly claimMs: number;

@@ -2,7 +2,7 @@ import type { ShareHolder } from '../../lib/fair/shares.ts';
 
 /** Memory and disk that stored responses share with the bodies of requests, each account with its share. */
 export interface StoredResponseBudget {
-  /** `null` where there is none for this account now. */
+  /** `null` if there is none for this account now. */
   takeMemory(holder: ShareHolder, sizeBytes: number): Taken | null;
   /** As `takeMemory`, of the disk. */
   takeDisk(holder: ShareHolder, sizeBytes: number): Taken | null;

@@ -3,7 +3,7 @@ import type { Logger } from '../../lib/logger.ts';
 import { rememberRecent } from '../../lib/recent.ts';
 
 /**
- * How much an account's stored responses take. The database sums it up where a node meets an account, and where the room seems
+ * How much an account's stored responses take. The database sums it up if a node meets an account, and where the room seems
  * to be used up; in between the node adds what it stores itself. So no call pays for a sum over all responses of its account,
  * and the limit may be exceeded by what other nodes store within ten minutes.
  */
@@ -11,7 +11,7 @@ interface StoredResponseRoom {
   /**
    * Takes room for a response; returns whether there was any for its body. Its row is stored in any case, and counts.
    *
-   * @throws where the database is down.
+   * @throws if the database is down.
    */
   take(accountId: string, bodyBytes: number): Promise<boolean>;
   /** What was taken for an account may not have been stored: the database is asked again. */
@@ -38,7 +38,7 @@ export const ROW_BYTES = 1_024;
 const ACCOUNTS_MAX = 10_000;
 /** Other nodes store, too. */
 const READ_AGAIN_MS = 600_000;
-/** Where there is no room: responses may have expired. */
+/** If there is no room: responses may have expired. */
 const READ_FULL_AGAIN_MS = 60_000;
 
 export function createStoredResponseRoom(options: StoredResponseRoomOptions): StoredResponseRoom {

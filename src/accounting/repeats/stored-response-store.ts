@@ -18,7 +18,7 @@ const IS_FREE = `case when k.is_valid then k.expires_at else k.claimed_until end
 /**
  * Claims keys. A row that is there already stays, unless it is free. Rows go in by the order of their keys, so that two
  * nodes that claim the same ones wait for each other instead of deadlocking; a row that is refused is locked as well.
- * For keys that were not claimed it returns what their row said before. It returns nothing where the row was free or not
+ * For keys that were not claimed it returns what their row said before. It returns nothing if the row was free or not
  * there: then another node claimed the key at the same time, and this statement cannot see for which request. Plan: primary
  * key.
  */
@@ -126,7 +126,7 @@ const FORGOTTEN_ROWS_MAX = 100;
 const UNENDED_KEPT_DAYS = 30;
 
 /**
- * Housekeeping, over all accounts. The row of a call that runs stays, even where its response would have expired, and one that has
+ * Housekeeping, over all accounts. The row of a call that runs stays, even if its response would have expired, and one that has
  * not ended for long. Rows that another transaction has locked are left to a later round. Plan: stored_responses_by_expiry.
  */
 const forgetExpired: Statement = {
@@ -173,7 +173,7 @@ export interface StoredClaim extends HeldCall, StoredResponse {
   readonly keptForMs?: number | undefined;
 }
 
-/** A stored response, without its body where that is large. */
+/** A stored response, without its body if that is large. */
 export interface FoundResponse extends StoredResponse {
   /** The size of a body that has not been read. */
   readonly unreadBytes?: number;
@@ -182,9 +182,9 @@ export interface FoundResponse extends StoredResponse {
 export interface StoredResponseStore {
   /** One verdict a request, in the same order. No two requests may be for the same key. */
   claim(requests: readonly ClaimRequest[], terms: ClaimTerms, signal?: AbortSignal): Promise<ClaimVerdict[]>;
-  /** `null` where there is none, or its call has not ended. */
+  /** `null` if there is none, or its call has not ended. */
   find(call: KeyedCall, signal?: AbortSignal): Promise<FoundResponse | null>;
-  /** The body of a response that was found without it; `null` where it has expired meanwhile. */
+  /** The body of a response that was found without it; `null` if it has expired meanwhile. */
   readBody(call: KeyedCall, signal?: AbortSignal): Promise<Buffer | null>;
   /** Whether the response was stored: it is not where the claim was lost. */
   keep(responded: StoredClaim, terms: ClaimTerms): Promise<boolean>;

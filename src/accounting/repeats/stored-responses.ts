@@ -23,10 +23,10 @@ import type {
 /** Stored responses of calls that carry an Idempotency-Key; `calls/idempotency/README.md` has the whole path. */
 export interface StoredResponses {
   /**
-   * Claims the key of a call. Where another call with the same key runs, on this node or another, it waits for that one, as
+   * Claims the key of a call. If another call with the same key runs, on this node or another, it waits for that one, as
    * long as the waiter does.
    *
-   * @throws GatewayError `overloaded` where there is no memory for a stored response that is large; `databaseDown`.
+   * @throws GatewayError `overloaded` if there is no memory for a stored response that is large; `databaseDown`.
    */
   claim(call: KeyedCall, waiter: Waiter, holder: ShareHolder): Promise<ClaimResult>;
   /**
@@ -34,7 +34,7 @@ export interface StoredResponses {
    * all of their room, it is stored without its body. Safe to repeat.
    *
    * @throws ClaimLostError where this node was taken for dead and another one runs the call; it must not be charged here.
-   * @throws where the response was not stored, or it is not known whether it was.
+   * @throws if the response was not stored, or it is not known whether it was.
    */
   keep(responded: StoredClaim): Promise<void>;
   /** Frees the claims that an earlier process left. Only for a database that has one owner. */
@@ -67,14 +67,14 @@ export type ClaimResult =
 export interface Claim {
   /** The largest body that is stored. */
   readonly bodyBytesMax: number;
-  /** Takes the memory to store a body of this size; returns false where there is none now. May be called again for more. */
+  /** Takes the memory to store a body of this size; returns false if there is none now. May be called again for more. */
   takeMemory(bodyBytes: number): boolean;
   /** What `StoredResponses.keep` has to store before the call is settled, so that its repeats get this response. */
   responded(call: { readonly callId: string; readonly startedAtMs: number }, response: StoredResponse): StoredClaim;
   /** The call is settled, with a response for its repeats, or with nothing that is stored. */
   settled(response: StoredResponse | null): void;
   /**
-   * The call is over. Where it was not settled, or nothing was stored, the key is freed in the background: only repeats wait
+   * The call is over. If it was not settled, or nothing was stored, the key is freed in the background: only repeats wait
    * for that, not the client that was refused.
    */
   close(): void;
@@ -135,7 +135,7 @@ interface Local {
   /** Whether the key belongs to this request, so that another one is refused. */
   isCertain: boolean;
   isOver: boolean;
-  /** The stored response of the call; `null` where there is none. */
+  /** The stored response of the call; `null` if there is none. */
   response: StoredResponse | null;
   /** Run once at the next change. A waiter that leaves removes its own, so that none piles up while the call runs. */
   readonly waiting: Set<() => void>;
@@ -371,7 +371,7 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
   };
 }
 
-/** The response without its body, as where there is no room for it. */
+/** The response without its body, as if there is no room for it. */
 export function withoutBody(responded: StoredClaim): StoredClaim {
   const { head } = responded;
   return { ...responded, head: 'error' in head ? head : { ...head, hasNoRoom: true }, body: null };

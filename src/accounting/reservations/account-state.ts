@@ -11,7 +11,7 @@ export interface AccountState {
   readonly money: MoneyState;
   /** Subscriptions that the batch needs, by id. */
   readonly subscriptions: Map<string, SubscriptionState>;
-  /** The subscription that is active, or the one that ended last; `null` where none has begun. */
+  /** The subscription that is active, or the one that ended last; `null` if none has begun. */
   currentSubscriptionId: string | null;
   /** Keys with limits that the batch needs, by id. */
   readonly keys: Map<string, KeyState>;
@@ -32,7 +32,7 @@ export interface MoneyTerms {
 }
 
 /**
- * As the other `…Counts`: what decisions change, and what is written where they have. `…BeganAtMs` is the beginning of the day, week,
+ * As the other `…Counts`: what decisions change, and what is written if they have. `…BeganAtMs` is the beginning of the day, week,
  * month or period that is counted, by the terms at that time; whether it still counts: `accounting/counts/counted-since.ts`.
  */
 export interface MoneyCounts {
@@ -49,7 +49,7 @@ export interface MoneyCounts {
 export interface SubscriptionState extends SubscriptionTerms, SubscriptionCounts {
   /** The oldest slots of the window, in order: as many as the batch can make use of. Behind them those that lie ahead. */
   readonly oldestSlots: readonly Slot[];
-  /** How many of each were read at most: where there are fewer, there are no others. */
+  /** How many of each were read at most: if there are fewer, there are no others. */
   readonly oldestSlotsMax: number;
   readonly newSlots: Slot[];
   /** Calls whose slots are to be deleted. */
@@ -152,7 +152,7 @@ export interface AdmissionTerms {
   /** For tests: an instant in place of the database's clock. In production `null`. */
   readonly nowMs: number | null;
   readonly plans: ReadonlyMap<string, PlanTerms>;
-  /** `null` where the configuration has none. */
+  /** `null` if the configuration has none. */
   readonly rateDefaults: RateDefaults | null;
   contextAt(nowMs: number): AdmissionContext;
 }
@@ -171,7 +171,7 @@ export interface ActivePlan {
   readonly subscription: SubscriptionState;
 }
 
-/** The plan that an account may use now; `null` where it has none, it is over, or its plan is not offered any more. */
+/** The plan that an account may use now; `null` if it has none, it is over, or its plan is not offered any more. */
 export function activePlan(account: AccountState, { plans, nowMs }: AdmissionContext): ActivePlan | null {
   const subscription = currentSubscription(account);
   const terms = subscription && plans.get(subscription.planId);

@@ -61,7 +61,7 @@ function advanceAll(accounts: ReadonlyMap<string, AccountState>, context: Admiss
 /** An account that was deleted while its key was still cached. */
 export const UNKNOWN_ACCOUNT: Refusal = { kind: 'invalidApiKey', retryAt: null };
 
-/** The refusal of the first limit that has no room for the call; `null` where all have. */
+/** The refusal of the first limit that has no room for the call; `null` if all have. */
 function firstRefusal(call: AskingCall, account: AccountState, context: AdmissionContext): Refusal | null {
   for (const limit of LIMITS) {
     const refusal = limit.refuse(call, account, context);
@@ -71,7 +71,7 @@ function firstRefusal(call: AskingCall, account: AccountState, context: Admissio
 }
 
 /**
- * Why an admission would refuse each call now, whatever its body says; `null` where it would not. It reserves nothing. Calls
+ * Why an admission would refuse each call now, whatever its body says; `null` if it would not. It reserves nothing. Calls
  * in flight are left out: they may have ended when the body is there. Changes `accounts`, which are brought up to the present.
  */
 export function decideLooks(
@@ -133,7 +133,7 @@ function remainingOf({ plan }: ReservationRequest, account: AccountState, contex
   return { calls: Math.min(...windows.map(({ limit, used }) => limit - used)), windows };
 }
 
-/** The windows of the account's plan; `null` where it has none, or where what is used of one is not known. */
+/** The windows of the account's plan; `null` if it has none, or where what is used of one is not known. */
 function windowsOf(account: AccountState, context: AdmissionContext): PlanWindow[] | null {
   const active = activePlan(account, context);
   if (active === null) return null;

@@ -7,7 +7,7 @@ import { KEY_LIMITS } from './tables.ts';
 
 /** Reads what remains of the budgets of a key, for whoever may spend by the key and does not see the balance. */
 interface KeyBudgetStore {
-  /** What the budget leaves that leaves least, in nano-yuan; `null` where the key has none. */
+  /** What the budget leaves that leaves least, in nano-yuan; `null` if the key has none. */
   smallestLeftNano(accountId: string, keyId: string, periods: RunningPeriods): Promise<bigint | null>;
 }
 

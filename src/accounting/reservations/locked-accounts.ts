@@ -21,15 +21,15 @@ import { type Batch, type Batcher, createBatcher, type ItemLimit } from '../../l
  */
 export type LockMode = 'all' | 'free' | 'waiting';
 
-/** What stands for the result of an item whose account is locked: nothing, where the mode does not leave any out. */
+/** What stands for the result of an item whose account is locked: nothing, if the mode does not leave any out. */
 export type LockedIn<Locks extends LockMode> = 'free' extends Locks ? 'locked' : never;
 
 const LOCK_NOT_AVAILABLE = '55P03';
 
-/** True where a transaction was given up because a lock was not free. */
+/** True if a transaction was given up because a lock was not free. */
 const isLockTimeout = (error: unknown): boolean => sqlState(error) === LOCK_NOT_AVAILABLE;
 
-/** Runs work on all accounts, or, where a lock is not free in time, on those that are free. */
+/** Runs work on all accounts, or, if a lock is not free in time, on those that are free. */
 export async function pastLocked<Result>(run: (locks: 'all' | 'free') => Promise<Result>): Promise<Result> {
   try {
     return await run('all');
@@ -53,7 +53,7 @@ interface AccountBatcherOptions<Item, Result> {
   readonly guarded: (run: RunBatch<Item, Result>) => RunBatch<Item, Result>;
   /** How long an item may take; by default as long as it likes, until it waits for a lock. */
   readonly limit?: ItemLimit | undefined;
-  /** How long an item may wait for a lock, where it has no limit. */
+  /** How long an item may wait for a lock, if it has no limit. */
   readonly lockLimit: ItemLimit;
   readonly waitingItemsMax?: number | undefined;
   /** An account's items begin to wait for its lock. */

@@ -23,14 +23,14 @@ function lowest(maxima: readonly (number | null)[]): number | null {
   return set.length === 0 ? null : Math.min(...set);
 }
 
-/** What each account may use in a minute where it has no limits of its own; `null`: not limited. */
+/** What each account may use in a minute if it has no limits of its own; `null`: not limited. */
 export interface RateDefaults {
   readonly all: RateMaxima;
   /** By the canonical ids of models. */
   readonly models: ReadonlyMap<string, RateMaxima>;
 }
 
-/** The limits by the minute of all accounts; `null` where the configuration has none. */
+/** The limits by the minute of all accounts; `null` if the configuration has none. */
 export function compileRateDefaults({ limits }: Pick<Config, 'limits'>): RateDefaults | null {
   const all = maximaOf(limits);
   const models = new Map(Object.entries(limits.models).map(([model, own]) => [model, maximaOf(own)]));

@@ -53,7 +53,7 @@ export interface Reservation extends LimitNotes {
   readonly facts: string;
 }
 
-/** What limits note of a call at its admission, for its end; `null` where they do not limit it. */
+/** What limits note of a call at its admission, for its end; `null` if they do not limit it. */
 export interface LimitNotes {
   /** Of the balance. */
   amountNano: bigint | null;
@@ -103,11 +103,11 @@ export interface OpenReservation extends Reservation, ReservedLimits {}
 export interface CallUse {
   /** Whether the call counts in windows and numbers of calls; else its place is given back. */
   readonly counts: boolean;
-  /** All tokens of input and output, cached ones included; 0 where the call does not count. */
+  /** All tokens of input and output, cached ones included; 0 if the call does not count. */
   readonly tokens: number;
   /** What counts as the key's spending. */
   readonly keyChargeNano: bigint;
-  /** All tokens, whether or not the call counts; 0 where they are not known. */
+  /** All tokens, whether or not the call counts; 0 if they are not known. */
   readonly rateTokens: number;
 }
 
@@ -120,7 +120,7 @@ export interface Refusal {
   readonly isPaymentRequired?: true;
   /** The field of the request that is at fault. */
   readonly param?: string;
-  /** The windows of the plan, where one of them is used up. */
+  /** The windows of the plan, if one of them is used up. */
   readonly windows?: readonly PlanWindow[];
   /** The limit by the minute that is reached. */
   readonly rate?: ReachedRate;
@@ -149,7 +149,7 @@ interface RemainingCalls {
 export interface Admitted {
   readonly isAdmitted: true;
   readonly remaining: Remaining;
-  /** What is left of its limits by the minute; `null` where it has none. */
+  /** What is left of its limits by the minute; `null` if it has none. */
   readonly rates: RateStatus | null;
   /** What the account pays of the list price for this call; on a plan, which charges nothing, it has no meaning. */
   readonly priceFactorBasisPoints: number;
@@ -160,7 +160,7 @@ export type Admission =
   | {
       readonly isAdmitted: false;
       readonly refusal: Refusal;
-      /** The plan of the account; `null` where it has none at the moment. */
+      /** The plan of the account; `null` if it has none at the moment. */
       readonly planId: string | null;
     };
 

@@ -169,7 +169,7 @@ export function createReservations(options: ReservationsOptions): Reservations {
     return releasing;
   }
 
-  /** At least one round; as many as it takes where an admission is in doubt. */
+  /** At least one round; as many as it takes if an admission is in doubt. */
   async function releaseRounds(): Promise<void> {
     do {
       const before = doubtful.size;

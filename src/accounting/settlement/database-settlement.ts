@@ -23,8 +23,8 @@ export interface DatabaseSettlement {
   /**
    * Writes the end of a call, all of it or nothing. When it resolves, that is durable. It is safe to repeat.
    *
-   * @throws ClaimLostError where a repeat of the call runs elsewhere; nothing is written then.
-   * @throws where it was not made durable, or it is not known whether it was.
+   * @throws ClaimLostError if a repeat of the call runs elsewhere; nothing is written then.
+   * @throws if it was not made durable, or it is not known whether it was.
    */
   end(record: SettlementRecord): Promise<EndedCall>;
   /** Resolves when nothing waits for the database any more. */

@@ -48,7 +48,7 @@ class Machine {
     const fileOf = (inode: Inode): DiskFile => ({
       write: (bytes, offset) =>
         step(() => {
-          // Never all of it at once, where there is more than one byte: a process may end in between.
+          // Never all of it at once, if there is more than one byte: a process may end in between.
           const part = bytes.subarray(0, Math.ceil(bytes.length / 2));
           const grown = Buffer.alloc(Math.max(inode.bytes.length, offset + part.length));
           inode.bytes.copy(grown);
@@ -137,7 +137,7 @@ class Machine {
     }
   }
 
-  /** Lets processes make steps until none waits; `pick` chooses among those that wait. Stops early where it is null. */
+  /** Lets processes make steps until none waits; `pick` chooses among those that wait. Stops early if it is null. */
   async run(pick: (count: number) => number | null): Promise<void> {
     for (;;) {
       // After a step its process runs to its next one: all of that is microtasks and turns of the event loop.

@@ -11,7 +11,7 @@ const BODIES_MAX_BYTES = 128 * 2 ** 20;
 const READ_BYTES_MAX = 8 * 2 ** 20;
 
 /**
- * The entries of ends in the journal, as far as stored responses make them large. Where an account has used up its share of the
+ * The entries of ends in the journal, as far as stored responses make them large. If an account has used up its share of the
  * disk, its ends go there without the bodies of stored responses: they are charged, and their repeats are refused.
  */
 export class JournaledResponses {
@@ -25,7 +25,7 @@ export class JournaledResponses {
     this.#budget = budget;
   }
 
-  /** @throws where the journal does not take the entry. */
+  /** @throws if the journal does not take the entry. */
   async append(record: SettlementRecord): Promise<EntryId> {
     const release = this.#takeDisk(record);
     const { kept } = record;
@@ -56,7 +56,7 @@ export class JournaledResponses {
     return ids.length;
   }
 
-  /** `null` where there is no disk for the body of the stored response. */
+  /** `null` if there is no disk for the body of the stored response. */
   #takeDisk({ kept }: SettlementRecord): (() => void) | null {
     if (kept === null || kept.body === null) return () => undefined;
     const holder = { accountId: kept.accountId, isOnlyAccount: false };

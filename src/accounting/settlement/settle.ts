@@ -50,7 +50,7 @@ interface FreshEnd extends SettlementRecord {
 interface EndDecision {
   /** One an end, in the same order. `claim_lost`: a repeat of the call runs elsewhere; nothing of this end is written. */
   readonly verdicts: readonly ('ended' | 'claim_lost')[];
-  /** Ends that are written: the first of each call, where it is not on record, or only as unresolved. */
+  /** Ends that are written: the first of each call, if it is not on record, or only as unresolved. */
   readonly fresh: readonly FreshEnd[];
   readonly freed: readonly ReservedLimits[];
   readonly charges: readonly ChargeEntry[];
@@ -58,7 +58,7 @@ interface EndDecision {
 
 /**
  * Decides on the ends of a batch of calls, one by one in order of arrival. A call ends once, with the first end that comes:
- * it is recorded, charged where it has a charge, and its reservation freed. So an end is safe to repeat, and one without a
+ * it is recorded, charged if it has a charge, and its reservation freed. So an end is safe to repeat, and one without a
  * charge keeps every later one from charging. Only a call that was recorded as `unresolved` may end after it was recorded.
  * Pure but for `accounts`, which it changes to their state after the batch.
  */
@@ -133,7 +133,7 @@ function countUse(
 }
 
 /**
- * The key whose budgets count the charge. Where a reservation was given back, because the node of the call was taken for dead, its
+ * The key whose budgets count the charge. If a reservation was given back, because the node of the call was taken for dead, its
  * key was charged nothing then.
  */
 function countingKey(

@@ -12,20 +12,20 @@ export interface SettlementRecord {
   readonly outcome: CallOutcome;
   /** What it used of the account's Coding Plan; `null` for a call that is not on one. */
   readonly plan: PlanUse | null;
-  /** What it used of its key's limits; `null` where the key has none. */
+  /** What it used of its key's limits; `null` if the key has none. */
   readonly key: KeyUse | null;
-  /** What it used of limits of tokens a minute; `null` where it has none. */
+  /** What it used of limits of tokens a minute; `null` if it has none. */
   readonly rate: RateUse | null;
-  /** The stored response for its repeats; `null` where none is stored. */
+  /** The stored response for its repeats; `null` if none is stored. */
   readonly kept: StoredClaim | null;
-  /** What later calls of its account may refer to; `null` where its response carried no such state. */
+  /** What later calls of its account may refer to; `null` if its response carried no such state. */
   readonly made: MadeState | null;
 }
 
 export interface PlanUse {
   /** Whether the call keeps its slot: its success had begun. */
   readonly counts: boolean;
-  /** All tokens of input and output, cached ones included; 0 where the call does not count. */
+  /** All tokens of input and output, cached ones included; 0 if the call does not count. */
   readonly tokens: number;
 }
 
@@ -99,7 +99,7 @@ export function encodeRecord(record: SettlementRecord): string {
   );
 }
 
-/** @throws where it is no JSON, or was written by a version of this program that this one cannot read. */
+/** @throws if it is no JSON, or was written by a version of this program that this one cannot read. */
 export function decodeRecord(text: string): SettlementRecord {
   const { version, [MEMBER]: record } = parseEntry(text);
   if (version !== VERSION) throw new Error(`a journal entry of version ${version} cannot be read; this is ${VERSION}`);

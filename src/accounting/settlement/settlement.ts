@@ -27,7 +27,7 @@ export interface Settlement {
   /**
    * Ends a call. When it resolves, the end is durable: in the database, or in the journal; then `availableNano` is `null`.
    *
-   * @throws ClaimLostError where a repeat of the call runs elsewhere: the call is not ended, and must not be charged.
+   * @throws ClaimLostError if a repeat of the call runs elsewhere: the call is not ended, and must not be charged.
    * @throws where it could not be made durable. The call is ended in the background, with nothing charged.
    */
   end(record: SettlementRecord): Promise<EndedCall>;
@@ -195,7 +195,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
     try {
       record = decodeRecord(text);
     } catch (error) {
-      // It stays where it is, for a program that can read it.
+      // It stays if it is, for a program that can read it.
       logger.error({ err: error, entry: end.entry }, 'an entry of the journal cannot be read; its call is not charged');
       return;
     }
@@ -203,7 +203,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
     journaled.remove(end.entry);
   }
 
-  /** Null where the entry is gone. Where the disk cannot be read now, the entry is tried again later. */
+  /** Null if the entry is gone. If the disk cannot be read now, the entry is tried again later. */
   async function readEntry(entry: EntryId): Promise<string | null> {
     try {
       return await journal.read(entry);

@@ -30,7 +30,7 @@ import type { SettlementRecord } from './settlement-record.ts';
  */
 
 /**
- * What calls that end have reserved, where they have, and as what they are on record, where they are: a row a call, by its
+ * What calls that end have reserved, if they have, and as what they are on record, if they are: a row a call, by its
  * place in the batch. Plan: reservations by primary key, calls by an index in the one partition of each call's instant.
  */
 const readCallsAtEnd: Statement = {
@@ -229,7 +229,7 @@ export function createSettlementStore(database: Database, logger: Pick<Logger, '
   };
 }
 
-/** A row of `readEndingCalls`. The columns of a reservation are all null where there is none. */
+/** A row of `readEndingCalls`. The columns of a reservation are all null if there is none. */
 interface EndRow extends StoredRow {
   no: number;
   status: CallStatus | null;

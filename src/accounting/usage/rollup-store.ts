@@ -109,7 +109,7 @@ from ending e
 returning is_done`,
 };
 
-/** What a slice did: `more` where there may be more to do, `idle` where there is nothing, `elsewhere` where another node works. */
+/** What a slice did: `more` where there may be more to do, `idle` if there is nothing, `elsewhere` if another node works. */
 type SliceResult = 'more' | 'idle' | 'elsewhere';
 
 export interface RollupStore {

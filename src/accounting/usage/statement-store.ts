@@ -31,7 +31,7 @@ export interface LedgerSums {
 }
 
 export interface StatementStore {
-  /** `null` where there is no such account. */
+  /** `null` if there is no such account. */
   sum(accountId: string, from: Date, to: Date): Promise<LedgerSums | null>;
   /** Entries up to a number that are no charges, oldest first. */
   listBesideCharges(

@@ -62,7 +62,7 @@ export interface UsageQuery {
 export interface UsageRow {
   /** The values of `groupBy`, in its order. */
   readonly group: readonly string[];
-  /** The names of its account and key where it has one, and by what else lists show that key. */
+  /** The names of its account and key if it has one, and by what else lists show that key. */
   readonly accountName: string | null;
   readonly keyName: string | null;
   readonly keyPrefix: string | null;

@@ -7,7 +7,7 @@ const ACCOUNTS_MAX = 10_000;
 
 /**
  * How often members of an account may try codes that are none, on one node. Each try is taken before the look-up, so that many at a time count too,
- * and is given back where the code was one.
+ * and is given back if the code was one.
  */
 export class GuessLimit {
   readonly #nowMs: () => number;

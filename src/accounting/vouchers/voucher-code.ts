@@ -34,7 +34,7 @@ export function createVoucherCode(fillRandom: FillRandom): string {
   return text.match(new RegExp(`.{${GROUP_CHARS}}`, 'g'))!.join('-');
 }
 
-/** The code that somebody typed, without hyphens; `null` where it is none, by its form or by its check character. */
+/** The code that somebody typed, without hyphens; `null` if it is none, by its form or by its check character. */
 export function readVoucherCode(typed: string): string | null {
   if (typed.length > TEXT_CHARS_MAX) return null;
   const values: number[] = [];

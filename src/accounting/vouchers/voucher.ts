@@ -49,11 +49,11 @@ export interface RedemptionRequest {
   readonly subscriptionId: string;
   readonly by: string;
   readonly at: Date;
-  /** How long a plan lasts; `null` where it is not offered any more. */
+  /** How long a plan lasts; `null` if it is not offered any more. */
   readonly periodMsOf: (planId: string) => number | null;
 }
 
-/** Where it is refused, nothing has changed. */
+/** If it is refused, nothing has changed. */
 export type RedeemResult =
   | { readonly outcome: 'redeemed' | 'repeated'; readonly redemption: Redemption }
   | { readonly outcome: RedeemRefusal };

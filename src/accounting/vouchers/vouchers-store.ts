@@ -69,7 +69,7 @@ export interface VoucherStore {
   insert(batch: NewVoucherBatch): Promise<{ readonly batch: VoucherBatch } | { readonly earlier: VoucherBatch }>;
   list(beforeId: string | null, limit: number): Promise<VoucherBatch[]>;
   find(id: string): Promise<VoucherBatch | null>;
-  /** `false` where there is no such batch. */
+  /** `false` if there is no such batch. */
   cancel(id: string, at: Date): Promise<boolean>;
 }
 

@@ -75,7 +75,7 @@ export function ownAccountEndpoints(parts: OwnAccountParts): AccountEndpoint[] {
     return shown(ownerAccount, { ...account, ...calendar(), role: 'owner' });
   }
 
-  /** Its own limits by the minute, and those of the configuration where it has none. */
+  /** Its own limits by the minute, and those of the configuration if it has none. */
   async function limitsOf(accountId: string) {
     const stored = (await rateStore.ofAccounts([accountId])).get(accountId);
     const own = stored && underPresentNames(stored, catalog());

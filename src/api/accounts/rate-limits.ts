@@ -37,9 +37,9 @@ type RateLimitBody = z.infer<z.ZodObject<typeof rateLimitFields>>;
 export const tooManyModels = () => invalidRequest(`modelLimits: ${TOO_MANY}`, 'modelLimits');
 
 /**
- * The change that a body asks for; `undefined` where it names no limit. Limits are kept by the canonical ids of models.
+ * The change that a body asks for; `undefined` if it names no limit. Limits are kept by the canonical ids of models.
  *
- * @throws GatewayError `invalidRequest` where there is no such model; limits of one that is gone can be removed.
+ * @throws GatewayError `invalidRequest` if there is no such model; limits of one that is gone can be removed.
  */
 export function toRateChange(body: RateLimitBody, catalog: Catalog): RateLimitChange | undefined {
   const { requestsPerMinute: requestsMax, tokensPerMinute: tokensMax, modelLimits = {} } = body;

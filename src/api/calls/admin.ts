@@ -121,7 +121,7 @@ async function showCalls({ accounts, refunds }: ShownWith, calls: readonly CallR
   );
 }
 
-/** A call as the admin API shows it. @throws GatewayError `pathUnknown` where there is none. */
+/** A call as the admin API shows it. @throws GatewayError `pathUnknown` if there is none. */
 export async function readCall(parts: ShownWith & Pick<CallAdminParts, 'calls'>, id: string) {
   const call = await parts.calls.find(id);
   if (call === null) throw notFound('call', id);

@@ -29,7 +29,7 @@ const ENCODINGS = [
 ] as const;
 
 /**
- * Reads a built console, 3 MB with all encodings; `null` where the directory has none. It is read whole, so that a page always gets the
+ * Reads a built console, 3 MB with all encodings; `null` if the directory has none. It is read whole, so that a page always gets the
  * files that it was built with, also after another version was built or installed in their place.
  */
 export async function readConsole(directory: string): Promise<Console | null> {
@@ -55,7 +55,7 @@ export async function readConsole(directory: string): Promise<Console | null> {
   return { page: page.toString(), files };
 }
 
-/** For what is not there, or is a directory. @throws the error, where it is another one */
+/** For what is not there, or is a directory. @throws the error, if it is another one */
 function absent(error: NodeJS.ErrnoException): null {
   if (error.code === 'ENOENT' || error.code === 'EISDIR') return null;
   throw error;

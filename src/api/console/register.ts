@@ -5,7 +5,7 @@ import { CONSOLE_PATH } from '../../people/console-path.ts';
 import { servePage } from '../served-file.ts';
 import { BUILT_CONSOLE, type Console, readConsole } from './files.ts';
 
-/** What the built page has where its nonce belongs. */
+/** What the built page has if its nonce belongs. */
 const NONCE_PLACE = 'STYLE_NONCE';
 
 const NOT_BUILT = `<!doctype html>

@@ -21,7 +21,7 @@ interface RefusalParts {
 /** Authenticates requests, and delays the refusals of accounts and addresses that are refused too often. */
 export interface Refusals {
   /**
-   * @throws GatewayError where the key is not valid, or not from the client's network, or where the account was refused the same
+   * @throws GatewayError if the key is not valid, or not from the client's network, or where the account was refused the same
    * request a moment ago.
    */
   identify(
@@ -30,7 +30,7 @@ export interface Refusals {
     forms: CredentialForms,
     report: Pick<CallReport, 'principal'>,
   ): Promise<Principal>;
-  /** Awaits a request that is being served; a refusal is delayed where its account or address is refused too often. */
+  /** Awaits a request that is being served; a refusal is delayed if its account or address is refused too often. */
   slowDown(request: FastifyRequest, reply: FastifyReply, served: Promise<void>): Promise<void>;
 }
 

@@ -39,9 +39,9 @@ interface AskedLists {
 
 /**
  * The change of a key's allow-lists that a request asks for, with the canonical ids of models. Ids that the key has stay
- * possible where the configuration has lost them, so that a list can be written back with a change.
+ * possible if the configuration has lost them, so that a list can be written back with a change.
  *
- * @throws GatewayError `invalidRequest` where a model is not one of the catalog.
+ * @throws GatewayError `invalidRequest` if a model is not one of the catalog.
  */
 export function toAllowListChange(
   { allowedModels, allowedNetworks }: AskedLists,

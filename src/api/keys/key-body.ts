@@ -59,7 +59,7 @@ const EXPECTED_SECONDS = {
 };
 
 export const replacement = z.strictObject({
-  /** How long the old key is valid still, where it does not end earlier; by default it is refused at once. */
+  /** How long the old key is valid still, if it does not end earlier; by default it is refused at once. */
   keepOldSeconds: z
     .number(EXPECTED_SECONDS)
     .int(EXPECTED_SECONDS)
@@ -75,7 +75,7 @@ export type NewKeyBody = z.infer<typeof newKey>;
 export type KeyChangeBody = z.infer<typeof keyChange>;
 export type ReplacementBody = z.infer<typeof replacement>;
 
-/** `undefined` where it names no limit. */
+/** `undefined` if it names no limit. */
 export function toLimitChange(limits: KeyChangeBody): KeyLimitChange | undefined {
   const change: KeyLimitChange = {
     dailySpendCapNano: limits.dailySpendCapYuan,

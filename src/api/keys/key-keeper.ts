@@ -86,7 +86,7 @@ export function keyKeeper(parts: KeyAdminParts) {
 
   /**
    * Sets the limits that the change names, and makes every node forget its cached principal of the key. It does so also
-   * where nothing changes, because an attempt before may have failed between the two steps.
+   * if nothing changes, because an attempt before may have failed between the two steps.
    */
   async function changeLimits(accountId: string, keyId: string, change: KeyChangeBody): Promise<void> {
     const asked = toLimitChange(change);

@@ -127,7 +127,7 @@ function ownKeysLimit({ ownUserId }: AccountScope): OwnKeysLimit | undefined {
   return ownUserId === null ? undefined : { userId: ownUserId, keysMax: MEMBER_KEYS_MAX };
 }
 
-/** A member's replacement ends when its key would have, where somebody has set an end. */
+/** A member's replacement ends when its key would have, if somebody has set an end. */
 function earlierEnd({ expiresAt }: ApiKey, asked: Date | null | undefined): Date | null {
   if (expiresAt === null || asked == null) return expiresAt ?? asked ?? null;
   return asked < expiresAt ? asked : expiresAt;

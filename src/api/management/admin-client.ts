@@ -12,10 +12,10 @@ export interface AdminClient {
   /**
    * A request with an idempotency key may be repeated without being carried out twice.
    *
-   * @throws AdminClientError with the API's own message where the response is an error.
+   * @throws AdminClientError with the API's own message if the response is an error.
    */
   request<Response>(method: string, path: string, body?: object, idempotencyKey?: string): Promise<Response>;
-  /** A GET `request` that returns `null` where the resource does not exist. */
+  /** A GET `request` that returns `null` if the resource does not exist. */
   find<Response>(path: string): Promise<Response | null>;
   /** A GET whose response comes line by line, each a JSON value. Whoever ends early ends the request. */
   lines<Line>(path: string): AsyncIterable<Line>;
@@ -103,7 +103,7 @@ export function remoteAdminClient(url: string, token: string, localUser: string 
 }
 
 /**
- * A body of the gateway that runs at `url`, as it comes. It fails where the gateway ends it early.
+ * A body of the gateway that runs at `url`, as it comes. It fails if the gateway ends it early.
  *
  * @throws AdminClientError
  */

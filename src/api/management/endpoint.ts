@@ -4,7 +4,7 @@ import { issueText } from './issue-text.ts';
 
 /** What an endpoint of the admin API or the account API gets of its request, checked against its schemas. */
 export interface ManagementInput<Query, Body> {
-  /** The `:id` of the path; empty where the path has none. */
+  /** The `:id` of the path; empty if the path has none. */
   readonly id: string;
   readonly query: Query;
   readonly body: Body;
@@ -18,7 +18,7 @@ export class LineStream {
   /** Each is worth a turn of its own: some lines, not one. */
   readonly chunks: AsyncIterable<string>;
   readonly contentType: string;
-  /** The JSON response in whose place it is sent, where that is made already; the change log has it. */
+  /** The JSON response in whose place it is sent, if that is made already; the change log has it. */
   readonly inPlaceOf: object | null;
 
   constructor(chunks: AsyncIterable<string>, contentType = 'application/x-ndjson', inPlaceOf: object | null = null) {
@@ -56,7 +56,7 @@ type ResponseOf<ResponseSchema extends z.ZodType | null> =
  */
 export interface ManagementEndpoint<Need, Context> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** The path behind the prefix, with `:id` where it names a resource. */
+  /** The path behind the prefix, with `:id` if it names a resource. */
   readonly path: string;
   readonly status: 200 | 201 | 204;
   readonly summary: string;
@@ -65,7 +65,7 @@ export interface ManagementEndpoint<Need, Context> {
   readonly isChange: boolean;
   readonly querySchema: z.ZodType | null;
   readonly bodySchema: z.ZodType | null;
-  /** What a JSON response looks like; `null` where there is none. */
+  /** What a JSON response looks like; `null` if there is none. */
   readonly responseSchema: z.ZodType | null;
   readonly lines: LinesResponse | null;
   /** Whether a request with an `Idempotency-Key` may be repeated without being carried out twice. */
@@ -88,11 +88,11 @@ export interface ChangeSubject<Query = unknown, Body = unknown, Context = unknow
   readonly isMadeInAccount?: true;
   /** The response shows the subject as it was before it was removed. */
   readonly isResponseBefore?: true;
-  /** The id of what is changed, where it is not the `:id` of the path; `null`: it has none yet. */
+  /** The id of what is changed, if it is not the `:id` of the path; `null`: it has none yet. */
   named?(input: ManagementInput<Query, Body>, context: Context): string | null;
-  /** What a response is about, where it is not its `id`. */
+  /** What a response is about, if it is not its `id`. */
   responded?(response: object): string | null;
-  /** What is changed, as responses show it; `null`, or a 404, where there is none. */
+  /** What is changed, as responses show it; `null`, or a 404, if there is none. */
   read?(id: string, input: ManagementInput<Query, Body>, context: Context): Promise<object | null>;
 }
 
@@ -110,7 +110,7 @@ export interface ManagementDefinition<
   readonly needs: Need;
   /** For what changes nothing although its method is not GET. */
   readonly isChange?: false;
-  /** Whether `run` reads the `Idempotency-Key`; it cannot where this is absent. */
+  /** Whether `run` reads the `Idempotency-Key`; it cannot if this is absent. */
   readonly isRepeatable?: true;
   readonly query?: QuerySchema;
   readonly body?: BodySchema;

@@ -26,12 +26,12 @@ const GUESS_COST = 5;
 /** What a request shows who it is from. */
 interface ShownCredential {
   readonly request: FastifyRequest;
-  /** The token of the Authorization header; `null` where there is none. */
+  /** The token of the Authorization header; `null` if there is none. */
   readonly bearer: string | null;
 }
 
 /**
- * Finds whose a credential of some kind is; `null` where the request has none of that kind, or it is unknown, expired or revoked.
+ * Finds whose a credential of some kind is; `null` if the request has none of that kind, or it is unknown, expired or revoked.
  *
  * It reads the database each time, so that a revoked credential is refused at once on every node.
  */
@@ -39,9 +39,9 @@ export type CredentialReader = (shown: ShownCredential) => Promise<Actor | null>
 
 /** Who may use the admin API and the account API, besides whom the `readers` find. */
 interface AdminAccess {
-  /** Requests with one of these tokens are an operator's; nobody's where the list is empty. */
+  /** Requests with one of these tokens are an operator's; nobody's if the list is empty. */
   readonly tokens: readonly string[];
-  /** The one of them that the command line of this machine has; `null` where it has none. */
+  /** The one of them that the command line of this machine has; `null` if it has none. */
   readonly localToken: string | null;
   readonly readers: readonly CredentialReader[];
 }
@@ -63,7 +63,7 @@ export interface Guard {
   /**
    * Whose credential the request has.
    *
-   * @throws GatewayError `invalidApiKey`, after a delay where the address has guessed too often.
+   * @throws GatewayError `invalidApiKey`, after a delay if the address has guessed too often.
    */
   identify(request: FastifyRequest, reply: FastifyReply): Promise<Actor>;
   /** @throws GatewayError as `identify`, and `roleNotAllowed`. */

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 
 /**
- * What is wrong with a value of a request, where its schema has no words of its own: what is expected, and what was sent
- * where that is short.
+ * What is wrong with a value of a request, if its schema has no words of its own: what is expected, and what was sent
+ * if that is short.
  */
 export function issueText(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {

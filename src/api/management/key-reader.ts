@@ -19,7 +19,7 @@ interface KeyReaderParts {
  * Finds the account of an API key that has the scope `account`. What refuses a key at the public addresses refuses it here, but
  * for an account that is not verified: it may look at itself, and not call. A key of a person opens the account for as long as the person belongs to it.
  *
- * @throws GatewayError where it is a key that may not be used, or not from there, or not for this.
+ * @throws GatewayError if it is a key that may not be used, or not from there, or not for this.
  */
 export function keyReader({ accounts, isMember, addresses, clock }: KeyReaderParts): CredentialReader {
   return async ({ request, bearer }) => {

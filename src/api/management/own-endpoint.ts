@@ -8,7 +8,7 @@ export type OwnedResource = 'key' | 'call' | 'webhook';
 
 /** One address of the account API. It sees and changes nothing outside of the scope of its context. */
 export interface AccountEndpoint extends ManagementEndpoint<AccountNeed, AccountEntry> {
-  /** What the `:id` of the path names; `null` where the path has none, or the endpoint looks for it in its account alone. */
+  /** What the `:id` of the path names; `null` if the path has none, or the endpoint looks for it in its account alone. */
   readonly resource: OwnedResource | null;
 }
 

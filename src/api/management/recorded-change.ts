@@ -4,7 +4,7 @@ import { isRecord } from '../../lib/json/json.ts';
 import type { Actor } from '../../people/actor.ts';
 import { type ChangeSubject, LineStream, type ManagementEndpoint, type ManagementInput } from './endpoint.ts';
 
-/** Who changes something, and in which account where that is the account API. */
+/** Who changes something, and in which account if that is the account API. */
 export interface ChangingContext {
   readonly actor: Actor;
   readonly scope?: { readonly accountId: string };
@@ -12,7 +12,7 @@ export interface ChangingContext {
   readonly hasChanged?: boolean;
 }
 
-/** Where a request that changes something comes from. */
+/** If a request that changes something comes from. */
 interface ChangeSource {
   /** The path in front of those of the table. */
   readonly prefix: string;
@@ -27,7 +27,7 @@ interface ChangeSource {
  * one, and completed after. What is shown of the subject is read on both sides of the change, not in its transaction: it may
  * have what others changed in the same moment.
  *
- * @throws what `run` throws, and what the log does where it cannot write the row; then nothing is changed.
+ * @throws what `run` throws, and what the log does if it cannot write the row; then nothing is changed.
  */
 export async function runRecorded<Need, Context extends ChangingContext>(
   endpoint: ManagementEndpoint<Need, Context>,
@@ -75,7 +75,7 @@ export async function runRecorded<Need, Context extends ChangingContext>(
   return result;
 }
 
-/** What is read, or `null` where that is not there. */
+/** What is read, or `null` if that is not there. */
 async function orNone(found: Promise<object | null>): Promise<object | null> {
   try {
     return await found;

@@ -30,7 +30,7 @@ const BODIES_MAX = 64;
 
 /** A body that was received and not read yet. */
 export interface ReceivedBody {
-  /** @throws GatewayError `invalidRequest` where it is no JSON, or a member occurs twice, because either value could be meant. */
+  /** @throws GatewayError `invalidRequest` if it is no JSON, or a member occurs twice, because either value could be meant. */
   parse(): unknown;
   /** Gives its memory back. May be called again. */
   release(): void;
@@ -49,7 +49,7 @@ export class RequestBodies {
   /**
    * Receives a body. That of a holder is in the memory budgets; a visitor, which has no holder, may send little and not encoded.
    *
-   * @throws GatewayError as `readBody` does, and `rateLimitExceeded` where the holder sends too many at a time
+   * @throws GatewayError as `readBody` does, and `rateLimitExceeded` if the holder sends too many at a time
    */
   async receive(request: FastifyRequest, reply: FastifyReply, holder: BodyHolder | null): Promise<ReceivedBody> {
     const giveBack = holder === null || holder.isOnlyAccount ? null : this.#places.take(holder.accountId);

@@ -26,7 +26,7 @@ export interface ManagementChange {
   readonly by: Actor;
   /** As the table of addresses says it. */
   readonly action: string;
-  /** What was changed or made; empty where it has no id. */
+  /** What was changed or made; empty if it has no id. */
   readonly id: string;
   readonly requestId: string;
   readonly clientAddress: string;
@@ -54,7 +54,7 @@ interface ManagementTable<Need, Context extends ChangingContext, Endpoint> {
    * Decides whether the request may go on, before its body is read. It may take parameters out of `query` that are not the
    * endpoint's.
    *
-   * @throws GatewayError where it may not.
+   * @throws GatewayError if it may not.
    */
   enter(
     endpoint: ManagementEndpoint<Need, Context> & Endpoint,
@@ -92,7 +92,7 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
     }
   }
 
-  /** Does what the request asks for. Returns the lines of the response, or its text; `null` where it has none. */
+  /** Does what the request asks for. Returns the lines of the response, or its text; `null` if it has none. */
   async function carryOut(
     endpoint: ManagementEndpoint<Need, Context>,
     input: Parameters<typeof endpoint.run>[0],
@@ -175,14 +175,14 @@ function isTooMany(error: unknown): boolean {
   return error instanceof GatewayError && error.code === 'too_many_requests';
 }
 
-/** @throws GatewayError 404 where the database cannot have such an id. */
+/** @throws GatewayError 404 if the database cannot have such an id. */
 function idInPath(request: FastifyRequest): string {
   const { id = '' } = request.params as { id?: string };
   if (!isStorable(id)) throw new GatewayError('pathUnknown');
   return id;
 }
 
-/** @throws where the response is not what its address promises. */
+/** @throws if the response is not what its address promises. */
 function checkResponse(
   {
     method,

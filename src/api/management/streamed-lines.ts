@@ -19,7 +19,7 @@ export class StreamedLines {
    * The same pieces, of which the first is made now, at the turn of the request, and each further one at a turn of its own. `holder`:
    * whose turns; `null`: nobody's.
    *
-   * @throws GatewayError `rateLimitExceeded` where the holder has too many already.
+   * @throws GatewayError `rateLimitExceeded` if the holder has too many already.
    */
   async begin(pieces: AsyncIterable<string>, holder: string | null): Promise<AsyncIterable<string>> {
     const shares = this.#shares;
@@ -48,7 +48,7 @@ export class StreamedLines {
   }
 }
 
-/** The same step, that ends where it has nothing more or fails. */
+/** The same step, that ends if it has nothing more or fails. */
 function closing(
   step: () => Promise<IteratorResult<string>>,
   close: () => void,

@@ -1,7 +1,7 @@
 import type { JsonSchema, SchemaCollection } from './json-schema.ts';
 
 /**
- * An example of a value that fits a schema: its own where it has one, or else made of those of its parts.
+ * An example of a value that fits a schema: its own if it has one, or else made of those of its parts.
  *
  * `optional`: which of the members that may be absent it has.
  */

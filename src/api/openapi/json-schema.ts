@@ -24,7 +24,7 @@ export class SchemaCollection {
   /**
    * `input`: what may be sent, before it is checked and read; `output`: what is responded to.
    *
-   * @throws where two schemas have one id, also one schema whose two forms differ.
+   * @throws if two schemas have one id, also one schema whose two forms differ.
    */
   schemaOf(schema: z.ZodType, form: 'input' | 'output'): JsonSchema {
     // A list of it, because the outermost schema would not be referred to.

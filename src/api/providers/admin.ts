@@ -7,7 +7,7 @@ import { count, listOf, yuan } from '../management/response-fields.ts';
 import { filterText, yuanOrNull } from '../management/wire.ts';
 
 export interface ProviderAdminParts {
-  /** Tests a provider; resolves with `null` where there is none of this name. Absent where the process calls no providers. */
+  /** Tests a provider; resolves with `null` if there is none of this name. Absent where the process calls no providers. */
   readonly testProvider?: (
     providerId: string,
     asked: { readonly model: string | null; readonly operation: string | null },

@@ -12,7 +12,7 @@ export function isMessagesClient(headers: IncomingHttpHeaders, messagesNames: re
   return hasKeyOfMessages || messagesVersion(headers, messagesNames) !== null;
 }
 
-/** The version of the messages protocol that a request asks for (contract 9); `null` where it names none. */
+/** The version of the messages protocol that a request asks for (contract 9); `null` if it names none. */
 export function messagesVersion(headers: IncomingHttpHeaders, messagesNames: readonly string[]): string | null {
   for (const name of [...messagesNames, VENDOR_NAME]) {
     const version = headers[`${name}-version`];

@@ -18,11 +18,11 @@ import {
  * For an alias the canonical id is returned (contract 2.6).
  */
 
-/** The release dates of models are not configured; vendors too return the epoch where a date is unknown. */
+/** The release dates of models are not configured; vendors too return the epoch if a date is unknown. */
 const CREATED_AT_SECONDS = 0;
 const CREATED_AT = new Date(CREATED_AT_SECONDS * 1_000).toISOString();
 
-/** From this version of the messages protocol on, a model states where it is in its life. */
+/** From this version of the messages protocol on, a model states if it is in its life. */
 const LIFECYCLE_VERSION = '2026-10-21';
 const LIFECYCLE = 'active';
 /** Versions are dates; of any other text it is not known whether it is later. */
@@ -72,7 +72,7 @@ function messagesEntry(id: string, model: ModelConfig, version: string | null) {
 /** Who asks, as far as the form of a model depends on it. */
 interface Client {
   readonly isOfMessages: boolean;
-  /** The version of the messages protocol that it asks for, where it is one that can be compared. */
+  /** The version of the messages protocol that it asks for, if it is one that can be compared. */
   readonly version: string | null;
 }
 

@@ -16,7 +16,7 @@ interface Page<Item> {
  * The page that `limit`, `after_id` and `before_id` ask for; the whole list without a limit, because clients of the chat
  * family do not ask for a second page.
  *
- * @throws GatewayError `invalidRequest` where one of them cannot be read, or names no item of the list.
+ * @throws GatewayError `invalidRequest` if one of them cannot be read, or names no item of the list.
  */
 export function pageOf<Item extends { readonly id: string }>(items: readonly Item[], query: QueryString): Page<Item> {
   const limit = readLimit(query) ?? items.length;

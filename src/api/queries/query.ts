@@ -16,7 +16,7 @@ export interface QueryResponse {
 export interface QueryRequest {
   /** Whose key it is; `null` at addresses that need no API key. */
   readonly principal: Principal | null;
-  /** The model in the path; empty where the path names none. */
+  /** The model in the path; empty if the path names none. */
   readonly modelId: string;
   readonly headers: IncomingHttpHeaders;
   readonly search: QueryString;
@@ -47,7 +47,7 @@ export interface Query {
 export interface QuerySources {
   /** The balance of an account now, in nano-yuan. */
   balanceNano(accountId: string): Promise<bigint>;
-  /** What the budget of a key leaves that leaves least, in nano-yuan; `null` where it has none. */
+  /** What the budget of a key leaves that leaves least, in nano-yuan; `null` if it has none. */
   budgetLeftNano(key: Pick<Principal, 'accountId' | 'keyId' | 'isKeyLimited'>): Promise<bigint | null>;
   publicCatalog(): PublicCatalog;
   config(): Config;

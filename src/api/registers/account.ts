@@ -25,7 +25,7 @@ interface Owner {
   readonly userId: string | null;
 }
 
-/** Finds whose a resource is; `null` where there is none. */
+/** Finds whose a resource is; `null` if there is none. */
 type OwnerFinders = Readonly<Record<OwnedResource, (id: string) => Promise<Owner | null>>>;
 
 export type AccountParts = OwnAccountParts &

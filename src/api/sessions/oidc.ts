@@ -30,7 +30,7 @@ export interface OidcParts {
   readonly clock: Clock;
 }
 
-/** Where the browser goes after the sign-in. */
+/** If the browser goes after the sign-in. */
 export const returnTo = z
   .string({ error: 'Expected an address such as /console.' })
   .refine(isConsolePath, `Expected an address below ${CONSOLE_PATH}.`)
@@ -42,7 +42,7 @@ const flow = z
     token: storable(z.string({ error: 'Expected the token of a link.' }).max(200)).optional(),
     /** Whoever has signed in adds this way to do so. */
     attach: z.boolean({ error: 'Expected true or false.' }).default(false),
-    /** With `attach`, where the person has a password. */
+    /** With `attach`, if the person has a password. */
     currentPassword: password.optional(),
     returnTo,
   })
@@ -71,7 +71,7 @@ export function oidcEndpoints(parts: OidcParts & OwnUserParts): PeopleEndpoint[]
     return hash;
   }
 
-  /** What signs in is added by whoever knows the password, where there is one. */
+  /** What signs in is added by whoever knows the password, if there is one. */
   async function findAttaching(visit: Visit, given: string | undefined): Promise<string> {
     const user = await visit.findUser();
     if (user === null) throw new GatewayError('invalidApiKey', { message: 'Sign in first.' });
@@ -182,7 +182,7 @@ export function countAttempt({ limits }: Pick<OwnUserParts, 'limits'>, { network
 /**
  * Begins a sign-in at a provider, and gives the browser what it is recognised by.
  *
- * @throws GatewayError 502 where the provider is at fault.
+ * @throws GatewayError 502 if the provider is at fault.
  */
 export async function beginFlow(
   { oidc }: Pick<OidcParts, 'oidc'>,

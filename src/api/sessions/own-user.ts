@@ -93,7 +93,7 @@ export function ownUserEndpoints(parts: OwnUserParts): PeopleEndpoint[] {
   ];
 }
 
-/** @throws GatewayError where it is not the password of the person who has signed in. */
+/** @throws GatewayError if it is not the password of the person who has signed in. */
 export async function requireOwnPassword(
   parts: OwnUserParts,
   userId: string,

@@ -19,7 +19,7 @@ export function isSecureRequest(
   return isBehindProxy && /^\s*https\s*(,|$)/i.test(String(headers['x-forwarded-proto'] ?? ''));
 }
 
-/** The token of the session cookie; `null` where there is none. */
+/** The token of the session cookie; `null` if there is none. */
 export function readSessionToken(request: IncomingMessage, isSecure: boolean): string | null {
   return readCookie(request, NAME, isSecure, isSecretToken);
 }
@@ -35,7 +35,7 @@ export function endCookie(isSecure: boolean): string {
 }
 
 /**
- * The value of a cookie of ours; `null` where there is none that is possible. Only the name that goes with the connection counts: a
+ * The value of a cookie of ours; `null` if there is none that is possible. Only the name that goes with the connection counts: a
  * plain cookie may have been set by a neighbouring host.
  */
 export function readCookie(

@@ -10,13 +10,13 @@ import { isSecureRequest, readSessionToken } from './session-cookie.ts';
 
 interface SessionReaderParts {
   readonly sessions: Pick<SessionStore, 'read'>;
-  /** The configured address that people reach the gateway at; `null` where there is none. */
+  /** The configured address that people reach the gateway at; `null` if there is none. */
   readonly publicUrl: () => string | null;
   readonly addresses: ClientAddresses;
   readonly clock: Clock;
 }
 
-/** Finds the person whose session the cookie of a request names. Where there is a token or a key too, that one decides. */
+/** Finds the person whose session the cookie of a request names. If there is a token or a key too, that one decides. */
 export function createSessionReader({ sessions, publicUrl, addresses, clock }: SessionReaderParts): CredentialReader {
   return async ({ request, bearer }) => {
     if (bearer !== null) return null;
@@ -27,7 +27,7 @@ export function createSessionReader({ sessions, publicUrl, addresses, clock }: S
   };
 }
 
-/** @throws GatewayError `roleNotAllowed` where another site's page may have caused a change. */
+/** @throws GatewayError `roleNotAllowed` if another site's page may have caused a change. */
 export function requireSameSite({ method = '', headers }: IncomingMessage, publicUrl: string | null): void {
   const { origin, host } = headers;
   const site = headers['sec-fetch-site'];

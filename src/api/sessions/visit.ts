@@ -15,7 +15,7 @@ export interface VisitParts {
   readonly sessions: SessionStore;
   readonly sessionTimes: () => SessionTimes;
   readonly sessionReader: CredentialReader;
-  /** The configured address that people reach the gateway at; `null` where there is none. */
+  /** The configured address that people reach the gateway at; `null` if there is none. */
   readonly publicUrl: () => string | null;
   readonly addresses: ClientAddresses;
   readonly clock: Clock;
@@ -28,7 +28,7 @@ const USER_AGENT_LENGTH_MAX = 200;
 export class Visit {
   /** Who it is from; a visitor becomes a person by a link. */
   actor: Actor;
-  /** A link is used up also where its person may not sign in any more. */
+  /** A link is used up also if its person may not sign in any more. */
   hasChanged = false;
   readonly #parts: VisitParts;
   readonly #request: FastifyRequest;
@@ -61,7 +61,7 @@ export class Visit {
   /**
    * Begins a session and sets its cookie. Returns its id, or `null` where the user may not sign in any more.
    *
-   * @param checkedHash the stored form of the password that was checked; `null` where a link has just set it.
+   * @param checkedHash the stored form of the password that was checked; `null` if a link has just set it.
    */
   async beginSession(userId: string, checkedHash: string | null): Promise<string | null> {
     const { sessions, sessionTimes, clock, ids, addresses } = this.#parts;
@@ -114,7 +114,7 @@ function userAgentOf({ headers }: FastifyRequest): string | null {
   return text === '' ? null : text;
 }
 
-/** @throws GatewayError `roleNotAllowed` where it is a program. */
+/** @throws GatewayError `roleNotAllowed` if it is a program. */
 export function requirePerson(actor: Actor): Actor {
   if (actor.kind === 'user') return actor;
   throw new GatewayError('roleNotAllowed', { message: 'Only a person who has signed in may use this address.' });

@@ -117,7 +117,7 @@ export function usageCursor({ account, after }: UsagePlace): string {
   return Buffer.from(JSON.stringify([account, after])).toString('base64url');
 }
 
-/** @throws GatewayError where it is no cursor of such a list. */
+/** @throws GatewayError if it is no cursor of such a list. */
 export function readUsageCursor(cursor: string, groupBy: readonly Dimension[]): UsagePlace {
   const value = parseJson(Buffer.from(cursor, 'base64url').toString('utf8'));
   const isText = (each: unknown): each is string => typeof each === 'string' && isStorable(each);

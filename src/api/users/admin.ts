@@ -29,7 +29,7 @@ export interface AdminPeopleParts {
   readonly members: MembershipStore;
   readonly sessions: SessionStore;
   readonly oneTimeLinks: OneTimeLinks;
-  /** The configured address that people reach the gateway at; `null` where there is none. */
+  /** The configured address that people reach the gateway at; `null` if there is none. */
   readonly publicUrl: () => string | null;
   readonly clock: Clock;
   readonly ids: Ids;

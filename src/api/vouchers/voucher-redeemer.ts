@@ -44,7 +44,7 @@ export function voucherRedeemer({ redemptions, plans, databaseNowMs, ids }: Rede
      * Repeats by the same account return the first redemption.
      *
      * @param code of a `voucherCodeBody`.
-     * @throws GatewayError where it is refused; nothing has changed then.
+     * @throws GatewayError if it is refused; nothing has changed then.
      */
     async redeem(accountId: string, code: string, by: string): Promise<Redemption> {
       const result = await redemptions.redeem({

@@ -16,7 +16,7 @@ import {
 
 export interface WebhookAdminParts {
   readonly webhooks: Webhooks;
-  /** The configuration's threshold of `balance.low`; `null` where it has none. */
+  /** The configuration's threshold of `balance.low`; `null` if it has none. */
   readonly lowBalanceNano: () => bigint | null;
 }
 
@@ -59,13 +59,13 @@ export function webhookKeeper({ webhooks, lowBalanceNano }: WebhookAdminParts) {
       const deliveries = await webhooks.listDeliveries(id, cursor ?? null, limit);
       return toPage(deliveries, limit, deliveryToWire, ({ noticeId }) => noticeId);
     },
-    /** @throws GatewayError also 429 where the endpoint has had too many tests. */
+    /** @throws GatewayError also 429 if the endpoint has had too many tests. */
     async test(id: string): Promise<Queued> {
       const noticeId = await webhooks.test(requireActive(await find(id)));
       if (noticeId !== null) return { noticeId };
       throw tooManySends();
     },
-    /** @throws GatewayError also 404 where there was no such notice for the endpoint, and 429 as `test`. */
+    /** @throws GatewayError also 404 if there was no such notice for the endpoint, and 429 as `test`. */
     async redeliver(id: string, noticeId: string): Promise<Queued> {
       const redelivery = await webhooks.redeliver(requireActive(await find(id)), noticeId);
       if (redelivery === 'too_many') throw tooManySends();
@@ -84,7 +84,7 @@ export function webhookKeeper({ webhooks, lowBalanceNano }: WebhookAdminParts) {
   };
 }
 
-/** @throws GatewayError where none was made. */
+/** @throws GatewayError if none was made. */
 function createdToWire(result: InsertedEndpoint, accountId: string | null): z.infer<typeof newWebhookResponse> {
   switch (result.outcome) {
     case 'unknown_account':
@@ -100,7 +100,7 @@ function createdToWire(result: InsertedEndpoint, accountId: string | null): z.in
   }
 }
 
-/** Names the field where an address is refused. */
+/** Names the field if an address is refused. */
 async function withTarget<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

@@ -21,7 +21,7 @@ export interface RepeatableCall {
  * Runs idempotent calls: the first call of a key runs like any other, and its repeats get its stored response (see
  * `src/calls/idempotency/README.md`).
  *
- * @throws GatewayError `conflict` where the key was used for another request, the first response is too large to be
+ * @throws GatewayError `conflict` if the key was used for another request, the first response is too large to be
  * stored, or too many repeats wait for it; and the errors of the call itself.
  */
 export function createIdempotentCallRunner(
@@ -77,8 +77,8 @@ export function createIdempotentCallRunner(
 }
 
 /**
- * @throws GatewayError the stored failure, `conflict` where the response was too large, or had no room, to be stored, or
- * `overloaded` where there is no memory to send it from.
+ * @throws GatewayError the stored failure, `conflict` if the response was too large, or had no room, to be stored, or
+ * `overloaded` if there is no memory to send it from.
  */
 function sendAgain(
   client: Client,

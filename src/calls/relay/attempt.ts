@@ -24,7 +24,7 @@ export interface Attempt {
   settle(result: AttemptResult, response?: () => WholeResponse): Promise<void>;
 }
 
-/** Estimates of what a call used, where its provider has not reported it. */
+/** Estimates of what a call used, if its provider has not reported it. */
 export interface StreamEstimates {
   /** The tokens of the request. */
   inputTokens(): Promise<number>;
@@ -40,7 +40,7 @@ export interface StreamEstimates {
 export interface WholeResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** `null` where the body is too large to be stored, or there was no memory for that. */
+  /** `null` if the body is too large to be stored, or there was no memory for that. */
   readonly body: Buffer | null;
   /** There was no memory to store the body. */
   readonly hasNoRoom?: true;
@@ -49,14 +49,14 @@ export interface WholeResponse {
 /** How an attempt ended: what the charge and the call record need. */
 export interface AttemptResult {
   readonly status: CallOutcome['status'];
-  /** `null` where nothing is charged. */
+  /** `null` if nothing is charged. */
   readonly usage: UsageFacts | null;
   readonly httpStatus: number | null;
   readonly error: GatewayError | null;
   readonly requestId: string;
   /** Whether the call counts in windows and limits of calls, whatever is charged: its success had begun. */
   readonly counts: boolean;
-  /** The instant of the first byte of the provider's response; `null` where none came. */
+  /** The instant of the first byte of the provider's response; `null` if none came. */
   readonly firstByteAtMs: number | null;
   /** The continuation keys of what later calls may refer to. */
   readonly continuationKeys: readonly string[];

@@ -7,7 +7,7 @@ import type { Settings } from '../settings.ts';
 /** What the gateway's own headers say about a call. */
 interface CallStatus {
   readonly callId: string;
-  /** The charge; `null` where it is not known yet, and on plans, which charge nothing. */
+  /** The charge; `null` if it is not known yet, and on plans, which charge nothing. */
   readonly chargeNano: bigint | null;
   readonly remaining: Remaining;
 }

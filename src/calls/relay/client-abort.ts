@@ -2,9 +2,9 @@
  * What happens to a provider's stream when its client leaves (`docs/client-aborts.md`). The decision is a pure function:
  * the relay reports events and the progress of the stream, and acts on the state that is returned.
  *
- *   serving ── the client leaves ─▶ awaitingEnd         where the stream is read to its end: images, and `drain`
- *                                 ▶ awaitingRest        where an end of the output was seen: the usage follows
- *                                 ▶ awaitingFirstEvent  where nothing has come: the provider works on the prompt
+ *   serving ── the client leaves ─▶ awaitingEnd         if the stream is read to its end: images, and `drain`
+ *                                 ▶ awaitingRest        if an end of the output was seen: the usage follows
+ *                                 ▶ awaitingFirstEvent  if nothing has come: the provider works on the prompt
  *                                 ▶ cancelled           otherwise
  *   awaitingFirstEvent ── an event ─▶ awaitingRest, cancelled
  *   awaitingFirstEvent, awaitingRest ── limit of time or bytes ─▶ cancelled
@@ -67,7 +67,7 @@ interface AbortLimit {
   readonly bytes: number;
 }
 
-/** The limit of a state; `null` where the state ends by itself. `receivedBytes`: before the client left. */
+/** The limit of a state; `null` if the state ends by itself. `receivedBytes`: before the client left. */
 export function limitOf(
   state: AbortState,
   { restMs, restBytes }: AbortLimits,

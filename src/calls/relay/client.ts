@@ -45,7 +45,7 @@ export class Client {
     return this.#hasBegun;
   }
 
-  /** The listener runs when the client leaves, at once where it has left; the last one counts. */
+  /** The listener runs when the client leaves, at once if it has left; the last one counts. */
   onGone(listener: () => void): void {
     this.#onGone = listener;
     if (this.isGone) listener();

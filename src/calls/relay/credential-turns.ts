@@ -21,7 +21,7 @@ interface CredentialTurns {
  * Sends a call with the credential whose turn it is. Where the provider refuses the credential or limits its rate, it did not
  * run the call, and the next one is tried; after a limit of rate none that rests, which would meet the same limit.
  *
- * @throws what the last attempt threw; but where another credential only met a limit of rate, that limit: it passes.
+ * @throws what the last attempt threw; but if another credential only met a limit of rate, that limit: it passes.
  */
 export async function tryCredentials({
   credentials,
@@ -35,7 +35,7 @@ export async function tryCredentials({
   let limit: UpstreamFailure | null = null;
   let credential = credentials.next(model, tried, true, clock.nowMs());
   for (;;) {
-    // Where nothing was tried yet there is a credential, however it stands.
+    // If nothing was tried yet there is a credential, however it stands.
     const current = credential!;
     const sentAtMs = clock.nowMs();
     try {

@@ -25,7 +25,7 @@ const WITHOUT_USAGE = 'The provider gave a response without usage, so it cannot 
  * Relays a whole response: reads it to its end, measures it, settles the call, and only then sends the last byte. The call
  * is settled in the same way where the client leaves meanwhile (`docs/client-aborts.md`).
  *
- * @throws UpstreamFailure where there is no success to bill.
+ * @throws UpstreamFailure if there is no success to bill.
  */
 export async function relayJson(attempt: Attempt, clock: Clock): Promise<void> {
   await new JsonRelay(attempt, clock).run();
@@ -61,7 +61,7 @@ class JsonRelay {
     });
   }
 
-  /** The largest body that is stored for repeats of the call; 0 where none is. */
+  /** The largest body that is stored for repeats of the call; 0 if none is. */
   get #storedBytesMax(): number {
     return this.#attempt.call.claim?.bodyBytesMax ?? 0;
   }
@@ -193,7 +193,7 @@ class JsonRelay {
     return unusableSuccess(this.#requestId, response !== null && lacksUsage ? WITHOUT_USAGE : undefined);
   }
 
-  /** The captured members of the response, read without parsing all of it; `null` where it is not JSON. */
+  /** The captured members of the response, read without parsing all of it; `null` if it is not JSON. */
   #readResponse(): ReadResponse | null {
     if (this.#isInvalid) return null;
     try {

@@ -28,7 +28,7 @@ const KEEP_ALIVE_COMMENT = Buffer.from(': keep-alive\n\n');
  * charge is durable (`docs/architecture.md`, "Invariants of money"). Before the first event nothing has been sent, so a
  * failure gets a status of its own.
  *
- * @throws UpstreamFailure where the stream did not begin.
+ * @throws UpstreamFailure if the stream did not begin.
  */
 export async function relayStream(attempt: Attempt, clock: Clock): Promise<void> {
   await new StreamRelay(attempt, clock).run();
@@ -62,7 +62,7 @@ class StreamRelay {
   #settling: Promise<void> | null = null;
   #isSettled = false;
   #keepAlive: KeepAlive | null = null;
-  /** Whether bytes of the provider have been forwarded, also where the client has left. */
+  /** Whether bytes of the provider have been forwarded, also if the client has left. */
   #hasRelayed = false;
 
   constructor(attempt: Attempt, clock: Clock) {

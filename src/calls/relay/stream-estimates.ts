@@ -8,7 +8,7 @@ import type { PreparedCall } from '../prepared-call.ts';
 import type { StreamEstimates } from './attempt.ts';
 import { withinReservation } from './bound-estimate.ts';
 
-/** Counts the input tokens of a request, in another thread. It throws where it cannot take the request now. */
+/** Counts the input tokens of a request, in another thread. It throws if it cannot take the request now. */
 type CountInput = (kind: BodyKind, body: Buffer, holder: ShareHolder) => Promise<Count>;
 
 /** The parts that estimates of all calls are made with. */

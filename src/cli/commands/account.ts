@@ -19,17 +19,17 @@ interface AccountView extends RateLimitsView {
   readonly email: string | null;
   readonly verified: boolean;
   readonly status: string;
-  /** Absent where the gateway is of an earlier version, as the next one. */
+  /** Absent if the gateway is of an earlier version, as the next one. */
   readonly statusReason?: string | null;
   readonly statusChangedAt?: string | null;
   readonly balanceYuan: string;
   readonly heldYuan: string;
   readonly spentTodayYuan: string;
   readonly dailySpendCapYuan: string | null;
-  /** Absent where the gateway is of an earlier version. */
+  /** Absent if the gateway is of an earlier version. */
   readonly ownDailySpendCapYuan?: string | null;
   readonly priceFactorBasisPoints: number;
-  /** Absent where the gateway is of an earlier version. */
+  /** Absent if the gateway is of an earlier version. */
   readonly membersSeeBalance?: boolean;
   readonly createdAt: string;
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { CommandKit } from '../command.ts';
 
-/** A file of commands, which is loaded where one of them is called: most of what starting a command takes is loading code. */
+/** A file of commands, which is loaded if one of them is called: most of what starting a command takes is loading code. */
 interface CommandFile {
   /** The first words of its commands. */
   readonly names: readonly string[];
@@ -32,7 +32,7 @@ const commandFiles: readonly CommandFile[] = [
   { names: ['db'], load: async () => (await import('./db.ts')).databaseCommands },
 ];
 
-/** The files with a command that the arguments may call: all of them where none is named, as for help. */
+/** The files with a command that the arguments may call: all of them if none is named, as for help. */
 export function neededCommands(argv: readonly string[]): readonly CommandFile[] {
   if (argv.includes('--version') || argv.includes('-V')) return [];
   const named = commandFiles.filter(({ names }) => names.some((name) => argv.includes(name)));

@@ -23,7 +23,7 @@ interface CallView {
   readonly context: string;
   readonly usage: UsageView | null;
   readonly chargeYuan: string | null;
-  /** Absent where the gateway is of an earlier version. */
+  /** Absent if the gateway is of an earlier version. */
   readonly refundedYuan?: string | null;
   readonly heldYuan: string | null;
   readonly durationMs: number;
@@ -143,7 +143,7 @@ function inputOf(usage: UsageView | null): string {
   return String(inputTokensOf({ ...noUsage, ...usage }));
 }
 
-/** The output in tokens, or in images where no tokens were counted. */
+/** The output in tokens, or in images if no tokens were counted. */
 function outputOf(usage: UsageView | null): string {
   if (usage === null) return '0';
   const tokens = outputTokensOf({ ...noUsage, ...usage });

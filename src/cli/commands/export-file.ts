@@ -20,7 +20,7 @@ export interface Written {
 }
 
 /**
- * Writes an export, compressed where the name ends in `.gz`. A file has another name until it is complete and synced, and
+ * Writes an export, compressed if the name ends in `.gz`. A file has another name until it is complete and synced, and
  * only its owner can read it.
  *
  * @throws TransferError where the export ended early; a file of that name stays as it was then.
@@ -86,9 +86,9 @@ async function syncDirectory(directory: string): Promise<void> {
 const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
 
 /**
- * The lines of an export, decompressed where it is compressed, whatever its name is.
+ * The lines of an export, decompressed if it is compressed, whatever its name is.
  *
- * @throws TransferError where it cannot be decompressed to its end or is no text.
+ * @throws TransferError if it cannot be decompressed to its end or is no text.
  */
 export async function* readExport(file: string, { stdin }: CliProcess): AsyncGenerator<string> {
   const source = file === STANDARD ? requireStream(stdin) : createReadStream(file);

@@ -15,7 +15,7 @@ interface KeyView extends KeyLimitsView {
   readonly createdAt: string;
   readonly expiresAt: string | null;
   readonly revokedAt: string | null;
-  /** Absent where the gateway is of an earlier version. */
+  /** Absent if the gateway is of an earlier version. */
   readonly lastUsedAt?: string | null;
   readonly scopes: readonly string[];
   readonly userId: string | null;

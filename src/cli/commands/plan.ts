@@ -33,7 +33,7 @@ interface WindowView {
   readonly remaining: number;
 }
 
-/** What remains of a plan; the parts are `null` where no plan can be used, and `message` says why. */
+/** What remains of a plan; the parts are `null` if no plan can be used, and `message` says why. */
 interface RemainderView {
   readonly planId: string | null;
   readonly planName: string | null;

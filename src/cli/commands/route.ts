@@ -156,7 +156,7 @@ function referenceTo({ provider, model, providerModel }: DrainTargetView): strin
     .join('/');
 }
 
-/** Names may have slashes, so a reference is compared as a whole. @throws CliError where it is none, or not one alone. */
+/** Names may have slashes, so a reference is compared as a whole. @throws CliError if it is none, or not one alone. */
 function resolveTarget(reference: string, known: readonly DrainTargetView[]): DrainTargetView {
   const byKey = new Map(
     known

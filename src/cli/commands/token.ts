@@ -86,7 +86,7 @@ export function tokenCommands(program: Command, kit: CommandKit): void {
     );
 }
 
-/** @throws CliError where no token that is not revoked has the name. */
+/** @throws CliError if no token that is not revoked has the name. */
 async function resolveToken(admin: AdminClient, reference: string): Promise<string> {
   if (/^tok_[0-9a-z]+$/.test(reference)) return reference;
   const tokens = await listAll<TokenView>(admin, '/tokens', {});

@@ -85,7 +85,7 @@ export function usageCommand(program: Command, kit: CommandKit): void {
     );
 }
 
-/** @throws UsageError where a name is not known. */
+/** @throws UsageError if a name is not known. */
 function readGroups(text: string): readonly Group[] {
   const names = text.split(',').map((name) => name.trim());
   const unknown = names.find((name) => !(groupNames as readonly string[]).includes(name));

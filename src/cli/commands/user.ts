@@ -154,14 +154,14 @@ export function userCommands(program: Command, kit: CommandKit): void {
     );
 }
 
-/** @throws UsageError where it is both. */
+/** @throws UsageError if it is both. */
 function roleOf({ operator, auditor }: CommandOptions): 'operator' | 'auditor' | null {
   if (operator === true && auditor === true) throw new UsageError('Choose --operator or --auditor.');
   if (operator === true) return 'operator';
   return auditor === true ? 'auditor' : null;
 }
 
-/** @throws UsageError where there is a role of no account. */
+/** @throws UsageError if there is a role of no account. */
 async function membershipsOf(admin: AdminClient, { account, role }: CommandOptions): Promise<object[]> {
   if (account === undefined && role !== undefined) throw new UsageError('--role is that in an account: add --account.');
   if (account === undefined) return [];

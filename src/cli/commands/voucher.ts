@@ -164,7 +164,7 @@ function toBatch({ value, plan, count, name, expires }: CommandOptions): object 
   return { name: name ?? usual, amountYuan: value, planId: plan, count: Number(count), expiresAt: expires };
 }
 
-/** @throws UsageError where there is none. */
+/** @throws UsageError if there is none. */
 async function readCode(stdin: Readable | undefined): Promise<string> {
   const code = stdin === undefined ? '' : (await text(stdin)).trim();
   if (code === '') throw new UsageError('Expected a code as an argument or on standard input.');
@@ -176,7 +176,7 @@ interface NewFile {
   discard(): Promise<void>;
 }
 
-/** @throws CliError where there is such a file already, or it cannot be made. */
+/** @throws CliError if there is such a file already, or it cannot be made. */
 async function openNew(path: string): Promise<NewFile> {
   let handle: FileHandle;
   try {

@@ -24,11 +24,11 @@ export interface DemoAccount {
   readonly key: string;
   /** Of the user who is the operator, and the owner of the account. */
   readonly userName: string;
-  /** `null` where the user has another one than the demo has made. */
+  /** `null` if the user has another one than the demo has made. */
   readonly password: string | null;
 }
 
-/** What `demo.json` has: all but the account and the key is absent where an earlier version wrote it. */
+/** What `demo.json` has: all but the account and the key is absent if an earlier version wrote it. */
 interface StoredDemo extends Partial<NewDemo> {
   readonly accountId: string;
   readonly key: string;
@@ -37,7 +37,7 @@ interface StoredDemo extends Partial<NewDemo> {
 interface DemoParts {
   readonly dataDir: string;
   readonly users: Pick<UserStore, 'findCredential' | 'insert' | 'changePassword'>;
-  /** Writes into a database without accounts, all or nothing; returns false where there are accounts. */
+  /** Writes into a database without accounts, all or nothing; returns false if there are accounts. */
   readonly writeHistory: (history: History) => Promise<boolean>;
   readonly admin: AdminClient;
   readonly config: Config;
@@ -52,7 +52,7 @@ const PLAN_ID = 'demo-coding';
 /**
  * Returns the account of an earlier start where the database still has it, else a new one. A new demo is made in one
  * transaction, and its secrets are on the disk before: whatever ends the process, the next start finds all of it or begins anew
- * with the same secrets. Grants its plan again where the subscription has ended.
+ * with the same secrets. Grants its plan again if the subscription has ended.
  */
 export async function ensureDemoAccount(parts: DemoParts): Promise<DemoAccount> {
   const { dataDir, admin } = parts;
@@ -62,7 +62,7 @@ export async function ensureDemoAccount(parts: DemoParts): Promise<DemoAccount> 
   return demo;
 }
 
-/** Makes the demo where the database has no accounts; else returns `null`. */
+/** Makes the demo if the database has no accounts; else returns `null`. */
 async function makeFirst(stored: StoredDemo | null, parts: DemoParts): Promise<DemoAccount | null> {
   const { dataDir, admin, config, hasMonth, clock } = parts;
   const { data: accounts } = await admin.request<{ data: unknown[] }>('GET', '/accounts?limit=1');
@@ -131,7 +131,7 @@ async function ensurePlan(accountId: string, admin: AdminClient): Promise<void> 
   if (!data.some(({ status }) => status === 'active')) await admin.request('POST', path, { planId: PLAN_ID });
 }
 
-/** The account that `demo.json` names; `null` where there is none, or none that can be read. */
+/** The account that `demo.json` names; `null` if there is none, or none that can be read. */
 export function readDemoAccountId(dataDir: string): string | null {
   return readStoredDemo(dataDir)?.accountId ?? null;
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 /** Where demos of earlier versions have their data, and configurations that name no other place too. */
 const EARLIER_DIRECTORY = './data';
 
-/** What to say of the demo of an earlier version, which a start does not touch; `null` where there is none. */
+/** What to say of the demo of an earlier version, which a start does not touch; `null` if there is none. */
 export function describeEarlierDemo(dataDir: string): string | null {
   const directory = EARLIER_DIRECTORY;
   if (!existsSync(join(directory, 'demo.json'))) return null;

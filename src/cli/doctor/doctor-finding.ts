@@ -5,7 +5,7 @@ export interface Finding {
   /** `warning`: the gateway runs, and something could go wrong. `failed`: it does not run, or not all of it. */
   readonly state: 'ok' | 'warning' | 'failed';
   readonly detail: string;
-  /** What to do; absent where nothing is. */
+  /** What to do; absent if nothing is. */
   readonly advice?: string;
 }
 

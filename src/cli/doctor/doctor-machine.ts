@@ -105,7 +105,7 @@ function writeDurably(directory: string): void {
   }
 }
 
-/** The system's limit of open files, of which every connection takes one. `null` where it cannot be read. */
+/** The system's limit of open files, of which every connection takes one. `null` if it cannot be read. */
 export function checkOpenFiles({ connections }: Config['server']): Finding | null {
   const limit = openFilesLimit();
   if (limit === null) return null;
@@ -143,7 +143,7 @@ export async function checkAddress({ host, port }: Pick<Config['server'], 'host'
   return failed('address', `${address} is taken by another program`, advice);
 }
 
-/** The same for the metrics; `null` where they have no address of their own. */
+/** The same for the metrics; `null` if they have no address of their own. */
 export async function checkMetricsAddress({ host, port, metrics }: Config['server']): Promise<Finding | null> {
   if (metrics === undefined) return null;
   const check = 'metrics address';

@@ -14,7 +14,7 @@ export async function checkProviders(providers: Config['providers']): Promise<Fi
 
 interface Look {
   readonly finding: Finding;
-  /** How far this machine's clock is ahead of the provider's; `null` where it did not say. */
+  /** How far this machine's clock is ahead of the provider's; `null` if it did not say. */
   readonly differenceMs: number | null;
 }
 
@@ -45,7 +45,7 @@ async function lookAt(provider: Provider): Promise<Look> {
   }
 }
 
-/** Only where all that say a time agree, so that one wrong provider does not accuse this machine. */
+/** Only if all that say a time agree, so that one wrong provider does not accuse this machine. */
 function checkClock(differencesMs: readonly number[]): Finding[] {
   const least = differencesMs.toSorted((one, other) => Math.abs(one) - Math.abs(other))[0];
   if (least === undefined || Math.abs(least) <= CLOCK_DIFFERENCE_MAX_MS) return [];

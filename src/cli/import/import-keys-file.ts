@@ -41,7 +41,7 @@ export function printedKeys({ writeOut }: Pick<CliProcess, 'writeOut'>): KeysFil
 /**
  * Opens the file of an earlier run of the same import, or makes it. Only its owner can read it.
  *
- * @throws CliError where a file of that name is something else.
+ * @throws CliError if a file of that name is something else.
  */
 export async function openKeysFile(path: string): Promise<KeysFile> {
   const known = await readKnown(path);

@@ -26,7 +26,7 @@ interface WriterEvents {
 }
 
 /**
- * Writes text to a file descriptor, in its order, by a thread of the runtime. Text becomes bytes once, where it is appended, because
+ * Writes text to a file descriptor, in its order, by a thread of the runtime. Text becomes bytes once, if it is appended, because
  * most of what a log costs is how often its text is looked through.
  */
 export class BackgroundWriter {
@@ -95,7 +95,7 @@ export class BackgroundWriter {
    * Writes what waits before it returns, but for what another thread is writing. A destination that takes nothing is asked again
    * within a time.
    *
-   * @throws where the destination cannot be written, or took nothing for so long; the rest waits on
+   * @throws if the destination cannot be written, or took nothing for so long; the rest waits on
    */
   writeNow(withinMs: number): void {
     this.#endChunk();

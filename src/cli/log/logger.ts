@@ -87,7 +87,7 @@ function isDetails(details: unknown): details is object {
   return typeof details === 'object' && details !== null && !(details instanceof Error) && !('err' in details);
 }
 
-/** `null` where it has none, and where that is no object: of a list, and of what makes a text of itself. */
+/** `null` if it has none, and where that is no object: of a list, and of what makes a text of itself. */
 function jsonOf(details: object): string | null {
   try {
     const json = JSON.stringify(details) as string | undefined;

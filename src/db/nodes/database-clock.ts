@@ -15,7 +15,7 @@ interface ClockReading {
 export interface DatabaseClock extends Clock {
   /** How far this node is ahead of it at least, in milliseconds; negative: behind. */
   readonly aheadMs: number;
-  /** A sentence where the two differ by more than two seconds; else `null`. */
+  /** A sentence if the two differ by more than two seconds; else `null`. */
   readonly warning: string | null;
   read(reading: ClockReading): void;
 }

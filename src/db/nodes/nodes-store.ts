@@ -27,7 +27,7 @@ delete from nodes n using gone where n.id = gone.id`,
 };
 
 interface Heartbeat {
-  /** How long ago the last one was; `null` where the node has no row. */
+  /** How long ago the last one was; `null` if the node has no row. */
   readonly sinceLastMs: number | null;
   /** The database's clock. */
   readonly databaseMs: number;

@@ -12,13 +12,13 @@ import type { NodeStore } from './nodes-store.ts';
  * end as they would have (`accounting/settlement/settle.ts`), and its next heartbeat brings it back.
  */
 export interface Nodes {
-  /** Writes the first heartbeat of this node, and then one every few seconds. @throws where the database is down. */
+  /** Writes the first heartbeat of this node, and then one every few seconds. @throws if the database is down. */
   start(): Promise<void>;
   /** One heartbeat, and the sweep that may follow; resolves when both are done. Never throws. A timer calls it. */
   round(): Promise<void>;
   /**
    * Ends the heartbeats, waits for what is under way, and deletes the row of this node, so that it is dead for the others at
-   * once; does nothing where it was not started. Never throws.
+   * once; does nothing if it was not started. Never throws.
    */
   stop(): Promise<void>;
 }
@@ -30,7 +30,7 @@ interface NodesOptions {
   readonly clock: Clock;
   /** Gets a reading with every heartbeat. */
   readonly databaseClock: Pick<DatabaseClock, 'read'>;
-  /** Takes over what nodes left that had no heartbeat for so long. Where it fails, it is tried again at the next heartbeat. */
+  /** Takes over what nodes left that had no heartbeat for so long. If it fails, it is tried again at the next heartbeat. */
   readonly sweep: (deadAfterMs: number) => Promise<void>;
   readonly beatMs?: number;
   readonly deadAfterMs?: number;

@@ -68,7 +68,7 @@ export function createQuestions(options: QuestionsOptions): Questions {
     logger.info({}, 'the database responds again');
   }
 
-  /** Where one is under way, the next one follows it. */
+  /** If one is under way, the next one follows it. */
   function probeLater(): void {
     if (isDown && !isProbing && !isStopped) cancelProbe = timers.after(probePauseMs, probe);
   }

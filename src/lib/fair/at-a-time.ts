@@ -7,7 +7,7 @@ export class AtATime {
     this.#max = max;
   }
 
-  /** Takes a place, and returns what gives it back, which may be called again; `null` where all are taken. */
+  /** Takes a place, and returns what gives it back, which may be called again; `null` if all are taken. */
   take(name: string): (() => void) | null {
     const taken = this.#taken.get(name) ?? 0;
     if (taken >= this.#max) return null;

@@ -1,6 +1,6 @@
 /** An item that waits in a queue. */
 export interface QueuedItem {
-  /** Takes the item out of the queue. Does nothing where it is no longer in the queue. */
+  /** Takes the item out of the queue. Does nothing if it is no longer in the queue. */
   remove(): void;
 }
 
@@ -35,7 +35,7 @@ export class FairQueue<Item> {
   }
 
   /**
-   * Takes the next item; `undefined` where there is none. Accounts for which `mayServe` returns false keep their items and
+   * Takes the next item; `undefined` if there is none. Accounts for which `mayServe` returns false keep their items and
    * their turn; the time grows with their number.
    */
   shift(mayServe: (item: Item) => boolean = always): Item | undefined {

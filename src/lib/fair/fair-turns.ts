@@ -11,7 +11,7 @@ export class FairTurns {
   }
 
   /**
-   * Returns a promise that resolves at this account's turn, or `null` where the turn is now. Every turn ends with
+   * Returns a promise that resolves at this account's turn, or `null` if the turn is now. Every turn ends with
    * `leave`.
    */
   enter(accountId: string): Promise<void> | null {

@@ -8,7 +8,7 @@ export interface ShareHolder {
 /** The amount that one holder has taken and not given back. */
 export interface Share {
   readonly amount: number;
-  /** Takes more; returns false, and takes nothing, where there is none for this account now. */
+  /** Takes more; returns false, and takes nothing, if there is none for this account now. */
   grow(amount: number): boolean;
   /** Gives a part back. */
   shrink(amount: number): void;
@@ -49,7 +49,7 @@ export class Shares {
     return this.#held.get(accountId) ?? 0;
   }
 
-  /** Takes an amount for an account; `null` where there is none for it now. */
+  /** Takes an amount for an account; `null` if there is none for it now. */
   take(holder: ShareHolder, amount: number): Share | null {
     return this.#grant(holder, amount) ? new HeldShare(holder, amount, this.#grant, this.#giveBack) : null;
   }

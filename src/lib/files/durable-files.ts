@@ -14,7 +14,7 @@ export async function syncDirectory(directory: string): Promise<void> {
 }
 
 /**
- * Makes the directory and those above it, where they are missing, and their names durable, also where they are there: an
+ * Makes the directory and those above it, if they are missing, and their names durable, also where they are there: an
  * earlier process may have made them and died before it synced.
  */
 export async function makeDurableDirectory(directory: string, mode: number): Promise<void> {

@@ -17,7 +17,7 @@ import { isEscapeLetter, isHexDigit, isSpecial, skipPlain, wholeEscapeEnd } from
 export interface JsonCaptureOptions {
   /** Members of the outermost object whose value is kept, as bytes. */
   readonly keep: readonly string[];
-  /** Members of the outermost object whose items are counted where they are arrays. */
+  /** Members of the outermost object whose items are counted if they are arrays. */
   readonly count?: readonly string[];
   /** What is counted in the outermost object and in the items of its members, however large it is. */
   readonly holding?: HoldingRules | undefined;
@@ -109,12 +109,12 @@ export class JsonCapture {
     return this.#members.isTooLarge;
   }
 
-  /** The bytes of the last member of this name, once it is whole; `undefined` where it is absent or not kept. */
+  /** The bytes of the last member of this name, once it is whole; `undefined` if it is absent or not kept. */
   value(key: string): Buffer | undefined {
     return this.#members.value(key);
   }
 
-  /** Items of the last member of this name, up to now; `null` where it is absent, no array, or not counted. */
+  /** Items of the last member of this name, up to now; `null` if it is absent, no array, or not counted. */
   count(key: string): number | null {
     return this.#members.count(key);
   }
@@ -128,7 +128,7 @@ export class JsonCapture {
    * Reads on. The chunk belongs to the caller again when this returns.
    *
    * @throws JsonSyntaxError at the first byte that cannot be JSON, and the same one ever after. Its offset counts from the
-   * beginning of the text; it is that of the string, literal or escape where one of them is broken.
+   * beginning of the text; it is that of the string, literal or escape if one of them is broken.
    */
   push(chunk: Buffer): void {
     if (this.#failure !== null) throw this.#failure;
@@ -143,7 +143,7 @@ export class JsonCapture {
   /**
    * The text is over: a bare number is whole only now.
    *
-   * @throws JsonSyntaxError where the text is incomplete, or was no JSON before.
+   * @throws JsonSyntaxError if the text is incomplete, or was no JSON before.
    */
   end(): void {
     if (this.#failure !== null) throw this.#failure;
@@ -341,7 +341,7 @@ export class JsonCapture {
     return skipPlain(chunk, this.#words, this.#firstWord, start);
   }
 
-  /** Reads a number, and those behind it in a list of numbers; `NONE` where it may not end in this chunk. */
+  /** Reads a number, and those behind it in a list of numbers; `NONE` if it may not end in this chunk. */
   #wholeNumbers(chunk: Buffer, start: number): number {
     let end = wholeNumberEnd(chunk, start);
     if (end === NONE || this.#closing !== CLOSE_BRACKET) return end;
@@ -413,7 +413,7 @@ export class JsonCapture {
     this.#holdings?.valueEnds(this.#depth, this.#offset + at);
   }
 
-  /** `at` counts from the beginning of this chunk, and is negative where an earlier one is to blame. */
+  /** `at` counts from the beginning of this chunk, and is negative if an earlier one is to blame. */
   #fail(message: string, at: number): JsonSyntaxError {
     this.#words = NO_WORDS;
     this.#members.letGo();

@@ -49,12 +49,12 @@ export class CapturedMembers {
     return this.#asked.some(({ isGivenUp }) => isGivenUp);
   }
 
-  /** The bytes of the last member of this name, once it is whole; `undefined` where it is absent or not kept. */
+  /** The bytes of the last member of this name, once it is whole; `undefined` if it is absent or not kept. */
   value(key: string): Buffer | undefined {
     return this.#asked.find(({ name }) => name === key)?.value;
   }
 
-  /** Items of the last member of this name, up to now; `null` where it is absent, no array, or not counted. */
+  /** Items of the last member of this name, up to now; `null` if it is absent, no array, or not counted. */
   count(key: string): number | null {
     return this.#asked.find(({ name }) => name === key)?.items ?? null;
   }

@@ -31,7 +31,7 @@ const SPELLING_BYTES = 6;
 type Form = 'other' | 'item' | 'list';
 
 /**
- * Counts what an object holds while its text passes by in chunks. A value counts where it is neither null nor false nor
+ * Counts what an object holds while its text passes by in chunks. A value counts if it is neither null nor false nor
  * empty; how large it is does not matter, since nothing of it is kept. Offsets of values count from the beginning of the
  * text, those of keys from that of the chunk.
  */

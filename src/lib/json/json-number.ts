@@ -1,13 +1,13 @@
 import { withoutTrailing } from '../trailing.ts';
 
-/** A JSON number as bytes: where it ends if its chunk has all of it, and otherwise how it is read across chunks. */
+/** A JSON number as bytes: where it ends, if its chunk has all of it, and otherwise how it is read across chunks. */
 const PLUS = 0x2b;
 const MINUS = 0x2d;
 const POINT = 0x2e;
 const ZERO = 0x30;
 const NONE = -1;
 
-/** Where the number ends that may begin at `start`; `NONE` where that takes a second look or another chunk. */
+/** If the number ends that may begin at `start`; `NONE` where that takes a second look or another chunk. */
 export function wholeNumberEnd(chunk: Buffer, start: number): number {
   const end = chunk.length;
   let at = start;
@@ -80,7 +80,7 @@ export class NumberReader {
   }
 }
 
-/** The part that a number is in once `byte` is added to it; `NO_PART` where the byte cannot be its next. */
+/** The part that a number is in once `byte` is added to it; `NO_PART` if the byte cannot be its next. */
 function partWith(part: number, byte: number): number {
   switch (part) {
     case AFTER_MINUS:

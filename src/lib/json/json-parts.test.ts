@@ -8,7 +8,7 @@ import { type JsonParts, parseJsonParts } from './json-parts.ts';
 
 /**
  * Names with letters that no other key of these tests begins with: the engine's `JSON.parse` takes a key spelt with
- * escapes for another one that holds a backslash where its first characters are spelt as that is. Runs in a process of its own,
+ * escapes for another one that holds a backslash if its first characters are spelt as that is. Runs in a process of its own,
  * because that goes for keys of all files.
  */
 const parts: JsonParts = { kind: true, list: { kind: true, part: { kind: true } }, part: { list: true } };

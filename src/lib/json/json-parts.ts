@@ -5,7 +5,7 @@ import { JsonSyntaxError } from './json-scan.ts';
 import { decodeString } from './json-string.ts';
 
 /**
- * Which parts of a JSON text are wanted: `true` for a value as a whole, else the members of an object. Where an array
+ * Which parts of a JSON text are wanted: `true` for a value as a whole, else the members of an object. If an array
  * stands instead, the members of the objects in it.
  */
 export type JsonParts = true | ObjectParts;
@@ -17,10 +17,10 @@ interface ObjectParts {
 const DEPTH_MAX = 10_000;
 
 /**
- * Reads a few small parts of a large JSON text as `JSON.parse` would, and builds nothing else. `undefined` where the text
+ * Reads a few small parts of a large JSON text as `JSON.parse` would, and builds nothing else. `undefined` if the text
  * is not JSON.
  *
- * The last member of a name counts. Where an object is wanted and neither one nor an array stands there, the value is
+ * The last member of a name counts. If an object is wanted and neither one nor an array stands there, the value is
  * null; other items of an array than objects with wanted members are left out.
  */
 export function parseJsonParts(bytes: Buffer, parts: JsonParts): unknown {

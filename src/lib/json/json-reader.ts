@@ -71,7 +71,7 @@ export class JsonReader {
   }
 
   /**
-   * Goes over all members of the object that comes next, wanted or not; skips a value of another kind. `visit` gets where
+   * Goes over all members of the object that comes next, wanted or not; skips a value of another kind. `visit` gets if
    * the key stands, without its quotes, and reads the value or leaves it to be skipped.
    */
   eachMember(visit: (keyStart: number, keyEnd: number) => void): void {
@@ -110,7 +110,7 @@ export class JsonReader {
     this.#at++;
   }
 
-  /** The string that comes next; `null`, and the value skipped, where it is no string or has more bytes than the limit. */
+  /** The string that comes next; `null`, and the value skipped, if it is no string or has more bytes than the limit. */
   text(sizeBytesMax: number): string | null {
     const start = this.#at;
     const { kind } = this;
@@ -222,7 +222,7 @@ export class MemberNames {
     this.#firstLetters = this.#folded.reduce((bits, name) => bits | letterBit(name.charCodeAt(0)), 0);
   }
 
-  /** The place of the name that the bytes between two quotes are equal to when folded; -1 where there is none. */
+  /** The place of the name that the bytes between two quotes are equal to when folded; -1 if there is none. */
   find(bytes: Buffer, start: number, end: number): number {
     if (end - start < this.#bytesMin) return NONE;
     const first = letterBit(bytes[start]!);

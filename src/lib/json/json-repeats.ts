@@ -11,7 +11,7 @@ interface Level {
 }
 
 /**
- * The dotted path of the first member that its object has twice, at any depth; `null` where there is none. Readers
+ * The dotted path of the first member that its object has twice, at any depth; `null` if there is none. Readers
  * differ in which copy of such a member they take.
  *
  * @param text has to be JSON, which is not checked here

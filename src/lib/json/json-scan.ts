@@ -83,7 +83,7 @@ const CLOSE_BRACKET = 0x5d;
 /**
  * Scans `bytes[start, end)`, which must be exactly one JSON value.
  *
- * @throws JsonSyntaxError where it does not. UTF-8 is not checked here: `buffer.isUtf8` does that faster.
+ * @throws JsonSyntaxError if it does not. UTF-8 is not checked here: `buffer.isUtf8` does that faster.
  */
 export function scanJson(
   bytes: Buffer,
@@ -145,7 +145,7 @@ class JsonScanner {
   }
 
   /**
-   * Reads one value of any kind and depth inside `outerDepth` containers, and returns where it ends. Iterative: depth
+   * Reads one value of any kind and depth inside `outerDepth` containers, and returns if it ends. Iterative: depth
    * costs a byte, not a frame.
    */
   #value(start: number, outerDepth: number): number {
@@ -328,7 +328,7 @@ class JsonScanner {
   }
 }
 
-/** The kind of the value that begins with `byte`; `null` where none does. */
+/** The kind of the value that begins with `byte`; `null` if none does. */
 export function kindOf(byte: number): JsonKind | null {
   switch (byte) {
     case OPEN_BRACE:

@@ -1,6 +1,6 @@
 /**
  * The inside of a JSON string as bytes: how far its plain text and its escapes reach, and its value. They return `NONE`
- * where there is no such end. Callers in hot loops were measured: `bench/json-scan.ts`.
+ * if there is no such end. Callers in hot loops were measured: `bench/json-scan.ts`.
  */
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -24,7 +24,7 @@ export function skipPlain(chunk: Buffer, words: Int32Array, firstWord: number, s
     if (isSpecial(chunk[at]!)) return at;
     at++;
   }
-  // Four bytes at a time. A byte minus n borrows into its top bit where it is below n; turning bit 1 over first brings
+  // Four bytes at a time. A byte minus n borrows into its top bit if it is below n; turning bit 1 over first brings
   // the quote (0x22) below 0x21 without the space and the exclamation mark.
   let word = (at - firstWord) >> 2;
   while (word < words.length) {
@@ -39,7 +39,7 @@ export function skipPlain(chunk: Buffer, words: Int32Array, firstWord: number, s
   return at;
 }
 
-/** Where the escape ends whose backslash is at `start`; `NONE` where it is broken or may not end in this chunk. */
+/** If the escape ends whose backslash is at `start`; `NONE` where it is broken or may not end in this chunk. */
 export function wholeEscapeEnd(chunk: Buffer, start: number): number {
   if (start + 6 > chunk.length) return NONE;
   const letter = chunk[start + 1]!;

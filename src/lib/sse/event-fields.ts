@@ -2,12 +2,12 @@ import { eachLine, LF, startsWith } from './event-lines.ts';
 
 /**
  * The name and the data of an event, read as bytes: an event may contain an image of tens of megabytes, and may be made
- * of millions of lines. Nothing is copied where the data are one line.
+ * of millions of lines. Nothing is copied if the data are one line.
  */
 export interface EventFields {
-  /** The last `event` field; `null` where there is none. */
+  /** The last `event` field; `null` if there is none. */
   readonly name: string | null;
-  /** The `data` lines, joined with LF; a part of the event's own bytes where there is only one. `null` without any. */
+  /** The `data` lines, joined with LF; a part of the event's own bytes if there is only one. `null` without any. */
   readonly data: Buffer | null;
 }
 
@@ -44,7 +44,7 @@ export function eventFields(event: Buffer): EventFields {
   return { name, data: joined === null ? data : joined.subarray(0, joinedBytes) };
 }
 
-/** The value of a line of this field, such as `data`; `null` where it is a line of another one. */
+/** The value of a line of this field, such as `data`; `null` if it is a line of another one. */
 export function fieldValue(line: Buffer, field: Buffer): Buffer | null {
   if (!startsWith(line, 0, field)) return null;
   if (line.length === field.length) return line.subarray(field.length);

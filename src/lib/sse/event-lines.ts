@@ -17,7 +17,7 @@ export class LineEnds {
     this.#bytes = bytes;
   }
 
-  /** The offset of the byte that ends the line which begins at `start`; the length of the bytes where none does. */
+  /** The offset of the byte that ends the line which begins at `start`; the length of the bytes if none does. */
   endOf(start: number): number {
     if (this.#lf < start) this.#lf = offsetOf(this.#bytes, LF, start);
     if (this.#cr < start) this.#cr = offsetOf(this.#bytes, CR, start);
@@ -45,7 +45,7 @@ export function startsWith(bytes: Buffer, at: number, text: Buffer): boolean {
   return bytes.length - at >= text.length && text.compare(bytes, at, at + text.length) === 0;
 }
 
-/** The offset of the next such byte, or of the end where there is none. */
+/** The offset of the next such byte, or of the end if there is none. */
 function offsetOf(bytes: Buffer, byte: number, from: number): number {
   const at = bytes.indexOf(byte, from);
   return at === -1 ? bytes.length : at;

@@ -35,7 +35,7 @@ export class SseSplitter {
   readonly #eventBytesMax: number;
   /**
    * The beginning of an event whose end has not arrived, in the first `#keptBytes`. One run of bytes, not a list of
-   * pieces: where a provider sends single bytes, a list would take a hundred times their size.
+   * pieces: if a provider sends single bytes, a list would take a hundred times their size.
    */
   #kept: Buffer = NO_BYTES;
   #keptBytes = 0;
@@ -130,14 +130,14 @@ export class SseSplitter {
     return this.#kept.subarray(0, Math.min(this.#keptBytes, BEGINNING_BYTES));
   }
 
-  /** Offset behind the last empty line of the chunk, 0 where there is none. Carries the line state over to the next. */
+  /** Offset behind the last empty line of the chunk, 0 if there is none. Carries the line state over to the next. */
   #lastBoundary(chunk: Buffer): number {
     if (chunk.length === 0) return 0;
     let boundary = 0;
     let start = 0;
     let isEmptyLine = this.#isCrBoundary;
     if (this.#isAfterCr && chunk[0] === LF) {
-      // The second byte of a CRLF: the line ended one byte ago. Where that was an empty line, it belongs to it.
+      // The second byte of a CRLF: the line ended one byte ago. If that was an empty line, it belongs to it.
       start = 1;
       if (isEmptyLine) boundary = 1;
     }
@@ -188,12 +188,12 @@ function eventEnds(bytes: Buffer, isAtEmptyLine: boolean): number[] {
   return ends;
 }
 
-/** The value of an event's `data` field, its lines joined with LF; `null` where the event has none. */
+/** The value of an event's `data` field, its lines joined with LF; `null` if the event has none. */
 export function eventData(event: Buffer): string | null {
   return eventFields(event).data?.toString('utf8') ?? null;
 }
 
-/** The name of an event, which is its last `event` field; `null` where it has none. */
+/** The name of an event, which is its last `event` field; `null` if it has none. */
 export function eventName(event: Buffer): string | null {
   return eventFields(event).name;
 }

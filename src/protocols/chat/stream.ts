@@ -163,7 +163,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
   };
 }
 
-/** Dialect: Moonshot states the usage in the choice that finishes, and only where it is asked for once more beside it. */
+/** Dialect: Moonshot states the usage in the choice that finishes, and only if it is asked for once more beside it. */
 function usageOfChoices(choices: readonly unknown[]): unknown {
   const choice = choices.find((each) => isRecord(each) && isRecord(each.usage));
   return isRecord(choice) ? choice.usage : undefined;
@@ -190,7 +190,7 @@ function mayBeError(bytes: Buffer): boolean {
   return false;
 }
 
-/** Whether the key occurs with a value other than null. Avoids parsing where there is nothing to read. */
+/** Whether the key occurs with a value other than null. Avoids parsing if there is nothing to read. */
 function hasValueAfter(event: Buffer, key: Buffer): boolean {
   for (let at = event.indexOf(key); at !== -1; at = event.indexOf(key, at + key.length)) {
     const value = valueStart(event, at + key.length);

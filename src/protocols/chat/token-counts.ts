@@ -10,7 +10,7 @@ type MemberPath = readonly [string, ...string[]];
 
 /**
  * The first place at which a response has a count. A place is one member, or several that are added up, of which the
- * first has to be there. Where a value is there but is no count, the facts are unusable; other places are not tried.
+ * first has to be there. If a value is there but is no count, the facts are unusable; other places are not tried.
  */
 export function firstCount(
   response: ReadResponse,

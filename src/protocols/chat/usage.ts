@@ -83,7 +83,7 @@ interface BesideCounts extends Omit<CacheCounts, 'unexplained'> {
 /**
  * Dialect of relays to vendors of the messages protocol: `prompt_tokens` leaves tokens of the cache out, all of them or those that
  * were written. Then these are exactly what the total has beyond prompt and completion, or the prompt is too small to have them,
- * under their names in messages; `null` where the prompt has them, and what is beyond it is output.
+ * under their names in messages; `null` if the prompt has them, and what is beyond it is output.
  */
 function cacheBesidePrompt(
   usage: Readonly<Record<string, unknown>>,

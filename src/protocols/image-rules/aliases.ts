@@ -35,12 +35,12 @@ const byAlias = new Map(Object.entries(aliases).flatMap(([own, names]) => names.
 export interface ImageMembers {
   /** Whether a member is there, and neither null nor false. */
   has(name: string): boolean;
-  /** The members of an object that stands there; `null` where none does. */
+  /** The members of an object that stands there; `null` if none does. */
   inside(name: string): ImageMembers | null;
 }
 
 /**
- * @throws GatewayError `invalidRequest` where a member states the number, size or quality of images by another name.
+ * @throws GatewayError `invalidRequest` if a member states the number, size or quality of images by another name.
  */
 export function refuseAliases(members: ImageMembers): void {
   for (const [alias, own] of byAlias) if (members.has(alias)) throw misnamed(alias, own);

@@ -30,7 +30,7 @@ function form(texts: Texts = {}, files: Partial<EditForm> = {}): EditForm {
   return { texts: textsOf({ prompt: 'Add a boat', ...texts }), images: [image], masks: [], ...files };
 }
 
-/** What is to blame for the refusal of a form; `null` where it is taken. */
+/** What is to blame for the refusal of a form; `null` if it is taken. */
 function blame(edit: EditForm, model: string | null = null): string | null {
   try {
     checkEdit(readEdit(edit), edit, model === null ? null : familyOf(model)!);

@@ -136,7 +136,7 @@ export function tooManyImages(imagesMax = EDIT_IMAGES_MAX): GatewayError {
   return invalidRequest(`The form has more than ${most}.`, 'image');
 }
 
-/** What the gateway reads of an edit; `model` is `null` where the form leaves it to `DEFAULT_EDIT_MODEL`. */
+/** What the gateway reads of an edit; `model` is `null` if the form leaves it to `DEFAULT_EDIT_MODEL`. */
 type EditFields = ImageParameters;
 
 /**
@@ -164,7 +164,7 @@ export function readEdit(form: EditForm): EditFields {
 /**
  * Checks an edit against what its model takes; a model of no known family is the provider's to check.
  *
- * @throws GatewayError `modelLacksOperation` where the model cannot edit, `invalidRequest` with the part to blame
+ * @throws GatewayError `modelLacksOperation` if the model cannot edit, `invalidRequest` with the part to blame
  */
 export function checkEdit(fields: EditFields, form: EditForm, family: ImageFamily | null): void {
   if (family === null) return;

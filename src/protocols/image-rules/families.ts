@@ -15,14 +15,14 @@ export interface ImageFamily {
   readonly promptCharactersMax: number;
   /** The highest `n`. */
   readonly imagesMax: number;
-  /** The values taken of each parameter: none where the list is empty, any that the contract knows where it is `null`. */
+  /** The values taken of each parameter: none if the list is empty, any that the contract knows where it is `null`. */
   readonly values: Readonly<Record<ChoiceName, readonly string[] | null>>;
-  /** Sizes by name, and whatever keeps to the limits; `null` where nothing is known. */
+  /** Sizes by name, and whatever keeps to the limits; `null` if nothing is known. */
   readonly sizes: { readonly named: readonly string[]; readonly limits: SizeLimits | null } | null;
   /** Whether `stream` may be true, and so whether there are partial images. */
   readonly canStream: boolean;
   readonly canCompress: boolean;
-  /** What an edit takes; `null` where the model cannot edit. */
+  /** What an edit takes; `null` if the model cannot edit. */
   readonly edit: EditRules | null;
 }
 
@@ -167,7 +167,7 @@ function idsOf(pattern: string): RegExp {
   return new RegExp(`^(?:[^/]+/)?${pattern}(?:-[0-9]{4}-[0-9]{2}-[0-9]{2})?$`);
 }
 
-/** The family of a model; `null` where it is unknown, so that only what the contract says of all models applies. */
+/** The family of a model; `null` if it is unknown, so that only what the contract says of all models applies. */
 export function familyOf(modelId: string): ImageFamily | null {
   return imageFamilies.find(({ ids }) => ids.test(modelId)) ?? null;
 }

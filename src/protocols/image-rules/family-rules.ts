@@ -44,7 +44,7 @@ export function checkFamily(parameters: ImageParameters, family: ImageFamily): v
   if (first !== undefined) throw invalidRequest(first.message, first.param);
 }
 
-/** What the size should have been; `null` where the family takes it. */
+/** What the size should have been; `null` if the family takes it. */
 function expectedSize(text: string, { sizes }: ImageFamily): string | null {
   if (sizes === null || sizes.named.includes(text)) return null;
   const named = `one of ${sizes.named.join(', ')}`;
@@ -55,7 +55,7 @@ function expectedSize(text: string, { sizes }: ImageFamily): string | null {
   return problem === null ? null : `WIDTHxHEIGHT such that ${problem}`;
 }
 
-/** Whether a text has more Unicode code points than this. Where its length alone decides, nothing is counted. */
+/** Whether a text has more Unicode code points than this. If its length alone decides, nothing is counted. */
 function isLongerThan(text: string, charactersMax: number): boolean {
   if (text.length <= charactersMax) return false;
   if (text.length > 2 * charactersMax) return true;

@@ -12,7 +12,7 @@ function read(body: Body): GenerationFields {
   return readGeneration((name) => (Object.hasOwn(body, name) ? body[name] : undefined));
 }
 
-/** What is to blame for the refusal of a body; `null` where it is taken. */
+/** What is to blame for the refusal of a body; `null` if it is taken. */
 function blame(body: Body, model: string | null = null): string | null {
   try {
     checkGeneration(read(body), model === null ? null : familyOf(model)!);

@@ -8,7 +8,7 @@ export type GenerationFields = ImageParameters;
 /**
  * Reads a generation as far as its rules are the same for all models.
  *
- * @param get the value of a key of the body, `undefined` where it has no such key
+ * @param get the value of a key of the body, `undefined` if it has no such key
  * @throws GatewayError `invalidRequest` with the parameter to blame
  */
 export function readGeneration(get: (name: string) => unknown): GenerationFields {
@@ -31,7 +31,7 @@ const DEFAULT_GPT_IMAGE_MODEL = 'gpt-image-2';
 const plainFamilies = imageFamilies.filter(({ name }) => name === 'dall-e-2' || name === 'dall-e-3');
 
 /**
- * The model of a generation that names none (contract 4.5). A parameter is one of GPT Image alone where neither of the
+ * The model of a generation that names none (contract 4.5). A parameter is one of GPT Image alone if neither of the
  * older models takes its value; the prompt says nothing about the model, however long it is.
  */
 export function defaultGenerationModel(fields: GenerationFields): string {

@@ -74,7 +74,7 @@ export const editParameters: ParameterTable = {
 /**
  * Reads the parameters of a JSON body. Absent and null are the same.
  *
- * @param get the value of a key, `undefined` where the body has no such key
+ * @param get the value of a key, `undefined` if the body has no such key
  * @throws GatewayError `invalidRequest` with the parameter to blame
  */
 export function readJsonParameters(table: ParameterTable, get: (name: string) => unknown): ImageParameters {

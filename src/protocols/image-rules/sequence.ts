@@ -1,6 +1,6 @@
 import { invalidRequest } from '../../errors/gateway-error.ts';
 
-/** The most images of a sequence, and how many a model may make where the request does not limit them (Volcengine Ark). */
+/** The most images of a sequence, and how many a model may make if the request does not limit them (Volcengine Ark). */
 const SEQUENCE_IMAGES_MAX = 15;
 
 const SWITCH = 'sequential_image_generation';
@@ -20,9 +20,9 @@ interface SequenceLimit {
 /**
  * The most images of each result that a request allows: one, unless it lets the model make a sequence of them
  * (`sequential_image_generation`). The number is the model's to choose, so that as many are reserved as it may make, and as
- * many are charged as come. A limit counts also where the switch is off: a relay may read it alone.
+ * many are charged as come. A limit counts also if the switch is off: a relay may read it alone.
  *
- * @throws GatewayError `invalidRequest` where a vendor could read the members in another way
+ * @throws GatewayError `invalidRequest` if a vendor could read the members in another way
  */
 export function sequenceImages(fields: SequenceFields): number {
   const isOn = fields.optionalWord(SWITCH, ['auto', 'disabled']) === 'auto';

@@ -21,7 +21,7 @@ export function parseSize(text: string): ImageSize | null {
   return found === null ? null : { width: Number(found[1]), height: Number(found[2]) };
 }
 
-/** What is wrong with a size, as the end of a sentence; `null` where nothing is. */
+/** What is wrong with a size, as the end of a sentence; `null` if nothing is. */
 export function sizeBreach({ width, height }: ImageSize, limits: SizeLimits): string | null {
   const { edgeMultiple, edgeMax, ratioMax, pixelsMin, pixelsMax } = limits;
   if (width % edgeMultiple !== 0 || height % edgeMultiple !== 0) return `both edges are multiples of ${edgeMultiple}`;

@@ -3,7 +3,7 @@ import { type ChargeBasis, noUsage, type Usage } from '../metering/usage-facts.t
 import { failuresIn, pictureRules, picturesIn } from './pictures.ts';
 import { deliveredAs, deliveredSize, readImageUsage, withSvgUsage } from './usage.ts';
 
-/** What the request asked for, used where the response does not describe its images. */
+/** What the request asked for, used if the response does not describe its images. */
 export interface RequestedImages {
   readonly quality: string | null;
   readonly size: string | null;
@@ -29,7 +29,7 @@ export function imagesResponse(request: RequestedImages): ResponseReading {
   return { ...reading, holding: pictureRules };
 }
 
-/** The tokens, none where they are unknown and the charge does not depend on them. */
+/** The tokens, none if they are unknown and the charge does not depend on them. */
 function readTokens(response: ReadResponse, basis: ChargeBasis): Usage | null {
   const usage = readImageUsage(response.member('usage'));
   const total = usage === null ? null : withSvgUsage(usage, response.member('svg_usage'));

@@ -33,7 +33,7 @@ export class StreamTokens {
     return this.#unreported > 0 && this.#ofStream === null;
   }
 
-  /** What was reported: of the stream as a whole, or of its pictures where that is more. */
+  /** What was reported: of the stream as a whole, or of its pictures if that is more. */
   reported(): Usage {
     const ofStream = this.#ofStream ?? noUsage;
     return totalTokens(ofStream) > totalTokens(this.#ofPictures) ? ofStream : this.#ofPictures;

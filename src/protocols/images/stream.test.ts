@@ -414,7 +414,7 @@ describe('the tap on a stream of images', () => {
       for (let at = 0; at <= whole.length; at++) {
         const outcome = run([whole.subarray(0, at), whole.subarray(at)]);
         assert.ok(Buffer.concat([outcome.forwarded, outcome.finished]).equals(whole), `cut at ${at}`);
-        // Where a CRLF is cut at the edge, its line feed goes out with the event before or with the one behind.
+        // If a CRLF is cut at the edge, its line feed goes out with the event before or with the one behind.
         assert.ok(Math.abs(outcome.forwarded.length - forwarded.length) <= 1, `cut at ${at}`);
         assert.deepEqual(outcome.usage, twice, `cut at ${at}`);
         assert.equal(outcome.isComplete, true);

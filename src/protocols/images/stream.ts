@@ -134,7 +134,7 @@ const TYPE_AT_START = /^\s*\{\s*"type"\s*:\s*"([^"\\]*)"/;
 /** A type stands at the beginning of the data, where providers put it. */
 const TYPE_BYTES = 256;
 
-/** Whether an event, or one that begins so, is a preview by its name, or by its type where it has no name. */
+/** Whether an event, or one that begins so, is a preview by its name, or by its type if it has no name. */
 function isPreview({ name, data }: EventFields): boolean {
   const known = name ?? (data === null ? null : TYPE_AT_START.exec(data.toString('latin1', 0, TYPE_BYTES))?.[1]);
   return known != null && PREVIEWS.includes(known);

@@ -38,7 +38,7 @@ function part(total: number, own: unknown, other: unknown): number {
 
 /**
  * Adds the tokens of the model that wrote an SVG, which the provider reports beside its `usage`. They are text, in and
- * out, at the price of the model that was called. `null` where they are reported and unreadable.
+ * out, at the price of the model that was called. `null` if they are reported and unreadable.
  */
 export function withSvgUsage(usage: Usage, svgUsage: unknown): Usage | null {
   if (svgUsage === undefined || svgUsage === null) return usage;

@@ -23,7 +23,7 @@ const SAME_INPUT_SHARE = 0.02;
 /** The tuple so far, in the members of the wire. */
 export class InputSide {
   #fields: Fields = {};
-  /** The whole input as it was reported, where a later report of the cache alone has split it. */
+  /** The whole input as it was reported, if a later report of the cache alone has split it. */
   #whole: number | null = null;
 
   get fields(): Fields {
@@ -98,7 +98,7 @@ function statedOf(report: Fields): Fields {
   return Object.fromEntries(INPUT_SIDE.flatMap((name) => (report[name] == null ? [] : [[name, report[name]]])));
 }
 
-/** Of a report whose sum falls, zeros say nothing where there was a figure before. */
+/** Of a report whose sum falls, zeros say nothing if there was a figure before. */
 function realWhereZero(before: Fields, stated: Fields): Fields {
   const names = cachedOf(before) === 0 ? [] : [READ, WRITTEN].filter((name) => readCount(stated[name]) === 0);
   return Object.fromEntries(

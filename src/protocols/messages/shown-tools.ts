@@ -3,7 +3,7 @@ import { ShownUses, type ToolUnit, type ToolUses } from '../metering/tool-uses.t
 import type { Usage } from '../metering/usage-facts.ts';
 
 /**
- * The searches and fetched pages that the blocks of a message show: the call, and its result. They count where the usage
+ * The searches and fetched pages that the blocks of a message show: the call, and its result. They count if the usage
  * does not count tools, because its vendor never does, or the stream was left before. Runs of code are billed otherwise.
  */
 interface ShownTools {

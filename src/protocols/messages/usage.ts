@@ -70,7 +70,7 @@ export class MessagesUsage {
   }
 }
 
-/** Runs that the reported totals include. Of the others, compactions are added here, those of other models where they are charged. */
+/** Runs that the reported totals include. Of the others, compactions are added here, those of other models if they are charged. */
 const INSIDE: readonly string[] = ['message', 'fallback_message'];
 
 /**
@@ -106,7 +106,7 @@ function readTokens(fields: Record<string, unknown>): Usage | null {
     ...noUsage,
     inputTokens,
     cachedInputTokens: cachedInputTokens ?? 0,
-    // What the total has beyond the one-hour part was written for five minutes, also where the split is not given.
+    // What the total has beyond the one-hour part was written for five minutes, also if the split is not given.
     cacheWriteTokens: Math.max(fiveMinutes, (written ?? 0) - oneHour),
     cacheWrite1hTokens: oneHour,
     outputTokens,

@@ -11,7 +11,7 @@ export interface ChargeOption {
   readonly prices: readonly (readonly PriceKey[])[];
 }
 
-/** By tokens, where nothing else is priced. */
+/** By tokens, if nothing else is priced. */
 export function byTokens(...prices: readonly (readonly PriceKey[])[]): ChargeOption {
   return { basis: 'tokens', prices };
 }

@@ -2,7 +2,7 @@
  * Pictures that stand in the text of a response as base64, as relays of image models write them
  * (`![](data:image/png;base64,...)`): by its size such a text would count as hundreds of thousands of tokens.
  *
- * A run of base64 is no text where it is longer than anything that models write without a space or a punctuation mark, and
+ * A run of base64 is no text if it is longer than anything that models write without a space or a punctuation mark, and
  * has as many characters as only compressed data have.
  */
 const RUN_BYTES_MAX = 16_384;
@@ -33,7 +33,7 @@ export class DataRuns {
     return this.#pictures;
   }
 
-  /** How many bytes are no text: of `bytes[start, end)`, and of the pieces before where a run has just proved to be one. */
+  /** How many bytes are no text: of `bytes[start, end)`, and of the pieces before if a run has just proved to be one. */
   dataIn(bytes: Buffer, start: number, end: number): number {
     if (this.#runBytes === 0 && end - start < PIECE_BYTES_MIN) return 0;
     let data = 0;

@@ -1,7 +1,7 @@
 import { DataRuns } from './data-runs.ts';
 
 /**
- * Sizes instead of counts, where no count exists: for output that a provider did not report, and for the prompt of an
+ * Sizes instead of counts, if no count exists: for output that a provider did not report, and for the prompt of an
  * image edit. By size and not by tokenizer, because the text of every stream is measured.
  */
 
@@ -59,7 +59,7 @@ export function countTextBytes(bytes: Buffer, keys: readonly Buffer[], runs: rea
 }
 
 /**
- * The offset of the value of a key that ends at `keyEnd`; -1 where no colon follows, so that it is no key. In a stream
+ * The offset of the value of a key that ends at `keyEnd`; -1 if no colon follows, so that it is no key. In a stream
  * the data of an event may go on in another line between any two tokens; the prefix of such a line is no token.
  */
 export function valueStart(bytes: Buffer, keyEnd: number): number {
@@ -191,7 +191,7 @@ export class StreamedText {
   }
 }
 
-/** Bytes between a key and its value; one that has more of them where a part ends is not counted. */
+/** Bytes between a key and its value; one that has more of them if a part ends is not counted. */
 const KEY_GAP_BYTES_MAX = 1024;
 const NO_BYTES = Buffer.alloc(0);
 
@@ -214,7 +214,7 @@ export class PartedText {
 class PartedKey {
   readonly #key: Buffer;
   readonly #runs: DataRuns | undefined;
-  /** The last bytes of the part before, where a key may have begun in them or its value may follow. */
+  /** The last bytes of the part before, if a key may have begun in them or its value may follow. */
   #rest = NO_BYTES;
   #isInText = false;
 
@@ -240,7 +240,7 @@ class PartedKey {
     return total;
   }
 
-  /** The offset where a text begins, or of the end of the bytes; what is left undecided is kept for the next part. */
+  /** The offset if a text begins, or of the end of the bytes; what is left undecided is kept for the next part. */
   #textStart(bytes: Buffer, from: number): number {
     for (let at = from; ; ) {
       const found = bytes.indexOf(this.#key, at);

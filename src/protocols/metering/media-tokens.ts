@@ -1,4 +1,4 @@
-/** Estimates of output that is no text, where its provider has not reported it (`docs/client-aborts.md`, "Estimates"). */
+/** Estimates of output that is no text, if its provider has not reported it (`docs/client-aborts.md`, "Estimates"). */
 
 /**
  * Output tokens of a picture of a quality: those of a square picture of GPT Image, the fewest that its vendor bills. Without a

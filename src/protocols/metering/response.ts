@@ -3,9 +3,9 @@ import type { ChargeBasis, MediaTokens, Usage } from './usage-facts.ts';
 
 /** What was kept of a whole response while it was relayed. */
 export interface ReadResponse {
-  /** A member of the outermost object as a value; `undefined` where it is absent. */
+  /** A member of the outermost object as a value; `undefined` if it is absent. */
   member(name: string): unknown;
-  /** How many items an array member has; `null` where there is no such array. */
+  /** How many items an array member has; `null` if there is no such array. */
   count(name: string): number | null;
   /** How many items hold something of a group that the reading looks for. Absent: it looks for nothing. */
   holding?(group: string): number;
@@ -19,7 +19,7 @@ export interface ResponseReading {
   readonly count: readonly string[];
   /** What is looked for in the response and its items, however large they are. Absent: nothing. */
   readonly holding?: HoldingRules;
-  /** The usage facts; `null` where the response is not of this kind, or lacks what it is charged by. */
+  /** The usage facts; `null` if the response is not of this kind, or lacks what it is charged by. */
   usage(response: ReadResponse, basis: ChargeBasis): Usage | null;
   /** Keys of what a later call may refer to; that call has to go to the same provider. */
   continuationKeys(response: ReadResponse): readonly string[];
@@ -41,7 +41,7 @@ export interface ResponseEstimate {
   /** What has to be kept and counted of the response, beside what the reading itself needs. */
   readonly keep: readonly string[];
   readonly count: readonly string[];
-  /** The output by its size; `null` where the response is no success of this kind. */
+  /** The output by its size; `null` if the response is no success of this kind. */
   outputTokens(response: ReadResponse): number | null;
   /** The output that is no text. Absent: there is none. */
   mediaTokens?(response: ReadResponse): MediaTokens;

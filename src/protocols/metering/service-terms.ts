@@ -21,7 +21,7 @@ export const serviceTerms = {
   },
   /** Of messages: a faster run of the same model. */
   speed: { member: 'speed', priceKey: 'speeds', plain: ['standard'] },
-  /** Of messages: where the model has to run. */
+  /** Of messages: if the model has to run. */
   inferenceGeo: { member: 'inference_geo', priceKey: 'inferenceGeos', plain: ['global', 'not_available'] },
 } as const satisfies Readonly<Record<string, ServiceTerm>>;
 
@@ -39,7 +39,7 @@ export function hasTerms(terms: ServiceTerms): boolean {
   return Object.keys(terms).length > 0;
 }
 
-/** The name of a member's term, also where it is a plain one; `null` where the value names none. */
+/** The name of a member's term, also if it is a plain one; `null` if the value names none. */
 function readTerm(value: unknown): string | null {
   return typeof value === 'string' && value !== '' && value.length <= NAME_CHARACTERS_MAX && isPlainText(value)
     ? value
@@ -53,7 +53,7 @@ export function isPlainTerm(name: TermName, value: string): boolean {
   return (serviceTerms[name].plain as readonly string[]).includes(value);
 }
 
-/** The terms that an object reports, plain ones included: what is reported counts, also where it is the plain price. */
+/** The terms that an object reports, plain ones included: what is reported counts, also if it is the plain price. */
 export function readTerms(reported: Readonly<Record<string, unknown>>, names = termNames): ServiceTerms | undefined {
   let terms: { [Name in TermName]?: string } | undefined;
   for (const name of names) {

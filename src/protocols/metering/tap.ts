@@ -44,16 +44,16 @@ export interface StreamTap {
   readonly isUsageFinal: boolean;
   /** The size of the text that has come through, without reasoning that is encrypted. */
   readonly visibleTextBytes: number;
-  /** What the provider has reported so far; `null` where nothing readable came. */
+  /** What the provider has reported so far; `null` if nothing readable came. */
   readonly reported: Usage | null;
   /** Whether `usage` needs an estimate of the input: the provider has not reported it. */
   readonly needsInputEstimate: boolean;
   /** Whether a comment may be put into the stream here: what has been forwarded does not end inside an event. */
   readonly isBetweenEvents: boolean;
   /**
-   * What was used: the provider's figures where they are final. Else the greater of what it reported and of what came
+   * What was used: the provider's figures if they are final. Else the greater of what it reported and of what came
    * through, field by field: an estimate of the input, and of the output by the size of its text or, where the model
-   * reasons unseen, by `unseenOutputTokens`. `null` where nothing of a response came through.
+   * reasons unseen, by `unseenOutputTokens`. `null` if nothing of a response came through.
    */
   usage(inputTokensEstimate: number, unseenOutputTokens?: number): UsageFacts | null;
   /** Whether a stream without usage facts of its own is no success: nothing is estimated and nothing charged. */
@@ -73,7 +73,7 @@ interface TapOutput {
 
 /** What the events of one protocol mean. */
 export interface StreamReading {
-  /** A byte test: whether an event in this run may have to be read. Where it says no, the run is passed on unread. */
+  /** A byte test: whether an event in this run may have to be read. If it says no, the run is passed on unread. */
   matters(run: Buffer): boolean;
   /** Keys under which the protocol streams text: every member that is output of the model. */
   readonly textKeys: readonly Buffer[];
@@ -81,7 +81,7 @@ export interface StreamReading {
   readonly reasoningKeys?: readonly ReasoningKey[];
   /** Output that was seen otherwise than under these keys, by the size of its text. Absent: none. */
   readonly otherTextBytes?: number;
-  /** Whether output came that is no text and that is charged also where an error follows. Absent: no. */
+  /** Whether output came that is no text and that is charged also if an error follows. Absent: no. */
   readonly hasOtherOutput?: boolean;
   /** The estimated tokens of output that came and is no text: sounds and pictures. Absent: none. */
   mediaTokens?(): MediaTokens;
@@ -89,7 +89,7 @@ export interface StreamReading {
   read(event: Buffer): EventMeaning;
   /** What the provider has reported, once that includes the whole output; the greatest figure of each field. */
   usage(): Usage | null;
-  /** What it has reported so far; `null` where nothing readable came. */
+  /** What it has reported so far; `null` if nothing readable came. */
   partialUsage(): Usage | null;
   /** Whether an end of the output has been seen. */
   readonly hasOutputEnd: boolean;
@@ -177,7 +177,7 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
       if (passedEnd > passedStart) output.forward(run.subarray(passedStart, passedEnd));
     };
     for (const event of eachEvent(run)) {
-      // One by one, so that what follows the end counts nowhere, also where it comes with it.
+      // One by one, so that what follows the end counts nowhere, also if it comes with it.
       text.add(event);
       const meaning = reading.read(event);
       if (meaning !== 'error' && meaning !== 'failed') hasBegun ||= holdsData(event);

@@ -34,7 +34,7 @@ export function toolUnit(tool: string): ToolUnit {
 /** OpenRouter's count of all tools together that it ran; those that have a count of their own are in it. */
 const EXECUTED = 'tool_calls_executed';
 
-/** The uses of tools that an object counts by the name of the tool; `null` where there is no such object. */
+/** The uses of tools that an object counts by the name of the tool; `null` if there is no such object. */
 export function readToolUses(counts: unknown): ToolUses | null {
   if (!isRecord(counts)) return null;
   const uses: Counts = {};
@@ -61,7 +61,7 @@ interface ReportedUses {
 
 /**
  * The uses that a usage object counts in members of its own vendor, in the spellings of chat and responses; `null` where it
- * counts none. Where a relay states a use in several spellings, the greatest count is taken.
+ * counts none. If a relay states a use in several spellings, the greatest count is taken.
  */
 export function reportedToolUses(usage: Readonly<Record<string, unknown>>): ReportedUses | null {
   // OpenRouter; xAI.

@@ -19,7 +19,7 @@ export interface Usage extends UnitCounts {
 
 /** The usage of one run of a model; inside the totals of the usage that it is part of, or beside them. */
 export interface ModelUsage {
-  /** As the provider calls it; `null` where it does not say. */
+  /** As the provider calls it; `null` if it does not say. */
   readonly model: string | null;
   readonly isInside: boolean;
   readonly usage: Usage;
@@ -33,11 +33,11 @@ export interface MediaTokens {
   readonly parts?: readonly ModelUsage[];
 }
 
-/** A number of images of one quality and size; `null` where neither the response nor the request names them. */
+/** A number of images of one quality and size; `null` if neither the response nor the request names them. */
 export interface ImageCount {
   readonly quality: string | null;
   readonly size: string | null;
-  /** The vendor's name of the size that was asked for, such as 2K, where the response states pixels. */
+  /** The vendor's name of the size that was asked for, such as 2K, if the response states pixels. */
   readonly sizeName?: string;
   readonly count: number;
 }
@@ -61,7 +61,7 @@ export function addUsage(left: Usage, right: Usage): Usage {
   return sum;
 }
 
-/** What a call is charged by; its facts are usable only where they have that. */
+/** What a call is charged by; its facts are usable only if they have that. */
 export type ChargeBasis = 'tokens' | 'images' | 'searchUnits' | 'calls';
 
 /** Whether the provider reported the counts, or the gateway had to estimate some of them. */
@@ -93,7 +93,7 @@ export function readCount(reported: unknown): number | null | undefined {
 const DIGITS = /^\d{1,10}$/;
 
 /**
- * The output of a report with totals: what the input leaves of the total, where that is more. Some providers count reasoning
+ * The output of a report with totals: what the input leaves of the total, if that is more. Some providers count reasoning
  * in the total alone.
  */
 export function wholeOutput(inputTokens: number, outputTokens: number, total: unknown): number {

@@ -1,6 +1,6 @@
 /**
  * The units in which providers count what a call used, one entry each. Addition, bounds, charges, the keys of prices, the
- * record of a call, the admin API and the CLI follow from this table; where a provider reports a unit is in `protocols/`.
+ * record of a call, the admin API and the CLI follow from this table; if a provider reports a unit is in `protocols/`.
  */
 export interface UsageUnit {
   /**
@@ -15,7 +15,7 @@ export interface UsageUnit {
    * none of its own.
    */
   readonly bound: UnitBound | null;
-  /** Its column in `calls`; `null`: a member of `other_units`, absent where it is zero. */
+  /** Its column in `calls`; `null`: a member of `other_units`, absent if it is zero. */
   readonly column: string | null;
 }
 
@@ -82,7 +82,7 @@ export const usageUnits = {
     bound: { name: 'inputTokens', turn: 2 },
     column: 'cache_write_1h_tokens',
   },
-  /** Input tokens of images, where the provider counts them apart from those of text. */
+  /** Input tokens of images, if the provider counts them apart from those of text. */
   imageInputTokens: {
     side: 'input',
     price: { key: 'imageInput', per: 'million', basis: 'tokens', standIn: 'input' },
@@ -157,7 +157,7 @@ type Priced<Per extends UnitPrice['per']> = {
 
 type KeyOf<Name extends UnitName> = NonNullable<Units[Name]['price']>['key'];
 
-/** Of those, the units whose uses are marked where they have no price. */
+/** Of those, the units whose uses are marked if they have no price. */
 type Marked = {
   [Name in UnitName]: Units[Name]['price'] extends { readonly isMarked: true } ? Name : never;
 }[UnitName];
@@ -167,12 +167,12 @@ export type MillionPriceKey = KeyOf<Priced<'million'>>;
 export type OnePriceKey = KeyOf<Priced<'one'>>;
 type MarkedPriceKey = KeyOf<Marked>;
 
-/** The prices of tokens as a call carries them, in nano-yuan. Those of marked units are absent where a list has none. */
+/** The prices of tokens as a call carries them, in nano-yuan. Those of marked units are absent if a list has none. */
 export type TokenPriceFields = {
   readonly [Key in Exclude<MillionPriceKey, MarkedPriceKey> as `${Key}NanoPerMillion`]: bigint;
 } & { readonly [Key in Extract<MillionPriceKey, MarkedPriceKey> as `${Key}NanoPerMillion`]?: bigint };
 
-/** The prices of all units. Those for each one are `null`, or absent, where a list has none. */
+/** The prices of all units. Those for each one are `null`, or absent, if a list has none. */
 export type UnitPriceFields = TokenPriceFields & {
   readonly [Key in Exclude<OnePriceKey, MarkedPriceKey> as `${Key}Nano`]: bigint | null;
 } & { readonly [Key in Extract<OnePriceKey, MarkedPriceKey> as `${Key}Nano`]?: bigint };

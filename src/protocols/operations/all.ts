@@ -18,7 +18,7 @@ export const operationNames = operations.map(({ name }) => name);
 
 const byName: ReadonlyMap<string, Operation> = new Map(operations.map((operation) => [operation.name, operation]));
 
-/** The operation of that name, which may come from anywhere; `null` where there is none. */
+/** The operation of that name, which may come from anywhere; `null` if there is none. */
 export function findOperation(name: string): Operation | null {
   return byName.get(name) ?? null;
 }

@@ -62,7 +62,7 @@ function audioFormat(fields: BodyFields): string | null {
 const AUDIO_BYTES_MAX = 4_096;
 
 /**
- * What makes the provider report usage at the end of a stream; `null` where the client asks for it itself. Without it a
+ * What makes the provider report usage at the end of a stream; `null` if the client asks for it itself. Without it a
  * chat stream has no usage facts at all.
  */
 function includeUsageSplice(fields: BodyFields): Splice | null {

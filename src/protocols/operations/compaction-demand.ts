@@ -4,7 +4,7 @@ const EDIT = new MemberNames('type', 'edits', 'trigger', 'value', 'compact_thres
 const TYPE_BYTES_MAX = 64;
 
 /**
- * The length of the input above which `context_management` asks a provider to summarize it; 0 where it does not say, `null`
+ * The length of the input above which `context_management` asks a provider to summarize it; 0 if it does not say, `null`
  * where it asks for no summary. The value that comes next is one edit of the context, a list of them, or an object that has
  * such a list.
  */

@@ -2,7 +2,7 @@ import { foldedName } from '../../lib/folded-name.ts';
 
 /**
  * What decides the cost of a call at one operation or another. In the outermost object these must have one spelling and
- * occur once, also where the operation does not read them: the provider may read what is passed on.
+ * occur once, also if the operation does not read them: the provider may read what is passed on.
  */
 export const DECISIVE_FIELDS = [
   ...['model', 'fallbacks', 'stream', 'service_tier', 'speed', 'inference_geo', 'background'],

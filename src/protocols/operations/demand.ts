@@ -30,10 +30,10 @@ export interface ReadDemand
 
 /**
  * Reads what multiplies the cost of a request, in the spellings of all vendors with similar interfaces: a relay may
- * pass any of them on. One walk over the body. A member whose form is not that of the vendors is ignored; where several
+ * pass any of them on. One walk over the body. A member whose form is not that of the vendors is ignored; if several
  * members state the same thing, the greatest counts. See `docs/reservations.md`.
  *
- * @throws GatewayError `invalidRequest` where a request names very many models.
+ * @throws GatewayError `invalidRequest` if a request names very many models.
  */
 export function readDemand(fields: BodyFields, imageTokens: number = BUDGETS.image.tokens): ReadDemand {
   return new DemandReader(fields, imageTokens).read();
@@ -281,7 +281,7 @@ class DemandReader {
     else this.#thinkingTokens = Math.max(this.#thinkingTokens, value);
   }
 
-  /** The number that comes next, rounded up; `null` where there is none. Some servers take one that stands in quotes. */
+  /** The number that comes next, rounded up; `null` if there is none. Some servers take one that stands in quotes. */
   #wholeNumber(): number | null {
     const reader = this.#reader;
     const { offset, kind } = reader;
@@ -345,7 +345,7 @@ class DemandReader {
 
 const BYTES_PER_TOKEN = 4;
 
-/** How often a tool that the provider runs is expected to be used where the request does not limit it. */
+/** How often a tool that the provider runs is expected to be used if the request does not limit it. */
 const TOOL_USES = 2;
 
 /** In place of the name of a term that is longer than any that has a price. */

@@ -60,7 +60,7 @@ function png(width: number, height: number): Buffer {
   return head;
 }
 
-/** What a provider is sent where its name of the model goes to this place. */
+/** What a provider is sent if its name of the model goes to this place. */
 function withModel(bytes: Buffer, { start, end, before, after }: ModelPlace, name: string): Buffer {
   return Buffer.concat([bytes.subarray(0, start), Buffer.from(`${before}${name}${after}`), bytes.subarray(end)]);
 }
@@ -278,7 +278,7 @@ describe('a form that cannot become valid', () => {
 });
 
 describe('the digest of a form', () => {
-  /** A part as a client may write it; without a file name and a type where they are `null`. */
+  /** A part as a client may write it; without a file name and a type if they are `null`. */
   interface SentPart {
     readonly name: string;
     readonly filename: string | null;

@@ -69,7 +69,7 @@ export class EditFormReader {
     this.#parse(() => this.#parser.push(chunk));
   }
 
-  /** @throws GatewayError `invalidRequest` where the form is not complete. */
+  /** @throws GatewayError `invalidRequest` if the form is not complete. */
   finish(): { form: EditForm; modelPlace: ModelPlace; listedCount: number } {
     this.#parse(() => this.#parser.end());
     const first = this.#parser.firstBoundaryStart!;

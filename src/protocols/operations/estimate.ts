@@ -9,7 +9,7 @@ export interface Estimate {
   /** Whether the model has to be one that may be called (contract 4.4), or only decides how text is counted (4.7). */
   readonly requiresModel: boolean;
   /**
-   * Checks the request and returns the model that it names; `null` where it names none.
+   * Checks the request and returns the model that it names; `null` if it names none.
    *
    * @throws GatewayError `invalidRequest` with the field to blame.
    */

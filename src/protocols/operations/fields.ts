@@ -41,7 +41,7 @@ export class BodyFields {
     this.#path = path;
   }
 
-  /** @throws GatewayError `invalidRequest` where the bytes are not one JSON object in UTF-8. */
+  /** @throws GatewayError `invalidRequest` if the bytes are not one JSON object in UTF-8. */
   static read(bytes: Buffer): BodyFields {
     if (bytes.length === 0) throw invalidRequest('The body is empty; a JSON object is expected.');
     if (!isUtf8(bytes)) throw invalidRequest('The body is not valid UTF-8.');
@@ -80,9 +80,9 @@ export class BodyFields {
   }
 
   /**
-   * The member as it stands, null included; `undefined` where the key is absent.
+   * The member as it stands, null included; `undefined` if the key is absent.
    *
-   * @throws GatewayError `invalidRequest` where there are two, or one that some readers take for this key.
+   * @throws GatewayError `invalidRequest` if there are two, or one that some readers take for this key.
    */
   member(key: string): JsonMember | undefined {
     if (this.#byFoldedKey === null) {
@@ -131,9 +131,9 @@ export class BodyFields {
   }
 
   /**
-   * A small value as it is, for fields of several types; `undefined` where it is absent or null.
+   * A small value as it is, for fields of several types; `undefined` if it is absent or null.
    *
-   * @throws GatewayError `invalidRequest` where it is longer than what is read of a text.
+   * @throws GatewayError `invalidRequest` if it is longer than what is read of a text.
    */
   value(key: string): unknown {
     const member = this.#present(key);
@@ -143,8 +143,8 @@ export class BodyFields {
   }
 
   /**
-   * A value of any size as it is; `undefined` where it is absent or null. It may take long and need much memory, so it
-   * is for code that runs in another thread where the body is not small.
+   * A value of any size as it is; `undefined` if it is absent or null. It may take long and need much memory, so it
+   * is for code that runs in another thread if the body is not small.
    */
   wholeValue(key: string): unknown {
     const member = this.#present(key);
@@ -169,7 +169,7 @@ export class BodyFields {
     this.optionalKind(key, kinds);
   }
 
-  /** Checks that a field, where it is there, is of one of a few kinds. */
+  /** Checks that a field, if it is there, is of one of a few kinds. */
   optionalKind(key: string, kinds: readonly JsonKind[]): void {
     const member = this.#present(key);
     if (member === undefined || kinds.includes(member.kind)) return;
@@ -276,7 +276,7 @@ function foldedOwnKey(key: string): string {
   return folded;
 }
 
-/** @throws GatewayError `invalidRequest` where the bytes are no JSON, or beyond a limit. */
+/** @throws GatewayError `invalidRequest` if the bytes are no JSON, or beyond a limit. */
 function outlineOf(bytes: Buffer, start: number, end: number): JsonOutline {
   try {
     return scanJson(bytes, start, end);

@@ -39,12 +39,12 @@ export interface JsonOperationParts<Details, Name extends string = string> exten
   readonly reading: JsonOperation['reading'];
   /** @throws GatewayError `invalidRequest` with the field to blame. */
   readRequest(fields: BodyFields): ReadRequest<Details>;
-  /** @throws GatewayError `invalidRequest` where the model does not take what is asked for. */
+  /** @throws GatewayError `invalidRequest` if the model does not take what is asked for. */
   checkFor?(details: Details, modelId: string): void;
   response(details: Details, demand: Demand): ResponseReading;
   /** Whether a request may ask for several choices. */
   readonly givesChoices?: boolean;
-  /** Absent where the operation has no streams. */
+  /** Absent if the operation has no streams. */
   readStream?(details: Details, basis: ChargeBasis, demand: Demand): StreamReading;
 }
 
@@ -111,7 +111,7 @@ export function jsonOperation<Details, const Name extends string>(
 }
 
 /**
- * What gives the provider its own name of the model: a replacement where the names differ, an insertion where the client
+ * What gives the provider its own name of the model: a replacement if the names differ, an insertion if the client
  * left the model to the gateway, so that the provider does not choose another.
  */
 export function modelSplice(place: ModelPlace, model: string | null, providerModel: string): Splice[] {

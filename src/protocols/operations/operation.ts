@@ -24,7 +24,7 @@ export interface Operation<Name extends string = string> {
   /** Renders an error inside a stream of this operation. */
   readonly streamError: RenderStreamError;
   /**
-   * Whether the connection is cut behind an error inside a stream: where the protocol has no such event, clients that do not know
+   * Whether the connection is cut behind an error inside a stream: if the protocol has no such event, clients that do not know
    * ours would take a body that ends as usual for a complete response.
    */
   readonly cutsBrokenStreams?: boolean | undefined;
@@ -36,7 +36,7 @@ export interface Operation<Name extends string = string> {
   readonly toolPrices?: readonly OnePriceKey[];
   /** How the public catalog names it; `null`: it is not listed there (contract 2.5). */
   readonly catalogEntry: CatalogEntry | null;
-  /** The form by which input is counted where a stream ended without usage facts; `null`: by its size. */
+  /** The form by which input is counted if a stream ended without usage facts; `null`: by its size. */
   readonly countedAs: BodyKind | null;
   /** Whether its responses are awaited after a client abort: only the whole response shows what they cost. */
   readonly isAlwaysAwaited: boolean;
@@ -91,7 +91,7 @@ export interface ModelPlace {
   readonly isNamed: boolean;
 }
 
-/** A replacement of `bytes[start, end)`; an insertion where both are equal. */
+/** A replacement of `bytes[start, end)`; an insertion if both are equal. */
 export interface Splice {
   readonly start: number;
   readonly end: number;
@@ -165,7 +165,7 @@ export interface Demand {
   readonly thinkingTokens: number;
   /** Output that no limit covers, for each choice: a prediction that may fail, thinking without a limit. */
   readonly moreOutputTokens: number;
-  /** Output tokens that are assumed where neither the caller nor the model states a limit. */
+  /** Output tokens that are assumed if neither the caller nor the model states a limit. */
   readonly outputTokensDefault: number;
   /** The state at its provider that the call continues: an earlier response, or something whose size is not known. */
   readonly continues: 'nothing' | 'response' | 'unknown';
@@ -184,7 +184,7 @@ export interface InnerModel {
   readonly param: string;
 }
 
-/** What is assumed of a call's output where neither the caller nor the model states a limit. */
+/** What is assumed of a call's output if neither the caller nor the model states a limit. */
 export const OUTPUT_TOKENS_DEFAULT = 4_096;
 
 /** Of a request that asks for nothing in particular. */

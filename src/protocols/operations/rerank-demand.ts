@@ -4,9 +4,9 @@ import type { Demand } from './operation.ts';
 export interface Search {
   readonly queryBytes: number;
   readonly documentBytes: readonly number[];
-  /** What is read of a document, in tokens; `null` where the request does not say. */
+  /** What is read of a document, in tokens; `null` if the request does not say. */
   readonly documentTokensMax: number | null;
-  /** Into how many chunks a document may be cut; `null` where the request does not say. */
+  /** Into how many chunks a document may be cut; `null` if the request does not say. */
   readonly chunksMax: number | null;
 }
 
@@ -30,7 +30,7 @@ export function rerankDemand(
     chunks += own;
     // No text has more tokens than bytes.
     chunksMax += chunksOf(bytes, search.queryBytes);
-    // A vendor that charges by tokens cuts documents only where the request asks for it: each part is read with the
+    // A vendor that charges by tokens cuts documents only if the request asks for it: each part is read with the
     // query.
     readings += search.chunksMax === null ? 1 : Math.max(1, Math.min(own, search.chunksMax));
   }

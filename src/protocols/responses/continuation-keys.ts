@@ -127,7 +127,7 @@ export function continuationKeysOfInput(body: Buffer, inputStart: number, inputE
   return [...keys];
 }
 
-/** The value of the string that begins at the offset, as bytes where they are the value; `null` where none begins. */
+/** The value of the string that begins at the offset, as bytes if they are the value; `null` if none begins. */
 function contentAt(input: Buffer, start: number): Buffer | string | null {
   if (start === -1 || input[start] !== QUOTE) return null;
   const end = stringEnd(input, start + 1);
@@ -138,7 +138,7 @@ function contentAt(input: Buffer, start: number): Buffer | string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** The offset of the quote that ends the string; -1 where none does. */
+/** The offset of the quote that ends the string; -1 if none does. */
 function stringEnd(input: Buffer, start: number): number {
   const quote = input.indexOf(QUOTE, start);
   if (quote === -1 || input[quote - 1] !== BACKSLASH) return quote;

@@ -21,7 +21,7 @@ interface ResponsesErrorBody {
 
 /**
  * The chat envelope; a limit that frees by itself has the type by which Codex knows one, and the instant. Codex shows such a
- * 429 with the time and ends, where any other is words of its own.
+ * 429 with the time and ends, if any other is words of its own.
  */
 export const responsesEnvelope: Envelope<ResponsesErrorBody> = {
   name: 'chat',

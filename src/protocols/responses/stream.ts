@@ -14,7 +14,7 @@ import { IMAGE_MODEL, readResponsesUsage } from './usage.ts';
 
 /**
  * Streams of the responses protocol: named events whose data repeats the name as `type`; clients go by the `type`, so
- * the name only counts where there is none. The end is `response.completed`, `response.incomplete` or
+ * the name only counts if there is none. The end is `response.completed`, `response.incomplete` or
  * `response.failed`, with the whole response and its usage, or an `error`. There is no `[DONE]`; one is passed on.
  */
 const TERMINAL = ['response.completed', 'response.incomplete', 'response.failed'];

@@ -129,7 +129,7 @@ export class BodyCounter implements Count {
     }
   }
 
-  /** The settings of reasoning: one budget where there are any, and what is not known among them. */
+  /** The settings of reasoning: one budget if there are any, and what is not known among them. */
   reasoning(value: unknown, known: ReadonlySet<string>): void {
     if (isEmpty(value)) return;
     this.budget(BUDGETS.reasoning.tokens);
@@ -177,7 +177,7 @@ export class BodyCounter implements Count {
     return this.#nestedLevels < NESTED_LEVELS_MAX && this.#media(value);
   }
 
-  /** Counts an image, a file or a sound; false where the block is none of them. */
+  /** Counts an image, a file or a sound; false if the block is none of them. */
   #media(block: Fields): boolean {
     this.#nestedLevels++;
     const done = this.#mediaMembers(block);
@@ -186,7 +186,7 @@ export class BodyCounter implements Count {
     return done !== null;
   }
 
-  /** Adds the tokens of a block of media, and returns which of its members that covers; `null` where it is none. */
+  /** Adds the tokens of a block of media, and returns which of its members that covers; `null` if it is none. */
   #mediaMembers(block: Fields): readonly string[] | null {
     switch (block.type) {
       case 'input_image':

@@ -2,7 +2,7 @@
  * The kinds of characters that the o200k pre-tokenizer distinguishes. Each code point is of exactly one.
  *
  * `both` are letters without case and modifier letters, which stand in words of either case. `mark` are combining marks:
- * part of a word like `both`, but no letter, so that one also counts as punctuation where no word begins.
+ * part of a word like `both`, but no letter, so that one also counts as punctuation if no word begins.
  */
 export const CharClass = {
   other: 0,

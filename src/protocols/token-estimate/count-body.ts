@@ -43,7 +43,7 @@ export const ESTIMATOR_VERSION = 'o200k-heuristic-v2';
  * Counts the input tokens of a body without a provider: visible text by the o200k vocabulary, and budgets for
  * structure, images and files. `totalTokens` makes the estimate from it.
  *
- * The body is JSON within the limits of `scanJson`: it is parsed, and so belongs into another thread where it may be large.
+ * The body is JSON within the limits of `scanJson`: it is parsed, and so belongs into another thread if it may be large.
  */
 export function countBody(kind: BodyKind, json: Buffer, tokenizer: Tokenizer): Count {
   const body: unknown = JSON.parse(json.toString('utf8'));

@@ -2,7 +2,7 @@
  * What the text of a data URL or of a base64 value stands for, without decoding it.
  */
 export interface DataUrl {
-  /** In lower case, without parameters; `text/plain` where the URL has none (RFC 2397). */
+  /** In lower case, without parameters; `text/plain` if the URL has none (RFC 2397). */
   readonly mediaType: string;
   readonly isBase64: boolean;
   readonly data: string;
@@ -11,7 +11,7 @@ export interface DataUrl {
 /** A media type and its parameters take less; what has no comma within is no data URL. */
 const HEADER_CHARS_MAX = 256;
 
-/** Reads `data:[<media type>][;parameter]...[;base64],<data>`; `null` where the text is something else. */
+/** Reads `data:[<media type>][;parameter]...[;base64],<data>`; `null` if the text is something else. */
 export function readDataUrl(text: string): DataUrl | null {
   if (text.slice(0, 5).toLowerCase() !== 'data:') return null;
   const header = text.slice(5, HEADER_CHARS_MAX);

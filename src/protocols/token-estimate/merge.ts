@@ -23,7 +23,7 @@ export class Merger {
   /** Moves within the heap so far: the measure of work that tests of linearity use, with `Vocabulary.steps`. */
   steps = 0;
   readonly #vocabulary: Vocabulary;
-  /** By the position of a part: where it ends, and where the part before it begins. */
+  /** By the position of a part: if it ends, and where the part before it begins. */
   readonly #ends = new Int32Array(PIECE_BYTES_MAX + 1);
   readonly #previous = new Int32Array(PIECE_BYTES_MAX + 1);
   /** By the position of a part: the rank of it and the next together. A key in the heap with another rank is stale. */

@@ -77,14 +77,14 @@ function rest(bytes: Uint8Array, at: number): number {
   return bytes[at]! & 0x3f;
 }
 
-/** Rules 1 and 2 from the first letter on; -1 where no word begins. */
+/** Rules 1 and 2 from the first letter on; -1 if no word begins. */
 function wordEnd(bytes: Uint8Array, start: number, end: number): number {
   const word = lowerWordEnd(bytes, start, end);
   return word === -1 ? capitalsEnd(bytes, start, end) : word;
 }
 
 /**
- * Rule 1. U* takes the whole run of capitals, caseless letters and marks. Where no small letter follows, it gives back
+ * Rule 1. U* takes the whole run of capitals, caseless letters and marks. If no small letter follows, it gives back
  * down to the last of them that may end a word, and the capitals behind that are the next piece.
  */
 function lowerWordEnd(bytes: Uint8Array, start: number, end: number): number {

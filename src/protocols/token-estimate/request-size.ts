@@ -44,7 +44,7 @@ interface MediaValue {
 }
 
 function* mediaValues(json: Buffer): Generator<MediaValue> {
-  /** The next place of each key; the length of the bytes where there is none. */
+  /** The next place of each key; the length of the bytes if there is none. */
   const places = MEDIA_KEYS.map((key) => find(json, key, 0));
   for (let members = 0; members < MEMBERS_MAX; members++) {
     const place = Math.min(...places);
@@ -71,7 +71,7 @@ function find(json: Buffer, key: Buffer, from: number): number {
   return at === -1 ? json.length : at;
 }
 
-/** The offset behind the quote that opens the value of a key; -1 where the value is no string. */
+/** The offset behind the quote that opens the value of a key; -1 if the value is no string. */
 function stringStart(json: Buffer, keyEnd: number): number {
   let at = keyEnd;
   while (at - keyEnd < NEAR_BYTES && json[at]! <= SPACE) at++;
@@ -96,7 +96,7 @@ function text(json: Buffer, start: number, end: number): string {
   return json.toString('latin1', start, end);
 }
 
-/** By the beginning of the value, or by the members beside it; `null` where it is text. */
+/** By the beginning of the value, or by the members beside it; `null` if it is text. */
 function tokensOf(json: Buffer, start: number, end: number): number | null {
   const beginning = text(json, start, Math.min(end, start + NEAR_BYTES));
   const url = DATA_URL.exec(beginning);

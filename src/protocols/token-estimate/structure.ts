@@ -14,7 +14,7 @@ interface Level {
   readonly values: readonly unknown[];
   /** The keys of an object, side by side with its values; `null` in an array. */
   readonly keys: readonly string[] | null;
-  /** The key under which it stands, which its own items share where it is an array. */
+  /** The key under which it stands, which its own items share if it is an array. */
   readonly key: string;
   next: number;
 }

@@ -16,11 +16,11 @@ export class Vocabulary {
   /** Bytes hashed and compared so far: the measure of work that tests of linearity use. */
   steps = 0;
   readonly #bytes: Uint8Array;
-  /** Where an entry begins; one more than there are entries. */
+  /** If an entry begins; one more than there are entries. */
   readonly #starts: Uint32Array;
-  /** Rank + 1 by slot, 0 where the slot is empty. */
+  /** Rank + 1 by slot, 0 if the slot is empty. */
   readonly #slots: Int32Array;
-  /** Ranks of entries of two bytes, which begin every merge; NO_RANK where there is none. */
+  /** Ranks of entries of two bytes, which begin every merge; NO_RANK if there is none. */
   readonly #pairs: Int32Array;
 
   constructor(entries: Iterable<Uint8Array>) {
@@ -44,7 +44,7 @@ export class Vocabulary {
     for (let rank = 0; rank < this.size; rank++) this.#insert(rank);
   }
 
-  /** The rank of the bytes from `start` up to `end`, `NO_RANK` where they are no entry. */
+  /** The rank of the bytes from `start` up to `end`, `NO_RANK` if they are no entry. */
   rank(bytes: Uint8Array, start: number, end: number): number {
     const length = end - start;
     if (length > this.entryBytesMax) return NO_RANK;

@@ -30,7 +30,7 @@ export interface Model {
   readonly aliases: readonly string[];
   readonly operations: ReadonlySet<Operation>;
   readonly price: ModelPrice;
-  /** Limits in tokens; `null` where the configuration gives none, or one that is not a number. */
+  /** Limits in tokens; `null` if the configuration gives none, or one that is not a number. */
   readonly contextTokensMax: number | null;
   readonly outputTokensMax: number | null;
   /** Its tokens for one token of the estimator; `null`: as for its family. */
@@ -51,12 +51,12 @@ export interface Catalog {
    * @throws GatewayError `modelAbsent`, `protocolUnsupported` or `modelLacksOperation` (contract, section 7).
    */
   resolve(name: string, operation: Operation): Model;
-  /** The model of that id or alias, whatever it offers; `null` where there is none. */
+  /** The model of that id or alias, whatever it offers; `null` if there is none. */
   find(name: string): Model | null;
   readonly models: readonly Model[];
 }
 
-/** The error where a model that is named does not exist. Names of existing models are plain text. */
+/** The error if a model that is named does not exist. Names of existing models are plain text. */
 export function modelAbsence(name: string): GatewayError {
   if (!isPlainText(name)) {
     return invalidRequest('The name of the model holds a control character or a direction mark.', 'model');
@@ -167,7 +167,7 @@ function compileUnits(prices: Partial<UnitPricesConfig>, units: readonly PricedU
   return Object.fromEntries(fields) as UnitPriceFields;
 }
 
-/** A limit in tokens as the catalog's text states it; `null` where there is none, or one that is not a number. */
+/** A limit in tokens as the catalog's text states it; `null` if there is none, or one that is not a number. */
 export function tokenLimit(text: string | undefined): number | null {
   const value = Number(text);
   return text !== undefined && /^\d+$/.test(text) && Number.isSafeInteger(value) && value > 0 ? value : null;

@@ -9,7 +9,7 @@ export type BreakerState = 'closed' | 'open' | 'probing';
  * The state of one breaker; `blame.ts` decides which failures open it. After a while an open breaker lets one call
  * through, the probe: a success closes it, a failure opens it again.
  *
- * A probe of one account does not keep the others out: where a probe failed because of its own call, another account
+ * A probe of one account does not keep the others out: if a probe failed because of its own call, another account
  * may send one at once, and where it takes longer than the time between probes, another account may send one as well.
  */
 export class Breaker {
@@ -29,7 +29,7 @@ export class Breaker {
     return this.#openings;
   }
 
-  /** When a probe is let through; `null` where the breaker is not open. */
+  /** When a probe is let through; `null` if the breaker is not open. */
   get probeAtMs(): number | null {
     return this.#probe === null ? this.#probeAtMs : null;
   }
@@ -39,7 +39,7 @@ export class Breaker {
     return this.#boundAccountId;
   }
 
-  /** From when on calls of this account are let through: any time where it is closed, never while its own probe is under way. */
+  /** From when on calls of this account are let through: any time if it is closed, never while its own probe is under way. */
   letsThroughAtMs(accountId: string, probeAfterMs: number): number {
     if (this.#probeAtMs === null) return Number.NEGATIVE_INFINITY;
     if (this.#probe !== null) {

@@ -11,11 +11,11 @@ export type RandomSource = () => number;
  * same priority by weighted random choice. A weight of 0 takes a route out of service. A call that continues the work
  * of a provider goes to that provider alone, because no other one can read it.
  *
- * A drained route takes no new work. It still takes a call that continues the work of its provider, where no other route to
+ * A drained route takes no new work. It still takes a call that continues the work of its provider, if no other route to
  * that provider is left (decision 31).
  *
- * @throws GatewayError `routeNotConfigured` where the model has no route to a provider of this protocol,
- * `routePolicyInvalid` where all of them are out of service, `noHealthyRoute` where all that are left are drained.
+ * @throws GatewayError `routeNotConfigured` if the model has no route to a provider of this protocol,
+ * `routePolicyInvalid` if all of them are out of service, `noHealthyRoute` if all that are left are drained.
  */
 export function orderRoutes(
   model: Model,

@@ -25,7 +25,7 @@ export interface RouteStatus {
   readonly state: BreakerState;
   readonly failuresInARow: number;
   readonly lastFailure: { readonly reason: string; readonly atMs: number } | null;
-  /** When an open breaker lets a probe through; `null` where it is not open. */
+  /** When an open breaker lets a probe through; `null` if it is not open. */
   readonly probeAtMs: number | null;
   /** The accounts that are not let through, because their own calls keep failing. */
   readonly accounts: readonly AccountStatus[];
@@ -60,18 +60,18 @@ export interface RouteHealth {
   status(routeId: string): RouteStatus;
   /** Whether a call of the account is let through over a route now. */
   allows(routeId: string, accountId: string): boolean;
-  /** When an account that is not let through may try again; now, where a probe is under way. */
+  /** When an account that is not let through may try again; now, if a probe is under way. */
   retryAtMs(routeId: string, accountId: string): number;
   /** Whether calls of this account alone are not let through, and as far as is known the route is not to blame. */
   isClosedForAccountOnly(routeId: string, accountId: string): boolean;
-  /** Lets a call through over a route; `null` where a breaker is open. */
+  /** Lets a call through over a route; `null` if a breaker is open. */
   enter(routeId: string, accountId: string): RoutePermit | null;
   /** Forgets the routes that a new configuration no longer has. */
   keepOnly(routeIds: ReadonlySet<string>): void;
 }
 
 /**
- * Failed responses of one account count against a route where no other account has called it for this time; refusals of the
+ * Failed responses of one account count against a route if no other account has called it for this time; refusals of the
  * operator, where they met another account within it.
  */
 const CALLERS_WINDOW_MS = 60_000;
@@ -90,7 +90,7 @@ export interface BreakerTurn {
   /** `null` for the breaker of all. */
   readonly accountId: string | null;
   readonly isOpen: boolean;
-  /** What the last failure was; `null` where the breaker has closed. */
+  /** What the last failure was; `null` if the breaker has closed. */
   readonly reason: string | null;
 }
 
@@ -122,7 +122,7 @@ export function createRouteHealth(
   };
 }
 
-/** What is known of an account on a route where its calls have failed. */
+/** What is known of an account on a route if its calls have failed. */
 interface AccountHealth {
   readonly breaker: Breaker;
   /** Failed responses in a row. */
@@ -316,7 +316,7 @@ class RouteBreakers {
 interface CallUnderWay {
   readonly accountId: string;
   readonly shared: BreakerPermit;
-  /** `null` where no call of the account had failed. */
+  /** `null` if no call of the account had failed. */
   readonly own: BreakerPermit | null;
   /** How often the breaker of the account had opened. */
   readonly openingsBefore: number;

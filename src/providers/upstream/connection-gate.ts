@@ -62,7 +62,7 @@ export class ConnectionGate {
       entrant.refused();
       return nothing;
     }
-    // No call overtakes the waiting ones; where no place is handed over, none of them may have the free one.
+    // No call overtakes the waiting ones; if no place is handed over, none of them may have the free one.
     const place = this.#handOvers === 0 ? this.#underWay.take(account, 1) : null;
     if (place !== null) {
       this.#admit(entrant, place);
@@ -109,7 +109,7 @@ export class ConnectionGate {
       place.release();
       if (this.#waiting.size === 0) return;
       this.#handOvers++;
-      // A call ends inside the pool's reading of a connection, where no other request can be begun.
+      // A call ends inside the pool's reading of a connection, if no other request can be begun.
       queueMicrotask(() => this.#handOver());
     });
   }

@@ -20,7 +20,7 @@ function used(keys: Credentials, count: number, nowMs = NOW_MS, model = 'm'): st
   return Array.from({ length: count }, () => keys.next(model, [], true, nowMs)).join(' ');
 }
 
-/** The keys that one call gets where all of them fail. */
+/** The keys that one call gets if all of them fail. */
 function triedBy(keys: Credentials, mayRest = true, nowMs = NOW_MS): string {
   const tried: string[] = [];
   for (;;) {

@@ -4,7 +4,7 @@ import { endsRest, isRemembered, type RateLimit, type Rest, restAfter } from './
 /**
  * The credentials of the operator's account at a provider. They are used by turns. One that the provider refuses is left
  * out for a while; one that has had too many calls of a model rests for that model. A credential that is refused or rests
- * is used all the same where there is no other one.
+ * is used all the same if there is no other one.
  */
 
 /** How long a credential that the provider has refused is left out while there are others. */
@@ -60,7 +60,7 @@ export class Credentials {
   }
 
   /**
-   * The value of the credential to be used next for a call of the model, which has tried some already; `null` where no other
+   * The value of the credential to be used next for a call of the model, which has tried some already; `null` if no other
    * one is left. `mayRest`: also one that rests.
    */
   next(model: string, tried: readonly string[], mayRest: boolean, nowMs: number): string | null {
@@ -82,7 +82,7 @@ export class Credentials {
     return tried.length > 0 ? null : firstBy(untried, ({ refusal }) => refusal!.atMs).value;
   }
 
-  /** When the first credential that is not left out has rested for the model; 0 where all are left out. */
+  /** When the first credential that is not left out has rested for the model; 0 if all are left out. */
   restsUntilMs(model: string, nowMs: number): number {
     let untilMs = Number.POSITIVE_INFINITY;
     for (const credential of this.#credentials) {
@@ -92,7 +92,7 @@ export class Credentials {
   }
 
   /**
-   * The provider has refused a credential. One from a file is read again: where it has been exchanged, the new one is used
+   * The provider has refused a credential. One from a file is read again: if it has been exchanged, the new one is used
    * at once, also before the configuration is reloaded.
    */
   refused(value: string, status: number, nowMs: number): void {
@@ -155,7 +155,7 @@ export class Credentials {
     return counts;
   }
 
-  /** The name of a credential, for the log; `null` where it has been exchanged. */
+  /** The name of a credential, for the log; `null` if it has been exchanged. */
   nameOf(value: string): string | null {
     return this.#find(value)?.name ?? null;
   }

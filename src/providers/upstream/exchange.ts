@@ -30,7 +30,7 @@ export interface UpstreamExchange {
   /**
    * Resolves with `ended` when the response is complete, or with `aborted` after `abort`.
    *
-   * @throws UpstreamFailure where no connection is free, the connection fails, or a time limit passes.
+   * @throws UpstreamFailure if no connection is free, the connection fails, or a time limit passes.
    */
   readonly done: Promise<'ended' | 'aborted'>;
   /** Stops and continues the flow of the response; flow control of its connection stops the provider. */
@@ -38,7 +38,7 @@ export interface UpstreamExchange {
   resume(): void;
   /** Abandons the response and closes its connection, or its stream in HTTP/2. */
   abort(): void;
-  /** Abandons the request where nothing of it has been sent yet; otherwise does nothing. */
+  /** Abandons the request if nothing of it has been sent yet; otherwise does nothing. */
   abortUnsent(): void;
 }
 
@@ -181,7 +181,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
   }
 
   /**
-   * There is a connection, and the request is about to be written to it. This is called again where an HTTP/2 provider
+   * There is a connection, and the request is about to be written to it. This is called again if an HTTP/2 provider
    * refused the stream before it did anything with it, and the request is about to be written once more.
    */
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -266,7 +266,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
     if (this.#end()) this.#reject(failure);
   }
 
-  /** Returns false where it had ended before. */
+  /** Returns false if it had ended before. */
   #end(): boolean {
     if (this.#isOver) return false;
     this.#isOver = true;

@@ -45,7 +45,7 @@ export class UpstreamFailure extends Error {
   readonly blamesRoute: boolean;
   /** Whether the provider responded with a success that cannot be used. */
   readonly hadSuccess: boolean;
-  /** `null` where the provider did not refuse the call. */
+  /** `null` if the provider did not refuse the call. */
   readonly refusal: Refusal | null;
 
   constructor(

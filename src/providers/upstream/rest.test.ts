@@ -31,7 +31,7 @@ describe('the rest that a provider asks for', () => {
 });
 
 /**
- * The 429s of one credential, one a line: `at 3 s` when it came, `sent at 1 s` where its call was sent earlier, `says 7 s` what
+ * The 429s of one credential, one a line: `at 3 s` when it came, `sent at 1 s` if its call was sent earlier, `says 7 s` what
  * the provider asks for; then until when the credential rests, in seconds.
  */
 function play(transcript: string): void {

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 /** The longest rest after a 429, whatever the provider says. */
 export const REST_MS_MAX = 60_000;
-/** The rest after a 429 that does not say how long: at first, and at most where it is met again and again. */
+/** The rest after a 429 that does not say how long: at first, and at most if it is met again and again. */
 const UNSAID_REST_MS = 1_000;
 export const UNSAID_REST_MS_MAX = 30_000;
 
@@ -10,7 +10,7 @@ export const UNSAID_REST_MS_MAX = 30_000;
 export interface Rest {
   readonly fromMs: number;
   readonly untilMs: number;
-  /** Its length, where the provider did not say it; else 0. */
+  /** Its length, if the provider did not say it; else 0. */
   readonly unsaidMs: number;
 }
 
@@ -23,7 +23,7 @@ export interface RateLimit {
 }
 
 /**
- * The rest after a 429. Where the provider does not say how long, it is short, and twice as long as the one before where that
+ * The rest after a 429. If the provider does not say how long, it is short, and twice as long as the one before if that
  * was over for less than a minute. Calls that were under way when a rest began met the same limit, and do not prolong it.
  */
 export function restAfter({ sentAtMs, atMs, requestedMs }: RateLimit, before: Rest | undefined): Rest {
@@ -48,7 +48,7 @@ export function endsRest({ fromMs, unsaidMs }: Rest, sentAtMs: number): boolean 
 
 /**
  * How long a provider asks not to be called, by `retry-after-ms` and `retry-after` (seconds or a date), 0 where that time is
- * over; `null` where it does not say.
+ * over; `null` if it does not say.
  */
 export function requestedRestMs(headers: IncomingHttpHeaders, nowMs: number): number | null {
   const ms = readNumber(headers['retry-after-ms']);

@@ -23,7 +23,7 @@ const responses = { path: '/v1/responses', calls: 50 };
 
 const query = once(() => words(3_400));
 const documents = Array.from({ length: 1_000 }, () => ' apple');
-/** Two bytes a token, where a word has six. */
+/** Two bytes a token, if a word has six. */
 const TOKEN_IDS = 200_000;
 
 const OVERDRAFTS: readonly Overdraft[] = [

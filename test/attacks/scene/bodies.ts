@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 
-/** Bodies that are large where they are unpacked. They are made once, before anything is measured. */
+/** Bodies that are large if they are unpacked. They are made once, before anything is measured. */
 
 const MIB = 2 ** 20;
 

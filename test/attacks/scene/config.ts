@@ -8,7 +8,7 @@ export interface ConfigOptions {
   readonly databaseUrl: string;
 }
 
-/** So many calls of the innocent caller's provider at a time: one attacker can take them all where nothing shares them. */
+/** So many calls of the innocent caller's provider at a time: one attacker can take them all if nothing shares them. */
 const SHOP_CONNECTIONS = 64;
 
 /** The gateway that takes few connections of clients takes so many, and half of them from one address. */

@@ -28,7 +28,7 @@ export interface BegunCall {
 
 export interface LiveStream {
   readonly status: number;
-  /** Resolves when the text has come; `false` where the stream ends without it. */
+  /** Resolves when the text has come; `false` if the stream ends without it. */
   until(text: string): Promise<boolean>;
   /** Breaks the connection off. */
   leave(): void;

@@ -12,7 +12,7 @@ export interface InnocentOrder {
   readonly key: string;
   /** What its calls say, so that the provider knows whom to bill. */
   readonly mark: string;
-  /** It calls from an address of its own, where the system has one. */
+  /** It calls from an address of its own, if the system has one. */
   readonly localAddress: string;
   /** Makes a connection for every call, as a caller does who has just come. */
   readonly isNewcomer: boolean;

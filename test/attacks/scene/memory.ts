@@ -26,7 +26,7 @@ export class MemoryWatch {
   }
 }
 
-/** Zero where the process has ended, or where the system does not say. */
+/** Zero if the process has ended, or where the system does not say. */
 export function residentMiB(pid: number): number {
   try {
     const [, kilobytes = '0'] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { type BilledCall, readMark } from './bill.ts';
 import { costNano } from './models.ts';
 
-/** Thrown where the gateway has gone: the provider stops as real ones do, and bills what it did until then. */
+/** Thrown if the gateway has gone: the provider stops as real ones do, and bills what it did until then. */
 export class GoneError extends Error {}
 
 /** One request at the provider of the scene: what it is asked for, what it has done, and how it says so. */
@@ -44,7 +44,7 @@ export class ProviderCall {
     return this.#json;
   }
 
-  /** @throws GoneError where the gateway goes meanwhile. */
+  /** @throws GoneError if the gateway goes meanwhile. */
   async pause(ms: number): Promise<void> {
     await wait(ms, undefined, { signal: this.#gone.signal }).catch(() => undefined);
     if (this.#gone.signal.aborted) throw new GoneError();

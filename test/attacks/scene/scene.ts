@@ -7,7 +7,7 @@ import { type Account, ADMIN_TOKEN } from './gateway.ts';
 import { type AttackRequest, type AttackResponse, HttpClient, type LiveStream } from './http.ts';
 import { nanoOf, yuanOf } from './models.ts';
 
-/** Where an attack is run: the gateway, the accounts of its callers, and what the provider did for them. */
+/** If an attack is run: the gateway, the accounts of its callers, and what the provider did for them. */
 export interface SceneOrder {
   readonly attack: string;
   readonly url: string;
@@ -23,7 +23,7 @@ export interface MoneyRow {
   readonly reported: number;
   readonly chargedNano: string;
   readonly billedNano: string;
-  /** What was held for it, where it was seen. */
+  /** What was held for it, if it was seen. */
   readonly heldNano: string | null;
 }
 

@@ -16,7 +16,7 @@ import { commonTexts } from '../../parts/texts.ts';
 import { useTexts } from '../../text/language.tsx';
 import { accountTexts } from './summary-texts.ts';
 
-/** What is sent where something has changed since the form was opened; `null`: nothing has. */
+/** What is sent if something has changed since the form was opened; `null`: nothing has. */
 function changeOf(account: Account, body: BodyOf<'PATCH /admin/v1/accounts/{id}'>) {
   return Object.keys(body).length === 0 ? null : { path: { id: account.id }, body };
 }

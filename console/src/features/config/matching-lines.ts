@@ -7,7 +7,7 @@ export interface ConfigLine {
 }
 
 /**
- * The lines of a YAML text that have a word, each with the lines of the sections around it. All lines, where nothing is searched for.
+ * The lines of a YAML text that have a word, each with the lines of the sections around it. All lines, if nothing is searched for.
  */
 export function matchingLines(yaml: string, word: string): ConfigLine[] {
   const lines = yaml.replace(/\n$/, '').split('\n');

@@ -14,7 +14,7 @@ export const SAME_EXPIRY: Expiry = { choice: 'same', date: '' };
 const DAYS = ['7', '30', '90', '365'] as const;
 const DAY_MS = 86_400_000;
 
-/** The instant of an expiry; `undefined` where no date was entered yet. `same`: when the key ends that is replaced. */
+/** The instant of an expiry; `undefined` if no date was entered yet. `same`: when the key ends that is replaced. */
 export function expiresAtOf({ choice, date }: Expiry, nowMs: number, same: string | null = null) {
   if (choice === 'never') return null;
   if (choice === 'same') return same;

@@ -34,7 +34,7 @@ const emptyDraft = (): NewKeyDraft => ({
 
 interface NewKeyDialogProps {
   readonly endpoint: 'POST /account/v1/keys' | 'POST /admin/v1/accounts/{id}/keys';
-  /** The account, where the endpoint has any. */
+  /** The account, if the endpoint has any. */
   readonly path?: { readonly id: string };
   readonly title: string;
   /** Models to choose from. */

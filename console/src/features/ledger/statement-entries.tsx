@@ -40,7 +40,7 @@ interface StatementEntriesProps {
   readonly areEntriesCut: boolean;
 }
 
-/** The single entries of a month that are no charges; memos are for operators. Nothing where there are none. */
+/** The single entries of a month that are no charges; memos are for operators. Nothing if there are none. */
 export function StatementEntries({ entries, areEntriesCut }: StatementEntriesProps) {
   const text = useTexts(texts);
   const kinds = useTexts(ledgerKindTexts);

@@ -163,7 +163,7 @@ function PriceTable({ lists, priceFactor }: PriceTableProps) {
   }
 }
 
-/** What the account pays, and the list price where that is another one. */
+/** What the account pays, and the list price if that is another one. */
 function Price({ list, priceFactor }: { readonly list: string; readonly priceFactor: number }) {
   const text = useTexts(modelsTexts);
   const format = useFormat();

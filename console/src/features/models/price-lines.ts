@@ -72,7 +72,7 @@ export function minuteIn(timezone: string, ms: number): number {
 
 const DAY_MINUTES = 1440;
 
-/** The parts of a day that ranges fill, cut at midnight where one crosses it. */
+/** The parts of a day that ranges fill, cut at midnight if one crosses it. */
 export function partsOfDay(
   ranges: readonly { readonly fromMinute: number; readonly toMinute: number }[],
 ): { readonly fromMinute: number; readonly toMinute: number }[] {

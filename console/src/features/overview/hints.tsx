@@ -8,7 +8,7 @@ import { toNano } from '../../text/yuan.ts';
 import { thresholdAbove } from './low-balance.ts';
 import { overviewTexts } from './texts.ts';
 
-/** What has to be done so that calls can be made, now and later. Nothing where nothing has. */
+/** What has to be done so that calls can be made, now and later. Nothing if nothing has. */
 export function Hints({ account }: { readonly account: AccountOfOwner | AccountOfMember }) {
   const text = useTexts(overviewTexts);
   const format = useFormat();

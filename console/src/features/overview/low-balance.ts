@@ -6,7 +6,7 @@ export interface LowBalance {
   readonly defaultThresholdYuan: string | null;
 }
 
-/** The threshold that a balance is below; `null` where it is not, and where nothing is left that could be low. */
+/** The threshold that a balance is below; `null` if it is not, and where nothing is left that could be low. */
 export function thresholdAbove(balanceYuan: string, low: LowBalance): string | null {
   const thresholdYuan = low.thresholdYuan ?? low.defaultThresholdYuan;
   if (thresholdYuan === null) return null;

@@ -19,7 +19,7 @@ interface Provider {
   readonly displayName: string;
 }
 
-/** The identities by which the person signs in elsewhere; nothing where the gateway has no such service and the person no identity. */
+/** The identities by which the person signs in elsewhere; nothing if the gateway has no such service and the person no identity. */
 export function Identities() {
   const text = useTexts(profileTexts);
   const common = useTexts(commonTexts);

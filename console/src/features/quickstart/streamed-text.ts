@@ -1,4 +1,4 @@
-/** A response whose stream ended before its protocol says that it is complete, as where a connection is cut. */
+/** A response whose stream ended before its protocol says that it is complete, as if a connection is cut. */
 export class EndedEarly extends Error {}
 
 /**
@@ -37,7 +37,7 @@ interface StreamedEvent {
  * The data of server-sent events (https://html.spec.whatwg.org, "Server-sent events"), however the bytes are cut. The last event may
  * lack its empty line where its data are whole, as the gateway has it.
  *
- * @throws EndedEarly where the connection is lost.
+ * @throws EndedEarly if the connection is lost.
  */
 export async function* eventData(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const reader = body.getReader();

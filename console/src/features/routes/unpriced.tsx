@@ -8,7 +8,7 @@ import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { routesTexts } from './texts.ts';
 
-/** What calls used and nobody paid, because it has no price. Nothing where there is nothing. */
+/** What calls used and nobody paid, because it has no price. Nothing if there is nothing. */
 export function UnpricedUses() {
   const text = useTexts(routesTexts);
   const format = useFormat();

@@ -18,7 +18,7 @@ interface UsageChartProps {
 /** As many groups as a page of the list has at most. */
 const GROUPS_MAX = 500;
 
-/** The days as bars, made of the groups where one page has all of these. */
+/** The days as bars, made of the groups if one page has all of these. */
 export function UsageChart({ asked, place: { range, by, measure } }: UsageChartProps) {
   const text = useTexts(operatorUsageTexts);
   const words = useTexts(usageTexts);

@@ -10,7 +10,7 @@ interface ChangeFormProps<Name extends ChangeName> {
   /** What is sent, by what was entered; `null`: nothing can or has to be, and the button is off. */
   readonly input: InputOf<Name> | null;
   readonly onDone?: (response: ResponseOf<Name>) => void;
-  /** What the button says; "Save" where it is absent. */
+  /** What the button says; "Save" if it is absent. */
   readonly submitLabel?: string;
   readonly children: ReactNode;
 }

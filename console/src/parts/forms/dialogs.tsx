@@ -65,7 +65,7 @@ interface ConfirmButtonProps extends Pick<ButtonProps, 'size' | 'variant' | 'col
   readonly label: string;
   /** What happens, and what cannot be taken back. */
   readonly question: ReactNode;
-  /** @throws where it was refused; the dialog says why and stays. */
+  /** @throws if it was refused; the dialog says why and stays. */
   readonly onConfirm: () => Promise<unknown>;
   readonly isDangerous?: boolean;
   readonly isDisabled?: boolean;

@@ -19,7 +19,7 @@ export interface FormProps {
   readonly children: ReactNode;
 }
 
-/** Fields on a page, with the button that sends them, and the reason where they were refused. */
+/** Fields on a page, with the button that sends them, and the reason if they were refused. */
 export function Form(props: FormProps) {
   const { submitLabel, onSubmit, isBusy = false, isDisabled = false, error = null, children, icon, beside } = props;
   const { isOfChange = false, isWide = false } = props;

@@ -17,7 +17,7 @@ export function InstantInput({ value, onChange, ...input }: InstantInputProps) {
   );
 }
 
-/** What was entered of an instant, for the gateway; `null` where it is empty. */
+/** What was entered of an instant, for the gateway; `null` if it is empty. */
 export function instantOrNull(value: string): string | null {
   return value === '' ? null : new Date(value).toISOString();
 }

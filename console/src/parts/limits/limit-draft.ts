@@ -3,7 +3,7 @@ import type { OwnKey } from '../../api/types.ts';
 import { changedMembers } from '../forms/changed-members.ts';
 import { countOrNull, isCount, isYuan, textOrNull } from '../forms/number-text.ts';
 
-/** Limits by the minute, as they stand in the fields of a form: text, which is empty where there is no limit. */
+/** Limits by the minute, as they stand in the fields of a form: text, which is empty if there is no limit. */
 export interface RatesDraft {
   readonly requestsPerMinute: string;
   readonly tokensPerMinute: string;

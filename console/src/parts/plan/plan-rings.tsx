@@ -50,7 +50,7 @@ function Ring({ name, used, limit, figures, recovery }: RingProps) {
   );
 }
 
-/** All limits of a Coding Plan, each with what is left and when it recovers. Nothing where there is no plan. */
+/** All limits of a Coding Plan, each with what is left and when it recovers. Nothing if there is no plan. */
 export function PlanRings({ plan }: { readonly plan: PlanRemainder }) {
   const text = useTexts(ringTexts);
   const format = useFormat();

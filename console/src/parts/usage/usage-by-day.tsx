@@ -31,7 +31,7 @@ interface UsageByDayProps {
   readonly heightPx?: number;
 }
 
-/** Bars by day, made of the greatest parts and all others. Drawing takes long, so they are drawn anew only where they differ. */
+/** Bars by day, made of the greatest parts and all others. Drawing takes long, so they are drawn anew only if they differ. */
 export const UsageByDay = memo(function UsageByDay(props: UsageByDayProps) {
   const { groups, from, to, measure, partOf, label, heightPx = 260 } = props;
   const text = useTexts(texts);

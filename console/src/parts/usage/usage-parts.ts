@@ -45,7 +45,7 @@ export interface PartSum {
   readonly value: number;
 }
 
-/** The sums of the greatest parts, the greatest first, and of all others where there are more. */
+/** The sums of the greatest parts, the greatest first, and of all others if there are more. */
 export function sharesOf(groups: readonly UsageGroup[], measure: UsageMeasure, partOf: PartOf): PartSum[] {
   const sums = new Map<string, { part: UsagePart; value: number }>();
   for (const group of groups) {

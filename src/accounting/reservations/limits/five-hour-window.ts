@@ -58,7 +58,7 @@ function isLive({ takenAtMs }: Slot, nowMs: number): boolean {
 /** When the window has room again: when the slot ends that brings it below its limit. */
 function freeAtMs(subscription: SubscriptionState, { fiveHourCalls }: PlanTerms, nowMs: number): number {
   const live = subscription.oldestSlots.filter((slot) => isLive(slot, nowMs));
-  // Where the clock went back, a new slot may end before those that are stored.
+  // If the clock went back, a new slot may end before those that are stored.
   const window = [...live, ...subscription.newSlots].sort((one, other) => one.takenAtMs - other.takenAtMs);
   return (window[subscription.slots - fiveHourCalls]?.takenAtMs ?? nowMs) + FIVE_HOURS_MS;
 }

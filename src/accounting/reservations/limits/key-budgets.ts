@@ -45,7 +45,7 @@ export function countKeySpending(key: KeyState, chargeNano: bigint, periods: Run
   key.totalSpentNano += chargeNano;
 }
 
-/** What remains of the budget that leaves least, whatever calls in flight hold; `null` where the key has none. */
+/** What remains of the budget that leaves least, whatever calls in flight hold; `null` if the key has none. */
 export function smallestBudgetLeft(key: KeyState, periods: RunningPeriods): bigint | null {
   const used = usedNow(key, periods);
   const left = [

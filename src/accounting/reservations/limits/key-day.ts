@@ -6,7 +6,7 @@ import type { AskingCall } from './limit.ts';
 /** What a key counts by the day, the week and the month. */
 type KeyUse = Pick<KeyCounts, 'spentNano' | 'weekSpentNano' | 'monthSpentNano' | 'totalSpentNano' | 'calls'>;
 
-/** The key of a call, where it has limits. */
+/** The key of a call, if it has limits. */
 export function keyOf(call: Pick<AskingCall, 'keyId' | 'isKeyLimited'>, { keys }: AccountState): KeyState | null {
   return call.isKeyLimited ? (keys.get(call.keyId) ?? null) : null;
 }

@@ -17,11 +17,11 @@ export type AskingCall = Pick<ReservationRequest, 'accountId' | 'keyId' | 'isKey
 export interface Limit {
   /** Brings what it counts up to the present: a window moves on. Once for each batch. */
   advance?(account: AccountState, context: AdmissionContext): void;
-  /** Why there is no room for a call now; `null` where there is, or where it does not limit this call. Changes nothing. */
+  /** Why there is no room for a call now; `null` if there is, or where it does not limit this call. Changes nothing. */
   refuse(call: AskingCall, account: AccountState, context: AdmissionContext): Refusal | null;
   /** Takes what an admitted call may use, and sets in its reservation what its end needs. */
   take?(request: ReservationRequest, account: AccountState, reservation: Reservation, context: AdmissionContext): void;
-  /** Of a window of calls: what is used of it, as clients are told; `null` where that is not known. */
+  /** Of a window of calls: what is used of it, as clients are told; `null` if that is not known. */
   window?(plan: ActivePlan, context: AdmissionContext): PlanWindow | null;
   /** The call has ended: gives back what it reserved, and counts what it used, in the periods that run. */
   free?(reservation: ReservedLimits, use: CallUse, account: AccountState, periods: RunningPeriods): void;

@@ -96,7 +96,7 @@ export const minuteRates: Limit = {
   },
 };
 
-/** What is left of the limits of a call, after it where it was admitted; `null` where it has none. */
+/** What is left of the limits of a call, after it if it was admitted; `null` if it has none. */
 export function rateStatus(
   request: ReservationRequest,
   account: AccountState,
@@ -186,7 +186,7 @@ export function placesOf(keyId: string, model: string): readonly Pick<RateState,
   ];
 }
 
-/** What is used, and the instant as of which that is: now, or a little later where the clock went back, and nothing drains until then. */
+/** What is used, and the instant as of which that is: now, or a little later if the clock went back, and nothing drains until then. */
 interface Used {
   readonly asOfMs: number;
   readonly requests: number;

@@ -24,7 +24,7 @@ export function withMore(used: number, count: number): number {
 
 /**
  * What of the tokens that a call took has not drained at an instant, given how full they left the bucket: what was in it before the
- * call drains first. Nothing where the instant is before the call: the bucket was begun anew since.
+ * call drains first. Nothing if the instant is before the call: the bucket was begun anew since.
  */
 export function undrained([used, max, countedAtMs]: RateFill, tokens: number, atMs: number): number {
   if (atMs < countedAtMs) return 0;
@@ -39,7 +39,7 @@ export function withoutUndrained(used: number, count: number, undrained: number)
   return Math.max(used - Math.min(count * ONE, undrained), 0);
 }
 
-/** How long until a whole one is free; 0 where one is. */
+/** How long until a whole one is free; 0 if one is. */
 export function msUntilOneFree(used: number, max: number): number {
   return Math.max(Math.ceil((used + ONE - max * ONE) / max), 0);
 }

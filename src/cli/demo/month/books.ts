@@ -60,7 +60,7 @@ export class Books {
     this.#terms = { own_daily_cap_nano: null, price_factor_basis_points: LIST_PRICE_BASIS_POINTS, ...terms };
   }
 
-  /** Adds a key and its calls. Nobody has its text, but where one is given. Returns its id. */
+  /** Adds a key and its calls. Nobody has its text, but if one is given. Returns its id. */
   addKey(
     atMs: number,
     key: HistoryRow,

@@ -48,7 +48,7 @@ export interface DrainStore {
   list(): Promise<Drain[]>;
   /** Returns the drain as it is now: a repeat keeps its beginning. Every node is notified. */
   insert(drain: Drain): Promise<Drain>;
-  /** Returns what was deleted, or `null` where there is no such drain. Every node is notified. */
+  /** Returns what was deleted, or `null` if there is no such drain. Every node is notified. */
   delete(target: DrainTarget): Promise<Drain | null>;
 }
 

@@ -16,7 +16,7 @@ export interface Drain extends DrainTarget {
 
 /** Looks up whether a route is drained. */
 export interface DrainedRoutes {
-  /** The drain that has the route, the widest one where several have it; `null` where it takes calls. */
+  /** The drain that has the route, the widest one if several have it; `null` if it takes calls. */
   find(modelId: string, route: { readonly providerId: string; readonly providerModel: string }): Drain | null;
 }
 

@@ -10,9 +10,9 @@ import type { DrainStore } from './drain-store.ts';
  */
 export interface Drains extends DrainedRoutes {
   list(): readonly Drain[];
-  /** Reads them from the database now; where that fails, it is logged and tried again. */
+  /** Reads them from the database now; if that fails, it is logged and tried again. */
   refresh(): Promise<void>;
-  /** Listens for changes, and reads the drains. @throws where the database is down. */
+  /** Listens for changes, and reads the drains. @throws if the database is down. */
   start(): Promise<void>;
   close(): Promise<void>;
 }
