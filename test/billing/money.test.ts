@@ -163,7 +163,7 @@ for (const engine of engines) {
     ];
     for (const [what, family, usage, paid] of usages) {
       for (const stream of [false, true]) {
-        test(`of a ${family.name} ${stream ? 'stream' : 'answer'} is usage times price: ${what}`, async () => {
+        test(`of a ${family.name} ${stream ? 'stream' : 'response'} is usage times price: ${what}`, async () => {
           g.provider.respond = (request, response) =>
             (family.name === 'chat'
               ? chatResponse(usage)

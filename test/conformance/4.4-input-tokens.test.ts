@@ -122,7 +122,7 @@ describe('4.4 POST /v1/responses/input_tokens', () => {
     });
   });
 
-  describe('answer', () => {
+  describe('response', () => {
     it('4.4 the response is an object of input_tokens and the object response.input_tokens', async () => {
       for (const at of [estimates, coding]) {
         const response = await at.send(account, { model: MODEL, input: 'Hello' });

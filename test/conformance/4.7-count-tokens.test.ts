@@ -141,7 +141,7 @@ describe('4.7 count tokens', () => {
     it('4.7 neither a balance nor an active plan is needed', () => takes(user('Hello')));
   });
 
-  describe('answer', () => {
+  describe('response', () => {
     it('4.7 the response is an object of input_tokens', () => takes(user('Hello')));
 
     it('4.7 the response has x-gateway-token-estimate and its request ids', async () => {

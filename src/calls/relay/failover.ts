@@ -54,16 +54,16 @@ export function reportFailure(permit: RoutePermit, error: unknown): void {
   if (refusal !== null) {
     const reason = `status ${refusal.status}`;
     if (refusal.reason === 'operator') permit.failed(reason, 'operator');
-    else if (refusal.status >= 500) permit.failed(reason, 'answer');
+    else if (refusal.status >= 500) permit.failed(reason, 'response');
     // The provider responds, if only with a refusal.
     else permit.succeeded();
   } else if (response.kind !== 'upstreamInvalid') {
-    permit.failed(response.code, certainty === 'notSent' ? 'connection' : 'answer');
+    permit.failed(response.code, certainty === 'notSent' ? 'connection' : 'response');
   }
 }
 
 /** Reports to a route's breakers how an attempt that delivered something ended. */
 export function reportResult(permit: RoutePermit, { status, error }: AttemptResult): void {
   if (status === 'succeeded') permit.succeeded();
-  else if (error !== null) permit.failed(error.code, 'answer');
+  else if (error !== null) permit.failed(error.code, 'response');
 }

@@ -10,7 +10,7 @@
  * What failed: nothing could be sent, the provider refused the operator's credential or account, or the response was an error,
  * broken, or too late.
  */
-export type FailureKind = 'connection' | 'operator' | 'answer';
+export type FailureKind = 'connection' | 'operator' | 'response';
 
 /**
  * Whether no call can have caused a failure. `othersToo`: another account has met a refusal of the operator lately, and no call

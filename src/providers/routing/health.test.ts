@@ -27,7 +27,7 @@ describe('the breaker of a route', () => {
   const enter = (routeId = 'r', accountId = 'a'): RoutePermit =>
     health.enter(routeId, accountId) ?? assert.fail('the breaker does not let it through');
   const fail = (count: number, routeId = 'r'): void => {
-    for (let i = 0; i < count; i++) enter(routeId).failed('upstream_error', 'answer');
+    for (let i = 0; i < count; i++) enter(routeId).failed('upstream_error', 'response');
   };
   const assertRefused = (routeId = 'r'): void => {
     assert.equal(health.allows(routeId, 'a'), false);
@@ -66,7 +66,7 @@ describe('the breaker of a route', () => {
   it('opens with the failure that reaches the limit, and says when it lets a probe through', () => {
     fail(4);
     nowMs += 7;
-    enter().failed('status 503', 'answer');
+    enter().failed('status 503', 'response');
     assert.deepEqual(health.status('r'), {
       state: 'open',
       failuresInARow: 5,
@@ -97,8 +97,8 @@ describe('the breaker of a route', () => {
 
   it('counts one verdict a call, the first', () => {
     const permit = enter();
-    permit.failed('first', 'answer');
-    permit.failed('second', 'answer');
+    permit.failed('first', 'response');
+    permit.failed('second', 'response');
     permit.succeeded();
     permit.ended();
     assert.equal(health.status('r').failuresInARow, 1);
@@ -149,7 +149,7 @@ describe('the breaker of a route', () => {
       openUntilProbe();
       const probe = enter();
       nowMs += 500;
-      probe.failed('upstream_timeout', 'answer');
+      probe.failed('upstream_timeout', 'response');
       assert.deepEqual(health.status('r'), {
         state: 'open',
         failuresInARow: 6,
@@ -180,7 +180,7 @@ describe('the breaker of a route', () => {
       first.ended();
       enter();
       first.succeeded();
-      first.failed('late', 'answer');
+      first.failed('late', 'response');
       first.began();
       assert.equal(state(), 'probing');
       assertRefused();
@@ -200,7 +200,7 @@ describe('the breaker of a route', () => {
       openUntilProbe();
       const probe = enter();
       probe.began();
-      probe.failed('upstream_error', 'answer');
+      probe.failed('upstream_error', 'response');
       assert.equal(health.status('r').failuresInARow, 1);
       assert.equal(state(), 'closed');
     });
@@ -211,7 +211,7 @@ describe('the breaker of a route', () => {
     const permit = enter();
     permit.began();
     assert.equal(health.status('r').failuresInARow, 4);
-    permit.failed('upstream_error', 'answer');
+    permit.failed('upstream_error', 'response');
     assert.equal(state(), 'open');
   });
 
@@ -227,7 +227,7 @@ describe('the breaker of a route', () => {
       const early = enter();
       fail(5);
       nowMs += 9_000;
-      early.failed('upstream_timeout', 'answer');
+      early.failed('upstream_timeout', 'response');
       assert.equal(health.status('r').probeAtMs, START_MS + 10_000);
       assert.deepEqual(health.status('r').lastFailure, { reason: 'upstream_timeout', atMs: nowMs });
     });
@@ -236,7 +236,7 @@ describe('the breaker of a route', () => {
       const [failing, succeeding, leaving] = [enter(), enter(), enter()];
       openUntilProbe();
       enter();
-      failing.failed('late', 'answer');
+      failing.failed('late', 'response');
       succeeding.succeeded();
       leaving.ended();
       assert.equal(state(), 'probing');
@@ -247,7 +247,7 @@ describe('the breaker of a route', () => {
       const early = Array.from({ length: 20 }, () => enter());
       openUntilProbe();
       enter().succeeded();
-      for (const permit of early) permit.failed('upstream_timeout', 'answer');
+      for (const permit of early) permit.failed('upstream_timeout', 'response');
       assert.equal(state(), 'closed');
       assert.equal(health.status('r').failuresInARow, 0);
     });
@@ -277,7 +277,7 @@ describe('the breaker of a route', () => {
       nowMs += 9_999;
       assertRefused();
       nowMs += 1;
-      enter().failed('upstream_error', 'answer');
+      enter().failed('upstream_error', 'response');
       assert.equal(health.status('r').probeAtMs, nowMs + 1);
     });
   });
@@ -296,7 +296,7 @@ describe('the breaker of a route', () => {
     it('a call over a route that was forgotten meanwhile does not count for one that comes back', () => {
       const early = enter();
       health.keepOnly(new Set());
-      early.failed('upstream_error', 'answer');
+      early.failed('upstream_error', 'response');
       assert.deepEqual(health.status('r'), healthy);
     });
   });
@@ -309,7 +309,7 @@ describe('the breaker of a route', () => {
           do: fc.constant('tell' as const),
           which: fc.nat({ max: 7 }),
           verdict: fc.constantFrom('failed', 'failed', 'failed', 'succeeded', 'ended', 'began'),
-          kind: fc.constantFrom<FailureKind>('answer', 'connection', 'operator'),
+          kind: fc.constantFrom<FailureKind>('response', 'connection', 'operator'),
         }),
         weight: 6,
       },
@@ -353,7 +353,7 @@ describe('the breaker of a route', () => {
 });
 
 const kinds: Readonly<Record<string, FailureKind>> = {
-  fails: 'answer',
+  fails: 'response',
   breaks: 'connection',
   'meets 401': 'operator',
 };
@@ -384,7 +384,7 @@ function play(transcript: string): void {
     const what = words.join(' ');
     if (who === 'after') nowMs += count * 1000;
     else if (what === 'probes') probes.set(who, enter(who, line));
-    else if (what === 'probe fails') probes.get(who.charAt(0))!.failed('status 500', 'answer');
+    else if (what === 'probe fails') probes.get(who.charAt(0))!.failed('status 500', 'response');
     else if (what === 'probe succeeds') probes.get(who.charAt(0))!.succeeded();
     else if (what === 'is refused') assert.equal(health.allows('r', who), false, line);
     else if (what === 'is let through') assert.equal(health.allows('r', who), true, line);
@@ -634,7 +634,7 @@ describe('the breakers of accounts on one route', () => {
         arbitrary: fc.record({
           do: fc.constant('end' as const),
           verdict: fc.constantFrom('failed', 'ended', 'began'),
-          kind: fc.constantFrom<FailureKind>('answer', 'operator'),
+          kind: fc.constantFrom<FailureKind>('response', 'operator'),
         }),
         weight: 4,
       },
@@ -669,7 +669,7 @@ describe('the breakers of accounts on one route', () => {
     const health = createRouteHealth({ nowMs: () => START_MS }, () => ({ failuresMax: 1, probeAfterMs: 10_000 }));
     for (let i = 0; i <= ACCOUNT_BREAKERS_MAX; i++) {
       health.enter('r', 'innocent')!.succeeded();
-      health.enter('r', `account-${i}`)!.failed('x', 'answer');
+      health.enter('r', `account-${i}`)!.failed('x', 'response');
     }
     const { accounts } = health.status('r');
     assert.deepEqual([accounts.length, accounts[0]!.accountId], [ACCOUNT_BREAKERS_MAX, 'account-1']);
@@ -680,7 +680,7 @@ describe('the breakers of accounts on one route', () => {
     let nowMs = START_MS;
     const health = createRouteHealth({ nowMs: () => nowMs }, () => ({ failuresMax: 1, probeAfterMs: 10_000 }));
     health.enter('r', 'b')!.succeeded();
-    health.enter('r', 'a')!.failed('x', 'answer');
+    health.enter('r', 'a')!.failed('x', 'response');
     nowMs += 1_000;
     assert.deepEqual([health.retryAtMs('r', 'a'), health.retryAtMs('r', 'b')], [START_MS + 10_000, nowMs]);
     assert.deepEqual([health.isClosedForAccountOnly('r', 'a'), health.isClosedForAccountOnly('r', 'b')], [true, false]);
