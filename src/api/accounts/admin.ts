@@ -119,7 +119,7 @@ export function accountEndpoints(parts: AccountAdminParts): AdminEndpoint[] {
       method: 'POST',
       path: '/accounts',
       status: 201,
-      summary: 'Create an account, with a first top-up where it has a balance',
+      summary: 'Create an account, with a first top-up if it has a balance',
       body: newAccount,
       isRepeatable: true,
       response: accountResponse,
