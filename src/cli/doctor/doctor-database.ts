@@ -49,7 +49,7 @@ async function lookAt(database: Database, name: string, isEmbedded: boolean): Pr
   const facts = await readServerFacts(database);
   const tookMs = performance.now() - begunMs;
   const schema = await checkSchema(database);
-  const reached = ok('database', `${name}, PostgreSQL ${facts.version}, responses in ${tookMs.toFixed(1)} ms`);
+  const reached = ok('database', `${name}, PostgreSQL ${facts.version}, responds in ${tookMs.toFixed(1)} ms`);
   if (isEmbedded) return [reached, schema];
   return [checkServer(facts, reached), schema, checkSafety(facts), checkClock(facts.nowMs, askedMs, tookMs)];
 }
