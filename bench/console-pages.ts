@@ -32,7 +32,7 @@ const directory = mkdtempSync(join(tmpdir(), 'faregate-console-pages-'));
 const [whale, key] = [accountId(1), keyId(1)];
 const started: ChildProcess[] = [];
 
-/** If they are, and what of the whole database they show. */
+/** Where they are, and what of the whole database they show. */
 const PLACES: readonly string[] = [
   ...['#/', '#/quickstart', '#/keys', '#/usage', '#/calls', `#/calls?keyId=${key}`, '#/calls?status=failed'],
   ...['#/ledger', '#/plan', '#/vouchers', '#/models', '#/members', '#/webhooks', '#/settings', '#/profile'],

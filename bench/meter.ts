@@ -25,7 +25,7 @@ interface EngineModule {
 
 let engine: Engine | null = null;
 
-/** If the checkout has PGlite, as a URL; unset for a gateway that uses a PostgreSQL server. */
+/** Where the checkout has PGlite, as a URL; unset for a gateway that uses a PostgreSQL server. */
 const pgliteUrl = process.env.FAREGATE_BENCH_PGLITE;
 
 // Threads of the gateway are started with the same flags.

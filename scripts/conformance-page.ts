@@ -12,7 +12,7 @@ export interface TestEvent {
   readonly name: string;
   /** How many suites are around it. */
   readonly nesting: number;
-  /** If it was defined; for a rule that cannot be tested that is the helper's file, not the one that calls it. */
+  /** Where it was defined; for a rule that cannot be tested that is the helper's file, not the one that calls it. */
   readonly file: string | undefined;
   readonly isSuite: boolean;
   readonly skip: string | boolean | undefined;

@@ -12,7 +12,7 @@ interface ServedMetricsParts extends Omit<MeasuredParts, 'eventLoop' | 'isDataba
   readonly metrics: Metrics;
   /** Who may read them at the address of the gateway. */
   readonly guard: Guard;
-  /** If they are served without a token; nowhere if it is absent. */
+  /** Where they are served without a token; nowhere if it is absent. */
   readonly address: MetricsServerOptions['address'] | undefined;
   readonly status: NodeStatus;
   readonly ids: Ids;

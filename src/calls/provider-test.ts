@@ -36,7 +36,7 @@ interface ProviderTestParts {
 
 /** What came back with one credential. */
 interface CredentialTest {
-  /** If the credential stands in the settings: `apiKey`, `apiKeys.0`. */
+  /** Where the credential stands in the settings: `apiKey`, `apiKeys.0`. */
   readonly credential: string;
   readonly isSuccess: boolean;
   readonly httpStatus: number | null;

@@ -33,7 +33,7 @@ function isWebAddress(text: string): boolean {
   return WEB_ADDRESS.test(text) && URL.canParse(text);
 }
 
-/** If an address begins that ends with the word; `null` where there is none. */
+/** Where an address begins that ends with the word; `null` where there is none. */
 function startOfAddress(word: string): number | null {
   if (isWebAddress(word)) return 0;
   for (let end = word.indexOf('://'); end !== -1; end = word.indexOf('://', end + 1)) {

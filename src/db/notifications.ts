@@ -50,7 +50,7 @@ const SETTINGS = '-c synchronous_commit=off';
 
 interface Line {
   readonly client: Connection;
-  /** If its heartbeats come back; no other connection listens there. */
+  /** Where its heartbeats come back; no other connection listens there. */
   readonly beatChannel: string;
   /** When the last heartbeat that came back was sent. */
   provenAtMs: number;

@@ -2,7 +2,7 @@ import { widerNetworks } from '../lib/ip-address.ts';
 
 /** Who waits for a password to be hashed. */
 export interface HashAsker {
-  /** If the request comes from: an IPv4 address, or an IPv6 network of 64 bits. */
+  /** Where the request comes from: an IPv4 address, or an IPv6 network of 64 bits. */
   readonly network: string;
   /** Whether the person has signed in from there lately, or is signed in. */
   readonly isKnown: boolean;

@@ -66,7 +66,7 @@ const EMAIL = /^[^\s@]+@[^\s@]+$/;
 const TEXT_LENGTH_MAX = 200;
 
 export interface OidcClient {
-  /** If the browser is sent. @throws OidcError */
+  /** Where the browser is sent. @throws OidcError */
   authorizationUrl(provider: OidcSettings, secrets: FlowSecrets, redirectUri: string): Promise<string>;
   /**
    * Whom the provider names, by the address to which it has sent the browser back.

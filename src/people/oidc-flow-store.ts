@@ -34,7 +34,7 @@ export interface OidcFlow {
   readonly linkTokenHash: Buffer | null;
   /** The person who has signed in and adds this way to do so, if any. */
   readonly attachToUserId: string | null;
-  /** If the browser goes afterwards, on this gateway. */
+  /** Where the browser goes afterwards, on this gateway. */
   readonly returnTo: string;
 }
 

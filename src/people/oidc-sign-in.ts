@@ -43,7 +43,7 @@ export type OidcRefusal =
   | 'signed_out';
 
 export interface BegunFlow {
-  /** If the browser is sent. */
+  /** Where the browser is sent. */
   readonly url: string;
   /** For the browser's cookie. Secret. */
   readonly handle: string;

@@ -18,7 +18,7 @@ export interface OneTimeLink {
   readonly kind: LinkKind;
   readonly url: string;
   readonly expiresAt: Date;
-  /** If it may be sent; `null`: whoever made it passes it on. */
+  /** Where it may be sent; `null`: whoever made it passes it on. */
   readonly email: string | null;
   /** What the person is called, if that is known. */
   readonly name: string | null;

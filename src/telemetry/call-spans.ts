@@ -28,7 +28,7 @@ export interface ServerAddress {
 
 interface CallSpanSources {
   readonly nextSpanId: () => string;
-  /** If a provider is reached; `null` if it is in the configuration no more. */
+  /** Where a provider is reached; `null` if it is in the configuration no more. */
   readonly providerAddress: (provider: string) => ServerAddress | null;
 }
 

@@ -12,7 +12,7 @@ export interface CallerTerms {
   readonly accounts?: number;
 }
 
-/** If an attack is run. `fewConnections` is a gateway of its own that takes few connections of clients. */
+/** Where an attack is run. `fewConnections` is a gateway of its own that takes few connections of clients. */
 export type Stage = 'main' | 'fewConnections';
 
 /**

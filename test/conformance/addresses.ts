@@ -34,7 +34,7 @@ export interface Address {
 
 /** What is done at an address, and a request that it takes. */
 interface Work {
-  /** If the provider is asked for it; absent: it is not. */
+  /** Where the provider is asked for it; absent: it is not. */
   readonly upstreamPath?: string;
   readonly body?: object | Buffer;
   readonly contentType?: string;

@@ -8,7 +8,7 @@ export interface ExpectedAccess {
   readonly admin: readonly AdminNeed[] | 401 | 403;
   /** In the account API of the first account. */
   readonly account: readonly AccountNeed[] | 401 | 403;
-  /** If it names the first account: 404 for whoever has another one. */
+  /** Where it names the first account: 404 for whoever has another one. */
   readonly named?: 404;
 }
 

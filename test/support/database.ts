@@ -38,7 +38,7 @@ export const usualEngine: Engine = 'postgresql';
 
 export interface TestDatabase {
   readonly database: Database;
-  /** If it is: an address on PostgreSQL, a directory on the embedded engine; the other one is empty. */
+  /** Where it is: an address on PostgreSQL, a directory on the embedded engine; the other one is empty. */
   readonly url: string;
   readonly dataDir: string;
   /** Opens another connection pool to the same database, as a second node would. PostgreSQL only. */

@@ -29,7 +29,7 @@ interface NameChange {
 
 interface DiskNode {
   readonly isDirectory: boolean;
-  /** If its content stood at the beginning; null if it was made later. */
+  /** Where its content stood at the beginning; null if it was made later. */
   readonly original: string | null;
 }
 

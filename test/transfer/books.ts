@@ -30,7 +30,7 @@ export function imported(database: Database, text: string): Promise<Imported> {
   return importDatabase(linesOf(text), { store: createImportStore(database), schema: schemaVersion() });
 }
 
-/** If a database has summed a record from; an import has the sums made anew. */
+/** Where a database has summed a record from; an import has the sums made anew. */
 const OF_ONE_DATABASE = ['is_queued'];
 
 /** Every row of every exported table, as text, in an order of its own. */

@@ -21,7 +21,7 @@ export function AccountLink({ accountId, name }: AccountLinkProps) {
 interface CallLinkProps {
   readonly callId: string;
   readonly isWhole?: boolean;
-  /** If its story stands: for operators, if nothing else is said. */
+  /** Where its story stands: for operators, if nothing else is said. */
   readonly storiesAt?: string;
 }
 

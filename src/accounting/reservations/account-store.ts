@@ -111,7 +111,7 @@ interface SlotRow {
   read_max: bigint;
 }
 
-/** If a limit by the minute stands. */
+/** Where a limit by the minute stands. */
 export type RatePlace = Pick<RateTerms, 'accountId' | 'keyId' | 'model'>;
 
 /** The accounts and keys that an admission reads. */

@@ -1,7 +1,7 @@
 import { daySpans } from './day-spans.ts';
 import type { Completeness, UsageQuery, UsageRow, UsageScope, UsageStore } from './usage-store.ts';
 
-/** If a list of groups goes on. */
+/** Where a list of groups goes on. */
 export interface UsagePlace {
   /** Groups of earlier accounts have been listed; absent where groups have no account. */
   readonly account: string | null;

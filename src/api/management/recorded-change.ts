@@ -12,7 +12,7 @@ export interface ChangingContext {
   readonly hasChanged?: boolean;
 }
 
-/** If a request that changes something comes from. */
+/** Where a request that changes something comes from. */
 interface ChangeSource {
   /** The path in front of those of the table. */
   readonly prefix: string;

@@ -34,7 +34,7 @@ export interface MemberParts {
 }
 
 const invitation = z.strictObject({
-  /** If the link is sent, and what a new user signs in with; without one, the owner passes the link on. */
+  /** Where the link is sent, and what a new user signs in with; without one, the owner passes the link on. */
   email: emailAddress.nullish(),
   role: accountRole.default('member'),
 });

@@ -30,7 +30,7 @@ export interface OidcParts {
   readonly clock: Clock;
 }
 
-/** If the browser goes after the sign-in. */
+/** Where the browser goes after the sign-in. */
 export const returnTo = z
   .string({ error: 'Expected an address such as /console.' })
   .refine(isConsolePath, `Expected an address below ${CONSOLE_PATH}.`)

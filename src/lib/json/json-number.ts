@@ -7,7 +7,7 @@ const POINT = 0x2e;
 const ZERO = 0x30;
 const NONE = -1;
 
-/** If the number ends that may begin at `start`; `NONE` where that takes a second look or another chunk. */
+/** Where the number ends that may begin at `start`; `NONE` where that takes a second look or another chunk. */
 export function wholeNumberEnd(chunk: Buffer, start: number): number {
   const end = chunk.length;
   let at = start;

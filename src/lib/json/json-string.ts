@@ -39,7 +39,7 @@ export function skipPlain(chunk: Buffer, words: Int32Array, firstWord: number, s
   return at;
 }
 
-/** If the escape ends whose backslash is at `start`; `NONE` where it is broken or may not end in this chunk. */
+/** Where the escape ends whose backslash is at `start`; `NONE` where it is broken or may not end in this chunk. */
 export function wholeEscapeEnd(chunk: Buffer, start: number): number {
   if (start + 6 > chunk.length) return NONE;
   const letter = chunk[start + 1]!;

@@ -30,7 +30,7 @@ const STEP_BYTES = byScope({ full: 1, quick: 7 });
 
 const EMPTY_LINE_BYTES = 2;
 
-/** If an event of a stream begins, as it was recorded. */
+/** Where an event of a stream begins, as it was recorded. */
 function startOf({ events }: RecordedStream, place: number): number {
   return Buffer.byteLength(events.slice(0, place).join(''));
 }

@@ -16,7 +16,7 @@ export class Vocabulary {
   /** Bytes hashed and compared so far: the measure of work that tests of linearity use. */
   steps = 0;
   readonly #bytes: Uint8Array;
-  /** If an entry begins; one more than there are entries. */
+  /** Where an entry begins; one more than there are entries. */
   readonly #starts: Uint32Array;
   /** Rank + 1 by slot, 0 if the slot is empty. */
   readonly #slots: Int32Array;

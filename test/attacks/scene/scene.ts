@@ -7,7 +7,7 @@ import { type Account, ADMIN_TOKEN } from './gateway.ts';
 import { type AttackRequest, type AttackResponse, HttpClient, type LiveStream } from './http.ts';
 import { nanoOf, yuanOf } from './models.ts';
 
-/** If an attack is run: the gateway, the accounts of its callers, and what the provider did for them. */
+/** Where an attack is run: the gateway, the accounts of its callers, and what the provider did for them. */
 export interface SceneOrder {
   readonly attack: string;
   readonly url: string;

@@ -13,7 +13,7 @@ import { useTexts } from '../../text/language.tsx';
 import { Entrance } from './entrance.tsx';
 import { sessionTexts } from './texts.ts';
 
-/** If a one-time link leads: to a first password, a new one, or into an account. */
+/** Where a one-time link leads: to a first password, a new one, or into an account. */
 export function WelcomePage() {
   const text = useTexts(sessionTexts);
   const [token] = useState(usePlace().query.token ?? '');

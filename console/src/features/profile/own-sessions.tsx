@@ -11,7 +11,7 @@ import { useTexts } from '../../text/language.tsx';
 import { browserOf } from './browser-name.ts';
 import { profileTexts } from './texts.ts';
 
-/** If the person is signed in; each session can be ended, and all but this one at once. */
+/** Where the person is signed in; each session can be ended, and all but this one at once. */
 export function OwnSessions() {
   const text = useTexts(profileTexts);
   const common = useTexts(commonTexts);
