@@ -49,6 +49,7 @@ const refundResponse = z
     balanceYuan: yuan,
   })
   .meta({ id: 'Refund' });
+export type RefundResponse = z.infer<typeof refundResponse>;
 
 /** Corrections of calls by operators: unresolved ones are settled by hand, charges refunded. */
 export function callCorrectionEndpoints(parts: CallCorrectionParts): AdminEndpoint[] {

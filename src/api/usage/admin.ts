@@ -60,6 +60,7 @@ export const usageResponse = z.strictObject({
   completeUntil: at.nullable().describe('Calls that ended before are in the sums.'),
   timezone: z.string(),
 });
+export type UsageResponse = z.infer<typeof usageResponse>;
 
 /** Groups that are read at a time for CSV. */
 const CSV_PAGE = 2_000;
