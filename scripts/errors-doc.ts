@@ -22,7 +22,7 @@ const rows = (Object.entries(errorCatalogue) as [ErrorKind, ErrorRow][]).map(([k
 
 const text = `# Errors
 
-Every error of the gateway itself, in order of precedence: where two would fit, the upper one is returned. The chat
+Every error of the gateway itself, in order of precedence: if two would fit, the upper one is returned. The chat
 envelope is \`{error: {message, type, param, code}}\`, the messages envelope \`{type: "error", error: {type, message, details:
 {error_code}}, request_id}\`. Every error also carries its code in the header \`x-error-code\` and a request id in
 \`x-request-id\` and \`request-id\`. A provider's refusal keeps its status, its message and, on messages, its type.

@@ -115,7 +115,7 @@ export const callResponse = z
     reservedYuan: yuan
       .nullable()
       .describe(
-        'What was reserved, where the estimate of what was delivered costs more: the model has no `maxOutputTokens`.',
+        'What was reserved, if the estimate of what was delivered costs more: the model has no `maxOutputTokens`.',
       ),
     heldYuan: yuan.nullable(),
     heldTokens: count.nullable(),

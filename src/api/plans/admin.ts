@@ -52,7 +52,7 @@ export const planRemainder = z
       .strictObject({
         ...window,
         roomAt: at.nullable().describe('When the first call leaves a window that is full.'),
-        moreAt: at.nullable().describe('When more calls remain than now; `null` where none is counted.'),
+        moreAt: at.nullable().describe('When more calls remain than now; `null` if none is counted.'),
       })
       .nullable(),
     weekly: z.strictObject({ ...window, startedAt: at, resetAt: at }).nullable(),

@@ -15,7 +15,7 @@ type PageError = OidcRefusal | 'suspended' | 'too_many_attempts';
 
 /**
  * The two addresses that a browser itself is sent to, and that send it on. They stand beside the table of addresses, because they
- * response with a redirect and no JSON.
+ * respond with a redirect and no JSON.
  */
 export function registerOidcPages(
   app: FastifyInstance,

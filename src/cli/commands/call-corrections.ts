@@ -5,7 +5,7 @@ import { type CommandKit, type CommandOptions, IDEMPOTENCY_KEY, idempotencyKeyOf
 import { renderFields } from '../output.ts';
 
 const RESOLVE_HELP = `
-A call is unresolved where its node died before its end: what it had reserved was given back, nothing was charged, and nobody
+A call is unresolved if its node died before its end: what it had reserved was given back, nothing was charged, and nobody
 knows whether the provider ran it. Ask the provider, then settle it once:
 
   faregate calls --status unresolved                what there is, with what each call had reserved

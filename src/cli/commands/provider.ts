@@ -19,7 +19,7 @@ export function providerCommands(program: Command, kit: CommandKit): void {
     .command('test')
     .description(
       'call a provider with each of its credentials, as small as can be: what came back, which usage was read, what a call would have ' +
-        'been charged. The vendor may bill it; no account here pays. Exit code 1 where a credential does not work',
+        'been charged. The vendor may bill it; no account here pays. Exit code 1 if a credential does not work',
     )
     .argument('<provider>', 'its name in the configuration')
     .argument(

@@ -10,8 +10,8 @@ export function runningConfigCommand(program: Command, kit: CommandKit): void {
   program
     .command('config')
     .description(
-      'show the configuration that the gateway has loaded, after environment and defaults and without secrets; exit code 1 where ' +
-        'a later change of the file could not be loaded. Where no gateway can be asked, what one would load here (--gateway asks one)',
+      'show the configuration that the gateway has loaded, after environment and defaults and without secrets; exit code 1 if ' +
+        'a later change of the file could not be loaded. If no gateway can be asked, what one would load here (--gateway asks one)',
     )
     .action(
       kit.reading(async (admin, output) => {

@@ -124,7 +124,7 @@ export function voucherCommands(program: Command, kit: CommandKit): void {
     .command('redeem')
     .description('redeem a code for an account; the same code again for the same account changes nothing')
     .argument('<account>', 'id or name')
-    .argument('[code]', 'the code; read from standard input where it is absent or "-", so that no shell remembers it')
+    .argument('[code]', 'the code; read from standard input if it is absent or "-", so that no shell remembers it')
     .action(
       kit.changing(async (admin, output, [reference, given = '']) => {
         const code = given === '' || given === STANDARD ? await readCode(kit.process.stdin) : given;
