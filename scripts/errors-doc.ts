@@ -31,7 +31,7 @@ A refusal that time alone ends, such as that of a window or of a cap of a day, s
 \`x-faregate-reset-at\` when there is room again. Only a wait of a minute or less is in \`retry-after\`. At \`/v1/responses\` and
 \`/v1/coding/responses\` its type is \`usage_limit_reached\`, with \`resets_at\` in Unix seconds beside it.
 
-Where only what calls in flight have reserved is in the way, of the balance or of a budget, the refusal has
+If only what calls in flight have reserved is in the way, of the balance or of a budget, the refusal has
 \`x-should-retry: true\` and \`retry-after: 2\`, whatever the table says: their ends may give room.
 
 A lack of money is a 402, at compaction and images a 429. "no" is \`x-should-retry: false\`: official clients then do not replay the call,
