@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { createEndedKeyStore } from '../accounting/accounts/ended-key-store.ts';
 import { createKeyLimitStore } from '../accounting/accounts/key-limit-store.ts';
 import { createKeyReplacementStore } from '../accounting/accounts/key-replacement-store.ts';
 import { createKeySearchStore } from '../accounting/accounts/key-search-store.ts';
@@ -204,6 +205,7 @@ export async function createAccounting(parts: AccountingParts) {
       subscriptions: createSubscriptionStore(housekeeping),
       storedResponses: createStoredResponseStore(housekeeping),
       nodes: createNodeStore(housekeeping),
+      endedKeys: createEndedKeyStore(housekeeping),
     },
     keyUses: createKeyUses({ store: createKeyUseStore(housekeeping), clock }),
     rollups: createRollups({
