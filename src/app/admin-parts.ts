@@ -10,6 +10,7 @@ import type { Ids } from '../lib/ids.ts';
 import type { RouteHealth } from '../providers/routing/health.ts';
 import { exportDatabase } from '../transfer/export.ts';
 import { createExportStore } from '../transfer/export-store.ts';
+import { createAccountDomain } from './account-domain.ts';
 import type { Accounting } from './accounting.ts';
 import { auditPace } from './audit-pace.ts';
 import { orOverloaded } from './lanes.ts';
@@ -41,11 +42,11 @@ export function createAdminParts(parts: AdministeredParts): AdminParts {
   return {
     ...parts.people,
     ...accounting.admin,
+    ...createAccountDomain(accounting.admin, { principals, clock, ids }),
     adminTokens: parts.adminTokens,
     changes: parts.changes,
     webhooks: parts.notices.webhooks,
     lowBalanceNano: parts.notices.lowBalanceNano,
-    principals,
     health,
     drains: accounting.drains,
     catalog: () => settings.current.catalog,

@@ -44,6 +44,7 @@ import { createRouteHealth } from '../providers/routing/health.ts';
 import { createRefusalsStore } from '../requests/refusals-store.ts';
 import { exportDatabase } from '../transfer/export.ts';
 import { createExportStore } from '../transfer/export-store.ts';
+import { createAccountDomain } from './account-domain.ts';
 import { auditPace } from './audit-pace.ts';
 import { createLocalWebhooks } from './notices.ts';
 import { createPeople } from './people.ts';
@@ -80,6 +81,13 @@ export function createLocalAdmin(
     unknownAddresses: { envelopeOf: () => adminEnvelope, messageFor: () => 'There is nothing at this address.' },
     limits: config.server,
   });
+  const stores = {
+    accounts: createAccountStore(database),
+    keyLimits: createKeyLimitStore(database),
+    keyReplacements: createKeyReplacementStore(database),
+    rateLimits: createRateLimitStore(database),
+    ledger: createLedgerStore(database),
+  };
   const subscriptions = createSubscriptionStore(database);
   const drainStore = createDrainStore(database);
   const changes = createChangesStore(database);
@@ -100,25 +108,21 @@ export function createLocalAdmin(
     app,
     {
       ...people,
-      accounts: createAccountStore(database),
+      ...stores,
+      // The database notifies running gateways of changed keys and accounts.
+      ...createAccountDomain(stores, { principals: { forget: () => undefined }, clock, ids }),
       adminTokens: createAdminTokensStore(database),
       changes,
       webhooks: createLocalWebhooks(config, database, clock, ids),
       lowBalanceNano: () => config.notices.lowBalanceYuan ?? null,
-      ledger: createLedgerStore(database),
       calls: createCallsStore(database),
       refusals: createRefusalsStore(database),
       refunds: createRefundStore(database),
       inFlight: createInFlightStore(database),
       resolutions: createResolutionStore(database),
       subscriptions,
-      keyLimits: createKeyLimitStore(database),
-      keyReplacements: createKeyReplacementStore(database),
       keySearch: createKeySearchStore(database),
       keyUses: createKeyUseStore(database),
-      rateLimits: createRateLimitStore(database),
-      // The database notifies running gateways of changed keys and accounts.
-      principals: { forget: () => undefined },
       health: createRouteHealth(clock, () => ({ failuresMax: failures, probeAfterMs: probeAfter })),
       drainStore,
       drains: createDrains({
