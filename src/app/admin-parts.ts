@@ -1,4 +1,5 @@
 import type { Principals } from '../accounting/accounts/principals.ts';
+import type { AccountStore } from '../accounting/accounts/store.ts';
 import { auditLedger } from '../accounting/audit/audit-store.ts';
 import type { AdminParts } from '../api/registers/admin.ts';
 import type { UnpricedUses } from '../calls/unpriced-uses.ts';
@@ -37,12 +38,14 @@ export interface AdministeredParts {
 }
 
 /** Wires what the admin API of a gateway reads and changes. */
-export function createAdminParts(parts: AdministeredParts): AdminParts {
+export function createAdminParts(parts: AdministeredParts): AdminParts & { readonly accounts: AccountStore } {
   const { accounting, principals, health, settings, configLoads, unpricedUses, database, nodeId, clock, ids } = parts;
+  const plans = () => settings.current.plans;
+  const databaseNowMs = () => parts.databaseNowMs(accounting.admin);
   return {
     ...parts.people,
     ...accounting.admin,
-    ...createAccountDomain(accounting.admin, { principals, clock, ids }),
+    ...createAccountDomain(accounting.admin, { principals, plans, databaseNowMs, clock, ids }),
     adminTokens: parts.adminTokens,
     changes: parts.changes,
     webhooks: parts.notices.webhooks,
@@ -57,9 +60,9 @@ export function createAdminParts(parts: AdministeredParts): AdminParts {
     unpricedUses: () => unpricedUses.list(),
     credentialsOf: ({ providerId, providerModel }) =>
       settings.current.providers.get(providerId).credentials.status(providerModel, clock.nowMs()),
-    plans: () => settings.current.plans,
+    plans,
     clock,
-    databaseNowMs: () => parts.databaseNowMs(accounting.admin),
+    databaseNowMs,
     ids,
     periods: accounting.periods,
     localTime: () => settings.current.localTime,

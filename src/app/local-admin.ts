@@ -81,14 +81,17 @@ export function createLocalAdmin(
     unknownAddresses: { envelopeOf: () => adminEnvelope, messageFor: () => 'There is nothing at this address.' },
     limits: config.server,
   });
+  const subscriptions = createSubscriptionStore(database);
+  const [currentPlans, databaseNowMs] = [() => plans, () => subscriptions.nowMs()];
   const stores = {
     accounts: createAccountStore(database),
     keyLimits: createKeyLimitStore(database),
     keyReplacements: createKeyReplacementStore(database),
     rateLimits: createRateLimitStore(database),
     ledger: createLedgerStore(database),
+    subscriptions,
+    redemptions: createRedemptionStore(database),
   };
-  const subscriptions = createSubscriptionStore(database);
   const drainStore = createDrainStore(database);
   const changes = createChangesStore(database);
   const token = randomBytes(24).toString('base64url');
@@ -110,7 +113,13 @@ export function createLocalAdmin(
       ...people,
       ...stores,
       // The database notifies running gateways of changed keys and accounts.
-      ...createAccountDomain(stores, { principals: { forget: () => undefined }, clock, ids }),
+      ...createAccountDomain(stores, {
+        principals: { forget: () => undefined },
+        plans: currentPlans,
+        databaseNowMs,
+        clock,
+        ids,
+      }),
       adminTokens: createAdminTokensStore(database),
       changes,
       webhooks: createLocalWebhooks(config, database, clock, ids),
@@ -120,7 +129,6 @@ export function createLocalAdmin(
       refunds: createRefundStore(database),
       inFlight: createInFlightStore(database),
       resolutions: createResolutionStore(database),
-      subscriptions,
       keySearch: createKeySearchStore(database),
       keyUses: createKeyUseStore(database),
       health: createRouteHealth(clock, () => ({ failuresMax: failures, probeAfterMs: probeAfter })),
@@ -137,14 +145,13 @@ export function createLocalAdmin(
       unpricedUses: () => [],
       // Only a process that calls providers learns which of their credentials work.
       credentialsOf: () => [],
-      plans: () => plans,
+      plans: currentPlans,
       clock,
-      databaseNowMs: () => subscriptions.nowMs(),
+      databaseNowMs,
       ids,
       usage: createUsageStore(database),
       statements: createStatementStore(database),
       vouchers: createVoucherStore(database),
-      redemptions: createRedemptionStore(database),
       localTime: () => localTime,
       timezone: () => config.billing.timezone,
       periods: () => runningPeriods(localTime, clock.nowMs()),
