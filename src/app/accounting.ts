@@ -185,7 +185,6 @@ export async function createAccounting(parts: AccountingParts) {
       inFlight: createInFlightStore(admin),
       resolutions: createResolutionStore(admin),
       subscriptions: createSubscriptionStore(admin),
-      drainStore: createDrainStore(admin),
       usage: createUsageStore(admin),
       statements: createStatementStore(admin),
       vouchers: createVoucherStore(admin),
@@ -194,6 +193,7 @@ export async function createAccounting(parts: AccountingParts) {
     drains: createDrains({
       // One read at a time: it never takes the place in which `/readyz` waits.
       store: createDrainStore(database.lane('probes')),
+      changes: createDrainStore(admin),
       listen: (onChange) => database.subscribe(DRAINS_CHANNEL, onChange, onChange),
       logger,
     }),

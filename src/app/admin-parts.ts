@@ -1,3 +1,4 @@
+import { randomFillSync } from 'node:crypto';
 import type { Principals } from '../accounting/accounts/principals.ts';
 import type { AccountStore } from '../accounting/accounts/store.ts';
 import { auditLedger } from '../accounting/audit/audit-store.ts';
@@ -8,6 +9,8 @@ import type { Database } from '../db/database.ts';
 import { schemaVersion } from '../db/migrate.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
+import { createAdminTokenMaker } from '../people/admin-token-maker.ts';
+import type { AdminTokensStore } from '../people/admin-tokens-store.ts';
 import type { RouteHealth } from '../providers/routing/health.ts';
 import { exportDatabase } from '../transfer/export.ts';
 import { createExportStore } from '../transfer/export-store.ts';
@@ -21,7 +24,7 @@ import type { SettingsInForce } from './settings-in-force.ts';
 
 export interface AdministeredParts {
   readonly accounting: Pick<Accounting, 'admin' | 'drains' | 'periods'>;
-  readonly adminTokens: AdminParts['adminTokens'];
+  readonly adminTokens: AdminTokensStore;
   readonly changes: AdminParts['changes'];
   readonly notices: Pick<AdminParts, 'webhooks' | 'lowBalanceNano'>;
   readonly principals: Principals;
@@ -47,6 +50,7 @@ export function createAdminParts(parts: AdministeredParts): AdminParts & { reado
     ...accounting.admin,
     ...createAccountDomain(accounting.admin, { principals, plans, databaseNowMs, clock, ids }),
     adminTokens: parts.adminTokens,
+    tokenMaker: createAdminTokenMaker({ store: parts.adminTokens, clock, ids, fillRandom: randomFillSync }),
     changes: parts.changes,
     webhooks: parts.notices.webhooks,
     lowBalanceNano: parts.notices.lowBalanceNano,

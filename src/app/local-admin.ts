@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomFillSync } from 'node:crypto';
 import { createKeyLimitStore } from '../accounting/accounts/key-limit-store.ts';
 import { createKeyReplacementStore } from '../accounting/accounts/key-replacement-store.ts';
 import { createKeySearchStore } from '../accounting/accounts/key-search-store.ts';
@@ -36,6 +36,7 @@ import { createHttpServer } from '../http/server.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createIds } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
+import { createAdminTokenMaker } from '../people/admin-token-maker.ts';
 import { createAdminTokensStore } from '../people/admin-tokens-store.ts';
 import { createCatalog } from '../providers/catalog/catalog.ts';
 import { createDrainStore } from '../providers/routing/drains/drain-store.ts';
@@ -93,6 +94,7 @@ export function createLocalAdmin(
     redemptions: createRedemptionStore(database),
   };
   const drainStore = createDrainStore(database);
+  const adminTokens = createAdminTokensStore(database);
   const changes = createChangesStore(database);
   const token = randomBytes(24).toString('base64url');
   const { failures, probeAfter } = config.routing.breaker;
@@ -120,7 +122,8 @@ export function createLocalAdmin(
         clock,
         ids,
       }),
-      adminTokens: createAdminTokensStore(database),
+      adminTokens,
+      tokenMaker: createAdminTokenMaker({ store: adminTokens, clock, ids, fillRandom: randomFillSync }),
       changes,
       webhooks: createLocalWebhooks(config, database, clock, ids),
       lowBalanceNano: () => config.notices.lowBalanceYuan ?? null,
@@ -132,9 +135,9 @@ export function createLocalAdmin(
       keySearch: createKeySearchStore(database),
       keyUses: createKeyUseStore(database),
       health: createRouteHealth(clock, () => ({ failuresMax: failures, probeAfterMs: probeAfter })),
-      drainStore,
       drains: createDrains({
         store: drainStore,
+        changes: drainStore,
         listen: async () => ({ isConnected: true, close: async () => undefined }),
         logger,
       }),
