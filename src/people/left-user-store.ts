@@ -15,21 +15,25 @@ const PAGE_ROWS = 200;
  * The next page of those who have left before `$1`, behind a user, and without those of them that nobody needs any more; sessions,
  * links and identities go with them. Who has come back meanwhile has no instant of leaving, and stays. So do operators and auditors;
  * who is suspended, because it would be undone; and whoever has a key that can be used at `$4`, because it is asked whose that is.
- * Plans: users_by_leaving, api_keys_by_person, primary keys.
+ * Each is looked up by itself, because a join might read all keys. Plans: users_by_leaving, api_keys_by_person, primary keys.
  */
-const forgetPage: Statement = {
+export const forgetPage: Statement = {
   name: 'left-users.forget',
   text: `with page as materialized (
-  select id, left_at from users
+  select id, left_at, operator_role is null and status = 'active' as is_free from users
   where left_at < $1::timestamptz and (left_at, id) > ($2::timestamptz, $3::text)
   order by left_at, id limit ${PAGE_ROWS}
 ),
-gone as (
-  delete from users u using page p
-  where u.id = p.id and u.left_at = p.left_at and u.operator_role is null and u.status = 'active' and not exists (
-    select from api_keys k where k.user_id = u.id and k.revoked_at is null
+unneeded as materialized (
+  select id from page p where is_free and (
+    select true from api_keys k where k.user_id = p.id and k.revoked_at is null
       and (k.expires_at is null or k.expires_at > $4::timestamptz)
-  )
+    limit 1
+  ) is null
+),
+gone as (
+  delete from users where id = any (array(select id from unneeded))
+    and left_at < $1::timestamptz and operator_role is null and status = 'active'
 )
 select left_at::text as left_at, id, (count(*) over ())::int as rows from page order by page.left_at desc, id desc limit 1`,
 };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Database } from '../../src/db/database.ts';
-import { createLeftUserStore } from '../../src/people/left-user-store.ts';
+import { createLeftUserStore, forgetPage } from '../../src/people/left-user-store.ts';
 import { createMembershipStore } from '../../src/people/membership-store.ts';
 import { createUserStore } from '../../src/people/user-store.ts';
 import { openAccount } from '../support/accounting-builders.ts';
@@ -98,10 +98,22 @@ select 'usr_' || n, 'n', 'n' || n, 'active', now(), '${past}', case when n <= 25
       assert.deepEqual(await left(), []);
     });
 
-    it('are found along an index', async () => {
-      const plan = await rows<{ 'QUERY PLAN': string }>(`explain select id from users
-where left_at < now() and (left_at, id) > ('1970-01-01'::timestamptz, '') order by left_at, id limit 200`);
-      assert.match(plan.map((row) => row['QUERY PLAN']).join('\n'), /users_by_leaving/);
+    // The embedded engine explains no statement that has parameters.
+    const itOnServers = engine === 'postgresql' ? it : it.skip;
+    itOnServers('are found along an index, and their keys by another', async () => {
+      const plan = await database.query<{ 'QUERY PLAN': string }>(
+        { name: 'test.left-plan', text: `explain (costs off) ${forgetPage.text}` },
+        [LONG_AGO, new Date(0), '', LONG_AGO],
+      );
+      const lines = plan.map((row) => row['QUERY PLAN'].trim());
+      for (const [scan, condition] of [
+        ['users_by_leaving', 'Index Cond: ((left_at <'],
+        ['api_keys_by_person', 'Index Cond: (user_id = p.id)'],
+        ['users_pkey', 'Index Cond: (id = ANY ('],
+      ] as const) {
+        const at = lines.findIndex((line) => line.includes(scan));
+        assert.ok(lines[at + 1]?.startsWith(condition), `${scan}:\n${lines.join('\n')}`);
+      }
     });
   });
 }

@@ -52,12 +52,15 @@ const selectFewUnresolved: Statement = {
 from (select from calls where status = 'unresolved' limit ${UNRESOLVED_MAX + 1}) c`,
 };
 
+/** SQL: whether there is a row. As `exists`, but looked up row by row however few there are: `exists` may read all rows into a hash. */
+const isThere = (from: string): string => `coalesce((select true from ${from} limit 1), false)`;
+
 /**
  * Keys in the order of their ends, and whether a call names them: one in the sums, one on its way there, an unresolved one, or one in
  * flight. One state of all of these, because calls go from one to the other. Plans: api_keys_by_end, usage_rollups_by_key, primary keys,
  * calls_by_status.
  */
-const selectEnded: Statement = {
+export const selectEnded: Statement = {
   name: 'ended-keys.select',
   text: `with page as materialized (
   select account_id, id, least(revoked_at, expires_at) as ended_at from api_keys
@@ -66,16 +69,18 @@ const selectEnded: Statement = {
   order by least(revoked_at, expires_at), id limit ${PAGE_ROWS}
 ),
 queued as materialized (
-  select c.account_id, c.key_id
+  select n.account_id, c.key_id
   from usage_queue q cross join lateral unnest(q.account_ids, q.call_ids, q.started_ats) as n (account_id, call_id, started_at)
-  join calls c on c.account_id = n.account_id and c.id = n.call_id and c.started_at = n.started_at
+  cross join lateral (
+    select key_id from calls where account_id = n.account_id and id = n.call_id and started_at = n.started_at limit 1
+  ) c
 ),
 unresolved as materialized (select account_id, key_id from calls where status = 'unresolved')
 select p.account_id, p.id, p.ended_at::text as ended_at,
-  exists (select from usage_rollups u where u.account_id = p.account_id and u.key_id = p.id)
-  or exists (select from reservations r where r.account_id = p.account_id and r.key_id = p.id)
-  or exists (select from queued q where q.account_id = p.account_id and q.key_id = p.id)
-  or exists (select from unresolved c where c.account_id = p.account_id and c.key_id = p.id) as is_named
+  ${isThere('usage_rollups u where u.account_id = p.account_id and u.key_id = p.id')}
+  or ${isThere('reservations r where r.account_id = p.account_id and r.key_id = p.id')}
+  or ${isThere('queued q where q.account_id = p.account_id and q.key_id = p.id')}
+  or ${isThere('unresolved c where c.account_id = p.account_id and c.key_id = p.id')} as is_named
 from page p order by p.ended_at, p.id`,
 };
 
