@@ -4,8 +4,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { allRoutes, type Catalog, type Model, type Route } from '../../providers/catalog/catalog.ts';
 import { withoutDrained } from '../../providers/routing/choose.ts';
 import type { Drain, DrainTarget } from '../../providers/routing/drains/drain.ts';
-import type { DrainStore } from '../../providers/routing/drains/drain-store.ts';
-import type { Drains } from '../../providers/routing/drains/drains.ts';
+import { DRAINS_MAX, type Drains } from '../../providers/routing/drains/drains.ts';
 import type { RouteHealth } from '../../providers/routing/health.ts';
 import type { CredentialStatus } from '../../providers/upstream/credentials.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
@@ -22,12 +21,8 @@ export interface RouteAdminParts {
   /** The credentials of a route's provider, for the route's model. */
   readonly credentialsOf: (route: Route) => readonly CredentialStatus[];
   readonly drains: Drains;
-  readonly drainStore: DrainStore;
   readonly clock: Clock;
 }
-
-/** More drains than anybody would look through. Each node keeps all of them in memory. */
-const DRAINS_MAX = 1_000;
 
 const target = { provider: filterText, model: filterText.nullish(), providerModel: filterText.nullish() };
 const newDrain = z.strictObject({ ...target, reason: shortText.nullish(), by: shortText.nullish() });
@@ -50,7 +45,7 @@ interface OfModel {
 
 /** Routes: list them with their health as this node sees it, drain them and resume them on all nodes. */
 export function routeEndpoints(parts: RouteAdminParts): AdminEndpoint[] {
-  const { health, catalog, credentialsOf, drains, drainStore, clock } = parts;
+  const { health, catalog, credentialsOf, drains, clock } = parts;
 
   const routesToWire = (routes: readonly OfModel[]) =>
     routes.map(({ model, route }) =>
@@ -86,17 +81,13 @@ export function routeEndpoints(parts: RouteAdminParts): AdminEndpoint[] {
         if (routesOf(asked).length === 0) {
           throw invalidRequest(`No route of the configuration goes to ${describe(asked)}.`, 'provider');
         }
-        await drains.refresh();
-        if (drains.list().length >= DRAINS_MAX) {
-          throw conflict(`There are ${DRAINS_MAX} drains already; drain whole providers.`);
-        }
-        const drain = await drainStore.insert({
+        const drain = await drains.begin({
           ...asked,
           reason: body.reason ?? null,
           drainedBy: by ?? via,
           drainedAt: new Date(clock.nowMs()),
         });
-        await drains.refresh();
+        if (drain === 'too_many') throw conflict(`There are ${DRAINS_MAX} drains already; drain whole providers.`);
         return {
           ...drainToWire(drain),
           routes: routesToWire(routesOf(drain)),
@@ -113,8 +104,7 @@ export function routeEndpoints(parts: RouteAdminParts): AdminEndpoint[] {
       response: ended,
       async run({ body }) {
         const asked = toTarget(body);
-        const drain = await drainStore.delete(asked);
-        await drains.refresh();
+        const drain = await drains.end(asked);
         if (drain === null) throw noSuchDrain(asked, drains.list());
         // Another drain may still have some of them.
         return { ...drainToWire(drain), routes: routesToWire(routesOf(drain)) };
