@@ -16,6 +16,8 @@ export interface GatewayOrder {
   readonly spawn: (args: string[], environment: Record<string, string>) => ChildProcess;
   /** A module that is loaded before the program, in place of the meter. */
   readonly meter?: string;
+  /** Models beside `bench-model`, as lines of the configuration below `models`. */
+  readonly models?: string;
   /** Flags for Node, such as those of a profile. */
   readonly flags: readonly string[];
 }
@@ -65,7 +67,7 @@ export async function startGatewayTarget(order: GatewayOrder): Promise<GatewayTa
   return { child, url, balanceKeys, codingKeys };
 }
 
-function configText({ upstreamUrl, databaseUrl, directory }: GatewayOrder): string {
+function configText({ upstreamUrl, databaseUrl, directory, models }: GatewayOrder): string {
   return `
 server: { port: 0 }
 database: { url: "${databaseUrl}", dataDir: ${join(directory, 'data')} }
@@ -76,6 +78,7 @@ models:
     operations: [chat]
     price: { input: "1", output: "2" }
     routes: [{ provider: static, model: bench-upstream }]
+${models ?? ''}
 plans:
   bench-plan:
     name: Bench
