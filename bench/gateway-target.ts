@@ -18,6 +18,8 @@ export interface GatewayOrder {
   readonly meter?: string;
   /** Models beside `bench-model`, as lines of the configuration below `models`. */
   readonly models?: string;
+  /** How many calls the provider is sent at a time; as many as there are by default if it is not said. */
+  readonly connections?: number;
   /** Flags for Node, such as those of a profile. */
   readonly flags: readonly string[];
 }
@@ -67,11 +69,12 @@ export async function startGatewayTarget(order: GatewayOrder): Promise<GatewayTa
   return { child, url, balanceKeys, codingKeys };
 }
 
-function configText({ upstreamUrl, databaseUrl, directory, models }: GatewayOrder): string {
+function configText({ upstreamUrl, databaseUrl, directory, models, connections }: GatewayOrder): string {
+  const atATime = connections === undefined ? '' : `, connections: ${connections}`;
   return `
 server: { port: 0 }
 database: { url: "${databaseUrl}", dataDir: ${join(directory, 'data')} }
-providers: { static: { protocol: chat, baseUrl: ${upstreamUrl}/v1, apiKey: bench } }
+providers: { static: { protocol: chat, baseUrl: ${upstreamUrl}/v1, apiKey: bench${atATime} } }
 models:
   bench-model:
     maxOutputTokens: "1000"

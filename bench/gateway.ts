@@ -24,7 +24,7 @@ import { ENGINES, type Version } from './targets.ts';
  *                                                   beside a gateway that runs, with http://127.0.0.1:9100/v1 behind it
  *   npm run bench -- --before DIRECTORY             beside another checkout, which has its node_modules
  *   npm run bench -- --rounds 5 --seconds 5 --warm-up 5
- *   npm run bench -- --json                         all rounds and medians as data
+ *   npm run --silent bench -- --json                all rounds and medians as data
  *   npm run bench -- --record                       also writes the tables into docs/performance.md
  *   npm run bench -- --gate                         a minute: ratios to the bare proxy, and to the last recorded ones
  *   npm run bench -- --gate --record                also records them in bench/recorded.json

@@ -1,4 +1,4 @@
-import type { LoadOrder, LoadResult } from './load/order.ts';
+import type { CallShape, LoadOrder, LoadResult } from './load/order.ts';
 import type { MeterReading } from './meter.ts';
 import type { LineResult, ScenarioResult } from './report.ts';
 import type { Figures, Scenario } from './scenarios.ts';
@@ -76,17 +76,20 @@ async function warmUp(stage: Stage, scenario: Scenario, line: Line, seconds: num
   const endMs = performance.now() + WARM_UP_AT_MOST * seconds * 1_000;
   const isWarm = async (): Promise<boolean> =>
     performance.now() >= endMs || (await line.target.read({})).cpuMicros - begin.cpuMicros >= seconds * 1e6;
-  if (scenario.unit === 'streams') {
-    await order(stage, line, { kind: 'begin streams', call, streams: WARM_UP_STREAMS });
-    do await order(stage, line, { kind: 'watch streams', seconds: WARM_UP_STEP_S });
-    while (!(await isWarm()));
-    await order(stage, line, { kind: 'end streams' });
-    return;
-  }
-  const connections =
-    scenario.unit === 'connections' ? Math.max(scenario.size, WARM_UP_CONNECTIONS) : WARM_UP_CONNECTIONS;
-  do await order(stage, line, { kind: 'closed', call, connections, seconds: WARM_UP_STEP_S });
-  while (!(await isWarm()));
+  const isStream = scenario.unit === 'streams';
+  const warming: CallShape = isStream ? { ...call, request: 'chat', response: 'chat' } : call;
+  const connections = Math.max(scenario.unit === 'connections' ? scenario.size : 0, WARM_UP_CONNECTIONS);
+  do {
+    await order(stage, line, { kind: 'closed', call: warming, connections, seconds: WARM_UP_STEP_S });
+  } while (!(await isWarm()));
+  if (isStream) await warmUpStreams(stage, line, seconds);
+}
+
+/** After calls that are no streams, so that memory which the first hundreds of calls take or free is not said to be that of streams. */
+async function warmUpStreams(stage: Stage, line: Line, seconds: number): Promise<void> {
+  await order(stage, line, { kind: 'begin streams', call: line.target.call, streams: WARM_UP_STREAMS });
+  await order(stage, line, { kind: 'watch streams', seconds });
+  await order(stage, line, { kind: 'end streams' });
 }
 
 function orderOf({ unit, size }: Scenario, { call }: Target, seconds: number): LoadOrder {

@@ -28,6 +28,8 @@ export interface Version {
 export type Engine = 'PostgreSQL' | 'embedded';
 export const ENGINES: readonly Engine[] = ['PostgreSQL', 'embedded'];
 
+/** A provider is sent so many calls at a time, and rather more, if nothing else is configured. */
+const AT_A_TIME_BY_DEFAULT = 500;
 const METER = benchFile('meter.ts');
 /** Only told to a gateway that is to edit images, so that versions without these names can be measured by other calls. */
 const IMAGE_MODEL = `  bench-images:
@@ -63,6 +65,10 @@ export async function startGateway(
     spawn: (args, environment) => spawnOnCore(args, TARGET_CORE, environment),
     flags: stage.flags,
     ...(scenario.kind === 'images' ? { models: IMAGE_MODEL } : {}),
+    // Some are kept for accounts that have few calls.
+    ...(scenario.unit !== 'calls a second' && scenario.size > AT_A_TIME_BY_DEFAULT
+      ? { connections: scenario.size * 2 }
+      : {}),
   });
   const { request, response, path, kind } = scenario;
   const model = kind === 'images' ? 'bench-images' : 'bench-model';

@@ -11,6 +11,8 @@ import { type SimulatedProvider, sendTimes } from './provider.ts';
 const CHUNKS_PER_SECOND = 5_000;
 /** Of streams that are begun at the same time; a burst of thousands would measure queues of the kernel. */
 const BEGIN_AT_A_TIME = 50;
+/** A stream that waits for the end of another one would wait for ever. */
+const FIRST_CHUNK_WITHIN_MS = 20_000;
 
 /** Clients of event streams, from their beginning to their end. */
 export interface StreamClients {
@@ -49,6 +51,7 @@ export function createStreamClients(provider: SimulatedProvider): StreamClients 
       const over = new Promise<void>((isOver) => {
         let status = 0;
         let text = '';
+        let isBegun = false;
         const end = (why: string | null): void => {
           if (why !== null) fail(why);
           hasBegun();
@@ -57,7 +60,11 @@ export function createStreamClients(provider: SimulatedProvider): StreamClients 
         pool.dispatch(
           { ...request, bodyTimeout: 0 },
           {
-            onRequestStart: () => undefined,
+            onRequestStart(controller) {
+              setTimeout(() => {
+                if (!isBegun) controller.abort(new Error(`no chunk within ${FIRST_CHUNK_WITHIN_MS / 1_000} s`));
+              }, FIRST_CHUNK_WITHIN_MS).unref();
+            },
             onResponseStart: (_controller, received) => {
               status = received;
             },
@@ -67,6 +74,7 @@ export function createStreamClients(provider: SimulatedProvider): StreamClients 
               text = rest;
               if (sentMs.length === 0) return;
               for (const sent of sentMs) delays.push(nowMs - sent);
+              isBegun = true;
               hasBegun();
             },
             onResponseEnd: () => end(status === 200 ? null : `${status} ${text}`),
