@@ -57,7 +57,7 @@ export function createAdmit({ reservations, queue, databaseClock, ...parts }: Ad
       throw refusalError(admission.refusal, { policy, settings, nowMs: databaseClock.nowMs() });
     }
     call.report.isAdmitted = true;
-    return new AdmittedCall(call, { ...admission, atMs: databaseClock.nowMs() }, settlementParts);
+    return new AdmittedCall(call, admission, databaseClock.nowMs(), settlementParts);
   };
 }
 

@@ -19,6 +19,6 @@ export interface CallRequest {
   readonly settings: Settings;
   /** What the call notes of itself. */
   readonly report: CallReport;
-  /** The claim of an idempotent call, which stores its response for repeats. */
-  readonly claim?: Claim;
+  /** The claim of an idempotent call, which stores its response for repeats; `null`: it is none. */
+  readonly claim: Claim | null;
 }

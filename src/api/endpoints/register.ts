@@ -105,7 +105,7 @@ function createCallHandler(endpoint: CallEndpoint, parts: EndpointParts): Handle
 
     async function run(input: CallInput): Promise<void> {
       const { headers, id: requestId } = request;
-      const call: CallRequest = { policy: endpoint, principal, headers, input, requestId, client, settings, report };
+      const call = { policy: endpoint, principal, headers, input, requestId, client, settings, report, claim: null };
       report.isStream = input.isStream;
       report.modelAsked = input.model;
       try {
