@@ -1,6 +1,6 @@
 import type { CallOutcome, FailedRoute } from '../accounting/calls/call-outcome.ts';
 import { type CallCharge, type CostTerms, chargeCall } from '../accounting/pricing/call-charge.ts';
-import { chargeBasis } from '../accounting/pricing/charge-basis.ts';
+import { chargeBasis } from '../accounting/pricing/charge.ts';
 import { priceInForce } from '../accounting/pricing/price.ts';
 import { atPriceFactor } from '../accounting/pricing/price-factor.ts';
 import type { StoredResponse } from '../accounting/repeats/stored-response.ts';
@@ -9,7 +9,7 @@ import type { MadeState, SettlementRecord } from '../accounting/settlement/settl
 import type { GatewayError } from '../errors/gateway-error.ts';
 import { totalTokens, type UsageFacts } from '../protocols/metering/usage-facts.ts';
 import type { Route } from '../providers/catalog/catalog.ts';
-import type { AllowedModel } from './inner-models.ts';
+import type { AllowedModel } from './allowed-models.ts';
 import type { PreparedCall } from './prepared-call.ts';
 import { chargeHeaders } from './relay/call-headers.ts';
 

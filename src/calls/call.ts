@@ -12,10 +12,11 @@ import type { AdmittedCall } from './admitted-call.ts';
 import type { CallRequest } from './call-request.ts';
 import { type OpenAttempt, traceHeaders } from './call-trace.ts';
 import { noHealthyRoute, type PreparedCall } from './prepared-call.ts';
-import { CredentialTurns, isOfAccount } from './relay/credential-turns.ts';
 import {
+  CredentialTurns,
   countsAllTheSame,
   failureDetails,
+  isOfAccount,
   mayHaveRun,
   mayTryAnother,
   reportFailure,

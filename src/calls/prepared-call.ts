@@ -1,22 +1,22 @@
-import { callIdOf } from '../accounting/calls/call-id.ts';
+import { callIdOf } from '../accounting/calls/call-outcome.ts';
 import type { ContinuedState } from '../accounting/continuation/continuation-key-store.ts';
 import type { ContinuationKeys } from '../accounting/continuation/continuation-keys.ts';
-import { chargeBasis } from '../accounting/pricing/charge-basis.ts';
+import { chargeBasis, type UnitPrices } from '../accounting/pricing/charge.ts';
 import { type PriceInForce, priceInForce } from '../accounting/pricing/price.ts';
+import { unpricedTerms } from '../accounting/pricing/token-rates.ts';
 import { errorCatalogue } from '../errors/catalogue.ts';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
+import { serviceTerms } from '../protocols/metering/service-terms.ts';
 import type { ChargeBasis } from '../protocols/metering/usage-facts.ts';
-import type { Operation } from '../protocols/operations/operation.ts';
+import type { Demand, Operation } from '../protocols/operations/operation.ts';
 import type { Model, Route } from '../providers/catalog/catalog.ts';
 import { orderRoutes, type RandomSource, withoutDrained } from '../providers/routing/choose.ts';
 import { type DrainedRoutes, NOTHING_DRAINED } from '../providers/routing/drains/drain.ts';
 import type { RouteHealth } from '../providers/routing/health.ts';
-import { requireAllowedModel } from './allowed-models.ts';
+import { type AllowedModel, allowInnerModels, requireAllowedModel } from './allowed-models.ts';
 import type { CallRequest } from './call-request.ts';
 import { findContinuation, routesToState } from './continuation.ts';
-import { type AllowedModel, allowInnerModels } from './inner-models.ts';
-import { checkPriced } from './priced-request.ts';
 import { continuedTokens, estimateReservation, type ReservationEstimate } from './reservation-estimate.ts';
 import { retryAfter, whenText } from './retry-after.ts';
 import type { Settings } from './settings.ts';
@@ -143,4 +143,28 @@ function restoredModel(continuedState: ContinuedState | null, operation: Operati
       'earlier call through this gateway. Name the model.',
     'model',
   );
+}
+
+/**
+ * Checks that what a request asks for by name has a price: a tier of service, a speed, a region, audio. Tools that it only
+ * lists need none, since agents list them with every request.
+ *
+ * @throws GatewayError `invalidRequest` with the field to blame.
+ */
+function checkPriced({ terms, audioInput, audioOutput }: Demand, prices: UnitPrices): void {
+  const [term] = unpricedTerms(prices, terms);
+  if (term !== undefined) {
+    const { member, plain } = serviceTerms[term];
+    const value = JSON.stringify(terms[term]);
+    throw invalidRequest(
+      `This model has no price for the "${member}" ${value}. Leave the field out, or set it to "${plain[0]}".`,
+      member,
+    );
+  }
+  if (audioInput !== null && prices.audioInputNanoPerMillion === undefined) {
+    throw invalidRequest(`This model has no price for audio, which "${audioInput}" contains.`, audioInput);
+  }
+  if (audioOutput !== null && prices.audioOutputNanoPerMillion === undefined) {
+    throw invalidRequest(`This model has no price for audio, which "${audioOutput}" asks for.`, audioOutput);
+  }
 }

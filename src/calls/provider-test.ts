@@ -1,5 +1,5 @@
 import { chargeCall } from '../accounting/pricing/call-charge.ts';
-import { chargeBasis } from '../accounting/pricing/charge-basis.ts';
+import { chargeBasis } from '../accounting/pricing/charge.ts';
 import { type PriceInForce, priceInForce } from '../accounting/pricing/price.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../accounting/pricing/price-factor.ts';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';

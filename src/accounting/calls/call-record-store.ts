@@ -5,8 +5,7 @@ import { otherUnits, unitColumns } from '../../protocols/metering/usage-units.ts
 import { type CountedUse, countedText } from '../counts/counted-use.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../pricing/price-factor.ts';
 import { priceListId } from '../pricing/price-list-store.ts';
-import { type CallFacts, readFacts } from '../reservations/call-facts.ts';
-import type { OpenReservation } from '../reservations/reservation.ts';
+import { type CallFacts, type OpenReservation, readFacts } from '../reservations/reservation.ts';
 import type { CallNotes, CallOutcome } from './call-outcome.ts';
 
 /** The SQL that writes call records, in the transactions of `store.ts`. */

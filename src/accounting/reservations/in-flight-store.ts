@@ -1,5 +1,5 @@
 import { type Lane, type Statement, toArray } from '../../db/database.ts';
-import { type CallFacts, readFacts } from './call-facts.ts';
+import { type CallFacts, readFacts } from './reservation.ts';
 
 /** The SQL of calls in flight as people see them, over all nodes: from their reservations. */
 

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isApiKey } from '../../accounting/accounts/key-format.ts';
 import { type Principal, type Principals, principalHash } from '../../accounting/accounts/principals.ts';
-import type { CallReport } from '../../calls/call-report.ts';
+import type { CallReport } from '../../calls/call-request.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ClientAddresses } from '../../http/client-address.ts';
 import { type CredentialForms, readCredential } from '../../http/credentials.ts';

@@ -1,11 +1,10 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { CallLook } from '../../calls/admission.ts';
 import { requireAllowedModel } from '../../calls/allowed-models.ts';
-import type { CallRequest } from '../../calls/call-request.ts';
-import type { Context } from '../../calls/endpoint-policy.ts';
+import type { CallRequest, Context } from '../../calls/call-request.ts';
 import { Fingerprint, type RepeatableCall } from '../../calls/idempotency/idempotent-call.ts';
-import type { CallLook } from '../../calls/look.ts';
 import { Client } from '../../calls/relay/client.ts';
 import type { RequestWorkers } from '../../calls/request-workers.ts';
 import type { Settings } from '../../calls/settings.ts';

@@ -1,7 +1,7 @@
 import type { Remaining } from '../../accounting/reservations/reservation.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import type { RateStatus } from '../../protocols/rate-status.ts';
-import type { EndpointPolicy } from '../endpoint-policy.ts';
+import type { EndpointPolicy } from '../call-request.ts';
 import type { Settings } from '../settings.ts';
 
 /** The names of the headers, which CORS exposes to web pages. */

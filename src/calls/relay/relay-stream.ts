@@ -14,10 +14,10 @@ import { ERROR_BODY_BYTES_MAX } from '../../providers/upstream/refusal.ts';
 import { refusalFailure, responseKind } from '../../providers/upstream/response-kind.ts';
 import { removeSecrets } from '../../providers/upstream/secrets.ts';
 import type { AdmittedCall } from '../admitted-call.ts';
+import { type KeepAlive, startKeepAlive } from './client.ts';
 import { type AbortEvent, type AbortLimits, type AbortState, limitOf, nextAbortState } from './client-abort.ts';
 import { boundEstimate, type EstimateParts, estimateInput } from './estimates.ts';
 import { toResponse } from './failover.ts';
-import { type KeepAlive, startKeepAlive } from './keep-alive.ts';
 
 /** The most bytes that are read behind the terminal event; a provider that sends more is cut off, and its stream is complete. */
 const BYTES_BEHIND_END_MAX = 1024 * 1024;

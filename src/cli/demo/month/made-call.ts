@@ -1,6 +1,5 @@
 import type { CallOutcome } from '../../../accounting/calls/call-outcome.ts';
-import { chargeFor } from '../../../accounting/pricing/charge.ts';
-import { chargeBasis } from '../../../accounting/pricing/charge-basis.ts';
+import { chargeBasis, chargeFor } from '../../../accounting/pricing/charge.ts';
 import { priceInForce } from '../../../accounting/pricing/price.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../../../accounting/pricing/price-factor.ts';
 import { pricedBy } from '../../../accounting/pricing/priced-by.ts';
