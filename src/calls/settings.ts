@@ -54,18 +54,17 @@ export class InFlight {
     return this.#count;
   }
 
-  async track<Result>(work: Promise<Result>): Promise<Result> {
+  /** Work begins; `leave` ends it. */
+  enter(): void {
     this.#count++;
-    try {
-      return await work;
-    } finally {
-      this.#count--;
-      if (this.#count === 0) {
-        const listeners = this.#listeners;
-        this.#listeners = [];
-        for (const listener of listeners) listener();
-      }
-    }
+  }
+
+  leave(): void {
+    this.#count--;
+    if (this.#count > 0) return;
+    const listeners = this.#listeners;
+    this.#listeners = [];
+    for (const listener of listeners) listener();
   }
 
   /** Resolves when no work is under way. */
