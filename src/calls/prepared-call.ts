@@ -88,20 +88,39 @@ export function createPrepare(parts: PrepareParts): (request: CallRequest) => Pr
     const inner = allowInnerModels(input.demand.innerModels, model, { principal, catalog }, startedAtMs);
     const continued = continuedTokens(input.demand, continuedState?.totalTokens, model);
     const estimate = estimateReservation(input, { model, prices: price.prices, basis, continuedTokens: continued });
-    // Each inner model may read the whole request, and write as much as the model can.
-    const ofInner = inner.map((each) =>
-      estimateReservation(
+    let { amountNano, tokens } = estimate;
+    for (const each of inner) {
+      // Each inner model may read the whole request, and write as much as the model can.
+      const ofInner = estimateReservation(
         { ...input, demand: { ...input.demand, outputTokensLimit: null } },
         { model: each.model, prices: each.price.prices, basis: 'tokens', continuedTokens: continued },
-      ),
-    );
-    const reservation = {
-      amountNano: ofInner.reduce((sum, { amountNano }) => sum + amountNano, estimate.amountNano),
-      tokens: ofInner.reduce((sum, { tokens }) => sum + tokens, estimate.tokens),
-    };
+      );
+      amountNano += ofInner.amountNano;
+      tokens += ofInner.tokens;
+    }
+    const reservation = { amountNano, tokens };
     const callId = callIdOf(request.requestId);
     request.report.callId = callId;
-    return { ...request, callId, startedAtMs, model, routes, price, basis, inner, estimate, reservation };
+    return {
+      policy,
+      principal,
+      headers: request.headers,
+      input,
+      requestId: request.requestId,
+      client: request.client,
+      settings,
+      report: request.report,
+      claim: request.claim,
+      callId,
+      startedAtMs,
+      model,
+      routes,
+      price,
+      basis,
+      inner,
+      estimate,
+      reservation,
+    };
   };
 }
 

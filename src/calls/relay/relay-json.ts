@@ -1,7 +1,7 @@
 import type { StoredResponse } from '../../accounting/repeats/stored-response.ts';
 import { JsonCapture } from '../../lib/json/json-capture.ts';
 import { JsonSyntaxError } from '../../lib/json/json-scan.ts';
-import { capturedResponse } from '../../protocols/metering/captured-response.ts';
+import { CapturedResponse } from '../../protocols/metering/captured-response.ts';
 import type { ReadResponse } from '../../protocols/metering/response.ts';
 import type { UsageFacts } from '../../protocols/metering/usage-facts.ts';
 import {
@@ -211,7 +211,7 @@ class JsonRelay {
       if (error instanceof JsonSyntaxError) return null;
       throw error;
     }
-    return capturedResponse(this.#capture);
+    return new CapturedResponse(this.#capture);
   }
 
   /** The response that repeats of the call get, without a body if that is too large or there is no memory to store it. */
