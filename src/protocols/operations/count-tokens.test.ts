@@ -9,7 +9,7 @@ const inspect = (text: string): string | null => countTokens.inspect(BodyFields.
 const inspectBody = (body: object): string | null => inspect(JSON.stringify({ messages: [], ...body }));
 
 describe('count tokens', () => {
-  it('returns the model where one is named; it need not exist', () => {
+  it('returns the model if one is named; it need not exist', () => {
     assert.equal(inspectBody({ model: 'm' }), 'm');
     for (const model of [undefined, null]) assert.equal(inspectBody({ model }), null);
     assert.equal(countTokens.requiresModel, false);
