@@ -71,9 +71,7 @@ async function makeFirst(stored: StoredDemo | null, parts: DemoParts): Promise<D
   const demo = isComplete(stored) ? stored : createNewDemo(clock, hasMonth ? monthStartMs(nowMs) : nowMs);
   await store(dataDir, demo);
   const passwordHash = await new Passwords().hash(demo.password, NOBODY_WAITS);
-  const history = hasMonth
-    ? makeMonth({ config, demo, passwordHash, planId: PLAN_ID, nowMs })
-    : makeBareDemo(demo, passwordHash, nowMs, config);
+  const history = (hasMonth ? makeMonth : makeBareDemo)({ config, demo, passwordHash, planId: PLAN_ID, nowMs });
   if (!(await parts.writeHistory(history))) return null;
   return { accountId: demo.accountId, key: demo.key, userName: demo.name, password: demo.password };
 }
