@@ -1,4 +1,3 @@
-import type { CallIndexes } from '../accounting/calls/call-index-store.ts';
 import type { CallsStore } from '../accounting/calls/calls-store.ts';
 import type { ContinuationKeyStore } from '../accounting/continuation/continuation-key-store.ts';
 import { oldestContinuationKey } from '../accounting/continuation/continuation-keys.ts';
@@ -16,7 +15,6 @@ interface HousekeepingParts {
   /** For tests: in place of the database's clock. */
   readonly testDatabaseClock: Clock | undefined;
   readonly calls: Pick<CallsStore, 'preparePartitions' | 'summariseRequestIds'>;
-  readonly callIndexes: CallIndexes;
   readonly continuationKeys: Pick<ContinuationKeyStore, 'deleteBefore'>;
   readonly subscriptions: Pick<SubscriptionStore, 'forgetSlots'>;
   readonly storedResponses: Pick<StoredResponseStore, 'forgetExpired'>;
@@ -61,6 +59,5 @@ export function housekeepingTasks(parts: HousekeepingParts): HousekeepingTask[] 
       run: (signal) => parts.changes.deleteBefore(clock.nowMs() - parts.changesKeptDays() * DAY_MS, signal),
     },
     { name: 'nodes that are gone', run: () => nodes.forget() },
-    { name: 'indexes of call records', run: (signal) => parts.callIndexes.build(signal) },
   ];
 }

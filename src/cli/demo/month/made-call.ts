@@ -74,6 +74,7 @@ export function makeCall(wanted: WantedCall, { catalog, randomSource, idsAt }: C
     failedRoutes: [],
     isStream,
     requestId: ids.next('req'),
+    clientRequestId: null,
     startedAtMs,
     price: priceInForce(model.price, startedAtMs),
     priceFactorBasisPoints: context === 'coding' ? LIST_PRICE_BASIS_POINTS : wanted.priceFactorBasisPoints,
@@ -87,6 +88,7 @@ export function makeCall(wanted: WantedCall, { catalog, randomSource, idsAt }: C
       firstByteMs: null,
       usage: null,
       chargeNano: null,
+      costNano: null,
     };
   }
   const { prices } = base.price;
@@ -104,7 +106,7 @@ export function makeCall(wanted: WantedCall, { catalog, randomSource, idsAt }: C
     usage,
     ...(by !== null && { notes: { pricedBy: by } }),
     chargeNano: context === 'coding' ? null : chargeFor(usage, prices, basis, shares, base.priceFactorBasisPoints),
-    ...(cost !== undefined && { costNano: chargeFor(usage, cost, chargeBasis(operation, cost)) }),
+    costNano: cost === undefined ? null : chargeFor(usage, cost, chargeBasis(operation, cost)),
   };
 }
 
