@@ -1,3 +1,4 @@
+import { ENDED_KEYS_KEPT_DAYS, type EndedKeyStore } from '../accounting/accounts/ended-key-store.ts';
 import type { CallsStore } from '../accounting/calls/calls-store.ts';
 import type { ContinuationKeyStore } from '../accounting/continuation/continuation-key-store.ts';
 import { oldestContinuationKey } from '../accounting/continuation/continuation-keys.ts';
@@ -19,6 +20,7 @@ interface HousekeepingParts {
   readonly subscriptions: Pick<SubscriptionStore, 'forgetSlots'>;
   readonly storedResponses: Pick<StoredResponseStore, 'forgetExpired'>;
   readonly nodes: Pick<NodeStore, 'forget'>;
+  readonly endedKeys: EndedKeyStore;
   readonly refusals: Pick<RefusalsStore, 'deleteBefore'>;
   /** For how many days refusals are kept. */
   readonly refusalsKeptDays: () => number;
@@ -59,5 +61,9 @@ export function housekeepingTasks(parts: HousekeepingParts): HousekeepingTask[] 
       run: (signal) => parts.changes.deleteBefore(clock.nowMs() - parts.changesKeptDays() * DAY_MS, signal),
     },
     { name: 'nodes that are gone', run: () => nodes.forget() },
+    {
+      name: 'keys that have ended',
+      run: (signal) => parts.endedKeys.forgetEndedBefore(clock.nowMs() - ENDED_KEYS_KEPT_DAYS * DAY_MS, signal),
+    },
   ];
 }

@@ -32,7 +32,7 @@ const NAME_ANOTHER =
 
 const IS_DEMO = {
   reason: 'This database is marked as demo: nobody has paid for its balances, so only the demo serves it.',
-  advice: `${NAME_ANOTHER} The demo starts where no configuration is named and there is no ./faregate.yaml.`,
+  advice: `${NAME_ANOTHER} The demo starts if no configuration is named and there is no ./faregate.yaml.`,
 };
 
 const IS_UNMARKED_DEMO = {

@@ -93,7 +93,7 @@ async function expectRefusals(stored: TestDatabase, sentence: RegExp, commands: 
   }
 }
 
-describe('a command where there is no embedded database', () => {
+describe('a command without an embedded database', () => {
   for (const isDirectoryThere of [false, true]) {
     it(`says what to run, and makes nothing in a directory that is ${isDirectoryThere ? '' : 'not '}there`, async () => {
       const directory = temporaryDirectory();
@@ -132,7 +132,7 @@ describe('a command where there is no embedded database', () => {
   });
 });
 
-describe('a command where a server has no such database', () => {
+describe('a command whose server has no such database', () => {
   it('says so, and what to run', async () => {
     const stored = await createBareDatabase('postgresql');
     await stored.remove();
@@ -180,7 +180,10 @@ for (const engine of engines) {
     it('works with no older schema, and says with what to begin', async () => {
       const { before, after } = await around(
         await createTestDatabase(engine),
-        (database) => database.script(`update schema_migrations set version = 41`),
+        (database) =>
+          database.script(
+            `delete from schema_migrations; insert into schema_migrations (version, name) values (41, 'older')`,
+          ),
         (stored) =>
           expectRefusals(
             stored,
@@ -191,6 +194,22 @@ for (const engine of engines) {
           ),
       );
       assert.deepEqual(after, before);
+    });
+
+    it('works with no schema that lacks the newest step, and says what to run; db status shows what is missing', async () => {
+      const [before, newest] = readMigrations().slice(-2);
+      const content = await around(
+        await createTestDatabase(engine),
+        (database) => database.script(`delete from schema_migrations where version = ${newest!.version}`),
+        async (stored) => {
+          const sentence = new RegExp(
+            `^The database is at schema version ${before!.version}, but this program needs ${newest!.version}; bring it up to date: faregate db migrate\n$`,
+          );
+          await expectRefusals(stored, sentence, commands);
+          assert.match((await cli(stored, 'db', 'status')).out, new RegExp(` ${newest!.name} +not yet$`, 'm'));
+        },
+      );
+      assert.deepEqual(content.after, content.before);
     });
 
     it('works with no newer schema, and says what to use', async () => {

@@ -65,7 +65,7 @@ for (const engine of engines) {
       await accepts(OWN);
     });
 
-    inNew('is not set where accounts are in a database that no gateway has served', async () => {
+    inNew('is not set if accounts are in a database that no gateway has served', async () => {
       await addAccount(stored.database);
       await refuses(DEMO, /accounts that the demo did not make/);
       await accepts(OWN);
