@@ -63,7 +63,14 @@ for (const engine of engines) {
     }
 
     function responseTo(request: ClaimRequest, body: Buffer | null = EVERY_BYTE): StoredClaim {
-      return { ...request, head: HEAD, body, billedCallId: `call_of_${request.callId}`, startedAtMs: NOW_MS };
+      return {
+        ...request,
+        head: HEAD,
+        body,
+        billedCallId: `call_of_${request.callId}`,
+        startedAtMs: NOW_MS,
+        keptForMs: DAY_MS,
+      };
     }
 
     function keep(request: ClaimRequest, nowMs = NOW_MS, body: Buffer | null = EVERY_BYTE): Promise<boolean> {

@@ -22,6 +22,7 @@ function recordOf(callId: string, hasKept = false): SettlementRecord {
           callId: `claim_of_${callId}`,
           billedCallId: callId,
           startedAtMs: 1,
+          keptForMs: 1,
           head: { status: 200, headers: {}, callHeaders: {} },
           body: Buffer.from('a body'),
         }

@@ -83,7 +83,7 @@ function createScene(): Record<string, (...items: string[]) => string> {
       for (const item of items) reserve(item);
       return '';
     },
-    /** A reservation of a limited key and nothing else: what an earlier version left of an admission that failed half way. */
+    /** A reservation of a limited key and nothing else. */
     orphan(call: string): string {
       reserve(`${call}:0:key`);
       const key = callKey(nameOf(call));
@@ -219,6 +219,7 @@ function recordOf(item: string, reservations: ReadonlyMap<string, OpenReservatio
           ...claimOf(call!),
           billedCallId: call!,
           startedAtMs: 0,
+          keptForMs: 1,
           head: { status: 200, headers: {}, callHeaders: {} },
           body: null,
         }

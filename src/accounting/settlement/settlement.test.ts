@@ -107,7 +107,10 @@ function recordOf(
     errorCode: null,
     usage: { source: 'observed', inputTokens: 3, outputTokens: 5 },
     price: { rule: 'base', prices: {} },
+    clientRequestId: null,
+    priceFactorBasisPoints: 10_000,
     chargeNano: 7n,
+    costNano: null,
   } as unknown as CallOutcome;
   return {
     outcome,
@@ -120,6 +123,7 @@ function recordOf(
           callId: `claim_of_${callId}`,
           billedCallId: callId,
           startedAtMs: 1,
+          keptForMs: 1,
           head: { status: 200, headers: {}, callHeaders: {} },
           body: Buffer.from('a body'),
         }

@@ -47,6 +47,7 @@ export function makeCall(
     ...(!isPaid && { chargeNano: null }),
     callId: idAt('call', startedAtMs),
     requestId: idAt('req', startedAtMs),
+    clientRequestId: null,
     operation: kind,
     model: model.id,
     provider: route.providerId,
