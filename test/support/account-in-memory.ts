@@ -1,4 +1,5 @@
-import { type KeyLimits, NO_LIMITS } from '../../src/accounting/accounts/key-limit-store.ts';
+import { NO_LIMITS } from '../../src/accounting/accounts/key-limit-store.ts';
+import type { KeyLimits } from '../../src/accounting/accounts/key-limit-tables.ts';
 import { CLOCK_TOLERANCE_MS } from '../../src/accounting/counts/counted-since.ts';
 import type { PlanTerms } from '../../src/accounting/plans/plan.ts';
 import { createLocalTime } from '../../src/accounting/pricing/local-time.ts';
@@ -9,19 +10,13 @@ import {
   rateName,
   type Slot,
   type SubscriptionState,
-  type SubscriptionTerms,
 } from '../../src/accounting/reservations/account-state.ts';
 import { decideAdmissions, decideLooks } from '../../src/accounting/reservations/admit.ts';
 import type { AskingCall } from '../../src/accounting/reservations/limits/limit.ts';
 import type { RateDefaults, RateMaxima } from '../../src/accounting/reservations/rate-defaults.ts';
 import { freeReservation } from '../../src/accounting/reservations/release.ts';
-import type {
-  Admission,
-  CallUse,
-  Refusal,
-  Reservation,
-  ReservationRequest,
-} from '../../src/accounting/reservations/reservation.ts';
+import type { Admission, CallUse, Refusal, ReservationRequest } from '../../src/accounting/reservations/reservation.ts';
+import type { Reservation, SubscriptionTerms } from '../../src/accounting/reservations/tables.ts';
 
 /**
  * An account without a database, for tests of decisions: what a store reads before a decision and keeps after it, as

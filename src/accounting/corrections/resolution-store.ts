@@ -1,6 +1,7 @@
 import { writeRows } from '../../db/columns.ts';
+import type { StoredRow } from '../../db/database.ts';
 import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
-import type { StoredRow } from '../../db/table.ts';
+import { KEY_LIMITS } from '../accounts/key-limit-tables.ts';
 import type { CallNotes, CallStatus, RequestedVia, ReservedTokens, ResolutionNote } from '../calls/call-outcome.ts';
 import { countedSql } from '../counts/counted-since.ts';
 import { type CountedUse, countedText, keyChargeOf, keyChargeText, placeOf } from '../counts/counted-use.ts';
@@ -9,7 +10,6 @@ import type { RunningPeriods } from '../pricing/running-periods.ts';
 import type { KeyState } from '../reservations/account-state.ts';
 import { readKeys } from '../reservations/account-store.ts';
 import { countKeySpending } from '../reservations/limits/key-budgets.ts';
-import { KEY_LIMITS } from '../reservations/tables.ts';
 import { decideResolution, type Resolution, type ResolutionRefusal, type ResolvableCall } from './resolution.ts';
 
 /**

@@ -1,12 +1,14 @@
 import { columnsOf, toTimestamp } from '../../db/columns.ts';
+import type { StoredRow } from '../../db/database.ts';
 import { type Statement, toArray } from '../../db/database.ts';
 import { NOW_COLUMN, nowMsOf, nowSql, type TimedRow } from '../../db/database-time.ts';
 import type { Reads, RowsOf } from '../../db/reads.ts';
-import type { StoredRow } from '../../db/table.ts';
+import { KEY_LIMITS } from '../accounts/key-limit-tables.ts';
 import { CLOCK_TOLERANCE_MS } from '../counts/counted-since.ts';
-import { type AccountState, type RateTerms, rateName, type Slot, type SubscriptionState } from './account-state.ts';
+import { type AccountState, rateName, type Slot, type SubscriptionState } from './account-state.ts';
 import type { LockMode } from './locked-accounts.ts';
-import { BALANCES, KEY_LIMITS, RATE_LIMITS, SUBSCRIPTIONS } from './tables.ts';
+import type { RateTerms } from './tables.ts';
+import { BALANCES, RATE_LIMITS, SUBSCRIPTIONS } from './tables.ts';
 
 /**
  * The SQL that reads what limits accounts, for every transaction that changes any of it: admissions, ends and releases. Each

@@ -1,10 +1,11 @@
 import { columnsOf, writeRows } from '../../db/columns.ts';
+import type { StoredRow } from '../../db/database.ts';
 import { type Database, type Query, type Statement, toArray } from '../../db/database.ts';
 import { nowMsOf } from '../../db/database-time.ts';
 import { IS_OF_DEAD_NODE } from '../../db/nodes/dead.ts';
 import { Reads } from '../../db/reads.ts';
-import type { StoredRow } from '../../db/table.ts';
 import type { Logger } from '../../lib/logger.ts';
+import { KEY_LIMITS } from '../accounts/key-limit-tables.ts';
 import type { BillingTime, RunningPeriods } from '../pricing/running-periods.ts';
 import { type AccountState, type AdmissionTerms, rateName } from './account-state.ts';
 import {
@@ -35,7 +36,7 @@ import {
   type OpenReservation,
   type ReservationRequest,
 } from './reservation.ts';
-import { HAS_SLOT, KEY_LIMITS, RATE_LIMITS, RESERVATIONS, SUBSCRIPTIONS } from './tables.ts';
+import { HAS_SLOT, RATE_LIMITS, RESERVATIONS, SUBSCRIPTIONS } from './tables.ts';
 
 /** The SQL of reservations: one row a call in flight. */
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ApiKey } from '../../accounting/accounts/api-key-store.ts';
-import type { KeyLimits } from '../../accounting/accounts/key-limit-store.ts';
+import type { KeyLimits } from '../../accounting/accounts/key-limit-tables.ts';
 import { KEY_SCOPES } from '../../accounting/accounts/key-scopes.ts';
 import type { RateLimits, RateMaxima } from '../../accounting/accounts/rate-limit-store.ts';
 import type { Account } from '../../accounting/accounts/store.ts';
