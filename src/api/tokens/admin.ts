@@ -5,14 +5,8 @@ import type { Clock } from '../../lib/clock.ts';
 import type { FillRandom, Ids } from '../../lib/ids.ts';
 import { mayGrantRole } from '../../people/access.ts';
 import { signatureOf, signerIdOf } from '../../people/actor.ts';
-import {
-  type AdminToken,
-  createAdminToken,
-  hashAdminToken,
-  LIVING_TOKENS_MAX,
-  shownAdminToken,
-} from '../../people/admin-token.ts';
-import type { AdminTokensStore } from '../../people/admin-tokens-store.ts';
+import { createAdminToken, hashAdminToken, LIVING_TOKENS_MAX, shownAdminToken } from '../../people/admin-token.ts';
+import type { AdminToken, AdminTokensStore } from '../../people/admin-tokens-store.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { conflict, notFound, unprocessable } from '../management/endpoint.ts';
 import { at, pageOf, signerId } from '../management/response-fields.ts';
