@@ -1,5 +1,6 @@
 import type { Database, Statement } from '../../db/database.ts';
 import { sqlState } from '../../db/errors.ts';
+import { booleanColumn, selection, textColumn } from '../../db/table.ts';
 
 /**
  * The index of call records by status, where the migration that made it left it out for partitions that already had many calls:
@@ -7,11 +8,19 @@ import { sqlState } from '../../db/errors.ts';
  * beginning.
  */
 
+const MISSING = selection({
+  partition: textColumn('c.relname as partition'),
+  isThere: booleanColumn('x.indexrelid is not null as is_there'),
+  isValid: booleanColumn('coalesce(x.indisvalid, false) as is_valid'),
+  isBeingBuilt: booleanColumn(
+    'exists (select from pg_stat_progress_create_index p where p.index_relid = x.indexrelid) as is_being_built',
+  ),
+});
+
 /** Partitions without it: whether one of that name is there, which then is not complete, and whether somebody builds it. */
 const listMissing: Statement = {
   name: 'calls.list-missing-indexes',
-  text: `select c.relname as partition, x.indexrelid is not null as is_there, coalesce(x.indisvalid, false) as is_valid,
-  exists (select from pg_stat_progress_create_index p where p.index_relid = x.indexrelid) as is_being_built
+  text: `select ${MISSING.list}
 from pg_inherits h
 join pg_class c on c.oid = h.inhrelid
 left join pg_class i on i.relname = c.relname || '_by_status' and i.relnamespace = c.relnamespace
@@ -22,13 +31,6 @@ where h.inhparent = to_regclass('calls') and to_regclass('calls_by_status') is n
 )
 order by c.relname desc`,
 };
-
-interface MissingRow {
-  readonly partition: string;
-  readonly is_there: boolean;
-  readonly is_valid: boolean;
-  readonly is_being_built: boolean;
-}
 
 export interface CallIndexes {
   /**
@@ -44,9 +46,9 @@ export function createCallIndexes(database: Database): CallIndexes {
   return {
     async build(signal) {
       let isComplete = true;
-      for (const missing of await database.lane('housekeeping').query<MissingRow>(listMissing)) {
+      const missing = MISSING.all(await database.lane('housekeeping').query(listMissing));
+      for (const { partition, isThere, isValid, isBeingBuilt } of missing) {
         if (signal.aborted) return isComplete;
-        const { partition, is_there: isThere, is_valid: isValid, is_being_built: isBeingBuilt } = missing;
         if (isBeingBuilt) {
           isComplete = false;
           continue;

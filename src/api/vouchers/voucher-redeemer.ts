@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { PlanTerms } from '../../accounting/plans/plan.ts';
-import type { RedemptionStore } from '../../accounting/vouchers/redemption-store.ts';
-import type { RedeemRefusal, Redemption } from '../../accounting/vouchers/voucher.ts';
+import type { RedeemRefusal, Redemption, RedemptionStore } from '../../accounting/vouchers/redemption-store.ts';
 import { hashVoucherCode, readVoucherCode } from '../../accounting/vouchers/voucher-code.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Ids } from '../../lib/ids.ts';
