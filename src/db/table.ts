@@ -166,6 +166,8 @@ export class CountedTable<Terms extends object, Counts extends object> {
   readonly columns: TableColumns<Terms & Counts>;
   /** What `update` takes: the key and what is counted. */
   readonly written: TableColumns<Terms & Counts>;
+  /** What is counted alone. */
+  readonly counts: Selection<Counts>;
   readonly #update: string;
   readonly #counts: readonly (keyof Counts)[];
 
@@ -173,9 +175,10 @@ export class CountedTable<Terms extends object, Counts extends object> {
     const keyColumns = Object.fromEntries(key.map((field) => [field, terms[field]!]));
     this.columns = new TableColumns<Terms & Counts>({ ...terms, ...counts });
     this.written = new TableColumns<Terms & Counts>({ ...keyColumns, ...counts });
+    this.counts = new Selection<Counts>(counts);
     this.#counts = Object.keys(counts) as (keyof Counts)[];
     const isSet = (column: Column<unknown>): string => `${column.name} = v.${column.name}`;
-    this.#update = `update ${name} t set ${Object.values(counts).map(isSet).join(', ')}
+    this.#update = `update ${name} t set ${this.counts.columns.map(isSet).join(', ')}
 from ${this.written.unnest} as v (${this.written.names.join(', ')})
 where ${Object.values(keyColumns)
       .map((column) => `t.${isSet(column)}`)

@@ -37,7 +37,7 @@ const LIMITS = {
   concurrencyMax: whole('concurrency'),
 } satisfies { readonly [Limit in keyof KeyLimits]: { toWire(limit: KeyLimits[Limit]): string | number | null } };
 
-type Limit = keyof KeyLimits;
+type Limit = keyof typeof LIMITS;
 type NameOf<Of extends Limit> = (typeof LIMITS)[Of]['name'];
 type Members<Part extends 'asked' | 'shown'> = { [Of in Limit as NameOf<Of>]: (typeof LIMITS)[Of][Part] };
 type OnWire = { [Of in Limit as NameOf<Of>]: KeyLimits[Of] extends bigint | null ? string | null : number | null };
