@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { createEndedKeyStore } from '../accounting/accounts/ended-key-store.ts';
 import { createKeyLimitStore } from '../accounting/accounts/key-limit-store.ts';
 import { createKeyReplacementStore } from '../accounting/accounts/key-replacement-store.ts';
 import { createKeySearchStore } from '../accounting/accounts/key-search-store.ts';
@@ -184,7 +185,6 @@ export async function createAccounting(parts: AccountingParts) {
       inFlight: createInFlightStore(admin),
       resolutions: createResolutionStore(admin),
       subscriptions: createSubscriptionStore(admin),
-      drainStore: createDrainStore(admin),
       usage: createUsageStore(admin),
       statements: createStatementStore(admin),
       vouchers: createVoucherStore(admin),
@@ -193,6 +193,7 @@ export async function createAccounting(parts: AccountingParts) {
     drains: createDrains({
       // One read at a time: it never takes the place in which `/readyz` waits.
       store: createDrainStore(database.lane('probes')),
+      changes: createDrainStore(admin),
       listen: (onChange) => database.subscribe(DRAINS_CHANNEL, onChange, onChange),
       logger,
     }),
@@ -204,6 +205,7 @@ export async function createAccounting(parts: AccountingParts) {
       subscriptions: createSubscriptionStore(housekeeping),
       storedResponses: createStoredResponseStore(housekeeping),
       nodes: createNodeStore(housekeeping),
+      endedKeys: createEndedKeyStore(housekeeping),
     },
     keyUses: createKeyUses({ store: createKeyUseStore(housekeeping), clock }),
     rollups: createRollups({

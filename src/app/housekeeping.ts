@@ -1,3 +1,4 @@
+import { ENDED_KEYS_KEPT_DAYS, type EndedKeyStore } from '../accounting/accounts/ended-key-store.ts';
 import type { CallIndexes } from '../accounting/calls/call-index-store.ts';
 import type { CallsStore } from '../accounting/calls/calls-store.ts';
 import type { ContinuationKeyStore } from '../accounting/continuation/continuation-key-store.ts';
@@ -21,6 +22,7 @@ interface HousekeepingParts {
   readonly subscriptions: Pick<SubscriptionStore, 'forgetSlots'>;
   readonly storedResponses: Pick<StoredResponseStore, 'forgetExpired'>;
   readonly nodes: Pick<NodeStore, 'forget'>;
+  readonly endedKeys: EndedKeyStore;
   readonly refusals: Pick<RefusalsStore, 'deleteBefore'>;
   /** For how many days refusals are kept. */
   readonly refusalsKeptDays: () => number;
@@ -61,6 +63,10 @@ export function housekeepingTasks(parts: HousekeepingParts): HousekeepingTask[] 
       run: (signal) => parts.changes.deleteBefore(clock.nowMs() - parts.changesKeptDays() * DAY_MS, signal),
     },
     { name: 'nodes that are gone', run: () => nodes.forget() },
+    {
+      name: 'keys that have ended',
+      run: (signal) => parts.endedKeys.forgetEndedBefore(clock.nowMs() - ENDED_KEYS_KEPT_DAYS * DAY_MS, signal),
+    },
     { name: 'indexes of call records', run: (signal) => parts.callIndexes.build(signal) },
   ];
 }

@@ -31,14 +31,14 @@ const NAME_ANOTHER =
 
 const IS_DEMO = {
   reason: 'This database is marked as demo: nobody has paid for its balances, so only the demo serves it.',
-  advice: `${NAME_ANOTHER} The demo starts where no configuration is named and there is no ./faregate.yaml.`,
+  advice: `${NAME_ANOTHER} The demo starts if no configuration is named and there is no ./faregate.yaml.`,
 };
 
 const IS_EARLIER_DEMO = {
   reason:
     'The demo of an earlier version made this database, and nobody has paid for its balances: demo.json in the data directory ' +
     'names an account of it, and all calls went to the simulated provider.',
-  advice: `${NAME_ANOTHER} Where its balances are to be spent all the same, remove demo.json and start again.`,
+  advice: `${NAME_ANOTHER} If its balances are to be spent all the same, remove demo.json and start again.`,
 };
 
 const IS_NOT_DEMO = {

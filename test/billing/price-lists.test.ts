@@ -46,7 +46,7 @@ for (const engine of engines) {
       assert.equal((await pricesOf('call_other'))?.perCallNano, '4');
     });
 
-    it('are written again where the transaction that wrote them failed', async () => {
+    it('are written again if the transaction that wrote them failed', async () => {
       const prices: UnitPrices = { ...PRICES, perCallNano: 5n };
       const ends = observed.statement('settlement.end');
       ends.fail('before');

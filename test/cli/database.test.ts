@@ -92,7 +92,7 @@ async function expectRefusals(stored: TestDatabase, sentence: RegExp, commands: 
   }
 }
 
-describe('a command where there is no embedded database', () => {
+describe('a command without an embedded database', () => {
   for (const isDirectoryThere of [false, true]) {
     it(`says what to run, and makes nothing in a directory that is ${isDirectoryThere ? '' : 'not '}there`, async () => {
       const directory = temporaryDirectory();
@@ -131,7 +131,7 @@ describe('a command where there is no embedded database', () => {
   });
 });
 
-describe('a command where a server has no such database', () => {
+describe('a command whose server has no such database', () => {
   it('says so, and what to run', async () => {
     const stored = await createBareDatabase('postgresql');
     await stored.remove();

@@ -65,7 +65,7 @@ describe('a demo that is started again', () => {
     assert.deepEqual([again.key, again.password], [first.key, first.password]);
   });
 
-  it('gets another key and another password where its file is lost, for the same account and user', async () => {
+  it('gets another key and another password if its file is lost, for the same account and user', async () => {
     rmSync(file);
     const again = await start();
     assert.notEqual(again.key, first.key);
@@ -74,7 +74,7 @@ describe('a demo that is started again', () => {
     assert.deepEqual(await start(), again, 'the next start finds them');
   });
 
-  it('prints no password where its user has set another one', async () => {
+  it('prints no password if its user has set another one', async () => {
     await stored.database.query({ name: 'test.other', text: `update users set password_hash = null` });
     assert.match((await start()).password, /^\(the one that you have set\)$/);
   });

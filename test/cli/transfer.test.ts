@@ -152,7 +152,7 @@ describe('faregate db export and import', { timeout: 300_000 }, () => {
     }
   });
 
-  it('leave an earlier file as it was where an export ends early', async () => {
+  it('leave an earlier file as it was if an export ends early', async () => {
     writeFileSync(file('earlier'), 'what was there');
     const process = { environment: {}, writeOut: () => undefined, writeError: () => undefined };
     async function* cut(): AsyncIterable<string> {

@@ -23,7 +23,7 @@ async function readMs(database: Database, column: string, table: string, account
 
 for (const engine of engines) {
   describe(`counts of an earlier version, ${engine}`, { timeout: 120_000 }, () => {
-    it('go on in what still runs, begin anew in what does not, and where they lie ahead', async () => {
+    it('go on in what still runs, begin anew in what does not, and if they lie ahead', async () => {
       const stored = await createBareDatabase(engine);
       const { database } = stored;
       try {

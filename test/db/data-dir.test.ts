@@ -125,7 +125,7 @@ describe('a data directory', { timeout: 300_000 }, () => {
     lock.release();
   });
 
-  test('stays with its owner where others in the same process ask for it and look who has it', async () => {
+  test('stays with its owner if others in the same process ask for it and look who has it', async () => {
     const lock = await acquireDataDir(dataDir);
     await assert.rejects(acquireDataDir(dataDir, WITHOUT_WAITING), DataDirInUseError);
     assert.equal(readDataDirOwner(dataDir)?.pid, process.pid);
@@ -153,7 +153,7 @@ describe('a data directory', { timeout: 300_000 }, () => {
     ['an impossible process', () => JSON.stringify({ pid: -1, processStart: null })],
   ];
   for (const [what, content] of leftBehind) {
-    test(`is taken over where its owner file was left behind by ${what}`, async () => {
+    test(`is taken over if its owner file was left behind by ${what}`, async () => {
       writeFileSync(ownerFile(), content());
       assert.equal(readDataDirOwner(dataDir), null);
       const lock = await acquireDataDir(dataDir, WITHOUT_WAITING);
@@ -194,7 +194,7 @@ process.stdin.once('data', async () => {
     assert.deepEqual(outcomes.sort(), [...Array(5).fill('DataDirInUseError'), 'mine']);
   });
 
-  test('is waited for, in words, where its owner is about to go, and taken when it was killed', async () => {
+  test('is waited for, in words, if its owner is about to go, and taken when it was killed', async () => {
     const child = start(takeDirectory(dataDir));
     assert.equal(await lineFrom(child), 'mine');
     const messages: string[] = [];
@@ -211,7 +211,7 @@ process.stdin.once('data', async () => {
     lock.release();
   });
 
-  test('is refused where its owner does not go in time', async () => {
+  test('is refused if its owner does not go in time', async () => {
     const child = start(takeDirectory(dataDir));
     assert.equal(await lineFrom(child), 'mine');
     let messages = 0;
@@ -328,7 +328,7 @@ for await (const _ of process.stdin);`);
     }
   });
 
-  test('is given up where it cannot be opened', async () => {
+  test('is given up if it cannot be opened', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'faregate-dir-'));
     try {
       writeFileSync(join(dataDir, 'db'), 'not a database');

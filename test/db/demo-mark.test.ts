@@ -73,14 +73,14 @@ for (const engine of engines) {
       await accepts(OWN);
     });
 
-    inNew('is not set where accounts are in a database that no gateway has served', async () => {
+    inNew('is not set if accounts are in a database that no gateway has served', async () => {
       await addAccount(stored.database);
       await refuses(DEMO, /accounts that the demo did not make/);
       await accepts(OWN);
       await accepts(withFile(OWN));
     });
 
-    inNew('is set where a demo of an earlier version has made the database', async () => {
+    inNew('is set if a demo of an earlier version has made the database', async () => {
       await addAccount(stored.database);
       await addCall(stored.database, 'simulated-chat');
       await refuses(withFile(OWN), /demo of an earlier version made this database/);
@@ -89,14 +89,14 @@ for (const engine of engines) {
       await refuses(OWN, /marked as demo/);
     });
 
-    inNew('is not set where such a database has been served by a configuration of its own since', async () => {
+    inNew('is not set if such a database has been served by a configuration of its own since', async () => {
       await addAccount(stored.database);
       await addCall(stored.database, 'acme');
       await refuses(withFile(DEMO), /accounts that the demo did not make/);
       await accepts(withFile(OWN));
     });
 
-    it('is looked for without changing anything where the schema is an earlier one', async () => {
+    it('is looked for without changing anything if the schema is an earlier one', async () => {
       stored = await createBareDatabase(engine);
       const { database } = stored;
       try {

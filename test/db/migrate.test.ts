@@ -79,7 +79,7 @@ for (const engine of engines) {
         assert.deepEqual(await schemaOf(database), schema);
       }));
 
-    test('waits for nodes of an earlier version to go, and refuses with their names where they do not', async () =>
+    test('waits for nodes of an earlier version to go, and refuses with their names if they do not', async () =>
       withDatabase(await createBareDatabase(engine), async ({ database }) => {
         const exclusive = readMigrations().findLast(({ sql }) => sql.startsWith('-- exclusive'))!;
         await migrate(database);
@@ -104,7 +104,7 @@ for (const engine of engines) {
         await assert.rejects(gone, /already exists/);
       }));
 
-    test('leaves an empty database empty where a step fails, and completes it once the obstacle is gone', async () =>
+    test('leaves an empty database empty if a step fails, and completes it once the obstacle is gone', async () =>
       withDatabase(await createBareDatabase(engine), async ({ database }) => {
         await database.script('create table balances (in_the_way text)');
         await assert.rejects(migrate(database), /balances/);
@@ -166,13 +166,13 @@ for (const engine of engines) {
         );
       }));
 
-    test('are an error where there is nothing to divide', async () =>
+    test('are an error if there is nothing to divide', async () =>
       withDatabase(await createBareDatabase(engine), async ({ database }) => {
         await assert.rejects(createCallsStore(database).preparePartitions(new Date('2026-11-20')), /calls/);
       }));
 
     // A machine that slept for months writes its first calls before the months are prepared.
-    test('do not stop a start where records of such a month went to the default already', async () =>
+    test('do not stop a start if records of such a month went to the default already', async () =>
       withDatabase(await createTestDatabase(engine), async ({ database }) => {
         await database.script(`insert into calls (account_id, id, started_at, ended_at, key_id, context, operation, model, provider,
   provider_model, is_stream, status, request_id, input_tokens, cached_input_tokens, cache_write_tokens,

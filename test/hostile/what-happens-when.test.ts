@@ -234,7 +234,7 @@ for (const engine of wireEngines) {
       });
     });
 
-    describe('stream stalls or drops midway: error event, connection closed, observed usage, estimated where it must be', () => {
+    describe('stream stalls or drops midway: error event, connection closed, observed usage, estimated if it must be', () => {
       const records: Record<
         string,
         { end: (connection: HostileConnection) => Promise<void> | void; provider: string }

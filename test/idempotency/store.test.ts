@@ -221,7 +221,7 @@ for (const engine of engines) {
       assert.equal(await claim(requestOf('acct', 'k9'), NOW_MS + MINUTE_MS), 'claimed');
     });
 
-    it('a stored response is not valid where its call ended without one', async () => {
+    it('a stored response is not valid if its call ended without one', async () => {
       const request = requestOf('acct', 'k16');
       await claim(request);
       await keep(request);
@@ -262,7 +262,7 @@ for (const engine of engines) {
       assert.equal(await keep(request, NOW_MS + 4 * MINUTE_MS), true);
     });
 
-    it('a key is freed where its call did not end, and stays where it did', async () => {
+    it('a key is freed if its call did not end, and stays if it did', async () => {
       const refused = requestOf('acct', 'k11');
       await claim(refused);
       const unsettled = requestOf('acct', 'k12');

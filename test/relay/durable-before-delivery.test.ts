@@ -147,7 +147,7 @@ for (const engine of gatewayEngines) {
           });
 
           for (const when of ['before', 'after'] as const) {
-            test(`where the database fails ${when} it has carried the charge out, the success leaves all the same, and is charged once`, async () => {
+            test(`if the database fails ${when} it has carried the charge out, the success leaves all the same, and is charged once`, async () => {
               const account = await gateway.createAccount();
               const { ends, response } = await startHeldBack(account, family, isStream);
               ends.fail(when);
@@ -165,7 +165,7 @@ for (const engine of gatewayEngines) {
             });
           }
 
-          test('where the database fails, the end of a success leaves only after its charge is on the disk', async () => {
+          test('if the database fails, the end of a success leaves only after its charge is on the disk', async () => {
             const account = await gateway.createAccount();
             const { ends, response } = await startHeldBack(account, family, isStream);
             const onTheWay = disk.held();

@@ -237,7 +237,7 @@ for (const engine of wireEngines) {
           assert.match(JSON.parse(data).error.message, /^See \[address\]"x: /);
         });
 
-        test("the provider's own error event is no success even where the terminal event follows", async () => {
+        test("the provider's own error event is no success even if the terminal event follows", async () => {
           const events = [...begun, family.errorEvent, family.terminal];
           const response = await send(sse(events));
           assert.equal(response.text, events.join(''));

@@ -607,7 +607,7 @@ describe('failover', () => {
       await assertSpent(account, 2n * RESPONSES_COST);
     });
 
-    test('goes nowhere else where its maker does not take the call', async () => {
+    test('goes nowhere else if its maker does not take the call', async () => {
       await makeAtSecond('resp_stuck');
       second.respond = json(503, { error: { message: 'Busy.' } }, { 'retry-after': '9' });
       const response = await send({ model: 'kept', previous_response_id: 'resp_stuck', input: 'And?' });

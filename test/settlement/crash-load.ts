@@ -260,7 +260,7 @@ const TERMINAL: Readonly<Record<string, string>> = {
 };
 
 function beliefIn({ status, text }: ClientResponse, lane: Lane, number: number, isWhole: boolean): Belief {
-  assert.ok([200, 500, 503].includes(status), `call ${number} was responded to ${status}: ${text}`);
+  assert.ok([200, 500, 503].includes(status), `call ${number} got ${status}: ${text}`);
   if (status !== 200) return 'free';
   const hasEnd = lane.isStream ? text.includes(TERMINAL[lane.path]!) : isWhole;
   if (hasEnd) {

@@ -84,7 +84,7 @@ for (const engine of outageEngines) {
         for (const { kind, isStream } of modesOf(family)) {
           for (const what of ['everything', 'settlement.end']) {
             for (const when of whens) {
-              it(`${family.name}, ${kind}: where ${what} fails ${when} it is carried out, the success leaves, and takes one slot and its tokens`, async () => {
+              it(`${family.name}, ${kind}: if ${what} fails ${when} it is carried out, the success leaves, and takes one slot and its tokens`, async () => {
                 const { gateway, dataDir, stored } = scene;
                 const account = await createSubscriber(gateway, 'plan', { balanceYuan: '100' });
                 gateway.provider.respond = afterwards(() => fail(what, when), success(family, isStream));
@@ -163,7 +163,7 @@ for (const engine of outageEngines) {
         for (const { kind, isStream } of modesOf(family)) {
           for (const what of ['everything', 'settlement.end']) {
             for (const when of whens) {
-              it(`${family.name}, ${kind}: where ${what} fails ${when} it is carried out, the success leaves, and counts once`, async () => {
+              it(`${family.name}, ${kind}: if ${what} fails ${when} it is carried out, the success leaves, and counts once`, async () => {
                 const { gateway, dataDir, stored } = scene;
                 const account = await gateway.createAccount();
                 const { status, body: key } = await gateway.admin('POST', `/accounts/${account.id}/keys`, {
@@ -223,7 +223,7 @@ for (const engine of outageEngines) {
 
       for (const what of ['everything', 'settlement.end', 'idempotency.keep-response']) {
         for (const when of whens) {
-          it(`where ${what} fails ${when} it is carried out, the success leaves, and its repeats get it when it is charged`, async () => {
+          it(`if ${what} fails ${when} it is carried out, the success leaves, and its repeats get it when it is charged`, async () => {
             const { gateway, dataDir, stored } = scene;
             const account = await gateway.createAccount();
             const { length } = gateway.provider.requests;
@@ -321,7 +321,7 @@ for (const engine of outageEngines) {
         await assertSpent(account, isRun ? 18n * 10_000_000_000n : 0n);
       });
 
-      it('a success that the database refuses to charge has left where it was down: its repeats get no other', async () => {
+      it('a success that the database refuses to charge has left if it was down: its repeats get no other', async () => {
         const { gateway, dataDir } = scene;
         const account = await gateway.createAccount();
         const { length } = gateway.provider.requests;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { createEndedKeyStore } from '../../src/accounting/accounts/ended-key-store.ts';
 import { createPartition, partitionOf } from '../../src/accounting/calls/calls-store.ts';
 import type { Database, SnapshotReader } from '../../src/db/database.ts';
 import { schemaVersion } from '../../src/db/migrate.ts';
@@ -180,6 +181,47 @@ from balances b order by account_id`,
         SMALL.map((account) => ({ account_id: account, ...wanted })),
       );
       assert.notEqual(await exported(database), text);
+    } finally {
+      await source.remove();
+      await target.remove();
+    }
+  });
+});
+
+describe('a key that is forgotten while its batch is exported', { timeout: 60_000 }, () => {
+  it('is in the export with its limits, or without both', async () => {
+    const source = await createTestDatabase('embedded');
+    const target = await createTestDatabase('embedded');
+    try {
+      const { database } = source;
+      await openAccount(database, 'acct_a', 0n);
+      await database.script(`
+insert into api_keys (account_id, id, name, key_hash, prefix, created_at, revoked_at) values
+('acct_a', 'key_ended', 'k', '\\x01', 'p', now(), now() - interval '8 days'), ('acct_a', 'key_works', 'k', '\\x02', 'p', now(), null);
+insert into key_limits (account_id, key_id, daily_calls_max) select account_id, id, 5 from api_keys;
+update usage_backfill set is_done = true`);
+      const forgetful = {
+        engine: 'embedded',
+        openSnapshots: async (): Promise<SnapshotReader> => {
+          const reader = await database.openSnapshots();
+          return {
+            async read(queries) {
+              const found = await reader.read(queries);
+              const isCut = queries.some(({ statement }) => statement.name === 'export.read-key-limits');
+              if (isCut)
+                await createEndedKeyStore(database).forgetEndedBefore(Date.now(), new AbortController().signal);
+              return found;
+            },
+            close: () => reader.close(),
+          };
+        },
+      };
+      const store = createExportStore(forgetful as Partial<Database> as Database);
+      let text = '';
+      for await (const chunk of exportDatabase({ store, schema: schemaVersion(), clock: CLOCK })) text += chunk;
+      assert.deepEqual((await imported(target.database, text)).unsound, []);
+      const rows = await target.database.query<object>({ name: 'test.limits', text: 'select key_id from key_limits' });
+      assert.deepEqual(rows, [{ key_id: 'key_works' }]);
     } finally {
       await source.remove();
       await target.remove();

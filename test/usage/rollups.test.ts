@@ -226,7 +226,7 @@ select array[account_id], array[call_id], '{}', entry_no from ledger_entries whe
       await assertSound(database);
     });
 
-    it('are made anew where a database was imported', async () => {
+    it('are made anew if a database was imported', async () => {
       const copy = await createTestDatabase(engine);
       try {
         await imported(copy.database, await exported(database));

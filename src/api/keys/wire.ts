@@ -89,13 +89,9 @@ export const keyMembers = {
 };
 
 export const keyResponse = z.strictObject(keyMembers).meta({ id: 'Key' });
+export type KeyResponse = z.infer<typeof keyResponse>;
 
-export function keyToWire(
-  key: ApiKey,
-  limits: KeyLimits,
-  rates: RateLimits,
-  lastUsedAt: Date | null,
-): z.infer<typeof keyResponse> {
+export function keyToWire(key: ApiKey, limits: KeyLimits, rates: RateLimits, lastUsedAt: Date | null): KeyResponse {
   return {
     id: key.id,
     accountId: key.accountId,

@@ -106,12 +106,9 @@ export const accountResponse = z
     createdAt: at,
   })
   .meta({ id: 'Account' });
+export type AccountResponse = z.infer<typeof accountResponse>;
 
-export function accountToWire(
-  account: Account,
-  balance: BalanceState | undefined,
-  rates: RateLimits,
-): z.infer<typeof accountResponse> {
+export function accountToWire(account: Account, balance: BalanceState | undefined, rates: RateLimits): AccountResponse {
   return {
     id: account.id,
     name: account.name,
@@ -164,8 +161,9 @@ export const ledgerEntryResponse = z
     createdAt: at,
   })
   .meta({ id: 'LedgerEntry' });
+export type LedgerEntryResponse = z.infer<typeof ledgerEntryResponse>;
 
-export function ledgerEntryToWire(entry: LedgerEntry): z.infer<typeof ledgerEntryResponse> {
+export function ledgerEntryToWire(entry: LedgerEntry): LedgerEntryResponse {
   return {
     id: ledgerEntryId(entry.accountId, entry.entryNo),
     kind: entry.kind,
@@ -192,12 +190,13 @@ export const subscriptionResponse = z
     createdAt: at,
   })
   .meta({ id: 'Subscription' });
+export type SubscriptionResponse = z.infer<typeof subscriptionResponse>;
 
 export function subscriptionToWire(
   subscription: Subscription,
   plans: readonly PlanTerms[],
   nowMs: number,
-): z.infer<typeof subscriptionResponse> {
+): SubscriptionResponse {
   const { id, accountId, planId, startsAt, endsAt, canceledAt, createdAt } = subscription;
   return {
     id,

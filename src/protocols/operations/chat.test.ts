@@ -198,7 +198,7 @@ describe('chat', () => {
     });
   }
 
-  it('does not look at stream_options where the response is no stream', () => {
+  it('does not look at stream_options if the response is no stream', () => {
     const text = bodyWith('"stream_options":"nonsense"');
     assert.equal(sentAs(text), text);
   });
@@ -216,7 +216,7 @@ describe('chat', () => {
     ],
   ];
   for (const [client, provider] of askings) {
-    it(`asks for usage where the client sends ${client === '' ? 'nothing' : client.slice(1)}, and drops the chunk`, () => {
+    it(`asks for usage if the client sends ${client === '' ? 'nothing' : client.slice(1)}, and drops the chunk`, () => {
       const input = inspect(`{"model":"m","messages":[],"stream":true${client}}`);
       assert.equal(input.toProvider('m').toString(), `{"model":"m","messages":[],"stream":true${provider}}`);
       const usageChunk = Buffer.from('data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1}}\n\n');
@@ -224,7 +224,7 @@ describe('chat', () => {
     });
   }
 
-  it('leaves the usage chunk in where the client asked for it', () => {
+  it('leaves the usage chunk in if the client asked for it', () => {
     const text = bodyWith('"stream":true', '"stream_options":{"include_usage":true}');
     const input = inspect(text);
     assert.equal(input.toProvider('m').toString(), text);

@@ -17,7 +17,7 @@ function assertRefused(inspection: () => unknown, param: string): void {
 }
 
 describe('count tokens', () => {
-  it('returns the model where one is named; it need not exist', () => {
+  it('returns the model if one is named; it need not exist', () => {
     assert.equal(inspectBody({ model: 'm' }), 'm');
     for (const model of [undefined, null]) assert.equal(inspectBody({ model }), null);
     assert.equal(countTokens.requiresModel, false);

@@ -152,7 +152,7 @@ describe('an image generation', () => {
     );
   });
 
-  it('is charged by the images that the response describes, and by the request where it does not', () => {
+  it('is charged by the images that the response describes, and by the request if it does not', () => {
     const usage = (text: string) => {
       const { response } = inspect(text);
       const body = { created: 1, usage: null, size: '512x512', data: Array(3).fill({ b64_json: 'a' }) };

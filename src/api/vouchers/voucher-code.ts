@@ -1,18 +1,8 @@
 import { z } from 'zod';
-import type { PlanTerms } from '../../accounting/plans/plan.ts';
-import type { RedeemRefusal, Redemption, RedemptionStore } from '../../accounting/vouchers/redemption-store.ts';
-import { hashVoucherCode, readVoucherCode } from '../../accounting/vouchers/voucher-code.ts';
+import type { RedeemRefusal } from '../../accounting/vouchers/redemption-store.ts';
+import { readVoucherCode } from '../../accounting/vouchers/voucher-code.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { Ids } from '../../lib/ids.ts';
 import { conflict, notFound, unprocessable } from '../management/endpoint.ts';
-
-export interface RedeemerParts {
-  readonly redemptions: Pick<RedemptionStore, 'redeem'>;
-  /** The plans in force. */
-  readonly plans: () => readonly PlanTerms[];
-  readonly databaseNowMs: () => Promise<number>;
-  readonly ids: Ids;
-}
 
 const NO_CODE =
   'This is no voucher code, or it has a typing mistake. Expected 20 letters and digits such as 7KQ2M-X0T4B-….';
@@ -29,39 +19,8 @@ export const voucherCodeBody = z
   })
   .meta({ examples: [{ code: '01234-56789-ABCDE-FGHJT' }] });
 
-const DAY_MS = 24 * 3_600_000;
-
-/** Redeems codes for accounts, as both APIs do. */
-export function voucherRedeemer({ redemptions, plans, databaseNowMs, ids }: RedeemerParts) {
-  function periodMsOf(planId: string): number | null {
-    const plan = plans().find(({ id }) => id === planId);
-    return plan === undefined ? null : plan.periodDays * DAY_MS;
-  }
-
-  return {
-    /**
-     * Repeats by the same account return the first redemption.
-     *
-     * @param code of a `voucherCodeBody`.
-     * @throws GatewayError if it is refused; nothing has changed then.
-     */
-    async redeem(accountId: string, code: string, by: string): Promise<Redemption> {
-      const result = await redemptions.redeem({
-        accountId,
-        codeHash: hashVoucherCode(code),
-        redemptionId: ids.next('vr'),
-        subscriptionId: ids.next('sub'),
-        by,
-        at: new Date(await databaseNowMs()),
-        periodMsOf,
-      });
-      if ('redemption' in result) return result.redemption;
-      throw errorOf(result.outcome, accountId);
-    },
-  };
-}
-
-function errorOf(refusal: RedeemRefusal, accountId: string): GatewayError {
+/** What is responded where a code is not redeemed; nothing has changed then. */
+export function redeemError(refusal: RedeemRefusal, accountId: string): GatewayError {
   switch (refusal) {
     case 'unknown_account':
       return notFound('account', accountId);
