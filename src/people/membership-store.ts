@@ -1,8 +1,9 @@
 import { announceChange } from '../accounting/accounts/principal-change-store.ts';
 import type { Lane, Queryable, Statement } from '../db/database.ts';
 import { orRolledBack } from '../db/rollback-store.ts';
+import { dateColumn, intColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 import type { AccountRole } from './actor.ts';
-import { MEMBERS_MAX, MEMBERSHIPS_MAX, type Member, type UserStatus } from './user.ts';
+import { MEMBERS_MAX, MEMBERSHIPS_MAX, type UserStatus } from './user.ts';
 
 /**
  * The SQL of memberships. Every change is announced as one of the account, because what a key of a person sees follows from the
@@ -21,15 +22,19 @@ const lockUser: Statement = {
   text: 'select id from users where id = $1 for no key update',
 };
 
+const COUNTS = selection({
+  members: intColumn('(select count(*)::int from memberships where account_id = $1) as members'),
+  accounts: intColumn('(select count(*)::int from memberships where user_id = $2) as accounts'),
+  /** Those who are not suspended, besides the person itself. */
+  otherOwners: intColumn(`(select count(*)::int from memberships m join users u on u.id = m.user_id
+   where m.account_id = $1 and m.role = 'owner' and m.user_id <> $2 and u.status = 'active') as other_owners`),
+  role: orNull(
+    textColumn<AccountRole>('(select role from memberships where account_id = $1 and user_id = $2) as role'),
+  ),
+});
+
 /** Plans: memberships_by_account and the primary key. */
-const countBoth: Statement = {
-  name: 'memberships.count',
-  text: `select (select count(*)::int from memberships where account_id = $1) as members,
-  (select count(*)::int from memberships where user_id = $2) as accounts,
-  (select count(*)::int from memberships m join users u on u.id = m.user_id
-   where m.account_id = $1 and m.role = 'owner' and m.user_id <> $2 and u.status = 'active') as other_owners,
-  (select role from memberships where account_id = $1 and user_id = $2) as role`,
-};
+const countBoth: Statement = { name: 'memberships.count', text: `select ${COUNTS.list}` };
 
 const insertMembership: Statement = {
   name: 'memberships.insert',
@@ -48,19 +53,42 @@ const deleteMembership: Statement = {
   text: 'delete from memberships where user_id = $1 and account_id = $2',
 };
 
-const MEMBER_COLUMNS = 'u.id as user_id, u.email, u.name, u.status, m.role, m.created_at as since, u.last_sign_in_at';
+/** By primary key. */
+const noteReturn: Statement = {
+  name: 'memberships.note-return',
+  text: 'update users set left_at = null where id = $1 and left_at is not null',
+};
+
+/** Where that was the last account (`left-user-store.ts`). By primary keys. */
+const noteLeaving: Statement = {
+  name: 'memberships.note-leaving',
+  text: 'update users set left_at = $2 where id = $1 and not exists (select from memberships m where m.user_id = $1)',
+};
+
+const MEMBERS = selection({
+  userId: textColumn('u.id as user_id'),
+  email: orNull(textColumn('u.email')),
+  name: textColumn('u.name'),
+  status: textColumn<UserStatus>('u.status'),
+  role: textColumn<AccountRole>('m.role'),
+  since: dateColumn('m.created_at'),
+  lastSignInAt: orNull(dateColumn('u.last_sign_in_at')),
+});
+
+/** A person in an account. */
+export type Member = RowOf<typeof MEMBERS>;
 
 /** Plan: memberships_by_account. */
 const listMembers: Statement = {
   name: 'memberships.list',
-  text: `select ${MEMBER_COLUMNS} from memberships m join users u on u.id = m.user_id
+  text: `select ${MEMBERS.list} from memberships m join users u on u.id = m.user_id
 where m.account_id = $1 and m.user_id > $2 order by m.user_id limit $3::int`,
 };
 
 /** By primary keys. */
 const selectMember: Statement = {
   name: 'memberships.select',
-  text: `select ${MEMBER_COLUMNS} from memberships m join users u on u.id = m.user_id where m.account_id = $1 and m.user_id = $2`,
+  text: `select ${MEMBERS.list} from memberships m join users u on u.id = m.user_id where m.account_id = $1 and m.user_id = $2`,
 };
 
 interface NewMembership {
@@ -76,20 +104,11 @@ export type MembershipRefusal = 'no_account' | 'no_user' | 'account_full' | 'use
 /** Why a member is not changed or removed. */
 export type MemberChangeRefusal = 'absent' | 'last_owner';
 
-interface Counts {
-  members: number;
-  accounts: number;
-  /** Those who are not suspended, besides the person itself. */
-  other_owners: number;
-  role: AccountRole | null;
-}
-
 /** In one order everywhere: account, then user. */
-async function lockAndCount(transaction: Queryable, accountId: string, userId: string): Promise<Counts | null> {
+async function lockAndCount(transaction: Queryable, accountId: string, userId: string) {
   const [account] = await transaction.query(lockAccount, [accountId]);
   if (account === undefined) return null;
-  const [counts] = await transaction.query<Counts>(countBoth, [accountId, userId]);
-  return counts!;
+  return COUNTS.first(await transaction.query(countBoth, [accountId, userId]));
 }
 
 /** Makes a person a member; what is refused changes nothing, and has to be rolled back. */
@@ -105,6 +124,7 @@ export async function addMembership(
   if (counts.members >= MEMBERS_MAX) return 'account_full';
   if (counts.accounts >= MEMBERSHIPS_MAX) return 'user_full';
   await transaction.query(insertMembership, [userId, accountId, role, at]);
+  await transaction.query(noteReturn, [userId]);
   await announceChange(transaction, accountId);
   return null;
 }
@@ -118,20 +138,10 @@ export interface MembershipStore {
     role: AccountRole,
     keepsOwner: boolean,
   ): Promise<MemberChangeRefusal | null>;
-  remove(accountId: string, userId: string, keepsOwner: boolean): Promise<MemberChangeRefusal | null>;
+  remove(accountId: string, userId: string, keepsOwner: boolean, at: Date): Promise<MemberChangeRefusal | null>;
   find(accountId: string, userId: string): Promise<Member | null>;
   /** By the ids of users. */
   list(accountId: string, afterUserId: string | null, limit: number): Promise<Member[]>;
-}
-
-interface MemberRow {
-  user_id: string;
-  email: string | null;
-  name: string;
-  status: UserStatus;
-  role: AccountRole;
-  since: Date;
-  last_sign_in_at: Date | null;
 }
 
 export function createMembershipStore(database: Lane): MembershipStore {
@@ -146,7 +156,7 @@ export function createMembershipStore(database: Lane): MembershipStore {
     database.transaction(async (transaction) => {
       const counts = await lockAndCount(transaction, accountId, userId);
       if (counts === null || counts.role === null) return 'absent';
-      const isLastOwner = counts.role === 'owner' && counts.other_owners === 0;
+      const isLastOwner = counts.role === 'owner' && counts.otherOwners === 0;
       if (keepsOwner && isLastOwner && role !== 'owner') return 'last_owner';
       await write(transaction);
       await announceChange(transaction, accountId);
@@ -160,29 +170,15 @@ export function createMembershipStore(database: Lane): MembershipStore {
       change(accountId, userId, keepsOwner, role, (transaction) =>
         transaction.query(updateRole, [userId, accountId, role]),
       ),
-    remove: (accountId, userId, keepsOwner) =>
-      change(accountId, userId, keepsOwner, null, (transaction) =>
-        transaction.query(deleteMembership, [userId, accountId]),
-      ),
-    async find(accountId, userId) {
-      const [row] = await database.query<MemberRow>(selectMember, [accountId, userId]);
-      return row === undefined ? null : toMember(row);
-    },
-    async list(accountId, afterUserId, limit) {
-      const rows = await database.query<MemberRow>(listMembers, [accountId, afterUserId ?? '', limit]);
-      return rows.map(toMember);
-    },
-  };
-}
-
-function toMember(row: MemberRow): Member {
-  return {
-    userId: row.user_id,
-    email: row.email,
-    name: row.name,
-    role: row.role,
-    status: row.status,
-    since: row.since,
-    lastSignInAt: row.last_sign_in_at,
+    remove: (accountId, userId, keepsOwner, at) =>
+      change(accountId, userId, keepsOwner, null, async (transaction) => {
+        // Of two accounts that remove a person at once, the second one is to see that it is the last.
+        await transaction.query(lockUser, [userId]);
+        await transaction.query(deleteMembership, [userId, accountId]);
+        await transaction.query(noteLeaving, [userId, at]);
+      }),
+    find: async (accountId, userId) => MEMBERS.first(await database.query(selectMember, [accountId, userId])),
+    list: async (accountId, afterUserId, limit) =>
+      MEMBERS.all(await database.query(listMembers, [accountId, afterUserId ?? '', limit])),
   };
 }

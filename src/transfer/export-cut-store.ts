@@ -1,3 +1,4 @@
+import { KEY_LIMITS } from '../accounting/accounts/key-limit-tables.ts';
 import type { RunningPeriods } from '../accounting/pricing/running-periods.ts';
 import { type AccountState, rateName } from '../accounting/reservations/account-state.ts';
 import {
@@ -9,17 +10,10 @@ import {
 } from '../accounting/reservations/account-store.ts';
 import { freeReservation, NO_USE } from '../accounting/reservations/release.ts';
 import type { OpenReservation } from '../accounting/reservations/reservation.ts';
-import {
-  BALANCES,
-  HAS_SLOT,
-  KEY_LIMITS,
-  RATE_LIMITS,
-  RESERVATIONS,
-  SUBSCRIPTIONS,
-} from '../accounting/reservations/tables.ts';
+import { BALANCES, HAS_SLOT, RATE_LIMITS, RESERVATIONS, SUBSCRIPTIONS } from '../accounting/reservations/tables.ts';
 import type { SqlValue } from '../db/columns.ts';
-import type { SnapshotReader, Statement } from '../db/database.ts';
-import type { StoredRow, TableColumns } from '../db/table.ts';
+import type { SnapshotReader, Statement, StoredRow } from '../db/database.ts';
+import type { TableColumns } from '../db/table.ts';
 
 /**
  * The SQL of the first read of a batch of accounts: everything that calls in flight change, of all of them and of one state. What
@@ -38,7 +32,7 @@ export interface CutAccount {
   readonly balanceNano: bigint;
   readonly accountRow: string;
   readonly balanceRow: string;
-  readonly keyLimitRows: readonly string[];
+  readonly keyLimitRows: readonly { readonly keyId: string; readonly row: string }[];
   readonly rateLimitRows: readonly string[];
   /** Calls in flight, whose slots are not exported. */
   readonly releasedSlots: ReadonlySet<string>;
@@ -150,7 +144,10 @@ function toCutAccount(
     balanceNano: money.balanceNano,
     accountRow,
     balanceRow: withCounted(balanceRow, BALANCES.written, money),
-    keyLimitRows: of(keysOf).map((row) => withCounted(row, KEY_LIMITS.written, state.keys.get(String(row.key_id))!)),
+    keyLimitRows: of(keysOf).map((row) => {
+      const keyId = String(row.key_id);
+      return { keyId, row: withCounted(row, KEY_LIMITS.written, state.keys.get(keyId)!) };
+    }),
     rateLimitRows: of(ratesOf).map((row) =>
       withCounted(row, RATE_LIMITS.written, state.rates.get(rateName(RATE_LIMITS.columns.read(row)))!),
     ),

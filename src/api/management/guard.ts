@@ -3,9 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isApiKey } from '../../accounting/accounts/key-format.ts';
 import type { ErrorKind } from '../../errors/catalogue.ts';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
-import type { ClientAddresses } from '../../http/client-address.ts';
 import { readCredential } from '../../http/credentials.ts';
-import type { RefusalBrake } from '../../http/refusal-brake.ts';
 import {
   type AccountNeed,
   type AccountRefusal,
@@ -16,12 +14,10 @@ import {
   scopeOf,
 } from '../../people/access.ts';
 import type { Actor } from '../../people/actor.ts';
+import { type GuessLimits, slowGuesses } from './slow-guesses.ts';
 
 /** The fewest characters of an admin token; shorter ones could be guessed. */
 export const ADMIN_TOKEN_LENGTH_MIN = 16;
-
-/** The cost of a wrong credential against the rate of refusals: 20 guesses a second are refused without delay. */
-const GUESS_COST = 5;
 
 /** What a request shows who it is from. */
 interface ShownCredential {
@@ -44,12 +40,6 @@ interface AdminAccess {
   /** The one of them that the command line of this machine has; `null` if it has none. */
   readonly localToken: string | null;
   readonly readers: readonly CredentialReader[];
-}
-
-/** What slows down an address that guesses credentials. */
-export interface GuessLimits {
-  readonly addresses: ClientAddresses;
-  readonly brake: RefusalBrake;
 }
 
 /** Who a request to the account API is from, and what of which account it is about. */
@@ -80,7 +70,7 @@ export interface Guard {
   ): Promise<AccountEntry>;
 }
 
-export function createGuard({ tokens, localToken, readers }: AdminAccess, { addresses, brake }: GuessLimits): Guard {
+export function createGuard({ tokens, localToken, readers }: AdminAccess, limits: GuessLimits): Guard {
   const digests = tokens.map(digest);
 
   function findToken(bearer: string): Actor | null {
@@ -119,8 +109,7 @@ export function createGuard({ tokens, localToken, readers }: AdminAccess, { addr
       return await find();
     } catch (error) {
       if (!(error instanceof GatewayError) || !OF_CREDENTIAL.has(error.kind)) throw error;
-      const isSlowed = await brake.hold(`admin ${addresses.ofRequest(request.raw)}`, GUESS_COST);
-      if (!isSlowed) reply.header('connection', 'close');
+      await slowGuesses(limits, 'admin', request, reply);
       throw error;
     }
   }

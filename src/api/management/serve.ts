@@ -9,13 +9,14 @@ import type { RequestKind } from '../../http/http-report.ts';
 import { readIdempotencyKey } from '../../http/idempotency-key.ts';
 import { groupMethods } from '../../http/served-addresses.ts';
 import { ShareBusyError, type TimeShares } from '../../lib/fair/time-shares.ts';
+import { widerNetworks } from '../../lib/ip-address.ts';
 import { isStorable } from '../../lib/plain-text.ts';
 import type { Actor } from '../../people/actor.ts';
 import { LineStream, type ManagementEndpoint } from './endpoint.ts';
-import type { GuessLimits } from './guard.ts';
 import { localUserOf } from './local-user.ts';
 import { type ChangingContext, idOf, runRecorded } from './recorded-change.ts';
 import { type ReceivedBody, RequestBodies } from './request-body.ts';
+import { type GuessLimits, slowAttempts } from './slow-guesses.ts';
 import { StreamedLines } from './streamed-lines.ts';
 
 /** What a request of a holder with too many at a time costs of the rate of refusals: 20 a second are refused without delay. */
@@ -70,8 +71,9 @@ interface ManagementTable<Need, Context extends ChangingContext, Endpoint> {
 export function serveManagement<Need, Context extends ChangingContext, Endpoint>(
   app: FastifyInstance,
   { prefix, kind, endpoints, enter, holderOf }: ManagementTable<Need, Context, Endpoint>,
-  { addresses, brake, changes, onChange, checksResponses, shares, bodyBudgets }: ManagementWatch,
+  watch: ManagementWatch,
 ): void {
+  const { addresses, brake, changes, onChange, checksResponses, shares, bodyBudgets } = watch;
   const streamed = new StreamedLines(shares);
   const bodies = new RequestBodies(bodyBudgets);
 
@@ -121,43 +123,49 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
     return result === null ? null : JSON.stringify(result);
   }
 
+  async function respond(
+    endpoint: ManagementEndpoint<Need, Context> & Endpoint,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> {
+    // What a person is shown, and secrets that are shown once, stay in no cache.
+    reply.header('cache-control', 'no-store');
+    const query = { ...(request.query as Record<string, unknown>) };
+    // Whoever it is, is not known yet. All networks of a home line take one turn.
+    const network = `network ${widerNetworks(addresses.ofRequest(request.raw)).line}`;
+    const context = await asHolder(network, () => enter(endpoint, request, reply, query));
+    const id = idInPath(request);
+    const idempotencyKey = readIdempotencyKey(request);
+    const wantsCsv = /(^|,)\s*text\/csv\b/i.test(request.headers.accept ?? '');
+    const holder = holderOf(context);
+    let received: ReceivedBody | null = null;
+    if (endpoint.bodySchema !== null) {
+      received = await bodies.receive(request, reply, bodyHolderOf(context, holder));
+    }
+    const isVisitor = context.actor.kind === 'visitor';
+    const response = await inShare(holder, async () => {
+      const input = endpoint.check({ id, query, body: received?.parse(), idempotencyKey, wantsCsv });
+      return asHolder(isVisitor ? network : holder, async () => {
+        const made = await carryOut(endpoint, input, context, request);
+        if (!(made instanceof LineStream)) return made;
+        return { contentType: made.contentType, chunks: await streamed.begin(made.chunks, holder) };
+      });
+    }).finally(() => received?.release());
+    reply.code(endpoint.status);
+    if (typeof response === 'object' && response !== null) {
+      return reply.type(response.contentType).send(Readable.from(response.chunks, { objectMode: false }));
+    }
+    if (response === null) await reply.send();
+    else await reply.type('application/json').send(response);
+    return reply;
+  }
+
   for (const endpoint of endpoints) {
     app.route({
       method: endpoint.method,
       url: prefix + endpoint.path,
       config: { envelope: adminEnvelope, kind },
-      async handler(request, reply) {
-        // What a person is shown, and secrets that are shown once, stay in no cache.
-        reply.header('cache-control', 'no-store');
-        const query = { ...(request.query as Record<string, unknown>) };
-        // Whoever it is, is not known yet.
-        const network = `network ${addresses.ofRequest(request.raw)}`;
-        const context = await asHolder(network, () => enter(endpoint, request, reply, query));
-        const id = idInPath(request);
-        const idempotencyKey = readIdempotencyKey(request);
-        const wantsCsv = /(^|,)\s*text\/csv\b/i.test(request.headers.accept ?? '');
-        const holder = holderOf(context);
-        let received: ReceivedBody | null = null;
-        if (endpoint.bodySchema !== null) {
-          received = await bodies.receive(request, reply, bodyHolderOf(context, holder));
-        }
-        const isVisitor = context.actor.kind === 'visitor';
-        const response = await inShare(holder, async () => {
-          const input = endpoint.check({ id, query, body: received?.parse(), idempotencyKey, wantsCsv });
-          return asHolder(isVisitor ? network : holder, async () => {
-            const made = await carryOut(endpoint, input, context, request);
-            if (!(made instanceof LineStream)) return made;
-            return { contentType: made.contentType, chunks: await streamed.begin(made.chunks, holder) };
-          });
-        }).finally(() => received?.release());
-        reply.code(endpoint.status);
-        if (typeof response === 'object' && response !== null) {
-          return reply.type(response.contentType).send(Readable.from(response.chunks, { objectMode: false }));
-        }
-        if (response === null) await reply.send();
-        else await reply.type('application/json').send(response);
-        return reply;
-      },
+      handler: (request, reply) => slowAttempts(watch, request, reply, () => respond(endpoint, request, reply)),
     });
   }
   const served = endpoints.map(({ method, path }) => ({ method, path: prefix + path, envelope: adminEnvelope }));

@@ -6,6 +6,7 @@ import { CONSOLE_PATH } from '../../people/console-path.ts';
 import type { OidcOutcome, OidcRefusal, RecordChange } from '../../people/oidc-sign-in.ts';
 import { ACCOUNT_PREFIX } from '../management/prefixes.ts';
 import type { ManagementWatch } from '../management/serve.ts';
+import { slowAttempts, slowGuesses } from '../management/slow-guesses.ts';
 import { beginFlow, countAttempt, findProvider, type OidcParts, returnTo } from './oidc.ts';
 import type { OwnUserParts } from './own-user.ts';
 import { Visit } from './visit.ts';
@@ -15,22 +16,21 @@ type PageError = OidcRefusal | 'suspended' | 'too_many_attempts';
 
 /**
  * The two addresses that a browser itself is sent to, and that send it on. They stand beside the table of addresses, because they
- * response with a redirect and no JSON.
+ * respond with a redirect and no JSON.
  */
-export function registerOidcPages(
-  app: FastifyInstance,
-  parts: OidcParts & OwnUserParts,
-  { changes, addresses, brake }: ManagementWatch,
-): void {
-  function serve(path: string, handle: (visit: Visit, request: FastifyRequest) => Promise<string>): void {
+export function registerOidcPages(app: FastifyInstance, parts: OidcParts & OwnUserParts, watch: ManagementWatch): void {
+  const { changes, addresses, brake } = watch;
+
+  function serve(
+    path: string,
+    handle: (visit: Visit, request: FastifyRequest, reply: FastifyReply) => Promise<string>,
+  ): void {
     const url = ACCOUNT_PREFIX + path;
     app.get(url, { config: { envelope: adminEnvelope, kind: 'account' } }, async (request, reply: FastifyReply) => {
       reply.header('cache-control', 'no-store').header('referrer-policy', 'no-referrer');
       const visit = new Visit(parts, request, reply, { kind: 'visitor' });
-      return reply
-        .code(302)
-        .header('location', await handle(visit, request))
-        .send();
+      const location = await slowAttempts(watch, request, reply, () => handle(visit, request, reply));
+      return reply.code(302).header('location', location).send();
     });
     app.servedAddresses.add({ path: url, methods: ['GET'], envelope: adminEnvelope });
   }
@@ -47,9 +47,10 @@ export function registerOidcPages(
     return (await beginFlow(parts, visit, provider, flow)).url;
   });
 
-  serve('/oidc/:id/callback', async (visit, request) => {
+  serve('/oidc/:id/callback', async (visit, request, reply) => {
     const provider = findProvider(parts, idOf(request));
     const result = await complete(visit, provider, request);
+    if (result === 'too_many_attempts') await slowGuesses(watch, 'attempt', request, reply);
     if (typeof result === 'string') return `${CONSOLE_PATH}#/sign-in?error=${result}`;
     return result.returnTo;
   });
