@@ -10,7 +10,7 @@ import { createResolutionStore, type ResolutionRequest } from '../../src/account
 import { createLedgerStore } from '../../src/accounting/ledger/ledger-store.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
 import { createLocalTime } from '../../src/accounting/pricing/local-time.ts';
-import { factsText } from '../../src/accounting/reservations/call-facts.ts';
+import { factsText } from '../../src/accounting/reservations/reservation.ts';
 import { createReservationStore } from '../../src/accounting/reservations/store.ts';
 import { createSettlementStore } from '../../src/accounting/settlement/store.ts';
 import { callCorrectionEndpoints } from '../../src/api/calls/corrections.ts';

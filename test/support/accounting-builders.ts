@@ -3,8 +3,12 @@ import { createLocalTime } from '../../src/accounting/pricing/local-time.ts';
 import type { BillingTime } from '../../src/accounting/pricing/running-periods.ts';
 import { type RunningPeriods, runningPeriods } from '../../src/accounting/pricing/running-periods.ts';
 import type { AdmissionContext, AdmissionTerms } from '../../src/accounting/reservations/account-state.ts';
-import { type CallFacts, factsText } from '../../src/accounting/reservations/call-facts.ts';
-import type { Admission, ReservationRequest } from '../../src/accounting/reservations/reservation.ts';
+import {
+  type Admission,
+  type CallFacts,
+  factsText,
+  type ReservationRequest,
+} from '../../src/accounting/reservations/reservation.ts';
 import {
   createReservations,
   type Reservations,
