@@ -6,8 +6,7 @@ import { createCallsStore } from '../src/accounting/calls/calls-store.ts';
 import { createLocalTime } from '../src/accounting/pricing/local-time.ts';
 import { runningPeriods } from '../src/accounting/pricing/running-periods.ts';
 import type { AdmissionTerms } from '../src/accounting/reservations/account-state.ts';
-import { factsText } from '../src/accounting/reservations/call-facts.ts';
-import type { ReservationRequest } from '../src/accounting/reservations/reservation.ts';
+import { factsText, type ReservationRequest } from '../src/accounting/reservations/reservation.ts';
 import { createReservationStore } from '../src/accounting/reservations/store.ts';
 import type { SettlementRecord } from '../src/accounting/settlement/settlement-record.ts';
 import { createSettlementStore } from '../src/accounting/settlement/store.ts';
@@ -174,6 +173,7 @@ function outcome({ accountId, callId, keyId, model, plan: onPlan }: ReservationR
     httpStatus: 200,
     errorCode: null,
     requestId: 'req_bench',
+    clientRequestId: null,
     startedAtMs: Date.now(),
     firstByteMs: 1,
     endedAtMs: Date.now(),
@@ -181,5 +181,6 @@ function outcome({ accountId, callId, keyId, model, plan: onPlan }: ReservationR
     price: { rule: 'base', prices },
     priceFactorBasisPoints: 10_000,
     chargeNano: onPlan === null ? 5n : null,
+    costNano: null,
   };
 }

@@ -7,7 +7,6 @@ import { createKeyUseStore } from '../accounting/accounts/key-use-store.ts';
 import { createKeyUses } from '../accounting/accounts/key-uses.ts';
 import { createRateLimitStore } from '../accounting/accounts/rate-limit-store.ts';
 import { createAccountStore } from '../accounting/accounts/store.ts';
-import { createCallIndexes } from '../accounting/calls/call-index-store.ts';
 import { createCallsStore } from '../accounting/calls/calls-store.ts';
 import { createContinuationKeyStore } from '../accounting/continuation/continuation-key-store.ts';
 import { createContinuationKeys } from '../accounting/continuation/continuation-keys.ts';
@@ -199,7 +198,6 @@ export async function createAccounting(parts: AccountingParts) {
     }),
     housekeeping: {
       calls: createCallsStore(housekeeping),
-      callIndexes: createCallIndexes(database),
       refusals: createRefusalsStore(housekeeping),
       continuationKeys: createContinuationKeyStore(housekeeping),
       subscriptions: createSubscriptionStore(housekeeping),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { chargeCall } from '../../src/accounting/pricing/call-charge.ts';
-import { chargeBasis } from '../../src/accounting/pricing/charge-basis.ts';
+import { chargeBasis } from '../../src/accounting/pricing/charge.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../../src/accounting/pricing/price-factor.ts';
 import { estimateReservation } from '../../src/calls/reservation-estimate.ts';
 import { parseConfig } from '../../src/config/load.ts';
@@ -140,7 +140,7 @@ describe('images as vendors document them', () => {
       }
     });
 
-    it(`${name}: costs at least what was delivered where it is left at any event, and no more than may be`, () => {
+    it(`${name}: costs at least what was delivered if it is left at any event, and no more than may be`, () => {
       const meter = new Meter(dialect);
       const reserved = meter.reservedNano();
       const most = bill === null || reserved > bill ? reserved : bill;

@@ -3,8 +3,12 @@ import { createLocalTime } from '../../src/accounting/pricing/local-time.ts';
 import type { BillingTime } from '../../src/accounting/pricing/running-periods.ts';
 import { type RunningPeriods, runningPeriods } from '../../src/accounting/pricing/running-periods.ts';
 import type { AdmissionContext, AdmissionTerms } from '../../src/accounting/reservations/account-state.ts';
-import { type CallFacts, factsText } from '../../src/accounting/reservations/call-facts.ts';
-import type { Admission, ReservationRequest } from '../../src/accounting/reservations/reservation.ts';
+import {
+  type Admission,
+  type CallFacts,
+  factsText,
+  type ReservationRequest,
+} from '../../src/accounting/reservations/reservation.ts';
 import {
   createReservations,
   type Reservations,
@@ -132,6 +136,7 @@ export function outcomeOf(accountId: string, callId: string, chargeNano: bigint 
     httpStatus: chargeNano === null ? 502 : 200,
     errorCode: chargeNano === null ? 'upstream_error' : null,
     requestId: 'req_test',
+    clientRequestId: null,
     startedAtMs: NOW_MS,
     firstByteMs: 5,
     endedAtMs: NOW_MS + 10,
@@ -139,6 +144,7 @@ export function outcomeOf(accountId: string, callId: string, chargeNano: bigint 
     price: { rule: 'base', prices: PRICES },
     priceFactorBasisPoints: 10_000,
     chargeNano,
+    costNano: null,
   };
 }
 

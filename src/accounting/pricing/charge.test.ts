@@ -5,8 +5,7 @@ import { propertyRuns } from '../../../test/support/scope.ts';
 import { type ChargeBasis, noUsage, TOKEN_COUNT_MAX, type Usage } from '../../protocols/metering/usage-facts.ts';
 import { byUnit } from '../../protocols/metering/usage-units.ts';
 import { operationOf, operations } from '../../protocols/operations/all.ts';
-import { chargeFor, type UnitPrices } from './charge.ts';
-import { chargeBasis } from './charge-basis.ts';
+import { chargeBasis, chargeFor, type UnitPrices } from './charge.ts';
 import { atPriceFactor, LIST_PRICE_BASIS_POINTS, PRICE_FACTOR_BASIS_POINTS_MAX } from './price-factor.ts';
 
 /** Primes, so that no count at a wrong price comes to the right sum. */
@@ -238,7 +237,7 @@ describe('a charge by tokens', () => {
     assert.equal(on({ serviceTier: 'constructor', speed: '__proto__' }), 107n);
   });
 
-  it('takes audio at the price of text, and uses of tools for nothing, where they have no price', () => {
+  it('takes audio at the price of text, and uses of tools for nothing, if they have no price', () => {
     const used = { ...noUsage, audioInputTokens: 10, audioOutputTokens: 100, webSearches: 3, containers: 1 };
     assert.equal(chargeTokens(used, prices), 30_000n + 1_300_000n);
     const priced = {
@@ -251,7 +250,7 @@ describe('a charge by tokens', () => {
     assert.equal(chargeTokens(used, priced), 10n + 200n + 15n + 1_000n);
   });
 
-  it('costs nothing where nothing was used', () => {
+  it('costs nothing if nothing was used', () => {
     assert.equal(chargeTokens(noUsage, prices), 0n);
   });
 

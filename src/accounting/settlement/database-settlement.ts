@@ -1,6 +1,7 @@
 import type { Questions } from '../../db/questions/database-questions.ts';
 import type { EndedCall } from '../calls/call-outcome.ts';
 import type { BillingTime } from '../pricing/running-periods.ts';
+import type { StoredClaim } from '../repeats/stored-response-store.ts';
 import { ClaimLostError, type StoredResponses } from '../repeats/stored-responses.ts';
 import { createAccountBatcher } from '../reservations/locked-accounts.ts';
 import type { Reservations } from '../reservations/reservations.ts';
@@ -36,20 +37,31 @@ export interface DatabaseSettlement {
 export function createDatabaseSettlement(parts: DatabaseSettlementParts): DatabaseSettlement {
   const { store, storedResponses, reservations, questions, time, onBatch } = parts;
   const ends = createAccountBatcher<SettlementRecord, EndResult>({
-    run: (records, locks, signal) => store.end(records, time(), locks, signal),
+    async run(records, locks, signal) {
+      const results = await store.end(records, time(), locks, signal);
+      for (const [i, { outcome }] of records.entries()) {
+        if (typeof results[i] === 'object') reservations.ended(outcome);
+      }
+      return results;
+    },
     accountOf: ({ outcome }) => outcome.accountId,
     guarded: questions.unlessDown,
     lockLimit: questions.limit,
     onBatch,
   });
+
+  async function endWithResponse(record: SettlementRecord, kept: StoredClaim): Promise<EndedCall> {
+    // Bodies may be large, so each is a statement of its own; it is valid from the end of its call on.
+    await storedResponses.keep(kept);
+    const result = await ends.submit(record);
+    if (result === 'claim_lost') throw new ClaimLostError();
+    return result;
+  }
+
   return {
-    async end(record) {
-      // Bodies may be large, so each is a statement of its own; it is valid from the end of its call on.
-      if (record.kept !== null) await storedResponses.keep(record.kept);
-      const result = await ends.submit(record);
-      if (result === 'claim_lost') throw new ClaimLostError();
-      reservations.ended(record.outcome);
-      return result;
+    end(record) {
+      // Without a stored response no claim can be lost.
+      return record.kept === null ? (ends.submit(record) as Promise<EndedCall>) : endWithResponse(record, record.kept);
     },
     drain: ends.drain,
     get waiting() {

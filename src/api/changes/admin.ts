@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
-import type { Change } from '../../changes/change.ts';
-import type { ChangesStore } from '../../changes/changes-store.ts';
+import type { Change, ChangesStore } from '../../changes/changes-store.ts';
 import { LIST_TIMING } from '../../lib/slices.ts';
 import { accountNamesOf } from '../accounts/account-names.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
@@ -57,6 +56,7 @@ const changeResponse = z
     errorCode: z.string().nullable(),
   })
   .meta({ id: 'Change' });
+export type ChangeResponse = z.infer<typeof changeResponse>;
 
 /** The change log. No address changes it. */
 export function changeEndpoints({ changes, accounts }: ChangeAdminParts): AdminEndpoint[] {
@@ -86,7 +86,7 @@ export function changeEndpoints({ changes, accounts }: ChangeAdminParts): AdminE
   ];
 }
 
-function changeToWire(change: Change, names: ReadonlyMap<string, string>): z.infer<typeof changeResponse> {
+function changeToWire(change: Change, names: ReadonlyMap<string, string>): ChangeResponse {
   return {
     id: change.id,
     at: new Date(change.begunAtMs).toISOString(),

@@ -19,15 +19,10 @@ import type { Catalog } from '../../providers/catalog/catalog.ts';
 import { tooManyModels, toRateChange, underPresentNames } from '../accounts/rate-limits.ts';
 import { conflict, notFound } from '../management/endpoint.ts';
 import { at } from '../management/response-fields.ts';
-import { keyMembers, keyToWire, toPage } from '../management/wire.ts';
+import { toPage } from '../management/wire.ts';
 import { toAllowListChange } from './allow-lists.ts';
-import {
-  type KeyChangeBody,
-  type KeyListQuery,
-  type NewKeyBody,
-  type ReplacementBody,
-  toLimitChange,
-} from './key-body.ts';
+import type { KeyChangeBody, KeyListQuery, NewKeyBody, ReplacementBody } from './key-body.ts';
+import { keyMembers, keyToWire, toLimitChange } from './wire.ts';
 
 export interface KeyAdminParts {
   readonly accounts: Pick<AccountStore, 'findAccount' | 'findKey' | 'listKeys'>;
@@ -45,6 +40,7 @@ export interface KeyAdminParts {
 /** A new key, with its text. */
 const created = { ...keyMembers, key: z.string() };
 export const createdKey = z.strictObject(created).meta({ id: 'CreatedKey' });
+export type CreatedKey = z.infer<typeof createdKey>;
 
 /** A new key in place of another one. */
 export const replacementKey = z
@@ -53,6 +49,7 @@ export const replacementKey = z
     replaces: z.strictObject({ id: z.string(), validUntil: at.describe('When the old key ends, or has ended.') }),
   })
   .meta({ id: 'ReplacementKey' });
+export type ReplacementKey = z.infer<typeof replacementKey>;
 
 /** What both APIs take and respond of keys. */
 export function keyKeeper(parts: KeyAdminParts) {
@@ -77,7 +74,7 @@ export function keyKeeper(parts: KeyAdminParts) {
 
   return {
     /** A key of an account, with its text, which is not known afterwards. `ownKeys`: how many its person may have. */
-    async create(accountId: string, body: NewKeyBody, ownKeys?: OwnKeysLimit) {
+    async create(accountId: string, body: NewKeyBody, ownKeys?: OwnKeysLimit): Promise<CreatedKey> {
       const { userId = null } = body;
       if (userId !== null && ownKeys === undefined && !(await isMember(accountId, userId))) {
         throw invalidRequest(`userId: The account has no member ${quoted(userId)}.`, 'userId');

@@ -3,7 +3,7 @@ import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { allRoutes, type Catalog, type Model, type Route } from '../../providers/catalog/catalog.ts';
 import { withoutDrained } from '../../providers/routing/choose.ts';
-import type { Drain, DrainTarget } from '../../providers/routing/drains/drain.ts';
+import type { Drain, DrainTarget } from '../../providers/routing/drains/drain-store.ts';
 import { DRAINS_MAX, type Drains } from '../../providers/routing/drains/drains.ts';
 import type { RouteHealth } from '../../providers/routing/health.ts';
 import type { CredentialStatus } from '../../providers/upstream/credentials.ts';
@@ -32,8 +32,11 @@ const statuses = z.strictObject({
   data: listOf(routeResponse),
   drains: listOf(z.strictObject({ ...drainMembers, routes: count })),
 });
-const ended = { ...drainMembers, routes: listOf(routeResponse) };
-const begun = z.strictObject({ ...ended, modelsWithoutRoutes: listOf(z.string()) });
+export type RoutesResponse = z.infer<typeof statuses>;
+const ended = z.strictObject({ ...drainMembers, routes: listOf(routeResponse) });
+export type EndedDrain = z.infer<typeof ended>;
+const begun = ended.extend({ modelsWithoutRoutes: listOf(z.string()) });
+export type BegunDrain = z.infer<typeof begun>;
 
 interface OfModel {
   readonly model: Model;
@@ -98,13 +101,13 @@ export function routeEndpoints(parts: RouteAdminParts): AdminEndpoint[] {
       subject: { kind: 'drain', isResponseBefore: true },
       summary: 'Take a drain back',
       body: endOfDrain,
-      response: z.strictObject(ended),
+      response: ended,
       async run({ body }) {
         const asked = toTarget(body);
-        const ended = await drains.end(asked);
-        if (ended === null) throw noSuchDrain(asked, drains.list());
+        const drain = await drains.end(asked);
+        if (drain === null) throw noSuchDrain(asked, drains.list());
         // Another drain may still have some of them.
-        return { ...drainToWire(ended), routes: routesToWire(routesOf(ended)) };
+        return { ...drainToWire(drain), routes: routesToWire(routesOf(drain)) };
       },
     }),
   ];

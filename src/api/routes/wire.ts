@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { signerIdOf } from '../../people/actor.ts';
 import type { Route } from '../../providers/catalog/catalog.ts';
-import type { Drain } from '../../providers/routing/drains/drain.ts';
+import type { Drain } from '../../providers/routing/drains/drain-store.ts';
 import type { RouteStatus } from '../../providers/routing/health.ts';
 import type { CredentialStatus } from '../../providers/upstream/credentials.ts';
 import { at, count, listOf, signerId } from '../management/response-fields.ts';
@@ -21,6 +21,7 @@ export const drainMembers = {
 };
 
 const drainResponse = z.strictObject(drainMembers).meta({ id: 'Drain' });
+export type DrainResponse = z.infer<typeof drainResponse>;
 
 const breakerState = z.enum(['closed', 'open', 'probing']);
 
@@ -56,6 +57,7 @@ export const routeResponse = z
     ),
   })
   .meta({ id: 'Route' });
+export type RouteResponse = z.infer<typeof routeResponse>;
 
 export function routeToWire(
   model: string,
@@ -63,7 +65,7 @@ export function routeToWire(
   status: RouteStatus,
   credentials: readonly CredentialStatus[],
   drain: Drain | null,
-): z.infer<typeof routeResponse> {
+): RouteResponse {
   const { state, failuresInARow, lastFailure, probeAtMs, accounts } = status;
   return {
     model,
@@ -93,7 +95,7 @@ export function routeToWire(
   };
 }
 
-export function drainToWire(drain: Drain): z.infer<typeof drainResponse> {
+export function drainToWire(drain: Drain): DrainResponse {
   const { providerId, model, providerModel, reason, drainedBy, drainedAt } = drain;
   return {
     provider: providerId,

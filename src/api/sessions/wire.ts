@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { signerIdOf } from '../../people/actor.ts';
 import type { Invitation, LinkView } from '../../people/link-store.ts';
+import type { Member } from '../../people/membership-store.ts';
 import type { OneTimeLink } from '../../people/one-time-links.ts';
 import type { Session } from '../../people/session-store.ts';
-import type { Member, User } from '../../people/user.ts';
+import type { User } from '../../people/user-list-store.ts';
 import { at, listOf, signerId } from '../management/response-fields.ts';
 import { accountRole, operatorRole } from './fields.ts';
 
@@ -26,8 +27,9 @@ export const userResponse = z
     lastSignInAt: at.nullable(),
   })
   .meta({ id: 'User' });
+export type UserResponse = z.infer<typeof userResponse>;
 
-export function userToWire(user: User): z.infer<typeof userResponse> {
+export function userToWire(user: User): UserResponse {
   return {
     id: user.id,
     email: user.email,
@@ -50,6 +52,7 @@ export const linkMembers = {
 };
 
 export const linkResponse = z.strictObject(linkMembers).meta({ id: 'OneTimeLink' });
+export type LinkResponse = z.infer<typeof linkResponse>;
 
 const NO_PUBLIC_URL =
   'server.publicUrl is not configured, so the link has the address at which the gateway listens. People elsewhere may need another one.';
@@ -57,7 +60,7 @@ const NO_PUBLIC_URL =
 export function linkToWire(
   { url, kind, expiresAt }: Pick<OneTimeLink, 'url' | 'kind' | 'expiresAt'>,
   publicUrl: string | null,
-): z.infer<typeof linkResponse> {
+): LinkResponse {
   return {
     link: url,
     linkKind: kind,
@@ -77,8 +80,9 @@ export const memberResponse = z
     lastSignInAt: at.nullable(),
   })
   .meta({ id: 'Member' });
+export type MemberResponse = z.infer<typeof memberResponse>;
 
-export function memberToWire(member: Member): z.infer<typeof memberResponse> {
+export function memberToWire(member: Member): MemberResponse {
   return {
     userId: member.userId,
     email: member.email,

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { signerIdOf } from '../../people/actor.ts';
-import { type AdminToken, LIVING_TOKENS_MAX } from '../../people/admin-token.ts';
+import { LIVING_TOKENS_MAX } from '../../people/admin-token.ts';
 import type { AdminTokenMaker } from '../../people/admin-token-maker.ts';
-import type { AdminTokensStore } from '../../people/admin-tokens-store.ts';
+import type { AdminToken, AdminTokensStore } from '../../people/admin-tokens-store.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { conflict, notFound, unprocessable } from '../management/endpoint.ts';
 import { at, pageOf, signerId } from '../management/response-fields.ts';
@@ -39,7 +39,9 @@ const tokenResponse = z
     lastUsedAt: at.nullable().meta({ description: 'At most a minute old; null: never.' }),
   })
   .meta({ id: 'AdminToken' });
+export type TokenResponse = z.infer<typeof tokenResponse>;
 const newTokenResponse = z.strictObject({ ...tokenResponse.shape, token: z.string() });
+export type NewTokenResponse = z.infer<typeof newTokenResponse>;
 
 /** Named admin tokens: create (shown once), list, revoke (refused at once on every node). */
 export function tokenEndpoints({ adminTokens, tokenMaker, clock }: TokenAdminParts): AdminEndpoint[] {
@@ -101,7 +103,7 @@ export function tokenEndpoints({ adminTokens, tokenMaker, clock }: TokenAdminPar
   ];
 }
 
-function tokenToWire(token: AdminToken): z.infer<typeof tokenResponse> {
+function tokenToWire(token: AdminToken): TokenResponse {
   return {
     id: token.id,
     name: token.name,

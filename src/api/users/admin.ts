@@ -6,7 +6,8 @@ import type { Actor } from '../../people/actor.ts';
 import type { MembershipStore } from '../../people/membership-store.ts';
 import type { OneTimeLinks } from '../../people/one-time-links.ts';
 import type { SessionStore } from '../../people/session-store.ts';
-import { MEMBERSHIPS_MAX, type User } from '../../people/user.ts';
+import { MEMBERSHIPS_MAX } from '../../people/user.ts';
+import type { User } from '../../people/user-list-store.ts';
 import type { UserStore } from '../../people/user-store.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { conflict, notFound } from '../management/endpoint.ts';
@@ -72,6 +73,7 @@ const userList = z
   });
 
 const linkedUser = userResponse.extend(linkMembers);
+export type LinkedUser = z.infer<typeof linkedUser>;
 
 /** Users: create, find, change, suspend; links by which they get in; their sessions. */
 export function userEndpoints(parts: AdminPeopleParts): AdminEndpoint[] {

@@ -116,7 +116,7 @@ export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
         if ('earlier' in made) {
           throw conflict(
             `This Idempotency-Key has made the batch ${made.earlier.id} already, whose codes are never shown again. ` +
-              'Where they are lost, cancel that batch and make another one with a new key.',
+              'If they are lost, cancel that batch and make another one with a new key.',
           );
         }
         const shown = { ...batchToWire(made.batch), codes };

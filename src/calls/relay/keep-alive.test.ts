@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { startKeepAlive } from './keep-alive.ts';
+import { startKeepAlive } from './client.ts';
 
 /** Resolves when a new keep-alive has run that often. */
 async function silences(count: number): Promise<void> {
@@ -18,7 +18,7 @@ describe('a keep-alive', () => {
     await silences(5);
   });
 
-  it('does not run once it is stopped, also where it is postponed after that', async () => {
+  it('does not run once it is stopped, also if it is postponed after that', async () => {
     let runs = 0;
     const keepAlive = startKeepAlive(1, () => runs++);
     keepAlive.stop();
