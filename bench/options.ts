@@ -22,7 +22,7 @@ export interface Options {
 
 /** What the gate measures: CPU a call, CPU a chunk, memory a stream. */
 const GATE_SCENARIOS = 'chat-64,streams-500';
-const GATE_DURATION: Duration = { rounds: 3, seconds: 1.5, warmUpSeconds: 2 };
+const GATE_DURATION: Duration = { rounds: 3, seconds: 1.2, warmUpSeconds: 1.5 };
 const DURATION: Duration = { rounds: 3, seconds: 3, warmUpSeconds: 3 };
 
 /** @throws Error that says which option is wrong, and what is expected. */
