@@ -23,6 +23,8 @@ interface BatcherOptions<Item, Result> {
   /** True where the error came from the data of an item rather than from the connection. */
   readonly isItemFault: (error: unknown) => boolean;
   readonly batchItemsMax: number;
+  /** The size of an item, and of a batch; one that has more goes by itself. By default only their number is limited. */
+  readonly bytes?: { readonly of: (item: Item) => number; readonly batchMax: number } | undefined;
   /** Items that may wait; one more is refused with `BatcherFullError`. */
   readonly waitingItemsMax: number;
   /** How long an item may take from its submission; by default as long as it likes. */
@@ -147,9 +149,22 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     });
   }
 
+  /** How many of those that wait make the next batch: one at least. */
+  function nextCount(): number {
+    const { batchItemsMax, bytes } = options;
+    const most = Math.min(waiting.length, batchItemsMax);
+    if (bytes === undefined) return most;
+    let count = 0;
+    for (let left = bytes.batchMax; count < most; count++) {
+      left -= bytes.of(waiting[count]!.item);
+      if (left < 0 && count > 0) break;
+    }
+    return count;
+  }
+
   async function loop(): Promise<void> {
     while (waiting.length > 0) {
-      const batch = waiting.splice(0, options.batchItemsMax);
+      const batch = waiting.splice(0, nextCount());
       running = batch;
       const startedAtMs = options.onBatch === undefined ? 0 : timers.nowMs();
       await runBatch(batch);

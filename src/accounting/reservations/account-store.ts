@@ -223,7 +223,7 @@ export function addRates(accounts: ReadonlyMap<string, AccountState>, rows: read
   }
 }
 
-/** As `addKeys`; responses what it has added. */
+/** As `addKeys`, but for those that are there already: they may have slots. Returns what it has added. */
 export function addSubscriptions(
   accounts: ReadonlyMap<string, AccountState>,
   rows: readonly StoredRow[],
@@ -233,7 +233,7 @@ export function addSubscriptions(
   for (const row of rows) {
     const counts = SUBSCRIPTIONS.columns.read(row);
     const account = accounts.get(counts.accountId);
-    if (account === undefined) continue;
+    if (account === undefined || account.subscriptions.has(counts.id)) continue;
     const oldest = slotsOf.get(counts.id) ?? [];
     const oldestSlots: Slot[] = oldest.map((slot) => ({ callId: slot.call_id, takenAtMs: slot.taken_at.getTime() }));
     const oldestSlotsMax = Number(oldest[0]?.read_max ?? 1);

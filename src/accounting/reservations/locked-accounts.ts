@@ -56,6 +56,7 @@ interface AccountBatcherOptions<Item, Result> {
   /** How long an item may wait for a lock, if it has no limit. */
   readonly lockLimit: ItemLimit;
   readonly waitingItemsMax?: number | undefined;
+  readonly bytes?: { readonly of: (item: Item) => number; readonly batchMax: number } | undefined;
   /** An account's items begin to wait for its lock. */
   readonly onLocked?: ((accountId: string) => void) | undefined;
   /** A batch has ended, whatever came of it: for metrics. */
@@ -69,8 +70,17 @@ type RunBatch<Item, Result> = (items: readonly Item[], batch: Batch) => Promise<
 export function createAccountBatcher<Item, Result>(
   options: AccountBatcherOptions<Item, Result>,
 ): Batcher<Item, Result> {
-  const { accountOf, guarded, limit, lockLimit, waitingItemsMax = WAITING_ITEMS_MAX, onLocked, onBatch } = options;
-  const batches = { isItemFault: isDataError, batchItemsMax: BATCH_ITEMS_MAX, waitingItemsMax };
+  const {
+    accountOf,
+    guarded,
+    limit,
+    lockLimit,
+    waitingItemsMax = WAITING_ITEMS_MAX,
+    bytes,
+    onLocked,
+    onBatch,
+  } = options;
+  const batches = { isItemFault: isDataError, batchItemsMax: BATCH_ITEMS_MAX, waitingItemsMax, bytes };
   const waiting = new Map<string, Batcher<Item, Result>>();
 
   function wait(item: Item, dueMs: number): Promise<Result> {

@@ -1,0 +1,145 @@
+import type { Questions } from '../../db/questions/database-questions.ts';
+import { type Batcher, BatcherFullError } from '../../lib/batcher.ts';
+import type { AdmissionTerms } from '../reservations/account-state.ts';
+import { createAccountBatcher, type LockMode, WAITING_ITEMS_MAX } from '../reservations/locked-accounts.ts';
+import type { Admission, ReservationRequest } from '../reservations/reservation.ts';
+import type { SettlementRecord } from '../settlement/settlement-record.ts';
+import type { EndResult } from '../settlement/store.ts';
+import type { BatchStore } from './store.ts';
+
+/**
+ * Ends and admissions of this node that wait at the same time are one transaction:
+ *
+ *     end ───────┐
+ *                ├─▶ waiting ─▶ lock, read ─▶ decide ends, then admissions ─▶ write, commit ─▶ each its result
+ *     admission ─┘
+ *
+ * So a node never waits for a lock of its own, and what ends gave back is there for the admissions beside them. Either has two
+ * seconds: then an admission fails, and an end goes to the journal (`settlement/settlement.ts`).
+ */
+export interface CallBatches {
+  readonly ends: Batcher<SettlementRecord, EndResult>;
+  readonly admissions: Batcher<ReservationRequest, Admission>;
+  /** Ends that nobody waits for, such as those of a journal: in batches of their own, without a limit of time. */
+  readonly lateEnds: Batcher<SettlementRecord, EndResult>;
+}
+
+/** Hears of batches, for metrics. */
+export interface BatchObserver {
+  /** A transaction has ended that had so many ends, whatever came of it. */
+  ends(count: number, tookMs: number): void;
+  /** The same of admissions. */
+  admissions(count: number, tookMs: number): void;
+}
+
+interface CallBatchParts {
+  readonly store: BatchStore;
+  readonly questions: Pick<Questions, 'guard' | 'unlessDown' | 'limit'>;
+  /** The configuration in force. */
+  readonly terms: () => AdmissionTerms;
+  /** Admissions that may wait; one more is refused. As many ends may wait besides. */
+  readonly waitingItemsMax?: number | undefined;
+  /** The items of an account begin to wait for its lock. */
+  readonly onLocked?: ((accountId: string) => void) | undefined;
+  readonly observer?: BatchObserver | undefined;
+}
+
+type Item = { readonly end: SettlementRecord } | { readonly admission: ReservationRequest };
+type Result = EndResult | Admission;
+
+/** Records with long ids and many keys are no reason for others to wait: a batch has no more than this of them. */
+const BATCH_BYTES_MAX = 1024 * 1024;
+/** The columns of a record, or of a reservation, roughly. */
+const ITEM_BYTES = 1024;
+
+export function createCallBatches(parts: CallBatchParts): CallBatches {
+  const { store, questions, terms, onLocked, observer, waitingItemsMax = WAITING_ITEMS_MAX } = parts;
+  const { timers } = questions.limit;
+  let admissionsWaiting = 0;
+  let endsWaiting = 0;
+
+  async function run(
+    items: readonly Item[],
+    locks: LockMode,
+    signal: AbortSignal,
+  ): Promise<readonly (Result | 'locked')[]> {
+    const ends = items.flatMap((item) => ('end' in item ? [item.end] : []));
+    const admissions = items.flatMap((item) => ('end' in item ? [] : [item.admission]));
+    const startedAtMs = timers.nowMs();
+    try {
+      const results = await store.run({ ends, admissions }, terms(), locks, signal);
+      let [end, admission] = [0, 0];
+      return items.map((item) => ('end' in item ? results.ends[end++]! : results.admissions[admission++]!));
+    } finally {
+      const tookMs = timers.nowMs() - startedAtMs;
+      if (ends.length > 0) observer?.ends(ends.length, tookMs);
+      if (admissions.length > 0) observer?.admissions(admissions.length, tookMs);
+    }
+  }
+
+  const shared = {
+    run,
+    accountOf: (item: Item) => ('end' in item ? item.end.outcome.accountId : item.admission.accountId),
+    lockLimit: questions.limit,
+    bytes: { of: sizeBytesOf, batchMax: BATCH_BYTES_MAX },
+  };
+  const batches = createAccountBatcher<Item, Result>({
+    ...shared,
+    guarded: questions.guard,
+    limit: questions.limit,
+    // Each kind is counted by itself.
+    waitingItemsMax: 2 * waitingItemsMax,
+    onLocked,
+  });
+  const late = createAccountBatcher<Item, Result>({ ...shared, guarded: questions.unlessDown });
+
+  return {
+    admissions: {
+      async submit(admission, dueMs) {
+        if (admissionsWaiting >= waitingItemsMax) throw new BatcherFullError(waitingItemsMax);
+        admissionsWaiting++;
+        try {
+          return (await batches.submit({ admission }, dueMs)) as Admission;
+        } finally {
+          admissionsWaiting--;
+        }
+      },
+      drain: batches.drain,
+      get size() {
+        return admissionsWaiting;
+      },
+    },
+    ends: {
+      async submit(end, dueMs) {
+        if (endsWaiting >= waitingItemsMax) throw new BatcherFullError(waitingItemsMax);
+        endsWaiting++;
+        try {
+          return (await batches.submit({ end }, dueMs)) as EndResult;
+        } finally {
+          endsWaiting--;
+        }
+      },
+      drain: batches.drain,
+      get size() {
+        return endsWaiting;
+      },
+    },
+    lateEnds: {
+      submit: async (end, dueMs) => (await late.submit({ end }, dueMs)) as EndResult,
+      drain: late.drain,
+      get size() {
+        return late.size;
+      },
+    },
+  };
+}
+
+/** What varies in size is the keys of state at a provider, and the ids that clients send. */
+function sizeBytesOf(item: Item): number {
+  if (!('end' in item)) return ITEM_BYTES + item.admission.facts.length;
+  const { outcome, made } = item.end;
+  let bytes = ITEM_BYTES + outcome.requestId.length + (outcome.clientRequestId?.length ?? 0);
+  for (const key of made?.keys ?? []) bytes += key.length;
+  for (const { provider, model, error } of outcome.failedRoutes) bytes += provider.length + model.length + error.length;
+  return bytes;
+}
