@@ -25,8 +25,10 @@ interface BatcherOptions<Item, Result> {
   readonly batchItemsMax: number;
   /** The size of an item, and of a batch; one that has more goes by itself. By default only their number is limited. */
   readonly bytes?: { readonly of: (item: Item) => number; readonly batchMax: number } | undefined;
-  /** Items that may wait; one more is refused with `BatcherFullError`. */
+  /** Items of a kind that may wait; one more is refused with `BatcherFullError`. */
   readonly waitingItemsMax: number;
+  /** By default all are of one kind. */
+  readonly kindOf?: ((item: Item) => string) | undefined;
   /** How long an item may take from its submission; by default as long as it likes. */
   readonly limit?: ItemLimit | undefined;
   /** A batch has ended, whatever came of it: for metrics. */
@@ -101,6 +103,9 @@ const NO_LIMIT: ItemLimit = { ms: Number.POSITIVE_INFINITY, timers: systemTimers
 export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): Batcher<Item, Result> {
   const { ms: limitMs, timers } = options.limit ?? NO_LIMIT;
   const waiting: Entry<Item, Result>[] = [];
+  /** How many wait, by kind. */
+  const waitingOfKind = new Map<string, number>();
+  const kindOf = options.kindOf ?? (() => '');
   /** The batch that runs, and those of its items that are under way now: all, or one by one after a fault. */
   let running: readonly Entry<Item, Result>[] = [];
   let underWay: readonly Entry<Item, Result>[] = [];
@@ -162,9 +167,15 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     return count;
   }
 
+  function countWaiting(item: Item, change: 1 | -1): void {
+    const kind = kindOf(item);
+    waitingOfKind.set(kind, (waitingOfKind.get(kind) ?? 0) + change);
+  }
+
   async function loop(): Promise<void> {
     while (waiting.length > 0) {
       const batch = waiting.splice(0, nextCount());
+      for (const { item } of batch) countWaiting(item, -1);
       running = batch;
       const startedAtMs = options.onBatch === undefined ? 0 : timers.nowMs();
       await runBatch(batch);
@@ -201,8 +212,10 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     for (const entry of [...running, ...deferred]) if (isLate(entry)) entry.reject(new LateError());
     const inTime: Entry<Item, Result>[] = [];
     for (const entry of waiting) {
-      if (isLate(entry)) entry.reject(new NotBegunError('the time of a question was over before its turn came'));
-      else inTime.push(entry);
+      if (isLate(entry)) {
+        countWaiting(entry.item, -1);
+        entry.reject(new NotBegunError('the time of a question was over before its turn came'));
+      } else inTime.push(entry);
     }
     waiting.splice(0, waiting.length, ...inTime);
     if (running.length > 0 && underWay.every(({ dueMs }) => dueMs <= nowMs)) aborts?.abort(new LateError());
@@ -211,13 +224,14 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
 
   return {
     submit(item, dueMs) {
-      if (waiting.length >= options.waitingItemsMax) {
+      if ((waitingOfKind.get(kindOf(item)) ?? 0) >= options.waitingItemsMax) {
         return Promise.reject(new BatcherFullError(options.waitingItemsMax));
       }
       return new Promise<Result>((resolve, reject) => {
         const nowMs = limitMs === Number.POSITIVE_INFINITY ? 0 : timers.nowMs();
         const entry = { item, dueMs: dueMs ?? nowMs + limitMs, resolve, reject };
         waiting.push(entry);
+        countWaiting(item, 1);
         watch(entry.dueMs, nowMs);
         if (isScheduled) return;
         isScheduled = true;

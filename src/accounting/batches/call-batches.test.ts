@@ -189,11 +189,13 @@ describe('ends and admissions that wait at the same time', () => {
   it('are counted by kind: admissions that wait keep no end out', async () => {
     const gate = Promise.withResolvers<void>();
     const { ends, admissions } = setScene({ waitingItemsMax: 2, carryOut: () => gate.promise });
-    const work: Promise<unknown>[] = [admissions.submit(askOf('a')), admissions.submit(askOf('b'))];
+    const work: Promise<unknown>[] = [admissions.submit(askOf('running'))];
+    await turn();
+    work.push(admissions.submit(askOf('a')), admissions.submit(askOf('b')));
     await assert.rejects(admissions.submit(askOf('c')), BatcherFullError);
     work.push(ends.submit(endOf('d')), ends.submit(endOf('e')));
     await assert.rejects(ends.submit(endOf('f')), BatcherFullError);
-    assert.deepEqual([admissions.size, ends.size], [2, 2]);
+    assert.deepEqual([admissions.size, ends.size], [3, 2]);
     gate.resolve();
     await Promise.all(work);
     assert.deepEqual([admissions.size, ends.size], [0, 0]);

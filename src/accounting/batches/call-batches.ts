@@ -1,5 +1,5 @@
 import type { Questions } from '../../db/questions/database-questions.ts';
-import { type Batcher, BatcherFullError } from '../../lib/batcher.ts';
+import type { Batcher } from '../../lib/batcher.ts';
 import type { AdmissionTerms } from '../reservations/account-state.ts';
 import { createAccountBatcher, type LockMode, WAITING_ITEMS_MAX } from '../reservations/locked-accounts.ts';
 import type { Admission, ReservationRequest } from '../reservations/reservation.ts';
@@ -55,8 +55,6 @@ const ITEM_BYTES = 1024;
 export function createCallBatches(parts: CallBatchParts): CallBatches {
   const { store, questions, terms, onLocked, observer, waitingItemsMax = WAITING_ITEMS_MAX } = parts;
   const { timers } = questions.limit;
-  let admissionsWaiting = 0;
-  let endsWaiting = 0;
 
   async function run(
     items: readonly Item[],
@@ -87,49 +85,36 @@ export function createCallBatches(parts: CallBatchParts): CallBatches {
     ...shared,
     guarded: questions.guard,
     limit: questions.limit,
-    // Each kind is counted by itself.
-    waitingItemsMax: 2 * waitingItemsMax,
+    waitingItemsMax,
+    kindOf: (item) => ('end' in item ? 'end' : 'admission'),
     onLocked,
   });
   const late = createAccountBatcher<Item, Result>({ ...shared, guarded: questions.unlessDown });
-
   return {
-    admissions: {
-      async submit(admission, dueMs) {
-        if (admissionsWaiting >= waitingItemsMax) throw new BatcherFullError(waitingItemsMax);
-        admissionsWaiting++;
-        try {
-          return (await batches.submit({ admission }, dueMs)) as Admission;
-        } finally {
-          admissionsWaiting--;
-        }
-      },
-      drain: batches.drain,
-      get size() {
-        return admissionsWaiting;
-      },
+    admissions: counted(batches, async (admission, dueMs) => (await batches.submit({ admission }, dueMs)) as Admission),
+    ends: counted(batches, async (end, dueMs) => (await batches.submit({ end }, dueMs)) as EndResult),
+    lateEnds: counted(late, async (end, dueMs) => (await late.submit({ end }, dueMs)) as EndResult),
+  };
+}
+
+/** One kind of items of a batcher, which counts its own. */
+function counted<Item, Result>(
+  { drain }: Pick<Batcher<never, never>, 'drain'>,
+  submit: Batcher<Item, Result>['submit'],
+): Batcher<Item, Result> {
+  let size = 0;
+  return {
+    async submit(item, dueMs) {
+      size++;
+      try {
+        return await submit(item, dueMs);
+      } finally {
+        size--;
+      }
     },
-    ends: {
-      async submit(end, dueMs) {
-        if (endsWaiting >= waitingItemsMax) throw new BatcherFullError(waitingItemsMax);
-        endsWaiting++;
-        try {
-          return (await batches.submit({ end }, dueMs)) as EndResult;
-        } finally {
-          endsWaiting--;
-        }
-      },
-      drain: batches.drain,
-      get size() {
-        return endsWaiting;
-      },
-    },
-    lateEnds: {
-      submit: async (end, dueMs) => (await late.submit({ end }, dueMs)) as EndResult,
-      drain: late.drain,
-      get size() {
-        return late.size;
-      },
+    drain,
+    get size() {
+      return size;
     },
   };
 }

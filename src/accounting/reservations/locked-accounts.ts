@@ -56,6 +56,8 @@ interface AccountBatcherOptions<Item, Result> {
   /** How long an item may wait for a lock, if it has no limit. */
   readonly lockLimit: ItemLimit;
   readonly waitingItemsMax?: number | undefined;
+  /** As of batchers. */
+  readonly kindOf?: ((item: Item) => string) | undefined;
   readonly bytes?: { readonly of: (item: Item) => number; readonly batchMax: number } | undefined;
   /** An account's items begin to wait for its lock. */
   readonly onLocked?: ((accountId: string) => void) | undefined;
@@ -76,11 +78,12 @@ export function createAccountBatcher<Item, Result>(
     limit,
     lockLimit,
     waitingItemsMax = WAITING_ITEMS_MAX,
+    kindOf,
     bytes,
     onLocked,
     onBatch,
   } = options;
-  const batches = { isItemFault: isDataError, batchItemsMax: BATCH_ITEMS_MAX, waitingItemsMax, bytes };
+  const batches = { isItemFault: isDataError, batchItemsMax: BATCH_ITEMS_MAX, waitingItemsMax, kindOf, bytes };
   const waiting = new Map<string, Batcher<Item, Result>>();
 
   function wait(item: Item, dueMs: number): Promise<Result> {
