@@ -6,7 +6,8 @@ import { systemTimers, type Timers } from './timers.ts';
  *   submit ─▶ waiting ─▶ (previous batch done) ─▶ run(items) ─▶ each caller gets its own result
  *
  * An idle batcher starts at the end of the current turn of the event loop, so calls that arrived together share a
- * statement and a lone call waits for nothing. One batch runs at a time, which keeps the order of arrival.
+ * statement and a lone call waits for nothing. One batch runs at a time, which keeps the order of arrival, unless it is slow and
+ * others may run beside it.
  *
  * When `run` throws and `isItemFault` says that an item was to blame, the items are run again one by one, so that only
  * the faulty ones fail. Any other error fails the whole batch, because no item caused it.
@@ -29,6 +30,8 @@ interface BatcherOptions<Item, Result> {
   readonly waitingItemsMax: number;
   /** By default all are of one kind. */
   readonly kindOf?: ((item: Item) => string) | undefined;
+  /** Further batches begin, so many at a time, where all that run have taken so long; by default none does. */
+  readonly beside?: { readonly afterMs: number; readonly batchesMax: number } | undefined;
   /** How long an item may take from its submission; by default as long as it likes. */
   readonly limit?: ItemLimit | undefined;
   /** A batch has ended, whatever came of it: for metrics. */
@@ -98,29 +101,36 @@ interface Entry<Item, Result> {
   readonly reject: (error: unknown) => void;
 }
 
+/** A batch that runs, and those of its items that are under way now: all, or one by one after a fault. */
+interface Running<Item, Result> {
+  readonly entries: readonly Entry<Item, Result>[];
+  underWay: readonly Entry<Item, Result>[];
+  aborts: AbortController | null;
+  readonly startedAtMs: number;
+}
+
 const NO_LIMIT: ItemLimit = { ms: Number.POSITIVE_INFINITY, timers: systemTimers };
 
 export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): Batcher<Item, Result> {
+  const { beside } = options;
   const { ms: limitMs, timers } = options.limit ?? NO_LIMIT;
   const waiting: Entry<Item, Result>[] = [];
   /** How many wait, by kind. */
   const waitingOfKind = new Map<string, number>();
   const kindOf = options.kindOf ?? (() => '');
-  /** The batch that runs, and those of its items that are under way now: all, or one by one after a fault. */
-  let running: readonly Entry<Item, Result>[] = [];
-  let underWay: readonly Entry<Item, Result>[] = [];
+  const running = new Set<Running<Item, Result>>();
   /** Those whose results come later than their batch. */
   const deferred = new Set<Entry<Item, Result>>();
-  let aborts: AbortController | null = null;
   let isTimed = false;
+  let isBesideTimed = false;
   let isScheduled = false;
   let idleListeners: (() => void)[] = [];
 
-  async function runBatch(batch: Entry<Item, Result>[]): Promise<void> {
-    underWay = batch;
-    aborts = new AbortController();
+  async function run(batch: Entry<Item, Result>[], state: Running<Item, Result>): Promise<void> {
+    state.underWay = batch;
+    state.aborts = new AbortController();
     try {
-      const { signal } = aborts;
+      const { signal } = state.aborts;
       const results = await options.run(
         batch.map((entry) => entry.item),
         { signal, dueMs: batch.map((entry) => entry.dueMs) },
@@ -138,7 +148,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
         for (const entry of batch) {
           // Its caller was told so while others ran by themselves.
           if (entry.dueMs <= timers.nowMs()) entry.reject(new LateError());
-          else await runBatch([entry]);
+          else await run([entry], state);
         }
       } else {
         for (const entry of batch) entry.reject(error);
@@ -172,22 +182,46 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     waitingOfKind.set(kind, (waitingOfKind.get(kind) ?? 0) + change);
   }
 
-  async function loop(): Promise<void> {
-    while (waiting.length > 0) {
-      const batch = waiting.splice(0, nextCount());
-      for (const { item } of batch) countWaiting(item, -1);
-      running = batch;
-      const startedAtMs = options.onBatch === undefined ? 0 : timers.nowMs();
-      await runBatch(batch);
-      options.onBatch?.(batch.length, timers.nowMs() - startedAtMs);
-      running = [];
-    }
+  /** Begins what may begin now. */
+  function begin(): void {
     isScheduled = false;
+    while (waiting.length > 0 && mayBegin()) void runNext();
+    watchSlow();
     callIdleListeners();
   }
 
+  function mayBegin(): boolean {
+    if (running.size === 0) return true;
+    if (beside === undefined || running.size >= beside.batchesMax) return false;
+    const slowSinceMs = timers.nowMs() - beside.afterMs;
+    for (const { startedAtMs } of running) if (startedAtMs > slowSinceMs) return false;
+    return true;
+  }
+
+  async function runNext(): Promise<void> {
+    const batch = waiting.splice(0, nextCount());
+    for (const { item } of batch) countWaiting(item, -1);
+    const startedAtMs = timers.nowMs();
+    const state: Running<Item, Result> = { entries: batch, underWay: batch, aborts: null, startedAtMs };
+    running.add(state);
+    await run(batch, state);
+    running.delete(state);
+    options.onBatch?.(batch.length, timers.nowMs() - startedAtMs);
+    begin();
+  }
+
+  /** One timer, while something waits beside a batch: it looks whether all that run are slow. */
+  function watchSlow(): void {
+    if (beside === undefined || isBesideTimed || waiting.length === 0 || running.size >= beside.batchesMax) return;
+    isBesideTimed = true;
+    timers.after(beside.afterMs, () => {
+      isBesideTimed = false;
+      begin();
+    });
+  }
+
   function callIdleListeners(): void {
-    if (isScheduled || deferred.size > 0) return;
+    if (isScheduled || waiting.length > 0 || running.size > 0 || deferred.size > 0) return;
     const listeners = idleListeners;
     idleListeners = [];
     for (const listener of listeners) listener();
@@ -209,7 +243,8 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
       if (dueMs > nowMs) nextMs = Math.min(nextMs, dueMs);
       return dueMs <= nowMs;
     };
-    for (const entry of [...running, ...deferred]) if (isLate(entry)) entry.reject(new LateError());
+    for (const { entries } of running) for (const entry of entries) if (isLate(entry)) entry.reject(new LateError());
+    for (const entry of deferred) if (isLate(entry)) entry.reject(new LateError());
     const inTime: Entry<Item, Result>[] = [];
     for (const entry of waiting) {
       if (isLate(entry)) {
@@ -218,7 +253,9 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
       } else inTime.push(entry);
     }
     waiting.splice(0, waiting.length, ...inTime);
-    if (running.length > 0 && underWay.every(({ dueMs }) => dueMs <= nowMs)) aborts?.abort(new LateError());
+    for (const { underWay, aborts } of running) {
+      if (underWay.every(({ dueMs }) => dueMs <= nowMs)) aborts?.abort(new LateError());
+    }
     watch(nextMs, nowMs);
   }
 
@@ -233,17 +270,21 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
         waiting.push(entry);
         countWaiting(item, 1);
         watch(entry.dueMs, nowMs);
-        if (isScheduled) return;
-        isScheduled = true;
-        setImmediate(() => void loop());
+        if (running.size > 0) watchSlow();
+        else if (!isScheduled) {
+          isScheduled = true;
+          setImmediate(begin);
+        }
       });
     },
     drain() {
-      if (!isScheduled && deferred.size === 0) return Promise.resolve();
+      if (!isScheduled && running.size === 0 && deferred.size === 0) return Promise.resolve();
       return new Promise((resolve) => idleListeners.push(resolve));
     },
     get size() {
-      return waiting.length + running.length + deferred.size;
+      let count = waiting.length + deferred.size;
+      for (const { entries } of running) count += entries.length;
+      return count;
     },
   };
 }

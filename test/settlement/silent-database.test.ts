@@ -116,6 +116,8 @@ describe('a network that swallows what is said to PostgreSQL', { timeout: 120_00
     const account = await gateway.createAccount();
     gateway.provider.respond = success(families[0]!, false);
     assert.equal((await send(account, families[0]!)).status, 200);
+    // The end of that call is not under way any more.
+    await journalEmptied(dataDir);
     const { asked } = gateway.observed.statement('reservations.admit');
     proxy.swallowAll();
     const sent = send(account, families[0]!);

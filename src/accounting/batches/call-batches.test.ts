@@ -186,6 +186,32 @@ describe('ends and admissions that wait at the same time', () => {
     assert.deepEqual(batches, ['end a', 'end b, admit c', 'end d']);
   });
 
+  it('go on beside a transaction that is slow, and beside so many at a time', async () => {
+    const gate = Promise.withResolvers<void>();
+    const { ends, admissions, timers, batches } = setScene({
+      carryOut: async (batch) => {
+        if (batch.includes('slow')) await gate.promise;
+      },
+    });
+    const work: Promise<unknown>[] = [];
+    for (const name of ['slow 1', 'slow 2', 'slow 3', 'slow 4']) {
+      work.push(ends.submit(endOf(name)), admissions.submit(askOf(`with ${name}`)));
+      await turn();
+      timers.advance(99);
+      await turn();
+      timers.advance(1);
+      await turn();
+    }
+    assert.deepEqual(batches, [
+      'end slow 1, admit with slow 1',
+      'end slow 2, admit with slow 2',
+      'end slow 3, admit with slow 3',
+    ]);
+    gate.resolve();
+    assert.deepEqual(await outcomesOf(work), Array(8).fill('fulfilled'));
+    assert.equal(batches.length, 4);
+  });
+
   it('are counted by kind: admissions that wait keep no end out', async () => {
     const gate = Promise.withResolvers<void>();
     const { ends, admissions } = setScene({ waitingItemsMax: 2, carryOut: () => gate.promise });

@@ -15,7 +15,7 @@ import type { BatchStore } from './store.ts';
  *     admission ─┘
  *
  * So a node never waits for a lock of its own, and what ends gave back is there for the admissions beside them. Either has two
- * seconds: then an admission fails, and an end goes to the journal (`settlement/settlement.ts`).
+ * seconds: then an admission fails, and an end goes to the journal (`settlement/settlement.ts`). Behind a batch that is slow, others begin.
  */
 export interface CallBatches {
   readonly ends: Batcher<SettlementRecord, EndResult>;
@@ -52,6 +52,12 @@ const BATCH_BYTES_MAX = 1024 * 1024;
 /** The columns of a record, or of a reservation, roughly. */
 const ITEM_BYTES = 1024;
 
+/**
+ * A batch that takes longer than it may wait for a lock is slow: others go on beside it, on the connections that there are for batches
+ * (`db/postgres.ts`), of which one is left for releases.
+ */
+const BESIDE = { afterMs: 100, batchesMax: 3 };
+
 export function createCallBatches(parts: CallBatchParts): CallBatches {
   const { store, questions, terms, onLocked, observer, waitingItemsMax = WAITING_ITEMS_MAX } = parts;
   const { timers } = questions.limit;
@@ -86,6 +92,7 @@ export function createCallBatches(parts: CallBatchParts): CallBatches {
     guarded: questions.guard,
     limit: questions.limit,
     waitingItemsMax,
+    beside: BESIDE,
     kindOf: (item) => ('end' in item ? 'end' : 'admission'),
     onLocked,
   });

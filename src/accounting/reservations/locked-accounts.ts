@@ -58,6 +58,7 @@ interface AccountBatcherOptions<Item, Result> {
   readonly waitingItemsMax?: number | undefined;
   /** As of batchers. */
   readonly kindOf?: ((item: Item) => string) | undefined;
+  readonly beside?: { readonly afterMs: number; readonly batchesMax: number } | undefined;
   readonly bytes?: { readonly of: (item: Item) => number; readonly batchMax: number } | undefined;
   /** An account's items begin to wait for its lock. */
   readonly onLocked?: ((accountId: string) => void) | undefined;
@@ -127,5 +128,5 @@ export function createAccountBatcher<Item, Result>(
     });
   }
 
-  return createBatcher<Item, Result>({ ...batches, limit, run: guarded(runAll), onBatch });
+  return createBatcher<Item, Result>({ ...batches, limit, run: guarded(runAll), beside: options.beside, onBatch });
 }
