@@ -171,6 +171,7 @@ function outcome({ accountId, callId, keyId, model, plan: onPlan }: ReservationR
     httpStatus: 200,
     errorCode: null,
     requestId: 'req_bench',
+    clientRequestId: null,
     startedAtMs: Date.now(),
     firstByteMs: 1,
     endedAtMs: Date.now(),
@@ -178,5 +179,6 @@ function outcome({ accountId, callId, keyId, model, plan: onPlan }: ReservationR
     price: { rule: 'base', prices },
     priceFactorBasisPoints: 10_000,
     chargeNano: onPlan === null ? 5n : null,
+    costNano: null,
   };
 }

@@ -99,7 +99,7 @@ export const billedFacts: readonly BilledFact[] = [
   ofChat(
     { total_tokens: 150 },
     {
-      where: '`usage.total_tokens` - `prompt_tokens`, where that is more',
+      where: '`usage.total_tokens` - `prompt_tokens`, if that is more',
       vendor: 'xAI, Gemini',
       counts: 'outputTokens',
       amount: 50,
@@ -108,7 +108,7 @@ export const billedFacts: readonly BilledFact[] = [
   ofChat(
     { total_tokens: 150, cache_read_input_tokens: 30 },
     {
-      where: '`usage.cache_read_input_tokens`, where `total_tokens` alone counts them',
+      where: '`usage.cache_read_input_tokens`, if `total_tokens` alone counts them',
       vendor: 'relays to Bedrock',
       counts: 'cachedInputTokens',
       amount: 30,
@@ -117,7 +117,7 @@ export const billedFacts: readonly BilledFact[] = [
   ofChat(
     { total_tokens: 150, cache_creation_input_tokens: 30 },
     {
-      where: '`usage.cache_creation_input_tokens`, where `total_tokens` alone counts them',
+      where: '`usage.cache_creation_input_tokens`, if `total_tokens` alone counts them',
       vendor: 'relays to Bedrock',
       counts: 'cacheWriteTokens',
       amount: 30,
@@ -184,7 +184,7 @@ export const billedFacts: readonly BilledFact[] = [
       vendor: 'Moonshot, MiniMax',
       counts: 'webSearches',
       amount: 1,
-      note: 'where nothing above counts it',
+      note: 'if nothing above counts it',
     },
   ),
   inChoice(
@@ -195,7 +195,7 @@ export const billedFacts: readonly BilledFact[] = [
       vendor: 'StepFun',
       counts: 'webSearches',
       amount: 1,
-      note: 'other types by their names; where nothing above counts it',
+      note: 'other types by their names; if nothing above counts it',
     },
   ),
   ...(
@@ -214,7 +214,7 @@ export const billedFacts: readonly BilledFact[] = [
       counts: 'webSearches',
       example: { usage: chatUsage, ...more },
       amount: 1,
-      note: 'a search for all of them, where nothing above counts it',
+      note: 'a search for all of them, if nothing above counts it',
     }),
   ),
   inChoice(
@@ -225,12 +225,12 @@ export const billedFacts: readonly BilledFact[] = [
       vendor: 'OpenAI, OpenRouter',
       counts: 'webSearches',
       amount: 1,
-      note: 'a search for all of them, where nothing above counts it',
+      note: 'a search for all of them, if nothing above counts it',
     },
   ),
   {
     operations: ['chat'],
-    where: 'nothing, where the request has `web_search_options`',
+    where: 'nothing, if the request has `web_search_options`',
     vendor: 'OpenAI',
     counts: 'webSearches',
     request: { web_search_options: {} },
@@ -244,7 +244,7 @@ export const billedFacts: readonly BilledFact[] = [
   ofResponses({}, { where: '`usage.output_tokens`', counts: 'outputTokens', amount: 20 }),
   ofResponses(
     { total_tokens: 150 },
-    { where: '`usage.total_tokens` - `input_tokens`, where that is more', counts: 'outputTokens', amount: 50 },
+    { where: '`usage.total_tokens` - `input_tokens`, if that is more', counts: 'outputTokens', amount: 50 },
   ),
   ofResponses(
     { output_tokens_details: { reasoning_tokens: 5 } },
@@ -281,7 +281,7 @@ export const billedFacts: readonly BilledFact[] = [
   inUsage(['responses'], responsesUsage)(
     { tool_usage: { mcp: 1, knowledge_search: 1 } },
     {
-      where: '`usage.tool_usage`: other tools, where these are more than their calls in `output[]`',
+      where: '`usage.tool_usage`: other tools, if these are more than their calls in `output[]`',
       vendor: 'Volcengine Ark',
       counts: 'otherToolUses',
       amount: 2,
@@ -301,7 +301,7 @@ export const billedFacts: readonly BilledFact[] = [
     where: '`output[].container_id`, each once, not those that the request names',
     counts: 'containers',
     amount: 1,
-    note: 'none where the call continues an earlier response, whose container it may be',
+    note: 'none if the call continues an earlier response, whose container it may be',
   }),
   inOutput(
     { type: 'mcp_call' },
@@ -372,8 +372,7 @@ export const billedFacts: readonly BilledFact[] = [
   ),
   {
     operations: ['messages'],
-    where:
-      '`content[]`: `web_search_tool_result` without an error, or its call, where the usage has no `server_tool_use`',
+    where: '`content[]`: `web_search_tool_result` without an error, or its call, if the usage has no `server_tool_use`',
     counts: 'webSearches',
     request: { tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
     example: {
@@ -387,7 +386,7 @@ export const billedFacts: readonly BilledFact[] = [
   },
   {
     operations: ['messages'],
-    where: '`container.id`, where the request names none',
+    where: '`container.id`, if the request names none',
     counts: 'containers',
     example: { usage: messagesUsage, container: { id: 'container_1' } },
     amount: 1,
@@ -471,7 +470,7 @@ export const unreadFacts: readonly (readonly [operation: OperationName, where: s
   ],
   [
     'chat',
-    'a search that `enable_search` left to the model, where the response shows nothing of it (DashScope)',
+    'a search that `enable_search` left to the model, if the response shows nothing of it (DashScope)',
     'it cannot be told from none: the usage of models that bill it has `plugins`',
   ],
   ['chat', '`bot_usage` (Volcengine Ark)', 'what bots use by themselves; their `references` count a search'],

@@ -22,7 +22,7 @@ const rows = (Object.entries(errorCatalogue) as [ErrorKind, ErrorRow][]).map(([k
 
 const text = `# Errors
 
-Every error of the gateway itself, in order of precedence: where two would fit, the upper one is returned. The chat
+Every error of the gateway itself, in order of precedence: if two would fit, the upper one is returned. The chat
 envelope is \`{error: {message, type, param, code}}\`, the messages envelope \`{type: "error", error: {type, message, details:
 {error_code}}, request_id}\`. Every error also carries its code in the header \`x-error-code\` and a request id in
 \`x-request-id\` and \`request-id\`. A provider's refusal keeps its status, its message and, on messages, its type.
@@ -31,7 +31,7 @@ A refusal that time alone ends, such as that of a window or of a cap of a day, s
 \`x-faregate-reset-at\` when there is room again. Only a wait of a minute or less is in \`retry-after\`. At \`/v1/responses\` and
 \`/v1/coding/responses\` its type is \`usage_limit_reached\`, with \`resets_at\` in Unix seconds beside it.
 
-Where only what calls in flight have reserved is in the way, of the balance or of a budget, the refusal has
+If only what calls in flight have reserved is in the way, of the balance or of a budget, the refusal has
 \`x-should-retry: true\` and \`retry-after: 2\`, whatever the table says: their ends may give room.
 
 A lack of money is a 402, at compaction and images a 429. "no" is \`x-should-retry: false\`: official clients then do not replay the call,

@@ -87,14 +87,14 @@ export const faultGroups: readonly FaultGroup[] = [
           [SLOW, 'many calls leave that wait for one statement, and each is charged once when it is through'],
           [
             SLOW,
-            '${family.name}, ${kind}: it is charged once, too, where the slow statement fails ${when} it was carried out',
+            '${family.name}, ${kind}: it is charged once, too, if the slow statement fails ${when} it was carried out',
           ],
         ],
       },
       {
         fault: 'a connection is lost in the middle of a transaction',
         error: 'databaseDown',
-        seen: 'where it was an admission; an end is tried again',
+        seen: 'if it was an admission; an end is tried again',
         account: 'nothing stays reserved, and nothing is charged twice',
         tests: [
           [
@@ -270,7 +270,7 @@ export const faultGroups: readonly FaultGroup[] = [
         tests: [
           [
             'test/db/embedded-files.test.ts',
-            'stops where the disk fails, acknowledges nothing more, and starts again with what it acknowledged before',
+            'stops if the disk fails, acknowledges nothing more, and starts again with what it acknowledged before',
           ],
         ],
       },
@@ -286,7 +286,7 @@ export const faultGroups: readonly FaultGroup[] = [
           ],
           [
             'test/db/data-dir.test.ts',
-            'is waited for, in words, where its owner is about to go, and taken when it was killed',
+            'is waited for, in words, if its owner is about to go, and taken when it was killed',
           ],
         ],
       },
@@ -347,7 +347,7 @@ export const faultGroups: readonly FaultGroup[] = [
         tests: [
           [
             'test/routing/breakers.test.ts',
-            'where every route is out of service, calls are refused at once, reserve nothing and cost nothing',
+            'if every route is out of service, calls are refused at once, reserve nothing and cost nothing',
           ],
         ],
       },
@@ -438,7 +438,7 @@ export const faultGroups: readonly FaultGroup[] = [
       {
         fault: 'one repeats a call with its `Idempotency-Key`, on any node, after any of these',
         error: null,
-        seen: 'the response of the first, or one that runs anew where the first was not stored',
+        seen: 'the response of the first, or one that runs anew if the first was not stored',
         account: 'charged once',
         tests: [
           [

@@ -30,7 +30,7 @@ stands in the header \`x-gateway-token-estimate\`.
 - **factor**: tokens of the model for one of o200k, by the family that its name shows, or the model's \`tokenFactor\`.
 - **budgets**: fixed figures for structure, tools, reasoning, images and files. They are not multiplied by the factor.
 
-It is no fact of billing and no upper bound. Within about 10 % for plain text where the factor fits; tools, reasoning,
+It is no fact of billing and no upper bound. Within about 10 % for plain text if the factor fits; tools, reasoning,
 images and files are outside of that, images and files deliberately high.
 
 ## Accuracy of the text count
@@ -46,7 +46,7 @@ ${accuracyTable(longRuns())}
 
 ## Factors
 
-The first row that matches the model's name counts; 1 where none does. \`tokenFactor\` of a model in the configuration goes
+The first row that matches the model's name counts; 1 if none does. \`tokenFactor\` of a model in the configuration goes
 before the table. Chinese text takes more tokens of Claude than these factors say.
 
 | family | factor | source |

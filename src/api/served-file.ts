@@ -46,7 +46,7 @@ export function servePage(
   app.servedAddresses.add({ path, methods: METHODS, envelope: adminEnvelope });
 }
 
-/** Responses with a file, in the best encoding that the client takes. Its bytes stay in memory once they were asked for. */
+/** Responds with a file, in the best encoding that the client takes. Its bytes stay in memory once they were asked for. */
 export function fileHandler({ contentType, headers, cacheControl, read, encoded = [] }: ServedFile): FileHandler {
   const made = new Map<string, Tagged>();
   const encodings = encoded.map(({ encoding }) => encoding);

@@ -1,10 +1,14 @@
 import { GuessLimit } from '../accounting/vouchers/guess-limit.ts';
 import type { AccountParts } from '../api/registers/account.ts';
-import type { AdminParts } from '../api/registers/admin.ts';
+import type { createAdminParts } from './admin-parts.ts';
 import type { People } from './people.ts';
 
 /** Wires what the account API of a gateway reads and changes. */
-export function createAccountParts(parts: AdminParts, people: People, monotonicMs: () => number): AccountParts {
+export function createAccountParts(
+  parts: ReturnType<typeof createAdminParts>,
+  people: People,
+  monotonicMs: () => number,
+): AccountParts {
   const { accounts, calls, webhooks } = parts;
   return {
     ...people,

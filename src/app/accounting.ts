@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { createEndedKeyStore } from '../accounting/accounts/ended-key-store.ts';
 import { createKeyLimitStore } from '../accounting/accounts/key-limit-store.ts';
 import { createKeyReplacementStore } from '../accounting/accounts/key-replacement-store.ts';
 import { createKeySearchStore } from '../accounting/accounts/key-search-store.ts';
@@ -8,7 +9,6 @@ import { createRateLimitStore } from '../accounting/accounts/rate-limit-store.ts
 import { createAccountStore } from '../accounting/accounts/store.ts';
 import { createCallBatches } from '../accounting/batches/call-batches.ts';
 import { createBatchStore } from '../accounting/batches/store.ts';
-import { createCallIndexes } from '../accounting/calls/call-index-store.ts';
 import { createCallsStore } from '../accounting/calls/calls-store.ts';
 import { createContinuationKeyStore } from '../accounting/continuation/continuation-key-store.ts';
 import { createContinuationKeys } from '../accounting/continuation/continuation-keys.ts';
@@ -198,7 +198,6 @@ export async function createAccounting(parts: AccountingParts) {
       inFlight: createInFlightStore(admin),
       resolutions: createResolutionStore(admin),
       subscriptions: createSubscriptionStore(admin),
-      drainStore: createDrainStore(admin),
       usage: createUsageStore(admin),
       statements: createStatementStore(admin),
       vouchers: createVoucherStore(admin),
@@ -207,17 +206,18 @@ export async function createAccounting(parts: AccountingParts) {
     drains: createDrains({
       // One read at a time: it never takes the place in which `/readyz` waits.
       store: createDrainStore(database.lane('probes')),
+      changes: createDrainStore(admin),
       listen: (onChange) => database.subscribe(DRAINS_CHANNEL, onChange, onChange),
       logger,
     }),
     housekeeping: {
       calls: createCallsStore(housekeeping),
-      callIndexes: createCallIndexes(database),
       refusals: createRefusalsStore(housekeeping),
       continuationKeys: createContinuationKeyStore(housekeeping),
       subscriptions: createSubscriptionStore(housekeeping),
       storedResponses: createStoredResponseStore(housekeeping),
       nodes: createNodeStore(housekeeping),
+      endedKeys: createEndedKeyStore(housekeeping),
     },
     keyUses: createKeyUses({ store: createKeyUseStore(housekeeping), clock }),
     rollups: createRollups({

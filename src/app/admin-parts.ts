@@ -1,4 +1,6 @@
+import { randomFillSync } from 'node:crypto';
 import type { Principals } from '../accounting/accounts/principals.ts';
+import type { AccountStore } from '../accounting/accounts/store.ts';
 import { auditLedger } from '../accounting/audit/audit-store.ts';
 import type { AdminParts } from '../api/registers/admin.ts';
 import type { UnpricedUses } from '../calls/unpriced-uses.ts';
@@ -7,9 +9,12 @@ import type { Database } from '../db/database.ts';
 import { schemaVersion } from '../db/migrate.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
+import { createAdminTokenMaker } from '../people/admin-token-maker.ts';
+import type { AdminTokensStore } from '../people/admin-tokens-store.ts';
 import type { RouteHealth } from '../providers/routing/health.ts';
 import { exportDatabase } from '../transfer/export.ts';
 import { createExportStore } from '../transfer/export-store.ts';
+import { createAccountDomain } from './account-domain.ts';
 import type { Accounting } from './accounting.ts';
 import { auditPace } from './audit-pace.ts';
 import { orOverloaded } from './lanes.ts';
@@ -19,7 +24,7 @@ import type { SettingsInForce } from './settings-in-force.ts';
 
 export interface AdministeredParts {
   readonly accounting: Pick<Accounting, 'admin' | 'drains' | 'periods'>;
-  readonly adminTokens: AdminParts['adminTokens'];
+  readonly adminTokens: AdminTokensStore;
   readonly changes: AdminParts['changes'];
   readonly notices: Pick<AdminParts, 'webhooks' | 'lowBalanceNano'>;
   readonly principals: Principals;
@@ -36,16 +41,19 @@ export interface AdministeredParts {
 }
 
 /** Wires what the admin API of a gateway reads and changes. */
-export function createAdminParts(parts: AdministeredParts): AdminParts {
+export function createAdminParts(parts: AdministeredParts): AdminParts & { readonly accounts: AccountStore } {
   const { accounting, principals, health, settings, configLoads, unpricedUses, database, nodeId, clock, ids } = parts;
+  const plans = () => settings.current.plans;
+  const databaseNowMs = () => parts.databaseNowMs(accounting.admin);
   return {
     ...parts.people,
     ...accounting.admin,
+    ...createAccountDomain(accounting.admin, { principals, plans, databaseNowMs, clock, ids }),
     adminTokens: parts.adminTokens,
+    tokenMaker: createAdminTokenMaker({ store: parts.adminTokens, clock, ids, fillRandom: randomFillSync }),
     changes: parts.changes,
     webhooks: parts.notices.webhooks,
     lowBalanceNano: parts.notices.lowBalanceNano,
-    principals,
     health,
     drains: accounting.drains,
     catalog: () => settings.current.catalog,
@@ -56,9 +64,9 @@ export function createAdminParts(parts: AdministeredParts): AdminParts {
     unpricedUses: () => unpricedUses.list(),
     credentialsOf: ({ providerId, providerModel }) =>
       settings.current.providers.get(providerId).credentials.status(providerModel, clock.nowMs()),
-    plans: () => settings.current.plans,
+    plans,
     clock,
-    databaseNowMs: () => parts.databaseNowMs(accounting.admin),
+    databaseNowMs,
     ids,
     periods: accounting.periods,
     localTime: () => settings.current.localTime,

@@ -1,4 +1,4 @@
-import type { CallIndexes } from '../accounting/calls/call-index-store.ts';
+import { ENDED_KEYS_KEPT_DAYS, type EndedKeyStore } from '../accounting/accounts/ended-key-store.ts';
 import type { CallsStore } from '../accounting/calls/calls-store.ts';
 import type { ContinuationKeyStore } from '../accounting/continuation/continuation-key-store.ts';
 import { oldestContinuationKey } from '../accounting/continuation/continuation-keys.ts';
@@ -16,11 +16,11 @@ interface HousekeepingParts {
   /** For tests: in place of the database's clock. */
   readonly testDatabaseClock: Clock | undefined;
   readonly calls: Pick<CallsStore, 'preparePartitions' | 'summariseRequestIds'>;
-  readonly callIndexes: CallIndexes;
   readonly continuationKeys: Pick<ContinuationKeyStore, 'deleteBefore'>;
   readonly subscriptions: Pick<SubscriptionStore, 'forgetSlots'>;
   readonly storedResponses: Pick<StoredResponseStore, 'forgetExpired'>;
   readonly nodes: Pick<NodeStore, 'forget'>;
+  readonly endedKeys: EndedKeyStore;
   readonly refusals: Pick<RefusalsStore, 'deleteBefore'>;
   /** For how many days refusals are kept. */
   readonly refusalsKeptDays: () => number;
@@ -61,6 +61,9 @@ export function housekeepingTasks(parts: HousekeepingParts): HousekeepingTask[] 
       run: (signal) => parts.changes.deleteBefore(clock.nowMs() - parts.changesKeptDays() * DAY_MS, signal),
     },
     { name: 'nodes that are gone', run: () => nodes.forget() },
-    { name: 'indexes of call records', run: (signal) => parts.callIndexes.build(signal) },
+    {
+      name: 'keys that have ended',
+      run: (signal) => parts.endedKeys.forgetEndedBefore(clock.nowMs() - ENDED_KEYS_KEPT_DAYS * DAY_MS, signal),
+    },
   ];
 }

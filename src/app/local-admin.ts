@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomFillSync } from 'node:crypto';
 import { createKeyLimitStore } from '../accounting/accounts/key-limit-store.ts';
 import { createKeyReplacementStore } from '../accounting/accounts/key-replacement-store.ts';
 import { createKeySearchStore } from '../accounting/accounts/key-search-store.ts';
@@ -36,6 +36,7 @@ import { createHttpServer } from '../http/server.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createIds } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
+import { createAdminTokenMaker } from '../people/admin-token-maker.ts';
 import { createAdminTokensStore } from '../people/admin-tokens-store.ts';
 import { createCatalog } from '../providers/catalog/catalog.ts';
 import { createDrainStore } from '../providers/routing/drains/drain-store.ts';
@@ -44,6 +45,7 @@ import { createRouteHealth } from '../providers/routing/health.ts';
 import { createRefusalsStore } from '../requests/refusals-store.ts';
 import { exportDatabase } from '../transfer/export.ts';
 import { createExportStore } from '../transfer/export-store.ts';
+import { createAccountDomain } from './account-domain.ts';
 import { auditPace } from './audit-pace.ts';
 import { createLocalWebhooks } from './notices.ts';
 import { createPeople } from './people.ts';
@@ -81,7 +83,18 @@ export function createLocalAdmin(
     limits: config.server,
   });
   const subscriptions = createSubscriptionStore(database);
+  const [currentPlans, databaseNowMs] = [() => plans, () => subscriptions.nowMs()];
+  const stores = {
+    accounts: createAccountStore(database),
+    keyLimits: createKeyLimitStore(database),
+    keyReplacements: createKeyReplacementStore(database),
+    rateLimits: createRateLimitStore(database),
+    ledger: createLedgerStore(database),
+    subscriptions,
+    redemptions: createRedemptionStore(database),
+  };
   const drainStore = createDrainStore(database);
+  const adminTokens = createAdminTokensStore(database);
   const changes = createChangesStore(database);
   const token = randomBytes(24).toString('base64url');
   const { failures, probeAfter } = config.routing.breaker;
@@ -100,29 +113,31 @@ export function createLocalAdmin(
     app,
     {
       ...people,
-      accounts: createAccountStore(database),
-      adminTokens: createAdminTokensStore(database),
+      ...stores,
+      // The database notifies running gateways of changed keys and accounts.
+      ...createAccountDomain(stores, {
+        principals: { forget: () => undefined },
+        plans: currentPlans,
+        databaseNowMs,
+        clock,
+        ids,
+      }),
+      adminTokens,
+      tokenMaker: createAdminTokenMaker({ store: adminTokens, clock, ids, fillRandom: randomFillSync }),
       changes,
       webhooks: createLocalWebhooks(config, database, clock, ids),
       lowBalanceNano: () => config.notices.lowBalanceYuan ?? null,
-      ledger: createLedgerStore(database),
       calls: createCallsStore(database),
       refusals: createRefusalsStore(database),
       refunds: createRefundStore(database),
       inFlight: createInFlightStore(database),
       resolutions: createResolutionStore(database),
-      subscriptions,
-      keyLimits: createKeyLimitStore(database),
-      keyReplacements: createKeyReplacementStore(database),
       keySearch: createKeySearchStore(database),
       keyUses: createKeyUseStore(database),
-      rateLimits: createRateLimitStore(database),
-      // The database notifies running gateways of changed keys and accounts.
-      principals: { forget: () => undefined },
       health: createRouteHealth(clock, () => ({ failuresMax: failures, probeAfterMs: probeAfter })),
-      drainStore,
       drains: createDrains({
         store: drainStore,
+        changes: drainStore,
         listen: async () => ({ isConnected: true, close: async () => undefined }),
         logger,
       }),
@@ -133,14 +148,13 @@ export function createLocalAdmin(
       unpricedUses: () => [],
       // Only a process that calls providers learns which of their credentials work.
       credentialsOf: () => [],
-      plans: () => plans,
+      plans: currentPlans,
       clock,
-      databaseNowMs: () => subscriptions.nowMs(),
+      databaseNowMs,
       ids,
       usage: createUsageStore(database),
       statements: createStatementStore(database),
       vouchers: createVoucherStore(database),
-      redemptions: createRedemptionStore(database),
       localTime: () => localTime,
       timezone: () => config.billing.timezone,
       periods: () => runningPeriods(localTime, clock.nowMs()),

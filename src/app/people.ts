@@ -9,6 +9,7 @@ import type { ClientAddresses } from '../http/client-address.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
+import { createLeftUserStore, LEFT_USERS_KEPT_DAYS } from '../people/left-user-store.ts';
 import { createLinkStore } from '../people/link-store.ts';
 import { createMembershipStore } from '../people/membership-store.ts';
 import { createOidcFlowStore } from '../people/oidc-flow-store.ts';
@@ -80,14 +81,24 @@ export function createPeople(options: PeopleOptions): People {
   };
 }
 
-/** Removes sessions and links that have expired. */
+const DAY_MS = 86_400_000;
+
+/** Removes sessions and links that have expired, and users who have left. */
 export function peopleHousekeeping(database: Pick<Database, 'lane'>, clock: Clock): HousekeepingTask[] {
   const lane = database.lane('housekeeping');
   const times = () => ({ idleMs: 0, maxMs: 0 });
   const [sessions, links, flows] = [createSessionStore(lane, times), createLinkStore(lane), createOidcFlowStore(lane)];
+  const leftUsers = createLeftUserStore(lane);
   return [
     { name: 'sessions that are over', run: (signal) => sessions.deleteExpired(clock.nowMs(), signal) },
     { name: 'links that have expired', run: (signal) => links.deleteExpired(clock.nowMs(), signal) },
     { name: 'sign-ins that nobody has completed', run: (signal) => flows.deleteExpired(clock.nowMs(), signal) },
+    {
+      name: 'users who have left',
+      run(signal) {
+        const nowMs = clock.nowMs();
+        return leftUsers.forgetLeftBefore(nowMs - LEFT_USERS_KEPT_DAYS * DAY_MS, nowMs, signal);
+      },
+    },
   ];
 }

@@ -19,7 +19,7 @@ describe('readiness', () => {
     assert.equal(await refused, false);
   });
 
-  it('is denied in bounded time where there is no response, without asking more and more', async () => {
+  it('is denied in bounded time if there is no response, without asking more and more', async () => {
     let pings = 0;
     const isReady = createReadiness(() => {
       pings++;

@@ -73,7 +73,7 @@ describe('the admission queue', () => {
     assert.deepEqual(await Promise.all(waiting.map(({ result }) => result)), ['through', 'through', 'through']);
   });
 
-  it('loses no wake-up where several calls end at once, or end during an attempt', async () => {
+  it('loses no wake-up if several calls end at once, or end during an attempt', async () => {
     for (const name of ['a', 'b', 'c']) room.wait(name);
     await settled();
     room.end();
@@ -84,7 +84,7 @@ describe('the admission queue', () => {
     assert.deepEqual(room.through, ['a', 'b', 'c']);
   });
 
-  it('admits at once where a call has ended since the refusal', async () => {
+  it('admits at once if a call has ended since the refusal', async () => {
     room.free = 1;
     assert.equal(await room.wait('a').result, 'through');
   });
@@ -113,7 +113,7 @@ describe('the admission queue', () => {
     assert.equal(queue.limitsOf('acct'), null);
   });
 
-  it('refuses at once where too many calls wait, and where the plan has no queue', async () => {
+  it('refuses at once if too many calls wait, and if the plan has no queue', async () => {
     for (const name of ['a', 'b', 'c']) room.wait(name);
     assert.equal(await room.wait('d').result, 'full');
     assert.equal(await createAdmissionQueue().wait('acct', { length: 0, waitMs: 0 }, neverLetIn), 'full');

@@ -139,7 +139,7 @@ interface Unhealthy {
 function restoredModel(continuedState: ContinuedState | null, operation: Operation, { catalog }: Settings): Model {
   if (continuedState !== null) return catalog.resolve(continuedState.model, operation);
   throw invalidRequest(
-    'The field "model" may be null only where "previous_response_id" or an item with "encrypted_content" came from an ' +
+    'The field "model" may be null only if "previous_response_id" or an item with "encrypted_content" came from an ' +
       'earlier call through this gateway. Name the model.',
     'model',
   );

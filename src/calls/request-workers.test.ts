@@ -136,7 +136,7 @@ describe('counted tokens', () => {
     }
   });
 
-  it('leave the body unchanged, also where it is a slice of a shared buffer', async () => {
+  it('leave the body unchanged, also if it is a slice of a shared buffer', async () => {
     const shared = Buffer.from(`####${JSON.stringify({ input: 'abc' })}####`);
     const body = shared.subarray(4, shared.length - 4);
     const before = Buffer.from(shared);

@@ -56,7 +56,7 @@ const terms = (more: Partial<EstimateTerms> = {}): EstimateTerms => ({
 
 describe('estimateReservation', () => {
   const cases: readonly [what: string, members: readonly string[], model: Model, outputTokens: number][] = [
-    ['assumes a default where neither request nor model states a limit', [], modelWith(), OUTPUT_TOKENS_DEFAULT],
+    ['assumes a default if neither request nor model states a limit', [], modelWith(), OUTPUT_TOKENS_DEFAULT],
     ['assumes it for each choice', ['"n":3'], modelWith(), 3 * OUTPUT_TOKENS_DEFAULT],
     ["goes by the model's limit", [], modelWith({ outputTokensMax: 500 }), 500],
     ["goes by the model's limit for each choice", ['"n":3'], modelWith({ outputTokensMax: 500 }), 1_500],
@@ -83,7 +83,7 @@ describe('estimateReservation', () => {
     ['adds a budget for thinking to the default', ['"thinking_budget":900'], modelWith(), OUTPUT_TOKENS_DEFAULT + 900],
     ['goes by the limit of reasoning', ['"max_tokens":5', '"reasoning":{"max_tokens":600}'], modelWith(), 600],
     [
-      'goes by the limit of the model where thinking has none',
+      'goes by the limit of the model if thinking has none',
       ['"max_tokens":5', '"enable_thinking":true'],
       modelWith({ outputTokensMax: 500 }),
       500,
@@ -112,7 +112,7 @@ describe('estimateReservation', () => {
     assert.deepEqual({ inputTokens, amountNano }, { inputTokens: 600, amountNano: 1_930n });
   });
 
-  it('reserves what the model can read for each input, where a request has several', () => {
+  it('reserves what the model can read for each input, if a request has several', () => {
     const model = modelWith({ contextTokensMax: 600 });
     const { demand } = inputWith(0, '"max_tokens":10');
     const input = { inputTokensEstimate: 5_000, choices: 1, demand: { ...demand, inputs: 3 } };
@@ -137,7 +137,7 @@ describe('estimateReservation', () => {
     assert.equal(amountNano, BigInt(read) * 3n + 130n);
   });
 
-  it('uses the highest price of cache writes where the input may be cached', () => {
+  it('uses the highest price of cache writes if the input may be cached', () => {
     const dear = { ...prices, cacheWriteNanoPerMillion: 5_000_000n, cacheWrite1hNanoPerMillion: 11_000_000n };
     const input = inputWith(1_000, '"max_tokens":10', '"system":[{"text":"x","cache_control":{"type":"ephemeral"}}]');
     assert.equal(estimateReservation(input, terms({ prices: dear })).amountNano, 11_130n);
@@ -161,14 +161,14 @@ describe('estimateReservation', () => {
     );
   });
 
-  it('reserves the requested images at the highest price, where images are charged', () => {
+  it('reserves the requested images at the highest price, if images are charged', () => {
     const perImageNano = { low: 5n, high: { '1024x1024': 70n, default: 90n } };
     const input = inputWith(1_000, '"n":3');
     const { amountNano } = estimateReservation(input, terms({ prices: { ...prices, perImageNano }, basis: 'images' }));
     assert.equal(amountNano, 270n);
   });
 
-  it('uses the price of image output where it is higher than that of text', () => {
+  it('uses the price of image output if it is higher than that of text', () => {
     const input = inputWith(0, '"max_tokens":10');
     const { amountNano } = estimateReservation(
       input,
@@ -191,14 +191,14 @@ describe('estimateReservation', () => {
     assert.equal(amountNano, 1_001n * 3n + 10n * 13n);
   });
 
-  it('uses the factor of the asked tier where that is dearer than the plain price', () => {
+  it('uses the factor of the asked tier if that is dearer than the plain price', () => {
     const tiered = terms({ prices: { ...prices, serviceTiers: { flex: 500_000_000n, priority: 2_000_000_000n } } });
     const reserved = (tier: string) =>
       estimateReservation(inputWith(100, '"max_tokens":10', `"service_tier":"${tier}"`), tiered).amountNano;
     assert.deepEqual([reserved('default'), reserved('flex'), reserved('priority')], [430n, 430n, 860n]);
   });
 
-  it('uses the price of audio where the request sends or asks for some', () => {
+  it('uses the price of audio if the request sends or asks for some', () => {
     const audible = terms({
       prices: { ...prices, audioInputNanoPerMillion: 30_000_000n, audioOutputNanoPerMillion: 90_000_000n },
     });
@@ -217,7 +217,7 @@ describe('estimateReservation', () => {
     assert.equal(more, 4n * 5_000n);
   });
 
-  it('has as many uses of a tool as the request allows, and two where it does not say', () => {
+  it('has as many uses of a tool as the request allows, and two if it does not say', () => {
     const priced = terms({ prices: { ...prices, perWebSearchNano: 1_000n } });
     const reserved = (...members: string[]) => estimateReservation(inputWith(0, '"max_tokens":10', ...members), priced);
     const uses = (...members: string[]) => {
@@ -263,7 +263,7 @@ describe('estimateReservation', () => {
     assert.equal(reserved(1_000_000, '"compact"'), false);
   });
 
-  it('uses the price of a call, or of search units, where those are charged', () => {
+  it('uses the price of a call, or of search units, if those are charged', () => {
     const input = inputWith(1_000);
     const asCall = terms({ prices: { ...prices, perCallNano: 7n }, basis: 'calls' });
     assert.equal(estimateReservation(input, asCall).amountNano, 7n);

@@ -23,7 +23,7 @@ describe('an instant that people read', () => {
     });
   }
 
-  it('stays as it is where it is none', () => {
+  it('stays as it is if it is none', () => {
     assert.equal(localTime('never'), 'never');
   });
 });

@@ -1,10 +1,5 @@
 import type { AdminClient } from '../api/management/admin-client.ts';
-
-/** A page of a list of the admin API. */
-export interface Page<Item> {
-  readonly data: readonly Item[];
-  readonly nextCursor: string | null;
-}
+import type { Page } from '../api/management/response-fields.ts';
 
 /** The most items of a page that the admin API returns. */
 const PAGE_LIMIT = '500';

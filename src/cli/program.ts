@@ -156,7 +156,7 @@ Getting started:
   faregate doctor                                  look at database, disk, clock, address and providers
 
 People and money, beside a gateway that runs or without one:
-  faregate db migrate                              create the database where no gateway has done so yet
+  faregate db migrate                              create the database if no gateway has done so yet
   faregate account create alice --verified --balance 50
   faregate key create alice
   faregate account top-up alice 20
@@ -190,5 +190,5 @@ Environment:
 
 A flag beats the environment, the environment beats the file.
 
-Exit codes: 0, 1 where a command failed or found something wrong, 2 where it was used wrongly.
+Exit codes: 0, 1 if a command failed or found something wrong, 2 if it was used wrongly.
 Times are those of this machine's time zone (TZ); --json has them in UTC.`;

@@ -67,7 +67,7 @@ describe('durations', () => {
     assert.equal(read(durationOrZeroMs, '0s'), 0);
   });
 
-  it('of nothing are refused where "at once" and "no limit" could both be meant', () => {
+  it('of nothing are refused if "at once" and "no limit" could both be meant', () => {
     assertRefuses(durationMs, 'a duration such as 500ms, 10s, 5m or 2h, above zero and at most 24d', [
       '0s',
       '10',
@@ -248,7 +248,7 @@ describe('sections and lists', () => {
     );
   });
 
-  it('a section says which keys it has where something else stands', () => {
+  it('a section says which keys it has if something else stands', () => {
     assert.equal(read(section({ a: text, b: text, c: text, d: text }), 'x'), 'a section with keys such as a, b, c');
     assert.equal(read(section({ a: text }), ['x']), 'a section with the key a');
   });

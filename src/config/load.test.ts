@@ -151,7 +151,7 @@ describe('unknown keys', () => {
     ]);
   });
 
-  it('are all reported, each on its line, where several stand in one section', () => {
+  it('are all reported, each on its line, if several stand in one section', () => {
     assert.deepEqual(problemsOf('server:\n  hots: a\n  port: 1\n  temperature: 2\n'), [
       '2: server.hots: Unknown key. Did you mean "host"?',
       '4: server.temperature: Unknown key. Known keys here: host, port, publicUrl, metrics, bodyLimit, editBodyLimit, bodyMemory, uploadDisk, protocolNames, messagesContext, cors, callHeaders, sseKeepAlive, drainDelay, shutdownTimeout, uploadIdleTimeout, headerTimeout, clientStallTimeout, connections, connectionsPerAddress, trustedProxies.',
@@ -235,7 +235,7 @@ describe('values of the wrong kind', () => {
     assert.equal(problem, `1: server.port: Expected a port from 0 to 65535; found "${'9'.repeat(80)}…".`);
   });
 
-  it('are not shown where they may be a credential', () => {
+  it('are not shown if they may be a credential', () => {
     assert.deepEqual(problemsOf(spoilt(['apiKey: key', 'apiKey: sk-secret key'])), [
       '10: providers.acme.apiKey: Expected a credential without spaces, line breaks or letters beyond ASCII; found a value that is not shown here.',
     ]);

@@ -39,7 +39,7 @@ describe('OpenID providers in a configuration', () => {
     assert.deepEqual(others, []);
   });
 
-  it('are reached by https, or on this machine where the configuration says so', () => {
+  it('are reached by https, or on this machine if the configuration says so', () => {
     const provider = (issuer: string, more = '') =>
       problems(`{ company: { issuer: "${issuer}", clientId: a ${more} } }`);
     const allowed = ', allowInsecure: true';

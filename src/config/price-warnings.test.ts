@@ -23,7 +23,7 @@ describe('warnings of a configuration', () => {
     ]);
   });
 
-  it('are none where every tool has a price, zero included, or the model has no tools', () => {
+  it('are none if every tool has a price, zero included, or the model has no tools', () => {
     assert.deepEqual(warningsOf('chat', '{ input: "1", output: "1", perWebSearch: "0.07", perToolUse: "0" }'), []);
     assert.deepEqual(warningsOf('embeddings, rerank', '{ input: "1" }'), []);
   });

@@ -22,7 +22,7 @@ function limitWarnings({ models }: Pick<Config, 'models'>): ConfigWarning[] {
   return Object.entries(models).flatMap(([id, { operations, maxOutputTokens }]): ConfigWarning[] => {
     if (maxOutputTokens !== undefined || !operations.some((name) => WITH_TEXT.includes(name))) return [];
     const message =
-      `The output has no limit: where a request states none, ${OUTPUT_TOKENS_DEFAULT} tokens are reserved, and a call may cost more ` +
+      `The output has no limit: if a request states none, ${OUTPUT_TOKENS_DEFAULT} tokens are reserved, and a call may cost more ` +
       'than that.';
     return [{ key: `models.${id}.maxOutputTokens`, message }];
   });

@@ -26,7 +26,7 @@ describe('closestName', () => {
     assert.equal(closestName('ports', ['post', 'port']), 'port');
   });
 
-  it('finds nothing where nothing is near', () => {
+  it('finds nothing if nothing is near', () => {
     assert.equal(closestName('temperature', KEYS), null);
     assert.equal(closestName('x', ['id', 'db']), null);
     assert.equal(closestName('host', []), null);

@@ -23,7 +23,7 @@ describe('the template of a configuration', () => {
     assert.deepEqual(Object.keys(config.plans), ['coding-pro']);
   });
 
-  it('reports what is missing where the keys are not set', () => {
+  it('reports what is missing if the keys are not set', () => {
     assert.throws(
       () => parseConfig(configTemplate, 'faregate.yaml', {}),
       (error) =>

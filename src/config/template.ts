@@ -10,7 +10,7 @@ export const configTemplate = `# The configuration of Faregate.
 # A running gateway takes a changed file at once, or on SIGHUP; calls under way finish as they began. A file that is
 # not valid changes nothing, and the log says why. Settings marked "restart" wait for the next start.
 #
-# \${NAME} is replaced by the environment variable NAME, \${NAME:-default} by "default" where it is not set or empty.
+# \${NAME} is replaced by the environment variable NAME, \${NAME:-default} by "default" if it is not set or empty.
 # Inside { } and [ ] such a value needs quotes. Durations: 500ms, 10s, 5m, 2h. Sizes: 500KB, 64MiB.
 
 server:
@@ -98,7 +98,7 @@ idempotency:
 log:
   # A line for each request, for those that were refused, or none.
   #requests: all                        # all | refused | none
-  # Without it: lines to read where standard error is a terminal, JSON elsewhere.
+  # Without it: lines to read if standard error is a terminal, else JSON.
   # format: json                        # json | pretty
 
 refusals:
@@ -149,7 +149,7 @@ notices:
   # endpoint: http://127.0.0.1:4318     # /v1/traces is appended
   # serviceName: faregate
   # headers: { authorization: "\${COLLECTOR_TOKEN}" }
-  # The share of calls that are traced where the client's traceparent does not say.
+  # The share of calls that are traced if the client's traceparent does not say.
   # sampleRatio: 1
 
 # Vendors, and the accounts that you have there.
@@ -219,9 +219,9 @@ models:
     #docsPath: /docs/acme-large
     # false takes the model out of the catalog and refuses calls of it.
     #listed: true
-    # Tokens of this model for one of OpenAI's o200k, where token estimates are off. Left out: as usual for its family.
+    # Tokens of this model for one of OpenAI's o200k, if token estimates are off. Left out: as usual for its family.
     #tokenFactor: 1.3
-    # Whether the model reasons without showing it: where a client leaves its stream, the time counts as well as the
+    # Whether the model reasons without showing it: if a client leaves its stream, the time counts as well as the
     # text. Left out: as its usage has shown.
     #hiddenReasoning: true
     # In place of billing.onClientAbort.
@@ -240,7 +240,7 @@ models:
       #imageInput: "10"
       #imageOutput: "40"
       #perImage: { low: "0.08", high: { 1024x1024: "1.2", default: "1.8" }, default: "0.3" }
-      # What vendors bill beside that, where you offer it: docs/charges.md. Factors on the prices of tokens, for a
+      # What vendors bill beside that, if you offer it: docs/charges.md. Factors on the prices of tokens, for a
       # tier, a speed or a region: on the balance a request for one that has none is refused.
       #serviceTiers: { flex: "0.5", priority: "2" }
       #speeds: { fast: "6" }
@@ -255,7 +255,7 @@ models:
       #perCodeExecution: "0"
       #perContainer: "0.2"
       #perToolUse: "0"
-      # Prices of tokens where the whole input is longer than so many tokens, for the whole call.
+      # Prices of tokens if the whole input is longer than so many tokens, for the whole call.
       # A step names every price of tokens that the list names.
       #above:
         #"128000":
@@ -334,7 +334,7 @@ plans:
     # Tokens in a period, and how long a period is.
     quotaTokens: 200000000
     periodDays: 30
-    # How many calls may wait for their turn where as many as allowed are in flight, and for how long.
+    # How many calls may wait for their turn if as many as allowed are in flight, and for how long.
     #queue: { length: 0, wait: 30s }
     # The largest request, and the most output that one may ask for.
     inputByteLimit: 4MiB

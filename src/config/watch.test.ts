@@ -280,7 +280,7 @@ describe('watchConfig', () => {
   });
 
   describe('changes nothing', () => {
-    it('where the text is the same', async () => {
+    it('if the text is the same', async () => {
       const watcher = start();
       writeFileSync(file, text(1));
       watcher.reload();
@@ -291,7 +291,7 @@ describe('watchConfig', () => {
       assert.deepEqual(record.versions, [2]);
     });
 
-    it('where a file that holds a key is gone, empty or no key, and takes it when it is back', async () => {
+    it('if a file that holds a key is gone, empty or no key, and takes it when it is back', async () => {
       const credentialFile = join(directory, 'key');
       writeFileSync(credentialFile, 'canary-1');
       writeFileSync(file, text(1).replace('apiKey: key', `apiKey: { file: ${credentialFile} }`));
@@ -310,7 +310,7 @@ describe('watchConfig', () => {
       assert.doesNotMatch(JSON.stringify(record.events.filter(({ did }) => did === 'log')), /canary/);
     });
 
-    it('where a reload is asked for, and says so, so that what a reload starts anew is started', async () => {
+    it('if a reload is asked for, and says so, so that what a reload starts anew is started', async () => {
       const asked = Promise.withResolvers<void>();
       const watcher = start({ onUnchanged: () => asked.resolve() });
       watcher.reload();
@@ -318,7 +318,7 @@ describe('watchConfig', () => {
       assert.deepEqual(record.versions, []);
     });
 
-    it('where only comments and spelling changed', async () => {
+    it('if only comments and spelling changed', async () => {
       start();
       writeFileSync(file, `# a comment\n${text(1, 'server: { bodyLimit: 65536KiB }')}`);
       assert.match((await record.nextLogged('debug')).message, /in force already/);
@@ -327,7 +327,7 @@ describe('watchConfig', () => {
       assert.deepEqual(record.versions, [2]);
     });
 
-    it('where the file is not valid, and logs why, once', async () => {
+    it('if the file is not valid, and logs why, once', async () => {
       const versionOne = loadConfig(file, {});
       start();
       writeFileSync(file, text(2, 'server:\n  uploadIdleTimeout: soon\n'));
@@ -348,7 +348,7 @@ describe('watchConfig', () => {
       assert.equal(record.logged('error').length, 1);
     });
 
-    it('where the file is gone or empty, and takes it again when it is back', async () => {
+    it('if the file is gone or empty, and takes it again when it is back', async () => {
       start();
       unlinkSync(file);
       assert.match(
@@ -365,7 +365,7 @@ describe('watchConfig', () => {
       assert.deepEqual(record.versions, [2]);
     });
 
-    it('where the configuration cannot be applied; the next one is compared with the one still in force', async () => {
+    it('if the configuration cannot be applied; the next one is compared with the one still in force', async () => {
       let isFailing = true;
       const watcher = start({
         apply: (config) => {
@@ -448,7 +448,7 @@ database: { url: "postgres://h/d", dataDir: ./elsewhere }
       assert.deepEqual(config.server, { ...current.server, uploadIdleTimeout: 7000 });
     });
 
-    it('and applies nothing where nothing else changed', async () => {
+    it('and applies nothing if nothing else changed', async () => {
       start();
       writeFileSync(file, text(1, 'server: { port: 9 }'));
       await record.nextLogged('warn');
@@ -524,7 +524,7 @@ database: { url: "postgres://h/d", dataDir: ./elsewhere }
     });
 
     for (const isAsked of [false, true]) {
-      it(`where half of it makes a long pause, and then the rest comes${isAsked ? ', on a signal too' : ''}`, async () => {
+      it(`if half of it makes a long pause, and then the rest comes${isAsked ? ', on a signal too' : ''}`, async () => {
         writeFileSync(file, half(2));
         if (isAsked) watcher.reload();
         await looks.due();
@@ -549,7 +549,7 @@ database: { url: "postgres://h/d", dataDir: ./elsewhere }
       assert.deepEqual(record.versions, [2]);
     });
 
-    it('where every look finds another text, and logs that when it goes on', () => {
+    it('if every look finds another text, and logs that when it goes on', () => {
       watcher.reload();
       for (let i = 0; i < 119; i++) {
         writeFileSync(file, `${whole(2)}# ${i}\n`);
@@ -563,7 +563,7 @@ database: { url: "postgres://h/d", dataDir: ./elsewhere }
       assert.deepEqual(record.versions, [2]);
     });
 
-    it('where the text is the same, but was written between two looks', () => {
+    it('if the text is the same, but was written between two looks', () => {
       writeFileSync(file, whole(2));
       watcher.reload();
       for (let i = 1; i < 10; i++) {
@@ -575,7 +575,7 @@ database: { url: "postgres://h/d", dataDir: ./elsewhere }
       assert.deepEqual(record.versions, [2]);
     });
 
-    it('where there is a pipe in its place that has no writer', () => {
+    it('if there is a pipe in its place that has no writer', () => {
       unlinkSync(file);
       execFileSync('mkfifo', [file]);
       watcher.reload();
@@ -617,7 +617,7 @@ database: { url: "postgres://h/d", dataDir: ./elsewhere }
     });
   });
 
-  it('polls the file where the directory cannot be watched', async () => {
+  it('polls the file if the directory cannot be watched', async () => {
     const current = loadConfig(file, {});
     const missing = join(directory, 'not-yet');
     const later = join(missing, 'faregate.yaml');

@@ -62,7 +62,7 @@ describe('GatewayError', () => {
 });
 
 describe('invalidRequest', () => {
-  it('is a 400 with the field to blame, where there is one', () => {
+  it('is a 400 with the field to blame, if there is one', () => {
     const blamed = invalidRequest('Wrong.', 'stream_options.include_usage');
     assert.deepEqual(
       [blamed.kind, blamed.status, blamed.message, blamed.param],

@@ -8,7 +8,7 @@ describe('error headers', () => {
     assert.deepEqual(errorHeaders(new GatewayError('internal')), { 'x-error-code': 'internal_error' });
   });
 
-  it('advise for or against a retry where the status is not enough', () => {
+  it('advise for or against a retry if the status is not enough', () => {
     assert.equal(errorHeaders(new GatewayError('upstreamNotReached'))['x-should-retry'], 'true');
     assert.equal(errorHeaders(new GatewayError('insufficientBalance'))['x-should-retry'], 'false');
     assert.equal('x-should-retry' in errorHeaders(new GatewayError('upstreamRefused')), false);

@@ -29,7 +29,7 @@ describe('the address of a client', () => {
       '198.51.100.1',
     ],
     'is the first of trusted proxies alone': [from('10.0.0.1', '10.0.0.3, 10.0.0.2'), '10.0.0.3'],
-    'is that of the proxy where it names nobody': [from('10.0.0.1'), '10.0.0.1'],
+    'is that of the proxy if it names nobody': [from('10.0.0.1'), '10.0.0.1'],
     'is the last known one before what cannot be read': [
       from('10.0.0.1', '198.51.100.1, unknown, 10.0.0.2'),
       '10.0.0.2',
@@ -41,7 +41,7 @@ describe('the address of a client', () => {
     it(what, () => assert.equal(addresses.ofRequest(request), client));
   }
 
-  it('of a connection: none where it is a trusted proxy, which has many clients', () => {
+  it('of a connection: none if it is a trusted proxy, which has many clients', () => {
     assert.deepEqual(['203.0.113.7', '::ffff:203.0.113.7', '10.0.0.1', '2001:db8:aaaa::1'].map(addresses.ofPeer), [
       '203.0.113.7',
       '203.0.113.7',

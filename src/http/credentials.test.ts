@@ -32,7 +32,7 @@ const bearer = ['Authorization', 'Bearer key-1'] as const;
 const apiKey = ['x-api-key', 'key-1'] as const;
 
 describe('credential', () => {
-  it('is read from either header where the address takes both', () => {
+  it('is read from either header if the address takes both', () => {
     assert.equal(read([bearer]), 'key-1');
     assert.equal(read([apiKey]), 'key-1');
   });
@@ -85,12 +85,12 @@ describe('credential', () => {
     assert.equal(read([['x-api-key', ' key-1\t']]), 'key-1');
   });
 
-  it('is one key where the same key stands in several places', () => {
+  it('is one key if the same key stands in several places', () => {
     assert.equal(read([bearer, apiKey, bearer, apiKey]), 'key-1');
     assert.equal(read([bearer, apiKey], 'bearer'), 'key-1');
   });
 
-  it('is refused where two keys differ, wherever they stand', () => {
+  it('is refused if two keys differ, wherever they stand', () => {
     const two = /two different API keys/;
     assertRefused([bearer, ['x-api-key', 'key-2']], two);
     assertRefused([['x-api-key', 'key-2'], bearer], two);
@@ -112,7 +112,7 @@ describe('credential', () => {
     assert.equal(read([ours, apiKey, ['x-api-key', 'key-2']]), 'ours-1');
   });
 
-  it('is refused where two keys of ours differ, or where one header has a second value', () => {
+  it('is refused if two keys of ours differ, or if one header has a second value', () => {
     const two = /two different API keys/;
     assertRefused(
       [
@@ -139,7 +139,7 @@ describe('credential', () => {
     );
   });
 
-  it('is not read from x-api-key where the address takes Bearer only, also beside a foreign token', () => {
+  it('is not read from x-api-key if the address takes Bearer only, also beside a foreign token', () => {
     assertRefused(
       [bearer, ['x-api-key', 'ours-1']],
       /This address takes the API key as "Authorization: Bearer/,
@@ -147,11 +147,11 @@ describe('credential', () => {
     );
   });
 
-  it('is refused in x-api-key where the address takes Bearer only', () => {
+  it('is refused in x-api-key if the address takes Bearer only', () => {
     assertRefused([apiKey], /This address takes the API key as "Authorization: Bearer/, 'bearer');
   });
 
-  it('is refused where it is empty', () => {
+  it('is refused if it is empty', () => {
     assertRefused([['x-api-key', '']], /The x-api-key header is empty/);
     assertRefused([['x-api-key', '  ']], /The x-api-key header is empty/);
   });

@@ -27,11 +27,11 @@ describe('the Idempotency-Key of a request', () => {
     }
   });
 
-  it('is refused where it is empty, too long or not visible ASCII', () => {
+  it('is refused if it is empty, too long or not visible ASCII', () => {
     for (const key of ['', ' ', 'k'.repeat(256), 'a\tb', 'a\x7f', 'schl\u00fcssel']) assertRefused(key);
   });
 
-  it('is refused where it came twice, which arrives as one value', () => assertRefused('one, two'));
+  it('is refused if it came twice, which arrives as one value', () => assertRefused('one, two'));
 
   it('takes exactly the characters from ! to ~', () => {
     fc.assert(

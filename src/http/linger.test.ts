@@ -59,7 +59,7 @@ describe('lingerBehind', { timeout: 30_000 }, () => {
     });
   }
 
-  it('ends where the rest has come: the connection, or only the request', async () => {
+  it('ends if the rest has come: the connection, or only the request', async () => {
     const limits = { ...PATIENT, sizeBytesMax: 4096 };
     const closing = await asked(limits, 'close');
     closing.write('x'.repeat(2000));

@@ -672,7 +672,7 @@ describe('sweepSpool', { timeout: 60_000 }, () => {
     rmSync(directory, { recursive: true });
   });
 
-  it('finds nothing where there is no directory yet', async () => {
+  it('finds nothing if there is no directory yet', async () => {
     assert.equal(await sweepSpool(directory), 0);
   });
 });

@@ -314,7 +314,7 @@ describe('a journal', () => {
 });
 
 describe('opening a journal', () => {
-  it('says what to do where the directory cannot be made', async () => {
+  it('says what to do if the directory cannot be made', async () => {
     const file = join(root, 'a-file');
     writeFileSync(file, '');
     await assert.rejects(
@@ -327,7 +327,7 @@ describe('opening a journal', () => {
     );
   });
 
-  it('fails, and leaves no file, where the name of its file cannot be made to last', async () => {
+  it('fails, and leaves no file, if the name of its file cannot be made to last', async () => {
     const disk = new TestDisk();
     disk.failure = failing('syncDirectory');
     await assert.rejects(openIt({ disk }), JournalUnwritableError);
@@ -662,7 +662,7 @@ describe('the reserve of free space', () => {
     assert.equal(journal.isWritable, true);
   });
 
-  it('counts as used up at the start, and where it cannot be read', async () => {
+  it('counts as used up at the start, and if it cannot be read', async () => {
     const disk = new TestDisk();
     disk.freeSpace = 0;
     assert.equal((await openIt({ disk })).journal.isWritable, false);

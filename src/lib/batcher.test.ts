@@ -143,7 +143,7 @@ describe('batcher', () => {
     await assert.rejects(batcher.submit(1), itemFault);
   });
 
-  it('fails all callers where the number of results differs from that of the items', async () => {
+  it('fails all callers if the number of results differs from that of the items', async () => {
     const responses: number[][] = [[1], [], [1, 2, 3], []];
     const batcher = createBatcher<number, number>({
       run: async () => responses.shift()!,
@@ -215,7 +215,7 @@ describe('batcher', () => {
     assert.deepEqual(batches, [[1], [3]]);
   });
 
-  it('does not begin an item by itself after a fault where its time is over by then', async () => {
+  it('does not begin an item by itself after a fault if its time is over by then', async () => {
     const timers = createTestTimers();
     const gate = createGate();
     const batches: (readonly number[])[] = [];

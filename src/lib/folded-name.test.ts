@@ -27,7 +27,7 @@ describe('a folded name', () => {
     }
   });
 
-  it('differs where the names do', () => {
+  it('differs if the names do', () => {
     const names = [
       'n',
       'model',

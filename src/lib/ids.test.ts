@@ -39,7 +39,7 @@ describe('ids', () => {
     );
   });
 
-  it('carry a time of zero where the clock stands before 1970', () => {
+  it('carry a time of zero if the clock stands before 1970', () => {
     for (const nowMs of [0, -1, -1_000]) {
       assert.equal(
         createIds({ nowMs: () => nowMs })

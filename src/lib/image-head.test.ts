@@ -130,7 +130,7 @@ describe('readImageHead', () => {
     assert.deepEqual(readImageHead(file), { format: 'jpeg', width: 640, height: 480 });
   });
 
-  it('knows the format alone where the size is missing, broken or stands later', () => {
+  it('knows the format alone if the size is missing, broken or stands later', () => {
     const brokenLength = Buffer.concat([Buffer.of(0xff, 0xd8, 0xff, 0xe0, 0, 0), jpeg(1, 1)]);
     for (const file of [jpeg(7, 0), brokenLength, Buffer.of(0xff, 0xd8, 0xff), Buffer.of(0xff, 0xd8, 0xff, 0xd9)]) {
       assert.deepEqual(readImageHead(file), unknownSize('jpeg'));

@@ -52,7 +52,7 @@ describe('ranges of addresses', () => {
     it(`do not have ${address}`, () => assert.equal(ranges.has(canonicalAddress(address)!), false));
   }
 
-  it('have nothing where there are none', () => {
+  it('have nothing if there are none', () => {
     assert.equal(new AddressRanges([]).has('10.0.0.1'), false);
   });
 

@@ -475,7 +475,7 @@ describe('multipartBoundary', () => {
 });
 
 describe('multipartContentType', () => {
-  it('is of the boundary alone, in quotes where it is no token', () => {
+  it('is of the boundary alone, in quotes if it is no token', () => {
     assert.equal(multipartContentType('----WebKitFormBoundaryAbC123'), TYPE_OF_BROWSERS);
     assert.equal(multipartContentType('a b:c/d'), 'multipart/form-data; boundary="a b:c/d"');
     assert.equal(multipartContentType("it's"), `multipart/form-data; boundary="it's"`);

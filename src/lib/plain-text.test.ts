@@ -32,7 +32,7 @@ describe('plain text', () => {
     fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => isPlainText(escapeText(text))));
   });
 
-  it('may have several lines where they are the writer’s own', () => {
+  it('may have several lines if they are the writer’s own', () => {
     assert.equal(escapeLines('one\ntwo\r\t'), 'one\ntwo\\u000d\\u0009');
   });
 

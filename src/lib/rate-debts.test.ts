@@ -54,7 +54,7 @@ describe('debts of a rate', () => {
     );
   });
 
-  it('are as they were where one is given back, and none where all are', () => {
+  it('are as they were if one is given back, and none if all are', () => {
     fc.assert(
       fc.property(rates, instants, fc.nat(20), (rate, nowMs, count) => {
         const debts = new RateDebts(10);

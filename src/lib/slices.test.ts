@@ -26,7 +26,7 @@ describe('looking through rows in slices', () => {
     assert.deepEqual(second, { items: [2100, 2800, 3500], next: '3500' });
   });
 
-  it('reads no more rows than are wanted where each is an item', async () => {
+  it('reads no more rows than are wanted if each is an item', async () => {
     const reads: number[] = [];
     const found = await lookThrough(
       { start: null, limit: 3, isExact: true },
@@ -58,7 +58,7 @@ describe('looking through rows in slices', () => {
     assert.deepEqual([found, reads], [{ items: [], next: '874' }, [500, 250, 125]]);
   });
 
-  it('takes smaller slices where they take long, and larger ones where they do not, within limits', () => {
+  it('takes smaller slices if they take long, and larger ones if they do not, within limits', () => {
     assert.deepEqual(
       [
         [500, 1],

@@ -8,7 +8,7 @@ export interface SliceTiming {
   readonly budgetMs: number;
 }
 
-/** A list that people wait for responses in 200 ms; the last slice and the reading of what was found come on top of this. */
+/** A list that people wait for responds in 200 ms; the last slice and the reading of what was found come on top of this. */
 export const LIST_TIMING: SliceTiming = { nowMs: () => performance.now(), budgetMs: 80 };
 
 /** Without an end. */

@@ -33,7 +33,7 @@ describe('a traceparent', () => {
     `00-${TRACE}-${SPAN}-01, 00-${TRACE}-${SPAN}-01`,
     `01-${TRACE}-${SPAN}-01-${'x'.repeat(1_000_000)}`,
   ]) {
-    it(`is nothing where it is ${JSON.stringify(wrong.slice(0, 70))}`, () => {
+    it(`is nothing if it is ${JSON.stringify(wrong.slice(0, 70))}`, () => {
       assert.equal(parseTraceparent(wrong), null);
     });
   }
@@ -65,7 +65,7 @@ describe('a traceparent', () => {
 });
 
 describe('a tracestate', () => {
-  it('is passed on where each member is valid', () => {
+  it('is passed on if each member is valid', () => {
     assert.equal(
       validTracestate('congo=t61rcWkgMzE, rojo=00f067aa0ba902b7,'),
       'congo=t61rcWkgMzE,rojo=00f067aa0ba902b7',
@@ -85,8 +85,7 @@ describe('a tracestate', () => {
     `a=${'x'.repeat(600)}`,
     'a=1,'.repeat(33),
   ]) {
-    it(`is dropped where it is ${JSON.stringify(wrong.slice(0, 30))}`, () =>
-      assert.equal(validTracestate(wrong), null));
+    it(`is dropped if it is ${JSON.stringify(wrong.slice(0, 30))}`, () => assert.equal(validTracestate(wrong), null));
   }
 });
 
@@ -99,7 +98,7 @@ describe('ids of traces', () => {
     assert.equal(fills, 2);
   });
 
-  it('decide whether a trace is in the sample: none at 0, all at 1, more where the ratio is larger', () => {
+  it('decide whether a trace is in the sample: none at 0, all at 1, more if the ratio is larger', () => {
     fc.assert(
       fc.property(id(32), fc.double({ min: 0, max: 1, noNaN: true }), (traceId, ratio) => {
         assert.equal(isInSample(traceId, 0), false);

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { upTo, withoutTrailing } from './trailing.ts';
 
 describe('the ends of texts', () => {
-  it('are left out where they repeat a character', () => {
+  it('are left out if they repeat a character', () => {
     const texts = ['', '0', '100', '0010', '000'].map((text) => withoutTrailing(text, '0'));
     assert.deepEqual(texts, ['', '', '1', '001', '']);
   });

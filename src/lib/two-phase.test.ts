@@ -58,7 +58,7 @@ describe('two phases', () => {
     assert.deepEqual(batches.release, [['a', 'b']]);
   });
 
-  it('release nothing where the database refused the values of a call: only that one fails', async () => {
+  it('release nothing if the database refused the values of a call: only that one fails', async () => {
     const { calls, batches } = createStatements();
     const [good, bad] = [calls.admit(callOf('good')), calls.admit(callOf('bad'))];
     assert.equal(await good, 'verdict on good');
@@ -88,7 +88,7 @@ describe('two phases', () => {
     assert.deepEqual(batches.release.slice(2).flat().toSorted(), ['a', 'b']);
   });
 
-  it('try an end once, and release nothing where that failed: the caller handles it', async () => {
+  it('try an end once, and release nothing if that failed: the caller handles it', async () => {
     const { calls, batches, failures } = createStatements();
     failures.end.push(connectionLost);
     await assert.rejects(calls.end(callOf('a')), connectionLost);

@@ -202,7 +202,7 @@ describe('a pool of workers', () => {
 describe('bytes that are moved', () => {
   const bytes = Buffer.from(Array.from({ length: 9 * 2 ** 20 + 5 }, (_, i) => i % 251));
 
-  it('are copied whole, with other work between, where they stay', async () => {
+  it('are copied whole, with other work between, if they stay', async () => {
     let turns = 0;
     const counting = setImmediate(function count() {
       turns++;
@@ -214,7 +214,7 @@ describe('bytes that are moved', () => {
     assert.ok(turns >= 2, `${turns}`);
   });
 
-  it('are taken as they are where nothing else is in their memory, else copied', async () => {
+  it('are taken as they are if nothing else is in their memory, else copied', async () => {
     const own = Buffer.allocUnsafeSlow(100);
     assert.equal(await takeToMove(own), own.buffer);
     const part = bytes.subarray(10, 20);

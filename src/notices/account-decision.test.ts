@@ -70,7 +70,7 @@ describe('the notice of a low balance', () => {
     assert.equal(account.balance(-0.01, 0n), 'balance.low acct_1 3');
   });
 
-  it('does not come where there is no threshold, or nothing was ever on the account', () => {
+  it('does not come if there is no threshold, or nothing was ever on the account', () => {
     const account = new Account();
     assert.deepEqual(account.look({ balanceNano: 0n }, { lowBalanceNano: null }), []);
     assert.deepEqual(account.look({ balanceNano: 0n, lastEntryNo: 0n }), []);
@@ -114,7 +114,7 @@ describe('the notice of a plan that is nearly used', () => {
     ]);
   });
 
-  it('does not come again where a failed call gave its place back', () => {
+  it('does not come again if a failed call gave its place back', () => {
     const account = new Account();
     assert.deepEqual(
       [10, 9, 7, 8, 10].map((weekCalls) => account.plan({ weekCalls }).join()),

@@ -18,7 +18,7 @@ describe('a signature', () => {
     }
   });
 
-  it('is of nobody where a name is said, or no id is known', () => {
+  it('is of nobody if a name is said, or no id is known', () => {
     assert.equal(signerIdOf(unsigned(`Ada (${ADA})`)), null);
     assert.equal(signerIdOf(signatureOf({ kind: 'command_line' })), null);
     assert.equal(signerIdOf(`Ada (${ADA}) and others`), null);

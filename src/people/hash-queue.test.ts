@@ -41,7 +41,7 @@ describe('passwords that wait to be hashed', () => {
     assert.equal(serveAll()[0], 'known');
   });
 
-  it('make room for others where one site has filled the queue, and nobody makes room for more of it', () => {
+  it('make room for others if one site has filled the queue, and nobody makes room for more of it', () => {
     const { push, log, serveAll } = scene(4);
     for (let i = 0; i < 4; i++) assert.equal(push(`home ${i}`, home(i)), true);
     assert.equal(push('home 4', home(4)), false);

@@ -48,6 +48,18 @@ const deleteMembership: Statement = {
   text: 'delete from memberships where user_id = $1 and account_id = $2',
 };
 
+/** By primary key. */
+const noteReturn: Statement = {
+  name: 'memberships.note-return',
+  text: 'update users set left_at = null where id = $1 and left_at is not null',
+};
+
+/** Where that was the last account (`left-user-store.ts`). By primary keys. */
+const noteLeaving: Statement = {
+  name: 'memberships.note-leaving',
+  text: 'update users set left_at = $2 where id = $1 and not exists (select from memberships m where m.user_id = $1)',
+};
+
 const MEMBER_COLUMNS = 'u.id as user_id, u.email, u.name, u.status, m.role, m.created_at as since, u.last_sign_in_at';
 
 /** Plan: memberships_by_account. */
@@ -105,6 +117,7 @@ export async function addMembership(
   if (counts.members >= MEMBERS_MAX) return 'account_full';
   if (counts.accounts >= MEMBERSHIPS_MAX) return 'user_full';
   await transaction.query(insertMembership, [userId, accountId, role, at]);
+  await transaction.query(noteReturn, [userId]);
   await announceChange(transaction, accountId);
   return null;
 }
@@ -118,7 +131,7 @@ export interface MembershipStore {
     role: AccountRole,
     keepsOwner: boolean,
   ): Promise<MemberChangeRefusal | null>;
-  remove(accountId: string, userId: string, keepsOwner: boolean): Promise<MemberChangeRefusal | null>;
+  remove(accountId: string, userId: string, keepsOwner: boolean, at: Date): Promise<MemberChangeRefusal | null>;
   find(accountId: string, userId: string): Promise<Member | null>;
   /** By the ids of users. */
   list(accountId: string, afterUserId: string | null, limit: number): Promise<Member[]>;
@@ -160,10 +173,13 @@ export function createMembershipStore(database: Lane): MembershipStore {
       change(accountId, userId, keepsOwner, role, (transaction) =>
         transaction.query(updateRole, [userId, accountId, role]),
       ),
-    remove: (accountId, userId, keepsOwner) =>
-      change(accountId, userId, keepsOwner, null, (transaction) =>
-        transaction.query(deleteMembership, [userId, accountId]),
-      ),
+    remove: (accountId, userId, keepsOwner, at) =>
+      change(accountId, userId, keepsOwner, null, async (transaction) => {
+        // Of two accounts that remove a person at once, the second one is to see that it is the last.
+        await transaction.query(lockUser, [userId]);
+        await transaction.query(deleteMembership, [userId, accountId]);
+        await transaction.query(noteLeaving, [userId, at]);
+      }),
     async find(accountId, userId) {
       const [row] = await database.query<MemberRow>(selectMember, [accountId, userId]);
       return row === undefined ? null : toMember(row);

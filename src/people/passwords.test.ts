@@ -39,7 +39,7 @@ describe('passwords', () => {
     assert.equal(await nobody, false);
   });
 
-  it('wait for each other, and are refused where too many wait', async () => {
+  it('wait for each other, and are refused if too many wait', async () => {
     const passwords = new Passwords({ cost: CHEAP, atOnce: 2, waitingMax: 3 });
     const hashes = Array.from({ length: 7 }, () => passwords.hash('correct horse battery', ASKER));
     const results = await Promise.allSettled(hashes);

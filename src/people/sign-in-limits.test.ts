@@ -25,7 +25,7 @@ describe('attempts to sign in', () => {
     assert.ok(pair.everyMs <= 60_000 && person.everyMs <= 60_000 && network.everyMs <= 60_000);
   });
 
-  it('are remembered of whoever is named in the same space, whatever the name becomes where it is folded', () => {
+  it('are remembered of whoever is named in the same space, whatever the name becomes if it is folded', () => {
     assert.equal(subjectOf('\ufdfa'.repeat(200).normalize('NFKC')).length, subjectOf('lin').length);
     assert.notEqual(subjectOf('lin'), subjectOf('wei'));
   });
@@ -65,7 +65,7 @@ describe('attempts to sign in', () => {
     assert.ok(links.at(-1)! > 0);
   });
 
-  it('do not concern a person where the person has signed in, however many others try from around there', () => {
+  it('do not concern a person if the person has signed in, however many others try from around there', () => {
     const limits = begin();
     const home = '2001:db8:1:4201::/64';
     limits.begin('lin', home);
@@ -85,7 +85,7 @@ describe('attempts to sign in', () => {
     assert.equal(limits.begin('lin', NETWORK), 0);
   });
 
-  it('to use links are limited for one network where the links do not work', () => {
+  it('to use links are limited for one network if the links do not work', () => {
     const limits = begin();
     const useful = times(200, () => {
       const wait = limits.beginTry(NETWORK);

@@ -88,7 +88,7 @@ describe('the windows of a plan for agents that speak messages', () => {
     );
   });
 
-  it('name the one that lasts longer where both are used up', () => {
+  it('name the one that lasts longer if both are used up', () => {
     assert.equal(told([fiveHour(200), weekly(1_000)], true)['representative-claim'], 'seven_day');
   });
 

@@ -62,7 +62,7 @@ export const accountingMetrics: readonly NodeMetric[] = [
   gauge({
     name: 'faregate_journal_writable',
     unit: '',
-    help: 'Whether the journal takes entries: 1, or 0, where the node takes no calls.',
+    help: 'Whether the journal takes entries: 1, or 0 if the node takes no calls.',
     value: ({ journal }) => journal.isWritable,
   }),
   gauge({

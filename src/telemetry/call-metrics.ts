@@ -49,7 +49,7 @@ export const callMetrics: readonly ReadMetric<CallCounts>[] = [
     labels: ['kind', 'http_status'],
     unit: 'requests',
     help:
-      'Requests by what they were for, and the status that was sent; none where the client left before. Counted when the ' +
+      'Requests by what they were for, and the status that was sent; none if the client left before. Counted when the ' +
       'response is closed and the call, if any, has ended.',
     read: ({ requests }) => pairs(requests),
   },
@@ -60,7 +60,7 @@ export const callMetrics: readonly ReadMetric<CallCounts>[] = [
     unit: 'calls',
     help:
       'Calls by how they ended: succeeded, failed, aborted as on record; refused before admission; repeated, with the stored ' +
-      'response of an earlier call. The code is that of the error, none where there was none.',
+      'response of an earlier call. The code is that of the error, none if there was none.',
     *read(counts) {
       for (const route of counts.routes()) {
         for (const [end, codes] of route.ends) {
@@ -133,7 +133,7 @@ export const callMetrics: readonly ReadMetric<CallCounts>[] = [
     type: 'counter',
     labels: ['provider', 'code'],
     unit: 'attempts',
-    help: 'Attempts that failed, also where another route took the call; the code is that of their error.',
+    help: 'Attempts that failed, also if another route took the call; the code is that of their error.',
     read: ({ providerFailures }) => pairs(providerFailures),
   },
 ];

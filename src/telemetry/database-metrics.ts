@@ -24,7 +24,7 @@ export const databaseMetrics: readonly NodeMetric[] = [
   gauge({
     name: 'faregate_notifications_connected',
     unit: '',
-    help: 'Whether notifications of the database reach this node: 1, or 0, where it reads every key from the database.',
+    help: 'Whether notifications of the database reach this node: 1, or 0 if it reads every key from the database.',
     value: (node) => node.database.isNotified,
   }),
   gauge({

@@ -34,7 +34,7 @@ export const observedMetrics = {
     buckets: QUICK_BUCKETS,
     help:
       'How long it took until the end of a call was durable, by where it was first: in the database, in the journal, or ' +
-      'nowhere, where its response was withheld.',
+      'nowhere, if its response was withheld.',
   },
   settlementBatch: {
     type: 'histogram',

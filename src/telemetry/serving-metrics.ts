@@ -20,7 +20,7 @@ export const servingMetrics: readonly NodeMetric[] = [
   gauge({
     name: 'faregate_config_in_force',
     unit: '',
-    help: 'Whether the configuration file, as it was read last, is in force: 0 where it is not valid.',
+    help: 'Whether the configuration file, as it was read last, is in force: 0 if it is not valid.',
     value: ({ reload }) => reload.isInForce,
   }),
   gauge({

@@ -38,7 +38,7 @@ export interface CutAccount {
   readonly balanceNano: bigint;
   readonly accountRow: string;
   readonly balanceRow: string;
-  readonly keyLimitRows: readonly string[];
+  readonly keyLimitRows: readonly { readonly keyId: string; readonly row: string }[];
   readonly rateLimitRows: readonly string[];
   /** Calls in flight, whose slots are not exported. */
   readonly releasedSlots: ReadonlySet<string>;
@@ -150,7 +150,10 @@ function toCutAccount(
     balanceNano: money.balanceNano,
     accountRow,
     balanceRow: withCounted(balanceRow, BALANCES.written, money),
-    keyLimitRows: of(keysOf).map((row) => withCounted(row, KEY_LIMITS.written, state.keys.get(String(row.key_id))!)),
+    keyLimitRows: of(keysOf).map((row) => {
+      const keyId = String(row.key_id);
+      return { keyId, row: withCounted(row, KEY_LIMITS.written, state.keys.get(keyId)!) };
+    }),
     rateLimitRows: of(ratesOf).map((row) =>
       withCounted(row, RATE_LIMITS.written, state.rates.get(rateName(RATE_LIMITS.columns.read(row)))!),
     ),

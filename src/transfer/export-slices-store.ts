@@ -119,6 +119,11 @@ export interface ExportedEntry extends ExportedRow {
   readonly amount_nano: bigint;
 }
 
+export interface ExportedKey extends ExportedRow {
+  /** The id. */
+  readonly key_0: string;
+}
+
 export interface ExportedCall extends ExportedRow {
   readonly charge_nano: bigint | null;
 }
@@ -139,7 +144,7 @@ export interface BatchRows<Row extends ExportedRow> {
 }
 
 export interface BatchTables {
-  readonly apiKeys: BatchRows<ExportedRow>;
+  readonly apiKeys: BatchRows<ExportedKey>;
   readonly ledgerEntries: BatchRows<ExportedEntry>;
   readonly calls: BatchRows<ExportedCall>;
   readonly planSlots: BatchRows<ExportedSlot>;

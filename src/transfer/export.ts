@@ -5,6 +5,7 @@ import type {
   BatchTables,
   ExportedCall,
   ExportedEntry,
+  ExportedKey,
   ExportedRow,
   ExportedSlot,
 } from './export-slices-store.ts';
@@ -83,9 +84,14 @@ async function* linesOf(account: CutAccount, tables: BatchTables, lines: LinesOu
       lines.row(table, row);
   lines.row('accounts', account.accountRow);
   lines.row('balances', account.balanceRow);
-  const onKey = inTable('api_keys');
+  const keyIds = new Set<string>();
+  const onKey = ({ row, key_0: keyId }: ExportedKey): void => {
+    lines.row('api_keys', row);
+    keyIds.add(keyId);
+  };
   while (!tables.apiKeys.visit(id, onKey)) yield* nextSlice(tables.apiKeys, lines);
-  for (const row of account.keyLimitRows) lines.row('key_limits', row);
+  // A key that had ended may have been forgotten since the cut.
+  for (const { keyId, row } of account.keyLimitRows) if (keyIds.has(keyId)) lines.row('key_limits', row);
   for (const row of account.rateLimitRows) lines.row('rate_limits', row);
 
   let [entries, entriesSum] = [0, 0n];

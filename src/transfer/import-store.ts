@@ -35,19 +35,12 @@ where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p'
 order by c.relname, a.attnum`,
 };
 
-const inserts = Object.fromEntries(
-  EXPORTED_TABLES.map((table): [string, Statement] => [
-    table,
-    {
-      name: `import.insert-${table}`,
-      text: `insert into ${table} select * from json_populate_recordset(null::${table}, $1::json)`,
-    },
-  ]),
-) as Record<ExportedTable, Statement>;
+/** Says something of the database that was exported, so that it is here what it is by default. */
+const LEFT_OUT = { table: 'calls', column: 'is_queued' };
 
-/** A column that says something of the database that was exported stays as it is by default. */
-function insertWithout(table: ExportedTable, left: string, columns: readonly string[]): Statement {
-  const names = columns.filter((name) => name !== left).join(', ');
+/** @param columns names that the table has; others of its columns are what they are by default. */
+function insertInto(table: ExportedTable, columns: readonly string[]): Statement {
+  const names = columns.filter((name) => table !== LEFT_OUT.table || name !== LEFT_OUT.column).join(', ');
   return {
     name: `import.insert-${table}`,
     text: `insert into ${table} (${names}) select ${names} from json_populate_recordset(null::${table}, $1::json)`,
@@ -105,6 +98,8 @@ export interface ImportWriter {
   /** Tables that have rows. */
   filledTables(): Promise<string[]>;
   columnsOf(table: ExportedTable): Promise<string[]>;
+  /** From now on rows of the table have these columns, which it has too. */
+  useColumns(table: ExportedTable, columns: readonly string[]): void;
   /** Whether the database is the demo's; `null` if no gateway has served it. */
   isDemo(): Promise<boolean | null>;
   setIdentity(id: string, isDemo: boolean | null): Promise<void>;
@@ -123,7 +118,7 @@ export function createImportStore(database: Database): ImportStore {
 }
 
 function createWriter(transaction: Queryable): ImportWriter {
-  let insertCalls: Statement | undefined;
+  const inserts = new Map<ExportedTable, Statement>();
   async function columnsOf(table: ExportedTable): Promise<string[]> {
     const rows = await transaction.query<{ table_name: string; column_name: string }>(listColumns);
     return rows.filter((row) => row.table_name === table).map((row) => row.column_name);
@@ -135,6 +130,9 @@ function createWriter(transaction: Queryable): ImportWriter {
     runningNodes: async () => (await transaction.query<{ id: string }>(listNodes)).map(({ id }) => id),
     filledTables: async () => (await transaction.query<{ name: string }>(listFilled)).map(({ name }) => name),
     columnsOf,
+    useColumns(table, columns) {
+      inserts.set(table, insertInto(table, columns));
+    },
     async isDemo() {
       const [row] = await transaction.query<{ is_demo: boolean | null }>(selectMark);
       return row!.is_demo;
@@ -146,8 +144,7 @@ function createWriter(transaction: Queryable): ImportWriter {
       await transaction.query(createPartition(partitionOf(new Date(`${month}-01T00:00:00Z`))));
     },
     async insert(table, rows) {
-      if (table === 'calls') insertCalls ??= insertWithout('calls', 'is_queued', await columnsOf('calls'));
-      await transaction.query((table === 'calls' && insertCalls) || inserts[table], [`[${rows.join(',')}]`]);
+      await transaction.query(inserts.get(table)!, [`[${rows.join(',')}]`]);
     },
     async sumUsageAnew() {
       await transaction.query(sumUsageAnew);

@@ -218,7 +218,7 @@ describe('tools that read balances', { timeout: 60_000 }, () => {
       assert.equal(await send(account, '/v1/coding/chat/completions'), 402);
     });
 
-    it('is 0 with the reason where there is none, where it has not begun, is over or was canceled', async () => {
+    it('is 0 with the reason if there is none, if it has not begun, is over or was canceled', async () => {
       clock.set(NOW);
       const without = { isValid: false, remaining: 0, total: 0, used: 0, unit: 'calls', planName: null };
       const account = await g.createAccount();
@@ -282,7 +282,7 @@ describe('tools that read balances', { timeout: 60_000 }, () => {
     });
   });
 
-  it('get a short JSON error, with a status that they show, where the key is wrong', async () => {
+  it('get a short JSON error, with a status that they show, if the key is wrong', async () => {
     for (const base of [...BALANCE_BASES, ...PLAN_BASES]) {
       const response = await fetch(`${(g.url + base).replace(/\/+$/, '')}/user/balance`, {
         headers: { authorization: 'Bearer sk-of-something-else', 'user-agent': 'cc-switch/1.0' },

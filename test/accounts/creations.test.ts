@@ -36,7 +36,7 @@ for (const engine of engines) {
     });
 
     for (const when of ['before', 'after'] as const) {
-      it(`leave no account where its top-up fails ${when} the database has carried it out`, async () => {
+      it(`leave no account if its top-up fails ${when} the database has carried it out`, async () => {
         const entries = observed.statement('ledger.post-entry');
         entries.fail(when);
         await assert.rejects(open(`acct_half_${when}`, 5n), { code: 'ECONNRESET' });
@@ -44,7 +44,7 @@ for (const engine of engines) {
         assert.equal(await accounts.findAccount(`acct_half_${when}`), null);
       });
 
-      it(`leave its idempotency key free where its top-up fails ${when} the database has carried it out`, async () => {
+      it(`leave its idempotency key free if its top-up fails ${when} the database has carried it out`, async () => {
         const keyed = { idempotencyKey: `key-${when}`, request: 'x' };
         const create = (id: string) => accounts.insertAccount({ ...account(id, 5n), keyed });
         const entries = observed.statement('ledger.post-entry');
@@ -55,7 +55,7 @@ for (const engine of engines) {
         assert.equal(await create(`acct_third_${when}`), `acct_second_${when}`);
       });
 
-      it(`leave no key where its limits fail ${when} the database has carried them out`, async () => {
+      it(`leave no key if its limits fail ${when} the database has carried them out`, async () => {
         const accountId = `acct_keys_${when}`;
         await open(accountId, 0n);
         const limits = observed.statement('key-limits.change');

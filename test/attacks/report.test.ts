@@ -56,7 +56,7 @@ describe('waits of the innocent caller', () => {
     assert.deepEqual(waitsOf([...calls, ...looks]), waits);
   });
 
-  it('are zero where there was none', () => {
+  it('are zero if there was none', () => {
     assert.deepEqual(waitsOf([]), { calls: 0, consoleP99Ms: 0, failures: [], p50Ms: 0, p99Ms: 0 });
   });
 });

@@ -726,7 +726,7 @@ for (const engine of gatewayEngines) {
     });
   });
 
-  describe(`${engine}: the ledger, where the provider stands still,`, { timeout: 300_000 }, () => {
+  describe(`${engine}: the ledger, if the provider stands still,`, { timeout: 300_000 }, () => {
     const desk = new Desk();
     before(() => desk.open(engine, 'timeouts: { firstByte: 200ms, idle: 200ms }'));
     after(() => desk.g?.stop());

@@ -80,7 +80,7 @@ for (const engine of gatewayEngines) {
     });
 
     for (const when of ['before', 'after'] as const) {
-      it(`leaves no reservation where the connection broke ${when} the database had admitted the call`, async () => {
+      it(`leaves no reservation if the connection broke ${when} the database had admitted the call`, async () => {
         const id = await account();
         const admissions = observed.statement('reservations.admit');
         const releases = observed.statement('reservations.release');
@@ -96,7 +96,7 @@ for (const engine of gatewayEngines) {
         });
       });
 
-      it(`charges once where the connection broke ${when} the database had ended the call, and it is ended again`, async () => {
+      it(`charges once if the connection broke ${when} the database had ended the call, and it is ended again`, async () => {
         const id = await account();
         await node.reservations.admit(requestOf(id, `${id}_call`, 50n));
         const ends = observed.statement('settlement.end');
@@ -185,7 +185,7 @@ describe('admissions that the database cannot keep up with', () => {
     }
   });
 
-  it('are remembered only so many where the database may have them, and all of them are released', async () => {
+  it('are remembered only so many if the database may have them, and all of them are released', async () => {
     const stored = await createTestDatabase(usualEngine);
     try {
       const observed = observeDatabase(stored.database);

@@ -98,7 +98,7 @@ describe('what vendors bill by', { timeout: 60_000 }, () => {
         { serviceTier: 'flex' },
       ],
       [
-        'is not charged as it was asked for where the response reports another',
+        'is not charged as it was asked for if the response reports another',
         CHAT,
         { service_tier: 'priority' },
         { usage: chatUsage(), service_tier: 'default' },
@@ -114,7 +114,7 @@ describe('what vendors bill by', { timeout: 60_000 }, () => {
         null,
       ],
       [
-        'is charged where the provider chose it',
+        'is charged if the provider chose it',
         RESPONSES,
         {},
         response({ service_tier: 'priority' }),
@@ -122,7 +122,7 @@ describe('what vendors bill by', { timeout: 60_000 }, () => {
         { serviceTier: 'priority' },
       ],
       [
-        'is charged as the cheaper of the asked one and the plain one where the response reports none',
+        'is charged as the cheaper of the asked one and the plain one if the response reports none',
         RESPONSES,
         { service_tier: 'flex' },
         response(),
@@ -130,7 +130,7 @@ describe('what vendors bill by', { timeout: 60_000 }, () => {
         { serviceTier: 'flex' },
       ],
       [
-        'is not charged dearer where the response reports none',
+        'is not charged dearer if the response reports none',
         RESPONSES,
         { service_tier: 'priority' },
         response(),
@@ -153,7 +153,7 @@ describe('what vendors bill by', { timeout: 60_000 }, () => {
       });
     }
 
-    it('is charged at the plain price, and marked, where it is reported and has no price', async () => {
+    it('is charged at the plain price, and marked, if it is reported and has no price', async () => {
       const { nano, record } = await charged(MESSAGES, { usage: messagesUsage({ speed: 'warp' }) });
       assert.deepEqual([nano, record.pricedBy, record.unpriced], [PLAIN, null, ['speeds.warp']]);
     });
@@ -191,7 +191,7 @@ describe('what vendors bill by', { timeout: 60_000 }, () => {
       });
     }
 
-    it('is served where it asks for nothing in particular', async () => {
+    it('is served if it asks for nothing in particular', async () => {
       g.provider.respond = json(200, { usage: chatUsage() });
       for (const tier of [null, 'auto', 'default', 'standard', 'standard_only']) {
         assert.equal((await send(CHAT, { service_tier: tier }, 'bare')).status, 200, String(tier));
@@ -223,7 +223,7 @@ describe('what vendors bill by', { timeout: 60_000 }, () => {
       assert.deepEqual([nano, record.pricedBy], [1_001n * 5_000n + 10n * 17_000n, { above: '1000' }]);
     });
 
-    it('is that of each run, where the provider lists them, also in streams', async () => {
+    it('is that of each run, if the provider lists them, also in streams', async () => {
       const usage = messagesUsage({
         input_tokens: 600,
         speed: 'fast',
@@ -264,7 +264,7 @@ describe('what vendors bill by', { timeout: 60_000 }, () => {
       assert.deepEqual([record.usage.audioInputTokens, record.usage.audioOutputTokens, record.unpriced], [40, 5, []]);
     });
 
-    it('is charged as text, and marked, where it has no price', async () => {
+    it('is charged as text, and marked, if it has no price', async () => {
       const { nano, record } = await charged(CHAT, { usage: chatUsage(details) }, {}, 'bare');
       assert.deepEqual([nano, record.unpriced], [PLAIN, ['audioInput', 'audioOutput']]);
     });
@@ -289,12 +289,12 @@ describe('what vendors bill by', { timeout: 60_000 }, () => {
       assert.equal(nano, 6n * PLAIN + 3n * SEARCH);
     });
 
-    it('are served where they are only listed, and cost nothing unused', async () => {
+    it('are served if they are only listed, and cost nothing unused', async () => {
       const { nano, record } = await charged(RESPONSES, response(), { tools }, 'bare');
       assert.deepEqual([nano, record.unpriced], [PLAIN, []]);
     });
 
-    it('cost nothing, and are marked and counted, where their use has no price', async () => {
+    it('cost nothing, and are marked and counted, if their use has no price', async () => {
       const { nano, record } = await charged(RESPONSES, response({ output }), { tools }, 'bare');
       assert.deepEqual([nano, record.unpriced], [PLAIN, ['perWebSearch', 'perCodeExecution', 'perContainer']]);
       const { data } = (await g.admin('GET', '/unpriced')).body;

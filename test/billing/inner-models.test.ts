@@ -149,7 +149,7 @@ for (const engine of wireEngines) {
       assert.equal((await running).status, 200);
     });
 
-    it('lets a plan have them where they are all in it', async () => {
+    it('lets a plan have them if they are all in it', async () => {
       g.provider.respond = json(200, { type: 'message', usage: { input_tokens: 1, output_tokens: 1 } });
       for (const [planId, status] of [
         ['narrow', 400],

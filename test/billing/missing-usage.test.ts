@@ -146,7 +146,7 @@ describe('a provider that never reports usage', () => {
       await assertWithheld(account, responded);
     });
 
-    test(`${what} is charged on an estimate that is marked as one, where the provider is set so`, async () => {
+    test(`${what} is charged on an estimate that is marked as one, if the provider is set so`, async () => {
       const { account, responded } = await send(gateway, sent);
       assert.deepEqual([responded.status, responded.json], [200, sent.response]);
       await assertSpent(account, costNano(sent.tokens));

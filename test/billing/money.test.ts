@@ -306,7 +306,7 @@ for (const engine of engines) {
       ['breaks the connection off', (_request, response) => void response.socket?.resetAndDestroy(), 502],
     ];
     for (const [what, respond, status] of failures) {
-      test(`is released where the provider ${what}, and nothing is charged`, async () => {
+      test(`is released if the provider ${what}, and nothing is charged`, async () => {
         for (const family of families) {
           const account = await g.createAccount();
           g.provider.respond = respond;

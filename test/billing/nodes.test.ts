@@ -92,7 +92,7 @@ where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid
     });
   });
 
-  it('charge once where the end of a call goes on in the server after its connection was lost, and comes again', async () => {
+  it('charge once if the end of a call goes on in the server after its connection was lost, and comes again', async () => {
     await openAccount(stored.database, 'acct_end', 100n);
     const node = createTestNode(far);
     assert.equal((await node.reservations.admit(requestOf('acct_end', 'call_end', 5n))).isAdmitted, true);
@@ -201,7 +201,7 @@ values ('acct_view', 2, 'top_up', 50, 51, now())`,
     });
   });
 
-  it('do not block each other where their accounts come in any order', async () => {
+  it('do not block each other if their accounts come in any order', async () => {
     const ids = Array.from({ length: 20 }, (_, i) => `acct_order_${i}`);
     for (const id of ids) await openAccount(stored.database, id, 1_000n);
     const stores = [far, near].map((database) => createTestNode(database).stores);

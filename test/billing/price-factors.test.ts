@@ -58,7 +58,7 @@ for (const engine of gatewayEngines) {
       return record;
     }
 
-    it('is 10000 where nobody has set another', async () => {
+    it('is 10000 if nobody has set another', async () => {
       const account = await g.createAccount();
       const { body } = await g.admin('GET', `/accounts/${account.id}`);
       assert.equal(body.priceFactorBasisPoints, 10_000);

@@ -46,7 +46,7 @@ for (const engine of engines) {
       assert.equal((await pricesOf('call_other'))?.perCallNano, '4');
     });
 
-    it('are written again where the transaction that wrote them failed', async () => {
+    it('are written again if the transaction that wrote them failed', async () => {
       const prices: UnitPrices = { ...PRICES, perCallNano: 5n };
       const ends = observed.statement('settlement.end');
       ends.fail('before');
@@ -56,7 +56,7 @@ for (const engine of engines) {
       assert.equal((await pricesOf('call_lost'))?.perCallNano, '5');
     });
 
-    it('of an earlier version, which are in the record itself, are read', async () => {
+    it('that are in the record itself, because it is older than the lists, are read', async () => {
       await end(settlement, 'call_old', { ...PRICES, perCallNano: 6n });
       await stored.database.script(`update calls c set prices = l.prices, price_list = null
 from price_lists l where l.id = c.price_list and c.id = 'call_old'`);

@@ -239,7 +239,7 @@ for (const engine of engines) {
       );
     });
 
-    it('count what is spent by the day, and not back onto a day that is over where the clock goes back by a minute', async () => {
+    it('count what is spent by the day, and not back onto a day that is over if the clock goes back by a minute', async () => {
       const id = await account(100n, 30n);
       const end = async (callId: string, chargeNano: bigint, atMs: number): Promise<void> => {
         await verdictsOn(reservations, [requestOf(id, callId, 1n)], { ...CONTEXT, ...periodsAt(atMs) });
@@ -254,7 +254,7 @@ for (const engine of engines) {
       assert.equal((await readBalance(database, id)).spentNano, 9n);
     });
 
-    it('use the configured cap where the account has none of its own', async () => {
+    it('use the configured cap if the account has none of its own', async () => {
       const context = { ...CONTEXT, defaultDailyCapNano: 10n };
       const plain = await account(100n);
       const own = await account(100n, 50n);

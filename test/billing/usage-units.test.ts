@@ -35,7 +35,7 @@ for (const engine of gatewayEngines) {
       assert.deepEqual(record.otherUnits, Object.fromEntries(otherUnits.map((name) => [name, counts[name]])));
     });
 
-    it('take no space where a call has none of those without a column', async () => {
+    it('take no space if a call has none of those without a column', async () => {
       const usage: UsageFacts = { ...noUsage, inputTokens: 7, source: 'observed' };
       const record = await recorded('call_usual', usage);
       assert.deepEqual([record.units.inputTokens, record.otherUnits], [7, null]);
@@ -46,7 +46,7 @@ for (const engine of gatewayEngines) {
       });
     });
 
-    it('count nothing where the end was journaled by a version that did not know them', async () => {
+    it('count nothing if the end was journaled by a version that did not know them', async () => {
       const { serverToolUses: _, ...known } = noUsage;
       const usage = { ...known, compactions: 2, source: 'observed' } as UsageFacts;
       const record = await recorded('call_journaled', usage);

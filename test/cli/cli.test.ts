@@ -62,7 +62,7 @@ describe('the command line on a database that no gateway serves', () => {
     assert.match(shown.stdout, /top_up +7\.5 +20 +thanks/);
   });
 
-  it('creates no account where its balance is no amount', async () => {
+  it('creates no account if its balance is no amount', async () => {
     const refused = await cli('account', 'create', 'half', '--balance', 'abc');
     assert.equal(refused.code, 1);
     assert.match(refused.stderr, /^balanceYuan: Expected a decimal string/);
@@ -118,7 +118,7 @@ describe('the command line on a database that no gateway serves', () => {
     assert.equal((await cli('--version')).stdout, `${version}\n`);
   });
 
-  it('ends with exit code 2 where it is used wrongly', async () => {
+  it('ends with exit code 2 if it is used wrongly', async () => {
     for (const [given, message] of [
       [['account', 'create'], /missing required argument 'name'/],
       [['calls', '--since', 'today'], /unknown option '--since'/],
@@ -132,7 +132,7 @@ describe('the command line on a database that no gateway serves', () => {
     }
   });
 
-  it('prints errors as JSON where it prints JSON', async () => {
+  it('prints errors as JSON if it prints JSON', async () => {
     for (const [given, code, error] of [
       [
         ['account', 'show', 'nobody'],
@@ -260,7 +260,7 @@ describe('the command line on a database that no gateway serves', () => {
     assert.deepEqual(tokens, ['Bearer a-token-of-this-machine']);
   });
 
-  it('asks for an id where two accounts have the name', async () => {
+  it('asks for an id if two accounts have the name', async () => {
     await cli('account', 'create', 'twin');
     await cli('account', 'create', 'twin');
     assert.match(
@@ -312,7 +312,7 @@ describe('a configuration of one’s own', () => {
     assert.match(check.stdout, /warning +models\.acme-large\.price: Uses of these tools .* perWebSearch/);
   });
 
-  it('stops the start with one readable message and exit code 1 where it is wrong', async () => {
+  it('stops the start with one readable message and exit code 1 if it is wrong', async () => {
     writeFileSync(
       join(directory.path, 'wrong.yaml'),
       'server:\n  prot: 8080\nproviders:\n  p: { protocol: chat, baseUrl: "not a url", apiKey: "${ACME_API_KEY}" }\n',

@@ -54,7 +54,7 @@ describe('faregate doctor', () => {
     chmodSync(dataDir, 0o700);
   });
 
-  it('finds nothing wrong where a gateway could start', async () => {
+  it('finds nothing wrong if a gateway could start', async () => {
     const found = await examine({ PORT: String(await freePort()) });
     assert.equal(found.code, 0);
     for (const check of ['versions', 'configuration', 'data directory', 'disk', 'address', 'database', 'schema']) {
@@ -64,7 +64,7 @@ describe('faregate doctor', () => {
     assert.match(text.stdout, /^ok {7}schema {12}all \d+ steps are applied$/m);
   });
 
-  it('says so where there is no database yet, and makes none', async () => {
+  it('says so if there is no database yet, and makes none', async () => {
     const found = await examine({ FAREGATE_DATA_DIR: join(directory.path, 'none'), PORT: '0' });
     assert.equal(found.code, 0);
     assert.match(found.of('data directory')!.detail, /none is made at the first start$/);

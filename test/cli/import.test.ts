@@ -127,7 +127,7 @@ describe('accounts from a CSV file', { timeout: 120_000 }, () => {
     assert.equal((await accounts('half')).length, 4);
   });
 
-  it('are not made at all where a row is wrong, and every wrong one is named with line and column', async () => {
+  it('are not made at all if a row is wrong, and every wrong one is named with line and column', async () => {
     const before = await counts();
     const path = file(
       'wrong.csv',
@@ -170,7 +170,7 @@ describe('accounts from a CSV file', { timeout: 120_000 }, () => {
     assert.deepEqual(await counts(), before);
   });
 
-  it('print their keys where that is asked for, and overwrite no other file', async () => {
+  it('print their keys if that is asked for, and overwrite no other file', async () => {
     const path = file('printed.csv', 'name,key\n"Li, Wei",main\nplain,\n');
     const refused = await cli('account', 'import', path, '--keys', file('notes.txt', 'mine\n'));
     assert.equal(refused.code, 1);

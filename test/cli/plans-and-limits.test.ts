@@ -259,7 +259,7 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
     assert.deepEqual([granted.status, granted.startsAt], ['scheduled', '2998-12-31T23:00:00.000Z']);
   });
 
-  it('says what to do where a plan cannot be granted, renewed or canceled', async () => {
+  it('says what to do if a plan cannot be granted, renewed or canceled', async () => {
     assert.equal(await complaint('plan', 'grant', 'erin', 'ultra'), 'planId: There is no plan "ultra". Known: pro.\n');
     assert.equal(
       await complaint('plan', 'grant', 'nobody', 'pro'),

@@ -261,7 +261,7 @@ describe('anthropic SDK: responses and errors', () => {
     assert.equal((await account.lastCall()).requestId, 'req_of_provider_1');
   });
 
-  test("where the provider gave none, the request id is the gateway's, for streams too", async () => {
+  test("if the provider gave none, the request id is the gateway's, for streams too", async () => {
     gateway.provider.respond = messagesResponse();
     const { data, request_id } = await clientOf(gateway, account)
       .messages.create({ ...question, stream: true })

@@ -156,7 +156,7 @@ for (const engine of wireEngines) {
       await assertSpent(account, costNano({ input: 5 }));
     });
 
-    test('embeddings.create gives floats as they came where floats were asked for', async () => {
+    test('embeddings.create gives floats as they came if floats were asked for', async () => {
       gateway.provider.respond = json(200, embeddingList({ prompt_tokens: 5, total_tokens: 5 }));
       const response = await (await client()).embeddings.create({
         model: 'test-embeddings',
@@ -496,7 +496,7 @@ describe('model lists and details in the SDKs', { timeout: 60_000 }, () => {
     assert.ok(models.every(({ type, display_name }) => type === 'model' && display_name !== ''));
   });
 
-  test('anthropic models.retrieve responds the contract’s detail, or not_found_error', async () => {
+  test('anthropic models.retrieve gets the contract’s detail, or not_found_error', async () => {
     const model = await anthropic(gateway, account).models.retrieve('test-messages');
     assert.deepEqual(plain(model), {
       id: 'test-messages',

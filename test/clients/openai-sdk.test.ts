@@ -287,7 +287,7 @@ describe('openai SDK: responses and errors', () => {
     assert.equal((await account.lastCall()).requestId, 'req_of_provider_1');
   });
 
-  test("where the provider gave none, the request id is the gateway's, for streams too", async () => {
+  test("if the provider gave none, the request id is the gateway's, for streams too", async () => {
     gateway.provider.respond = chatResponse();
     const { data, response, request_id } = await clientOf(gateway, account)
       .chat.completions.create({ ...question, stream: true })

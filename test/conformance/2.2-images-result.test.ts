@@ -110,7 +110,7 @@ describe('2.2 Images result', () => {
     await assertTaken(imagesBody(1, { ...named, size: 'auto', background: 'opaque' }), PRICED_BY_TOKEN, USAGE_NANO);
   });
 
-  it('2.2 where billing binds to the output image count, the charge is the real number of images in data', async () => {
+  it('2.2 if billing binds to the output image count, the charge is the real number of images in data', async () => {
     for (const count of [1, 3, 10]) {
       await assertTaken(imagesBody(count), PRICED_BY_IMAGE, BigInt(count) * imageNano.other);
     }
@@ -128,7 +128,7 @@ describe('2.2 Images result', () => {
     for (const [rest, nano] of cases) await assertTaken(imagesBody(2, rest), PRICED_BY_IMAGE, 2n * nano, requested);
   });
 
-  it('2.2 where billing binds to token usage, the charge is by the tokens of text and of images, in and out', async () => {
+  it('2.2 if billing binds to token usage, the charge is by the tokens of text and of images, in and out', async () => {
     await assertTaken(imagesBody(4), PRICED_BY_TOKEN, USAGE_NANO);
     const textOnly = { ...usage, input_tokens_details: { image_tokens: 0, text_tokens: 50 } };
     await assertTaken(

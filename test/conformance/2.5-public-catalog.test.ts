@@ -139,7 +139,7 @@ describe('2.5 Public model catalog', () => {
     assert.deepEqual(rest, {});
   });
 
-  it('2.5 models is empty where no model is public', async () => {
+  it('2.5 models is empty if no model is public', async () => {
     const configured = (text: string) => parseConfig(text, 'test.yaml', {});
     gateway.gateway.reload(configured('server: { port: 0 }'));
     try {
@@ -170,7 +170,7 @@ describe('2.5 Public model catalog', () => {
     ['cachedInputPriceYuan', '0.4', null],
     ['outputPriceYuan', '16', '1234567.1'],
   ] as const) {
-    it(`2.5 ${field} is as configured, and ${JSON.stringify(otherwise)} where nothing is or it is left out`, async () => {
+    it(`2.5 ${field} is as configured, and ${JSON.stringify(otherwise)} if nothing is or it is left out`, async () => {
       assert.strictEqual((await modelOf('full'))[field], given);
       assert.strictEqual((await modelOf('bare'))[field], otherwise);
     });
@@ -215,7 +215,7 @@ describe('2.5 Public model catalog', () => {
     );
   });
 
-  it('2.5 prices are decimal strings, or null where a model is not paid by tokens', async () => {
+  it('2.5 prices are decimal strings, or null if a model is not paid by tokens', async () => {
     for (const model of (await catalog()).models) {
       for (const field of ['inputPriceYuan', 'cachedInputPriceYuan', 'outputPriceYuan']) {
         if (model[field] !== null) assert.match(model[field], /^\d+(\.\d{1,9})?$/);
@@ -237,11 +237,11 @@ describe('2.5 Public model catalog', () => {
     });
   });
 
-  it('2.5 officialPricing is null where none is configured', async () => {
+  it('2.5 officialPricing is null if none is configured', async () => {
     assert.equal((await modelOf('bare')).officialPricing, null);
   });
 
-  it('2.5 the prices of officialPricing are decimal strings, the cached one that of input where it has none of its own', async () => {
+  it('2.5 the prices of officialPricing are decimal strings, the cached one that of input if it has none of its own', async () => {
     assert.equal((await modelOf('undiscounted')).officialPricing.cachedInputPriceYuan, '5');
     assert.equal((await modelOf('gift')).officialPricing.cachedInputPriceYuan, '0');
   });
@@ -257,7 +257,7 @@ describe('2.5 Public model catalog', () => {
     }
   });
 
-  it('2.5 timePricing is null where the price does not depend on the time of day', async () => {
+  it('2.5 timePricing is null if the price does not depend on the time of day', async () => {
     assert.equal((await modelOf('full')).timePricing, null);
   });
 

@@ -47,7 +47,7 @@ describe('2.6 Messages-style model detail', () => {
     capabilities: null,
   };
 
-  it('2.6 a detail has these seven fields and no other, under version 2023-06-01 and where no version is named', async () => {
+  it('2.6 a detail has these seven fields and no other, under version 2023-06-01 and if no version is named', async () => {
     for (const version of [undefined, '2023-06-01', '2026-10-20', 'anything', '9']) {
       const headers = version === undefined ? {} : { 'altproto-version': version };
       assert.deepEqual(await detailOf('detailed', headers), sevenFields);
@@ -88,7 +88,7 @@ describe('2.6 Messages-style model detail', () => {
     for (const name of ['detailed', 'vague', 'test-both']) assert.equal((await detailOf(name)).type, 'model');
   });
 
-  it('2.6 display_name is a string, the id where no name is configured', async () => {
+  it('2.6 display_name is a string, the id if no name is configured', async () => {
     assert.equal((await detailOf('vague')).display_name, 'vague');
   });
 
@@ -100,7 +100,7 @@ describe('2.6 Messages-style model detail', () => {
     }
   });
 
-  it('2.6 max_input_tokens and max_tokens are whole numbers, or null where the configuration gives none', async () => {
+  it('2.6 max_input_tokens and max_tokens are whole numbers, or null if the configuration gives none', async () => {
     const { max_input_tokens, max_tokens } = await detailOf('vague');
     assert.deepEqual([max_input_tokens, max_tokens], [null, null]);
     assert.equal((await detailOf('test-messages')).max_tokens, 100);
@@ -111,7 +111,7 @@ describe('2.6 Messages-style model detail', () => {
   });
 
   notTestable(
-    '2.6 capabilities is an object where they are verified',
+    '2.6 capabilities is an object if they are verified',
     'Nothing verifies capabilities: the configuration has no key for them.',
   );
 });

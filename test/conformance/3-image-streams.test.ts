@@ -120,7 +120,7 @@ describe('3 Streaming image calls', () => {
       await assertRelayed(kind, events.slice(0, 3), 2n * STREAM_USAGE_NANO, { n: 4 });
     });
 
-    it(`3 ${kind}: where billing binds to images, each completed event is one, of the quality and size it names`, async () => {
+    it(`3 ${kind}: if billing binds to images, each completed event is one, of the quality and size it names`, async () => {
       const model = PRICED_BY_IMAGE;
       const events = [
         completedEvent(kind),
@@ -187,7 +187,7 @@ describe('3 Streaming image calls', () => {
       await caller.unpaid();
     });
 
-    it(`3 ${kind}: a picture is charged whatever its event is called, and where no known event ends the stream`, async () => {
+    it(`3 ${kind}: a picture is charged whatever its event is called, and if no known event ends the stream`, async () => {
       const other = completedEvent(kind === 'image_edit' ? 'image_generation' : 'image_edit');
       await assertRelayed(kind, [partials[0]!, other], STREAM_USAGE_NANO);
       const model = PRICED_BY_IMAGE;
@@ -211,7 +211,7 @@ describe('3 Streaming image calls', () => {
       await assertRelayed(kind, [failed, failed, end], 0n, { model, n: 2 });
     });
 
-    it(`3 ${kind}: pictures that were delivered cost their estimate where their tokens are not reported`, async () => {
+    it(`3 ${kind}: pictures that were delivered cost their estimate if their tokens are not reported`, async () => {
       const picture = imageEvent(`${kind}.partial_succeeded`, { url: 'https://cdn.example/1', quality: 'low' });
       for (const end of [
         imageEvent(`${kind}.completed`, { usage: null }),
@@ -264,7 +264,7 @@ describe('3 Streaming image calls', () => {
       await caller.unpaid();
     });
 
-    it(`3 ${kind}: a completed event without an image fails closed where billing binds to images`, async () => {
+    it(`3 ${kind}: a completed event without an image fails closed if billing binds to images`, async () => {
       const caller = await ImageCaller.create(gateway);
       gateway.provider.respond = sse([partials[0]!, completedEvent(kind, { b64_json: null })]);
       const response = await send(caller, kind, { model: PRICED_BY_IMAGE, partial_images: 1 });

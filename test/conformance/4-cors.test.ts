@@ -207,7 +207,7 @@ describe('4 Endpoints', () => {
     });
   });
 
-  describe('web pages where no origin is configured', () => {
+  describe('web pages if no origin is configured', () => {
     let gateway: TestGateway;
     before(async () => {
       gateway = await startGateway();

@@ -144,7 +144,7 @@ describe('4 Endpoints', () => {
     });
 
     if (address.method === 'GET' && address.envelope !== 'catalog') {
-      it(`4 ${label} responses HEAD with the head of what GET responds`, async () => {
+      it(`4 ${label} responds to HEAD with the head of its response to GET`, async () => {
         const known = await askAddress(gateway.url, address, account.key);
         const head = await askAddress(gateway.url, address, account.key, { method: 'HEAD' });
         assert.equal(head.status, known.status);
@@ -201,7 +201,7 @@ describe('4 Endpoints', () => {
     const createPayer = () => (isCounted ? createSubscriber(gateway, 'roomy') : gateway.createAccount());
 
     if (respondStream !== undefined) {
-      it(`4 ${label} streams where it is asked to`, async () => {
+      it(`4 ${label} streams if it is asked to`, async () => {
         const payer = await createPayer();
         const response = await askAddress(gateway.url, address, payer.key, { body: streamed(address) });
         assert.equal(response.status, 200, response.text);

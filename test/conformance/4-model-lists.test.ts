@@ -32,7 +32,7 @@ describe('4 Endpoints', () => {
     return [ids, has_more];
   }
 
-  it('4 a list of models is whole where no limit is asked for', async () => {
+  it('4 a list of models is whole if no limit is asked for', async () => {
     assert.deepEqual(await pageAt(''), [MODELS, false]);
     assert.deepEqual(await pageAt('limit='), [MODELS, false]);
   });

@@ -272,7 +272,7 @@ describe('4 POST /v1/responses', () => {
         await assertCounted(gateway, subscriber, { calls: 1, tokens: 18 });
       });
 
-      it(`4 ${path} with a plan streams where it is asked to, and counts the call and its tokens against the plan`, async () => {
+      it(`4 ${path} with a plan streams if it is asked to, and counts the call and its tokens against the plan`, async () => {
         const subscriber = await createSubscriber(gateway, 'roomy');
         const events = responsesStream();
         gateway.provider.respond = sse(events);
@@ -401,7 +401,7 @@ describe('4 POST /v1/responses', () => {
       }
     });
 
-    it('4 an x-request-id is generated where the provider gives none', async () => {
+    it('4 an x-request-id is generated if the provider gives none', async () => {
       const received = [await send(json(200, responseObject())), await stream(sse(responsesStream()))];
       const [first, other] = received.map(({ headers }) => headers['x-request-id']);
       assert.ok(first && other && first !== other);
@@ -513,7 +513,7 @@ describe('4 POST /v1/responses', () => {
 
     const failed = { status: 'failed', error: { code: 'server_error', message: 'The model failed.' } };
 
-    it('4 response.failed before any text costs nothing where it has no usage, and comes back as it is', async () => {
+    it('4 response.failed before any text costs nothing if it has no usage, and comes back as it is', async () => {
       const events = [
         event('response.created', { response: responseObject({ status: 'in_progress', output: [], usage: null }) }),
         event('response.failed', { response: responseObject({ ...failed, output: [], usage: null }) }),
@@ -526,7 +526,7 @@ describe('4 POST /v1/responses', () => {
       assert.deepEqual([status, usage], ['aborted', null]);
     });
 
-    it('4 response.failed costs what its usage says where it has one', async () => {
+    it('4 response.failed costs what its usage says if it has one', async () => {
       const events = responsesStream({ terminal: 'response.failed', response: failed });
       assert.equal((await stream(sse(events))).text, events.join(''));
       await assertSpent(account, RESPONSES_COST);

@@ -156,7 +156,7 @@ describe('4.1 chat completions and messages creation', () => {
     });
 
     for (const { rule, show } of generalErrorRules) {
-      it(`4.1 ${path} responses ${rule}`, () => show(gateway, address, deadEnds.silent));
+      it(`4.1 ${path} responds with ${rule}`, () => show(gateway, address, deadEnds.silent));
     }
   }
 
@@ -291,7 +291,7 @@ describe('4.1 chat completions and messages creation', () => {
       await assertCounted(gateway, subscriber, { calls: 1, tokens: address.tokens! });
     });
 
-    it(`4.1 ${path} with an active plan streams where it is asked to, and counts the call and its tokens against the plan`, async () => {
+    it(`4.1 ${path} with an active plan streams if it is asked to, and counts the call and its tokens against the plan`, async () => {
       const subscriber = await createSubscriber(gateway, 'roomy');
       gateway.provider.respond = responseLive;
       const response = await send(gateway, subscriber, address, { stream: true });
@@ -342,7 +342,7 @@ describe('4.1 chat completions and messages creation', () => {
     });
 
     for (const { code, rule, show } of codingErrorRules) {
-      it(`4.1 ${path} responses ${code} where ${rule}`, () =>
+      it(`4.1 ${path} responds with ${code} if ${rule}`, () =>
         show({ gateway, clock, silent: deadEnds.silent }, address));
     }
   }

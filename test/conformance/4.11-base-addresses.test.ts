@@ -117,7 +117,7 @@ describe('4.11 General balance and base-address variants', () => {
       }
     });
 
-    it('4.11 where the week has less left than the five hours, remaining is what the week has left', async () => {
+    it('4.11 if the week has less left than the five hours, remaining is what the week has left', async () => {
       const subscriber = await createSubscriber(gateway, 'short-week');
       const { quota, usedQuota, remaining } = await planAt('/v1/coding/user/balance', subscriber.key);
       assert.deepEqual([quota, usedQuota, remaining], [9, 0, 2]);

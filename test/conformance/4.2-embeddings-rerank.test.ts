@@ -92,7 +92,7 @@ describe('4.2 embeddings and rerank', () => {
       await assertPaid(address.costNano);
     });
 
-    it(`4.2 ${path} responds with 502 where the provider responds with a stream, and nothing is charged`, async () => {
+    it(`4.2 ${path} responds with 502 if the provider responds with a stream, and nothing is charged`, async () => {
       const other = await gateway.createAccount();
       gateway.provider.respond = (_request, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -105,7 +105,7 @@ describe('4.2 embeddings and rerank', () => {
     });
 
     for (const { rule, show } of generalErrorRules) {
-      it(`4.2 ${path} responses ${rule}`, () => show(gateway, address, deadEnds.silent));
+      it(`4.2 ${path} responds with ${rule}`, () => show(gateway, address, deadEnds.silent));
     }
   }
 
@@ -278,7 +278,7 @@ describe('4.2 embeddings and rerank', () => {
     ['tokens', { usage: { total_tokens: 900 } }],
     ['search units', { meta: { billed_units: { search_units: 5 } } }],
   ] as const) {
-    it(`4.2 a rerank at a price of calls is charged once where the provider reports ${what}`, async () => {
+    it(`4.2 a rerank at a price of calls is charged once if the provider reports ${what}`, async () => {
       gateway.provider.respond = json(200, { results, ...facts });
       assert.equal((await send(gateway, account, rerankAddress, { model: byCalls })).status, 200);
       await assertPaid(17_000n);

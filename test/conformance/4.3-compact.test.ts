@@ -153,7 +153,7 @@ describe('4.3 POST /v1/responses/compact', () => {
       );
     });
 
-    it('4.3 model null is 400 where nothing restores it', () =>
+    it('4.3 model null is 400 if nothing restores it', () =>
       refuses(
         'model',
         { model: null },
@@ -540,7 +540,7 @@ describe('4.3 POST /v1/responses/compact', () => {
       assert.deepEqual([operation, status, usage.source], ['compact', 'succeeded', 'observed']);
     });
 
-    it('4.3 the response has a Content-Type and a generated x-request-id where the provider gives none', async () => {
+    it('4.3 the response has a Content-Type and a generated x-request-id if the provider gives none', async () => {
       gateway.provider.respond = responsesResponse();
       const received = [await compact.send(account, { model: MODEL }), await compact.send(account, { model: MODEL })];
       for (const { headers } of received) assert.match(headers['content-type'] ?? '', /^application\/json\b/);
@@ -548,7 +548,7 @@ describe('4.3 POST /v1/responses/compact', () => {
       assert.ok(first && other && first !== other);
     });
 
-    it('4.3 the x-request-id is that of the provider where it gives one', async () => {
+    it('4.3 the x-request-id is that of the provider if it gives one', async () => {
       gateway.provider.respond = json(200, compactionResult(), { 'x-request-id': 'req_of_the_provider' });
       const { headers } = await compact.send(account, { model: MODEL });
       assert.equal(headers['x-request-id'], 'req_of_the_provider');
@@ -679,7 +679,7 @@ describe('4.3 POST /v1/responses/compact', () => {
       randomSource = 0;
     });
 
-    it('4.3 the general address fails with 429 insufficient_balance where the balance is used up', async () => {
+    it('4.3 the general address fails with 429 insufficient_balance if the balance is used up', async () => {
       const poor = await gateway.createAccount({ balanceYuan: '0' });
       const response = await compact.refuses(
         poor,
@@ -689,7 +689,7 @@ describe('4.3 POST /v1/responses/compact', () => {
       assert.equal(response.headers['x-should-retry'], 'false');
     });
 
-    it('4.3 the general address fails with 429 balance_daily_limit_exceeded where the cap of the day is reached', async () => {
+    it('4.3 the general address fails with 429 balance_daily_limit_exceeded if the cap of the day is reached', async () => {
       const capped = await gateway.createAccount({ dailySpendCapYuan: '0.0001' });
       gateway.provider.respond = responsesResponse();
       await compact.takes(capped, { model: MODEL });
@@ -730,7 +730,7 @@ describe('4.3 POST /v1/responses/compact', () => {
       assert.deepEqual([operation, model], ['compact', MODEL]);
     });
 
-    it('4.3 a failure on the Coding address counts no tokens, and the call only where the provider responded with a success', async () => {
+    it('4.3 a failure on the Coding address counts no tokens, and the call only if the provider responded with a success', async () => {
       const subscriber = await createSubscriber(gateway, 'roomy');
       gateway.provider.respond = json(400, { error: { message: 'Not so.', type: 'x', code: null, param: null } });
       assert.equal((await coding.send(subscriber, { model: MODEL })).status, 400);
@@ -774,7 +774,7 @@ describe('4.3 POST /v1/responses/compact', () => {
     });
 
     for (const { code, rule, show } of codingErrorRules) {
-      it(`4.3 the Coding address fails with ${code} where ${rule}`, () =>
+      it(`4.3 the Coding address fails with ${code} if ${rule}`, () =>
         show({ gateway: planned, clock, silent: dead.silent }, address));
     }
   });

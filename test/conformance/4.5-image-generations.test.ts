@@ -162,7 +162,7 @@ describe('4.5 POST /v1/images/generations', () => {
       }
     });
 
-    it('4.5 the rules of a model hold where it was picked as the default as well', async () => {
+    it('4.5 the rules of a model hold if it was picked as the default as well', async () => {
       await assertRefused(null, 'prompt', [{ prompt: 'a'.repeat(1001) }]);
       await assertRefused(null, 'size', [{ moderation: 'low', size: '256x256' }]);
     });

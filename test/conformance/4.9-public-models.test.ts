@@ -84,7 +84,7 @@ describe('4.9 GET /v1/public/models', () => {
     assert.equal((await ask()).headers['cache-control'], 'public, max-age=60');
   });
 
-  it('4.9 the same catalog has the same ETag, and one that is known is responded to 304 without a body', async () => {
+  it('4.9 the same catalog has the same ETag, and one that is known gets 304 without a body', async () => {
     const first = await ask();
     const { etag } = first.headers;
     assert.match(etag!, /^"[\w-]+"$/);

@@ -92,7 +92,7 @@ describe('5 Authentication', () => {
     }
   });
 
-  it('5 both forms with the same key are one key, also where only Bearer is read', async () => {
+  it('5 both forms with the same key are one key, also if only Bearer is read', async () => {
     const both = { authorization: `Bearer ${account.key}`, 'x-api-key': account.key };
     for (const address of guarded) assert.ok(await isAccepted(address, both), urlOf(address));
   });
@@ -103,7 +103,7 @@ describe('5 Authentication', () => {
     await assertRefusedEverywhere({ authorization: `Bearer ${other.key}`, 'x-api-key': account.key });
   });
 
-  it('5 of two credentials the one with the form of our keys counts, where the address reads its header', async () => {
+  it('5 of two credentials the one with the form of our keys counts, if the address reads its header', async () => {
     const foreign = 'sk-proj-0123456789';
     for (const address of guarded) {
       assert.ok(await isAccepted(address, { authorization: `Bearer ${account.key}`, 'x-api-key': foreign }));

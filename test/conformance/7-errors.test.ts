@@ -130,7 +130,7 @@ describe('7 errors', () => {
       retry: 'false',
     } as const;
 
-    it('7 the chat-style envelope is {error: {code, message, param, type}}, with a param of null where no field is to blame', async () => {
+    it('7 the chat-style envelope is {error: {code, message, param, type}}, with a param of null if no field is to blame', async () => {
       await assertUntouched(gateway, account, async () => {
         for (const { path } of chatCalls)
           assertError(await call(gateway.url + path, account.key, '[]'), 'chat', malformed);
@@ -387,7 +387,7 @@ describe('7 errors', () => {
       await allRefuse(responses, { ...expected, param: 'background' }, () => ({ background: true }));
     });
 
-    it('7 502 upstream_error: the provider’s connection fails; to be retried only where the call was surely not sent', async () => {
+    it('7 502 upstream_error: the provider’s connection fails; to be retried only if the call was surely not sent', async () => {
       for (const address of callAddresses) {
         const expected = { status: 502, code: 'upstream_error', type: 'api_error' } as const;
         const other = await payerAt(address);
@@ -647,7 +647,7 @@ describe('7 errors', () => {
       assert.equal(head.status, 405);
     });
 
-    it('7 catalog 500 is COMMON_001 where the catalog cannot be read, and no empty list', async () => {
+    it('7 catalog 500 is COMMON_001 if the catalog cannot be read, and no empty list', async () => {
       // The last instant that a date can have: the instant of the next switch of prices cannot be stated any more.
       clock.set('+275760-09-13T00:00:00.000Z');
       try {
@@ -660,7 +660,7 @@ describe('7 errors', () => {
     });
   });
 
-  it('7 where two errors would fit, the earlier check responds: key, type, size, JSON, fields, model, route, money', async () => {
+  it('7 if two errors would fit, the earlier check responds: key, type, size, JSON, fields, model, route, money', async () => {
     const path = '/v1/chat/completions';
     const poor = await gateway.createAccount({ balanceYuan: '0' });
     const bearer = ['authorization', `Bearer ${poor.key}`] as const;

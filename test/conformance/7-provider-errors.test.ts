@@ -38,7 +38,7 @@ describe('7 provider errors', () => {
     ),
   );
 
-  it('7 retry-after and x-ratelimit-* are kept on errors where the provider sent them', async () => {
+  it('7 retry-after and x-ratelimit-* are kept on errors if the provider sent them', async () => {
     for (const address of callAddresses) {
       for (const status of [400, 429, 503]) {
         const other = await payerAt(address);
@@ -52,7 +52,7 @@ describe('7 provider errors', () => {
     }
   });
 
-  it('7 they are not made up where the provider did not send them', async () => {
+  it('7 they are not made up if the provider did not send them', async () => {
     for (const address of callAddresses) {
       const other = await payerAt(address);
       gateway.provider.respond = json(429, {});

@@ -218,7 +218,7 @@ models: { ${MODEL}: { operations: [images.edit], price: { perImage: "0.5" }, rou
     await assertMoney('99');
   });
 
-  it('8 a form of 805 MiB and one byte is 413 before any of it is sent, where its length is announced', async () => {
+  it('8 a form of 805 MiB and one byte is 413 before any of it is sent, if its length is announced', async () => {
     const { outgoing, responded } = begin(GATE_BYTES + 1);
     const incoming = await responded;
     const body = (await incoming.toArray()) as Buffer[];

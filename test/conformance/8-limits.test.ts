@@ -166,7 +166,7 @@ describe('8 limits', () => {
     await assertPaid(0n);
   });
 
-  it('8 the limit of JSON bodies holds where no length is announced, and for what a compressed body unpacks to', async () => {
+  it('8 the limit of JSON bodies holds if no length is announced, and for what a compressed body unpacks to', async () => {
     const { path, family } = chatAddress;
     const fits = padded(requestTo(chatAddress), BODY_BYTES_MAX);
     const over = padded(requestTo(chatAddress), BODY_BYTES_MAX + 1);
@@ -180,7 +180,7 @@ describe('8 limits', () => {
     }
   });
 
-  it('8 the limit of JSON bodies is 64 MiB where none is configured', { skip: inFullRunsOnly }, async () => {
+  it('8 the limit of JSON bodies is 64 MiB if none is configured', { skip: inFullRunsOnly }, async () => {
     const rich = await roomy.createAccount();
     responseWell(roomy, chatAddress);
     const fits = await call(roomy.url + chatAddress.path, rich.key, padded(requestTo(chatAddress), 64 * 2 ** 20));

@@ -66,7 +66,7 @@ describe('9 Versioning', () => {
     assert.equal(headers['anthropic-beta'], 'one-2026-01-01,two-2026-02-02');
   });
 
-  it('9 a chat call has no version where its client sends none', async () => {
+  it('9 a chat call has no version if its client sends none', async () => {
     const { headers } = await sentBy('/v1/chat/completions');
     assert.deepEqual(
       Object.keys(headers).filter((name) => name.endsWith('-version')),

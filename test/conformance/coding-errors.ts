@@ -216,7 +216,7 @@ export const codingErrorRules: readonly CodingErrorRule[] = [
   },
   {
     code: 'package_output_limit_exceeded',
-    rule: 'the requested cap of output tokens is over the plan’s limit, by a token; where an address has no such cap, never',
+    rule: 'the requested cap of output tokens is over the plan’s limit, by a token; if an address has no such cap, never',
     async show(scene, address) {
       const { gateway } = scene;
       const account = await createSubscriber(gateway, 'terse');

@@ -73,7 +73,7 @@ export const generalErrorRules: readonly ErrorRule[] = [
       }),
   },
   {
-    rule: '402 insufficient_balance, not to be retried, where nothing is left',
+    rule: '402 insufficient_balance, not to be retried, if nothing is left',
     async show(gateway, address) {
       const account = await gateway.createAccount({ balanceYuan: '0' });
       const calls = gateway.provider.requests.length;
@@ -150,7 +150,7 @@ export const generalErrorRules: readonly ErrorRule[] = [
     },
   },
   {
-    rule: '502 upstream_error, to be retried, where the provider cannot be reached',
+    rule: '502 upstream_error, to be retried, if the provider cannot be reached',
     async show(gateway, address) {
       const account = await gateway.createAccount();
       const calls = gateway.provider.requests.length;
@@ -161,7 +161,7 @@ export const generalErrorRules: readonly ErrorRule[] = [
     },
   },
   {
-    rule: '502 upstream_error, not to be retried, where the provider breaks the connection off or responses no JSON',
+    rule: '502 upstream_error, not to be retried, if the provider breaks the connection off or sends no JSON',
     async show(gateway, address) {
       for (const respond of [breaksOff, responsesHtml]) {
         const account = await gateway.createAccount();
@@ -180,7 +180,7 @@ export const generalErrorRules: readonly ErrorRule[] = [
     },
   },
   {
-    rule: '504 upstream_timeout, not to be retried, where the provider does not begin to respond in time',
+    rule: '504 upstream_timeout, not to be retried, if the provider does not begin to respond in time',
     async show(gateway, address, silent) {
       const account = await gateway.createAccount();
       const calls = silent.requests.length;
@@ -196,7 +196,7 @@ export const generalErrorRules: readonly ErrorRule[] = [
     },
   },
   {
-    rule: '500 internal_error where the gateway itself fails, before any provider is called',
+    rule: '500 internal_error if the gateway itself fails, before any provider is called',
     async show(gateway, address) {
       const account = await gateway.createAccount();
       const admissions = gateway.observed.statement('reservations.admit');

@@ -141,7 +141,7 @@ describe('amounts in the console', () => {
     );
   });
 
-  it('are not taken where they are none', () => {
+  it('are not taken if they are none', () => {
     for (const text of ['', '1e3', '1,5', '.5', '5.', '1.1234567890', 'NaN', '--1', '１'])
       assert.equal(enteredNano(text), null, text);
     assert.equal(enteredNano(' -12.50 '), -12_500_000_000n);

@@ -27,7 +27,7 @@ describe('what operators did about a call', () => {
     ]);
   });
 
-  it('charges nothing where tokens were counted or all was released', () => {
+  it('charges nothing if tokens were counted or all was released', () => {
     const call = (resolution: object) => ({ chargeYuan: null, resolution, refunds: [] }) as unknown as OwnCall;
     const [counted] = correctionsOf(call({ action: 'count', tokens: 1200, at }));
     assert.deepEqual(counted, { kind: 'resolved', action: 'count', at, amountYuan: null, tokens: 1200, note: null });

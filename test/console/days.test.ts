@@ -37,7 +37,7 @@ describe('days in the console', () => {
     assert.equal(dayAfter('2026-02-28'), '2026-03-01');
   });
 
-  it('of an address are taken where the calendar has them', () => {
+  it('of an address are taken if the calendar has them', () => {
     for (const day of ['2026-11-23', '2024-02-29']) assert.ok(isDay(day), day);
     for (const text of [undefined, '', '2026-13-01', '2026-02-30', '2026-1-1', '12026-01-01', '0000-01-01', 'today']) {
       assert.ok(!isDay(text), text);

@@ -13,7 +13,7 @@ import {
 describe('the limits of a key in the form of the console', () => {
   const oneModel = { model: 'a', requestsPerMinute: '60', tokensPerMinute: '' };
 
-  it('are not sent where nothing was entered', () => {
+  it('are not sent if nothing was entered', () => {
     assert.deepEqual(limitsOf(NO_LIMITS), {});
   });
 
@@ -71,7 +71,7 @@ describe('the limits of a key in the form of the console', () => {
     assert.deepEqual(changeOf(NO_LIMITS, draftOf(stored)), { ...limits, modelLimits });
   });
 
-  it('are complete where every field is empty or a number, and every model is named once', () => {
+  it('are complete if every field is empty or a number, and every model is named once', () => {
     const counts = (name: string, text: string) => ({ ...NO_LIMITS, counts: { ...NO_LIMITS.counts, [name]: text } });
     const rates = (changed: Partial<RatesDraft>) => ({ ...NO_LIMITS, rates: { ...NO_LIMITS.rates, ...changed } });
     assert.ok(isComplete(NO_LIMITS));

@@ -21,7 +21,7 @@ describe('a balance', () => {
     assert.equal(thresholdAbove('5', low(null)), null);
   });
 
-  it('is not low but used up where nothing is left', () => {
+  it('is not low but used up if nothing is left', () => {
     assert.equal(thresholdAbove('0', low('10')), null);
     assert.equal(thresholdAbove('-1', low('10')), null);
   });

@@ -11,19 +11,19 @@ import { createApiKey } from '../../src/accounting/accounts/key-format.ts';
 describe('what was entered to be found', () => {
   const key = createApiKey(randomFillSync);
 
-  it('is a key where it has one, whatever is around it', () => {
+  it('is a key if it has one, whatever is around it', () => {
     for (const text of [key, ` ${key}\n`, `Authorization: Bearer ${key}`, `"${key}"`]) {
       assert.deepEqual(whatWasEntered(text), { kind: 'key', key });
     }
   });
 
-  it('is the beginning alone where a key is cut or too long, so that the rest is sent nowhere', () => {
+  it('is the beginning alone if a key is cut or too long, so that the rest is sent nowhere', () => {
     for (const text of [key.slice(0, -1), `${key}x`, `${key.slice(0, 10)}…`]) {
       assert.deepEqual(whatWasEntered(text), { kind: 'prefix', prefix: key.slice(0, 10) });
     }
   });
 
-  it('is never an id where it looks like a secret of something else', () => {
+  it('is never an id if it looks like a secret of something else', () => {
     assert.deepEqual(whatWasEntered('sk-proj-abcdef'), { kind: 'foreign_secret' });
     assert.deepEqual(whatWasEntered('x-api-key: sk-ant-abc'), { kind: 'foreign_secret' });
   });
@@ -85,7 +85,7 @@ describe('a search in the configuration', () => {
     assert.deepEqual(found('price'), ['  models:', '> price: "4"']);
   });
 
-  it('shows all lines where nothing is searched for, and none where nothing is found', () => {
+  it('shows all lines if nothing is searched for, and none if nothing is found', () => {
     assert.equal(found(' ').length, 12);
     assert.deepEqual(found('nowhere'), []);
   });

@@ -207,7 +207,7 @@ join ledger_entries e using (account_id) where b.account_id = $1 and e.kind = 'c
       assert.deepEqual(await readBalance(database, accountId), { balanceNano: 100n, reservedNano: 0n, spentNano: 0n });
     });
 
-    it('leave what they resolved as it is where the end of the call comes late', async () => {
+    it('leave what they resolved as it is if the end of the call comes late', async () => {
       for (const [resolution, leftNano] of [
         [charge(10n), 90n],
         [release, 100n],
@@ -358,7 +358,7 @@ join ledger_entries e using (account_id) where b.account_id = $1 and e.kind = 'c
       }
     });
 
-    it('are found by the audit where they break the books', async () => {
+    it('are found by the audit if they break the books', async () => {
       const { accountId, callId } = await unresolvedCall(100n, 30n);
       await resolve(callId, charge(30n));
       await refund(callId, 10n);

@@ -89,7 +89,7 @@ describe('the embedded database on its disk', { timeout: 180_000 }, () => {
     assert.deepEqual(await database.query(countRows), [{ n: 1 }]);
   });
 
-  test('stops where the disk fails, acknowledges nothing more, and starts again with what it acknowledged before', async () => {
+  test('stops if the disk fails, acknowledges nothing more, and starts again with what it acknowledged before', async () => {
     placeEmbedded(dataDir);
     const syncs = new FailingSyncs();
     database = await syncs.open(dataDir);
@@ -105,7 +105,7 @@ describe('the embedded database on its disk', { timeout: 180_000 }, () => {
     assert.ok(row!.n === 1 || row!.n === 2, 'the second row may be on the disk or not');
   });
 
-  test('starts where a power cut left its own owner file empty', async () => {
+  test('starts if a power cut left its own owner file empty', async () => {
     placeEmbedded(dataDir);
     writeFileSync(join(dataDir, 'db', 'postmaster.pid'), '');
     database = await openEmbedded({ dataDir });

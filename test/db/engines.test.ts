@@ -135,7 +135,7 @@ order by position`,
       });
     });
 
-    test('finds its rows by an index, also where the table was empty when it was planned', async () => {
+    test('finds its rows by an index, also if the table was empty when it was planned', async () => {
       await database.script('create table visits (id bigint primary key)');
       await database.script('vacuum visits');
       const plan = await database.query<{ 'QUERY PLAN': string }>({

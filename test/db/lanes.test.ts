@@ -69,7 +69,7 @@ for (const engine of engines) {
 }
 
 describe('postgresql: the lane of probes', { timeout: 60_000 }, () => {
-  it('responses in bounded time where the server says nothing more, and again when another connection is responded to', async () => {
+  it('responds in bounded time if the server says nothing more, and again once another connection is served', async () => {
     const stored = await createTestDatabase('postgresql');
     const proxy = await startProxy(stored.url);
     const node = openPostgres({ url: proxy.url, logger: silentLogger });
@@ -133,7 +133,7 @@ describe('postgresql: lanes', { timeout: 60_000 }, () => {
     ['admin', LANES.admin.connectionsMax],
     ['balances', LANES.balances.connectionsMax],
   ] as const) {
-    it(`take no connection from each other: where every one of "${slow}" waits for a lock, others are served`, () => {
+    it(`take no connection from each other: if every one of "${slow}" waits for a lock, others are served`, () => {
       let waiting: Promise<PromiseSettledResult<unknown>[]> | undefined;
       return whileLocked(stored.database, async () => {
         const lane = all().find(([name]) => name === slow)![1];

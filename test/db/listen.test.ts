@@ -186,7 +186,7 @@ describe('postgresql: the connection that listens', { timeout: 60_000 }, () => {
       }
     }));
 
-  test('is tried again where connecting itself meets with silence', () =>
+  test('is tried again if connecting itself meets with silence', () =>
     withDatabase(async ({ url }) => {
       const proxy = await startProxy(url);
       const far = openPostgres({

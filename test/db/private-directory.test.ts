@@ -69,7 +69,7 @@ describe('a data directory', { timeout: 300_000 }, () => {
     assert.deepEqual(notPrivate(dataDir), []);
   });
 
-  it('is corrected where it was there before with other rights', async () => {
+  it('is corrected if it was there before with other rights', async () => {
     const stored = await createTestDatabase('embedded');
     try {
       await stored.database.close();
@@ -171,12 +171,12 @@ describe('a data directory', { timeout: 300_000 }, () => {
   });
 
   describe('whose rights cannot be set', () => {
-    it('is refused where everybody may write', () => {
+    it('is refused if everybody may write', () => {
       chmodSync(dataDir, 0o777);
       assert.throws(() => makePrivateDirectory(dataDir, logger, isRefused), OpenDataDirError);
     });
 
-    it('is refused where everybody may write to something in it that they can reach', () => {
+    it('is refused if everybody may write to something in it that they can reach', () => {
       mkdirSync(join(dataDir, 'db'));
       chmodSync(join(dataDir, 'db'), 0o755);
       writeFileSync(join(dataDir, 'db', 'PG_VERSION'), '');
@@ -189,7 +189,7 @@ describe('a data directory', { timeout: 300_000 }, () => {
       makePrivateDirectory(dataDir, logger, isRefused);
     });
 
-    it('is used with a warning and the command where others may only read', () => {
+    it('is used with a warning and the command if others may only read', () => {
       chmodSync(dataDir, 0o755);
       makePrivateDirectory(dataDir, logger, isRefused);
       assert.deepEqual(warnings, [

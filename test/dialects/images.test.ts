@@ -140,7 +140,7 @@ describe('images as vendors document them', () => {
       }
     });
 
-    it(`${name}: costs at least what was delivered where it is left at any event, and no more than may be`, () => {
+    it(`${name}: costs at least what was delivered if it is left at any event, and no more than may be`, () => {
       const meter = new Meter(dialect);
       const reserved = meter.reservedNano();
       const most = bill === null || reserved > bill ? reserved : bill;

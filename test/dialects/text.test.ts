@@ -136,7 +136,7 @@ describe('text as vendors document it', () => {
     });
 
     if (!isStream || bill === null) continue;
-    it(`${name}: costs at least what was delivered where it is left at any event, and no more than may be`, () => {
+    it(`${name}: costs at least what was delivered if it is left at any event, and no more than may be`, () => {
       const meter = new Meter(dialect);
       const events = body.toString().split(/(?<=\n\n)/);
       for (let count = 1; count <= events.length; count++) {

@@ -161,7 +161,7 @@ for (const engine of wireEngines) {
       await assertSpent(account, 2n * costNano({ input: 11, output: 7 }));
     });
 
-    it('does not look where a call can be a repeat: its body is asked for', async () => {
+    it('does not look if a call can be a repeat: its body is asked for', async () => {
       const poor = await gateway.createAccount({ balanceYuan: '0' });
       const response = await responseToHead(CHAT, poor.key, [
         ...LARGE,

@@ -31,7 +31,7 @@ describe('a body that is sent to the APIs of people and operators', () => {
   const messageOf = ({ body }: RawResponse): string => JSON.parse(body.toString()).error.message;
   const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
 
-  it('is small and not encoded where its sender has not signed in', async () => {
+  it('is small and not encoded if its sender has not signed in', async () => {
     const large = await send(SIGN_IN, JSON.stringify({ user: 'x'.repeat(16 * KIBIBYTE), password: 'x' }));
     assert.equal(large.status, 413);
     const encoded = await send(SIGN_IN, gzipSync('{"user":"x","password":"x"}'), [['content-encoding', 'gzip']]);

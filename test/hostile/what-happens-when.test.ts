@@ -28,6 +28,7 @@ import {
   assertBrokenOff,
   assertError,
   assertEstimated,
+  begunStream,
   type Family,
   families,
   modes,
@@ -81,14 +82,6 @@ function successBody(family: Family, isStream: boolean): string {
 function jsonBytes(status: number, body: string, ...headers: readonly string[]): Buffer {
   const own = ['content-type: application/json', `content-length: ${Buffer.byteLength(body)}`];
   return responseBytes({ status, headers: [...own, ...headers], body });
-}
-
-/** The events of a stream up to and with the word that it says. */
-function begunStream(family: Family): string {
-  return family
-    .stream(['Hello'])
-    .slice(0, family.name === 'chat' ? 2 : 4)
-    .join('');
 }
 
 function eachCase(run: (family: Family, isStream: boolean, name: string) => void): void {
@@ -234,7 +227,7 @@ for (const engine of wireEngines) {
       });
     });
 
-    describe('stream stalls or drops midway: error event, connection closed, observed usage, estimated where it must be', () => {
+    describe('stream stalls or drops midway: error event, connection closed, observed usage, estimated if it must be', () => {
       const records: Record<
         string,
         { end: (connection: HostileConnection) => Promise<void> | void; provider: string }
@@ -256,9 +249,9 @@ for (const engine of wireEngines) {
             };
 
           test(`${family.name}, ${what} after some text`, async () => {
-            const ended = await scene.send(callOf(family, true, sending(begunStream(family)), provider));
+            const ended = await scene.send(callOf(family, true, sending(begunStream(family).join('')), provider));
             const type = isStalled ? family.timeoutType : 'api_error';
-            assertBrokenOff(ended.response, family, begunStream(family), code, type);
+            assertBrokenOff(ended.response, family, begunStream(family).join(''), code, type);
             // A chat stream is cut behind the error.
             assert.equal(ended.response.isComplete, family.name !== 'chat');
             const input = family.inputTokens(requestOf(true, provider));
@@ -308,7 +301,7 @@ for (const engine of wireEngines) {
           scene.hostile.behave = async (connection) => {
             await connection.request();
             await connection.send(
-              responseBytes({ headers: SSE, body: chunks([begunStream(family)], { isEnded: false }) }),
+              responseBytes({ headers: SSE, body: chunks([begunStream(family).join('')], { isEnded: false }) }),
             );
             await connection.closed;
             hungUp.resolve();

@@ -293,7 +293,7 @@ for (const engine of gatewayEngines) {
         await assertSpent(account, cost);
       });
 
-      it(`${name}: where the outcome is unknown, a repeat gets the same error`, async () => {
+      it(`${name}: if the outcome is unknown, a repeat gets the same error`, async () => {
         const { g } = used;
         const account = await newAccount(path.includes('coding'));
         const { length } = g.provider.requests;
@@ -500,7 +500,7 @@ function breaksOff(_request: unknown, response: Parameters<Respond>[1]): void {
 describe('the Idempotency-Key header', { timeout: 120_000 }, () => {
   const { used, newAccount, send } = use();
 
-  it('is refused where it is not 1 to 255 visible ASCII characters, before anything is called', async () => {
+  it('is refused if it is not 1 to 255 visible ASCII characters, before anything is called', async () => {
     const account = await newAccount();
     const { length } = used.g.provider.requests;
     for (const key of ['', 'a b', 'k'.repeat(256), 'schl\xfcssel']) {
@@ -599,7 +599,7 @@ describe('responses larger than what is stored', { timeout: 120_000 }, () => {
     await assertSpent(account, costNano({ input: 11, output: 7 }));
   });
 
-  it('are charged where the client has left, too', async () => {
+  it('are charged if the client has left, too', async () => {
     const account = await newAccount();
     const { length } = used.g.provider.requests;
     const letGo = holdResponses(json(200, large));
@@ -897,7 +897,7 @@ describe('postgresql: a node that dies, or is taken for dead', { timeout: 120_00
     later.advance(-120_000);
   });
 
-  it('an end that waits longer than its claim is not charged where a repeat ran meanwhile', async () => {
+  it('an end that waits longer than its claim is not charged if a repeat ran meanwhile', async () => {
     const [{ g: one }, { g: two, clock: later }] = nodes as [(typeof nodes)[0], (typeof nodes)[0]];
     const account = await one.createAccount();
     one.provider.respond = json(200, chatCompletion(undefined, 'too late'));

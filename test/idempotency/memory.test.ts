@@ -24,7 +24,7 @@ describe('the memory for stored responses', { timeout: 60_000 }, () => {
   const send = (key: string, idempotencyKey: string) =>
     call(`${node.url}/v1/chat/completions`, key, requestOf(false), { headers: { 'idempotency-key': idempotencyKey } });
 
-  it('where it is used up, a response comes through and is charged once; its repeats are refused and charge nothing', async () => {
+  it('if it is used up, a response comes through and is charged once; its repeats are refused and charge nothing', async () => {
     reload(settings.scarce);
     const account = await node.createAccount();
     const first = await send(account.key, 'unstored');
@@ -40,7 +40,7 @@ describe('the memory for stored responses', { timeout: 60_000 }, () => {
     await assertSpent(account, costOfOne);
   });
 
-  it('where it is used up, a repeat is refused for the moment, and gets the stored response later', async () => {
+  it('if it is used up, a repeat is refused for the moment, and gets the stored response later', async () => {
     const account = await node.createAccount();
     const first = await send(account.key, 'stored');
     assert.equal(first.text, response);

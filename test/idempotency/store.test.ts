@@ -63,7 +63,14 @@ for (const engine of engines) {
     }
 
     function responseTo(request: ClaimRequest, body: Buffer | null = EVERY_BYTE): StoredClaim {
-      return { ...request, head: HEAD, body, billedCallId: `call_of_${request.callId}`, startedAtMs: NOW_MS };
+      return {
+        ...request,
+        head: HEAD,
+        body,
+        billedCallId: `call_of_${request.callId}`,
+        startedAtMs: NOW_MS,
+        keptForMs: DAY_MS,
+      };
     }
 
     function keep(request: ClaimRequest, nowMs = NOW_MS, body: Buffer | null = EVERY_BYTE): Promise<boolean> {
@@ -221,7 +228,7 @@ for (const engine of engines) {
       assert.equal(await claim(requestOf('acct', 'k9'), NOW_MS + MINUTE_MS), 'claimed');
     });
 
-    it('a stored response is not valid where its call ended without one', async () => {
+    it('a stored response is not valid if its call ended without one', async () => {
       const request = requestOf('acct', 'k16');
       await claim(request);
       await keep(request);
@@ -262,7 +269,7 @@ for (const engine of engines) {
       assert.equal(await keep(request, NOW_MS + 4 * MINUTE_MS), true);
     });
 
-    it('a key is freed where its call did not end, and stays where it did', async () => {
+    it('a key is freed if its call did not end, and stays if it did', async () => {
       const refused = requestOf('acct', 'k11');
       await claim(refused);
       const unsettled = requestOf('acct', 'k12');

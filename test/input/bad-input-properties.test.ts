@@ -678,7 +678,7 @@ for (const endpoint of table) {
       else await assertNothingHappened(was, 'the valid request');
     });
 
-    test('responses any damaged request as the contract says, and charges nothing but a success', async () => {
+    test('responds to any damaged request as the contract says, and charges nothing but a success', async () => {
       await fc.assert(
         fc.asyncProperty(requestsLike(endpoint), async (request) => {
           const was = await storedState();
@@ -768,7 +768,7 @@ describe('any address that is read', { timeout: 120_000 }, () => {
   });
 
   for (const endpoint of readable) {
-    test(`GET ${endpoint.path} responses any request without a call, a charge or a failure of ours`, async () => {
+    test(`GET ${endpoint.path} responds to any request without a call, a charge or a failure of ours`, async () => {
       await fc.assert(
         fc.asyncProperty(anyRequest(endpoint), async ({ method, path, credential, more, body }) => {
           const was = await storedState();

@@ -677,7 +677,7 @@ for (const address of addresses) {
       connection.destroy();
     });
 
-    test('gives the earlier error where two would fit: method, credential, type, size, body, model', async () => {
+    test('gives the earlier error if two would fit: method, credential, type, size, body, model', async () => {
       const notJson = ['content-type', 'text/plain'] as const;
       const huge = ['content-length', String(2 ** 40)] as const;
       await refuses(requestBytes({ method: 'PUT', path, headers: [['content-type', ';']], body: valid }), family, {
@@ -805,7 +805,7 @@ for (const address of addresses) {
       });
     }
 
-    test('is asked for where the client waits, and then served', async () => {
+    test('is asked for if the client waits, and then served', async () => {
       const connection = await openConnection(gateway.url);
       connection.write(announced(expecting(goodHeaders())));
       assert.equal((await connection.response()).status, 100);
@@ -816,7 +816,7 @@ for (const address of addresses) {
       connection.destroy();
     });
 
-    test('is served where the client expects something unknown', async () => {
+    test('is served if the client expects something unknown', async () => {
       await accepts(post(path, valid, { headers: [...goodHeaders(), ['expect', '200-maybe']] }));
     });
   });

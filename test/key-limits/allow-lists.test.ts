@@ -368,7 +368,7 @@ describe('the allow-list of networks of a key', { timeout: 60_000 }, () => {
     assert.equal((await from('8.8.8.8', account.key)).status, 200);
   });
 
-  it('refuses floods from elsewhere, which neither delay nor response the key where it is allowed', async () => {
+  it('refuses floods from elsewhere, which neither delay nor refuse the key where it is allowed', async () => {
     const account = await accountWith(g, { allowedNetworks: ['10.0.0.0/8'] });
     assert.equal((await from('10.0.0.1', account.key)).status, 200);
     for (let i = 0; i < REFUSALS_PER_SECOND; i++) assert.equal((await from('11.0.0.1', account.key)).status, 403);

@@ -213,7 +213,7 @@ where datname = current_database() and backend_type = 'client backend' and pid <
     await end(node, key, 'call_cut_2', null);
   });
 
-  it('end once where the end is committed only after its connection was lost, and comes again', async () => {
+  it('end once if the end is committed only after its connection was lost, and comes again', async () => {
     const key = await createKey(stored.database, 'end');
     const node = createTestNode(far, { clock });
     assert.equal(await admit(node, key, 'call_end', 5n), 'admitted');

@@ -145,7 +145,7 @@ describe('limits by the minute', { timeout: 60_000 }, () => {
     assert.match(ofKey.json.error.message, /of this API key for test-messages is reached\. Please try again in 60s\.$/);
   });
 
-  it('take the tokens that a call may use, and give back what it has not used, also where it fails', async () => {
+  it('take the tokens that a call may use, and give back what it has not used, also if it fails', async () => {
     clock.set(NOON);
     const account = await g.createAccount();
     await limitAccount(g, account, { tokensPerMinute: 60 });

@@ -431,7 +431,7 @@ for (const engine of engines) {
       await reservations.release(await openCalls(stores[0]!), timeOf(DAYS[0]!));
     });
 
-    it('are both changed where two changes of different limits of one key are made at once', async () => {
+    it('are both changed if two changes of different limits of one key are made at once', async () => {
       const [key] = await createKeys();
       const { accountId, keyId } = key!;
       for (let n = 0; n < 20; n++) {
@@ -449,7 +449,7 @@ for (const engine of engines) {
       }
     });
 
-    it('are exact where batches of two nodes meet at the same keys in any order, and none waits for ever', async () => {
+    it('are exact if batches of two nodes meet at the same keys in any order, and none waits for ever', async () => {
       const keys = [...(await createKeys()), ...(await createKeys()), ...(await createKeys())];
       const DAILY_CALLS = 25;
       const CONCURRENCY = 6;

@@ -286,7 +286,7 @@ for (const engine of gatewayEngines) {
       assert.deepEqual(await readBalance(database, id), { balanceNano: 100n, reservedNano: 0n, spentNano: 0n });
     });
 
-    it('are not on record where their node released them itself', async () => {
+    it('are not on record if their node released them itself', async () => {
       const id = await account(100n);
       await node.admit(id, 'call_given_back', 10n);
       const open = await node.listDead();
@@ -295,7 +295,7 @@ for (const engine of gatewayEngines) {
       assert.equal(await node.calls.find('call_given_back'), null);
     });
 
-    it('are charged once where they end after all, and the record is that of their end', async () => {
+    it('are charged once if they end after all, and the record is that of their end', async () => {
       const id = await account(100n);
       await node.admit(id, 'call_late', 30n);
       await node.resolveAll();
@@ -308,7 +308,7 @@ for (const engine of gatewayEngines) {
       assert.deepEqual(await node.calls.find('call_late'), records[0]);
     });
 
-    it('are on record as failed where they end without a charge after all', async () => {
+    it('are on record as failed if they end without a charge after all', async () => {
       const id = await account(100n);
       await node.admit(id, 'call_late_failed', 30n);
       await node.resolveAll();
@@ -373,7 +373,7 @@ for (const engine of gatewayEngines) {
       assert.deepEqual(records.map(endOf), [FAILED]);
     });
 
-    it('are recorded with what is known where an older version let them in, or their facts cannot be read', async () => {
+    it('are recorded with what is known if an older version let them in, or their facts cannot be read', async () => {
       const id = await account(100n);
       await subscribe(database, id);
       for (const [n, facts] of ['[]', 'no JSON', '{}', 'null', '[null,7,{},[],"yes",true]'].entries()) {
@@ -398,7 +398,7 @@ for (const engine of gatewayEngines) {
       );
     });
 
-    it('are charged at most once and exactly where they ended with a charge, whatever comes in whatever order', async () => {
+    it('are charged at most once and exactly if they ended with a charge, whatever comes in whatever order', async () => {
       await fc.assert(
         fc.asyncProperty(lives, rounds, (calls, steps) => live({ database, nodes: [node], calls, rounds: steps })),
         { numRuns: propertyRuns(40) },
@@ -624,7 +624,7 @@ describe('calls of dead nodes that are not dead, on one PostgreSQL', { timeout: 
     assert.equal((await readBalance(stored.database, 'acct_both')).reservedNano, 0n);
   });
 
-  it('release what they reserved once where their node releases one itself', async () => {
+  it('release what they reserved once if their node releases one itself', async () => {
     await openAccount(stored.database, 'acct_given', 100n);
     await nodes[0].admit('acct_given', 'call_given', 30n);
     const open = await nodes[1].listDead();
@@ -702,7 +702,7 @@ describe('calls of dead nodes that are not dead, on one PostgreSQL', { timeout: 
     }
   });
 
-  it('are charged at most once and exactly where they ended with a charge, whatever happens at the same time', async () => {
+  it('are charged at most once and exactly if they ended with a charge, whatever happens at the same time', async () => {
     await fc.assert(
       fc.asyncProperty(lives, rounds, (calls, steps) =>
         live({ database: stored.database, nodes, calls, rounds: steps }),
@@ -711,7 +711,7 @@ describe('calls of dead nodes that are not dead, on one PostgreSQL', { timeout: 
     );
   });
 
-  it('let no batch wait for ever where batches come with the accounts in any order', async () => {
+  it('let no batch wait for ever if batches come with the accounts in any order', async () => {
     const ids = Array.from({ length: 20 }, (_, i) => `acct_order_${i}`);
     for (const id of ids) {
       await openAccount(stored.database, id, 1_000n);

@@ -171,7 +171,7 @@ describe('a node among others', () => {
     ]);
   });
 
-  it('does not start where the database is down', async () => {
+  it('does not start if the database is down', async () => {
     const scene = new Scene();
     scene.store.isAway = true;
     await assert.rejects(scene.nodes.start(), LOST);
@@ -200,13 +200,13 @@ describe('a node among others', () => {
     assert.equal(scene.store.asked.length, length);
   });
 
-  it('has nothing to leave where it was never started', async () => {
+  it('has nothing to leave if it was never started', async () => {
     const scene = new Scene();
     await scene.nodes.stop();
     assert.deepEqual(scene.store.asked, []);
   });
 
-  it('stops where it cannot record that it leaves', async (t) => {
+  it('stops if it cannot record that it leaves', async (t) => {
     const scene = await started(t);
     scene.store.isAway = true;
     await scene.nodes.stop();

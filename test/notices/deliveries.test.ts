@@ -186,7 +186,7 @@ for (const engine of engines) {
       assert.equal((await deliveriesOf(endpoint)).length, 1);
     });
 
-    it('stop where the receiver is gone, and what was to be sent is sent when it is active again', async () => {
+    it('stop if the receiver is gone, and what was to be sent is sent when it is active again', async () => {
       const gone = await receiver();
       const endpoint = await endpointAt(gone.url);
       const dispatcher = node();
@@ -223,7 +223,7 @@ for (const engine of engines) {
       await until(() => countOf(slow) === 50);
     });
 
-    it('go on where the node that took them has died before it sent them', async () => {
+    it('go on if the node that took them has died before it sent them', async () => {
       const target = await receiver();
       const endpoint = await endpointAt(target.url);
       await notify();
@@ -238,7 +238,7 @@ for (const engine of engines) {
       assert.equal((await deliveriesOf(endpoint))[0]!.status, 'delivered');
     });
 
-    it('keep what another node has recorded where a lease has run out', async () => {
+    it('keep what another node has recorded if a lease has run out', async () => {
       const target = await receiver();
       const endpoint = await endpointAt(target.url);
       await notify();
@@ -326,7 +326,7 @@ select array(select 'acct_' || row || '_' || n from generate_series(1, 600) n) f
       assert.deepEqual(left, [103, 1, 0]);
     });
 
-    it('find nothing to do where nothing is due', async () => {
+    it('find nothing to do if nothing is due', async () => {
       const nowMs = clock.nowMs();
       assert.deepEqual(await storeOf(stored.database).claim(ALL, nowMs, 'lease_none', nowMs), []);
       assert.deepEqual(CHANNELS, ['operators', 'accounts', 'mail']);

@@ -64,7 +64,7 @@ describe('a mail', { timeout: 60_000 }, () => {
     }
   });
 
-  it('is tried again where the server refuses for now, and not where it knows no such address', async () => {
+  it('is tried again if the server refuses for now, and not if it knows no such address', async () => {
     const send = createMailSender(terms());
     const finals: unknown[] = [];
     for (const code of [450, 550]) {
@@ -94,7 +94,7 @@ describe('a mail', { timeout: 60_000 }, () => {
     });
   }
 
-  it('ends in time at a server that says nothing, and where the node stops', async () => {
+  it('ends in time at a server that says nothing, and if the node stops', async () => {
     const silent = await startRawReceiver(() => undefined);
     try {
       const mail = { to: 'lin@people.example', subject: 's', text: 't', id: null };
@@ -140,7 +140,7 @@ mail: { smtp: { host: 127.0.0.1, port: ${server.port}, tls: none }, from: gatewa
     await g.gateway.notices.settle();
   }
 
-  it('writes to the account where it has no owner with an address', async () => {
+  it('writes to the account if it has no owner with an address', async () => {
     const account = await g.createAccount();
     await g.admin('PATCH', `/accounts/${account.id}`, { email: 'office@people.example' });
     await lower(account.id);

@@ -165,7 +165,7 @@ describe('an attempt at a webhook receiver', { timeout: 60_000 }, () => {
       assert.equal(secure.received.length, 1);
     });
 
-    it('fails where the name is unknown, or its name server says nothing', async () => {
+    it('fails if the name is unknown, or its name server says nothing', async () => {
       assert.match(errorOf(await send('https://nowhere.example/')), /not known/);
       const silent: Resolve = () => new Promise(() => undefined);
       assert.match(errorOf(await send('https://silent.example/', { resolve: silent, deadlineMs: 50 })), /too long/);
@@ -237,7 +237,7 @@ describe('an attempt at a webhook receiver', { timeout: 60_000 }, () => {
       }
     });
 
-    it('where the node stops, and then it does not count', async () => {
+    it('if the node stops, and then it does not count', async () => {
       const raw = await startRawReceiver(() => undefined);
       const stopping = new AbortController();
       try {

@@ -107,7 +107,7 @@ describe('the document of all addresses', () => {
 
   for (const address of addresses) {
     const { method, path } = address;
-    it(`says what ${method} ${path} responses`, async () => {
+    it(`says what ${method} ${path} responds with`, async () => {
       const documented = path.replace('{model_id}', '{model}');
       const read = (received: Awaited<ReturnType<typeof askAddress>>) => ({
         status: received.status,

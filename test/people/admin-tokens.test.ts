@@ -20,7 +20,7 @@ import { until } from '../support/until.ts';
 /** Named admin tokens: what they open, and when they do not any more. */
 
 describe('the text of an admin token', () => {
-  it('is recognised, whatever is random in it, and hidden where somebody quotes it', () => {
+  it('is recognised, whatever is random in it, and hidden if somebody quotes it', () => {
     const token = createAdminToken(randomFillSync);
     assert.match(token, /^fg_admin_[0-9A-Za-z]{38}$/);
     assert.equal(isAdminToken(token), true);
@@ -55,7 +55,7 @@ for (const engine of engines) {
       ...given,
     });
 
-    it('has one living token of a name, also where several are made at once, and as many as there may be', async () => {
+    it('has one living token of a name, also if several are made at once, and as many as there may be', async () => {
       const store = createAdminTokensStore(stored.database);
       const racing = await Promise.all(Array.from({ length: 8 }, () => store.insert(token('ci'))));
       assert.equal(racing.filter((result) => result === 'name_taken').length, 7);

@@ -292,7 +292,7 @@ for (const engine of gatewayEngines) {
       assert.deepEqual(await changes(), known);
     });
 
-    it('lets nothing be changed where its row cannot be written', async () => {
+    it('lets nothing be changed if its row cannot be written', async () => {
       const insert = g.observed.statement('changes.insert');
       insert.fail('before');
       assert.equal((await rename('without a row')).status, 500);

@@ -29,7 +29,7 @@ for (const engine of gatewayEngines) {
       return { status: response.status, body: await response.json() };
     }
 
-    it('a key is for calls where nothing else is said', async () => {
+    it('a key is for calls if nothing else is said', async () => {
       const { status, body } = await create({});
       assert.equal(status, 201);
       assert.deepEqual([body.scopes, body.userId], [['calls'], null]);
@@ -87,7 +87,7 @@ for (const engine of gatewayEngines) {
       assert.deepEqual(await said(steady.key), [401, 'The account of this API key is suspended.']);
     });
 
-    it('a list has the keys of one status, and of one person, where that is asked for', async () => {
+    it('a list has the keys of one status, and of one person, if that is asked for', async () => {
       const { id } = (await g.admin('POST', '/accounts', { name: 'with many keys' })).body;
       const expiresAt = new Date(clock.nowMs() + 60_000).toISOString();
       const active = (await create({}, id)).body.id;
@@ -151,7 +151,7 @@ for (const engine of gatewayEngines) {
       assert.deepEqual([late.status, late.json.error.message], [401, 'The API key has expired.']);
     });
 
-    it('a replaced key never ends later than it would have, and at once where no time is asked for', async () => {
+    it('a replaced key never ends later than it would have, and at once if no time is asked for', async () => {
       const soon = new Date(clock.nowMs() + 60_000).toISOString();
       const old = (await create({ expiresAt: soon })).body;
       const kept = await g.admin('POST', `/keys/${old.id}/replacement`, { keepOldSeconds: 7_200 });

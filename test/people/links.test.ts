@@ -101,7 +101,7 @@ for (const engine of gatewayEngines) {
       await signIn(g, { email: person.email, password: PASSWORD });
     });
 
-    it('are void where the user was suspended or deleted, or has set a password otherwise', async () => {
+    it('are void if the user was suspended or deleted, or has set a password otherwise', async () => {
       const [suspended, deleted] = [await newUser(), await newUser()];
       await g.admin('PATCH', `/users/${suspended.id}`, { status: 'suspended' });
       await g.admin('DELETE', `/users/${deleted.id}`);
@@ -132,7 +132,7 @@ for (const engine of gatewayEngines) {
     });
 
     const atOnce = engine === 'embedded' && 'the database does one transaction at a time';
-    it('are in the change log where they were used by somebody who is suspended meanwhile', {
+    it('are in the change log if they were used by somebody who is suspended meanwhile', {
       skip: atOnce,
     }, async () => {
       const { id, token } = await newUser();

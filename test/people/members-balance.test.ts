@@ -94,7 +94,7 @@ for (const engine of gatewayEngines) {
 
     const nameOf = ({ method, path }: Address): string => `${method} ${path}`;
 
-    it('a key of a member reads the balance that it spends from, where nothing else is said', async () => {
+    it('a key of a member reads the balance that it spends from, if nothing else is said', async () => {
       const key = await keyOf(lin.id);
       for (const address of balances) {
         const response = await askAddress(g.url, address, key);
@@ -105,7 +105,7 @@ for (const engine of gatewayEngines) {
       assert.match(response.headers[AVAILABLE] ?? '', CANARY);
     });
 
-    it('where the account hides it, a key of a member reads what its smallest budget leaves, and one without budgets 0', async () => {
+    it('if the account hides it, a key of a member reads what its smallest budget leaves, and one without budgets 0', async () => {
       await setByOwner(false);
       const plain = await keyOf(lin.id);
       const limited = await keyOf(lin.id, { dailyCalls: 50 });

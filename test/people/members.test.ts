@@ -61,7 +61,7 @@ for (const engine of gatewayEngines) {
       assert.equal((await ask(g, 'GET', '/session', undefined, member.headers)).status, 200);
     });
 
-    it('always have an owner, also where two leave at once', async () => {
+    it('always have an owner, also if two leave at once', async () => {
       const { owner, second } = await createTeam();
       const responses = await Promise.all([
         ask(g, 'PATCH', `/members/${owner.id}`, { role: 'member' }, owner.headers),

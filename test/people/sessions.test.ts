@@ -206,7 +206,7 @@ for (const engine of gatewayEngines) {
       await signIn(g, { email: person.email, password: next });
     });
 
-    it('end where nobody uses them, and at last in any case', async () => {
+    it('end if nobody uses them, and at last in any case', async () => {
       const person = await createPerson(g);
       const who = async (headers: Record<string, string>) =>
         (await ask(g, 'GET', '/session', undefined, headers)).status;
@@ -280,7 +280,7 @@ for (const engine of gatewayEngines) {
       }
     });
 
-    it('have a name that is bound to the host where people come by https', async (test) => {
+    it('have a name that is bound to the host if people come by https', async (test) => {
       if (engine === 'embedded') return test.skip('one process has the embedded database');
       const database = g.stored.openAnother();
       const secure = await startGateway({

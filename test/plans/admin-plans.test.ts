@@ -107,7 +107,7 @@ for (const engine of wireEngines) {
       clock.set(NOON);
     });
 
-    it('are not granted where the period would be over already', async () => {
+    it('are not granted if the period would be over already', async () => {
       const account = await g.createAccount();
       const exactly = new Date(clock.nowMs() - 3 * DAY_MS).toISOString();
       for (const startsAt of [exactly, '2000-01-01T00:00:00Z', '0001-01-01T00:00:00Z']) {
@@ -145,7 +145,7 @@ for (const engine of wireEngines) {
       assert.equal((await renew(first.id)).status, 201);
     });
 
-    it('are granted once where the same grant comes many times at once', async () => {
+    it('are granted once if the same grant comes many times at once', async () => {
       const account = await g.createAccount();
       const responses = await Promise.all(Array.from({ length: 10 }, () => grant(account, { planId: 'coder' })));
       assert.equal(responses.filter(({ status }) => status === 201).length, 1);
@@ -359,7 +359,7 @@ for (const engine of wireEngines) {
       assert.equal((await cancel(granted[0]!)).status, 204);
     });
 
-    it('are 404 where there is no such account or subscription', async () => {
+    it('are 404 if there is no such account or subscription', async () => {
       const missing = 'sub_00000000000000000000000000';
       assertError(await renew(missing), 404, 'not_found');
       assertError(await cancel(missing), 404, 'not_found');
@@ -419,7 +419,7 @@ for (const engine of wireEngines) {
       }
     });
 
-    it('are both changed where two changes come at once', async () => {
+    it('are both changed if two changes come at once', async () => {
       const account = await g.createAccount();
       const change = (limits: object) => g.admin('PATCH', `/keys/${account.keyId}`, limits);
       for (let n = 1; n <= 10; n++) {

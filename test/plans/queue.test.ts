@@ -171,7 +171,7 @@ for (const engine of wireEngines) {
     });
     afterEach(() => served.reset());
 
-    it('are refused at once where the plan has no queue, and may be tried again soon', async () => {
+    it('are refused at once if the plan has no queue, and may be tried again soon', async () => {
       const subscriber = await createSubscriber(gateway, 'none');
       const first = await startOn(gateway, subscriber, 'first');
       await served.count(1);

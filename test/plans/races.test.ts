@@ -104,7 +104,7 @@ function assertRace(responses: readonly ClientResponse[], crowd: Crowd): void {
 
 for (const engine of engines) {
   describe(`${CALLS} coding calls at once, ${engine}`, { timeout: 300_000 }, () => {
-    it(`are ${LIMIT} in the end where the five hours have ${LIMIT}, and never more than ${CONCURRENCY} at once`, async () => {
+    it(`are ${LIMIT} in the end if the five hours have ${LIMIT}, and never more than ${CONCURRENCY} at once`, async () => {
       const gateway = await startGateway({ engine, plans });
       try {
         const subscriber = await createSubscriber(gateway, 'raced');
@@ -251,7 +251,7 @@ describe('batches of two nodes that meet at the same accounts', { timeout: 240_0
     }
   });
 
-  it('take the accounts in the order of their ids where the calls of canceled subscriptions end, too', async () => {
+  it('take the accounts in the order of their ids if the calls of canceled subscriptions end, too', async () => {
     const [{ reservations, settlement }] = stores() as [Stores];
     const subscriptions = createSubscriptionStore(stored.database);
     const accounts = await subscribe('canceled');

@@ -84,7 +84,7 @@ for (const engine of wireEngines) {
       }
     });
 
-    it('is released where a call fails', async () => {
+    it('is released if a call fails', async () => {
       const gateway = await startGateway({ engine, plans });
       try {
         const subscriber = await createSubscriber(gateway, 'reserved');

@@ -171,7 +171,7 @@ describe('a limit that time alone frees', () => {
     }
   });
 
-  it('shows no windows where the balance pays, nor to clients of chat', async () => {
+  it('shows no windows if the balance pays, nor to clients of chat', async () => {
     const account = await gateway.createAccount();
     await grant(gateway, account.id, 'two-calls');
     for (const [path, like] of [
@@ -223,7 +223,7 @@ describe('a limit that time alone frees', () => {
     assert.equal(await resetAt(), '2026-11-20T10:00:00.000Z');
   });
 
-  it('has no headers of its own where the configuration switches them off, and the same message', async () => {
+  it('has no headers of its own if the configuration switches them off, and the same message', async () => {
     reload('callHeaders: false');
     const subscriber = await createSubscriber(gateway, 'two-calls');
     for (const status of [200, 200, 429]) {

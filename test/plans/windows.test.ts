@@ -169,7 +169,7 @@ for (const engine of wireEngines) {
     });
 
     describe('the period', () => {
-      it('refuses calls once its tokens are used up, and begins anew where the plan goes on', async () => {
+      it('refuses calls once its tokens are used up, and begins anew if the plan goes on', async () => {
         const anchorMs = clock.nowMs();
         const subscriber = await createSubscriber(gateway, 'tokens');
         // The second is let in with 17 tokens left: what it takes is known at its end.

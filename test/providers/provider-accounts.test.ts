@@ -32,7 +32,7 @@ describe("a provider that refuses the operator's account", () => {
   const send = (model: string): Promise<ClientResponse> =>
     call(gateway.url + chat.path, account.key, requestOf(false, model));
 
-  it('is logged with the provider, the status and its words, also where another route takes the call', async () => {
+  it('is logged with the provider, the status and its words, also if another route takes the call', async () => {
     gateway.provider.respond = (request, response) => {
       const isFirst = JSON.parse(request.body.toString()).model === 'a';
       const words = 'No credit for provider-secret-key-1 with canary-header-2 at http://vendor.example/pay.';

@@ -349,7 +349,7 @@ describe('the keys of a provider', () => {
       assert.deepEqual([first.requests.length, second.requests.length], [2, 4]);
     });
 
-    it('is asked where the other one fails in another way', async () => {
+    it('is asked if the other one fails in another way', async () => {
       first.respond = json(429, {}, { 'retry-after': '30' });
       await statusesOf(1, pair);
       first.respond = chatResponse();
@@ -358,7 +358,7 @@ describe('the keys of a provider', () => {
       assert.deepEqual([first.requests.length, second.requests.length], [2, 2]);
     });
 
-    it('is asked where the other one responds with 429 too: the last one never rests', async () => {
+    it('is asked if the other one responds with 429 too: the last one never rests', async () => {
       first.respond = json(429, {}, { 'retry-after': '30' });
       await statusesOf(1, pair);
       second.respond = json(429, {}, { 'retry-after': '9' });
@@ -371,7 +371,7 @@ describe('the keys of a provider', () => {
       assert.deepEqual([first.requests.length, second.requests.length], [3, 3]);
     });
 
-    it('does not rest where it is the only one', async () => {
+    it('does not rest if it is the only one', async () => {
       first.respond = json(429, {}, { 'retry-after': '30' });
       assert.deepEqual(await statusesOf(3, filed), [429, 429, 429]);
       assert.equal(first.requests.length, 3);

@@ -98,7 +98,7 @@ describe('a test of a provider', () => {
     assert.deepEqual((await gateway.admin('GET', '/calls')).body.data, []);
   });
 
-  it('asks in another way where a model refuses the limit of tokens', async () => {
+  it('asks in another way if a model refuses the limit of tokens', async () => {
     tested.respond = (request, response) =>
       JSON.parse(request.body.toString()).max_tokens === undefined
         ? chatResponse()(request, response)
@@ -133,7 +133,7 @@ describe('a test of a provider', () => {
     assert.equal(tested.requests.length, asked);
   });
 
-  it('says what is wrong where nothing is reached, nothing is billed, and nothing is there', async () => {
+  it('says what is wrong if nothing is reached, nothing is billed, and nothing is there', async () => {
     const away = (await test('away')).body.results[0];
     assert.deepEqual([away.status, away.httpStatus, away.firstByteMs], ['failed', null, null]);
     assert.match(away.message, /ECONNREFUSED/);
@@ -144,7 +144,7 @@ describe('a test of a provider', () => {
     assert.match((await test('single', { operation: 'messages' })).body.error.message, /^This is no operation/);
   });
 
-  it('is a command, through a gateway or without one, and fails where a credential does', async () => {
+  it('is a command, through a gateway or without one, and fails if a credential does', async () => {
     const through = await runCommand(['provider', 'test', 'several', 'tried', '--gateway', gateway.url], {
       FAREGATE_ADMIN_TOKEN: ADMIN_TOKEN,
     });

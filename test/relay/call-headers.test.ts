@@ -375,7 +375,7 @@ describe('headers of calls', () => {
     });
   });
 
-  describe('where there is no call', () => {
+  describe('if there is no call', () => {
     test('refused admissions have none of them, but when there is room again', async () => {
       const poor = await gateway.createAccount({ balanceYuan: '0' });
       const capped = await gateway.createAccount({ dailySpendCapYuan: '0' });

@@ -173,7 +173,7 @@ for (const engine of wireEngines) {
           await assertSpent(account, costNano({ input: 11, output: HIDDEN }));
         });
 
-        it('where the provider breaks off there, what came is charged', async () => {
+        it('if the provider breaks off there, what came is charged', async () => {
           const { account, live } = await leaveAfter(gateway, path, body, first + words + end);
           live.reset();
           const { status, usage } = await account.endedCall();
@@ -270,7 +270,7 @@ for (const engine of wireEngines) {
       await assertSpent(whole.account, costNano({ input: 11, output: HIDDEN }));
     });
 
-    it('chat: a picture of 1 MB costs its budget where the stream is left after its first word', async () => {
+    it('chat: a picture of 1 MB costs its budget if the stream is left after its first word', async () => {
       const url = `data:image/png;base64,${Buffer.alloc(2 ** 20, 0xa7).toString('base64')}`;
       const content = [
         { type: 'text', text: 'What is this?' },
@@ -320,7 +320,7 @@ for (const engine of wireEngines) {
       await assertSpent(account, BigInt(input * 3_000 + 2 * 13_000 + 200 * 128_000 + 1_056 * 60_000));
     });
 
-    it('chat: figures that come with every chunk count where they are more than what came', async () => {
+    it('chat: figures that come with every chunk count if they are more than what came', async () => {
       const [chat] = wires();
       const counted = (tokens: number) =>
         `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'a' } }], usage: { prompt_tokens: 40, completion_tokens: tokens } })}\n\n`;
@@ -457,7 +457,7 @@ for (const engine of wireEngines) {
       },
       { wire: responses!, event: event('response.output_text.delta', { delta: long }) },
     ]) {
-      it(`is charged as far as it was delivered, and is bound where it is stated: ${wire.path}`, async () => {
+      it(`is charged as far as it was delivered, and is bound if it is stated: ${wire.path}`, async () => {
         const { max_tokens: _, ...unlimited } = { max_tokens: 0, ...wire.body };
         const body = { ...unlimited, model: wire === messages ? 'test-both' : 'test-unlimited' };
         const limit = wire === messages ? { max_tokens: 100 } : { max_output_tokens: 100 };

@@ -147,7 +147,7 @@ for (const engine of gatewayEngines) {
         { inputTokens: MOST - 200_000, outputTokens: MOST - 32_000 },
       ],
       [
-        'is paid up to ten million where the model has no limits',
+        'is paid up to ten million if the model has no limits',
         'boundless',
         usage(10, MOST),
         100_000n + 10_000_000n * 100_000n,

@@ -181,7 +181,7 @@ describe('breakers', () => {
         await assertSpent(account, 7n * family.cost);
       });
 
-      test('where every route is out of service, calls are refused at once, reserve nothing and cost nothing', async () => {
+      test('if every route is out of service, calls are refused at once, reserve nothing and cost nothing', async () => {
         await open(single, family);
         const admission = gateway.observed.statement('reservations.admit');
         const admitted = admission.asked;
@@ -208,7 +208,7 @@ describe('breakers', () => {
     });
   }
 
-  test('where a part of the routes is out of service, a failure at the last one is responded to as it is', async () => {
+  test('if a part of the routes is out of service, a failure at the last one is responded to as it is', async () => {
     await open(pair);
     second.respond = json(429, { error: { message: 'Busy.' } }, { 'retry-after': '17' });
     const response = await send(pair);
@@ -467,7 +467,7 @@ describe('breakers', () => {
       assert.deepEqual([first.requests.length, second.requests.length], [2, 3]);
     });
 
-    test('is one call: where there is no other route, the others are refused while it is under way', async () => {
+    test('is one call: if there is no other route, the others are refused while it is under way', async () => {
       await open(single);
       clock.advance(10_000);
       const live = liveResponse({ 'content-type': 'application/json' });
@@ -581,7 +581,7 @@ describe('breakers', () => {
       await assertSpent(account, chat.cost);
     });
 
-    test('is not asked: where it was the last one, the call is refused and its reservation is released', async () => {
+    test('is not asked: if it was the last one, the call is refused and its reservation is released', async () => {
       assertNoRoute(await failDuringAdmission(single), '10');
       assert.equal(first.requests.length, 5);
       await account.endedCall(6);

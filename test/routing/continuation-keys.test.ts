@@ -75,7 +75,7 @@ for (const engine of gatewayEngines) {
         assert.deepEqual(await find(), nothing);
       });
 
-      it('returns every lookup of a batch in its place, also where several ask for the same', async () => {
+      it('returns every lookup of a batch in its place, also if several ask for the same', async () => {
         const [mine, other] = [await account(), await account()];
         await record(database, [
           { accountId: mine, keys: ['k'], ...made('a', 'p1') },
@@ -175,7 +175,7 @@ for (const engine of gatewayEngines) {
     });
 
     describe('a backlog of old keys', () => {
-      it('is left after a batch where the node is about to end, and forgotten whole by the next round', async () => {
+      it('is left after a batch if the node is about to end, and forgotten whole by the next round', async () => {
         const accountId = await account();
         const keys = Array.from({ length: 600 }, (_, i) => `old-${i}`);
         await record(database, [{ accountId, keys, ...made('a', 'p1', NOW_MS - 10 * DAY_MS) }]);
@@ -203,7 +203,7 @@ for (const engine of gatewayEngines) {
         assert.deepEqual(await continuationKeys.find(accountId, ['k']), known({ k: continuedState('m', 'p1') }));
       });
 
-      it('records nothing where the call had ended before, with something else or with nothing', async () => {
+      it('records nothing if the call had ended before, with something else or with nothing', async () => {
         const continuationKeys = createContinuationKeys(store, patientQuestions());
         const accountId = await account();
         const settled = recordWith({ accountId, keys: ['first'], ...made('m', 'p1') });
@@ -217,7 +217,7 @@ for (const engine of gatewayEngines) {
         );
       });
 
-      it('writes nothing of the kind where a call made nothing', async () => {
+      it('writes nothing of the kind if a call made nothing', async () => {
         const written: string[] = [];
         const watched: Database = {
           ...database,
@@ -288,7 +288,7 @@ for (const engine of gatewayEngines) {
         assert.deepEqual(await continuationKeys.find(await account(), ['r:1']), nothing);
       });
 
-      it('asks the database nothing where there are no keys', async () => {
+      it('asks the database nothing if there are no keys', async () => {
         const observed = observeDatabase(database);
         const continuationKeys = createContinuationKeys(
           createContinuationKeyStore(observed.database),

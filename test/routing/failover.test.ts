@@ -14,7 +14,15 @@ import {
 } from '../conformance/images.ts';
 import { type ClientResponse, call, startCall } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
-import { assertBrokenOff, assertError, assertFree, families, modesOf, requestOf } from '../support/families.ts';
+import {
+  assertBrokenOff,
+  assertError,
+  assertFree,
+  begunStream,
+  families,
+  modesOf,
+  requestOf,
+} from '../support/families.ts';
 import {
   assertSpent,
   clientLeaves,
@@ -456,7 +464,7 @@ describe('failover', () => {
     }
 
     test(`${family.name}: a stream that breaks after its first event is never begun again elsewhere`, async () => {
-      const begun = family.stream(['Hello']).slice(0, family.name === 'chat' ? 2 : 4);
+      const begun = begunStream(family);
       first.respond = (_request, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         response.write(begun.join(''), () => response.socket!.resetAndDestroy());
@@ -607,7 +615,7 @@ describe('failover', () => {
       await assertSpent(account, 2n * RESPONSES_COST);
     });
 
-    test('goes nowhere else where its maker does not take the call', async () => {
+    test('goes nowhere else if its maker does not take the call', async () => {
       await makeAtSecond('resp_stuck');
       second.respond = json(503, { error: { message: 'Busy.' } }, { 'retry-after': '9' });
       const response = await send({ model: 'kept', previous_response_id: 'resp_stuck', input: 'And?' });

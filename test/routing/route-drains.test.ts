@@ -110,7 +110,7 @@ for (const engine of gatewayEngines) {
       assert.deepEqual(asked(), [3, 1]);
     });
 
-    it('refuse calls where none is left, with words that say so and promise no time', async () => {
+    it('refuse calls if none is left, with words that say so and promise no time', async () => {
       await drain({ provider: 'first', model: 'only' });
       const response = await send('only');
       assert.equal(response.status, 503);

@@ -44,7 +44,7 @@ describe('the processes of test files', () => {
     assert.deepEqual(sizes, [5, 4, 4]);
   });
 
-  it('are of one file where it would disturb those beside it', () => {
+  it('are of one file if it would disturb those beside it', () => {
     for (const [path, text] of [
       ['test/settlement/killed.test.ts', PURE],
       ['src/lib/hooked.test.ts', `${PURE}beforeEach(() => undefined);\n`],

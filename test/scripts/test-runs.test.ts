@@ -48,7 +48,7 @@ process.exitCode = await runGrouped({ scope: 'quick', options: [], files: ${JSON
    * What happens at the end of a run decides its exit code as well: a package that ends the process by itself once made
    * every run a success, whatever had failed.
    */
-  it('ends with 1 where a test fails, and with 0 where all pass', async () => {
+  it('ends with 1 if a test fails, and with 0 if all pass', async () => {
     const failing = write('failing', "it('fails', () => { throw new Error('as it should'); });");
     const passing = write('passing', "it('passes', () => undefined);");
     assert.equal((await run(['scripts/test.ts', failing])).code, 1);
@@ -81,7 +81,7 @@ it('is of the late file', () => undefined);`,
     assert.match(printed, /✔ is of the late file/);
   });
 
-  it('runs the other files of a process where one cannot be loaded, and fails', async () => {
+  it('runs the other files of a process if one cannot be loaded, and fails', async () => {
     const broken = write('a-broken', "throw new Error('at its import');");
     const sound = write('b-sound', "it('is sound', () => undefined);");
     const { code, printed } = await runTogether([broken, sound]);
@@ -90,7 +90,7 @@ it('is of the late file', () => undefined);`,
     assert.match(printed, /✔ is sound/);
   });
 
-  it('runs the files of a process alone where one of them ends it, and fails even if it ends it with 0', async () => {
+  it('runs the files of a process alone if one of them ends it, and fails even if it ends it with 0', async () => {
     const record = write('a-ending', "it('ends the process', () => process.exit(0));");
     const hidden = write('b-hidden', "it('is not hidden', () => undefined);");
     const { code, printed } = await runTogether([record, hidden]);

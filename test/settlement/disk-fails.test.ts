@@ -12,7 +12,7 @@ import { afterwards, countCharges, journalEntries, success } from './outage.ts';
 const [chat] = families as [Family];
 const REQUEST = { model: 'test-both', max_tokens: 50, messages: [{ role: 'user', content: 'Say hello.' }] };
 
-test('where the disk fails under the embedded database, a success is delivered and charged by the next start, and new calls are refused', {
+test('if the disk fails under the embedded database, a success is delivered and charged by the next start, and new calls are refused', {
   timeout: 300_000,
 }, async (context) => {
   const dataDir = makeFastDirectory('faregate-disk-');

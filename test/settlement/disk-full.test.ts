@@ -228,7 +228,7 @@ for (const engine of outageEngines) {
     for (const name of ENDS) {
       for (const when of ['before', 'after'] as const) {
         if (name === 'settlement.end' && when === 'after') continue;
-        test(`where only ${name} fails, ${when} it is carried out, a client that gets a success pays for it once, and one that gets an error does not`, () =>
+        test(`if only ${name} fails, ${when} it is carried out, a client that gets a success pays for it once, and one that gets an error does not`, () =>
           assertFair(name, when));
       }
     }

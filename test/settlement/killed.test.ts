@@ -138,7 +138,7 @@ describe('killed while its database is down, and started again', { timeout: 300_
     });
   }
 
-  test('where the database comes back only after the next start was tried, no success is lost', async (context: TestContext) => {
+  test('if the database comes back only after the next start was tried, no success is lost', async (context: TestContext) => {
     const stage = await setStage();
     context.after(() => stage.clear());
     const node = await serveOnProxy(stage);

@@ -3,7 +3,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { createSubscriber, nothingInFlight, plansText, type Subscriber } from '../plans/coding.ts';
 import { type ClientResponse, call, startCall } from '../support/client.ts';
 import { outageEngines } from '../support/database.ts';
-import { type Family, families, modesOf, requestOf } from '../support/families.ts';
+import { begunStream, type Family, families, modesOf, requestOf } from '../support/families.ts';
 import { assertSpent, type TestAccount } from '../support/gateway.ts';
 import { json } from '../support/provider.ts';
 import {
@@ -84,7 +84,7 @@ for (const engine of outageEngines) {
         for (const { kind, isStream } of modesOf(family)) {
           for (const what of ['everything', 'settlement.end']) {
             for (const when of whens) {
-              it(`${family.name}, ${kind}: where ${what} fails ${when} it is carried out, the success leaves, and takes one slot and its tokens`, async () => {
+              it(`${family.name}, ${kind}: if ${what} fails ${when} it is carried out, the success leaves, and takes one slot and its tokens`, async () => {
                 const { gateway, dataDir, stored } = scene;
                 const account = await createSubscriber(gateway, 'plan', { balanceYuan: '100' });
                 gateway.provider.respond = afterwards(() => fail(what, when), success(family, isStream));
@@ -133,12 +133,7 @@ for (const engine of outageEngines) {
           gateway.provider.respond = (_request, response) => {
             response.once('close', () => closed.resolve());
             response.writeHead(200, { 'content-type': 'text/event-stream' });
-            response.write(
-              family
-                .stream(['Hello'])
-                .slice(0, family.name === 'chat' ? 2 : 4)
-                .join(''),
-            );
+            response.write(begunStream(family).join(''));
           };
           const started = startCall(gateway.url + codingPath(family), account.key, requestOf(true));
           await (await started.response).until('Hello');
@@ -163,7 +158,7 @@ for (const engine of outageEngines) {
         for (const { kind, isStream } of modesOf(family)) {
           for (const what of ['everything', 'settlement.end']) {
             for (const when of whens) {
-              it(`${family.name}, ${kind}: where ${what} fails ${when} it is carried out, the success leaves, and counts once`, async () => {
+              it(`${family.name}, ${kind}: if ${what} fails ${when} it is carried out, the success leaves, and counts once`, async () => {
                 const { gateway, dataDir, stored } = scene;
                 const account = await gateway.createAccount();
                 const { status, body: key } = await gateway.admin('POST', `/accounts/${account.id}/keys`, {
@@ -223,7 +218,7 @@ for (const engine of outageEngines) {
 
       for (const what of ['everything', 'settlement.end', 'idempotency.keep-response']) {
         for (const when of whens) {
-          it(`where ${what} fails ${when} it is carried out, the success leaves, and its repeats get it when it is charged`, async () => {
+          it(`if ${what} fails ${when} it is carried out, the success leaves, and its repeats get it when it is charged`, async () => {
             const { gateway, dataDir, stored } = scene;
             const account = await gateway.createAccount();
             const { length } = gateway.provider.requests;
@@ -321,7 +316,7 @@ for (const engine of outageEngines) {
         await assertSpent(account, isRun ? 18n * 10_000_000_000n : 0n);
       });
 
-      it('a success that the database refuses to charge has left where it was down: its repeats get no other', async () => {
+      it('a success that the database refuses to charge has left if it was down: its repeats get no other', async () => {
         const { gateway, dataDir } = scene;
         const account = await gateway.createAccount();
         const { length } = gateway.provider.requests;

@@ -139,7 +139,7 @@ describe('an account whose row somebody else has locked, postgresql', { timeout:
     await assertSpent(other, 4n * chat!.cost);
   });
 
-  it('reservations of others are released meanwhile, where the responses to their admissions were lost', async () => {
+  it('reservations of others are released meanwhile, if the responses to their admissions were lost', async () => {
     const [held, other] = [await gateway.createAccount(), await gateway.createAccount()];
     for (const account of [held, other]) assert.equal((await send(account)).status, 200);
     for (const account of [held, other]) await account.endedCall();

@@ -178,7 +178,7 @@ describe('a gateway that stops while its database is down', { timeout: 300_000 }
       await next.stop();
     });
 
-    it(`leaves it alone where the next one with the same directory has another database, ${engine}`, async () => {
+    it(`leaves it alone if the next one with the same directory has another database, ${engine}`, async () => {
       const stored = await stage.database(engine);
       const dataDir = stage.dataDir();
       const outage = createOutage(engine === 'embedded' ? stored.database : stored.openAnother());
@@ -258,7 +258,7 @@ describe('two nodes, one of which has lost the database', { timeout: 120_000 }, 
     { what: 'idempotency.keep-response', when: 'after', isStored: false },
   ];
   for (const { what, when, isStored } of faults) {
-    it(`where ${what} fails ${when} it was carried out and a repeat comes to the other one after the claim ran out, one of the two is charged`, async () => {
+    it(`if ${what} fails ${when} it was carried out and a repeat comes to the other one after the claim ran out, one of the two is charged`, async () => {
       const { stored, outage, dataDir, away, startOther } = await setNodes(CLAIM_RAN_OUT);
       const account = await away.createAccount();
       const statement = away.observed.statement(what);

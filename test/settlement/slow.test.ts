@@ -83,7 +83,7 @@ for (const engine of outageEngines) {
         });
 
         for (const when of whens) {
-          it(`${family.name}, ${kind}: it is charged once, too, where the slow statement fails ${when} it was carried out`, async () => {
+          it(`${family.name}, ${kind}: it is charged once, too, if the slow statement fails ${when} it was carried out`, async () => {
             const { gateway, stored, dataDir } = scene;
             const account = await gateway.createAccount();
             const ends = statement('settlement.end');

@@ -140,6 +140,7 @@ export function outcomeOf(accountId: string, callId: string, chargeNano: bigint 
     httpStatus: chargeNano === null ? 502 : 200,
     errorCode: chargeNano === null ? 'upstream_error' : null,
     requestId: 'req_test',
+    clientRequestId: null,
     startedAtMs: NOW_MS,
     firstByteMs: 5,
     endedAtMs: NOW_MS + 10,
@@ -147,6 +148,7 @@ export function outcomeOf(accountId: string, callId: string, chargeNano: bigint 
     price: { rule: 'base', prices: PRICES },
     priceFactorBasisPoints: 10_000,
     chargeNano,
+    costNano: null,
   };
 }
 

@@ -25,7 +25,7 @@ describe('the alert rules', () => {
     }
   });
 
-  it('are valid to promtool, where this machine has it', (t) => {
+  it('are valid to promtool, if this machine has it', (t) => {
     const { error, status, stdout, stderr } = spawnSync('promtool', ['check', 'rules', ALERTS_FILE], {
       encoding: 'utf8',
     });

@@ -182,7 +182,7 @@ describe('traces of calls', () => {
     assert.equal(headers.tracestate, undefined);
   });
 
-  test('a call with a traceparent is a child of the client, and passes its state where that is configured', async () => {
+  test('a call with a traceparent is a child of the client, and passes its state if that is configured', async () => {
     const headers = { traceparent: `00-${TRACE}-${SPAN}-01`, tracestate: 'vendor=1' };
     const { root, attempts } = await traced(hello('test-joined'), headers);
     assert.equal(root.traceId, TRACE);
@@ -244,7 +244,7 @@ describe('traces of calls', () => {
 });
 
 describe('a gateway without traces', () => {
-  test('passes the context of clients unchanged where that is configured, and makes none', async () => {
+  test('passes the context of clients unchanged if that is configured, and makes none', async () => {
     const g = await startGateway({ providerFields: 'traceContext: pass' });
     try {
       const account = await g.createAccount();

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { createEndedKeyStore } from '../../src/accounting/accounts/ended-key-store.ts';
 import { createPartition, partitionOf } from '../../src/accounting/calls/calls-store.ts';
 import type { Database, SnapshotReader } from '../../src/db/database.ts';
 import { schemaVersion } from '../../src/db/migrate.ts';
 import { exportDatabase } from '../../src/transfer/export.ts';
 import { createExportStore, type ExportSizes } from '../../src/transfer/export-store.ts';
+import { importDatabase } from '../../src/transfer/import.ts';
+import { createImportStore } from '../../src/transfer/import-store.ts';
 import {
   CONTEXT,
   createTestNode,
@@ -15,7 +18,7 @@ import {
   termsOf,
 } from '../support/accounting-builders.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
-import { allRows, assertSound, CLOCK, exported, imported } from './books.ts';
+import { allRows, assertSound, CLOCK, exported, imported, linesOf } from './books.ts';
 
 /** Accounts are exported in batches, and the tables of a batch in slices. What is exported must not depend on where these end. */
 
@@ -107,6 +110,31 @@ for (const engine of engines) {
       }
     });
 
+    it('of an older schema is read where its columns are still there; those that it lacks are as by default', async () => {
+      const text = await exportedBy(source.database, SIZES[4]!);
+      const target = await createTestDatabase('embedded');
+      try {
+        const store = createImportStore(target.database);
+        const importAs = (schema: number) => importDatabase(linesOf(text), { store, schema });
+        await target.database.script('alter table api_keys rename column prefix to shown');
+        await assert.rejects(
+          importAs(schemaVersion() + 1),
+          /^TransferError: The table api_keys has other columns in the file/,
+        );
+        await target.database.script(`alter table api_keys rename column shown to prefix;
+          alter table balances add column colour text not null default 'grey'`);
+        await assert.rejects(
+          importAs(schemaVersion()),
+          /^TransferError: The table balances has other columns in the file/,
+        );
+        assert.equal((await importAs(schemaVersion() + 1)).rows.balances, 5);
+        const colours = { name: 'test.colours', text: 'select distinct colour from balances' };
+        assert.deepEqual(await target.database.query(colours), [{ colour: 'grey' }]);
+      } finally {
+        await target.remove();
+      }
+    });
+
     it('reads many small accounts by few statements', async () => {
       let reads = 0;
       const counted = {
@@ -180,6 +208,47 @@ from balances b order by account_id`,
         SMALL.map((account) => ({ account_id: account, ...wanted })),
       );
       assert.notEqual(await exported(database), text);
+    } finally {
+      await source.remove();
+      await target.remove();
+    }
+  });
+});
+
+describe('a key that is forgotten while its batch is exported', { timeout: 60_000 }, () => {
+  it('is in the export with its limits, or without both', async () => {
+    const source = await createTestDatabase('embedded');
+    const target = await createTestDatabase('embedded');
+    try {
+      const { database } = source;
+      await openAccount(database, 'acct_a', 0n);
+      await database.script(`
+insert into api_keys (account_id, id, name, key_hash, prefix, created_at, revoked_at) values
+('acct_a', 'key_ended', 'k', '\\x01', 'p', now(), now() - interval '8 days'), ('acct_a', 'key_works', 'k', '\\x02', 'p', now(), null);
+insert into key_limits (account_id, key_id, daily_calls_max) select account_id, id, 5 from api_keys;
+update usage_backfill set is_done = true`);
+      const forgetful = {
+        engine: 'embedded',
+        openSnapshots: async (): Promise<SnapshotReader> => {
+          const reader = await database.openSnapshots();
+          return {
+            async read(queries) {
+              const found = await reader.read(queries);
+              const isCut = queries.some(({ statement }) => statement.name === 'export.read-key-limits');
+              if (isCut)
+                await createEndedKeyStore(database).forgetEndedBefore(Date.now(), new AbortController().signal);
+              return found;
+            },
+            close: () => reader.close(),
+          };
+        },
+      };
+      const store = createExportStore(forgetful as Partial<Database> as Database);
+      let text = '';
+      for await (const chunk of exportDatabase({ store, schema: schemaVersion(), clock: CLOCK })) text += chunk;
+      assert.deepEqual((await imported(target.database, text)).unsound, []);
+      const rows = await target.database.query<object>({ name: 'test.limits', text: 'select key_id from key_limits' });
+      assert.deepEqual(rows, [{ key_id: 'key_works' }]);
     } finally {
       await source.remove();
       await target.remove();

@@ -154,7 +154,7 @@ describe('a connection that serves on and on', { timeout: 120_000 }, () => {
     ['a WebSocket', 426, () => upgrade],
     ['headers that are too large', 431, () => requestBytes({ path: CHAT, headers: [['x', 'y'.repeat(70_000)]] })],
   ] as const) {
-    test(`says so where it ends, behind ${what}`, async () => {
+    test(`says so if it ends, behind ${what}`, async () => {
       const account = await gateway.createAccount();
       const { connection } = await opened();
       connection.write(bytes(account.key));

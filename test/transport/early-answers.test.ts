@@ -81,7 +81,7 @@ describe('a request that has its response', { timeout: 300_000 }, () => {
     assert.equal((await connection.closed()).length, 0);
   });
 
-  test('keeps its connection where the rest is short and comes', async () => {
+  test('keeps its connection if the rest is short and comes', async () => {
     const connection = await openConnection(gateway.url);
     connection.write(requestBytes({ method: 'GET', path: '/healthz', headers: [['content-length', '60000']] }));
     assert.equal((await connection.response('GET')).status, 200);

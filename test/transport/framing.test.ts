@@ -419,7 +419,7 @@ describe('headers', { timeout: 60_000 }, () => {
       await refuses(callBytes(account.key, CHAT, body, { headers: lines(count) }), { status: 431 });
   });
 
-  test('with bytes beyond ASCII reach the provider as they were sent, where they are sent on', async () => {
+  test('with bytes beyond ASCII reach the provider as they were sent, if they are sent on', async () => {
     const before = await state();
     const beta = Buffer.from('gr\u00fc\u00dfe-\u4f60\u597d', 'utf8').toString('latin1');
     const connection = await openConnection(gateway.url);
@@ -444,7 +444,7 @@ describe('headers', { timeout: 60_000 }, () => {
     }
   });
 
-  test('with the credential twice count where both agree, in whatever case their names are', async () => {
+  test('with the credential twice count if both agree, in whatever case their names are', async () => {
     const before = await state();
     const twice = (other: string) =>
       callBytes(account.key, CHAT, body, { headers: [['AUTHORIZATION', `bearer ${other}`]] });
@@ -481,7 +481,7 @@ describe('a server with several addresses', { timeout: 60_000 }, () => {
 });
 
 describe('a connection that is none of HTTP', { timeout: 60_000 }, () => {
-  test('costs nothing where it is reset in the middle of a head', async () => {
+  test('costs nothing if it is reset in the middle of a head', async () => {
     const before = await state();
     const { hostname, port } = new URL(gateway.url);
     const seen = new Promise<void>((resolve) => {

@@ -239,7 +239,7 @@ describe('a connection that is looked at every quarter of the limit', { timeout:
     assert.equal(isDone, false);
   });
 
-  test('stays for any time where nothing waits for the client', async (context) => {
+  test('stays for any time if nothing waits for the client', async (context) => {
     const { near } = await socketPair(context);
     const connection = new Connection(near, served, new LingerTurns());
     for (let looks = 0; looks < 100; looks++) connection.look();

@@ -51,13 +51,13 @@ describe('headers that take longer than server.headerTimeout', { timeout: 60_000
   });
   after(() => server.close());
 
-  test('are 408 where not a byte of them comes', async () => {
+  test('are 408 if not a byte of them comes', async () => {
     const connection = await openConnection(server.url);
     assertTooSlow(await connection.response(), LATE);
     assert.equal((await connection.closed()).length, 0);
   });
 
-  test('are 408 where they come byte by byte, from the first one on or on a connection that has served before', async () => {
+  test('are 408 if they come byte by byte, from the first one on or on a connection that has served before', async () => {
     const head = 'GET /healthz HTTP/1.1\r\nHost: gateway.test\r\nX-Slow: ';
     for (const before of ['', HEALTHZ]) {
       const connection = await openConnection(server.url);
@@ -146,7 +146,7 @@ describe('a body that comes more slowly than 8 KiB in server.uploadIdleTimeout',
     });
   }
 
-  test('is 408 in chunks of one byte, and where it never begins', async () => {
+  test('is 408 in chunks of one byte, and if it never begins', async () => {
     const account = await gateway.createAccount();
     const bytes = callBytes(account.key, '/v1/chat/completions', requestOf(false));
     const chunked = await openConnection(gateway.url);
@@ -282,7 +282,7 @@ describe('more connections of one address than server.connectionsPerAddress', { 
     }
   });
 
-  test('are no concern where they come from a trusted proxy', async () => {
+  test('are no concern if they come from a trusted proxy', async () => {
     const trustedProxies = [parseAddressRange('127.0.0.2')!];
     const server = await startServer({ connections: 10, connectionsPerAddress: 1, trustedProxies });
     try {

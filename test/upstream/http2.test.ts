@@ -166,7 +166,7 @@ describe('a provider over HTTP/2', () => {
     await becomesIdle(shared);
   });
 
-  it('streams as it comes, is paused where the receiver stops, and may end with trailers', async () => {
+  it('streams as it comes, is paused if the receiver stops, and may end with trailers', async () => {
     const HWM = 4 * 2 ** 20;
     let stream!: ServerHttp2Stream;
     server.serve = (given) => {
@@ -326,7 +326,7 @@ describe('a call that fails over HTTP/2', () => {
     assert.deepEqual(outcome, [UNKNOWN, 1]);
   });
 
-  it('which a GOAWAY covers goes on, and is unknown where the connection then breaks', async () => {
+  it('which a GOAWAY covers goes on, and is unknown if the connection then breaks', async () => {
     server.serve = (connection, stream) => {
       connection.goAway(stream);
       response(connection, stream);

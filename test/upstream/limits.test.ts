@@ -67,7 +67,7 @@ function storedBody(sizeBytes: number): StoredBody & { readonly closed: Promise<
 }
 
 describe('the time limits of a provider', () => {
-  it('a provider that takes the connection and never responds the TLS handshake: not sent, after connect', async () => {
+  it('a provider that takes the connection and never responds to the TLS handshake: not sent, after connect', async () => {
     const server = await serve(() => undefined);
     const silent = provider(server.url.replace('http:', 'https:'), 'timeouts: { connect: 60ms }');
     assert.deepEqual(await failureOf(send(silent)), NOT_REACHED);

@@ -93,7 +93,7 @@ describe('a provider behind a proxy', () => {
     ['does not speak HTTP', 'SSH-2.0-OpenSSH_9.6\r\n'],
     ['closes the connection', ''],
   ] as const) {
-    it(`was surely not sent the call where the proxy ${what}`, async () => {
+    it(`was surely not sent the call if the proxy ${what}`, async () => {
       proxy.response = (client) => client.end(response);
       for (const [url, fields] of [
         [plain.url, ''],
@@ -114,7 +114,7 @@ describe('a provider behind a proxy', () => {
     });
   }
 
-  it('was surely not sent the call where the proxy is silent for as long as connecting may take', async () => {
+  it('was surely not sent the call if the proxy is silent for as long as connecting may take', async () => {
     const closed = Promise.withResolvers<void>();
     proxy.response = (client) => client.resume().on('end', closed.resolve).on('close', closed.resolve);
     const provider = through(plain.url, 'timeouts: { connect: 50ms }');
@@ -123,7 +123,7 @@ describe('a provider behind a proxy', () => {
     await becomesIdle(provider);
   });
 
-  it('was surely not sent the call where the proxy is down', async () => {
+  it('was surely not sent the call if the proxy is down', async () => {
     const away = await startHttpProxy();
     await away.close();
     const provider = providerAt(plain.url, `proxy: "http://${away.host}"`);

@@ -89,7 +89,7 @@ for (const engine of gatewayEngines) {
     });
     after(() => g.stop());
 
-    it('sums charges, cost and margin, which is known where every call has a cost', async () => {
+    it('sums charges, cost and margin, which is known if every call has a cost', async () => {
       const { data, completeUntil, timezone, nextCursor } = await get('/usage?groupBy=model,context');
       assert.equal(timezone, 'Asia/Shanghai');
       assert.equal(nextCursor, null);
@@ -310,7 +310,7 @@ values ('${alice.id}', 'call_lost', '2026-11-02T00:00:00Z', '2026-11-02T00:00:00
       assert.deepEqual([wrong.code, /There is no "colour"/.test(wrong.stderr)], [2, true]);
     });
 
-    it('has statements also where the sum of one kind is beyond what a balance may be', async () => {
+    it('has statements also if the sum of one kind is beyond what a balance may be', async () => {
       const { id } = await g.createAccount({ balanceYuan: '0' });
       const post = async (path: string, amountYuan: string) =>
         assert.equal((await g.admin('POST', `/accounts/${id}/${path}`, { amountYuan, memo: 'large' })).status, 201);

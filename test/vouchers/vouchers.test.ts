@@ -158,7 +158,7 @@ for (const engine of gatewayEngines) {
       }
     });
 
-    it('of a plan grant it from now on, renew it where it runs, and are kept where another plan runs', async () => {
+    it('of a plan grant it from now on, renew it if it runs, and are kept if another plan runs', async () => {
       const account = await g.createAccount();
       const headers = await scene.keyOf(account);
       const batch = await scene.create({ planId: 'coder', count: 2 });

@@ -26,7 +26,7 @@ export interface AnyInput {
   readonly body?: unknown;
 }
 
-/** What the gateway responds if it does not do what was asked. */
+/** What the gateway responds with if it does not do what was asked. */
 export class ApiError extends Error {
   /** The HTTP status; 0 if no response came. */
   readonly status: number;

@@ -26,7 +26,7 @@ export interface ReadOptions {
   readonly isLive?: boolean;
   /** `false`: not read yet. */
   readonly isWanted?: boolean;
-  /** What was found before stays until the response comes, while somebody types. Else a response would stand under words of the next one. */
+  /** What was found before stays until the response comes, while somebody types. Otherwise the response to one question would stand under the words of the next. */
   readonly isTyped?: boolean;
 }
 

@@ -48,7 +48,7 @@ export function Shell({ children, ...menu }: MenuProps & { readonly children: Re
   const text = useTexts(texts);
   const { path } = usePlace();
   const [isOpen, { toggle, close }] = useDisclosure(false);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes if one has gone elsewhere
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes when one has gone elsewhere
   useEffect(close, [path, close]);
   useFocusOfPage(path);
   const isNarrow = useMediaQuery('(max-width: 47.99em)', undefined, { getInitialValueInEffect: false });
@@ -95,7 +95,7 @@ export function Shell({ children, ...menu }: MenuProps & { readonly children: Re
   );
 }
 
-/** If one has gone to another page, the keyboard and the screen reader go on there, unless the page has chosen a field. */
+/** When one has gone to another page, the keyboard and the screen reader go on there, unless the page has chosen a field. */
 function useFocusOfPage(path: string): void {
   const shown = useRef(path);
   useEffect(() => {

@@ -19,7 +19,7 @@ interface FilterProps {
   readonly placeholder?: string;
 }
 
-/** A filter that takes effect if somebody leaves the field or presses Enter, so that a list is not read for each letter. */
+/** A filter that takes effect when somebody leaves the field or presses Enter, so that a list is not read for each letter. */
 export function FilterText(props: FilterProps) {
   return <DraftInput {...props} type="search" toDraft={(value) => value} fromDraft={(draft) => draft.trim()} />;
 }
@@ -29,7 +29,7 @@ export function FilterInstant(props: FilterProps) {
   return <DraftInput {...props} type="datetime-local" toDraft={toLocalInput} fromDraft={fromLocalInput} />;
 }
 
-/** What filters a list stands in addresses, if no key belongs. */
+/** What filters a list stands in addresses, where no key belongs. */
 const SECRET = /\bsk-/;
 
 interface DraftInputProps extends FilterProps {

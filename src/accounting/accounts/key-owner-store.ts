@@ -14,42 +14,19 @@ const selectOwnKeyIds: Statement = {
 
 /** Keys of an account that can be used. */
 export const ACTIVE_KEYS_MAX = 1_000;
-/** Keys of an account that are made in a day, those that replace others too: each leaves a row. */
+/** Keys of an account that are made in a day, those that replace others too: each leaves a row (`ended-key-store.ts`). */
 export const KEYS_A_DAY_MAX = 1_000;
-/** Ended keys of an account that are kept although nothing was ever done with them. */
-const UNUSED_KEPT = 1_000;
-const UNUSED_FORGOTTEN_AT_ONCE = 100;
 
 /** Plan: primary key, of one account. */
 const countKeys: Statement = {
   name: 'keys.count',
   text: `select count(*) filter (where is_active)::int as active,
   count(*) filter (where is_active and user_id = $2::text)::int as own,
-  count(*) filter (where created_at > $3::timestamptz - interval '1 day')::int as made,
-  count(*) filter (where not is_active)::int as ended
+  count(*) filter (where created_at > $3::timestamptz - interval '1 day')::int as made
 from (
   select user_id, created_at, revoked_at is null and (expires_at is null or expires_at > $3::timestamptz) as is_active
   from api_keys where account_id = $1
 ) k`,
-};
-
-/**
- * Forgets keys that ended without ever having been used, the oldest first, but for the newest ones. What is used is noted some
- * seconds later, so those of the last hour stay. Plans: primary keys, of one account.
- */
-const forgetUnused: Statement = {
-  name: 'keys.forget-unused',
-  text: `with forgotten as (
-  select id from api_keys k
-  where account_id = $1 and least(revoked_at, expires_at) < $2::timestamptz - interval '1 hour'
-    and not exists (select from key_uses u where u.account_id = k.account_id and u.key_id = k.id)
-  order by id desc offset ${UNUSED_KEPT} limit ${UNUSED_FORGOTTEN_AT_ONCE}
-), limits as (
-  delete from key_limits where account_id = $1 and key_id in (select id from forgotten)
-), rates as (
-  delete from rate_limits where account_id = $1 and key_id in (select id from forgotten)
-)
-delete from api_keys where account_id = $1 and id in (select id from forgotten)`,
 };
 
 /** The ids of the keys of a person, newest first, revoked ones too. */
@@ -96,14 +73,9 @@ export async function requireRoomForKey(
 ): Promise<void> {
   // Two requests at a time count one after the other.
   await lockAccount(transaction, accountId);
-  const [row] = await transaction.query<Record<KeysLimit | 'ended', number>>(countKeys, [
-    accountId,
-    own?.userId ?? null,
-    at,
-  ]);
+  const [row] = await transaction.query<Record<KeysLimit, number>>(countKeys, [accountId, own?.userId ?? null, at]);
   const keys = row!;
   if (own !== undefined && keys.own >= own.keysMax) throw new TooManyKeysError('own');
   if (!replaces && keys.active >= ACTIVE_KEYS_MAX) throw new TooManyKeysError('active');
   if (keys.made >= KEYS_A_DAY_MAX) throw new TooManyKeysError('made');
-  if (keys.ended > UNUSED_KEPT) await transaction.query(forgetUnused, [accountId, at]);
 }

@@ -45,7 +45,7 @@ describe('the last uses of keys', () => {
     assert.deepEqual(scene.written.slice(1), [[use('key_1', MINUTE_MS)]]);
   });
 
-  it('are dropped where they cannot be written, and written again a minute later', async (t) => {
+  it('are dropped if they cannot be written, and written again a minute later', async (t) => {
     const { uses, scene, pass } = setScene(t);
     scene.isDown = true;
     uses.note('acct_1', 'key_1');

@@ -93,7 +93,7 @@ interface NewAccount {
   readonly at: Date;
 }
 
-interface AccountChange {
+export interface AccountFields {
   readonly name?: string | undefined;
   readonly email?: string | undefined;
   readonly verified?: boolean | undefined;
@@ -110,7 +110,7 @@ export interface AccountStore extends ApiKeyStore {
    */
   insertAccount(account: NewAccount): Promise<string | null>;
   /** Returns the changed account, or `null` if there is none. Every node drops its cached keys. */
-  updateAccount(id: string, change: AccountChange, at: Date): Promise<Account | null>;
+  updateAccount(id: string, change: AccountFields, at: Date): Promise<Account | null>;
   findAccount(id: string): Promise<Account | null>;
   /** The names of accounts by their ids; those that are not there are left out. */
   findNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;

@@ -19,7 +19,7 @@ const details = (check: CounterCheck, useNo?: string): string[] =>
     .map(({ invariant, detail }) => `${invariant}: ${detail}`);
 
 describe('counters against records', () => {
-  it('are right where the records of all slices together are what they say, in the place that they count', () => {
+  it('are right if the records of all slices together are what they say, in the place that they count', () => {
     const check = checkOf({ day: '30', all: '40', calls: '2', uses: '2' });
     assert.deepEqual(check.marks, { entries: [], uses: [{ accountId: 'a', ownerId: 'k', counter: 'uses', mark: 2n }] });
     check.add([['a', 'k', 'day', '1@0', '10']], []);
@@ -70,7 +70,7 @@ describe('counters against records', () => {
     assert.deepEqual(details(check, '3'), ['use-numbers: k counts 3 records, the last one has number 4']);
   });
 
-  it('are not compared where the mark was set back, but for what the ledger says', () => {
+  it('are not compared if the mark was set back, but for what the ledger says', () => {
     const check = checkOf({ day: '7', calls: '2', uses: '0' }, '0');
     check.add([], [['a', 'k', '2']]);
     assert.deepEqual(details(check, '0'), [

@@ -114,23 +114,8 @@ const selectKeyAccount: Statement = {
   text: 'select account_id from api_keys where id = $1',
 };
 
-/** It is built in the background if there are many calls (`call-index-store.ts`). */
-const selectStatusIndex: Statement = {
-  name: 'calls.select-status-index',
-  text: `select i.indisvalid as is_valid from pg_index i where i.indexrelid = to_regclass('calls_by_status')`,
-};
-
 /** Finds calls for lists, some rows at a time. */
 export function createCallList(database: Pick<Lane, 'query'>) {
-  let isStatusIndexed = false;
-
-  async function hasStatusIndex(): Promise<boolean> {
-    if (isStatusIndexed) return true;
-    const [row] = await database.query<{ is_valid: boolean }>(selectStatusIndex);
-    isStatusIndexed = row?.is_valid === true;
-    return isStatusIndexed;
-  }
-
   async function accountOf(keyId: string): Promise<string | null> {
     const [row] = await database.query<{ account_id: string }>(selectKeyAccount, [keyId]);
     return row?.account_id ?? null;
@@ -144,7 +129,7 @@ export function createCallList(database: Pick<Lane, 'query'>) {
   ): Promise<LookedThrough<CallKey>> => {
     const { keyId, ownKeyIds = null, model, status, from, to } = filter;
     const accountId = filter.accountId ?? (keyId === null ? null : await accountOf(keyId));
-    const isByStatus = accountId === null && status !== null && RARE.includes(status) && (await hasStatusIndex());
+    const isByStatus = accountId === null && status !== null && RARE.includes(status);
     const bounds = { accountId, status: isByStatus ? status : null, from, to };
     const isExact = keyId === null && ownKeyIds === null && model === null && (status === null || isByStatus);
     return lookThrough({ start: beforeId, limit, isExact }, timing, async (behind, rows, wanted) => {

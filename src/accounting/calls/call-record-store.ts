@@ -35,7 +35,7 @@ const RECORD: readonly RecordColumn[] = [
   { name: 'http_status', type: 'int', read: (o) => o.httpStatus },
   { name: 'error_code', type: 'text', read: (o) => o.errorCode },
   { name: 'request_id', type: 'text', read: (o) => o.requestId },
-  { name: 'client_request_id', type: 'text', read: (o) => o.clientRequestId ?? null },
+  { name: 'client_request_id', type: 'text', read: (o) => o.clientRequestId },
   { name: 'first_byte_ms', type: 'int', read: (o) => o.firstByteMs },
   { name: 'usage_source', type: 'text', read: (o) => o.usage?.source ?? null },
   ...unitColumns.map(({ unit, column }): RecordColumn => {
@@ -56,8 +56,7 @@ const RECORD: readonly RecordColumn[] = [
     read: (o) => (o.failedRoutes.length === 0 ? null : JSON.stringify(o.failedRoutes)),
   },
   { name: 'notes', type: 'jsonb', read: (o) => (o.notes === undefined ? null : JSON.stringify(o.notes)) },
-  // Journal entries of earlier versions have no cost.
-  { name: 'cost_nano', type: 'bigint', read: (o) => o.costNano ?? null },
+  { name: 'cost_nano', type: 'bigint', read: (o) => o.costNano },
 ];
 
 /** SQL: the type of a column in the parameters. */
@@ -171,7 +170,7 @@ export function recordWrites(ends: readonly RecordedEnd[], isOnRecord: (end: Rec
   ];
 }
 
-/** The writes of unresolved calls. Facts that are absent, because an older version admitted the call, are recorded empty. */
+/** The writes of unresolved calls. Facts that cannot be read are recorded empty. */
 export function unresolvedWrites(reservations: readonly OpenReservation[], now: Date): Query[] {
   type Known = { readonly r: OpenReservation; readonly facts: Partial<CallFacts> };
   const known = reservations.map((r): Known => ({ r, facts: readFacts(r.facts) }));
@@ -209,8 +208,7 @@ function otherUnitsText(usage: Usage | null): string | null {
   if (usage === null) return null;
   const counts: Record<string, number> = {};
   for (const unit of otherUnits) {
-    // Journal entries of earlier versions lack the units that were added since.
-    const count = usage[unit] ?? 0;
+    const count = usage[unit];
     if (count > 0) counts[unit] = count;
   }
   return Object.keys(counts).length === 0 ? null : JSON.stringify(counts);

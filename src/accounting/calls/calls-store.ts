@@ -92,7 +92,7 @@ const COLUMNS = `c.id, c.account_id, c.key_id, c.context, c.operation, c.model, 
   ${unitColumns.map(({ column }) => `c.${column}`).join(', ')}, c.other_units,
   c.images, c.price_rule, coalesce(l.prices, c.prices) as prices, c.price_factor_basis_points, c.charge_nano, c.cost_nano, c.reserved_nano, c.failed_routes, c.notes`;
 
-/** Records of earlier versions have their prices themselves. */
+/** Records that are older than the lists have their prices themselves. */
 const RECORDS = 'calls c left join price_lists l on l.id = c.price_list';
 
 /** Those of a list. Plans: primary keys; the instant leaves out partitions. */
@@ -270,7 +270,7 @@ function toCallRecord(row: CallRow): CallRecord {
   };
 }
 
-/** The list price is recorded as `null`, as by versions that knew no other. */
+/** The list price is recorded as `null`. */
 function priceFactorOf({ context, status, price_factor_basis_points: recorded }: CallRow): number | null {
   if (context === 'coding' || status === 'unresolved' || status === 'resolved') return null;
   return recorded ?? LIST_PRICE_BASIS_POINTS;

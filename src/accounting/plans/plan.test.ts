@@ -50,7 +50,7 @@ describe('plan terms', () => {
     assert.equal(compilePlans(config({}))[0]!.queue.length, 0);
   });
 
-  it('are an empty list where nothing is sold', () => {
+  it('are an empty list if nothing is sold', () => {
     const { plans: _plans, ...rest } = config({});
     assert.deepEqual(compilePlans({ ...rest, plans: {} }), []);
   });

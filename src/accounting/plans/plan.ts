@@ -20,6 +20,11 @@ export interface PlanTerms {
   readonly queue: { readonly length: number; readonly waitMs: number };
 }
 
+const DAY_MS = 24 * 3_600_000;
+
+/** How long a period lasts. */
+export const periodMsOf = ({ periodDays }: Pick<PlanTerms, 'periodDays'>): number => periodDays * DAY_MS;
+
 /** Compiles the plans of a configuration once. */
 export function compilePlans({ plans }: Config): PlanTerms[] {
   return Object.entries(plans).map(([id, plan]) => ({

@@ -46,7 +46,7 @@ describe('the instant at which a used-up plan can be used again', () => {
     ['when the next week begins', { weekCalls: 5_000 }, START_MS + 7 * DAY_MS],
     ['when the next period begins', { periodTokens: 1_000_000 }, START_MS + 10 * DAY_MS],
     [
-      'the last of them where several are used up',
+      'the last of them if several are used up',
       { fiveHourCalls: 600, fiveHourMoreAtMs: free, weekCalls: 5_000 },
       START_MS + 7 * DAY_MS,
     ],
@@ -56,7 +56,7 @@ describe('the instant at which a used-up plan can be used again', () => {
     });
   }
 
-  it('is none where there is no plan', () => {
+  it('is none if there is no plan', () => {
     assert.equal(usableAgainMs(stateOf({}), noPlanSnapshot(0, 'None.')), null);
   });
 });
@@ -117,7 +117,7 @@ describe('plan snapshot', () => {
     assert.equal(snapshotOf({ periodTokens: 999_999 }).pkg?.usagePercent, 99);
   });
 
-  it('never says more than 100 percent or less than nothing, where a limit was lowered or is zero', () => {
+  it('never says more than 100 percent or less than nothing, if a limit was lowered or is zero', () => {
     const lowered = snapshotOf({ fiveHourCalls: 600, weekCalls: 5_000, periodTokens: 9_000_000 }, HOUR_MS, {
       fiveHourCalls: 10,
       weeklyCalls: 0,
@@ -138,7 +138,7 @@ describe('plan snapshot', () => {
     assert.equal(snapshotOf(state, 10 * DAY_MS).pkg?.usedTokens, 0);
   });
 
-  it('does not go back to an earlier week where the clock went back a little', () => {
+  it('does not go back to an earlier week if the clock went back a little', () => {
     const weekBeganAtMs = START_MS + 7 * DAY_MS;
     const { weekly } = snapshotOf({ weekBeganAtMs, weekCalls: 3 }, 7 * DAY_MS - CLOCK_TOLERANCE_MS);
     assert.deepEqual([weekly?.used, weekly?.windowStart], [3, '2026-11-08T08:30:00.250Z']);

@@ -33,7 +33,7 @@ describe('the bounds of what a call can have used', () => {
     assert.deepEqual(excess, { inputTokens: 1, outputTokens: TOKEN_COUNT_MAX - 100 });
   });
 
-  it('are ten million where the model has no limits', () => {
+  it('are ten million if the model has no limits', () => {
     const none = { contextTokensMax: null, outputTokensMax: null };
     assert.equal(bound({ inputTokens: COUNT_MAX, outputTokens: COUNT_MAX }, none).excess, null);
     assert.deepEqual(bound({ outputTokens: TOKEN_COUNT_MAX }, none).usage.outputTokens, COUNT_MAX);

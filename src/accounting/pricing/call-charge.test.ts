@@ -65,7 +65,7 @@ describe('the charge of a call', () => {
     assert.equal(charge(usage, { isPaid: false }).notes, undefined);
   });
 
-  it('is that of the cheaper of the asked and the plain tier, where none is reported', () => {
+  it('is that of the cheaper of the asked and the plain tier, if none is reported', () => {
     const used = { inputTokens: 100 };
     assert.equal(charge(used, asking('flex')).chargeNano, 50n);
     assert.equal(charge(used, asking('priority')).chargeNano, 100n);
@@ -129,7 +129,7 @@ describe('the charge of a call', () => {
       assert.deepEqual([nano(900, 900), nano(1_001), nano(900, 1_102)], [1_800n, 2_002n, 3_104n]);
     });
 
-    it('has those of the average run where it was cut', () => {
+    it('has those of the average run if it was cut', () => {
       const short = { ...inner, model: { ...model, contextTokensMax: 1_000 } };
       assert.equal(cost([900, 1_102], { inner: [short] }).chargeNano, 2_000n);
     });
@@ -146,7 +146,7 @@ describe('the charge of a call', () => {
       assert.deepEqual([note!.price!.rule, note!.price!.prices.inputNanoPerMillion], ['base', '1000000']);
     });
 
-    it('is at the plain price, or at that of the terms of the call where they are cheaper', () => {
+    it('is at the plain price, or at that of the terms of the call if they are cheaper', () => {
       const asked = (serviceTier: string) => cost([100], asking(serviceTier)).chargeNano;
       assert.deepEqual([asked('flex'), asked('priority')], [50n, 100n]);
       const served = (serviceTier: string) => cost([100], asking('flex'), { servedOn: { serviceTier } }).chargeNano;
@@ -168,7 +168,7 @@ describe('the charge of a call', () => {
       assert.deepEqual({ ...withCost, costNano: null }, charge(usage));
     });
 
-    it('is not known without a cost, or where the provider did not report what it goes by', () => {
+    it('is not known without a cost, or if the provider did not report what it goes by', () => {
       const images = [{ quality: null, size: null, count: 2 }];
       const perImage = { ...dear, perImageNano: { default: 9n } };
       assert.equal(charge({ inputTokens: 10 }).costNano, null);
@@ -180,7 +180,7 @@ describe('the charge of a call', () => {
       assert.equal(costOf({ inputTokens: 3 }, {}, { prices: perImage, basis: 'images' }), null);
     });
 
-    it('has inner models at their own cost, and is not known where one has none', () => {
+    it('has inner models at their own cost, and is not known if one has none', () => {
       const inner = { name: 'inner', model, price: { rule: 'base' as const, prices } };
       const parts = [{ model: 'inner', isInside: false, usage: { ...noUsage, inputTokens: 100 } }];
       const usage = { inputTokens: 10, parts };
@@ -190,7 +190,7 @@ describe('the charge of a call', () => {
     });
   });
 
-  it('names the price of each image where a table has several', () => {
+  it('names the price of each image if a table has several', () => {
     const perImageNano = { low: 3n, high: { default: 70n } };
     const images = [
       { quality: 'low', size: null, count: 2 },

@@ -238,7 +238,7 @@ describe('a charge by tokens', () => {
     assert.equal(on({ serviceTier: 'constructor', speed: '__proto__' }), 107n);
   });
 
-  it('takes audio at the price of text, and uses of tools for nothing, where they have no price', () => {
+  it('takes audio at the price of text, and uses of tools for nothing, if they have no price', () => {
     const used = { ...noUsage, audioInputTokens: 10, audioOutputTokens: 100, webSearches: 3, containers: 1 };
     assert.equal(chargeTokens(used, prices), 30_000n + 1_300_000n);
     const priced = {
@@ -251,7 +251,7 @@ describe('a charge by tokens', () => {
     assert.equal(chargeTokens(used, priced), 10n + 200n + 15n + 1_000n);
   });
 
-  it('costs nothing where nothing was used', () => {
+  it('costs nothing if nothing was used', () => {
     assert.equal(chargeTokens(noUsage, prices), 0n);
   });
 

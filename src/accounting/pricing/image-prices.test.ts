@@ -15,11 +15,11 @@ describe('the price of an image', () => {
     ['goes by quality and size', 'high', '1024x1024', 4n],
     ['goes by the default of its quality for a size that is not named', 'high', '1x1', 5n],
     ['goes by the default of its quality for a size that is not known', 'high', null, 5n],
-    ['goes by the default of all where its quality has none', 'medium', '1x1', 3n],
-    ['goes by size where its quality is not named', 'auto', '2048x2048', 6n],
-    ['goes by size where its quality is not known', null, '2048x2048', 6n],
-    ['goes by the default where neither is named', 'auto', 'auto', 3n],
-    ['goes by the default where neither is known', null, null, 3n],
+    ['goes by the default of all if its quality has none', 'medium', '1x1', 3n],
+    ['goes by size if its quality is not named', 'auto', '2048x2048', 6n],
+    ['goes by size if its quality is not known', null, '2048x2048', 6n],
+    ['goes by the default if neither is named', 'auto', 'auto', 3n],
+    ['goes by the default if neither is known', null, null, 3n],
     ['does not take a name of every object for one of the table', 'constructor', 'toString', 3n],
   ];
   for (const [what, quality, size, price] of cases) {

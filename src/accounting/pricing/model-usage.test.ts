@@ -25,12 +25,12 @@ function split(totals: Usage, parts: Parameters<typeof splitUsage>[1]) {
 }
 
 describe('the usage of several models in one call', () => {
-  it('is that of the totals where no other model ran', () => {
+  it('is that of the totals if no other model ran', () => {
     const parts = [part('own', true, 7, 7), part(null, true, 3, 3)];
     assert.deepEqual(split(used(5, 6), parts), { own: { sum: [5, 6], runs: [[5, 6]] }, inner: [] });
   });
 
-  it('comes on top where it is beside the totals', () => {
+  it('comes on top if it is beside the totals', () => {
     const parts = [part('own', true, 10, 20), part('dear', false, 500, 60), part('dear', false, 1, 2)];
     assert.deepEqual(split(used(10, 20), parts), {
       own: { sum: [10, 20], runs: [[10, 20]] },
@@ -55,7 +55,7 @@ describe('the usage of several models in one call', () => {
     });
   });
 
-  it('is not lost where the totals are those of the other model alone', () => {
+  it('is not lost if the totals are those of the other model alone', () => {
     const parts = [part('own', true, 10, 20), part('dear', true, 500, 60)];
     assert.deepEqual(split(used(500, 60), parts).own.sum, [10, 20]);
   });
@@ -74,9 +74,9 @@ describe('the usage of several models in one call', () => {
 
 describe('the runs of a model', () => {
   const cases: readonly [what: string, totals: Usage, parts: ReturnType<typeof part>[], runs: number[][]][] = [
-    ['are one where none is listed', used(9, 9), [], [[9, 9]]],
+    ['are one if none is listed', used(9, 9), [], [[9, 9]]],
     [
-      'are those that are listed, where they are all of it',
+      'are those that are listed, if they are all of it',
       used(30, 9),
       [part(null, true, 10, 4), part('own', true, 20, 5)],
       [
@@ -85,7 +85,7 @@ describe('the runs of a model', () => {
       ],
     ],
     [
-      'are one where the listed ones are not all of it',
+      'are one if the listed ones are not all of it',
       used(31, 9),
       [part(null, true, 10, 4), part('own', true, 20, 5)],
       [[31, 9]],
@@ -100,7 +100,7 @@ describe('the runs of a model', () => {
       ],
     ],
     [
-      'are compactions and the rest, where no other run is listed',
+      'are compactions and the rest, if no other run is listed',
       used(203, 5),
       [compaction(180, 4)],
       [
@@ -109,7 +109,7 @@ describe('the runs of a model', () => {
       ],
     ],
     [
-      'are compactions and the rest, where the other runs are not all of it',
+      'are compactions and the rest, if the other runs are not all of it',
       used(203, 5),
       [compaction(180, 4), part('own', true, 9, 1)],
       [

@@ -42,7 +42,7 @@ function minuteOf(clock: string): number {
 }
 
 describe('price in force', () => {
-  it('is the base price where a model has no times of day', () => {
+  it('is the base price if a model has no times of day', () => {
     assert.deepEqual(priceInForce({ base, timeOfDay: null }, atMinute(0)), { rule: 'base', prices: base });
   });
 
@@ -68,7 +68,7 @@ describe('price in force', () => {
   ];
   for (const [hours, clock, rule] of cases) {
     const text = hours.map(({ fromMinute, toMinute }) => `${fromMinute / 60}-${toMinute / 60}`).join(' and ');
-    it(`at ${clock} is ${rule} where the peak lasts from ${text}`, () => {
+    it(`at ${clock} is ${rule} if the peak lasts from ${text}`, () => {
       assert.deepEqual(priceInForce(priceWith(hours), atMinute(minuteOf(clock))), {
         rule,
         prices: rule === 'peak' ? peak : offPeak,

@@ -34,7 +34,7 @@ describe('the room for stored responses', () => {
     assert.deepEqual([await take(100), await take(100, 'acct_other'), await take(1)], [true, true, false]);
   });
 
-  it('is there again a minute later where responses have expired, and is reported where they have not', async () => {
+  it('is there again a minute later if responses have expired, and is reported if they have not', async () => {
     const { scene, take } = setScene();
     await take(100);
     scene.nowMs = MINUTE_MS - 1;

@@ -169,8 +169,8 @@ export interface ClaimTerms {
 export interface StoredClaim extends HeldCall, StoredResponse {
   readonly billedCallId: string;
   readonly startedAtMs: number;
-  /** How long it is stored, from the end of its call on. Journal entries of earlier versions do not say it. */
-  readonly keptForMs?: number | undefined;
+  /** How long it is stored, from the end of its call on. */
+  readonly keptForMs: number;
 }
 
 /** A stored response, without its body if that is large. */

@@ -90,7 +90,7 @@ describe('admissions', () => {
     }
   });
 
-  it('change nothing where the call is refused, whichever limit refuses it', () => {
+  it('change nothing if the call is refused, whichever limit refuses it', () => {
     const { account, lifts } = exhausted();
     const call = codingCall('call', { outputTokensRequested: 1 }, { isKeyLimited: true });
     for (const [kind, lift] of lifts) {
@@ -120,7 +120,7 @@ describe('admissions', () => {
     assert.deepEqual(decideLooks([look], new Map(), context), [UNKNOWN_ACCOUNT]);
   });
 
-  it('return the plan of the account where they are refused, so that its queue is known', () => {
+  it('return the plan of the account if they are refused, so that its queue is known', () => {
     const account = new MemoryAccount({ plans: [planOf({ concurrency: 0 })] });
     assert.equal((account.admit([codingCall('a')], START_MS)[0] as { planId: unknown }).planId, null);
     account.subscribe('plan', START_MS, START_MS + DAY_MS);
@@ -170,7 +170,7 @@ describe('the price factor of an account', () => {
     assert.equal(amountOf(account, 'a'), 0n);
   });
 
-  it('does not take a reservation beyond where all of them stop', () => {
+  it('does not take a reservation beyond if all of them stop', () => {
     const account = new MemoryAccount({ balanceNano: 1n, priceFactorBasisPoints: 100_000 });
     account.admit([balanceCall('a', { amountNano: RESERVED_NANO_MAX })], START_MS);
     assert.equal(amountOf(account, 'a'), RESERVED_NANO_MAX);
@@ -473,7 +473,7 @@ describe('decisions beside their references', () => {
     assert.deepEqual(never, [], JSON.stringify([...seen]));
   });
 
-  it('give everything back where a call is admitted and released, whatever it was counted in', () => {
+  it('give everything back if a call is admitted and released, whatever it was counted in', () => {
     fc.assert(
       fc.property(
         change,

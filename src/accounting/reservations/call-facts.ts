@@ -33,7 +33,7 @@ export function factsText(facts: CallFacts): string {
   return JSON.stringify(STORED_FACTS.map(([name]) => facts[name]));
 }
 
-/** The facts that can be read: another version of this program may have made the reservation, with other facts or none. */
+/** The facts that can be read: in a rolling update, a node of another version may have made the reservation, with other facts. */
 export function readFacts(text: string): Partial<CallFacts> {
   let values: unknown;
   try {

@@ -18,7 +18,7 @@ export interface InFlightCall {
   /** What it may use of the plan's quota; `null` on the balance. */
   readonly reservedTokens: number | null;
   readonly subscriptionId: string | null;
-  /** What was known when it was admitted; a reservation of another version may lack some of it. */
+  /** What was known when it was admitted; a reservation that a node of another version has made may lack some of it. */
   readonly facts: Partial<CallFacts>;
 }
 

@@ -35,7 +35,7 @@ async function microtasks(count: number): Promise<void> {
 }
 
 describe('an admission whose result was lost', { timeout: 30_000 }, () => {
-  it('is released, also where the round that releases another one comes to its end at that instant', async () => {
+  it('is released, also if the round that releases another one comes to its end at that instant', async () => {
     for (let distance = 0; distance < 40; distance++) {
       const released: string[] = [];
       const isReleased = new Map(['first', 'second'].map((callId) => [callId, Promise.withResolvers<void>()]));
@@ -84,7 +84,7 @@ describe('an admission whose result was lost', { timeout: 30_000 }, () => {
     }
   });
 
-  it('is left for recovery where its account is still locked when the node ends', async () => {
+  it('is left for recovery if its account is still locked when the node ends', async () => {
     let rounds = 0;
     const reservations = createReservations({
       admissions: admissionsBy(() => Promise.reject(new Error('the connection was lost'))),

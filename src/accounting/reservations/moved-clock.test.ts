@@ -352,7 +352,7 @@ describe('limits while the clock and the terms move', () => {
     );
   });
 
-  it('give nothing twice where the clock goes back by a minute at most, however often', () => {
+  it('give nothing twice if the clock goes back by a minute at most, however often', () => {
     fc.assert(
       fc.property(
         fc.array(fc.record({ backMs: fc.nat(T), onMs: fc.nat(2 * MINUTE_MS), calls: fc.nat(4) }), {

@@ -22,6 +22,7 @@ function recordOf(callId: string, hasKept = false): SettlementRecord {
           callId: `claim_of_${callId}`,
           billedCallId: callId,
           startedAtMs: 1,
+          keptForMs: 1,
           head: { status: 200, headers: {}, callHeaders: {} },
           body: Buffer.from('a body'),
         }
@@ -80,7 +81,7 @@ describe('the end of a call in the database', () => {
   });
 
   for (const error of [connectionLost, dataFault, new ClaimLostError()]) {
-    it(`is not written where what its repeats get could not be stored: ${error.message}`, async () => {
+    it(`is not written if what its repeats get could not be stored: ${error.message}`, async () => {
       const { settlement, asked, ended, faults } = setScene();
       faults.keep.push(error);
       await assert.rejects(settlement.end(recordOf('a', true)), error);
@@ -88,7 +89,7 @@ describe('the end of a call in the database', () => {
     });
   }
 
-  it('is refused where its claim was lost between the two', async () => {
+  it('is refused if its claim was lost between the two', async () => {
     const { settlement, ended, lostClaims } = setScene();
     lostClaims.add('a');
     const results = await Promise.allSettled([settlement.end(recordOf('a', true)), settlement.end(recordOf('b'))]);
@@ -106,7 +107,7 @@ describe('the end of a call in the database', () => {
     assert.deepEqual(ended, ['a']);
   });
 
-  it('shares a transaction with those that come at the same time, and fails alone where its data is refused', async () => {
+  it('shares a transaction with those that come at the same time, and fails alone if its data is refused', async () => {
     const { settlement, asked, faults } = setScene();
     // Of all three, then of the first one by itself.
     faults.end.push(dataFault, dataFault);
@@ -119,7 +120,7 @@ describe('the end of a call in the database', () => {
     assert.deepEqual(asked, ['end a b c', 'end a', 'end b', 'end c']);
   });
 
-  it('fails with all that share its transaction where the connection is lost', async () => {
+  it('fails with all that share its transaction if the connection is lost', async () => {
     const { settlement, asked, faults } = setScene();
     faults.end.push(connectionLost);
     const ends = ['a', 'b'].map((callId) => settlement.end(recordOf(callId)));

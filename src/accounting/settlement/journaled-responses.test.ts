@@ -33,12 +33,12 @@ async function openWithDisk(diskBytes: number) {
 function recordWith(callId: string, bodyBytes: number): SettlementRecord {
   const record = recordOf(outcomeOf('acct', callId, 7n));
   const head = { status: 200, headers: {}, callHeaders: {} };
-  const claim = { accountId: 'acct', callId: `claim_${callId}`, billedCallId: callId, startedAtMs: 1 };
+  const claim = { accountId: 'acct', callId: `claim_${callId}`, billedCallId: callId, startedAtMs: 1, keptForMs: 1 };
   return { ...record, kept: { ...claim, head, body: Buffer.alloc(bodyBytes, 'x') } };
 }
 
 describe('ends of calls in the journal', () => {
-  it('are there without the body of the stored response where the account has used up its share of the disk', async () => {
+  it('are there without the body of the stored response if the account has used up its share of the disk', async () => {
     const { journal, budgets, journaled } = await openWithDisk(10_000);
     const first = await journaled.append(recordWith('a', 6_000));
     assert.equal(budgets.diskUsedBytes, 8_000);
@@ -55,7 +55,7 @@ describe('ends of calls in the journal', () => {
     await journal.close();
   });
 
-  it('are read a few at a time where they are large, and one at least', async () => {
+  it('are read a few at a time if they are large, and one at least', async () => {
     const MIB = 2 ** 20;
     const { journal, journaled } = await openWithDisk(2 ** 30);
     const small = await journaled.append(recordWith('small', 10));

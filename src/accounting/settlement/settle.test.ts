@@ -83,7 +83,7 @@ function createScene(): Record<string, (...items: string[]) => string> {
       for (const item of items) reserve(item);
       return '';
     },
-    /** A reservation of a limited key and nothing else: what an earlier version left of an admission that failed half way. */
+    /** A reservation of a limited key and nothing else. */
     orphan(call: string): string {
       reserve(`${call}:0:key`);
       const key = callKey(nameOf(call));
@@ -219,6 +219,7 @@ function recordOf(item: string, reservations: ReadonlyMap<string, OpenReservatio
           ...claimOf(call!),
           billedCallId: call!,
           startedAtMs: 0,
+          keptForMs: 1,
           head: { status: 200, headers: {}, callHeaders: {} },
           body: null,
         }
@@ -246,7 +247,7 @@ describe('the end of a call, decided', () => {
       money a     -> -30 reserved 0 spent 130 on 2026-11-20 entries 2
     `));
 
-  it('makes an entry of a charge of nothing, and none where there is no charge', () =>
+  it('makes an entry of a charge of nothing, and none if there is no charge', () =>
     play(`
       reserve a1:30 a2:30
       end a1+0 a2-  -> ended ended | recorded a1=succeeded a2=failed | freed a1 a2 | a#2 a1 0 leaves 100
@@ -262,7 +263,7 @@ describe('the end of a call, decided', () => {
       money b                -> 95 reserved 0 spent 5 on 2026-11-20 entries 2
     `));
 
-  it('is the first one that comes, where it comes several times in a batch', () =>
+  it('is the first one that comes, if it comes several times in a batch', () =>
     play(`
       reserve a1:30 a2:30
       end a1+20 a1+20 a1-  -> ended ended ended | recorded a1=succeeded | freed a1 | a#2 a1 20 leaves 80
@@ -270,7 +271,7 @@ describe('the end of a call, decided', () => {
       money a              -> 80 reserved 0 spent 20 on 2026-11-20 entries 2
     `));
 
-  it('is the first one that comes, where it comes in several batches', () =>
+  it('is the first one that comes, if it comes in several batches', () =>
     play(`
       reserve a1:30 a2:30
       end a1+20 a2-  -> ended ended | recorded a1=succeeded a2=failed | freed a1 a2 | a#2 a1 20 leaves 80
@@ -279,7 +280,7 @@ describe('the end of a call, decided', () => {
       money a        -> 80 reserved 0 spent 20 on 2026-11-20 entries 2
     `));
 
-  it('is recorded and charged where nothing is reserved for the call any more', () =>
+  it('is recorded and charged if nothing is reserved for the call any more', () =>
     play(`
       end a1+20  -> ended | recorded a1=succeeded | freed none | a#2 a1 20 leaves 80
       money a    -> 80 reserved 0 spent 20 on 2026-11-20 entries 2
@@ -293,7 +294,7 @@ describe('the end of a call, decided', () => {
       money a        -> 80 reserved 0 spent 20 on 2026-11-20 entries 2
     `));
 
-  it('counts nothing for a key where the call is on record: no record would say so', () =>
+  it('counts nothing for a key if the call is on record: no record would say so', () =>
     play(`
       end a1+20         -> ended | recorded a1=succeeded | freed none | a#2 a1 20 leaves 80
       reserve a1:30:key
@@ -306,7 +307,7 @@ describe('the end of a call, decided', () => {
       end z1+20 a1+5  -> ended ended | recorded a1=succeeded | freed none | a#2 a1 5 leaves 95
     `));
 
-  it('counts as spent on the day of its end; a day does not go back where the clock does by a minute', () =>
+  it('counts as spent on the day of its end; a day does not go back if the clock does by a minute', () =>
     play(`
       reserve a1:30 a2:30 a3:30
       end a1+20       -> ended | recorded a1=succeeded | freed a1 | a#2 a1 20 leaves 80
@@ -363,14 +364,14 @@ describe('the end of a call on a plan or with a limited key, decided', () => {
 });
 
 describe('the end of a call with an Idempotency-Key, decided', () => {
-  it('is written where its claim is still its own', () =>
+  it('is written if its claim is still its own', () =>
     play(`
       reserve a1:30
       claim a1
       end a1+20? -> ended | recorded a1=succeeded | freed a1 | a#2 a1 20 leaves 80
     `));
 
-  it('is not written at all where a repeat took the claim; it may end without anything for repeats', () =>
+  it('is not written at all if a repeat took the claim; it may end without anything for repeats', () =>
     play(`
       reserve a1:30 a2:30
       claim a1
@@ -387,7 +388,7 @@ describe('the end of a call with an Idempotency-Key, decided', () => {
       end a1+20? a1- -> claim_lost ended | recorded a1=failed | freed a1
     `));
 
-  it('has happened where it comes once more after a repeat could take the claim', () =>
+  it('has happened if it comes once more after a repeat could take the claim', () =>
     play(`
       reserve a1:30
       claim a1
@@ -415,14 +416,14 @@ describe('calls of dead nodes, decided', () => {
       resolve a1 b1 -> freed none | recorded none
     `));
 
-  it('are left alone where they ended meanwhile', () =>
+  it('are left alone if they ended meanwhile', () =>
     play(`
       reserve a1:30
       end a1+20  -> ended | recorded a1=succeeded | freed a1 | a#2 a1 20 leaves 80
       resolve a1 -> freed none | recorded none
     `));
 
-  it('keep their record where they have one', () =>
+  it('keep their record if they have one', () =>
     play(`
       end a1+20     -> ended | recorded a1=succeeded | freed none | a#2 a1 20 leaves 80
       reserve a1:30
@@ -430,7 +431,7 @@ describe('calls of dead nodes, decided', () => {
       money a       -> 80 reserved 0 spent 20 on 2026-11-20 entries 2
     `));
 
-  it('are not on record where only their key was counted: they were never admitted as a whole', () =>
+  it('are not on record if only their key was counted: they were never admitted as a whole', () =>
     play(`
       orphan a1
       resolve a1 -> freed a1 | recorded none

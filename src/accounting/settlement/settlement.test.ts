@@ -105,7 +105,10 @@ function recordOf(
     errorCode: null,
     usage: { source: 'observed', inputTokens: 3, outputTokens: 5 },
     price: { rule: 'base', prices: {} },
+    clientRequestId: null,
+    priceFactorBasisPoints: 10_000,
     chargeNano: 7n,
+    costNano: null,
   } as unknown as CallOutcome;
   return {
     outcome,
@@ -118,6 +121,7 @@ function recordOf(
           callId: `claim_of_${callId}`,
           billedCallId: callId,
           startedAtMs: 1,
+          keptForMs: 1,
           head: { status: 200, headers: {}, callHeaders: {} },
           body: Buffer.from('a body'),
         }
@@ -294,7 +298,7 @@ describe('the end of a call that the database takes', () => {
 
 describe('the end of a call while the database is down', () => {
   for (const when of ['before', 'after'] as const) {
-    it(`is durable in the journal where it fails ${when} it was carried out, and comes into the database by itself`, async () => {
+    it(`is durable in the journal if it fails ${when} it was carried out, and comes into the database by itself`, async () => {
       const scene = await setScene();
       scene.faults.push(lost(when), lost(when), lost(when));
       assert.deepEqual(await scene.settlement.end(recordOf('a', EVERYTHING)), { availableNano: null });
@@ -326,7 +330,7 @@ describe('the end of a call while the database is down', () => {
     assert.equal(said().filter((text) => text.startsWith('info')).length, 1);
   });
 
-  it('comes into the database once the disk can be read again, where it could not be when the database was back', async () => {
+  it('comes into the database once the disk can be read again, if it could not be when the database was back', async () => {
     const scene = await setScene();
     scene.state.isDown = true;
     await scene.settlement.end(recordOf('a', EVERYTHING));
@@ -395,7 +399,7 @@ describe('the end of a call while the database is slow', () => {
   });
 
   for (const when of ['before', 'after'] as const) {
-    it(`comes into the database from the journal where the slow try fails ${when} it was carried out`, async () => {
+    it(`comes into the database from the journal if the slow try fails ${when} it was carried out`, async () => {
       const scene = await setScene({ patienceMs: 1 });
       scene.faults.push(lost(when));
       const release = scene.hold();
@@ -408,7 +412,7 @@ describe('the end of a call while the database is slow', () => {
     });
   }
 
-  it('is decided by the database where the journal takes nothing either', async () => {
+  it('is decided by the database if the journal takes nothing either', async () => {
     const scene = await setScene({ patienceMs: 1 });
     scene.faultyDisk.isFull = true;
     const release = scene.hold();
@@ -419,7 +423,7 @@ describe('the end of a call while the database is slow', () => {
     assert.deepEqual(scene.arrived, [charged('a')]);
   });
 
-  it('is not charged where a repeat runs elsewhere, which is found when the success has left already', async () => {
+  it('is not charged if a repeat runs elsewhere, which is found when the success has left already', async () => {
     const scene = await setScene({ patienceMs: 1 });
     scene.faults.push(claimLost, claimLost);
     const release = scene.hold();
@@ -444,7 +448,7 @@ describe('the end of a call that neither the database nor the journal takes', ()
     assert.deepEqual(scene.arrived, [recordedAsFailed('a', NOTHING_COUNTED)]);
   });
 
-  it('is withheld in the database, too, where it was the slow try that failed in the end', async () => {
+  it('is withheld in the database, too, if it was the slow try that failed in the end', async () => {
     const scene = await setScene({ patienceMs: 1 });
     scene.faultyDisk.isFull = true;
     scene.faults.push(lost(), lost());
@@ -457,7 +461,7 @@ describe('the end of a call that neither the database nor the journal takes', ()
     assert.deepEqual(scene.arrived, [recordedAsFailed('a')]);
   });
 
-  it('is a success where only the result of the database was lost: a second attempt returns it', async () => {
+  it('is a success if only the result of the database was lost: a second attempt returns it', async () => {
     const scene = await setScene();
     scene.faultyDisk.isFull = true;
     scene.faults.push(lost('after'));
@@ -480,7 +484,7 @@ describe('the end of a call that neither the database nor the journal takes', ()
     assert.deepEqual([...scene.charges.keys()].toSorted(), ['stored', 'stored later']);
   });
 
-  it('is left for recovery where more wait than can be remembered, each named to an operator', async () => {
+  it('is left for recovery if more wait than can be remembered, each named to an operator', async () => {
     const scene = await setScene();
     scene.state.isDown = true;
     scene.faultyDisk.isFull = true;
@@ -527,7 +531,7 @@ describe('the end of a call whose data the database refuses', () => {
     assert.equal(scene.journaled(), '');
   });
 
-  it('comes to its end as failed later, where the database goes down between the two', async () => {
+  it('comes to its end as failed later, if the database goes down between the two', async () => {
     const scene = await setScene();
     scene.faults.push(refused, lost(), lost());
     await assert.rejects(scene.settlement.end(recordOf('a')), dataFault);
@@ -546,7 +550,7 @@ describe('the end of a call whose data the database refuses', () => {
     assert.deepEqual([error?.details.callId, error?.details.accountId, error?.details.err], ['a', 'acct_1', dataFault]);
   });
 
-  it('is delivered without its charge where what its repeats would get is refused as well', async () => {
+  it('is delivered without its charge if what its repeats would get is refused as well', async () => {
     const scene = await setScene();
     scene.faults.push(lost(), refused, refused);
     await scene.settlement.end(recordOf('a', EVERYTHING));
@@ -613,7 +617,7 @@ describe('what earlier processes left in their journals', () => {
     assert.deepEqual(readdirSync(directory), []);
   });
 
-  it('waits for the database where it is down at the start, too, and the start does not wait for it', async () => {
+  it('waits for the database if it is down at the start, too, and the start does not wait for it', async () => {
     const directory = mkdtempSync(join(root, 'left-'));
     await leave(directory, ['a', 'b']);
     const scene = await setScene({ directory });
@@ -624,7 +628,7 @@ describe('what earlier processes left in their journals', () => {
     assert.deepEqual([...scene.charges.keys()].toSorted(), ['a', 'b']);
   });
 
-  it('is charged once where it was in the database already', async () => {
+  it('is charged once if it was in the database already', async () => {
     const directory = mkdtempSync(join(root, 'left-'));
     const stored = createStored();
     const first = await setScene({ directory, stored });
@@ -659,7 +663,7 @@ describe('what earlier processes left in their journals', () => {
     );
   });
 
-  it('stays in the journal where this version cannot read it, and is named to an operator', async () => {
+  it('stays in the journal if this version cannot read it, and is named to an operator', async () => {
     const directory = mkdtempSync(join(root, 'left-'));
     const other = await openJournal({ directory, name: 'node_other', logger: silentLogger, clock: systemClock });
     const newer = encodeRecord(recordOf('newer')).replace('"version":1', '"version":2');
@@ -731,7 +735,7 @@ describe('a shutdown', () => {
     assert.equal(scene.state.asked, asked, 'nothing is tried after the end');
   });
 
-  it('writes what waits where the database is back by then, although no attempt has shown it yet', async () => {
+  it('writes what waits if the database is back by then, although no attempt has shown it yet', async () => {
     const scene = await setScene();
     scene.state.isDown = true;
     for (let i = 0; i < 100; i++) await scene.settlement.end(recordOf(`call_${i}`));
@@ -741,7 +745,7 @@ describe('a shutdown', () => {
     assert.equal(scene.journaled(), '');
   });
 
-  it('writes a failed end that was in no journal, where the database is back by then', async () => {
+  it('writes a failed end that was in no journal, if the database is back by then', async () => {
     const scene = await setScene();
     scene.state.isDown = true;
     scene.faultyDisk.isFull = true;

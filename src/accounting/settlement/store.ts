@@ -66,7 +66,7 @@ for update of k`,
  */
 const makeResponsesValid: Statement = {
   name: 'settlement.make-responses-valid',
-  text: `update stored_responses k set is_valid = true, expires_at = coalesce(v.expires_at, k.expires_at)
+  text: `update stored_responses k set is_valid = true, expires_at = v.expires_at
 from unnest($1::text[], $2::text[], $3::timestamptz[]) as v (account_id, claim_id, expires_at)
 where k.account_id = v.account_id and k.claim_id = v.claim_id`,
 };
@@ -235,11 +235,7 @@ function toRecorded(rows: readonly RecordedRow[]): Map<string, CallStatus> {
 
 function validWrites(fresh: readonly SettlementRecord[], nowMs: number): Query[] {
   const kept = fresh.map((record) => record.kept).filter((each) => each !== null);
-  return writeRows(makeResponsesValid, kept, [
-    ...CALL_NAME,
-    // Journal entries of earlier versions do not say how long.
-    ({ keptForMs }) => (keptForMs === undefined ? null : toTimestamp(nowMs + keptForMs)),
-  ]);
+  return writeRows(makeResponsesValid, kept, [...CALL_NAME, ({ keptForMs }) => toTimestamp(nowMs + keptForMs)]);
 }
 
 function chargeWrites(charges: readonly ChargeEntry[]): Query[] {

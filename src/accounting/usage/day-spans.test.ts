@@ -20,7 +20,7 @@ function spansOf(
 }
 
 describe('spans of days', () => {
-  it('grow where little is in them, and become shorter where there is much', () => {
+  it('grow if little is in them, and become shorter if there is much', () => {
     const busy = (span: DaySpan) => ((span.from ?? '') >= '2026-01-08' ? 150 : 3);
     assert.deepEqual(spansOf('day', ALL, { first: '2026-01-01', last: '2026-01-20' }, busy), [
       '..2026-01-02',
@@ -49,7 +49,7 @@ describe('spans of days', () => {
     );
   });
 
-  it('are whole months where groups are of months', () => {
+  it('are whole months if groups are of months', () => {
     assert.deepEqual(
       spansOf('month', ALL, { first: '2025-12-31', last: '2026-02-03' }, () => 50),
       ['..2026-01-01', '2026-01-01..2026-02-01', '2026-02-01..'],

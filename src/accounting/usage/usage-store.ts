@@ -82,7 +82,7 @@ export interface UsageRow {
 export interface Completeness {
   /** Calls whose end was stored before are in the sums. */
   readonly until: Date | null;
-  /** Whether records of earlier versions are still being summed. */
+  /** Whether all records that an import brought are summed. */
   readonly isBackfilled: boolean;
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Principals } from '../../accounting/accounts/principals.ts';
+import type { AccountChanges } from '../../accounting/accounts/account-changes.ts';
 import { NO_RATE_LIMITS, type RateLimitStore } from '../../accounting/accounts/rate-limit-store.ts';
 import type { Account, AccountStore } from '../../accounting/accounts/store.ts';
 import type { LedgerStore } from '../../accounting/ledger/ledger-store.ts';
@@ -16,12 +16,12 @@ import { accountResponse, accountToWire, capYuan, filterText, page, shortText } 
 import { rateLimitFields, tooManyModels, toRateChange, underPresentNames } from './rate-limits.ts';
 
 export interface AccountAdminParts {
-  readonly accounts: AccountStore;
-  readonly ledger: LedgerStore;
-  readonly rateLimits: RateLimitStore;
+  readonly accounts: Pick<AccountStore, 'insertAccount' | 'findAccount' | 'listAccounts'>;
+  readonly accountChanges: AccountChanges;
+  readonly ledger: Pick<LedgerStore, 'findBalances'>;
+  readonly rateLimits: Pick<RateLimitStore, 'ofAccounts'>;
   /** The catalog in force. */
   readonly catalog: () => Catalog;
-  readonly principals: Pick<Principals, 'forget'>;
   readonly clock: Clock;
   readonly ids: Ids;
   /** Today's date in the billing time zone, as YYYY-MM-DD. */
@@ -110,7 +110,7 @@ export function accountReader({
 
 /** Accounts: create, find, read, change. */
 export function accountEndpoints(parts: AccountAdminParts): AdminEndpoint[] {
-  const { accounts, ledger, rateLimits, catalog, principals, clock, ids } = parts;
+  const { accounts, accountChanges, catalog, clock, ids } = parts;
 
   const { read, withBalances } = accountReader(parts);
 
@@ -169,18 +169,14 @@ export function accountEndpoints(parts: AccountAdminParts): AdminEndpoint[] {
       async run({ id, body }) {
         const { dailySpendCapYuan, priceFactorBasisPoints, ...fields } = body;
         const { requestsPerMinute, tokensPerMinute, modelLimits, ...change } = fields;
-        const rateChange = toRateChange({ requestsPerMinute, tokensPerMinute, modelLimits }, catalog());
-        if ((await accounts.findAccount(id)) === null) throw notFound('account', id);
-        // First, so that the notification of the change comes after it.
-        if (rateChange !== undefined) {
-          const changed = await rateLimits.change({ accountId: id, keyId: null }, rateChange);
-          if (changed === 'too_many') throw tooManyModels();
-        }
-        const account = await accounts.updateAccount(id, change, new Date(clock.nowMs()));
-        if (account === null) throw notFound('account', id);
-        principals.forget(id);
-        if (dailySpendCapYuan !== undefined) await ledger.setDailyCap(id, dailySpendCapYuan);
-        if (priceFactorBasisPoints !== undefined) await ledger.setPriceFactor(id, priceFactorBasisPoints);
+        const result = await accountChanges.change(id, {
+          fields: change,
+          rates: toRateChange({ requestsPerMinute, tokensPerMinute, modelLimits }, catalog()),
+          dailyCapNano: dailySpendCapYuan,
+          priceFactorBasisPoints,
+        });
+        if (result === 'absent') throw notFound('account', id);
+        if (result === 'too_many_models') throw tooManyModels();
         return read(id);
       },
     }),

@@ -11,7 +11,7 @@ import { underPresentNames } from './rate-limits.ts';
 
 export type OwnAccountParts = Pick<
   AccountAdminParts,
-  'accounts' | 'ledger' | 'rateLimits' | 'periods' | 'catalog' | 'clock' | 'principals'
+  'accounts' | 'accountChanges' | 'ledger' | 'rateLimits' | 'periods' | 'catalog'
 > & { readonly config: () => Config };
 
 const everybodySees = { id: true, name: true, verified: true, status: true, createdAt: true } as const;
@@ -60,7 +60,7 @@ const limitsInForce = z.strictObject(rateLimits).meta({ id: 'LimitsInForce' });
 
 /** The account itself, and the limits that it has. */
 export function ownAccountEndpoints(parts: OwnAccountParts): AccountEndpoint[] {
-  const { accounts, ledger, rateLimits: rateStore, principals, periods, catalog, config, clock } = parts;
+  const { accountChanges, ledger, rateLimits: rateStore, periods, catalog, config } = parts;
   const { read } = accountReader(parts);
 
   const calendar = () => ({ timezone: config().billing.timezone, today: periods().today });
@@ -109,11 +109,8 @@ export function ownAccountEndpoints(parts: OwnAccountParts): AccountEndpoint[] {
       body: accountChange,
       response: ownerAccount,
       async run({ body: { ownDailySpendCapYuan, ...change } }, { scope: { accountId } }) {
-        if (Object.keys(change).length > 0) {
-          await accounts.updateAccount(accountId, change, new Date(clock.nowMs()));
-          principals.forget(accountId);
-        }
-        if (ownDailySpendCapYuan !== undefined) await ledger.setOwnDailyCap(accountId, ownDailySpendCapYuan);
+        const fields = Object.keys(change).length > 0 ? change : undefined;
+        await accountChanges.change(accountId, { fields, ownDailyCapNano: ownDailySpendCapYuan });
         return readOwn(accountId);
       },
     }),

@@ -67,7 +67,7 @@ async function* auditLines(auditLedger: AuditAdminParts['auditLedger']): AsyncGe
     progress = next;
   };
   const audit = auditLedger({ onProgress, signal: unwanted.signal });
-  // Whether it fails is told if it is awaited.
+  // Whether it fails shows when it is awaited.
   audit.catch(() => undefined);
   try {
     for (;;) {

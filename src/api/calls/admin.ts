@@ -34,11 +34,15 @@ export const callList = z.strictObject({
   to: instant.optional(),
 });
 
+const foundRequest = z.strictObject({
+  data: listOf(callResponse),
+  refusals: listOf(refusalResponse),
+  nextCursor: z.null(),
+});
+export type FoundRequest = z.infer<typeof foundRequest>;
+
 /** Those in flight have members of their own, and a search for a request finds refusals too. */
-const callPage = z.union([
-  pageOf(z.union([callResponse, inFlightResponse])),
-  z.strictObject({ data: listOf(callResponse), refusals: listOf(refusalResponse), nextCursor: z.null() }),
-]);
+const callPage = z.union([pageOf(z.union([callResponse, inFlightResponse])), foundRequest]);
 
 /** What a list of calls is asked for. */
 type CallQuery = Partial<z.infer<typeof callList>> & { readonly limit: number };
@@ -48,7 +52,7 @@ export function callReader(parts: CallAdminParts) {
   const { calls, inFlight, refusals } = parts;
 
   /** Calls and refusals alike: whoever complains knows an id, not what became of the request. */
-  async function findRequest(requestId: string, limit: number, of: OwnedBy) {
+  async function findRequest(requestId: string, limit: number, of: OwnedBy): Promise<FoundRequest> {
     const [found, refused] = await Promise.all([
       calls.findByRequest(requestId, limit, of),
       refusals.find(requestId, limit, of),

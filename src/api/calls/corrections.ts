@@ -49,6 +49,7 @@ const refundResponse = z
     balanceYuan: yuan,
   })
   .meta({ id: 'Refund' });
+export type RefundResponse = z.infer<typeof refundResponse>;
 
 /** Corrections of calls by operators: unresolved ones are settled by hand, charges refunded. */
 export function callCorrectionEndpoints(parts: CallCorrectionParts): AdminEndpoint[] {
@@ -78,7 +79,7 @@ export function callCorrectionEndpoints(parts: CallCorrectionParts): AdminEndpoi
             throw notFound('call', id);
           case 'in_flight':
             throw conflict(
-              'The call is in flight. Its node ends it; where the node died, it is unresolved within 30 seconds.',
+              'The call is in flight. Its node ends it; if the node died, it is unresolved within 30 seconds.',
             );
           case 'key_conflict':
             throw conflict('This Idempotency-Key was used for another entry of the account. Use a new one.');
@@ -169,9 +170,7 @@ function resolutionError(refusal: ResolutionRefusal, call: ResolvableCall): Gate
     case 'tokens_without_plan':
       return unprocessable('The call ran on the balance, not on a Coding Plan: charge it, or release it.');
     case 'tokens_unknown':
-      return unprocessable(
-        'It is not recorded what the call had reserved of its plan, since an earlier version recorded it: release it.',
-      );
+      return unprocessable('It is not recorded what the call had reserved of its plan: release it.');
     case 'tokens_above_reserved':
       return unprocessable(
         `tokens: The call had reserved ${call.notes?.reservedTokens?.tokens} tokens; at most that can be counted.`,
@@ -194,9 +193,7 @@ function refundError(refusal: 'not_charged' | 'refunded_already' | 'above_charge
   const charge = `¥${formatYuan(chargeNano ?? 0n)}`;
   switch (refusal) {
     case 'not_charged':
-      return conflict(
-        'The call was not charged, so there is nothing to refund. Make an adjustment where money is due.',
-      );
+      return conflict('The call was not charged, so there is nothing to refund. Make an adjustment if money is due.');
     case 'refunded_already':
       return conflict(`All of the charge of ${charge} was refunded already.`);
     case 'above_charge':

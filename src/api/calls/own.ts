@@ -7,7 +7,7 @@ import { listOf, pageOf } from '../management/response-fields.ts';
 import { shown, shownPage } from '../management/shown.ts';
 import { type RefusalAdminParts, refusalList, refusalReader, refusalResponse } from '../refusals/admin.ts';
 import { type CallAdminParts, callList, callReader, readCall } from './admin.ts';
-import { callResponse, inFlightResponse } from './wire.ts';
+import { type CallResponse, callResponse, inFlightResponse } from './wire.ts';
 
 export type OwnCallParts = CallAdminParts &
   RefusalAdminParts & { readonly accounts: Pick<AccountStore, 'findOwnKeyIds'> };
@@ -156,7 +156,7 @@ export function ownCallEndpoints(parts: OwnCallParts): AccountEndpoint[] {
   ];
 }
 
-function showCall(call: z.infer<typeof callResponse>): z.infer<typeof ownCall> {
+function showCall(call: CallResponse): z.infer<typeof ownCall> {
   return {
     ...shown(ownCallMembers, call),
     innerModels: call.innerModels.map((inner) => shown(innerModel, inner)),

@@ -8,7 +8,14 @@ import type { InFlightCall } from '../../accounting/reservations/in-flight-store
 import { formatYuan } from '../../lib/yuan.ts';
 import { signerIdOf } from '../../people/actor.ts';
 import { type TermName, termNames } from '../../protocols/metering/service-terms.ts';
-import { shownUnits, type UnitName, unitNames, usageUnits } from '../../protocols/metering/usage-units.ts';
+import {
+  type ShownUnit,
+  shownUnits,
+  type UnitCounts,
+  type UnitName,
+  unitNames,
+  usageUnits,
+} from '../../protocols/metering/usage-units.ts';
 import { at, count, listOf, signerId, yuan } from '../management/response-fields.ts';
 import { instantToWire, ledgerEntryId, yuanOrNull } from '../management/wire.ts';
 
@@ -35,7 +42,7 @@ const SHOWN_OTHERS = shownUnits.filter((unit) => usageUnits[unit].side === 'othe
 
 /** Counts by unit: tokens, images and the other units. */
 const shownCounts = Object.fromEntries([...SHOWN_TOKENS, 'images', ...SHOWN_OTHERS].map((name) => [name, count])) as {
-  readonly images: Count;
+  readonly [Name in ShownUnit | 'images']: Count;
 };
 
 const pricedBy = z
@@ -108,7 +115,7 @@ export const callResponse = z
     reservedYuan: yuan
       .nullable()
       .describe(
-        'What was reserved, where the estimate of what was delivered costs more: the model has no `maxOutputTokens`.',
+        'What was reserved, if the estimate of what was delivered costs more: the model has no `maxOutputTokens`.',
       ),
     heldYuan: yuan.nullable(),
     heldTokens: count.nullable(),
@@ -119,13 +126,14 @@ export const callResponse = z
     firstByteMs: z.number().nullable(),
   })
   .meta({ id: 'Call' });
+export type CallResponse = z.infer<typeof callResponse>;
 
 interface ShownWith {
   readonly accountName: string;
   readonly refunds?: readonly CallRefund[] | undefined;
 }
 
-export function callToWire(call: CallRecord, { accountName, refunds = [] }: ShownWith): z.infer<typeof callResponse> {
+export function callToWire(call: CallRecord, { accountName, refunds = [] }: ShownWith): CallResponse {
   const refundedNano = refunds.reduce((sum, { amountNano }) => sum + amountNano, 0n);
   return {
     id: call.id,
@@ -191,9 +199,10 @@ export const inFlightResponse = z
     reservedAt: at,
   })
   .meta({ id: 'CallInFlight' });
+export type InFlightResponse = z.infer<typeof inFlightResponse>;
 
 /** A call that has not ended: its route is the first one that it may go over. */
-export function inFlightToWire({ facts, ...call }: InFlightCall): z.infer<typeof inFlightResponse> {
+export function inFlightToWire({ facts, ...call }: InFlightCall): InFlightResponse {
   return {
     id: call.id,
     accountId: call.accountId,
@@ -215,8 +224,9 @@ export function inFlightToWire({ facts, ...call }: InFlightCall): z.infer<typeof
   };
 }
 
-function usageToWire({ units, images }: CallRecord): { readonly images: number } {
-  const counts = (names: readonly UnitName[]) => Object.fromEntries(names.map((unit) => [unit, units[unit]]));
+function usageToWire({ units, images }: CallRecord): { readonly [Name in ShownUnit | 'images']: number } {
+  const counts = (names: readonly UnitName[]) =>
+    Object.fromEntries(names.map((unit) => [unit, units[unit]])) as Pick<UnitCounts, ShownUnit>;
   return { ...counts(SHOWN_TOKENS), images, ...counts(SHOWN_OTHERS) };
 }
 

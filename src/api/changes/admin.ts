@@ -57,6 +57,7 @@ const changeResponse = z
     errorCode: z.string().nullable(),
   })
   .meta({ id: 'Change' });
+export type ChangeResponse = z.infer<typeof changeResponse>;
 
 /** The change log. No address changes it. */
 export function changeEndpoints({ changes, accounts }: ChangeAdminParts): AdminEndpoint[] {
@@ -86,7 +87,7 @@ export function changeEndpoints({ changes, accounts }: ChangeAdminParts): AdminE
   ];
 }
 
-function changeToWire(change: Change, names: ReadonlyMap<string, string>): z.infer<typeof changeResponse> {
+function changeToWire(change: Change, names: ReadonlyMap<string, string>): ChangeResponse {
   return {
     id: change.id,
     at: new Date(change.begunAtMs).toISOString(),

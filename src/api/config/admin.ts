@@ -27,6 +27,7 @@ const configResponse = z
     config: shown,
   })
   .meta({ id: 'ConfigInForce' });
+export type ConfigResponse = z.infer<typeof configResponse>;
 
 /** The configuration in force: after environment and defaults, without secrets. */
 export function configEndpoints({ config, configStatus, nodeId }: ConfigAdminParts): AdminEndpoint[] {

@@ -78,7 +78,7 @@ describe('the console of a directory', () => {
     assert.deepEqual([status, headers['cache-control'], headers['content-encoding']], [404, 'no-store', undefined]);
   });
 
-  it('is sent as it is where an encoding has a weight of 0, wherever that stands', async () => {
+  it('is sent as it is if an encoding has a weight of 0, wherever that stands', async () => {
     build('first');
     for (const given of ['br;q=0', 'br;q=0.000', 'br;x=1;q=0', 'identity']) {
       const { headers } = await get('/console/assets/first.js', { 'accept-encoding': given });

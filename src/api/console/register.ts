@@ -5,13 +5,13 @@ import { CONSOLE_PATH } from '../../people/console-path.ts';
 import { servePage } from '../served-file.ts';
 import { BUILT_CONSOLE, type Console, readConsole } from './files.ts';
 
-/** What the built page has if its nonce belongs. */
+/** What the built page has where its nonce belongs. */
 const NONCE_PLACE = 'STYLE_NONCE';
 
 const NOT_BUILT = `<!doctype html>
 <html lang="en">
 <title>Faregate</title>
-<p>The console is not in this installation. <code>npm run build</code> makes it, where the development dependencies are installed.</p>
+<p>The console is not in this installation. <code>npm run build</code> makes it, if the development dependencies are installed.</p>
 </html>
 `;
 

@@ -34,7 +34,7 @@ describe('aliases of endpoints', () => {
     }
   });
 
-  it('are left out where two endpoints could be meant', () => {
+  it('are left out if two endpoints could be meant', () => {
     // With this name /coding/models is one segment off /v1/coding/models, and off /coding/v1/models.
     const { aliases } = aliasesOf(['coding']);
     assert.ok(!aliases.some(({ path }) => path === '/coding/models'));

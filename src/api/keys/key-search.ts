@@ -53,6 +53,7 @@ const foundKey = z
     }),
   })
   .meta({ id: 'FoundKey' });
+export type FoundKeyResponse = z.infer<typeof foundKey>;
 
 function isPrefix(text: string): boolean {
   const rest = text.slice(KEY_PREFIX.length);
@@ -63,7 +64,7 @@ function isPrefix(text: string): boolean {
 export function keySearchEndpoints(parts: KeySearchParts): AdminEndpoint[] {
   const { keySearch, rateLimits, catalog, clock } = parts;
 
-  async function toWires(found: readonly FoundKey[]) {
+  async function toWires(found: readonly FoundKey[]): Promise<FoundKeyResponse[]> {
     const rates = await rateLimits.ofKeys(found.map(({ key }) => key));
     return found.map(({ key, limits, lastUsedAt, account }) => ({
       ...keyToWire(key, limits, underPresentNames(rates.get(key.id) ?? NO_RATE_LIMITS, catalog()), lastUsedAt),

@@ -30,6 +30,7 @@ const adjustment = z.strictObject({
   memo: shortText,
 });
 const posted = z.strictObject({ entryId: z.string(), balanceYuan: yuan }).meta({ id: 'PostedEntry' });
+export type PostedEntry = z.infer<typeof posted>;
 export const ledgerList = z.strictObject(page);
 
 /** Lists the ledger entries of an account, newest first, as both APIs do. */
@@ -44,7 +45,7 @@ export async function listLedger(
 
 /** Ledger entries: top-ups, adjustments and lists. */
 export function ledgerEndpoints({ ledger, clock, periods }: LedgerAdminParts): AdminEndpoint[] {
-  async function post(entry: Omit<NewLedgerEntry, 'at'>) {
+  async function post(entry: Omit<NewLedgerEntry, 'at'>): Promise<PostedEntry> {
     const result = await ledger.post({ ...entry, at: new Date(clock.nowMs()) });
     switch (result.outcome) {
       case 'unknown_account':

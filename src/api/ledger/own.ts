@@ -90,7 +90,7 @@ export function ownMoneyEndpoints(parts: OwnMoneyParts): AccountEndpoint[] {
       needs: 'member',
       query: usageList.omit({ accountId: true, provider: true }),
       response: ownUsage,
-      lines: { mediaType: 'text/csv', description: 'All groups, where the request accepts text/csv.' },
+      lines: { mediaType: 'text/csv', description: 'All groups, if the request accepts text/csv.' },
       async run(
         { query: { groupBy: names, cursor, limit, ...filter }, wantsCsv },
         { scope: { accountId, ownUserId } },
@@ -121,7 +121,7 @@ export function ownMoneyEndpoints(parts: OwnMoneyParts): AccountEndpoint[] {
       needs: 'owner',
       query: statementQuery,
       response: ownStatement,
-      lines: { mediaType: 'text/csv', description: 'The same as a table, where the request accepts text/csv.' },
+      lines: { mediaType: 'text/csv', description: 'The same as a table, if the request accepts text/csv.' },
       async run({ query: { month }, wantsCsv }, { scope }) {
         const made = await statement(scope.accountId, month);
         const entries = made.entries.map((entry) => ({ ...entry, memo: null }));

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What responds of the admin API and the account API are made of. */
+/** What responses of the admin API and the account API are made of. */
 
 /** An amount of money, as `formatYuan` writes it. */
 export const yuan = z
@@ -36,3 +36,4 @@ export const nextCursor = z
 
 /** A page of a list. */
 export const pageOf = <Item extends z.ZodType>(item: Item) => z.strictObject({ data: listOf(item), nextCursor });
+export type Page<Item> = z.infer<ReturnType<typeof pageOf<z.ZodType<Item>>>>;

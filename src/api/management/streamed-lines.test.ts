@@ -42,7 +42,7 @@ describe('a response that is sent line by line', () => {
     await assert.rejects(streamed.begin(pieces([]), 'holder'), { code: 'too_many_requests' });
   });
 
-  it('gives its place back where it fails, at once or later', async () => {
+  it('gives its place back if it fails, at once or later', async () => {
     const streamed = new StreamedLines(new TimeShares(LIMITS, () => 0));
     async function* failing(...before: string[]): AsyncGenerator<string> {
       yield* before;

@@ -48,7 +48,7 @@ export class StreamedLines {
   }
 }
 
-/** The same step, that ends if it has nothing more or fails. */
+/** The same step, which calls `close` when it has nothing more or fails. */
 function closing(
   step: () => Promise<IteratorResult<string>>,
   close: () => void,

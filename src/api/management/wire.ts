@@ -109,12 +109,9 @@ export const accountResponse = z
     createdAt: at,
   })
   .meta({ id: 'Account' });
+export type AccountResponse = z.infer<typeof accountResponse>;
 
-export function accountToWire(
-  account: Account,
-  balance: BalanceState | undefined,
-  rates: RateLimits,
-): z.infer<typeof accountResponse> {
+export function accountToWire(account: Account, balance: BalanceState | undefined, rates: RateLimits): AccountResponse {
   return {
     id: account.id,
     name: account.name,
@@ -159,13 +156,9 @@ export const keyMembers = {
 };
 
 export const keyResponse = z.strictObject(keyMembers).meta({ id: 'Key' });
+export type KeyResponse = z.infer<typeof keyResponse>;
 
-export function keyToWire(
-  key: ApiKey,
-  limits: KeyLimits,
-  rates: RateLimits,
-  lastUsedAt: Date | null,
-): z.infer<typeof keyResponse> {
+export function keyToWire(key: ApiKey, limits: KeyLimits, rates: RateLimits, lastUsedAt: Date | null): KeyResponse {
   return {
     id: key.id,
     accountId: key.accountId,
@@ -221,8 +214,9 @@ export const ledgerEntryResponse = z
     createdAt: at,
   })
   .meta({ id: 'LedgerEntry' });
+export type LedgerEntryResponse = z.infer<typeof ledgerEntryResponse>;
 
-export function ledgerEntryToWire(entry: LedgerEntry): z.infer<typeof ledgerEntryResponse> {
+export function ledgerEntryToWire(entry: LedgerEntry): LedgerEntryResponse {
   return {
     id: ledgerEntryId(entry.accountId, entry.entryNo),
     kind: entry.kind,
@@ -249,12 +243,13 @@ export const subscriptionResponse = z
     createdAt: at,
   })
   .meta({ id: 'Subscription' });
+export type SubscriptionResponse = z.infer<typeof subscriptionResponse>;
 
 export function subscriptionToWire(
   subscription: Subscription,
   plans: readonly PlanTerms[],
   nowMs: number,
-): z.infer<typeof subscriptionResponse> {
+): SubscriptionResponse {
   const { id, accountId, planId, startsAt, endsAt, canceledAt, createdAt } = subscription;
   return {
     id,

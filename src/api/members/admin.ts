@@ -79,7 +79,7 @@ export function accountMemberEndpoints({ members, accounts, clock }: AccountMemb
       response: null,
       async run({ id, query: { userId } }) {
         await requireAccount(id);
-        const refusal = await members.remove(id, userId, false);
+        const refusal = await members.remove(id, userId, false, new Date(clock.nowMs()));
         if (refusal !== null) throw peopleError(refusal);
         return null;
       },

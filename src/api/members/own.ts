@@ -88,7 +88,7 @@ export function memberEndpoints(parts: MemberParts): AccountEndpoint[] {
       needs: 'person',
       response: null,
       async run({ id }, { scope }) {
-        const refusal = await members.remove(scope.accountId, id, true);
+        const refusal = await members.remove(scope.accountId, id, true, new Date(clock.nowMs()));
         if (refusal === 'absent') throw notFound('member', id);
         if (refusal !== null) throw peopleError(refusal);
         return null;

@@ -35,7 +35,7 @@ const envelopes: Readonly<Record<Envelope['name'], z.ZodType>> = {
     .meta({ id: 'CatalogError' }),
 };
 
-/** What every address may respond, whatever is asked of it. */
+/** What every address may respond with, whatever is asked of it. */
 const ANYWHERE = [408, 431, 500, 503] as const;
 
 const WORDS: Readonly<Record<number, string>> = {

@@ -22,7 +22,7 @@ export class SchemaCollection {
   }
 
   /**
-   * `input`: what may be sent, before it is checked and read; `output`: what is responded to.
+   * `input`: what may be sent, before it is checked and read; `output`: what a response has.
    *
    * @throws if two schemas have one id, also one schema whose two forms differ.
    */

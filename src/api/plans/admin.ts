@@ -35,6 +35,9 @@ export const planResponse = z
     outputTokenLimit: count,
   })
   .meta({ id: 'Plan' });
+export type PlanResponse = z.infer<typeof planResponse>;
+const plansResponse = z.strictObject({ data: listOf(planResponse) });
+export type PlansResponse = z.infer<typeof plansResponse>;
 
 const window = { limit: count, used: count, remaining: count };
 export const planRemainder = z
@@ -49,7 +52,7 @@ export const planRemainder = z
       .strictObject({
         ...window,
         roomAt: at.nullable().describe('When the first call leaves a window that is full.'),
-        moreAt: at.nullable().describe('When more calls remain than now; `null` where none is counted.'),
+        moreAt: at.nullable().describe('When more calls remain than now; `null` if none is counted.'),
       })
       .nullable(),
     weekly: z.strictObject({ ...window, startedAt: at, resetAt: at }).nullable(),
@@ -59,6 +62,7 @@ export const planRemainder = z
     concurrency: z.strictObject({ limit: count, inFlight: count }).nullable(),
   })
   .meta({ id: 'PlanRemainder' });
+export type PlanRemainder = z.infer<typeof planRemainder>;
 
 /** Reads what remains of the plan of an account, as both APIs do. */
 export async function readRemainder(
@@ -78,7 +82,7 @@ export function planEndpoints(parts: PlanAdminParts): AdminEndpoint[] {
       method: 'GET',
       path: '/plans',
       summary: 'List the plans of the configuration, with how many subscriptions of each are active',
-      response: z.strictObject({ data: listOf(planResponse) }),
+      response: plansResponse,
       async run() {
         const offered = plans();
         const now = new Date(await databaseNowMs());
@@ -100,7 +104,7 @@ export function planEndpoints(parts: PlanAdminParts): AdminEndpoint[] {
   ];
 }
 
-export function planToWire(plan: PlanTerms, active: number): z.infer<typeof planResponse> {
+export function planToWire(plan: PlanTerms, active: number): PlanResponse {
   return {
     id: plan.id,
     name: plan.name,
@@ -123,7 +127,7 @@ function remainderToWire(
   state: SubscriptionState | null,
   plans: readonly PlanTerms[],
   nowMs: number,
-): z.infer<typeof planRemainder> {
+): PlanRemainder {
   const current = findCurrentPlan(state, plans, nowMs);
   if (current.plan === null) {
     const none = { fiveHour: null, weekly: null, quota: null, concurrency: null };

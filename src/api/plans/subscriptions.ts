@@ -1,36 +1,25 @@
 import { z } from 'zod';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
 import type { PlanTerms } from '../../accounting/plans/plan.ts';
-import {
-  type KeyedRequest,
-  OtherRequestError,
-  type Subscription,
-  type SubscriptionStore,
-} from '../../accounting/plans/subscriptions-store.ts';
-import { invalidRequest } from '../../errors/gateway-error.ts';
-import type { Ids } from '../../lib/ids.ts';
+import type { GrantRefusal, PlanGrants } from '../../accounting/plans/plan-grants.ts';
+import type { Subscription, SubscriptionStore } from '../../accounting/plans/subscriptions-store.ts';
+import { type GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { type ChangeSubject, conflict, notFound } from '../management/endpoint.ts';
 import { pageOf } from '../management/response-fields.ts';
 import { instant, page, shortText, subscriptionResponse, subscriptionToWire, toPage } from '../management/wire.ts';
 
 export interface SubscriptionAdminParts {
-  readonly accounts: AccountStore;
-  readonly subscriptions: SubscriptionStore;
+  readonly accounts: Pick<AccountStore, 'findAccount'>;
+  readonly subscriptions: Pick<SubscriptionStore, 'find' | 'list'>;
+  readonly planGrants: PlanGrants;
   /** The plans in force. */
   readonly plans: () => readonly PlanTerms[];
-  /** Read in the database, so that a subscription that begins now has begun for the next call. */
   readonly databaseNowMs: () => Promise<number>;
-  readonly ids: Ids;
 }
 
 const newSubscription = z.strictObject({ planId: shortText, startsAt: instant.nullish() });
 export const subscriptionList = z.strictObject(page);
-
-const DAY_MS = 24 * 3_600_000;
-
-/** The last instant whose year has four digits: the database does not parse the ISO 8601 text of a later one. */
-const ENDS_AT_MAX_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /** Lists the subscriptions of an account, newest first, as both APIs do. */
 export async function listSubscriptions(
@@ -51,7 +40,7 @@ export async function listSubscriptions(
 
 /** Subscriptions: grant, renew, cancel, list. An account has one active subscription at most. */
 export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpoint[] {
-  const { accounts, subscriptions, plans, databaseNowMs, ids } = parts;
+  const { accounts, subscriptions, planGrants, plans, databaseNowMs } = parts;
 
   async function requireAccount(id: string): Promise<void> {
     if ((await accounts.findAccount(id)) === null) throw notFound('account', id);
@@ -63,63 +52,48 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
     return found;
   }
 
-  function requirePlan(id: string): PlanTerms {
-    const plan = plans().find((candidate) => candidate.id === id);
-    if (plan !== undefined) return plan;
-    const known = plans().map((candidate) => candidate.id);
-    const said = known.length === 0 ? 'No plan is configured.' : `Known: ${known.join(', ')}.`;
-    throw invalidRequest(`planId: There is no plan ${JSON.stringify(id.slice(0, 100))}. ${said}`, 'planId');
-  }
-
-  /** Carries a grant or a renewal out, unless it is a repeat, whatever has changed since the first one. */
-  async function once(
-    accountId: string,
-    keyed: KeyedRequest | null,
-    run: () => Promise<Subscription>,
-  ): Promise<Subscription> {
-    try {
-      return (keyed && (await subscriptions.findRepeated(accountId, keyed))) ?? (await run());
-    } catch (error) {
-      if (!(error instanceof OtherRequestError)) throw error;
-      throw conflict('This Idempotency-Key was used for another grant or renewal of the account.');
-    }
-  }
-
   async function oneToWire(subscription: Subscription) {
     return subscriptionToWire(subscription, plans(), await databaseNowMs());
   }
 
-  async function grant(
-    accountId: string,
-    planId: string,
-    asked: Date | null,
-    keyed: KeyedRequest | null,
-  ): Promise<Subscription> {
-    const plan = requirePlan(planId);
-    const at = new Date(await databaseNowMs());
-    const startsAt = asked ?? at;
-    const endsAt = new Date(startsAt.getTime() + plan.periodDays * DAY_MS);
-    if (endsAt <= at) throw invalidRequest('startsAt: The period would be over already.', 'startsAt');
-    if (!isStorable(endsAt)) throw invalidRequest('startsAt: The period would end after the year 9999.', 'startsAt');
-    const granted = await subscriptions.grant(
-      { accountId, id: ids.next('sub'), planId: plan.id, startsAt, endsAt, at },
-      keyed,
-    );
-    if (granted !== null) return granted;
-    throw conflict('The account has another subscription in that time. Cancel it, or let this one start at its end.');
+  function unknownPlan(id: string): GatewayError {
+    const known = plans().map((plan) => plan.id);
+    const said = known.length === 0 ? 'No plan is configured.' : `Known: ${known.join(', ')}.`;
+    return invalidRequest(`planId: There is no plan ${JSON.stringify(id.slice(0, 100))}. ${said}`, 'planId');
   }
 
-  async function renew({ accountId, id, planId, endsAt }: Subscription, keyed: KeyedRequest | null) {
-    const to = new Date(endsAt.getTime() + requirePlan(planId).periodDays * DAY_MS);
-    if (to.getTime() <= (await databaseNowMs())) {
-      throw conflict('The subscription ended longer ago than a renewal would last. Grant a new one.');
+  function grantError(refusal: GrantRefusal, planId: string): GatewayError {
+    switch (refusal) {
+      case 'other_request':
+        return otherRequest();
+      case 'unknown_plan':
+        return unknownPlan(planId);
+      case 'over':
+        return invalidRequest('startsAt: The period would be over already.', 'startsAt');
+      case 'out_of_range':
+        return invalidRequest('startsAt: The period would end after the year 9999.', 'startsAt');
+      case 'taken':
+        return conflict(
+          'The account has another subscription in that time. Cancel it, or let this one start at its end.',
+        );
     }
-    if (!isStorable(to)) {
-      throw conflict('The subscription would end after the year 9999.');
+  }
+
+  function renewalError(refusal: GrantRefusal, planId: string): GatewayError {
+    switch (refusal) {
+      case 'other_request':
+        return otherRequest();
+      case 'unknown_plan':
+        return unknownPlan(planId);
+      case 'over':
+        return conflict('The subscription ended longer ago than a renewal would last. Grant a new one.');
+      case 'out_of_range':
+        return conflict('The subscription would end after the year 9999.');
+      case 'taken':
+        return conflict(
+          'The subscription is canceled, was renewed meanwhile, or another one begins before its new end.',
+        );
     }
-    const renewed = await subscriptions.renew(accountId, id, endsAt, to, keyed);
-    if (renewed !== null) return renewed;
-    throw conflict('The subscription is canceled, was renewed meanwhile, or another one begins before its new end.');
   }
 
   const subject: ChangeSubject = {
@@ -143,8 +117,9 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
       async run({ id, body, idempotencyKey }) {
         await requireAccount(id);
         const { planId, startsAt = null } = body;
-        const keyed = keyedBy(idempotencyKey, ['grant', planId, startsAt?.toISOString() ?? null]);
-        return oneToWire(await once(id, keyed, () => grant(id, planId, startsAt, keyed)));
+        const granted = await planGrants.grant({ accountId: id, planId, startsAt, idempotencyKey });
+        if (typeof granted === 'string') throw grantError(granted, planId);
+        return oneToWire(granted);
       },
     }),
     adminEndpoint({
@@ -168,8 +143,9 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
       response: subscriptionResponse,
       async run({ id, idempotencyKey }) {
         const found = await requireSubscription(id);
-        const keyed = keyedBy(idempotencyKey, ['renewal', id]);
-        return oneToWire(await once(found.accountId, keyed, () => renew(found, keyed)));
+        const renewed = await planGrants.renew(found, idempotencyKey);
+        if (typeof renewed === 'string') throw renewalError(renewed, found.planId);
+        return oneToWire(renewed);
       },
     }),
     adminEndpoint({
@@ -180,19 +156,12 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
       summary: 'Cancel a subscription at once',
       response: null,
       async run({ id }) {
-        const found = await requireSubscription(id);
-        await subscriptions.cancel(found.accountId, id, new Date(await databaseNowMs()));
+        await planGrants.cancel(await requireSubscription(id));
         return null;
       },
     }),
   ];
 }
 
-function keyedBy(idempotencyKey: string | null, asked: readonly (string | null)[]): KeyedRequest | null {
-  return idempotencyKey === null ? null : { idempotencyKey, request: JSON.stringify(asked) };
-}
-
-/** Whether the database can store the instant; `false` also for an invalid `Date`. */
-function isStorable(endsAt: Date): boolean {
-  return endsAt.getTime() <= ENDS_AT_MAX_MS;
-}
+const otherRequest = (): GatewayError =>
+  conflict('This Idempotency-Key was used for another grant or renewal of the account.');

@@ -60,9 +60,9 @@ const providerTestResponse = z
   })
   .meta({ id: 'ProviderTest' });
 
-export type ProviderTestOnWire = z.infer<typeof providerTestResponse>;
+export type ProviderTestResponse = z.infer<typeof providerTestResponse>;
 
-export function providerTestToWire(provider: string, { results, ...test }: ProviderTest): ProviderTestOnWire {
+export function providerTestToWire(provider: string, { results, ...test }: ProviderTest): ProviderTestResponse {
   return {
     provider,
     ...test,

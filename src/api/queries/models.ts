@@ -22,7 +22,7 @@ import {
 const CREATED_AT_SECONDS = 0;
 const CREATED_AT = new Date(CREATED_AT_SECONDS * 1_000).toISOString();
 
-/** From this version of the messages protocol on, a model states if it is in its life. */
+/** From this version of the messages protocol on, a model states where it is in its life. */
 const LIFECYCLE_VERSION = '2026-10-21';
 const LIFECYCLE = 'active';
 /** Versions are dates; of any other text it is not known whether it is later. */

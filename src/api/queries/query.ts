@@ -25,7 +25,7 @@ export interface QueryRequest {
 /** The name of all queries of balances, whose refusals are not recorded (contract 4.10). */
 export const BALANCE_QUERY = 'balance';
 
-/** What a query responds, for its documentation. Nothing is checked by it but tests. */
+/** What a query responds with, for its documentation. Nothing is checked by it but tests. */
 export interface QueryDocument {
   readonly summary: string;
   readonly tag: 'Models' | 'Balance';

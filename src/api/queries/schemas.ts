@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What the free queries response (contract 2.3 to 2.6). */
+/** What the free queries respond with (contract 2.3 to 2.6). */
 
 const count = z.int().min(0);
 const percent = z.int().min(0).max(100);

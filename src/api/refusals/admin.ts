@@ -41,6 +41,7 @@ export const refusalResponse = z
     param: z.string().nullable(),
   })
   .meta({ id: 'Refusal' });
+export type RefusalResponse = z.infer<typeof refusalResponse>;
 
 /** Lists refusals as both APIs do. `of`: whose, whatever the query names. */
 export function refusalReader(parts: RefusalAdminParts) {
@@ -86,10 +87,7 @@ export async function showRefusals({ accounts }: Pick<RefusalAdminParts, 'accoun
 }
 
 /** `id` is the request id; of a count, whose `count` is above 1, or which names no request, an id of its own. */
-function refusalToWire(
-  { atMs, ...refusal }: Refusal,
-  names: ReadonlyMap<string, string>,
-): z.infer<typeof refusalResponse> {
+function refusalToWire({ atMs, ...refusal }: Refusal, names: ReadonlyMap<string, string>): RefusalResponse {
   const accountName = refusal.accountId === null ? null : (names.get(refusal.accountId) ?? null);
   return { ...refusal, accountName, at: new Date(atMs).toISOString() };
 }

@@ -4,8 +4,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { allRoutes, type Catalog, type Model, type Route } from '../../providers/catalog/catalog.ts';
 import { withoutDrained } from '../../providers/routing/choose.ts';
 import type { Drain, DrainTarget } from '../../providers/routing/drains/drain.ts';
-import type { DrainStore } from '../../providers/routing/drains/drain-store.ts';
-import type { Drains } from '../../providers/routing/drains/drains.ts';
+import { DRAINS_MAX, type Drains } from '../../providers/routing/drains/drains.ts';
 import type { RouteHealth } from '../../providers/routing/health.ts';
 import type { CredentialStatus } from '../../providers/upstream/credentials.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
@@ -22,12 +21,8 @@ export interface RouteAdminParts {
   /** The credentials of a route's provider, for the route's model. */
   readonly credentialsOf: (route: Route) => readonly CredentialStatus[];
   readonly drains: Drains;
-  readonly drainStore: DrainStore;
   readonly clock: Clock;
 }
-
-/** More drains than anybody would look through. Each node keeps all of them in memory. */
-const DRAINS_MAX = 1_000;
 
 const target = { provider: filterText, model: filterText.nullish(), providerModel: filterText.nullish() };
 const newDrain = z.strictObject({ ...target, reason: shortText.nullish(), by: shortText.nullish() });
@@ -37,8 +32,11 @@ const statuses = z.strictObject({
   data: listOf(routeResponse),
   drains: listOf(z.strictObject({ ...drainMembers, routes: count })),
 });
-const ended = { ...drainMembers, routes: listOf(routeResponse) };
-const begun = z.strictObject({ ...ended, modelsWithoutRoutes: listOf(z.string()) });
+export type RoutesResponse = z.infer<typeof statuses>;
+const ended = z.strictObject({ ...drainMembers, routes: listOf(routeResponse) });
+export type EndedDrain = z.infer<typeof ended>;
+const begun = ended.extend({ modelsWithoutRoutes: listOf(z.string()) });
+export type BegunDrain = z.infer<typeof begun>;
 
 interface OfModel {
   readonly model: Model;
@@ -47,7 +45,7 @@ interface OfModel {
 
 /** Routes: list them with their health as this node sees it, drain them and resume them on all nodes. */
 export function routeEndpoints(parts: RouteAdminParts): AdminEndpoint[] {
-  const { health, catalog, credentialsOf, drains, drainStore, clock } = parts;
+  const { health, catalog, credentialsOf, drains, clock } = parts;
 
   const routesToWire = (routes: readonly OfModel[]) =>
     routes.map(({ model, route }) =>
@@ -83,17 +81,13 @@ export function routeEndpoints(parts: RouteAdminParts): AdminEndpoint[] {
         if (routesOf(asked).length === 0) {
           throw invalidRequest(`No route of the configuration goes to ${describe(asked)}.`, 'provider');
         }
-        await drains.refresh();
-        if (drains.list().length >= DRAINS_MAX) {
-          throw conflict(`There are ${DRAINS_MAX} drains already; drain whole providers.`);
-        }
-        const drain = await drainStore.insert({
+        const drain = await drains.begin({
           ...asked,
           reason: body.reason ?? null,
           drainedBy: by ?? via,
           drainedAt: new Date(clock.nowMs()),
         });
-        await drains.refresh();
+        if (drain === 'too_many') throw conflict(`There are ${DRAINS_MAX} drains already; drain whole providers.`);
         return {
           ...drainToWire(drain),
           routes: routesToWire(routesOf(drain)),
@@ -107,14 +101,13 @@ export function routeEndpoints(parts: RouteAdminParts): AdminEndpoint[] {
       subject: { kind: 'drain', isResponseBefore: true },
       summary: 'Take a drain back',
       body: endOfDrain,
-      response: z.strictObject(ended),
+      response: ended,
       async run({ body }) {
         const asked = toTarget(body);
-        const ended = await drainStore.delete(asked);
-        await drains.refresh();
-        if (ended === null) throw noSuchDrain(asked, drains.list());
+        const drain = await drains.end(asked);
+        if (drain === null) throw noSuchDrain(asked, drains.list());
         // Another drain may still have some of them.
-        return { ...drainToWire(ended), routes: routesToWire(routesOf(ended)) };
+        return { ...drainToWire(drain), routes: routesToWire(routesOf(drain)) };
       },
     }),
   ];

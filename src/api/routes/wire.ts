@@ -21,6 +21,7 @@ export const drainMembers = {
 };
 
 const drainResponse = z.strictObject(drainMembers).meta({ id: 'Drain' });
+export type DrainResponse = z.infer<typeof drainResponse>;
 
 const breakerState = z.enum(['closed', 'open', 'probing']);
 
@@ -56,6 +57,7 @@ export const routeResponse = z
     ),
   })
   .meta({ id: 'Route' });
+export type RouteResponse = z.infer<typeof routeResponse>;
 
 export function routeToWire(
   model: string,
@@ -63,7 +65,7 @@ export function routeToWire(
   status: RouteStatus,
   credentials: readonly CredentialStatus[],
   drain: Drain | null,
-): z.infer<typeof routeResponse> {
+): RouteResponse {
   const { state, failuresInARow, lastFailure, probeAtMs, accounts } = status;
   return {
     model,
@@ -93,7 +95,7 @@ export function routeToWire(
   };
 }
 
-export function drainToWire(drain: Drain): z.infer<typeof drainResponse> {
+export function drainToWire(drain: Drain): DrainResponse {
   const { providerId, model, providerModel, reason, drainedBy, drainedAt } = drain;
   return {
     provider: providerId,

@@ -26,8 +26,9 @@ export const userResponse = z
     lastSignInAt: at.nullable(),
   })
   .meta({ id: 'User' });
+export type UserResponse = z.infer<typeof userResponse>;
 
-export function userToWire(user: User): z.infer<typeof userResponse> {
+export function userToWire(user: User): UserResponse {
   return {
     id: user.id,
     email: user.email,
@@ -50,6 +51,7 @@ export const linkMembers = {
 };
 
 export const linkResponse = z.strictObject(linkMembers).meta({ id: 'OneTimeLink' });
+export type LinkResponse = z.infer<typeof linkResponse>;
 
 const NO_PUBLIC_URL =
   'server.publicUrl is not configured, so the link has the address at which the gateway listens. People elsewhere may need another one.';
@@ -57,7 +59,7 @@ const NO_PUBLIC_URL =
 export function linkToWire(
   { url, kind, expiresAt }: Pick<OneTimeLink, 'url' | 'kind' | 'expiresAt'>,
   publicUrl: string | null,
-): z.infer<typeof linkResponse> {
+): LinkResponse {
   return {
     link: url,
     linkKind: kind,
@@ -77,8 +79,9 @@ export const memberResponse = z
     lastSignInAt: at.nullable(),
   })
   .meta({ id: 'Member' });
+export type MemberResponse = z.infer<typeof memberResponse>;
 
-export function memberToWire(member: Member): z.infer<typeof memberResponse> {
+export function memberToWire(member: Member): MemberResponse {
   return {
     userId: member.userId,
     email: member.email,

@@ -1,17 +1,9 @@
-import { randomFillSync } from 'node:crypto';
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { FillRandom, Ids } from '../../lib/ids.ts';
-import { mayGrantRole } from '../../people/access.ts';
-import { signatureOf, signerIdOf } from '../../people/actor.ts';
-import {
-  type AdminToken,
-  createAdminToken,
-  hashAdminToken,
-  LIVING_TOKENS_MAX,
-  shownAdminToken,
-} from '../../people/admin-token.ts';
+import { signerIdOf } from '../../people/actor.ts';
+import { type AdminToken, LIVING_TOKENS_MAX } from '../../people/admin-token.ts';
+import type { AdminTokenMaker } from '../../people/admin-token-maker.ts';
 import type { AdminTokensStore } from '../../people/admin-tokens-store.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { conflict, notFound, unprocessable } from '../management/endpoint.ts';
@@ -19,10 +11,9 @@ import { at, pageOf, signerId } from '../management/response-fields.ts';
 import { instant, page, shortText, toPage } from '../management/wire.ts';
 
 export interface TokenAdminParts {
-  readonly adminTokens: Pick<AdminTokensStore, 'insert' | 'list' | 'find' | 'revoke'>;
+  readonly adminTokens: Pick<AdminTokensStore, 'list' | 'find' | 'revoke'>;
+  readonly tokenMaker: AdminTokenMaker;
   readonly clock: Clock;
-  readonly ids: Ids;
-  readonly fillRandom?: FillRandom;
 }
 
 const role = z.enum(['operator', 'auditor']);
@@ -48,15 +39,12 @@ const tokenResponse = z
     lastUsedAt: at.nullable().meta({ description: 'At most a minute old; null: never.' }),
   })
   .meta({ id: 'AdminToken' });
+export type TokenResponse = z.infer<typeof tokenResponse>;
 const newTokenResponse = z.strictObject({ ...tokenResponse.shape, token: z.string() });
+export type NewTokenResponse = z.infer<typeof newTokenResponse>;
 
 /** Named admin tokens: create (shown once), list, revoke (refused at once on every node). */
-export function tokenEndpoints({
-  adminTokens,
-  clock,
-  ids,
-  fillRandom = randomFillSync,
-}: TokenAdminParts): AdminEndpoint[] {
+export function tokenEndpoints({ adminTokens, tokenMaker, clock }: TokenAdminParts): AdminEndpoint[] {
   async function read(id: string) {
     const token = await adminTokens.find(id);
     return token && tokenToWire(token);
@@ -71,35 +59,22 @@ export function tokenEndpoints({
       body: newToken,
       response: newTokenResponse,
       async run({ body }, { actor }) {
-        if (!mayGrantRole(actor, body.role)) {
-          throw new GatewayError('roleNotAllowed', {
-            message: `Only an operator may make a token of an ${body.role}.`,
-          });
+        const { name, role, expiresAt = null } = body;
+        const made = await tokenMaker.make({ name, role, expiresAt }, actor);
+        switch (made) {
+          case 'role_not_allowed':
+            throw new GatewayError('roleNotAllowed', { message: `Only an operator may make a token of an ${role}.` });
+          case 'expired':
+            throw unprocessable('expiresAt: The token would have expired already.', 'expiresAt');
+          case 'name_taken':
+            throw conflict(`A token called ${JSON.stringify(name)} is in use. Revoke it first.`);
+          case 'too_many':
+            throw conflict(
+              `There are ${LIVING_TOKENS_MAX} tokens that are neither expired nor revoked; no more can be made.`,
+            );
+          default:
+            return { ...tokenToWire(made.token), token: made.text };
         }
-        const now = new Date(clock.nowMs());
-        const expiresAt = body.expiresAt ?? null;
-        if (expiresAt !== null && expiresAt <= now) {
-          throw unprocessable('expiresAt: The token would have expired already.', 'expiresAt');
-        }
-        const token = createAdminToken(fillRandom);
-        const stored = await adminTokens.insert({
-          id: ids.next('tok'),
-          name: body.name,
-          role: body.role,
-          tokenHash: hashAdminToken(token),
-          prefix: shownAdminToken(token),
-          createdBy: signatureOf(actor),
-          expiresAt,
-          at: now,
-        });
-        if (stored === 'name_taken')
-          throw conflict(`A token called ${JSON.stringify(body.name)} is in use. Revoke it first.`);
-        if (stored === 'too_many') {
-          throw conflict(
-            `There are ${LIVING_TOKENS_MAX} tokens that are neither expired nor revoked; no more can be made.`,
-          );
-        }
-        return { ...tokenToWire(stored), token };
       },
     }),
     adminEndpoint({
@@ -128,7 +103,7 @@ export function tokenEndpoints({
   ];
 }
 
-function tokenToWire(token: AdminToken): z.infer<typeof tokenResponse> {
+function tokenToWire(token: AdminToken): TokenResponse {
   return {
     id: token.id,
     name: token.name,

@@ -60,6 +60,7 @@ export const usageResponse = z.strictObject({
   completeUntil: at.nullable().describe('Calls that ended before are in the sums.'),
   timezone: z.string(),
 });
+export type UsageResponse = z.infer<typeof usageResponse>;
 
 /** Groups that are read at a time for CSV. */
 const CSV_PAGE = 2_000;
@@ -164,7 +165,7 @@ export function usageEndpoints(parts: UsageAdminParts): AdminEndpoint[] {
       summary: 'Sums of usage by day, month, model, provider, account, key, status, context; also as CSV',
       query: usageList,
       response: usageResponse,
-      lines: { mediaType: 'text/csv', description: 'All groups, where the request accepts text/csv.' },
+      lines: { mediaType: 'text/csv', description: 'All groups, if the request accepts text/csv.' },
       async run({ query: { groupBy: names, cursor, limit, ...filter }, wantsCsv }) {
         const groupBy = readDimensions(names);
         const query = queryOf(groupBy, filter);
@@ -177,7 +178,7 @@ export function usageEndpoints(parts: UsageAdminParts): AdminEndpoint[] {
       summary: 'The statement of an account for a month of the billing time zone; also as CSV',
       query: statementQuery,
       response: statementResponse,
-      lines: { mediaType: 'text/csv', description: 'The same as a table, where the request accepts text/csv.' },
+      lines: { mediaType: 'text/csv', description: 'The same as a table, if the request accepts text/csv.' },
       async run({ id, query: { month }, wantsCsv }) {
         const made = await statement(id, month);
         return wantsCsv ? LineStream.of(statementCsv(made), CSV_TYPE) : statementToWire(made);

@@ -41,8 +41,9 @@ export const statementResponse = z
     completeUntil: at.nullable(),
   })
   .meta({ id: 'Statement' });
+export type StatementResponse = z.infer<typeof statementResponse>;
 
-export function statementToWire(statement: AccountStatement): z.infer<typeof statementResponse> {
+export function statementToWire(statement: AccountStatement): StatementResponse {
   const { accountId, month, timezone, from, to, isOver, sums, entries, areEntriesCut, models, completeness } =
     statement;
   return {

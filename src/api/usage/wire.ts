@@ -41,6 +41,7 @@ export const usageRowResponse = z
     usage: z.record(z.string(), count).describe(`Counts by unit: ${[...shownUnits, 'images'].join(', ')}.`),
   })
   .meta({ id: 'UsageGroup', description: 'Sums of a group of calls. It has the members of the dimensions asked for.' });
+export type UsageRowResponse = z.infer<typeof usageRowResponse>;
 
 /** Amounts of a group. The margin is known where every call with usage has a cost. */
 function amountsOf({ chargeNano, refundNano, costNano, uncostedCalls }: UsageRow) {
@@ -54,7 +55,7 @@ function amountsOf({ chargeNano, refundNano, costNano, uncostedCalls }: UsageRow
   };
 }
 
-export function usageRowToWire(row: UsageRow, groupBy: readonly Dimension[]): z.infer<typeof usageRowResponse> {
+export function usageRowToWire(row: UsageRow, groupBy: readonly Dimension[]): UsageRowResponse {
   const group: Record<string, string | null> = {};
   for (const [i, name] of groupBy.entries()) {
     group[MEMBERS[name]] = row.group[i]!;

@@ -72,6 +72,7 @@ const userList = z
   });
 
 const linkedUser = userResponse.extend(linkMembers);
+export type LinkedUser = z.infer<typeof linkedUser>;
 
 /** Users: create, find, change, suspend; links by which they get in; their sessions. */
 export function userEndpoints(parts: AdminPeopleParts): AdminEndpoint[] {

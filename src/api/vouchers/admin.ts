@@ -1,6 +1,7 @@
 import { randomFillSync } from 'node:crypto';
 import { z } from 'zod';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
+import type { PlanTerms } from '../../accounting/plans/plan.ts';
 import type { RedemptionStore } from '../../accounting/vouchers/redemption-store.ts';
 import type { VoucherGift } from '../../accounting/vouchers/voucher.ts';
 import {
@@ -9,9 +10,10 @@ import {
   readVoucherCode,
   shownEnd,
 } from '../../accounting/vouchers/voucher-code.ts';
+import type { VoucherRedeemer } from '../../accounting/vouchers/voucher-redeemer.ts';
 import type { VoucherStore } from '../../accounting/vouchers/vouchers-store.ts';
 import { invalidRequest, quoted } from '../../errors/gateway-error.ts';
-import type { FillRandom } from '../../lib/ids.ts';
+import type { FillRandom, Ids } from '../../lib/ids.ts';
 import { signatureOf } from '../../people/actor.ts';
 import { accountNamesOf } from '../accounts/account-names.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
@@ -19,7 +21,7 @@ import { type ChangeSubject, conflict, LineStream, notFound, unprocessable } fro
 import { pageOf } from '../management/response-fields.ts';
 import { instant, page, positiveAmountYuan, shortText, toPage } from '../management/wire.ts';
 import { CSV_TYPE } from '../usage/admin.ts';
-import { type RedeemerParts, voucherCodeBody, voucherRedeemer } from './voucher-redeemer.ts';
+import { redeemError, voucherCodeBody } from './voucher-code.ts';
 import {
   batchResponse,
   batchToWire,
@@ -29,12 +31,17 @@ import {
   voucherCsv,
 } from './wire.ts';
 
-export type VoucherAdminParts = RedeemerParts & {
+export interface VoucherAdminParts {
   readonly accounts: Pick<AccountStore, 'findNames'>;
   readonly vouchers: VoucherStore;
-  readonly redemptions: RedemptionStore;
+  readonly redemptions: Pick<RedemptionStore, 'list'>;
+  readonly redeemer: VoucherRedeemer;
+  /** The plans in force. */
+  readonly plans: () => readonly PlanTerms[];
+  readonly databaseNowMs: () => Promise<number>;
+  readonly ids: Ids;
   readonly fillRandom?: FillRandom;
-};
+}
 
 /** Codes that are made at a time. */
 const BATCH_MAX = 10_000;
@@ -54,8 +61,7 @@ const voucherList = z.strictObject(page);
 
 /** Batches of vouchers: make (codes are shown once), list, cancel; and redeem a code for an account. */
 export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
-  const { accounts, vouchers, redemptions, plans, databaseNowMs, ids, fillRandom = randomFillSync } = parts;
-  const redeemer = voucherRedeemer(parts);
+  const { accounts, vouchers, redemptions, redeemer, plans, databaseNowMs, ids, fillRandom = randomFillSync } = parts;
 
   function giftOf({ amountYuan = null, planId = null }: z.infer<typeof newBatch>): VoucherGift {
     if ((amountYuan === null) === (planId === null)) {
@@ -110,7 +116,7 @@ export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
         if ('earlier' in made) {
           throw conflict(
             `This Idempotency-Key has made the batch ${made.earlier.id} already, whose codes are never shown again. ` +
-              'Where they are lost, cancel that batch and make another one with a new key.',
+              'If they are lost, cancel that batch and make another one with a new key.',
           );
         }
         const shown = { ...batchToWire(made.batch), codes };
@@ -179,7 +185,9 @@ export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
       body: voucherCodeBody,
       response: redemptionResponse,
       async run({ id, body }, { actor }) {
-        const redemption = await redeemer.redeem(id, body.code, signatureOf(actor));
+        const result = await redeemer.redeem(id, body.code, signatureOf(actor));
+        if (!('redemption' in result)) throw redeemError(result.outcome, id);
+        const { redemption } = result;
         return redemptionToWire(redemption, await accountNamesOf(accounts, [redemption]));
       },
     }),

@@ -1,16 +1,18 @@
 import type { GuessLimit } from '../../accounting/vouchers/guess-limit.ts';
+import type { VoucherRedeemer } from '../../accounting/vouchers/voucher-redeemer.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { signatureOf } from '../../people/actor.ts';
 import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoint.ts';
-import { type RedeemerParts, voucherCodeBody, voucherRedeemer } from './voucher-redeemer.ts';
+import { redeemError, voucherCodeBody } from './voucher-code.ts';
 import { ownRedemptionResponse, ownRedemptionToWire } from './wire.ts';
 
-export type OwnVoucherParts = RedeemerParts & { readonly voucherGuesses: Pick<GuessLimit, 'take' | 'giveBack'> };
+export interface OwnVoucherParts {
+  readonly redeemer: VoucherRedeemer;
+  readonly voucherGuesses: Pick<GuessLimit, 'take' | 'giveBack'>;
+}
 
 /** Vouchers that are redeemed for the account: members too, because it only adds something. */
-export function ownVoucherEndpoints(parts: OwnVoucherParts): AccountEndpoint[] {
-  const { voucherGuesses } = parts;
-  const redeemer = voucherRedeemer(parts);
+export function ownVoucherEndpoints({ redeemer, voucherGuesses }: OwnVoucherParts): AccountEndpoint[] {
   return [
     accountEndpoint({
       method: 'POST',
@@ -24,14 +26,14 @@ export function ownVoucherEndpoints(parts: OwnVoucherParts): AccountEndpoint[] {
       async run({ body }, { actor, scope: { accountId } }) {
         const waitMs = voucherGuesses.take(accountId);
         if (waitMs > 0) throw tooManyGuesses(waitMs);
+        let isGuess = false;
         try {
-          const redemption = await redeemer.redeem(accountId, body.code, signatureOf(actor));
-          voucherGuesses.giveBack(accountId);
-          return ownRedemptionToWire(redemption);
-        } catch (error) {
-          const isGuess = error instanceof GatewayError && error.kind === 'pathUnknown';
+          const result = await redeemer.redeem(accountId, body.code, signatureOf(actor));
+          if ('redemption' in result) return ownRedemptionToWire(result.redemption);
+          isGuess = result.outcome === 'unknown_code';
+          throw redeemError(result.outcome, accountId);
+        } finally {
           if (!isGuess) voucherGuesses.giveBack(accountId);
-          throw error;
         }
       },
     }),

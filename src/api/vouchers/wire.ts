@@ -30,11 +30,13 @@ const batchMembers = {
 };
 
 export const batchResponse = z.strictObject(batchMembers).meta({ id: 'VoucherBatch' });
+export type BatchResponse = z.infer<typeof batchResponse>;
 
 /** A new batch, with its codes. */
 export const newBatchResponse = z
   .strictObject({ ...batchMembers, codes: listOf(z.string()) })
   .meta({ id: 'NewVoucherBatch' });
+export type NewBatchResponse = z.infer<typeof newBatchResponse>;
 
 const ownMembers = {
   id: z.string(),
@@ -49,6 +51,7 @@ const ownMembers = {
 
 /** What an account sees of its voucher. */
 export const ownRedemptionResponse = z.strictObject(ownMembers).meta({ id: 'OwnVoucherRedemption' });
+export type OwnRedemptionResponse = z.infer<typeof ownRedemptionResponse>;
 
 export const redemptionResponse = z
   .strictObject({
@@ -59,14 +62,10 @@ export const redemptionResponse = z
     redeemedById: signerId,
   })
   .meta({ id: 'VoucherRedemption' });
+export type RedemptionResponse = z.infer<typeof redemptionResponse>;
 
 /** A line for each code. */
-export function voucherCsv({
-  codes,
-  amountYuan,
-  planId,
-  expiresAt,
-}: Pick<z.infer<typeof newBatchResponse>, 'codes' | 'amountYuan' | 'planId' | 'expiresAt'>): string {
+export function voucherCsv({ codes, amountYuan, planId, expiresAt }: NewBatchResponse): string {
   const amount = amountYuan === null ? null : new CsvAmount(amountYuan);
   return [
     csvLine(['code', 'amountYuan', 'planId', 'expiresAt']),
@@ -74,7 +73,7 @@ export function voucherCsv({
   ].join('');
 }
 
-export function batchToWire(batch: VoucherBatch): z.infer<typeof batchResponse> {
+export function batchToWire(batch: VoucherBatch): BatchResponse {
   return {
     id: batch.id,
     name: batch.name,
@@ -89,7 +88,7 @@ export function batchToWire(batch: VoucherBatch): z.infer<typeof batchResponse> 
   };
 }
 
-export function ownRedemptionToWire(redemption: Redemption): z.infer<typeof ownRedemptionResponse> {
+export function ownRedemptionToWire(redemption: Redemption): OwnRedemptionResponse {
   const { accountId, entryNo } = redemption;
   return {
     id: redemption.id,
@@ -107,7 +106,7 @@ export function ownRedemptionToWire(redemption: Redemption): z.infer<typeof ownR
 export function redemptionToWire(
   redemption: Redemption,
   accountNames: ReadonlyMap<string, string>,
-): z.infer<typeof redemptionResponse> {
+): RedemptionResponse {
   const { accountId, batchId, redeemedBy } = redemption;
   // No account is ever removed.
   const accountName = accountNames.get(accountId) ?? accountId;

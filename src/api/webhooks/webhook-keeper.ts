@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import type { InsertedEndpoint, WebhookEndpoint } from '../../notices/endpoint-store.ts';
 import { ASKED_SENDS_A_MINUTE } from '../../notices/send-rates.ts';
@@ -9,8 +8,8 @@ import { toPage } from '../management/wire.ts';
 import {
   deliveryToWire,
   lowBalanceToWire,
-  type newWebhookResponse,
-  type queuedResponse,
+  type NewWebhookResponse,
+  type QueuedResponse,
   webhookToWire,
 } from './wire.ts';
 
@@ -24,8 +23,6 @@ interface Page {
   readonly limit: number;
   readonly cursor?: string | undefined;
 }
-
-type Queued = z.infer<typeof queuedResponse>;
 
 /** Makes, lists, changes and tries webhook endpoints, as both APIs do. */
 export function webhookKeeper({ webhooks, lowBalanceNano }: WebhookAdminParts) {
@@ -60,13 +57,13 @@ export function webhookKeeper({ webhooks, lowBalanceNano }: WebhookAdminParts) {
       return toPage(deliveries, limit, deliveryToWire, ({ noticeId }) => noticeId);
     },
     /** @throws GatewayError also 429 if the endpoint has had too many tests. */
-    async test(id: string): Promise<Queued> {
+    async test(id: string): Promise<QueuedResponse> {
       const noticeId = await webhooks.test(requireActive(await find(id)));
       if (noticeId !== null) return { noticeId };
       throw tooManySends();
     },
     /** @throws GatewayError also 404 if there was no such notice for the endpoint, and 429 as `test`. */
-    async redeliver(id: string, noticeId: string): Promise<Queued> {
+    async redeliver(id: string, noticeId: string): Promise<QueuedResponse> {
       const redelivery = await webhooks.redeliver(requireActive(await find(id)), noticeId);
       if (redelivery === 'too_many') throw tooManySends();
       if (redelivery === 'absent') throw notFound('notice', noticeId);
@@ -85,7 +82,7 @@ export function webhookKeeper({ webhooks, lowBalanceNano }: WebhookAdminParts) {
 }
 
 /** @throws GatewayError if none was made. */
-function createdToWire(result: InsertedEndpoint, accountId: string | null): z.infer<typeof newWebhookResponse> {
+function createdToWire(result: InsertedEndpoint, accountId: string | null): NewWebhookResponse {
   switch (result.outcome) {
     case 'unknown_account':
       throw notFound('account', accountId ?? '');

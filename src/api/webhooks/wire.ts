@@ -32,9 +32,11 @@ export const webhookResponse = z
     createdAt: at,
   })
   .meta({ id: 'WebhookEndpoint' });
+export type WebhookResponse = z.infer<typeof webhookResponse>;
 
 /** Shown once, when it is made. */
 export const newWebhookResponse = webhookResponse.extend({ secret: z.string() });
+export type NewWebhookResponse = z.infer<typeof newWebhookResponse>;
 
 export const deliveryResponse = z
   .strictObject({
@@ -49,16 +51,19 @@ export const deliveryResponse = z
     lastError: z.string().nullable(),
   })
   .meta({ id: 'WebhookDelivery' });
+export type DeliveryResponse = z.infer<typeof deliveryResponse>;
 
 export const queuedResponse = z.strictObject({ noticeId: z.string() });
+export type QueuedResponse = z.infer<typeof queuedResponse>;
 
 export const lowBalanceResponse = z.strictObject({
   accountId: z.string(),
   thresholdYuan: yuan.nullable(),
   defaultThresholdYuan: yuan.nullable(),
 });
+export type LowBalanceResponse = z.infer<typeof lowBalanceResponse>;
 
-export function webhookToWire(endpoint: WebhookEndpoint): z.infer<typeof webhookResponse> {
+export function webhookToWire(endpoint: WebhookEndpoint): WebhookResponse {
   const { id, accountId, url, events, status, statusReason, failingSince, createdAt } = endpoint;
   return {
     id,
@@ -72,7 +77,7 @@ export function webhookToWire(endpoint: WebhookEndpoint): z.infer<typeof webhook
   };
 }
 
-export function deliveryToWire(delivery: Delivery): z.infer<typeof deliveryResponse> {
+export function deliveryToWire(delivery: Delivery): DeliveryResponse {
   const { noticeId, kind, at, status, attempts, nextAttemptAt, lastAttemptAt, lastStatus, lastError } = delivery;
   return {
     noticeId,
@@ -91,7 +96,7 @@ export function lowBalanceToWire(
   accountId: string,
   { lowBalanceNano }: LowBalance,
   defaultNano: bigint | null,
-): z.infer<typeof lowBalanceResponse> {
+): LowBalanceResponse {
   return {
     accountId,
     thresholdYuan: lowBalanceNano === null ? null : formatYuan(lowBalanceNano),

@@ -30,14 +30,14 @@ const bound = (estimate: UsageFacts, delivered: Partial<Usage>, amountNano: bigi
   );
 
 describe('an estimate within its reservation', () => {
-  it('is cut to what was reserved where a limit was stated, output first', () => {
+  it('is cut to what was reserved if a limit was stated, output first', () => {
     const estimate = estimated({ inputTokens: 100, outputTokens: 50, audioOutputTokens: 10, imageOutputTokens: 5 });
     assert.deepEqual(bound(estimate, estimate, 1_000n, false), { ...estimate, outputTokens: 15 });
     assert.deepEqual(bound(estimate, estimate, 700n, false), { ...estimate, outputTokens: 0, audioOutputTokens: 7 });
     assert.deepEqual(bound(estimate, estimate, 90n, false), estimated({ inputTokens: 30 }));
   });
 
-  it('has all that was delivered where the limit was assumed, and what was not up to the reservation', () => {
+  it('has all that was delivered if the limit was assumed, and what was not up to the reservation', () => {
     const delivered = { outputTokens: 40, audioOutputTokens: 10 };
     const estimate = estimated({ inputTokens: 100, ...delivered, outputTokens: 90 });
     assert.deepEqual(bound(estimate, delivered, 10_000n, true), estimate);

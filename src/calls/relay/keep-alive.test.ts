@@ -18,7 +18,7 @@ describe('a keep-alive', () => {
     await silences(5);
   });
 
-  it('does not run once it is stopped, also where it is postponed after that', async () => {
+  it('does not run once it is stopped, also if it is postponed after that', async () => {
     let runs = 0;
     const keepAlive = startKeepAlive(1, () => runs++);
     keepAlive.stop();

@@ -1,20 +1,11 @@
 import type { Command } from 'commander';
+import type { MemberResponse } from '../../api/sessions/wire.ts';
 import { resolveAccount } from '../account-reference.ts';
 import type { CommandKit } from '../command.ts';
 import { localTime } from '../local-time.ts';
 import { renderTable } from '../output.ts';
 import { listAll } from '../pages.ts';
 import { resolveUser } from '../user-reference.ts';
-
-interface MemberView {
-  readonly userId: string;
-  readonly email: string | null;
-  readonly name: string;
-  readonly role: string;
-  readonly status: string;
-  readonly since: string;
-  readonly lastSignInAt: string | null;
-}
 
 const ACCOUNT_ARGUMENT = ['<account>', 'id or name'] as const;
 const USER_ARGUMENT = ['<user>', 'id, e-mail address, or the name of somebody without one'] as const;
@@ -30,7 +21,7 @@ export function accountMemberCommands(account: Command, kit: CommandKit): void {
     .action(
       kit.reading(async (admin, output, [reference]) => {
         const id = await resolveAccount(admin, reference!);
-        const members = await listAll<MemberView>(admin, `/accounts/${id}/members`, {});
+        const members = await listAll<MemberResponse>(admin, `/accounts/${id}/members`, {});
         output.print(members, () =>
           renderTable(
             members,
@@ -59,7 +50,7 @@ export function accountMemberCommands(account: Command, kit: CommandKit): void {
       kit.changing(async (admin, output, [accountReference, userReference], { role }) => {
         const id = await resolveAccount(admin, accountReference!);
         const userId = await resolveUser(admin, userReference!);
-        const added = await admin.request<MemberView>('POST', `/accounts/${id}/members`, { userId, role });
+        const added = await admin.request<MemberResponse>('POST', `/accounts/${id}/members`, { userId, role });
         output.print(added, () => `${added.name} is ${added.role} of ${id}.`);
       }),
     );

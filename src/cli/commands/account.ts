@@ -1,38 +1,14 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import type { PostedEntry } from '../../api/ledger/admin.ts';
 import type { AdminClient } from '../../api/management/admin-client.ts';
+import type { Page } from '../../api/management/response-fields.ts';
+import type { AccountResponse, LedgerEntryResponse } from '../../api/management/wire.ts';
 import { resolveAccount } from '../account-reference.ts';
 import { type CommandKit, type CommandOptions, IDEMPOTENCY_KEY, idempotencyKeyOf, UsageError } from '../command.ts';
 import { localTime } from '../local-time.ts';
 import { type Output, renderFields, renderTable } from '../output.ts';
 import { listAll } from '../pages.ts';
-import {
-  addMinuteOptions,
-  describeMinuteLimits,
-  orNull,
-  type RateLimitsView,
-  readMinuteLimits,
-} from './minute-options.ts';
-
-interface AccountView extends RateLimitsView {
-  readonly id: string;
-  readonly name: string;
-  readonly email: string | null;
-  readonly verified: boolean;
-  readonly status: string;
-  /** Absent if the gateway is of an earlier version, as the next one. */
-  readonly statusReason?: string | null;
-  readonly statusChangedAt?: string | null;
-  readonly balanceYuan: string;
-  readonly heldYuan: string;
-  readonly spentTodayYuan: string;
-  readonly dailySpendCapYuan: string | null;
-  /** Absent if the gateway is of an earlier version. */
-  readonly ownDailySpendCapYuan?: string | null;
-  readonly priceFactorBasisPoints: number;
-  /** Absent if the gateway is of an earlier version. */
-  readonly membersSeeBalance?: boolean;
-  readonly createdAt: string;
-}
+import { addMinuteOptions, describeMinuteLimits, orNull, readMinuteLimits } from './minute-options.ts';
 
 /** `faregate account …`; returns the command, for those of other files. */
 export function accountCommands(program: Command, kit: CommandKit): Command {
@@ -57,7 +33,7 @@ export function accountCommands(program: Command, kit: CommandKit): Command {
           balanceYuan: options.balance,
         };
         const key = idempotencyKeyOf(options);
-        const created = await admin.request<AccountView>('POST', '/accounts', account, key);
+        const created = await admin.request<AccountResponse>('POST', '/accounts', account, key);
         output.print(created, () => describeAccount(created));
       }),
     );
@@ -68,7 +44,7 @@ export function accountCommands(program: Command, kit: CommandKit): Command {
     .option('--search <text>', 'only those whose name, e-mail or id has this text')
     .action(
       kit.reading(async (admin, output, _arguments, options) => {
-        const accounts = await listAll<AccountView>(
+        const accounts = await listAll<AccountResponse>(
           admin,
           '/accounts',
           options.search === undefined ? {} : { search: String(options.search) },
@@ -97,8 +73,8 @@ export function accountCommands(program: Command, kit: CommandKit): Command {
     .action(
       kit.reading(async (admin, output, [reference]) => {
         const id = await resolveAccount(admin, reference!);
-        const view = await admin.request<AccountView>('GET', `/accounts/${id}`);
-        const ledger = await admin.request<{ data: LedgerView[] }>('GET', `/accounts/${id}/ledger?limit=10`);
+        const view = await admin.request<AccountResponse>('GET', `/accounts/${id}`);
+        const ledger = await admin.request<Page<LedgerEntryResponse>>('GET', `/accounts/${id}/ledger?limit=10`);
         output.print(
           { ...view, ledger: ledger.data },
           () => `${describeAccount(view)}\n\n${describeLedger(ledger.data)}`,
@@ -114,7 +90,7 @@ export function accountCommands(program: Command, kit: CommandKit): Command {
     .action(
       kit.changing(async (admin, output, [reference], options) => {
         const id = await resolveAccount(admin, reference!);
-        const view = await admin.request<AccountView>('PATCH', `/accounts/${id}`, {
+        const view = await admin.request<AccountResponse>('PATCH', `/accounts/${id}`, {
           verified: options.revoke !== true,
         });
         output.print(view, () => describeAccount(view));
@@ -130,7 +106,7 @@ export function accountCommands(program: Command, kit: CommandKit): Command {
   ).action(
     kit.changing(async (admin, output, [reference], options) => {
       const id = await resolveAccount(admin, reference!);
-      const view = await admin.request<AccountView>('PATCH', `/accounts/${id}`, {
+      const view = await admin.request<AccountResponse>('PATCH', `/accounts/${id}`, {
         dailySpendCapYuan: orNull(options.dailyCap),
         ...readMinuteLimits(options),
       });
@@ -179,7 +155,7 @@ export function accountCommands(program: Command, kit: CommandKit): Command {
         }
         const id = await resolveAccount(admin, reference!);
         const change = { priceFactorBasisPoints, membersSeeBalance };
-        const view = await admin.request<AccountView>('PATCH', `/accounts/${id}`, change);
+        const view = await admin.request<AccountResponse>('PATCH', `/accounts/${id}`, change);
         output.print(view, () => describeAccount(view));
       }),
     );
@@ -194,7 +170,7 @@ export function accountCommands(program: Command, kit: CommandKit): Command {
     .action(
       kit.changing(async (admin, output, [reference, amountYuan], options) => {
         const id = await resolveAccount(admin, reference!);
-        const entry = await admin.request<{ entryId: string; balanceYuan: string }>(
+        const entry = await admin.request<PostedEntry>(
           'POST',
           `/accounts/${id}/top-ups`,
           { amountYuan, memo: options.memo },
@@ -204,16 +180,6 @@ export function accountCommands(program: Command, kit: CommandKit): Command {
       }),
     );
   return account;
-}
-
-interface LedgerView {
-  readonly id: string;
-  readonly kind: string;
-  readonly amountYuan: string;
-  readonly balanceAfterYuan: string;
-  readonly callId: string | null;
-  readonly memo: string | null;
-  readonly createdAt: string;
 }
 
 const SUSPEND_HELP = `
@@ -229,17 +195,17 @@ async function setStatus(
   { reason }: CommandOptions,
 ): Promise<undefined> {
   const id = await resolveAccount(admin, reference);
-  const view = await admin.request<AccountView>('PATCH', `/accounts/${id}`, { status, statusReason: reason });
+  const view = await admin.request<AccountResponse>('PATCH', `/accounts/${id}`, { status, statusReason: reason });
   output.print(view, () => describeAccount(view));
 }
 
-function statusOf({ id, status, statusReason, statusChangedAt }: AccountView): string {
-  const since = statusChangedAt == null ? '' : ` since ${localTime(statusChangedAt)}`;
-  const why = statusReason == null ? '' : `: ${statusReason}`;
+function statusOf({ id, status, statusReason, statusChangedAt }: AccountResponse): string {
+  const since = statusChangedAt === null ? '' : ` since ${localTime(statusChangedAt)}`;
+  const why = statusReason === null ? '' : `: ${statusReason}`;
   return `${status}${since}${why}${status === 'suspended' ? ` (faregate account resume ${id})` : ''}`;
 }
 
-function describeAccount(view: AccountView): string {
+function describeAccount(view: AccountResponse): string {
   return renderFields([
     ['id', view.id],
     ['name', view.name],
@@ -250,9 +216,9 @@ function describeAccount(view: AccountView): string {
     ['held', `¥${view.heldYuan}`],
     ['spent today', `¥${view.spentTodayYuan}`],
     ['daily cap', view.dailySpendCapYuan === null ? 'as configured' : `¥${view.dailySpendCapYuan}`],
-    ['own cap', view.ownDailySpendCapYuan == null ? 'none' : `¥${view.ownDailySpendCapYuan} a day`],
+    ['own cap', view.ownDailySpendCapYuan === null ? 'none' : `¥${view.ownDailySpendCapYuan} a day`],
     ['price factor', `${view.priceFactorBasisPoints} (${view.priceFactorBasisPoints / 100}% of the list price)`],
-    ['members', view.membersSeeBalance === false ? 'do not see the balance' : 'see the balance'],
+    ['members', view.membersSeeBalance ? 'see the balance' : 'do not see the balance'],
     ['limits', describeMinuteLimits(view).join(', ') || 'as configured'],
     ['created', localTime(view.createdAt)],
   ]);
@@ -272,7 +238,7 @@ function readPriceFactor(text: string): number {
   return percent === '' ? Number(whole) : Number(whole) * 100 + Number(hundredths.padEnd(2, '0'));
 }
 
-function describeLedger(entries: readonly LedgerView[]): string {
+function describeLedger(entries: readonly LedgerEntryResponse[]): string {
   return renderTable(
     entries,
     [

@@ -9,7 +9,7 @@ import { createProgress, type Progress } from '../progress.ts';
 export function auditCommand(program: Command, kit: CommandKit): void {
   program
     .command('audit')
-    .description('prove the invariants of the ledger; exit code 1 where one is broken')
+    .description('prove the invariants of the ledger; exit code 1 if one is broken')
     .action(
       kit.reading(async (admin, output) => {
         const audit = await runAudit(admin, createProgress(kit.process));

@@ -1,26 +1,11 @@
 import type { Command } from 'commander';
+import type { RefundResponse } from '../../api/calls/corrections.ts';
+import type { CallResponse } from '../../api/calls/wire.ts';
 import { type CommandKit, type CommandOptions, IDEMPOTENCY_KEY, idempotencyKeyOf, UsageError } from '../command.ts';
 import { renderFields } from '../output.ts';
 
-interface CorrectedCallView {
-  readonly id: string;
-  readonly accountId: string;
-  readonly status: string;
-  readonly chargeYuan: string | null;
-  readonly heldYuan: string | null;
-  readonly resolution: { readonly action: string; readonly tokens?: number; readonly by: string | null } | null;
-}
-
-interface RefundView {
-  readonly entryId: string;
-  readonly amountYuan: string;
-  readonly refundedYuan: string;
-  readonly chargeYuan: string;
-  readonly balanceYuan: string;
-}
-
 const RESOLVE_HELP = `
-A call is unresolved where its node died before its end: what it had reserved was given back, nothing was charged, and nobody
+A call is unresolved if its node died before its end: what it had reserved was given back, nothing was charged, and nobody
 knows whether the provider ran it. Ask the provider, then settle it once:
 
   faregate calls --status unresolved                what there is, with what each call had reserved
@@ -56,7 +41,7 @@ export function callCorrectionCommands(calls: Command, kit: CommandKit): void {
         const by = options.by ?? kit.process.environment.USER;
         const body = { ...readResolution(options), memo: options.memo, by: by === '' ? undefined : by };
         const path = `/calls/${encodeURIComponent(id!)}/resolution`;
-        const call = await admin.request<CorrectedCallView>('POST', path, body, idempotencyKeyOf(options));
+        const call = await admin.request<CallResponse>('POST', path, body, idempotencyKeyOf(options));
         output.print(call, () => describeResolved(call));
       }),
     );
@@ -71,7 +56,7 @@ export function callCorrectionCommands(calls: Command, kit: CommandKit): void {
     .addHelpText('after', REFUND_HELP)
     .action(
       kit.changing(async (admin, output, [id], options) => {
-        const refund = await admin.request<RefundView>(
+        const refund = await admin.request<RefundResponse>(
           'POST',
           `/calls/${encodeURIComponent(id!)}/refunds`,
           { amountYuan: options.amount, memo: options.memo },
@@ -101,7 +86,7 @@ function readResolution({ charge, tokens, release }: CommandOptions): object {
   return { action: 'count', tokens: Number(tokens) };
 }
 
-function describeResolved({ id, accountId, status, chargeYuan, heldYuan, resolution }: CorrectedCallView): string {
+function describeResolved({ id, accountId, status, chargeYuan, heldYuan, resolution }: CallResponse): string {
   const cost = chargeYuan === null ? `nothing${tokensOf(resolution)}` : `¥${chargeYuan}`;
   return renderFields([
     ['call', id],
@@ -113,6 +98,6 @@ function describeResolved({ id, accountId, status, chargeYuan, heldYuan, resolut
   ]);
 }
 
-function tokensOf(resolution: CorrectedCallView['resolution']): string {
+function tokensOf(resolution: CallResponse['resolution']): string {
   return resolution?.tokens === undefined ? '' : `, ${resolution.tokens} tokens counted on the plan`;
 }

@@ -1,34 +1,16 @@
 import type { Command } from 'commander';
+import type { FoundRequest } from '../../api/calls/admin.ts';
+import type { CallResponse, InFlightResponse } from '../../api/calls/wire.ts';
 import type { AdminClient } from '../../api/management/admin-client.ts';
+import type { Page } from '../../api/management/response-fields.ts';
 import { inputTokensOf, noUsage, outputTokensOf } from '../../protocols/metering/usage-facts.ts';
-import type { UnitCounts } from '../../protocols/metering/usage-units.ts';
 import { resolveAccount } from '../account-reference.ts';
 import { type CommandKit, UsageError } from '../command.ts';
 import { localTime } from '../local-time.ts';
 import { type Output, renderTable } from '../output.ts';
 import { listUpTo } from '../pages.ts';
 import { callCorrectionCommands } from './call-corrections.ts';
-import { type RefusalView, renderRefusals } from './refusals.ts';
-
-/** Counts by unit; a gateway of another version may have other units. */
-interface UsageView extends Partial<UnitCounts> {
-  readonly source: string;
-  readonly images: number;
-}
-
-interface CallView {
-  readonly id: string;
-  readonly model: string;
-  readonly status: string;
-  readonly context: string;
-  readonly usage: UsageView | null;
-  readonly chargeYuan: string | null;
-  /** Absent if the gateway is of an earlier version. */
-  readonly refundedYuan?: string | null;
-  readonly heldYuan: string | null;
-  readonly durationMs: number;
-  readonly startedAt: string;
-}
+import { renderRefusals } from './refusals.ts';
 
 /** `faregate calls` */
 export function callsCommand(program: Command, kit: CommandKit): void {
@@ -60,18 +42,18 @@ export function callsCommand(program: Command, kit: CommandKit): void {
         }
         const path = `/calls?${new URLSearchParams({ ...query, limit: String(options.limit) })}`;
         if (query.status === 'in_flight') {
-          const { data } = await admin.request<{ data: InFlightView[] }>('GET', path);
+          const { data } = await admin.request<Page<InFlightResponse>>('GET', path);
           output.print(data, () => renderInFlight(data));
           return;
         }
-        const data = await listUpTo<CallView>(admin, '/calls', query, String(options.limit));
+        const data = await listUpTo<CallResponse>(admin, '/calls', query, String(options.limit));
         output.print(data, () => renderCalls(data, 'There are no calls yet.'));
       }),
     );
   callCorrectionCommands(calls, kit);
 }
 
-function renderCalls(calls: readonly CallView[], empty: string): string {
+function renderCalls(calls: readonly CallResponse[], empty: string): string {
   return renderTable(
     calls,
     [
@@ -91,10 +73,7 @@ function renderCalls(calls: readonly CallView[], empty: string): string {
 
 /** What became of a request: its calls, and what was refused. */
 async function printRequest(admin: AdminClient, output: Output, query: URLSearchParams): Promise<void> {
-  const { data, refusals } = await admin.request<{ data: CallView[]; refusals: RefusalView[] }>(
-    'GET',
-    `/calls?${query}`,
-  );
+  const { data, refusals } = await admin.request<FoundRequest>('GET', `/calls?${query}`);
   output.print({ calls: data, refusals }, () => {
     const parts = [
       ...(data.length === 0 ? [] : [renderCalls(data, '')]),
@@ -104,24 +83,11 @@ async function printRequest(admin: AdminClient, output: Output, query: URLSearch
   });
 }
 
-interface InFlightView {
-  readonly id: string;
-  readonly accountName: string;
-  readonly keyName: string | null;
-  readonly keyId: string;
-  readonly model: string;
-  readonly route: { readonly provider: string | null };
-  readonly nodeId: string;
-  readonly heldYuan: string | null;
-  readonly heldTokens: number | null;
-  readonly startedAt: string;
-}
-
-function renderInFlight(calls: readonly InFlightView[]): string {
+function renderInFlight(calls: readonly InFlightResponse[]): string {
   return renderTable(
     calls,
     [
-      { title: 'since', cell: (row) => localTime(row.startedAt) },
+      { title: 'since', cell: (row) => localTime(row.startedAt ?? row.reservedAt) },
       { title: 'call', cell: (row) => row.id },
       { title: 'account', cell: (row) => row.accountName },
       { title: 'key', cell: (row) => row.keyName ?? row.keyId },
@@ -134,25 +100,25 @@ function renderInFlight(calls: readonly InFlightView[]): string {
   );
 }
 
-function heldOf({ heldYuan, heldTokens }: Pick<InFlightView, 'heldYuan' | 'heldTokens'>): string {
+function heldOf({ heldYuan, heldTokens }: Pick<InFlightResponse, 'heldYuan' | 'heldTokens'>): string {
   return heldYuan === null ? `${heldTokens ?? 0} tokens` : `¥${heldYuan}`;
 }
 
-function inputOf(usage: UsageView | null): string {
+function inputOf(usage: CallResponse['usage']): string {
   if (usage === null) return '0';
   return String(inputTokensOf({ ...noUsage, ...usage }));
 }
 
 /** The output in tokens, or in images if no tokens were counted. */
-function outputOf(usage: UsageView | null): string {
+function outputOf(usage: CallResponse['usage']): string {
   if (usage === null) return '0';
   const tokens = outputTokensOf({ ...noUsage, ...usage });
   if (tokens > 0 || usage.images === 0) return String(tokens);
   return usage.images === 1 ? '1 image' : `${usage.images} images`;
 }
 
-function chargeOf({ context, status, chargeYuan, refundedYuan, heldYuan, usage }: CallView): string {
+function chargeOf({ context, status, chargeYuan, refundedYuan, heldYuan, usage }: CallResponse): string {
   if (status === 'unresolved' && heldYuan !== null) return `held ${heldYuan}`;
   if (chargeYuan === null) return context === 'coding' && usage !== null ? 'plan' : '-';
-  return refundedYuan == null || refundedYuan === '0' ? chargeYuan : `${chargeYuan} (-${refundedYuan})`;
+  return refundedYuan === null || refundedYuan === '0' ? chargeYuan : `${chargeYuan} (-${refundedYuan})`;
 }

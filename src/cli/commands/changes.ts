@@ -1,29 +1,11 @@
 import type { Command } from 'commander';
+import type { ChangeResponse } from '../../api/changes/admin.ts';
 import { resolveAccount } from '../account-reference.ts';
 import type { CommandKit } from '../command.ts';
 import { localTime } from '../local-time.ts';
 import { renderTable } from '../output.ts';
 import { listUpTo } from '../pages.ts';
 import { changeDifference } from './change-difference.ts';
-
-interface ChangeView {
-  readonly id: string;
-  readonly at: string;
-  readonly outcome: string;
-  readonly actor: {
-    readonly kind: string;
-    readonly id: string | null;
-    readonly name: string;
-    readonly localUser: string | null;
-  };
-  readonly action: string;
-  readonly subject: { readonly kind: string; readonly id: string | null };
-  readonly accountId: string | null;
-  readonly before: Readonly<Record<string, unknown>> | null;
-  readonly after: Readonly<Record<string, unknown>> | null;
-  readonly clientAddress: string | null;
-  readonly errorCode: string | null;
-}
 
 /** `faregate changes` */
 export function changesCommand(program: Command, kit: CommandKit): void {
@@ -55,7 +37,7 @@ export function changesCommand(program: Command, kit: CommandKit): void {
         for (const name of ['action', 'from', 'to']) {
           if (options[name] !== undefined) query[name] = String(options[name]);
         }
-        const changes = await listUpTo<ChangeView>(admin, '/changes', query, String(options.limit));
+        const changes = await listUpTo<ChangeResponse>(admin, '/changes', query, String(options.limit));
         output.print(changes, () =>
           renderTable(
             changes,
@@ -76,7 +58,7 @@ export function changesCommand(program: Command, kit: CommandKit): void {
     );
 }
 
-function whoOf({ actor: { name, id, localUser } }: ChangeView): string {
+function whoOf({ actor: { name, id, localUser } }: ChangeResponse): string {
   if (localUser !== null) return `${localUser}, ${name}`;
   return id === null ? name : `${name} (${id})`;
 }

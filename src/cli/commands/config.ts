@@ -29,7 +29,7 @@ export function configCommands(program: Command, kit: CommandKit): void {
   program
     .command('check')
     .description(
-      'validate the configuration; exit code 1 and every problem with file, line and key where it is wrong, warnings where ' +
+      'validate the configuration; exit code 1 and every problem with file, line and key if it is wrong, warnings if ' +
         'something that providers bill has no price',
     )
     .action(

@@ -22,9 +22,7 @@ export function databaseCommands(program: Command, kit: CommandKit): void {
   transferCommands(db, kit);
 
   db.command('migrate')
-    .description(
-      'create the database where there is none, and bring its schema up to date (the gateway does so at start)',
-    )
+    .description('create the database if there is none, and bring its schema up to date (the gateway does so at start)')
     .action(
       kit.plain(async (flags, output, environment) => {
         const location = loadForBooks(flags, environment).database;

@@ -1,42 +1,12 @@
 import type { Readable } from 'node:stream';
 import type { Command } from 'commander';
 import { KEY_PREFIX } from '../../accounting/accounts/key-format.ts';
+import type { FoundKeyResponse } from '../../api/keys/key-search.ts';
+import type { Page } from '../../api/management/response-fields.ts';
 import { SHOWN_CHARS } from '../../lib/secret-text.ts';
 import { CliError, type CliProcess, type CommandKit, UsageError } from '../command.ts';
 import { localTime } from '../local-time.ts';
 import { renderFields } from '../output.ts';
-import type { RateLimitsView } from './minute-options.ts';
-
-/** What a key may use, as the admin API shows it. */
-export interface KeyLimitsView extends RateLimitsView {
-  readonly dailySpendCapYuan: string | null;
-  readonly weeklySpendCapYuan: string | null;
-  readonly monthlySpendCapYuan: string | null;
-  readonly totalSpendCapYuan: string | null;
-  readonly dailyCalls: number | null;
-  readonly concurrency: number | null;
-  readonly allowedModels: readonly string[] | null;
-  readonly allowedNetworks: readonly string[] | null;
-}
-
-interface FoundKeyView extends KeyLimitsView {
-  readonly id: string;
-  readonly name: string;
-  readonly prefix: string;
-  readonly status: string;
-  readonly createdAt: string;
-  readonly expiresAt: string | null;
-  readonly revokedAt: string | null;
-  readonly lastUsedAt: string | null;
-  readonly account: {
-    readonly id: string;
-    readonly name: string;
-    readonly email: string | null;
-    readonly verified: boolean;
-    readonly status: string;
-    readonly statusReason: string | null;
-  };
-}
 
 const SHOWN_LENGTH = KEY_PREFIX.length + SHOWN_CHARS;
 /** Far more than a key has. */
@@ -50,14 +20,10 @@ const HELP = `
 A whole key is read from standard input only: arguments are seen by other users of the machine and kept by the shell.`;
 
 /** `faregate key find` */
-export function keyFindCommand(key: Command, kit: CommandKit, describeLimits: (key: KeyLimitsView) => string): void {
+export function keyFindCommand(key: Command, kit: CommandKit, describeLimits: (key: FoundKeyResponse) => string): void {
   const find = kit.reading(async (admin, output, [prefix]) => {
     const asked = prefix === '' ? { key: await readKey(kit.process) } : { prefix };
-    const { data, nextCursor } = await admin.request<{ data: FoundKeyView[]; nextCursor: string | null }>(
-      'POST',
-      '/keys/search',
-      asked,
-    );
+    const { data, nextCursor } = await admin.request<Page<FoundKeyResponse>>('POST', '/keys/search', asked);
     output.print(data, () => {
       if (data.length === 0) return 'No account has such a key.';
       const more = nextCursor === null ? [] : ['There are more; give more characters of the key.'];
@@ -106,14 +72,14 @@ async function readLine(stdin: Readable): Promise<string> {
   return text.split('\n', 1)[0]!.slice(0, INPUT_CHARS_MAX);
 }
 
-function describe(found: FoundKeyView, limits: string): string {
+function describe(found: FoundKeyResponse, limits: string): string {
   const { account } = found;
   const status = account.verified ? account.status : `${account.status}, not verified`;
   return renderFields([
     ['account', `${account.name} (${account.id})`],
     ['e-mail', account.email ?? '-'],
     ['account is', account.statusReason === null ? status : `${status}: ${account.statusReason}`],
-    ['key', `${found.name} (${found.id})`],
+    ['key', `${found.name ?? 'without a name'} (${found.id})`],
     ['begins with', found.prefix],
     ['key is', statusOf(found)],
     ['created', localTime(found.createdAt)],
@@ -123,6 +89,6 @@ function describe(found: FoundKeyView, limits: string): string {
   ]);
 }
 
-function statusOf({ status, revokedAt }: FoundKeyView): string {
+function statusOf({ status, revokedAt }: FoundKeyResponse): string {
   return revokedAt === null ? status : `${status} since ${localTime(revokedAt)}`;
 }

@@ -1,25 +1,14 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import type { CreatedKey, ReplacementKey } from '../../api/keys/key-keeper.ts';
+import type { KeyResponse } from '../../api/management/wire.ts';
 import { parseDurationMs } from '../../config/units.ts';
 import { resolveAccount } from '../account-reference.ts';
 import type { CommandKit } from '../command.ts';
 import { localTime } from '../local-time.ts';
 import { renderTable } from '../output.ts';
 import { listAll } from '../pages.ts';
-import { type KeyLimitsView, keyFindCommand } from './key-find.ts';
+import { keyFindCommand } from './key-find.ts';
 import { addMinuteOptions, describeMinuteLimits, NONE, orNull, readCount, readMinuteLimits } from './minute-options.ts';
-
-interface KeyView extends KeyLimitsView {
-  readonly id: string;
-  readonly name: string;
-  readonly prefix: string;
-  readonly createdAt: string;
-  readonly expiresAt: string | null;
-  readonly revokedAt: string | null;
-  /** Absent if the gateway is of an earlier version. */
-  readonly lastUsedAt?: string | null;
-  readonly scopes: readonly string[];
-  readonly userId: string | null;
-}
 
 /** `faregate key …` */
 export function keyCommands(program: Command, kit: CommandKit): void {
@@ -37,7 +26,7 @@ export function keyCommands(program: Command, kit: CommandKit): void {
   ).action(
     kit.changing(async (admin, output, [reference], options) => {
       const accountId = await resolveAccount(admin, reference!);
-      const created = await admin.request<KeyView & { key: string }>('POST', `/accounts/${accountId}/keys`, {
+      const created = await admin.request<CreatedKey>('POST', `/accounts/${accountId}/keys`, {
         name: options.name,
         expiresAt: options.expires,
         scopes: options.scope,
@@ -57,7 +46,7 @@ export function keyCommands(program: Command, kit: CommandKit): void {
       .argument('<key>', 'the id of the key, such as key_01…'),
   ).action(
     kit.changing(async (admin, output, [keyId], options) => {
-      const changed = await admin.request<KeyView>('PATCH', `/keys/${keyId}`, {
+      const changed = await admin.request<KeyResponse>('PATCH', `/keys/${keyId}`, {
         ...readLimits(options),
         ...readMinuteLimits(options),
       });
@@ -72,17 +61,17 @@ export function keyCommands(program: Command, kit: CommandKit): void {
     .action(
       kit.reading(async (admin, output, [reference]) => {
         const accountId = await resolveAccount(admin, reference!);
-        const keys = await listAll<KeyView>(admin, `/accounts/${accountId}/keys`, {});
+        const keys = await listAll<KeyResponse>(admin, `/accounts/${accountId}/keys`, {});
         output.print(keys, () =>
           renderTable(
             keys,
             [
               { title: 'id', cell: (row) => row.id },
-              { title: 'name', cell: (row) => row.name },
+              { title: 'name', cell: (row) => row.name ?? '' },
               { title: 'key', cell: (row) => row.prefix },
               { title: 'created', cell: (row) => localTime(row.createdAt) },
               { title: 'expires', cell: (row) => localTime(row.expiresAt ?? 'never') },
-              { title: 'last used', cell: (row) => (row.lastUsedAt == null ? '' : localTime(row.lastUsedAt)) },
+              { title: 'last used', cell: (row) => localTime(row.lastUsedAt ?? '') },
               { title: 'revoked', cell: (row) => localTime(row.revokedAt ?? '') },
               { title: 'scopes', cell: (row) => row.scopes.join(' ') },
               { title: 'whose', cell: (row) => row.userId ?? '' },
@@ -104,11 +93,10 @@ export function keyCommands(program: Command, kit: CommandKit): void {
     .option('--expires <instant>', 'when the new key expires, such as 2027-01-01T00:00:00Z; never by default')
     .action(
       kit.changing(async (admin, output, [keyId], options) => {
-        const made = await admin.request<KeyView & { key: string; replaces: { validUntil: string } }>(
-          'POST',
-          `/keys/${keyId}/replacement`,
-          { keepOldSeconds: options.keepOld, expiresAt: options.expires },
-        );
+        const made = await admin.request<ReplacementKey>('POST', `/keys/${keyId}/replacement`, {
+          keepOldSeconds: options.keepOld,
+          expiresAt: options.expires,
+        });
         output.print(made, () => {
           const end =
             options.keepOld === 0 ? 'is refused from now on' : `is valid until ${localTime(made.replaces.validUntil)}`;
@@ -206,7 +194,7 @@ function readLimits({ budget, dailySpend, models, networks, ...options }: Record
   return Object.fromEntries(Object.entries(limits).map(([name, value]) => [name, orNull(value)]));
 }
 
-function describeLimits(key: KeyLimitsView): string {
+function describeLimits(key: KeyResponse): string {
   const { dailyCalls, concurrency, allowedModels, allowedNetworks } = key;
   const limits = [
     ...Object.entries(BUDGETS).flatMap(([period, name]) =>

@@ -1,15 +1,9 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import type { AccountResponse } from '../../api/management/wire.ts';
 
 /** The options of limits by the minute, of accounts and keys alike. */
 
-interface MinuteLimits {
-  readonly requestsPerMinute: number | null;
-  readonly tokensPerMinute: number | null;
-}
-
-export interface RateLimitsView extends MinuteLimits {
-  readonly modelLimits: Readonly<Record<string, MinuteLimits>>;
-}
+type Maxima = Pick<AccountResponse, 'requestsPerMinute' | 'tokensPerMinute'>;
 
 export const NONE = 'none';
 
@@ -64,7 +58,7 @@ export function readMinuteLimits({ requestsPerMinute, tokensPerMinute, modelLimi
 }
 
 /** One text for each limit, such as `60 requests a minute` and `10 requests a minute for acme-large`. */
-export function describeMinuteLimits(limits: RateLimitsView): string[] {
+export function describeMinuteLimits(limits: Maxima & Pick<AccountResponse, 'modelLimits'>): string[] {
   return [
     ...describeMaxima(limits),
     ...Object.entries(limits.modelLimits).flatMap(([model, own]) =>
@@ -73,7 +67,7 @@ export function describeMinuteLimits(limits: RateLimitsView): string[] {
   ];
 }
 
-function describeMaxima({ requestsPerMinute, tokensPerMinute }: MinuteLimits): string[] {
+function describeMaxima({ requestsPerMinute, tokensPerMinute }: Maxima): string[] {
   return [
     ...(requestsPerMinute === null ? [] : [`${requestsPerMinute} requests a minute`]),
     ...(tokensPerMinute === null ? [] : [`${tokensPerMinute} tokens a minute`]),

@@ -1,57 +1,13 @@
 import type { Command } from 'commander';
+import type { SubscriptionResponse } from '../../api/management/wire.ts';
+import type { PlanRemainder, PlanResponse, PlansResponse } from '../../api/plans/admin.ts';
 import { resolveAccount } from '../account-reference.ts';
 import { type CommandKit, IDEMPOTENCY_KEY, idempotencyKeyOf } from '../command.ts';
 import { localTime } from '../local-time.ts';
 import { renderFields, renderTable } from '../output.ts';
 import { listAll } from '../pages.ts';
 
-interface SubscriptionView {
-  readonly id: string;
-  readonly planId: string;
-  readonly planName: string | null;
-  readonly status: string;
-  readonly startsAt: string;
-  readonly endsAt: string;
-}
-
-interface PlanView {
-  readonly id: string;
-  readonly name: string;
-  readonly activeSubscriptions: number;
-  readonly hasMoreSubscriptions: boolean;
-  readonly fiveHourCalls: number;
-  readonly weeklyCalls: number;
-  readonly concurrency: number;
-  readonly quotaTokens: number;
-  readonly periodDays: number;
-  readonly models: readonly string[];
-}
-
-interface WindowView {
-  readonly limit: number;
-  readonly used: number;
-  readonly remaining: number;
-}
-
-/** What remains of a plan; the parts are `null` if no plan can be used, and `message` says why. */
-interface RemainderView {
-  readonly planId: string | null;
-  readonly planName: string | null;
-  readonly isUsable: boolean;
-  readonly usableAgainAt: string | null;
-  readonly message: string | null;
-  readonly fiveHour: (WindowView & { readonly roomAt: string | null; readonly moreAt: string | null }) | null;
-  readonly weekly: (WindowView & { readonly resetAt: string }) | null;
-  readonly quota: {
-    readonly limitTokens: number;
-    readonly usedTokens: number;
-    readonly remainingTokens: number;
-    readonly resetAt: string;
-  } | null;
-  readonly concurrency: { readonly limit: number; readonly inFlight: number } | null;
-}
-
-const describe = (subscription: SubscriptionView): string =>
+const describe = (subscription: SubscriptionResponse): string =>
   renderFields([
     ['subscription', subscription.id],
     ['plan', subscription.planName ?? subscription.planId],
@@ -74,7 +30,7 @@ export function planCommands(program: Command, kit: CommandKit): void {
     .action(
       kit.changing(async (admin, output, [reference, planId], options) => {
         const accountId = await resolveAccount(admin, reference!);
-        const granted = await admin.request<SubscriptionView>(
+        const granted = await admin.request<SubscriptionResponse>(
           'POST',
           `/accounts/${accountId}/subscriptions`,
           { planId, startsAt: options.starts },
@@ -91,7 +47,7 @@ export function planCommands(program: Command, kit: CommandKit): void {
     .option(...IDEMPOTENCY_KEY)
     .action(
       kit.changing(async (admin, output, [id], options) => {
-        const renewed = await admin.request<SubscriptionView>(
+        const renewed = await admin.request<SubscriptionResponse>(
           'POST',
           `/subscriptions/${id}/renewals`,
           undefined,
@@ -117,7 +73,7 @@ export function planCommands(program: Command, kit: CommandKit): void {
     .description('list the plans of the configuration, and how many subscriptions of each are active')
     .action(
       kit.reading(async (admin, output) => {
-        const { data } = await admin.request<{ data: PlanView[] }>('GET', '/plans');
+        const { data } = await admin.request<PlansResponse>('GET', '/plans');
         output.print(data, () => renderPlans(data));
       }),
     );
@@ -129,8 +85,8 @@ export function planCommands(program: Command, kit: CommandKit): void {
     .action(
       kit.reading(async (admin, output, [reference]) => {
         const accountId = await resolveAccount(admin, reference!);
-        const subscriptions = await listAll<SubscriptionView>(admin, `/accounts/${accountId}/subscriptions`, {});
-        const remainder = await admin.request<RemainderView>('GET', `/accounts/${accountId}/plan`);
+        const subscriptions = await listAll<SubscriptionResponse>(admin, `/accounts/${accountId}/subscriptions`, {});
+        const remainder = await admin.request<PlanRemainder>('GET', `/accounts/${accountId}/plan`);
         output.print({ remainder, subscriptions }, () => {
           if (subscriptions.length === 0) {
             return `The account has no Coding Plan. Grant one: faregate plan grant ${reference} <plan>`;
@@ -141,7 +97,7 @@ export function planCommands(program: Command, kit: CommandKit): void {
     );
 }
 
-function renderPlans(plans: readonly PlanView[]): string {
+function renderPlans(plans: readonly PlanResponse[]): string {
   return renderTable(
     plans,
     [
@@ -162,7 +118,7 @@ function renderPlans(plans: readonly PlanView[]): string {
   );
 }
 
-function renderSubscriptions(subscriptions: readonly SubscriptionView[]): string {
+function renderSubscriptions(subscriptions: readonly SubscriptionResponse[]): string {
   return renderTable(
     subscriptions,
     [
@@ -176,7 +132,7 @@ function renderSubscriptions(subscriptions: readonly SubscriptionView[]): string
   );
 }
 
-function describeRemainder(view: RemainderView): string {
+function describeRemainder(view: PlanRemainder): string {
   const { fiveHour, weekly, quota, concurrency } = view;
   if (fiveHour === null || weekly === null || quota === null || concurrency === null) return view.message ?? '';
   const { roomAt, moreAt } = fiveHour;

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { ProviderTestOnWire } from '../../api/providers/admin.ts';
+import type { ProviderTestResponse } from '../../api/providers/admin.ts';
 import type { Config } from '../../config/schema.ts';
 import { CliError, type CommandKit, type GlobalFlags } from '../command.ts';
 import { loadForCommand } from '../environment.ts';
@@ -19,7 +19,7 @@ export function providerCommands(program: Command, kit: CommandKit): void {
     .command('test')
     .description(
       'call a provider with each of its credentials, as small as can be: what came back, which usage was read, what a call would have ' +
-        'been charged. The vendor may bill it; no account here pays. Exit code 1 where a credential does not work',
+        'been charged. The vendor may bill it; no account here pays. Exit code 1 if a credential does not work',
     )
     .argument('<provider>', 'its name in the configuration')
     .argument(
@@ -49,7 +49,7 @@ async function testOverGatewayOrHere(
   { process: { environment } }: CommandKit,
   name: string,
   asked: Asked,
-): Promise<ProviderTestOnWire> {
+): Promise<ProviderTestResponse> {
   const path = `/providers/${encodeURIComponent(name)}/test`;
   if (flags.gateway !== undefined) return namedGateway(flags.gateway, environment).request('POST', path, asked);
   const config = loadForCommand(flags, environment);
@@ -58,7 +58,7 @@ async function testOverGatewayOrHere(
   return testHere(config, name, asked);
 }
 
-async function testHere(config: Config, name: string, { model, operation }: Asked): Promise<ProviderTestOnWire> {
+async function testHere(config: Config, name: string, { model, operation }: Asked): Promise<ProviderTestResponse> {
   const { createProviderTester } = await import('../../app/provider-tester.ts');
   const { providerTestToWire } = await import('../../api/providers/admin.ts');
   const tester = createProviderTester(config);
@@ -75,7 +75,7 @@ async function testHere(config: Config, name: string, { model, operation }: Aske
   }
 }
 
-function describe({ provider, operation, model, providerModel, results }: ProviderTestOnWire): string {
+function describe({ provider, operation, model, providerModel, results }: ProviderTestResponse): string {
   const head = renderFields([
     ['provider', provider],
     ['operation', operation],

@@ -1,22 +1,10 @@
 import type { Command } from 'commander';
+import type { Page } from '../../api/management/response-fields.ts';
+import type { RefusalResponse } from '../../api/refusals/admin.ts';
 import { resolveAccount } from '../account-reference.ts';
 import type { CommandKit } from '../command.ts';
 import { localTime } from '../local-time.ts';
 import { renderTable } from '../output.ts';
-
-export interface RefusalView {
-  readonly id: string;
-  readonly at: string;
-  readonly count: number;
-  readonly accountId: string | null;
-  readonly accountName: string | null;
-  readonly clientAddress: string | null;
-  readonly path: string | null;
-  readonly model: string | null;
-  readonly status: number | null;
-  readonly code: string;
-  readonly message: string | null;
-}
 
 /** `faregate refusals` */
 export function refusalsCommand(program: Command, kit: CommandKit): void {
@@ -35,13 +23,13 @@ export function refusalsCommand(program: Command, kit: CommandKit): void {
         for (const name of ['code', 'from', 'to']) {
           if (options[name] !== undefined) query[name] = String(options[name]);
         }
-        const { data } = await admin.request<{ data: RefusalView[] }>('GET', `/refusals?${new URLSearchParams(query)}`);
+        const { data } = await admin.request<Page<RefusalResponse>>('GET', `/refusals?${new URLSearchParams(query)}`);
         output.print(data, () => renderRefusals(data, 'No refusals are recorded.'));
       }),
     );
 }
 
-export function renderRefusals(refusals: readonly RefusalView[], empty: string): string {
+export function renderRefusals(refusals: readonly RefusalResponse[], empty: string): string {
   return renderTable(
     refusals,
     [

@@ -1,37 +1,11 @@
 import type { Command } from 'commander';
+import type { BegunDrain, EndedDrain, RoutesResponse } from '../../api/routes/admin.ts';
+import type { DrainResponse, RouteResponse } from '../../api/routes/wire.ts';
 import { CliError, type CommandKit } from '../command.ts';
 import { localTime } from '../local-time.ts';
 import { renderTable } from '../output.ts';
 
-interface DrainTargetView {
-  readonly provider: string;
-  readonly model: string | null;
-  readonly providerModel: string | null;
-}
-
-interface DrainView extends DrainTargetView {
-  readonly reason: string | null;
-  readonly by: string;
-  readonly since: string;
-}
-
-interface RouteView {
-  readonly model: string;
-  readonly provider: string;
-  readonly providerModel: string;
-  readonly priority: number;
-  readonly weight: number;
-  readonly state: string;
-  readonly lastError: string | null;
-  readonly lastErrorAt: string | null;
-  /** A gateway of an earlier version has none of these. */
-  readonly drained?: DrainView | null;
-}
-
-interface RoutesView {
-  readonly data: readonly RouteView[];
-  readonly drains?: readonly (DrainView & { readonly routes: number })[];
-}
+type DrainTarget = Pick<DrainResponse, 'provider' | 'model' | 'providerModel'>;
 
 const TARGET = 'PROVIDER, PROVIDER/MODEL, or PROVIDER/MODEL/PROVIDER-MODEL for one route, as "route list" has them';
 
@@ -44,7 +18,7 @@ export function routeCommands(program: Command, kit: CommandKit): void {
     .description('list the routes of all models: the state of their breakers, and what is drained, by whom and why')
     .action(
       kit.reading(async (admin, output) => {
-        const view = await admin.request<RoutesView>('GET', '/routes');
+        const view = await admin.request<RoutesResponse>('GET', '/routes');
         output.print(view, () => describeRoutes(view));
       }),
     );
@@ -60,11 +34,9 @@ export function routeCommands(program: Command, kit: CommandKit): void {
     .option('--by <name>', 'who drains it (default: $USER)')
     .action(
       kit.changing(async (admin, output, [reference], options) => {
-        const { data } = await admin.request<RoutesView>('GET', '/routes');
+        const { data } = await admin.request<RoutesResponse>('GET', '/routes');
         const target = resolveTarget(reference!, data.flatMap(targetsOf));
-        const drained = await admin.request<
-          DrainView & { routes: readonly RouteView[]; modelsWithoutRoutes: readonly string[] }
-        >('POST', '/routes/drain', {
+        const drained = await admin.request<BegunDrain>('POST', '/routes/drain', {
           ...target,
           reason: options.reason,
           by: options.by ?? (kit.process.environment.USER || undefined),
@@ -87,19 +59,15 @@ export function routeCommands(program: Command, kit: CommandKit): void {
     .argument('<target>', TARGET)
     .action(
       kit.changing(async (admin, output, [reference]) => {
-        const { drains = [], data } = await admin.request<RoutesView>('GET', '/routes');
+        const { drains, data } = await admin.request<RoutesResponse>('GET', '/routes');
         const known = drains.some((drain) => referenceTo(drain) === reference) ? drains : data.flatMap(targetsOf);
-        const resumed = await admin.request<DrainView & { routes: readonly RouteView[] }>(
-          'POST',
-          '/routes/resume',
-          resolveTarget(reference!, known),
-        );
+        const resumed = await admin.request<EndedDrain>('POST', '/routes/resume', resolveTarget(reference!, known));
         output.print(resumed, () => describeResumed(resumed));
       }),
     );
 }
 
-function describeRoutes({ data, drains = [] }: RoutesView): string {
+function describeRoutes({ data, drains }: RoutesResponse): string {
   const routes = renderTable(
     data,
     [
@@ -113,7 +81,7 @@ function describeRoutes({ data, drains = [] }: RoutesView): string {
         title: 'last error',
         cell: (row) => (row.lastError === null ? '' : `${row.lastError} ${localTime(row.lastErrorAt ?? '')}`),
       },
-      { title: 'drained', cell: (row) => (row.drained == null ? '' : referenceTo(row.drained)) },
+      { title: 'drained', cell: (row) => (row.drained === null ? '' : referenceTo(row.drained)) },
     ],
     'The configuration has no routes.',
   );
@@ -132,8 +100,8 @@ function describeRoutes({ data, drains = [] }: RoutesView): string {
   return `${routes}\n\n${drained}`;
 }
 
-function describeResumed(resumed: DrainView & { routes: readonly RouteView[] }): string {
-  const still = new Set(resumed.routes.flatMap(({ drained }) => (drained == null ? [] : [referenceTo(drained)])));
+function describeResumed(resumed: EndedDrain): string {
+  const still = new Set(resumed.routes.flatMap(({ drained }) => (drained === null ? [] : [referenceTo(drained)])));
   const lines = [
     `Resumed ${referenceTo(resumed)}, which was drained since ${localTime(resumed.since)} by ${resumed.by}.`,
   ];
@@ -142,7 +110,7 @@ function describeResumed(resumed: DrainView & { routes: readonly RouteView[] }):
 }
 
 /** Everything that a route can be drained as. */
-function targetsOf({ provider, model, providerModel }: RouteView): DrainTargetView[] {
+function targetsOf({ provider, model, providerModel }: RouteResponse): DrainTarget[] {
   return [
     { provider, model: null, providerModel: null },
     { provider, model, providerModel: null },
@@ -150,14 +118,14 @@ function targetsOf({ provider, model, providerModel }: RouteView): DrainTargetVi
   ];
 }
 
-function referenceTo({ provider, model, providerModel }: DrainTargetView): string {
+function referenceTo({ provider, model, providerModel }: DrainTarget): string {
   return [provider, ...(model === null && providerModel === null ? [] : [model ?? '*']), providerModel]
     .filter((part) => part !== null)
     .join('/');
 }
 
 /** Names may have slashes, so a reference is compared as a whole. @throws CliError if it is none, or not one alone. */
-function resolveTarget(reference: string, known: readonly DrainTargetView[]): DrainTargetView {
+function resolveTarget(reference: string, known: readonly DrainTarget[]): DrainTarget {
   const byKey = new Map(
     known
       .filter((target) => referenceTo(target) === reference)

@@ -1,37 +1,28 @@
 import type { Command } from 'commander';
 import { stringify } from 'yaml';
+import type { ConfigResponse } from '../../api/config/admin.ts';
 import type { CommandKit } from '../command.ts';
 import { localTime } from '../local-time.ts';
 import { renderFields } from '../output.ts';
-
-interface ConfigView {
-  readonly node: string | null;
-  readonly file: string | null;
-  readonly loadedAt: string;
-  readonly overridden: readonly string[];
-  readonly needsRestart: readonly string[];
-  readonly lastError: { readonly at: string; readonly message: string } | null;
-  readonly config: object;
-}
 
 /** `faregate config` */
 export function runningConfigCommand(program: Command, kit: CommandKit): void {
   program
     .command('config')
     .description(
-      'show the configuration that the gateway has loaded, after environment and defaults and without secrets; exit code 1 where ' +
-        'a later change of the file could not be loaded. Where no gateway can be asked, what one would load here (--gateway asks one)',
+      'show the configuration that the gateway has loaded, after environment and defaults and without secrets; exit code 1 if ' +
+        'a later change of the file could not be loaded. If no gateway can be asked, what one would load here (--gateway asks one)',
     )
     .action(
       kit.reading(async (admin, output) => {
-        const view = await admin.request<ConfigView>('GET', '/config');
+        const view = await admin.request<ConfigResponse>('GET', '/config');
         output.print(view, () => `${describe(view)}\n\n${stringify(view.config, { lineWidth: 120 }).trimEnd()}`);
         return view.lastError === null ? 0 : 1;
       }),
     );
 }
 
-function describe({ node, file, loadedAt, overridden, needsRestart, lastError }: ConfigView): string {
+function describe({ node, file, loadedAt, overridden, needsRestart, lastError }: ConfigResponse): string {
   const fields: (readonly [string, string])[] = [
     ['node', node ?? 'none was asked; this is what the file says now'],
     ['file', file ?? 'none'],

@@ -1,33 +1,11 @@
 import type { Command } from 'commander';
+import type { StatementResponse } from '../../api/usage/statement-wire.ts';
 import { CsvAmount, csvLine } from '../../lib/csv.ts';
 import { resolveAccount } from '../account-reference.ts';
 import type { CommandKit } from '../command.ts';
 import { localTime } from '../local-time.ts';
 import { renderFields, renderTable } from '../output.ts';
-import { AMOUNT_COLUMNS, type UsageView } from './usage.ts';
-
-interface StatementView {
-  readonly accountId: string;
-  readonly month: string;
-  readonly timezone: string;
-  readonly from: string;
-  readonly to: string;
-  readonly isOver: boolean;
-  readonly openingYuan: string;
-  readonly closingYuan: string;
-  readonly kinds: readonly { readonly kind: string; readonly entries: number; readonly amountYuan: string }[];
-  readonly entries: readonly EntryView[];
-  readonly areEntriesCut: boolean;
-  readonly models: readonly UsageView[];
-}
-
-interface EntryView {
-  readonly kind: string;
-  readonly amountYuan: string;
-  readonly callId: string | null;
-  readonly memo: string | null;
-  readonly createdAt: string;
-}
+import { AMOUNT_COLUMNS } from './usage.ts';
 
 /** `faregate statement` */
 export function statementCommand(program: Command, kit: CommandKit): void {
@@ -41,7 +19,7 @@ export function statementCommand(program: Command, kit: CommandKit): void {
       kit.reading(async (admin, output, _arguments, options) => {
         const id = await resolveAccount(admin, String(options.account));
         const month = encodeURIComponent(String(options.month));
-        const statement = await admin.request<StatementView>('GET', `/accounts/${id}/statement?month=${month}`);
+        const statement = await admin.request<StatementResponse>('GET', `/accounts/${id}/statement?month=${month}`);
         if (options.csv === true) for (const line of csvOf(statement)) kit.process.writeOut(line);
         else output.print(statement, () => describe(statement));
         return undefined;
@@ -49,7 +27,7 @@ export function statementCommand(program: Command, kit: CommandKit): void {
     );
 }
 
-function describe(statement: StatementView): string {
+function describe(statement: StatementResponse): string {
   const { accountId, month, timezone, isOver, openingYuan, closingYuan, kinds, entries, areEntriesCut } = statement;
   const sums = renderFields([
     ['account', accountId],
@@ -81,7 +59,7 @@ function describe(statement: StatementView): string {
 }
 
 /** As the admin API writes CSV. */
-function* csvOf(statement: StatementView): Iterable<string> {
+function* csvOf(statement: StatementResponse): Iterable<string> {
   const { from, to, kinds, entries, areEntriesCut, openingYuan, closingYuan } = statement;
   yield csvLine(['line', 'when', 'entries', 'amountYuan', 'callId', 'memo']);
   yield csvLine(['opening', from, null, new CsvAmount(openingYuan), null, null]);

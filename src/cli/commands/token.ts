@@ -1,21 +1,10 @@
 import type { Command } from 'commander';
 import type { AdminClient } from '../../api/management/admin-client.ts';
+import type { NewTokenResponse, TokenResponse } from '../../api/tokens/admin.ts';
 import { CliError, type CommandKit } from '../command.ts';
 import { localTime } from '../local-time.ts';
 import { renderTable } from '../output.ts';
 import { listAll } from '../pages.ts';
-
-interface TokenView {
-  readonly id: string;
-  readonly name: string;
-  readonly role: string;
-  readonly prefix: string;
-  readonly createdAt: string;
-  readonly createdBy: string;
-  readonly expiresAt: string | null;
-  readonly revokedAt: string | null;
-  readonly lastUsedAt: string | null;
-}
 
 /** `faregate token …` */
 export function tokenCommands(program: Command, kit: CommandKit): void {
@@ -34,7 +23,7 @@ export function tokenCommands(program: Command, kit: CommandKit): void {
     .option('--expires <instant>', 'when it expires, such as 2027-01-01T00:00:00Z (default: never)')
     .action(
       kit.changing(async (admin, output, [name], options) => {
-        const created = await admin.request<TokenView & { token: string }>('POST', '/tokens', {
+        const created = await admin.request<NewTokenResponse>('POST', '/tokens', {
           name,
           role: options.role,
           expiresAt: options.expires,
@@ -52,7 +41,7 @@ export function tokenCommands(program: Command, kit: CommandKit): void {
     .description('list the tokens, newest first, and when each was used last; that of the environment is none of them')
     .action(
       kit.reading(async (admin, output) => {
-        const tokens = await listAll<TokenView>(admin, '/tokens', {});
+        const tokens = await listAll<TokenResponse>(admin, '/tokens', {});
         output.print(tokens, () =>
           renderTable(
             tokens,
@@ -89,7 +78,7 @@ export function tokenCommands(program: Command, kit: CommandKit): void {
 /** @throws CliError if no token that is not revoked has the name. */
 async function resolveToken(admin: AdminClient, reference: string): Promise<string> {
   if (/^tok_[0-9a-z]+$/.test(reference)) return reference;
-  const tokens = await listAll<TokenView>(admin, '/tokens', {});
+  const tokens = await listAll<TokenResponse>(admin, '/tokens', {});
   const found = tokens.find(({ name, revokedAt }) => name === reference && revokedAt === null);
   if (found === undefined) throw new CliError(`There is no token "${reference}"; "faregate token list" shows all.`);
   return found.id;

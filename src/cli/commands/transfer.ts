@@ -36,7 +36,7 @@ export function transferCommands(db: Command, kit: CommandKit): void {
 
   db.command('export')
     .description('write all of a database to a file, also while a gateway serves it; "-" is standard output')
-    .argument('<file>', 'compressed where the name ends in .gz; it has stored responses, so keep it private')
+    .argument('<file>', 'compressed if the name ends in .gz; it has stored responses, so keep it private')
     .action(
       kit.plain((flags, output, environment, [file]) =>
         writeTo(file!, loadForBooks(flags, environment).database, output, environment),
@@ -60,7 +60,7 @@ export function transferCommands(db: Command, kit: CommandKit): void {
     );
 
   db.command('import')
-    .description('fill an empty database with an export, creating it where there is none; all of it or nothing')
+    .description('fill an empty database with an export, creating it if there is none; all of it or nothing')
     .argument('<file>', 'what "faregate db export" wrote; "-" is standard input')
     .action(
       kit.plain(async (flags, output, environment, [file]) => {
@@ -189,7 +189,7 @@ function describeSums({ balances, entriesSum, chargesSum }: ExportEnd): string {
 
 function describeImport({ end, rows, unsound }: Imported): string {
   const table = renderTable(
-    EXPORTED_TABLES.map((name) => ({ name, inFile: end.rows[name]!, here: rows[name] })),
+    EXPORTED_TABLES.map((name) => ({ name, inFile: end.rows[name] ?? 0, here: rows[name] })),
     [
       { title: 'table', cell: (row) => row.name },
       { title: 'in the file', cell: (row) => String(row.inFile), align: 'right' },

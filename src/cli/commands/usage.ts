@@ -1,42 +1,16 @@
 import type { Command } from 'commander';
 import type { AdminClient } from '../../api/management/admin-client.ts';
+import type { UsageResponse } from '../../api/usage/admin.ts';
+import type { UsageRowResponse } from '../../api/usage/wire.ts';
 import { CsvAmount, type CsvCell, csvLine } from '../../lib/csv.ts';
 import { formatYuan, parseYuan } from '../../lib/yuan.ts';
 import { inputTokensOf, noUsage, outputTokensOf } from '../../protocols/metering/usage-facts.ts';
-import { shownUnits, type UnitCounts } from '../../protocols/metering/usage-units.ts';
+import { shownUnits } from '../../protocols/metering/usage-units.ts';
 import { resolveAccount } from '../account-reference.ts';
 import { type CommandKit, type CommandOptions, UsageError } from '../command.ts';
 import { localTime } from '../local-time.ts';
 import { type Column, renderTable } from '../output.ts';
-import { type Page, pages } from '../pages.ts';
-
-/** Sums of a group; a gateway of another version may have other units. */
-export interface UsageView {
-  readonly accountId?: string;
-  readonly accountName?: string | null;
-  readonly keyId?: string;
-  readonly keyName?: string | null;
-  readonly month?: string;
-  readonly day?: string;
-  readonly model?: string;
-  readonly provider?: string;
-  readonly status?: string;
-  readonly context?: string;
-  readonly calls: number;
-  readonly chargeYuan: string;
-  readonly refundYuan: string;
-  readonly netChargeYuan: string;
-  readonly costYuan: string;
-  readonly marginYuan: string | null;
-  readonly callsWithoutCost: number;
-  readonly heldYuan: string;
-  readonly usage: Partial<UnitCounts> & { readonly images: number };
-}
-
-interface UsageList extends Page<UsageView> {
-  readonly completeUntil: string | null;
-  readonly timezone: string;
-}
+import { pages } from '../pages.ts';
 
 const GROUPS = {
   account: 'accountName',
@@ -115,17 +89,13 @@ async function queryOf(
   return query;
 }
 
-interface Groups {
-  readonly data: readonly UsageView[];
-  readonly completeUntil: string | null;
-  readonly timezone: string;
-}
+type Groups = Omit<UsageResponse, 'nextCursor'>;
 
 /** All groups, or those with the highest charges: no more of them are held than are shown. */
 async function readGroupsOf(admin: AdminClient, query: Record<string, string>, top: number | null): Promise<Groups> {
-  let data: UsageView[] = [];
-  let first: UsageList | null = null;
-  for await (const page of pages<UsageList>(admin, '/usage', query)) {
+  let data: UsageRowResponse[] = [];
+  let first: UsageResponse | null = null;
+  for await (const page of pages<UsageResponse>(admin, '/usage', query)) {
     first ??= page;
     data.push(...page.data);
     if (top !== null) data = data.sort(byCharge).slice(0, top);
@@ -136,7 +106,7 @@ async function readGroupsOf(admin: AdminClient, query: Record<string, string>, t
   return { data, completeUntil: first!.completeUntil, timezone: first!.timezone };
 }
 
-function byCharge(left: UsageView, right: UsageView): number {
+function byCharge(left: UsageRowResponse, right: UsageRowResponse): number {
   const difference = nanoOf(right.netChargeYuan) - nanoOf(left.netChargeYuan);
   return difference === 0n ? 0 : difference < 0n ? -1 : 1;
 }
@@ -151,21 +121,21 @@ function describe({ data, completeUntil, timezone }: Groups, groupBy: readonly G
   return `${table}\n\nDays of ${timezone}; ${until}.`;
 }
 
-function groupColumn(name: Group, index: number): Column<UsageView> {
+function groupColumn(name: Group, index: number): Column<UsageRowResponse> {
   return { title: name, cell: (row) => (isTotal(row) ? (index === 0 ? 'all' : '') : (labelOf(row, name) ?? '')) };
 }
 
-function labelOf(row: UsageView, name: Group): string | null | undefined {
+function labelOf(row: UsageRowResponse, name: Group): string | null | undefined {
   if (name === 'account') return row.accountName ?? row.accountId;
   if (name === 'key') return row.keyName ?? row.keyId;
   return row[GROUPS[name]];
 }
 
-export const AMOUNT_COLUMNS: readonly Column<UsageView>[] = [
+export const AMOUNT_COLUMNS: readonly Column<UsageRowResponse>[] = [
   { title: 'calls', cell: (row) => String(row.calls), align: 'right' },
   { title: 'input', cell: (row) => String(inputTokensOf({ ...noUsage, ...row.usage })), align: 'right' },
   { title: 'output', cell: (row) => String(outputTokensOf({ ...noUsage, ...row.usage })), align: 'right' },
-  { title: 'images', cell: (row) => String(row.usage.images), align: 'right' },
+  { title: 'images', cell: (row) => String(row.usage.images ?? 0), align: 'right' },
   { title: 'charge ¥', cell: (row) => row.chargeYuan, align: 'right' },
   { title: 'refund ¥', cell: (row) => row.refundYuan, align: 'right' },
   { title: 'cost ¥', cell: costOf, align: 'right' },
@@ -173,18 +143,18 @@ export const AMOUNT_COLUMNS: readonly Column<UsageView>[] = [
 ];
 
 /** A cost that some calls lack is less than what was paid. */
-function costOf({ costYuan, callsWithoutCost }: UsageView): string {
+function costOf({ costYuan, callsWithoutCost }: UsageRowResponse): string {
   if (callsWithoutCost === 0) return costYuan;
   return costYuan === '0' ? '-' : `>${costYuan}`;
 }
 
 const TOTAL = Symbol('total');
-type Total = UsageView & { readonly [TOTAL]: true };
-const isTotal = (row: UsageView): boolean => TOTAL in row;
+type Total = UsageRowResponse & { readonly [TOTAL]: true };
+const isTotal = (row: UsageRowResponse): boolean => TOTAL in row;
 
 /** The sum of all groups. */
-export function totalsOf(rows: readonly UsageView[]): UsageView {
-  const yuan = (read: (row: UsageView) => string): string =>
+export function totalsOf(rows: readonly UsageRowResponse[]): UsageRowResponse {
+  const yuan = (read: (row: UsageRowResponse) => string): string =>
     formatYuan(rows.reduce((sum, row) => sum + nanoOf(read(row)), 0n));
   const usage: Record<string, number> = { images: 0 };
   for (const row of rows) {
@@ -200,7 +170,7 @@ export function totalsOf(rows: readonly UsageView[]): UsageView {
     marginYuan: rows.some(({ marginYuan }) => marginYuan === null) ? null : yuan((row) => row.marginYuan!),
     callsWithoutCost: rows.reduce((sum, { callsWithoutCost }) => sum + callsWithoutCost, 0),
     heldYuan: yuan((row) => row.heldYuan),
-    usage: usage as UsageView['usage'],
+    usage,
   };
   return total;
 }
@@ -216,23 +186,21 @@ async function printCsv(
 ): Promise<void> {
   let units: readonly string[] | null = null;
   const amount = (text: string | null): CsvCell => (text === null ? null : new CsvAmount(text));
-  for await (const { data } of pages<UsageList>(admin, '/usage', query)) {
+  for await (const { data } of pages<UsageResponse>(admin, '/usage', query)) {
     if (units === null) {
       units = data[0] === undefined ? [...shownUnits, 'images'] : Object.keys(data[0].usage);
       write(csvLine([...groupBy.flatMap(csvNames), 'calls', ...CSV_AMOUNTS, 'callsWithoutCost', 'heldYuan', ...units]));
     }
     for (const row of data) {
-      const names = groupBy
-        .flatMap(csvNames)
-        .map((name): CsvCell => (row[name as keyof UsageView] ?? null) as string | null);
-      const counts = units!.map((unit) => row.usage[unit as 'images'] ?? 0);
+      const names = groupBy.flatMap(csvNames).map((name): CsvCell => row[name] ?? null);
+      const counts = units!.map((unit) => row.usage[unit] ?? 0);
       const amounts = CSV_AMOUNTS.map((name) => amount(row[name]));
       write(csvLine([...names, row.calls, ...amounts, row.callsWithoutCost, amount(row.heldYuan), ...counts]));
     }
   }
 }
 
-function csvNames(name: Group): string[] {
-  if (name === 'account') return ['accountId', 'accountName'];
-  return name === 'key' ? ['keyId', 'keyName'] : [name];
+function csvNames(name: Group) {
+  if (name === 'account') return ['accountId', 'accountName'] as const;
+  return name === 'key' ? (['keyId', 'keyName'] as const) : [name];
 }

@@ -1,29 +1,13 @@
 import type { Command } from 'commander';
 import type { AdminClient } from '../../api/management/admin-client.ts';
+import type { LinkResponse, UserResponse } from '../../api/sessions/wire.ts';
+import type { LinkedUser } from '../../api/users/admin.ts';
 import { resolveAccount } from '../account-reference.ts';
 import { type CommandKit, type CommandOptions, UsageError } from '../command.ts';
 import { localTime } from '../local-time.ts';
 import { type Output, renderFields, renderTable } from '../output.ts';
 import { listAll } from '../pages.ts';
 import { resolveUser } from '../user-reference.ts';
-
-interface UserView {
-  readonly id: string;
-  readonly email: string | null;
-  readonly name: string;
-  readonly operatorRole: string | null;
-  readonly status: string;
-  readonly hasPassword: boolean;
-  readonly memberships: readonly { readonly accountId: string; readonly accountName: string; readonly role: string }[];
-  readonly createdAt: string;
-  readonly lastSignInAt: string | null;
-}
-
-interface LinkView {
-  readonly link: string;
-  readonly linkExpiresAt: string;
-  readonly linkHint: string | null;
-}
 
 const USER_ARGUMENT = ['<user>', 'id, e-mail address, or the name of somebody without one'] as const;
 
@@ -47,7 +31,7 @@ export function userCommands(program: Command, kit: CommandKit): void {
         const operatorRole = roleOf(options);
         const memberships = await membershipsOf(admin, options);
         const body = { name, email: options.email, operatorRole, memberships };
-        const created = await admin.request<UserView & LinkView>('POST', '/users', body);
+        const created = await admin.request<LinkedUser>('POST', '/users', body);
         output.print(created, () => `${describeUser(created)}\n\n${describeLink(created)}`);
       }),
     );
@@ -63,7 +47,7 @@ export function userCommands(program: Command, kit: CommandKit): void {
           ...(options.search === undefined ? {} : { search: String(options.search) }),
           ...(options.operators === true ? { operators: 'true' } : {}),
         };
-        const users = await listAll<UserView>(admin, '/users', query);
+        const users = await listAll<UserResponse>(admin, '/users', query);
         output.print(users, () =>
           renderTable(
             users,
@@ -89,7 +73,7 @@ export function userCommands(program: Command, kit: CommandKit): void {
     .action(
       kit.reading(async (admin, output, [reference]) => {
         const id = await resolveUser(admin, reference!);
-        const view = await admin.request<UserView>('GET', `/users/${id}`);
+        const view = await admin.request<UserResponse>('GET', `/users/${id}`);
         output.print(view, () => describeUser(view));
       }),
     );
@@ -124,7 +108,7 @@ export function userCommands(program: Command, kit: CommandKit): void {
     .action(
       kit.changing(async (admin, output, [reference]) => {
         const id = await resolveUser(admin, reference!);
-        const link = await admin.request<LinkView>('POST', `/users/${id}/links`);
+        const link = await admin.request<LinkResponse>('POST', `/users/${id}/links`);
         output.print({ id, ...link }, () => describeLink(link));
       }),
     );
@@ -170,11 +154,11 @@ async function membershipsOf(admin: AdminClient, { account, role }: CommandOptio
 
 async function changeUser(admin: AdminClient, output: Output, reference: string, change: object): Promise<undefined> {
   const id = await resolveUser(admin, reference);
-  const view = await admin.request<UserView>('PATCH', `/users/${id}`, change);
+  const view = await admin.request<UserResponse>('PATCH', `/users/${id}`, change);
   output.print(view, () => describeUser(view));
 }
 
-function describeUser(user: UserView): string {
+function describeUser(user: UserResponse): string {
   return renderFields([
     ['id', user.id],
     ['name', user.name],
@@ -189,11 +173,11 @@ function describeUser(user: UserView): string {
   ]);
 }
 
-function describeLink({ link, linkExpiresAt, linkHint }: LinkView): string {
+function describeLink({ link, linkExpiresAt, linkHint }: LinkResponse): string {
   const hint = linkHint === null ? '' : `\n${linkHint}`;
   return `${link}\n\nThe link works once, until ${localTime(linkExpiresAt)}. This is the only time that it is shown.${hint}`;
 }
 
-function statusOf({ status, hasPassword }: UserView): string {
+function statusOf({ status, hasPassword }: UserResponse): string {
   return status === 'active' && !hasPassword ? 'has no password yet' : status;
 }

@@ -2,7 +2,12 @@ import { type FileHandle, open, rm } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
-import { voucherCsv } from '../../api/vouchers/wire.ts';
+import {
+  type BatchResponse,
+  type NewBatchResponse,
+  type RedemptionResponse,
+  voucherCsv,
+} from '../../api/vouchers/wire.ts';
 import { resolveAccount } from '../account-reference.ts';
 import {
   CliError,
@@ -15,32 +20,6 @@ import {
 import { localTime } from '../local-time.ts';
 import { renderFields, renderTable } from '../output.ts';
 import { listAll } from '../pages.ts';
-
-interface BatchView {
-  readonly id: string;
-  readonly name: string;
-  readonly amountYuan: string | null;
-  readonly planId: string | null;
-  readonly count: number;
-  readonly redeemedCount: number;
-  readonly expiresAt: string | null;
-  readonly createdAt: string;
-  readonly createdBy: string;
-  readonly canceledAt: string | null;
-}
-
-interface RedemptionView {
-  readonly id: string;
-  readonly accountId: string;
-  readonly codeEnd: string;
-  readonly amountYuan: string | null;
-  readonly planId: string | null;
-  readonly redeemedAt: string;
-  readonly redeemedBy: string;
-  readonly entryId: string | null;
-  readonly subscriptionId: string | null;
-  readonly subscriptionEndsAt: string | null;
-}
 
 /** In place of a code: it is read from standard input. */
 const STANDARD = '-';
@@ -67,7 +46,7 @@ export function voucherCommands(program: Command, kit: CommandKit): void {
         const idempotencyKey = idempotencyKeyOf(options);
         // Before the batch is made, because its codes are shown once.
         const file = options.out === undefined ? null : await openNew(String(options.out));
-        let made: BatchView & { readonly codes: readonly string[] };
+        let made: NewBatchResponse;
         try {
           made = await admin.request('POST', '/vouchers', body, idempotencyKey);
         } catch (error) {
@@ -96,7 +75,7 @@ export function voucherCommands(program: Command, kit: CommandKit): void {
     .description('list the batches, newest first, and how many of each are redeemed')
     .action(
       kit.reading(async (admin, output) => {
-        const batches = await listAll<BatchView>(admin, '/vouchers', {});
+        const batches = await listAll<BatchResponse>(admin, '/vouchers', {});
         output.print(batches, () =>
           renderTable(
             batches,
@@ -122,8 +101,8 @@ export function voucherCommands(program: Command, kit: CommandKit): void {
     .argument('<batch>', 'the id of the batch, such as vb_01…')
     .action(
       kit.reading(async (admin, output, [id]) => {
-        const batch = await admin.request<BatchView>('GET', `/vouchers/${encodeURIComponent(id!)}`);
-        const redemptions = await listAll<RedemptionView>(admin, `/vouchers/${batch.id}/redemptions`, {});
+        const batch = await admin.request<BatchResponse>('GET', `/vouchers/${encodeURIComponent(id!)}`);
+        const redemptions = await listAll<RedemptionResponse>(admin, `/vouchers/${batch.id}/redemptions`, {});
         output.print({ ...batch, redemptions }, () => `${describeBatch(batch)}\n\n${renderRedemptions(redemptions)}`);
       }),
     );
@@ -135,7 +114,7 @@ export function voucherCommands(program: Command, kit: CommandKit): void {
     .action(
       kit.changing(async (admin, output, [id]) => {
         await admin.request('DELETE', `/vouchers/${encodeURIComponent(id!)}`);
-        const batch = await admin.request<BatchView>('GET', `/vouchers/${encodeURIComponent(id!)}`);
+        const batch = await admin.request<BatchResponse>('GET', `/vouchers/${encodeURIComponent(id!)}`);
         const left = batch.count - batch.redeemedCount;
         output.print(batch, () => `Canceled ${left} of ${batch.count} vouchers; ${batch.redeemedCount} were redeemed.`);
       }),
@@ -145,12 +124,12 @@ export function voucherCommands(program: Command, kit: CommandKit): void {
     .command('redeem')
     .description('redeem a code for an account; the same code again for the same account changes nothing')
     .argument('<account>', 'id or name')
-    .argument('[code]', 'the code; read from standard input where it is absent or "-", so that no shell remembers it')
+    .argument('[code]', 'the code; read from standard input if it is absent or "-", so that no shell remembers it')
     .action(
       kit.changing(async (admin, output, [reference, given = '']) => {
         const code = given === '' || given === STANDARD ? await readCode(kit.process.stdin) : given;
         const accountId = await resolveAccount(admin, reference!);
-        const redeemed = await admin.request<RedemptionView>('POST', `/accounts/${accountId}/vouchers`, { code });
+        const redeemed = await admin.request<RedemptionResponse>('POST', `/accounts/${accountId}/vouchers`, { code });
         output.print(redeemed, () => describeRedemption(redeemed));
       }),
     );
@@ -199,10 +178,10 @@ async function openNew(path: string): Promise<NewFile> {
   };
 }
 
-const gives = ({ amountYuan, planId }: Pick<BatchView, 'amountYuan' | 'planId'>): string =>
+const gives = ({ amountYuan, planId }: Pick<BatchResponse, 'amountYuan' | 'planId'>): string =>
   amountYuan === null ? `plan ${planId}` : `¥${amountYuan}`;
 
-const describeBatch = (batch: BatchView): string =>
+const describeBatch = (batch: BatchResponse): string =>
   renderFields([
     ['batch', batch.id],
     ['name', batch.name],
@@ -213,7 +192,7 @@ const describeBatch = (batch: BatchView): string =>
     ...(batch.canceledAt === null ? [] : [['canceled', localTime(batch.canceledAt)] as const]),
   ]);
 
-const describeRedemption = (redemption: RedemptionView): string =>
+const describeRedemption = (redemption: RedemptionResponse): string =>
   renderFields([
     ['account', redemption.accountId],
     ['voucher', `…${redemption.codeEnd}, redeemed ${localTime(redemption.redeemedAt)} by ${redemption.redeemedBy}`],
@@ -222,7 +201,7 @@ const describeRedemption = (redemption: RedemptionView): string =>
       : ['added', `¥${redemption.amountYuan} by ${redemption.entryId}`],
   ]);
 
-function renderRedemptions(redemptions: readonly RedemptionView[]): string {
+function renderRedemptions(redemptions: readonly RedemptionResponse[]): string {
   return renderTable(
     redemptions,
     [

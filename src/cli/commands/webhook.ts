@@ -1,31 +1,16 @@
 import type { Command } from 'commander';
+import type {
+  DeliveryResponse,
+  LowBalanceResponse,
+  NewWebhookResponse,
+  QueuedResponse,
+  WebhookResponse,
+} from '../../api/webhooks/wire.ts';
 import { resolveAccount } from '../account-reference.ts';
 import type { CommandKit } from '../command.ts';
 import { localTime } from '../local-time.ts';
 import { renderFields, renderTable } from '../output.ts';
 import { listUpTo } from '../pages.ts';
-
-interface WebhookView {
-  readonly id: string;
-  readonly accountId: string | null;
-  readonly url: string;
-  readonly events: readonly string[] | null;
-  readonly status: string;
-  readonly statusReason: string | null;
-  readonly failingSince: string | null;
-  readonly createdAt: string;
-}
-
-interface DeliveryView {
-  readonly noticeId: string;
-  readonly event: string;
-  readonly at: string;
-  readonly status: string;
-  readonly attempts: number;
-  readonly nextAttemptAt: string | null;
-  readonly lastStatus: number | null;
-  readonly lastError: string | null;
-}
 
 const ENDPOINT = 'the id of the endpoint, such as whk_01…';
 
@@ -48,7 +33,7 @@ export function webhookCommands(program: Command, kit: CommandKit): void {
       kit.changing(async (admin, output, [url], options) => {
         const accountId = options.account === undefined ? null : await resolveAccount(admin, String(options.account));
         const events = options.events === undefined ? null : String(options.events).split(',');
-        const created = await admin.request<WebhookView & { secret: string }>('POST', '/webhooks', {
+        const created = await admin.request<NewWebhookResponse>('POST', '/webhooks', {
           url,
           accountId,
           events,
@@ -70,7 +55,7 @@ export function webhookCommands(program: Command, kit: CommandKit): void {
       kit.reading(async (admin, output, _arguments, options) => {
         const accountId = options.account === undefined ? null : await resolveAccount(admin, String(options.account));
         const query = accountId === null ? {} : { accountId };
-        const endpoints = await listUpTo<WebhookView>(admin, '/webhooks', query, String(options.limit));
+        const endpoints = await listUpTo<WebhookResponse>(admin, '/webhooks', query, String(options.limit));
         output.print(endpoints, () => renderEndpoints(endpoints));
       }),
     );
@@ -81,7 +66,7 @@ export function webhookCommands(program: Command, kit: CommandKit): void {
     .argument('<endpoint>', ENDPOINT)
     .action(
       kit.changing(async (admin, output, [id]) => {
-        const queued = await admin.request<{ noticeId: string }>('POST', `/webhooks/${asPath(id!)}/test`);
+        const queued = await admin.request<QueuedResponse>('POST', `/webhooks/${asPath(id!)}/test`);
         output.print(queued, () => `Queued ${queued.noticeId}. See: faregate webhook deliveries ${id}`);
       }),
     );
@@ -94,7 +79,7 @@ export function webhookCommands(program: Command, kit: CommandKit): void {
     .action(
       kit.reading(async (admin, output, [id], options) => {
         const path = `/webhooks/${asPath(id!)}/deliveries`;
-        const deliveries = await listUpTo<DeliveryView>(admin, path, {}, String(options.limit));
+        const deliveries = await listUpTo<DeliveryResponse>(admin, path, {}, String(options.limit));
         output.print(deliveries, () => renderDeliveries(deliveries));
       }),
     );
@@ -121,7 +106,7 @@ export function webhookCommands(program: Command, kit: CommandKit): void {
       .argument('<endpoint>', ENDPOINT)
       .action(
         kit.changing(async (admin, output, [id]) => {
-          const changed = await admin.request<WebhookView>('PATCH', `/webhooks/${asPath(id!)}`, { status });
+          const changed = await admin.request<WebhookResponse>('PATCH', `/webhooks/${asPath(id!)}`, { status });
           output.print(changed, () => `${changed.id} is ${changed.status}.`);
         }),
       );
@@ -148,8 +133,8 @@ export function webhookCommands(program: Command, kit: CommandKit): void {
         const path = `/accounts/${await resolveAccount(admin, reference!)}/low-balance`;
         const body = { thresholdYuan: yuan === 'default' ? null : yuan };
         const shown = await (yuan === ''
-          ? admin.request<LowBalanceView>('GET', path)
-          : admin.request<LowBalanceView>('PUT', path, body));
+          ? admin.request<LowBalanceResponse>('GET', path)
+          : admin.request<LowBalanceResponse>('PUT', path, body));
         output.print(shown, () =>
           renderFields([
             ['account', shown.accountId],
@@ -161,13 +146,7 @@ export function webhookCommands(program: Command, kit: CommandKit): void {
     );
 }
 
-interface LowBalanceView {
-  readonly accountId: string;
-  readonly thresholdYuan: string | null;
-  readonly defaultThresholdYuan: string | null;
-}
-
-function renderEndpoints(endpoints: readonly WebhookView[]): string {
+function renderEndpoints(endpoints: readonly WebhookResponse[]): string {
   return renderTable(
     endpoints,
     [
@@ -183,7 +162,7 @@ function renderEndpoints(endpoints: readonly WebhookView[]): string {
   );
 }
 
-function renderDeliveries(deliveries: readonly DeliveryView[]): string {
+function renderDeliveries(deliveries: readonly DeliveryResponse[]): string {
   return renderTable(
     deliveries,
     [

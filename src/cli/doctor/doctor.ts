@@ -11,7 +11,7 @@ export function doctorCommand(program: Command, kit: CommandKit): void {
     .command('doctor')
     .description(
       'look at everything that a gateway needs: versions, configuration, data directory, disk, database, clock, address, ' +
-        'providers (without their credentials); exit code 1 where something fails',
+        'providers (without their credentials); exit code 1 if something fails',
     )
     .action(
       kit.plain(async (flags, output, environment) => {

@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
+import type { CreatedKey } from '../../api/keys/key-keeper.ts';
 import type { AdminClient } from '../../api/management/admin-client.ts';
 import { AdminClientError } from '../../api/management/admin-client-error.ts';
+import type { AccountResponse, KeyResponse } from '../../api/management/wire.ts';
+import type { PlansResponse } from '../../api/plans/admin.ts';
 import { CliError, type CommandKit } from '../command.ts';
 import { listAll } from '../pages.ts';
 import { createProgress, type Progress } from '../progress.ts';
@@ -49,7 +52,7 @@ export function accountImportCommand(account: Command, kit: CommandKit): void {
       kit.changing(async (admin, output, [file], options) => {
         const { readImportRows } = await import('./import-rows.ts');
         const { openKeysFile, printedKeys } = await import('./import-keys-file.ts');
-        const { data: plans } = await admin.request<{ data: { id: string }[] }>('GET', '/plans');
+        const { data: plans } = await admin.request<PlansResponse>('GET', '/plans');
         const rows = readImportRows(
           file!,
           await readInput(file!),
@@ -119,23 +122,17 @@ async function importRow(admin: AdminClient, row: ImportRow, keys: KeysFile): Pr
     .digest('hex')
     .slice(0, 32)}`;
   const account = { name, email, verified, balanceYuan };
-  const { id: accountId } = await admin.request<{ id: string }>('POST', '/accounts', account, idempotencyKey);
+  const { id: accountId } = await admin.request<AccountResponse>('POST', '/accounts', account, idempotencyKey);
   if (planId !== null) {
     await admin.request('POST', `/accounts/${accountId}/subscriptions`, { planId }, `${idempotencyKey}-plan`);
   }
   const done = { line, name, accountId, planId };
   if (keyName === null) return { ...done, key: 'none', keyId: null };
   if (keys.has(accountId, keyName)) return { ...done, key: 'known', keyId: null };
-  const held = await listAll<{ id: string; name: string; revokedAt: string | null }>(
-    admin,
-    `/accounts/${accountId}/keys`,
-    {},
-  );
+  const held = await listAll<KeyResponse>(admin, `/accounts/${accountId}/keys`, {});
   const lost = held.find((key) => key.name === keyName && key.revokedAt === null);
   if (lost !== undefined) return { ...done, key: 'lost', keyId: lost.id };
-  const made = await admin.request<{ id: string; key: string }>('POST', `/accounts/${accountId}/keys`, {
-    name: keyName,
-  });
+  const made = await admin.request<CreatedKey>('POST', `/accounts/${accountId}/keys`, { name: keyName });
   await keys.add({ name, accountId, keyName, keyId: made.id, key: made.key });
   return { ...done, key: 'made', keyId: made.id };
 }

@@ -100,7 +100,7 @@ describe('a writer in the background', () => {
     writer.close();
   });
 
-  it('writes what waits at once, where the destination has been busy, and once', {
+  it('writes what waits at once, if the destination has been busy, and once', {
     skip: process.platform === 'win32',
   }, async () => {
     const { pipe, fill, read } = newPipe();

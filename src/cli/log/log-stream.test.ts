@@ -72,7 +72,7 @@ describe('the log of a gateway', () => {
     assert.match(readFileSync(path, 'utf8'), /ERROR a fault\nError: Broken\.\n {4}at /);
   });
 
-  it('drops lines, and says how many, where standard error takes nothing', {
+  it('drops lines, and says how many, if standard error takes nothing', {
     skip: process.platform === 'win32',
   }, async () => {
     const path = newPath();
@@ -108,7 +108,7 @@ describe('the log of a gateway', () => {
     closeSync(pipe);
   });
 
-  it('goes on where standard error fails, such as on a full disk', { skip: !existsSync('/dev/full') }, async () => {
+  it('goes on if standard error fails, such as on a full disk', { skip: !existsSync('/dev/full') }, async () => {
     const stream = new LogStream({ destination: '/dev/full', format: 'json', waitingBytesMax: 10_000 });
     const logger = loggerTo(stream, {});
     await until(() => {

@@ -24,7 +24,7 @@ interface LogStreamOptions {
 }
 
 /**
- * If the log goes. Lines are gathered, and written in the background, so that the line of a request costs no system call of
+ * Where the log goes. Lines are gathered, and written in the background, so that the line of a request costs no system call of
  * its own; warnings and errors take with them at once what waits. When the process ends, what waits is written first.
  */
 export class LogStream {

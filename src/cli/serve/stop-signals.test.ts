@@ -29,7 +29,7 @@ describe('the signals that stop a gateway', () => {
     });
   }
 
-  it('wait for the delay where no other signal comes', async () => {
+  it('wait for the delay if no other signal comes', async () => {
     source.emit('SIGTERM');
     await signals.delay(1);
   });

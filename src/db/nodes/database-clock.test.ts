@@ -35,14 +35,14 @@ describe('the clock of the database', () => {
     [-5_000, 1_000, -4_500],
     [3_000, 60_000, 0],
   ] as const) {
-    it(`differs by ${certainMs} ms at least where a reading of ${waitedMs} ms says ${aheadMs} ms`, () => {
+    it(`differs by ${certainMs} ms at least if a reading of ${waitedMs} ms says ${aheadMs} ms`, () => {
       const { databaseClock, read } = setScene();
       assert.equal(read(aheadMs, waitedMs), certainMs);
       assert.equal(databaseClock.nowMs(), NOW_MS - certainMs);
     });
   }
 
-  it('is reported where it differs by more than two seconds, once, and when it agrees again', () => {
+  it('is reported if it differs by more than two seconds, once, and when it agrees again', () => {
     const { databaseClock, read, said } = setScene();
     read(2_000, 0);
     assert.deepEqual([databaseClock.warning, said], [null, []]);

@@ -97,7 +97,7 @@ describe('questions of calls to the database', () => {
     assert.equal(probes.length, 2, 'nothing is asked for any more');
   });
 
-  it('are asked for by one probe at a time also where they open and fail again while one is under way', async () => {
+  it('are asked for by one probe at a time also if they open and fail again while one is under way', async () => {
     const { timers, questions, probes } = setScene();
     const until = (signal: AbortSignal) =>
       new Promise<never>((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
@@ -124,7 +124,7 @@ describe('questions of calls to the database', () => {
     assert.equal(probes.length, 2);
   });
 
-  it('are not asked for any more once they have stopped, also where a probe was under way', async () => {
+  it('are not asked for any more once they have stopped, also if a probe was under way', async () => {
     const { timers, questions, probes, fall } = setScene();
     await fall();
     timers.advance(250);
@@ -152,7 +152,7 @@ describe('questions of calls to the database', () => {
     assert.equal(probes.length, 0);
   });
 
-  it('do not take the database for down where it refuses them, which takes no time', async () => {
+  it('do not take the database for down if it refuses them, which takes no time', async () => {
     const { questions } = setScene();
     const refused = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
     await assert.rejects(
@@ -162,7 +162,7 @@ describe('questions of calls to the database', () => {
     assert.equal(await questions.ask(() => Promise.resolve('asked')), 'asked');
   });
 
-  it('tell the client to try again where the database could not respond, and only there', () => {
+  it('tell the client to try again if the database could not respond, and only there', () => {
     for (const code of ['ECONNREFUSED', 'ECONNRESET', '57P01', '53300', '08006', '55P03']) {
       const error = refusedFor(Object.assign(new Error('no'), { code }));
       assert.ok(error instanceof GatewayError && error.kind === 'databaseDown', code);

@@ -37,7 +37,7 @@ describe('a queue in which accounts take turns', () => {
     assert.deepEqual(queue.clear(), ['b1', 'a2', 'b2']);
   });
 
-  it('forgets items that leave, wherever they stand, also where they leave twice', () => {
+  it('forgets items that leave, wherever they stand, also if they leave twice', () => {
     const { queue, queued } = queueOf('a1 a2 a3 b1 c1');
     for (const name of ['a2', 'b1', 'b1', 'a2']) queued.get(name)!.remove();
     assert.equal(queue.size, 3);

@@ -31,7 +31,7 @@ describe('Shares', () => {
     assert.equal(shares.used, 80);
   });
 
-  it('gives a single request more than an eighth where there is room', () => {
+  it('gives a single request more than an eighth if there is room', () => {
     const shares = new Shares(80);
     assert.equal(shares.take(one, 71), null);
     assert.ok(shares.take(one, 70));
@@ -54,7 +54,7 @@ describe('Shares', () => {
     assert.ok(shares.take(two, 7));
   });
 
-  it('has a piece for another account where there are only a few', () => {
+  it('has a piece for another account if there are only a few', () => {
     for (const capacity of [1, 2, 3, 9]) {
       const shares = new Shares(capacity);
       let taken = 0;

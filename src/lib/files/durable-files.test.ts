@@ -34,7 +34,7 @@ describe('what a power cut must not take', { skip: withoutRecordedSyncs }, () =>
     assert.equal(statSync(path).mode & 0o777, 0o600);
   });
 
-  test('a directory is made with its name and those of all above it, also where an earlier process made them', async () => {
+  test('a directory is made with its name and those of all above it, also if an earlier process made them', async () => {
     const directory = join(root, 'a', 'b', 'c');
     mkdirSync(dirname(directory), { recursive: true });
     const synced = await syncsOf(() => makeDurableDirectory(directory, 0o700));

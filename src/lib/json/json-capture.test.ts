@@ -449,13 +449,13 @@ describe('JsonCapture', () => {
     );
   });
 
-  it('lets the last member of a name count, also where it is no list', () => {
+  it('lets the last member of a name count, also if it is no list', () => {
     assert.equal(read('{"data":[1,2],"data":[1]}').count('data'), 1);
     assert.equal(read('{"data":[1,2],"data":{"data":[3]}}').count('data'), null);
     assert.equal(read('{"data":1,"d\\u0061ta":[1,2,3]}').count('data'), 3);
   });
 
-  it('has no members where the outermost value is no object', () => {
+  it('has no members if the outermost value is no object', () => {
     for (const sent of ['["id",1]', '[{"id":1}]', '"id"', '1']) assert.equal(read(sent).value('id'), undefined);
   });
 

@@ -21,7 +21,7 @@ describe('a member that stands twice', () => {
   for (const [text, path] of cases)
     it(`is found in ${text}: ${path}`, () => assert.equal(findRepeatedMember(text), path));
 
-  it('is found in no text that a value was written as, and in every one where a member was added again', () => {
+  it('is found in no text that a value was written as, and in every one if a member was added again', () => {
     fc.assert(fc.property(fc.jsonValue(), (value) => findRepeatedMember(JSON.stringify(value)) === null));
     fc.assert(
       fc.property(fc.string(), fc.jsonValue(), fc.jsonValue(), (name, one, other) => {

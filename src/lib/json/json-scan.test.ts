@@ -170,7 +170,7 @@ describe('scanJson', () => {
     );
   });
 
-  it('has no members where the outermost value is not an object', () => {
+  it('has no members if the outermost value is not an object', () => {
     for (const text of ['[{"a":1}]', '"a"', '1', 'true', 'false', 'null']) {
       assert.deepEqual(scan(text).members, [], text);
       assert.equal(scan(text).kind, kindOf(text));

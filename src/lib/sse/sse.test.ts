@@ -132,7 +132,7 @@ describe('SseSplitter', () => {
     assert.deepEqual(passes, ['data: a\r\n\r', '\n']);
   });
 
-  it('keeps an event back until its end, also where its lines arrive one by one', () => {
+  it('keeps an event back until its end, also if its lines arrive one by one', () => {
     for (const end of ['\n', '\r\n', '\r']) {
       const chunks = ['event: e', end, 'data: a', end, 'data: b', end, end].map((text) => Buffer.from(text));
       const passes = split(chunks.flatMap((chunk) => Array.from(chunk, (byte) => Buffer.of(byte))));

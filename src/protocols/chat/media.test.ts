@@ -101,7 +101,7 @@ describe('sounds of a chat stream that is left', () => {
     assert.equal(tap.usage(11)!.webSearches, 0);
   });
 
-  it('are charged where an error follows them', () => {
+  it('are charged if an error follows them', () => {
     const tap = left([...spoken(TEN_SECONDS, 1).slice(1), 'data: {"error":{"message":"No."}}\n\n'], speaks);
     assert.equal(tap.hasError, true);
     assert.equal(outputOf(tap).audio, 200);

@@ -39,14 +39,14 @@ describe('a response of rerank', () => {
     });
   }
 
-  it('reports tokens and search units where it has both, whatever it is charged by', () => {
+  it('reports tokens and search units if it has both, whatever it is charged by', () => {
     const meta = { billed_units: { search_units: 3 }, tokens: { input_tokens: 5 } };
     for (const basis of ['tokens', 'searchUnits', 'calls'] as const) {
       assert.deepEqual(usageOf({ results, meta }, basis), { ...noUsage, inputTokens: 5, searchUnits: 3 });
     }
   });
 
-  it('needs tokens where it is charged by tokens', () => {
+  it('needs tokens if it is charged by tokens', () => {
     for (const facts of [
       {},
       { usage: null },
@@ -60,14 +60,14 @@ describe('a response of rerank', () => {
     }
   });
 
-  it('needs search units where it is charged by them', () => {
+  it('needs search units if it is charged by them', () => {
     for (const facts of [{}, { usage: { total_tokens: 9 } }, { meta: { billed_units: { search_units: 0.5 } } }]) {
       assert.equal(usageOf({ results, ...facts }, 'searchUnits'), null, JSON.stringify(facts));
     }
     assert.equal(usageOf({ results, meta: { billed_units: { search_units: 0 } } }, 'searchUnits')?.searchUnits, 0);
   });
 
-  it('needs nothing but results where it is charged by the call', () => {
+  it('needs nothing but results if it is charged by the call', () => {
     assert.deepEqual(usageOf({ results }, 'calls'), noUsage);
     assert.deepEqual(usageOf({ results: [] }, 'calls'), noUsage);
     assert.deepEqual(usageOf({ data: results }, 'calls'), noUsage);

@@ -54,7 +54,7 @@ describe('the uses of tools that chat shows', () => {
     assert.deepEqual(usesOf(...found, called({ type: 'web_search' })), { webSearches: 1 });
   });
 
-  it('are none where nothing was found', () => {
+  it('are none if nothing was found', () => {
     for (const none of [
       { web_search: [] },
       { search_info: { search_results: [] } },

@@ -51,7 +51,7 @@ describe('chat stream', () => {
     assert.equal(reading.canEndHere, false);
   });
 
-  it('takes out the chunk that has only usage where the client did not ask for it', () => {
+  it('takes out the chunk that has only usage if the client did not ask for it', () => {
     for (const choices of [{ choices: [] }, { choices: null }, {}]) {
       const reading = dropping();
       assert.equal(read(reading, eventOf({ id: 'c', ...choices, usage })), 'drop');
@@ -59,7 +59,7 @@ describe('chat stream', () => {
     }
   });
 
-  it('passes the usage chunk on where the client asked for it', () => {
+  it('passes the usage chunk on if the client asked for it', () => {
     const reading = keeping();
     assert.equal(read(reading, eventOf({ choices: [], usage })), 'pass');
     assert.deepEqual(reading.partialUsage(), facts(10, 5));
@@ -225,7 +225,7 @@ describe('chat stream', () => {
     assert.equal(reading.partialUsage(), null);
   });
 
-  it('knows the tier that a call was served on from its first chunk on, where the call asks for one', () => {
+  it('knows the tier that a call was served on from its first chunk on, if the call asks for one', () => {
     const chunk = (tier: string | null) =>
       eventOf({ choices: [{ index: 0, delta: { content: 'a' } }], service_tier: tier });
     const reading = readChatStream({ dropsUsageChunk: true, choices: 1, asksForTier: true });
@@ -326,7 +326,7 @@ describe('chat stream: searches of the provider', () => {
     assert.equal(searching({ asksForSearch: true }).partialUsage()?.webSearches, 1);
   });
 
-  it('count as the usage says, where it does', () => {
+  it('count as the usage says, if it does', () => {
     const reading = searching({ asksForSearch: true });
     const counted = { ...usage, plugins: { search: { count: 2 } } };
     read(reading, called, results, FINISHED, eventOf({ choices: [], usage: counted }));
@@ -336,7 +336,7 @@ describe('chat stream: searches of the provider', () => {
     assert.equal(none.usage()?.webSearches, 0);
   });
 
-  it('are not looked for where the request offers none', () => {
+  it('are not looked for if the request offers none', () => {
     assert.equal(read(dropping(), called), 'unread');
   });
 });

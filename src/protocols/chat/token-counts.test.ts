@@ -35,12 +35,12 @@ describe('the first count of a response', () => {
     assert.equal(firstCount(responseOf({ total: 5 }), [[['total']]]), 5);
   });
 
-  it('is none where no place has one', () => {
+  it('is none if no place has one', () => {
     assert.equal(firstCount(responseOf({}), [[['usage', 'total_tokens']]]), null);
     assert.equal(firstCount(responseOf({ usage: { total_tokens: 1 } }), []), null);
   });
 
-  it('is none where the first that is there is no count: looking further would bill by another one', () => {
+  it('is none if the first that is there is no count: looking further would bill by another one', () => {
     for (const broken of [-1, 0.5, 'five', true, [], {}, TOKEN_COUNT_MAX + 1, Number.NaN]) {
       const response = responseOf({ usage: { total_tokens: broken }, tokens: { input_tokens: 1 } });
       assert.equal(firstCount(response, [[['usage', 'total_tokens']], [['tokens', 'input_tokens']]]), null);

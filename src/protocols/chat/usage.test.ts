@@ -9,19 +9,19 @@ const totals = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 };
 
 describe('chat usage', () => {
   const cases: readonly [what: string, usage: unknown, facts: Usage | null][] = [
-    ['takes the totals where there are no details', totals, { ...noUsage, inputTokens: 100, outputTokens: 20 }],
+    ['takes the totals if there are no details', totals, { ...noUsage, inputTokens: 100, outputTokens: 20 }],
     [
-      'takes for output what the input leaves of the total, where reasoning counts in the total alone',
+      'takes for output what the input leaves of the total, if reasoning counts in the total alone',
       { ...totals, total_tokens: 150, completion_tokens_details: { reasoning_tokens: 30 } },
       { ...noUsage, inputTokens: 100, outputTokens: 50, reasoningTokens: 30 },
     ],
     [
-      'takes no tokens of the cache for output where they count in the total alone',
+      'takes no tokens of the cache for output if they count in the total alone',
       { prompt_tokens: 368, completion_tokens: 19, total_tokens: 10_923, cache_read_input_tokens: 10_536 },
       { ...noUsage, inputTokens: 368, cachedInputTokens: 10_536, outputTokens: 19 },
     ],
     [
-      'takes no written tokens of the cache for output where only they count in the total alone',
+      'takes no written tokens of the cache for output if only they count in the total alone',
       {
         prompt_tokens: 130,
         completion_tokens: 20,
@@ -32,7 +32,7 @@ describe('chat usage', () => {
       { ...noUsage, inputTokens: 100, cachedInputTokens: 30, cacheWriteTokens: 50, outputTokens: 20 },
     ],
     [
-      'takes the stated output where the total is less, missing or no count',
+      'takes the stated output if the total is less, missing or no count',
       { prompt_tokens: 100, completion_tokens: 20, total_tokens: -1 },
       { ...noUsage, inputTokens: 100, outputTokens: 20 },
     ],
@@ -112,12 +112,12 @@ describe('chat usage', () => {
       { ...noUsage, inputTokens: 75, cachedInputTokens: 25, outputTokens: 20 },
     ],
     [
-      'counts cached tokens once where they stand in several places',
+      'counts cached tokens once if they stand in several places',
       { ...totals, prompt_tokens_details: { cached_tokens: 40 }, prompt_cache_hit_tokens: 40, cached_tokens: 40 },
       { ...noUsage, inputTokens: 60, cachedInputTokens: 40, outputTokens: 20 },
     ],
     [
-      'goes on to the next place where a detail is null',
+      'goes on to the next place if a detail is null',
       { ...totals, prompt_tokens_details: { cached_tokens: null }, prompt_cache_hit_tokens: null, cached_tokens: 25 },
       { ...noUsage, inputTokens: 75, cachedInputTokens: 25, outputTokens: 20 },
     ],
@@ -163,10 +163,10 @@ describe('chat usage', () => {
     ['takes totals of zero for what they are', { prompt_tokens: 0, completion_tokens: 0 }, noUsage],
     ['cannot be billed without input', { completion_tokens: 20 }, null],
     ['cannot be billed without output', { prompt_tokens: 100 }, null],
-    ['cannot be billed where a total is null', { prompt_tokens: 100, completion_tokens: null }, null],
-    ['cannot be billed where a total is negative', { ...totals, prompt_tokens: -1 }, null],
-    ['cannot be billed where a total is a fraction', { ...totals, completion_tokens: 1.5 }, null],
-    ['cannot be billed where a total is a word', { ...totals, completion_tokens: 'many' }, null],
+    ['cannot be billed if a total is null', { prompt_tokens: 100, completion_tokens: null }, null],
+    ['cannot be billed if a total is negative', { ...totals, prompt_tokens: -1 }, null],
+    ['cannot be billed if a total is a fraction', { ...totals, completion_tokens: 1.5 }, null],
+    ['cannot be billed if a total is a word', { ...totals, completion_tokens: 'many' }, null],
     [
       'reads counts that are text',
       { prompt_tokens: '100', completion_tokens: '20', prompt_tokens_details: { cached_tokens: '30' } },
@@ -197,7 +197,7 @@ describe('chat usage', () => {
       { ...noUsage, inputTokens: 30, cachedInputTokens: 60, cacheWrite1hTokens: 10, outputTokens: 20 },
     ],
     [
-      'takes tokens of the cache for beside the prompt where it is too small to have them',
+      'takes tokens of the cache for beside the prompt if it is too small to have them',
       {
         prompt_tokens: 31,
         completion_tokens: 467,
@@ -234,9 +234,9 @@ describe('chat usage', () => {
         ],
       },
     ],
-    ['cannot be billed where a total is beyond belief', { ...totals, prompt_tokens: TOKEN_COUNT_MAX + 1 }, null],
-    ['cannot be billed where it is null', null, null],
-    ['cannot be billed where it is no object', [100, 20], null],
+    ['cannot be billed if a total is beyond belief', { ...totals, prompt_tokens: TOKEN_COUNT_MAX + 1 }, null],
+    ['cannot be billed if it is null', null, null],
+    ['cannot be billed if it is no object', [100, 20], null],
   ];
   for (const [what, usage, facts] of cases) {
     it(what, () => {
@@ -276,12 +276,12 @@ describe('chat usage', () => {
     );
   });
 
-  it('counts a search for a call that asks for one, where the provider counts none', () => {
+  it('counts a search for a call that asks for one, if the provider counts none', () => {
     const asked = (usage: object) => readChatUsage({ ...totals, ...usage }, { asksForSearch: true })?.webSearches;
     assert.deepEqual([asked({}), asked({ num_search_queries: 3 }), asked({ server_tool_use: {} })], [1, 3, 0]);
   });
 
-  it('has the tier of the response, where that is a name', () => {
+  it('has the tier of the response, if that is a name', () => {
     const served = (serviceTier: unknown) => readChatUsage(totals, { serviceTier })?.servedOn;
     assert.deepEqual([served('flex'), served('default')], [{ serviceTier: 'flex' }, { serviceTier: 'default' }]);
     for (const tier of [null, undefined, '', 7, 'x'.repeat(65), 'a\u0000b']) assert.equal(served(tier), undefined);

@@ -64,7 +64,7 @@ describe('other names of what decides the price of images', () => {
     assert.throws(() => refuseAliasPart('parameters'), GatewayError);
   });
 
-  it('pass where they are null or false, and so does what changes no price', () => {
+  it('pass if they are null or false, and so does what changes no price', () => {
     const body = {
       prompt: 'p',
       n: 2,

@@ -71,7 +71,7 @@ describe('the parts of an edit', () => {
     for (const name of others) assert.equal(partKind(name), 'other', name);
   });
 
-  it('are each blamed by name where one is too large, or comes twice', () => {
+  it('are each blamed by name if one is too large, or comes twice', () => {
     assert.deepEqual([textPartTooLarge('user').param, textPartTooLarge('user').status], ['user', 400]);
     assert.deepEqual([partRepeated('mask').param, partRepeated('mask').status], ['mask', 400]);
   });
@@ -245,7 +245,7 @@ describe('the files of an edit', () => {
     }
   });
 
-  it('are checked by the provider where the model is unknown', () => {
+  it('are checked by the provider if the model is unknown', () => {
     assert.equal(blame(form({}, { images: [{ ...image, format: 'other', sizeBytes: 100 * MIB }] })), null);
   });
 
@@ -288,7 +288,7 @@ describe('the files of an edit', () => {
     }
   });
 
-  it('have a mask of any size where the size of the image is not known', () => {
+  it('have a mask of any size if the size of the image is not known', () => {
     for (const change of [{ width: null }, { height: null }]) {
       assert.equal(blame(form({}, { images: [{ ...image, ...change }], masks: [image] })), null);
     }
@@ -296,7 +296,7 @@ describe('the files of an edit', () => {
 });
 
 describe('an edit with a known model', () => {
-  it('is refused where the model cannot edit, as a model without this operation', () => {
+  it('is refused if the model cannot edit, as a model without this operation', () => {
     const edit = form();
     assert.throws(() => checkEdit(readEdit(edit), edit, familyOf('dall-e-3')), {
       code: 'model_not_found',

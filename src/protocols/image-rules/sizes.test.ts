@@ -54,7 +54,7 @@ describe('sizeBreach', () => {
     it(`${taken ? 'takes' : 'refuses'} ${width}x${height}: ${why}`, () => assert.equal(isTaken(width, height), taken));
   }
 
-  it('takes a size exactly where every limit is kept, upright or lying', () => {
+  it('takes a size exactly if every limit is kept, upright or lying', () => {
     // Near the limits, so that both results occur: multiples of 8 up to a little over the longest edge.
     const edge = fc.integer({ min: 1, max: 500 }).map((steps) => steps * 8);
     fc.assert(

@@ -32,7 +32,7 @@ describe('a response with images', () => {
     }
   });
 
-  it('describes its images; the request counts only where the response says nothing', () => {
+  it('describes its images; the request counts only if the response says nothing', () => {
     const images = (rest: object) => usageOf({ ...body, ...rest }, 'images')?.images;
     assert.deepEqual(images({ quality: 'high' }), [{ quality: 'high', size: '1024x1024', count: 2 }]);
     assert.deepEqual(images({ size: '1536x864' }), [{ quality: 'auto', size: '1536x864', count: 2 }]);
@@ -42,14 +42,14 @@ describe('a response with images', () => {
     assert.deepEqual(usageOf(body, 'images', unsaid)?.images, [{ ...unsaid, count: 2 }]);
   });
 
-  it('needs its usage where it is charged by tokens', () => {
+  it('needs its usage if it is charged by tokens', () => {
     for (const broken of [undefined, null, {}, { ...usage, total_tokens: undefined }, { ...usage, input_tokens: -1 }]) {
       assert.equal(usageOf({ ...body, usage: broken }, 'tokens'), null);
       assert.deepEqual(usageOf({ ...body, usage: broken }, 'images'), { ...noUsage, images: requested });
     }
   });
 
-  it('counts the tokens of an SVG, and needs them where they are reported', () => {
+  it('counts the tokens of an SVG, and needs them if they are reported', () => {
     const svg = { input_tokens: 1, output_tokens: 2 };
     const withSvg = { ...tokens, inputTokens: 11, outputTokens: 2, images: requested };
     for (const basis of ['tokens', 'images'] as const) {
@@ -76,7 +76,7 @@ describe('a response with images', () => {
     }
   });
 
-  it('costs nothing where it says that every image failed, whatever it reports', () => {
+  it('costs nothing if it says that every image failed, whatever it reports', () => {
     const failed = { code: 'OutputImageSensitiveContentDetected', message: 'no' };
     for (const basis of ['tokens', 'images'] as const) {
       assert.deepEqual(usageOf({ ...body, data: [{ error: failed }, { url: '', error: failed }] }, basis), noUsage);

@@ -57,7 +57,7 @@ describe('a stream of images', () => {
       }
     });
 
-    it(`goes by the name of the event or by its type, where ${kind} has only one of them`, () => {
+    it(`goes by the name of the event or by its type, if ${kind} has only one of them`, () => {
       const data = JSON.stringify({ b64_json, usage });
       const typed = JSON.stringify({ b64_json, usage, type: `${kind}.completed` });
       for (const event of [
@@ -182,7 +182,7 @@ describe('a stream of several images', () => {
 });
 
 describe('a completed event', () => {
-  it('describes its image; the request counts only where the event says nothing', () => {
+  it('describes its image; the request counts only if the event says nothing', () => {
     const request = { count: 1, quality: 'auto', size: '1536x864' };
     const cases: readonly [rest: object, image: ImageCount][] = [
       [{}, image(1)],
@@ -200,7 +200,7 @@ describe('a completed event', () => {
     }
   });
 
-  it('counts as an image only where it has the image or its address', () => {
+  it('counts as an image only if it has the image or its address', () => {
     const cases: readonly [rest: object, isImage: boolean][] = [
       [{ b64_json: 'a' }, true],
       [{ b64_json: null, url: 'https://images.example/1' }, true],
@@ -219,7 +219,7 @@ describe('a completed event', () => {
     }
   });
 
-  it('is none where its data are not the JSON object that they should be', () => {
+  it('is none if its data are not the JSON object that they should be', () => {
     for (const data of [
       '',
       'null',
@@ -240,14 +240,14 @@ describe('a completed event', () => {
     assert.equal(read(dataless, Buffer.from('event: image_edit.completed\n\n')), 'pass');
   });
 
-  it('means what any reader of JSON sees where a key comes twice or is spelt with escapes', () => {
+  it('means what any reader of JSON sees if a key comes twice or is spelt with escapes', () => {
     const reading = readImagesStream(one, 'tokens');
     const data = `{"type":"x","usage":1,"b64_json":"a","\\u0075sage":${JSON.stringify(usage)},"type":"image_edit.completed"}`;
     assert.equal(read(reading, Buffer.from(`data: ${data}\n\n`)), 'terminal');
     assert.deepEqual(reading.usage(), { ...tokens, images: [image(1, null, null)] });
   });
 
-  it('is read where its image is as large as images are, wherever the usage stands', () => {
+  it('is read if its image is as large as images are, wherever the usage stands', () => {
     const large = 'iVBORw0KGgo+/'.repeat(600_000);
     for (const body of [
       { b64_json: large, usage },
@@ -309,7 +309,7 @@ describe('a large event', () => {
   const isNeeded = (beginning: string): boolean | undefined =>
     readImagesStream(one, 'tokens').isNeededWhole?.(Buffer.from(beginning));
 
-  it('passes in parts where it begins like a partial image', () => {
+  it('passes in parts if it begins like a partial image', () => {
     assert.equal(isNeeded(partial('image_edit').toString().slice(0, 200)), false);
     assert.equal(isNeeded('event: image_edit.partial_image\r\ndata: {"b64_json":"aaaa'), false);
     assert.equal(isNeeded('\nevent:image_edit.partial_image\n'), false);
@@ -317,7 +317,7 @@ describe('a large event', () => {
     assert.equal(isNeeded(': ping\ndata:  { "type" : "image_edit.partial_image" ,'), false);
   });
 
-  it('is a picture where it is too large to be read, and no preview', () => {
+  it('is a picture if it is too large to be read, and no preview', () => {
     const reading = readImagesStream({ ...one, size: '2K' }, 'images');
     reading.noteLarge?.(partial('image_edit').subarray(0, 200));
     assert.equal(reading.usage(), null);
@@ -325,7 +325,7 @@ describe('a large event', () => {
     assert.deepEqual(reading.usage()?.images, [image(1, null, '2K')]);
   });
 
-  it('is needed whole where it may be anything else', () => {
+  it('is needed whole if it may be anything else', () => {
     assert.equal(isNeeded(completed('image_edit').toString().slice(0, 200)), true);
     assert.equal(isNeeded('data: {"type":"image_edit.completed","b64_json":"aaaa'), true);
     assert.equal(isNeeded('event: error\ndata: {"message":"aaaa'), true);
@@ -434,7 +434,7 @@ describe('the tap on a stream of images', () => {
       );
     });
 
-    it(`charges the images whose events are complete where the stream breaks off, lines that end with ${name}`, () => {
+    it(`charges the images whose events are complete if the stream breaks off, lines that end with ${name}`, () => {
       for (let at = 0; at < whole.length; at++) {
         const wholeEnd = halfEventStart(whole.subarray(0, at));
         const { isComplete, usage: used, ...out } = run([whole.subarray(0, at)]);

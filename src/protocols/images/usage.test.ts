@@ -17,7 +17,7 @@ const facts = (textIn: number, imageIn: number, textOut: number, imageOut: numbe
 
 describe('usage of images', () => {
   const cases: readonly [what: string, usage: unknown, facts: Usage | null][] = [
-    ['takes input for text and output for images where nothing else is said', totals, facts(100, 0, 0, 40)],
+    ['takes input for text and output for images if nothing else is said', totals, facts(100, 0, 0, 40)],
     [
       'splits both sides by their details',
       {
@@ -27,12 +27,8 @@ describe('usage of images', () => {
       },
       facts(30, 70, 5, 35),
     ],
-    [
-      'finds text where only images are named',
-      inDetail({ image_tokens: 70 }, { image_tokens: 35 }),
-      facts(30, 70, 5, 35),
-    ],
-    ['finds images where only text is named', inDetail({ text_tokens: 30 }, { text_tokens: 5 }), facts(30, 70, 5, 35)],
+    ['finds text if only images are named', inDetail({ image_tokens: 70 }, { image_tokens: 35 }), facts(30, 70, 5, 35)],
+    ['finds images if only text is named', inDetail({ text_tokens: 30 }, { text_tokens: 5 }), facts(30, 70, 5, 35)],
     [
       'counts what no detail names as text in and image out',
       inDetail({ text_tokens: 1, image_tokens: 2 }, { text_tokens: 1, image_tokens: 2 }),
@@ -49,16 +45,16 @@ describe('usage of images', () => {
     ],
     ['nor what is left over of them', inDetail({ text_tokens: 500 }, { image_tokens: 500 }), facts(100, 0, 0, 40)],
     ['takes counts of zero', { input_tokens: 0, output_tokens: 0, total_tokens: 0 }, facts(0, 0, 0, 0)],
-    ['has none where there is no usage', undefined, null],
-    ['has none where the usage is null', null, null],
-    ['has none where the usage is no object', [totals], null],
+    ['has none if there is no usage', undefined, null],
+    ['has none if the usage is null', null, null],
+    ['has none if the usage is no object', [totals], null],
     ['has none without input tokens', { ...totals, input_tokens: undefined }, null],
     ['has none without output tokens', { ...totals, output_tokens: null }, null],
     ['has none without total tokens', { ...totals, total_tokens: undefined }, null],
-    ['has none where a total is negative', { ...totals, input_tokens: -1 }, null],
-    ['has none where a total is a fraction', { ...totals, output_tokens: 0.5 }, null],
-    ['has none where a total is text', { ...totals, total_tokens: '140' }, null],
-    ['has none where a total is beyond belief', { ...totals, output_tokens: TOKEN_COUNT_MAX + 1 }, null],
+    ['has none if a total is negative', { ...totals, input_tokens: -1 }, null],
+    ['has none if a total is a fraction', { ...totals, output_tokens: 0.5 }, null],
+    ['has none if a total is text', { ...totals, total_tokens: '140' }, null],
+    ['has none if a total is beyond belief', { ...totals, output_tokens: TOKEN_COUNT_MAX + 1 }, null],
   ];
   for (const [what, usage, expected] of cases) it(what, () => assert.deepEqual(readImageUsage(usage), expected));
 
@@ -94,17 +90,17 @@ describe('usage of the model that writes an SVG', () => {
     assert.deepEqual(withSvgUsage(before, svg), { ...facts(150, 0, 903, 40), reasoningTokens: 600 });
   });
 
-  it('is none where it is absent or null', () => {
+  it('is none if it is absent or null', () => {
     assert.equal(withSvgUsage(before, undefined), before);
     assert.equal(withSvgUsage(before, null), before);
   });
 
-  it('counts no more reasoning than there is output, and none where there is no count', () => {
+  it('counts no more reasoning than there is output, and none if there is no count', () => {
     assert.equal(withSvgUsage(before, { ...svg, reasoning_tokens: 901 })?.reasoningTokens, 900);
     assert.equal(withSvgUsage(before, { ...svg, reasoning_tokens: undefined })?.reasoningTokens, 0);
   });
 
-  it('makes the facts unusable where it is there and cannot be read', () => {
+  it('makes the facts unusable if it is there and cannot be read', () => {
     for (const broken of [7, [svg], {}, { ...svg, input_tokens: null }, { ...svg, output_tokens: '900' }]) {
       assert.equal(withSvgUsage(before, broken), null);
     }
@@ -124,7 +120,7 @@ describe('what images were delivered as', () => {
     [undefined, null, null],
   ];
   for (const [responded, requested, expected] of cases) {
-    it(`is ${expected} where the response says ${JSON.stringify(responded)} and the request ${requested}`, () => {
+    it(`is ${expected} if the response says ${JSON.stringify(responded)} and the request ${requested}`, () => {
       assert.equal(deliveredAs(responded, requested), expected);
     });
   }

@@ -106,7 +106,7 @@ describe('messages stream', () => {
     }
   });
 
-  it('keeps the final output where a later message_delta leaves it out', () => {
+  it('keeps the final output if a later message_delta leaves it out', () => {
     const reading = readMessagesStream();
     read(
       reading,
@@ -117,7 +117,7 @@ describe('messages stream', () => {
     assert.deepEqual(reading.usage(), facts(12, 30));
   });
 
-  it('has no final usage where the output is unreadable, but keeps what was readable', () => {
+  it('has no final usage if the output is unreadable, but keeps what was readable', () => {
     const reading = readMessagesStream();
     read(reading, start({ input_tokens: 9, output_tokens: 1 }), delta({ output_tokens: -3 }));
     assert.equal(reading.usage(), null);
@@ -198,7 +198,7 @@ describe('messages stream: searches of the provider', () => {
     return { partial: reading.partialUsage()!.webSearches, final: reading.usage()?.webSearches };
   }
 
-  it('count by their calls and results where the usage counts none', () => {
+  it('count by their calls and results if the usage counts none', () => {
     const begun = start({ input_tokens: 3, output_tokens: 1, server_tool_use: { web_search_requests: 0 } });
     const shown = [begun, call('a'), result('a'), call('b'), call('c'), result('c', error)];
     assert.deepEqual(searchesOf(...shown), { partial: 2, final: undefined });
@@ -206,7 +206,7 @@ describe('messages stream: searches of the provider', () => {
     assert.equal(searchesOf(...shown, eventOf('message_stop'), call('d')).partial, 2);
   });
 
-  it('count as the end of the stream says, where it does', () => {
+  it('count as the end of the stream says, if it does', () => {
     const begun = start({ input_tokens: 3, output_tokens: 1 });
     const end = (web_search_requests: number) => delta({ output_tokens: 9, server_tool_use: { web_search_requests } });
     assert.equal(searchesOf(begun, call('a'), result('a'), end(0)).final, 0);

@@ -37,7 +37,7 @@ describe('messages usage', () => {
       { ...facts, cacheWriteTokens: 20, cacheWrite1hTokens: 30 },
     ],
     [
-      'goes by the split where it exceeds the total',
+      'goes by the split if it exceeds the total',
       { ...totals, cache_creation_input_tokens: 10, cache_creation: { ephemeral_1h_input_tokens: 30 } },
       { ...facts, cacheWrite1hTokens: 30 },
     ],
@@ -154,7 +154,7 @@ describe('messages usage', () => {
       },
     ],
     [
-      'cannot be billed where a compaction iteration is unreadable',
+      'cannot be billed if a compaction iteration is unreadable',
       { ...totals, iterations: [{ type: 'compaction', input_tokens: -1, output_tokens: 2 }] },
       null,
     ],
@@ -187,14 +187,14 @@ describe('messages usage', () => {
     ],
     ['cannot be billed without input', { output_tokens: 20 }, null],
     ['cannot be billed without output', { input_tokens: 100 }, null],
-    ['cannot be billed where a total is null', { input_tokens: null, output_tokens: 20 }, null],
-    ['cannot be billed where the input is negative', { ...totals, input_tokens: -100 }, null],
-    ['cannot be billed where the output is a fraction', { ...totals, output_tokens: 0.1 }, null],
-    ['cannot be billed where a count is beyond belief', { ...totals, input_tokens: TOKEN_COUNT_MAX + 1 }, null],
-    ['cannot be billed where the cache reads are unreadable', { ...totals, cache_read_input_tokens: '5.5' }, null],
-    ['cannot be billed where the cache writes are unreadable', { ...totals, cache_creation_input_tokens: -5 }, null],
-    ['cannot be billed where it is null', null, null],
-    ['cannot be billed where it is no object', 'none', null],
+    ['cannot be billed if a total is null', { input_tokens: null, output_tokens: 20 }, null],
+    ['cannot be billed if the input is negative', { ...totals, input_tokens: -100 }, null],
+    ['cannot be billed if the output is a fraction', { ...totals, output_tokens: 0.1 }, null],
+    ['cannot be billed if a count is beyond belief', { ...totals, input_tokens: TOKEN_COUNT_MAX + 1 }, null],
+    ['cannot be billed if the cache reads are unreadable', { ...totals, cache_read_input_tokens: '5.5' }, null],
+    ['cannot be billed if the cache writes are unreadable', { ...totals, cache_creation_input_tokens: -5 }, null],
+    ['cannot be billed if it is null', null, null],
+    ['cannot be billed if it is no object', 'none', null],
   ];
   for (const [what, usage, expected] of cases) {
     it(what, () => {
@@ -202,7 +202,7 @@ describe('messages usage', () => {
     });
   }
 
-  it('goes by the greatest figure of each field where nothing was split, and never adds', () => {
+  it('goes by the greatest figure of each field if nothing was split, and never adds', () => {
     const usage = new MessagesUsage();
     usage.update({
       input_tokens: 2_679,
@@ -242,7 +242,7 @@ describe('messages usage', () => {
     });
   });
 
-  it('has the context that a summary read once, where only the end says that there was one', () => {
+  it('has the context that a summary read once, if only the end says that there was one', () => {
     const usage = new MessagesUsage();
     usage.update({
       input_tokens: 9_000,
@@ -265,14 +265,14 @@ describe('messages usage', () => {
     );
   });
 
-  it('keeps the input of the beginning where a report with a summary states none', () => {
+  it('keeps the input of the beginning if a report with a summary states none', () => {
     const usage = new MessagesUsage();
     usage.update({ input_tokens: 100, output_tokens: 1 });
     usage.update({ output_tokens: 20, iterations: [{ type: 'compaction', input_tokens: 900, output_tokens: 50 }] });
     assert.equal(usage.total()!.inputTokens, 1_000);
   });
 
-  it('does not mix up runs where a later report has another one in front', () => {
+  it('does not mix up runs if a later report has another one in front', () => {
     const usage = new MessagesUsage();
     const message = { type: 'message', ...totals };
     const compaction = { type: 'compaction', input_tokens: 5, output_tokens: 1 };
@@ -299,7 +299,7 @@ describe('messages usage', () => {
     assert.deepEqual(usage.total(), facts);
   });
 
-  it('has the input side alone where the output is not known', () => {
+  it('has the input side alone if the output is not known', () => {
     const usage = new MessagesUsage();
     usage.update({ input_tokens: 100, cache_read_input_tokens: 3 });
     assert.equal(usage.total(), null);
@@ -328,7 +328,7 @@ describe('messages usage', () => {
       { inputTokens: 3, cachedInputTokens: 8_831 },
     ],
     [
-      'takes them for a part with an input of zero, and where they are a little more than the whole',
+      'takes them for a part with an input of zero, and if they are a little more than the whole',
       [started({ input_tokens: 8_834 }), { input_tokens: 0, cache_read_input_tokens: 8_849 }],
       { inputTokens: 0, cachedInputTokens: 8_849 },
     ],
@@ -338,7 +338,7 @@ describe('messages usage', () => {
       { inputTokens: 25, cachedInputTokens: 8_831 },
     ],
     [
-      'keeps the split where zeros follow, or the sum of it',
+      'keeps the split if zeros follow, or the sum of it',
       [
         started({ input_tokens: 18, cache_read_input_tokens: 8_831 }),
         started({ input_tokens: 0 }),

@@ -22,7 +22,7 @@ describe('pictures in a text', () => {
     assert.equal(textAndPictures(written(written('', ' '), '')).pictures, 2);
   });
 
-  it('are known where slashes are escaped', () => {
+  it('are known if slashes are escaped', () => {
     const escaped = Buffer.from(eventOf(written('', '')).toString().replaceAll('/', '\\/'));
     assert.deepEqual(measured(escaped), { sizeBytes: AROUND, pictures: 1 });
   });

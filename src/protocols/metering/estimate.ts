@@ -240,7 +240,7 @@ class PartedKey {
     return total;
   }
 
-  /** The offset if a text begins, or of the end of the bytes; what is left undecided is kept for the next part. */
+  /** The offset where a text begins, or of the end of the bytes; what is left undecided is kept for the next part. */
   #textStart(bytes: Buffer, from: number): number {
     for (let at = from; ; ) {
       const found = bytes.indexOf(this.#key, at);

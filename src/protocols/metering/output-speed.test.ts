@@ -30,7 +30,7 @@ describe('the speed of a route', () => {
     assert.equal(speeds.unseenTokens('r', 1_000, null), TOKENS_PER_SECOND_DEFAULT);
   });
 
-  it('matters only where the model reasons unseen, by the last stream with reasoning or by configuration', () => {
+  it('matters only if the model reasons unseen, by the last stream with reasoning or by configuration', () => {
     const speeds = new OutputSpeeds();
     speeds.note('r', unseen);
     speeds.note('r', { ...unseen, reasoningTokens: 0 });
@@ -41,7 +41,7 @@ describe('the speed of a route', () => {
     assert.equal(speeds.unseenTokens('r', 1_000, true), 100);
   });
 
-  it('gives no negative count where a clock is set back', () => {
+  it('gives no negative count if a clock is set back', () => {
     assert.equal(new OutputSpeeds().unseenTokens('r', -5_000, true), 0);
   });
 });

@@ -22,7 +22,7 @@ describe('the text of a whole response', () => {
     assert.equal(tokensOf({ annotations: [{ content: 'a page that a search found' }], id: 'chatcmpl-1' }), 0);
   });
 
-  it('has the reasoning once, where a provider sends it under two names', () => {
+  it('has the reasoning once, if a provider sends it under two names', () => {
     assert.equal(
       tokensOf({ message: { reasoning: 'x'.repeat(8), reasoning_content: 'x'.repeat(12), content: 'done' } }),
       4,

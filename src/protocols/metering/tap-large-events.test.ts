@@ -184,7 +184,7 @@ describe('what a stream tap keeps', () => {
     }
   });
 
-  it('weighs no more than its bytes, also where they come one by one', () => {
+  it('weighs no more than its bytes, also if they come one by one', () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
     const weight = (): number => {
@@ -214,7 +214,7 @@ describe('what a stream tap keeps', () => {
     assert.equal(out, event.length + 2);
   });
 
-  it('is not given out where the stream ends within, but for what has gone out in parts', () => {
+  it('is not given out if the stream ends within, but for what has gone out in parts', () => {
     for (const [size, isOut] of [
       [EVENT_BYTES_MAX / 2, false],
       [2 * EVENT_BYTES_MAX, true],
@@ -232,7 +232,7 @@ describe('what a stream tap keeps', () => {
     }
   });
 
-  it('is given out where only its empty line is missing, however large what has to be read is', () => {
+  it('is given out if only its empty line is missing, however large what has to be read is', () => {
     const event = `event: response.completed\ndata: {"type":"response.completed","response":{"id":"r","x":"${'x'.repeat(2 * EVENT_BYTES_MAX)}"}}`;
     const relayed = relay(stream('responses-image').reading(), chunksOf(Buffer.from(event), CHUNK_BYTES));
     assert.equal(relayed.finished.toString(), event);

@@ -68,7 +68,7 @@ describe('stream tap on recorded streams', () => {
       });
     }
 
-    it(`gives out ${stream.name} up to its last whole event where it breaks off, and knows no more of it`, () => {
+    it(`gives out ${stream.name} up to its last whole event if it breaks off, and knows no more of it`, () => {
       const { whole } = renderStream(stream, recorded);
       const { events, dropped, failing, record } = stream;
       let beforeEvent = relay(stream.reading(), []);

@@ -406,7 +406,7 @@ describe('stream tap', () => {
     assert.deepEqual(tap.usage(10), { ...nothing, inputTokens: 10, outputTokens: 4, source: 'estimated' });
   });
 
-  it('estimates no output where nothing but the beginning of a response came', () => {
+  it('estimates no output if nothing but the beginning of a response came', () => {
     const { tap } = feedText(chat(), say(''));
     assert.deepEqual(tap.usage(10), { ...nothing, inputTokens: 10, source: 'estimated' });
   });
@@ -444,7 +444,7 @@ describe('stream tap', () => {
     }
   });
 
-  it('charges nothing for comments, also where many come at once', () => {
+  it('charges nothing for comments, also if many come at once', () => {
     const { tap } = feedText(chat(), ': ping\n\n'.repeat(20_000));
     assert.equal(tap.usage(10), null);
   });
@@ -464,7 +464,7 @@ describe('stream tap', () => {
     });
   });
 
-  it('takes a stream without a terminal event for complete only where it may end and ended by itself', () => {
+  it('takes a stream without a terminal event for complete only if it may end and ended by itself', () => {
     const finish = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n';
     const { tap } = feedText(chat(), say('a'), finish);
     assert.equal(tap.isComplete(true), true);
@@ -494,7 +494,7 @@ describe('usage that is final', () => {
     assert.equal(tap.usage(0)?.outputTokens, 5);
   });
 
-  it('is one without output where no text came', () => {
+  it('is one without output if no text came', () => {
     const tap = createStreamTap(readResponsesStream(), output);
     tap.push(end('response.completed', 0));
     assert.equal(tap.isUsageFinal, true);

@@ -61,7 +61,7 @@ describe('usage units', () => {
     assert.deepEqual(addUsage(part, { ...noUsage, servedOn: { speed: 'fast' } }).servedOn, part.servedOn);
   });
 
-  it('are shown to administrators where they have a column or a price', () => {
+  it('are shown to administrators if they have a column or a price', () => {
     assert.deepEqual(
       unitNames.filter((name) => !shownUnits.includes(name)),
       ['serverToolUses', 'compactions'],

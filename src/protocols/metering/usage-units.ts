@@ -177,6 +177,11 @@ export type UnitPriceFields = TokenPriceFields & {
   readonly [Key in Exclude<OnePriceKey, MarkedPriceKey> as `${Key}Nano`]: bigint | null;
 } & { readonly [Key in Extract<OnePriceKey, MarkedPriceKey> as `${Key}Nano`]?: bigint };
 
+/** See `shownUnits`. */
+export type ShownUnit = {
+  [Name in UnitName]: null extends Units[Name]['column'] & Units[Name]['price'] ? never : Name;
+}[UnitName];
+
 /** A count of each unit. */
 export type UnitCounts = { readonly [Name in UnitName]: number };
 

@@ -11,28 +11,20 @@ import {
   stringText,
   valueText,
 } from '../../../test/support/json-text.ts';
-import { readInput } from '../../../test/support/request-input.ts';
+import { readInput, refusalsOf } from '../../../test/support/request-input.ts';
 import { propertyRuns } from '../../../test/support/scope.ts';
-import { GatewayError } from '../../errors/gateway-error.ts';
 import { chat } from './chat.ts';
 
 const READ_KEYS = ['model', 'messages', 'stream', 'n', 'max_tokens', 'max_completion_tokens', 'stream_options'];
 
 const inspect = (text: string) => readInput(chat, text);
+const assertRefused = refusalsOf(chat);
 
 /** A body with a model and messages, and these members besides. */
 const bodyWith = (...members: readonly string[]): string =>
   `{${['"model":"m"', '"messages":[]', ...members].join(',')}}`;
 
 const sentAs = (text: string, providerModel = 'm'): string => inspect(text).toProvider(providerModel).toString();
-
-function assertRefused(text: string, param: string): void {
-  assert.throws(
-    () => inspect(text),
-    (error) => error instanceof GatewayError && error.status === 400 && error.param === param,
-    `${text} must be refused for ${param}`,
-  );
-}
 
 const unread = memberOf(
   stringText.filter(({ value }) => !READ_KEYS.includes(value)),
@@ -198,7 +190,7 @@ describe('chat', () => {
     });
   }
 
-  it('does not look at stream_options where the response is no stream', () => {
+  it('does not look at stream_options if the response is no stream', () => {
     const text = bodyWith('"stream_options":"nonsense"');
     assert.equal(sentAs(text), text);
   });
@@ -216,7 +208,7 @@ describe('chat', () => {
     ],
   ];
   for (const [client, provider] of askings) {
-    it(`asks for usage where the client sends ${client === '' ? 'nothing' : client.slice(1)}, and drops the chunk`, () => {
+    it(`asks for usage if the client sends ${client === '' ? 'nothing' : client.slice(1)}, and drops the chunk`, () => {
       const input = inspect(`{"model":"m","messages":[],"stream":true${client}}`);
       assert.equal(input.toProvider('m').toString(), `{"model":"m","messages":[],"stream":true${provider}}`);
       const usageChunk = Buffer.from('data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1}}\n\n');
@@ -224,7 +216,7 @@ describe('chat', () => {
     });
   }
 
-  it('leaves the usage chunk in where the client asked for it', () => {
+  it('leaves the usage chunk in if the client asked for it', () => {
     const text = bodyWith('"stream":true', '"stream_options":{"include_usage":true}');
     const input = inspect(text);
     assert.equal(input.toProvider('m').toString(), text);

@@ -25,7 +25,7 @@ export const compact = jsonOperation({
   reading: 'parses',
   readRequest(fields) {
     if (fields.member('model') === undefined) {
-      throw invalidRequest('The field "model" is required; it may be null where an earlier call tells it.', 'model');
+      throw invalidRequest('The field "model" is required; it may be null if an earlier call tells it.', 'model');
     }
     const model = fields.has('model') ? fields.requiredText('model') : null;
     checkInput(fields.wholeValue('input'));

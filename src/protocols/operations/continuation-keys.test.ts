@@ -13,7 +13,7 @@ const keysOf = (body: object | string): string[] =>
   continuationKeysOf(BodyFields.read(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))));
 
 describe('continuation keys of a request', () => {
-  it('are none where the request refers to nothing', () => {
+  it('are none if the request refers to nothing', () => {
     for (const body of [
       {},
       { input: null },
@@ -49,7 +49,7 @@ describe('continuation keys of a request', () => {
     assert.equal(keysOf({ input, previous_response_id: 'resp_1' }).length, AFFINITY_KEYS_MAX + 1);
   });
 
-  it('are refused where the id of the response is no text or stands twice', () => {
+  it('are refused if the id of the response is no text or stands twice', () => {
     for (const body of ['{"previous_response_id":7}', '{"previous_response_id":"a","previous_response_id":"b"}']) {
       assert.throws(
         () => keysOf(body),

@@ -15,7 +15,7 @@ const demandOf = (...members: readonly string[]): ReadDemand =>
 const content = (...parts: readonly string[]): string => `"messages":[{"role":"user","content":[${parts.join(',')}]}]`;
 
 describe('what a request may cost', () => {
-  it('is nothing in particular where it asks for nothing in particular', () => {
+  it('is nothing in particular if it asks for nothing in particular', () => {
     const plain = {
       outputTokensLimit: null,
       thinkingTokens: 0,
@@ -230,7 +230,7 @@ describe('what a request may cost', () => {
     );
   });
 
-  it('asks for the dearest input where it is written to a cache', () => {
+  it('asks for the dearest input if it is written to a cache', () => {
     assert.equal(
       demandOf(content('{"type":"text","text":"x","cache_control":{"type":"ephemeral"}}')).writesCache,
       true,
@@ -239,7 +239,7 @@ describe('what a request may cost', () => {
     assert.equal(demandOf('"tools":[{"name":"f","cache_control":{"type":"ephemeral"}}]').writesCache, true);
   });
 
-  it('assumes a lot of thinking where it has no limit', () => {
+  it('assumes a lot of thinking if it has no limit', () => {
     for (const member of ['"enable_thinking":true', '"thinking_budget":-1', '"reasoning_budget":-1']) {
       assert.equal(demandOf(member).moreOutputTokens, 38_912, member);
     }

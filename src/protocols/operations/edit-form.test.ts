@@ -137,7 +137,7 @@ describe('the form of an edit', () => {
     assert.equal(form.images[0]!.width, 5);
   });
 
-  it('knows the size of an image only where its beginning has it, and its length always', () => {
+  it('knows the size of an image only if its beginning has it, and its length always', () => {
     const metadata = (sizeBytes: number) => {
       const segments: Buffer[] = [Buffer.of(0xff, 0xd8)];
       for (let left = sizeBytes; left > 0; left -= 60_000) {
@@ -175,7 +175,7 @@ describe('the place of the model', () => {
     );
   });
 
-  it('is before the first part where no part has that name', () => {
+  it('is before the first part if no part has that name', () => {
     const parts = [part('image', png(1, 1)), part('prompt', 'p'), part('model_id', 'x'), part('models', 'y')];
     for (const preamble of ['', 'preamble\r\n', '\r\n']) {
       const bytes = formBytes(parts, preamble);
@@ -196,13 +196,13 @@ describe('a form that cannot become valid', () => {
     assertRefused(() => reader.push(last.subarray(head - 1, head + lastBytes)), param);
   }
 
-  it('is refused where a second copy of a text or of the mask begins', () => {
+  it('is refused if a second copy of a text or of the mask begins', () => {
     for (const name of ['prompt', 'model', 'n', 'size', 'stream', 'user', 'mask']) {
       assertRefusedAt([part(name, 'a'), part('image', 'a'), part(name, 'b')], 0, name);
     }
   });
 
-  it('is refused where the image beyond the most begins, however the images are named', () => {
+  it('is refused if the image beyond the most begins, however the images are named', () => {
     const images = Array.from({ length: EDIT_IMAGES_MAX + 1 }, (_, index) =>
       part(index % 2 ? 'image' : 'image[]', 'a'),
     );
@@ -211,7 +211,7 @@ describe('a form that cannot become valid', () => {
     assert.equal(readParts([...images.slice(1), part('images', 'a')]).form.images.length, EDIT_IMAGES_MAX);
   });
 
-  it('is refused where a text is longer than what is kept of it', () => {
+  it('is refused if a text is longer than what is kept of it', () => {
     const longest = 'a'.repeat(TEXT_PART_BYTES_MAX);
     for (const name of ['prompt', 'user']) {
       assert.equal(readParts([part(name, longest)]).form.texts[0]!.bytes.toString(), longest);
@@ -220,7 +220,7 @@ describe('a form that cannot become valid', () => {
     assert.deepEqual(readParts([part('other', `${longest}a`)]).form.texts, []);
   });
 
-  it('is refused where a part is one of those that are read for some readers only', () => {
+  it('is refused if a part is one of those that are read for some readers only', () => {
     for (const [name, param] of [
       ['Model', 'model'],
       ['\u017fize', 'size'],
@@ -243,7 +243,7 @@ describe('a form that cannot become valid', () => {
     }
   });
 
-  it('is refused where a text has a file name, even an empty one', () => {
+  it('is refused if a text has a file name, even an empty one', () => {
     for (const filename of ['filename=""', 'filename="a.txt"', "filename*=UTF-8''a"]) {
       for (const name of ['prompt', 'model', 'n', 'quality', 'stream']) {
         const head = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"; ${filename}\r\n\r\n`;
@@ -252,7 +252,7 @@ describe('a form that cannot become valid', () => {
     }
   });
 
-  it('is refused where a text is in a charset in which other readers find another text', () => {
+  it('is refused if a text is in a charset in which other readers find another text', () => {
     const headOf = (type: string) =>
       `--${BOUNDARY}\r\nContent-Disposition: form-data; name="size"\r\nContent-Type: ${type}\r\n\r\n1\r\n--${BOUNDARY}--`;
     for (const type of [
@@ -268,7 +268,7 @@ describe('a form that cannot become valid', () => {
     }
   });
 
-  it('is refused where it breaks the syntax, with the place', () => {
+  it('is refused if it breaks the syntax, with the place', () => {
     const bytes = formBytes([part('prompt', 'p')]);
     assertRefused(() => read([Buffer.from(bytes.toString().replace('form-data', 'attachment'))]), null, /at byte 6\d/);
     assertRefused(() => read([]), null, /the boundary does not occur \(at byte 0\)/);

@@ -105,7 +105,7 @@ describe('the fields of a body', () => {
     );
   });
 
-  it('are refused where their key appears twice, in whatever spelling and with whatever values', () => {
+  it('are refused if their key appears twice, in whatever spelling and with whatever values', () => {
     const copy = memberOf(keySpelling('stream'), valueText);
     const other = memberOf(
       stringText.filter(({ value }) => value !== 'stream'),
@@ -153,7 +153,7 @@ describe('the fields of a body', () => {
     );
   });
 
-  it('occur once where they decide the cost at any operation, read or not', () => {
+  it('occur once if they decide the cost at any operation, read or not', () => {
     for (const key of ['model', 'n', 'best_of', 'tools', 'service_tier', 'quality', 'max_output_tokens']) {
       assertRefused(
         () => fieldsOf(`{"${key}":1,"x":0,"${key}":2}`).has('x'),
@@ -283,16 +283,16 @@ describe('the fields of a body', () => {
       ['0e-9', 0],
       ['9007199254740991', Number.MAX_SAFE_INTEGER],
     ] as const) {
-      it(`is ${number} where the text says ${value}`, () => {
+      it(`is ${number} if the text says ${value}`, () => {
         assert.equal(fieldsOf(`{"n":${value}}`).optionalWhole('n', 0), number);
       });
     }
 
-    it('is zero where the text says so, without a sign', () => {
+    it('is zero if the text says so, without a sign', () => {
       assert.ok(Object.is(fieldsOf('{"n":-0}').optionalWhole('n', 0), 0));
     });
 
-    it('is null where it is left out', () => {
+    it('is null if it is left out', () => {
       assert.equal(fieldsOf('{}').optionalWhole('n', 0), null);
     });
 
@@ -322,7 +322,7 @@ describe('the fields of a body', () => {
   });
 
   describe('an optional object', () => {
-    it('is null where it is left out or null', () => {
+    it('is null if it is left out or null', () => {
       assert.equal(fieldsOf('{}').optionalObject('options'), null);
       assert.equal(fieldsOf('{"options":null}').optionalObject('options'), null);
     });
@@ -356,7 +356,7 @@ describe('the fields of a body', () => {
 });
 
 describe('splice', () => {
-  it('returns the very same bytes where nothing is to be replaced', () => {
+  it('returns the very same bytes if nothing is to be replaced', () => {
     const bytes = Buffer.from('abc');
     assert.equal(splice(bytes, []), bytes);
   });
@@ -403,7 +403,7 @@ describe('splice', () => {
 });
 
 describe('modelSplice', () => {
-  it('is not needed where the provider knows the model under the same name, however it is spelt', () => {
+  it('is not needed if the provider knows the model under the same name, however it is spelt', () => {
     assert.deepEqual(modelSplice(fieldsOf('{"model":"\\u0061"}').modelPlace(), 'a', 'a'), []);
   });
 
@@ -414,7 +414,7 @@ describe('modelSplice', () => {
     ]);
   });
 
-  it('names the model where the client left it to the gateway', () => {
+  it('names the model if the client left it to the gateway', () => {
     assert.deepEqual(modelSplice(fieldsOf('{}').modelPlace(), 'a', 'b'), [{ start: 1, end: 1, text: '"model":"b"' }]);
     assert.deepEqual(modelSplice(fieldsOf('{"n":1}').modelPlace(), 'a', 'a'), [
       { start: 1, end: 1, text: '"model":"a",' },

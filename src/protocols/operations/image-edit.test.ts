@@ -107,7 +107,7 @@ describe('an image edit', () => {
     assert.notDeepEqual(await sent(input, 'another'), first);
   });
 
-  it('goes to the default model where it names none, and names it to the provider in a part in front', async () => {
+  it('goes to the default model if it names none, and names it to the provider in a part in front', async () => {
     const input = inspect(usual);
     assert.equal(input.model, 'gpt-image-1.5');
     for (const name of ['upstream', 'gpt-image-1.5']) {
@@ -115,7 +115,7 @@ describe('an image edit', () => {
     }
   });
 
-  it('is a stream only where it says so, of as many images as it asks for', () => {
+  it('is a stream only if it says so, of as many images as it asks for', () => {
     assert.deepEqual([inspect(usual).isStream, inspect(usual).choices], [false, 1]);
     const input = inspect([...usual, ['stream', 'true'], ['n', '4']]);
     assert.deepEqual([input.isStream, input.choices], [true, 4]);
@@ -167,7 +167,7 @@ describe('an image edit', () => {
     }
   });
 
-  it('is charged by the images that the response describes, and by the request where it does not', () => {
+  it('is charged by the images that the response describes, and by the request if it does not', () => {
     const usage = (parts: Parts) => {
       const { response } = inspect(parts);
       const body = JSON.stringify({ created: 1, usage: null, data: [{ b64_json: 'a' }, { url: 'b' }] });

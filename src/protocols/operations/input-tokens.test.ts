@@ -1,19 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { GatewayError } from '../../errors/gateway-error.ts';
+import { assertRefused } from '../../../test/support/request-input.ts';
 import { BodyFields } from './fields.ts';
 import { inputTokens } from './input-tokens.ts';
 
 const inspect = (text: string): string | null => inputTokens.inspect(BodyFields.read(Buffer.from(text)));
 const inspectBody = (rest: object): string | null => inspect(JSON.stringify({ model: 'm', ...rest }));
-
-function assertRefused(inspection: () => unknown, param: string): void {
-  assert.throws(
-    inspection,
-    (error) => error instanceof GatewayError && error.status === 400 && error.param === param,
-    `must be refused for ${param}`,
-  );
-}
 
 describe('input tokens', () => {
   it('return the model, which has to be there', () => {
@@ -22,7 +14,7 @@ describe('input tokens', () => {
     for (const model of [undefined, null, '', 7]) assertRefused(() => inspectBody({ model }), 'model');
   });
 
-  it('are refused where the request refers to what is stored elsewhere', () => {
+  it('are refused if the request refers to what is stored elsewhere', () => {
     for (const name of ['conversation', 'previous_response_id', 'prompt']) {
       for (const value of ['x', '', { id: 'x' }, {}, 7]) assertRefused(() => inspectBody({ [name]: value }), name);
       assert.equal(inspectBody({ [name]: null }), 'm');
@@ -46,7 +38,7 @@ describe('input tokens', () => {
     assertRefused(() => inspectBody({ tools: {} }), 'tools');
   });
 
-  it('are refused where a counted field has another type than it should', () => {
+  it('are refused if a counted field has another type than it should', () => {
     for (const [name, values] of Object.entries({
       instructions: [7, {}, []],
       reasoning: ['high', [], 7],
@@ -57,7 +49,7 @@ describe('input tokens', () => {
     }
   });
 
-  it('are refused where a key that is read stands twice', () => {
+  it('are refused if a key that is read stands twice', () => {
     for (const name of ['model', 'input', 'instructions', 'reasoning', 'text', 'tools', 'conversation', 'prompt']) {
       assertRefused(() => inspect(`{"model":"m","${name}":null,"${name}":null}`), name);
     }

@@ -73,7 +73,7 @@ describe('the input of a call with a JSON body', () => {
     assert.equal(sent('{"model":"m"}', 'm'), '{"model":"m"}');
   });
 
-  it('gets the model put in where its caller left it out, null included', () => {
+  it('gets the model put in if its caller left it out, null included', () => {
     assert.equal(sent('{"a":1}', 'theirs', { model: null }), '{"model":"theirs","a":1}');
     assert.equal(sent('{ }', 'theirs', { model: null }), '{"model":"theirs" }');
     assert.equal(sent('{"model":null}', 'theirs', { model: null }), '{"model":"theirs"}');
@@ -95,7 +95,7 @@ describe('the input of a call with a JSON body', () => {
     assert.equal(input.toProvider('another').toString(), '{"model":"another"}');
   });
 
-  it('is checked against the model where the operation has something to check', () => {
+  it('is checked against the model if the operation has something to check', () => {
     assert.doesNotThrow(() => inputOf('{}').checkFor('any'));
     const checked: unknown[] = [];
     const checkFor = (details: Details, modelId: string) => checked.push([details, modelId]);

@@ -57,7 +57,7 @@ describe('what a ranking may cost', () => {
     assert.equal(cut.searchUnits, 2);
   });
 
-  it('reads the query with every chunk where documents may be cut', () => {
+  it('reads the query with every chunk if documents may be cut', () => {
     const { inputTokens, inputs } = rerankDemand(searchOf(40, [40_000], { chunksMax: 3 }));
     assert.deepEqual({ inputTokens, inputs }, { inputTokens: 3 * 10 + 10_000 + 3 * 4, inputs: 3 });
     assert.equal(rerankDemand(searchOf(40, [40_000, 4])).inputs, 2);

@@ -63,7 +63,7 @@ describe('continuation keys of a response', () => {
     ]);
   });
 
-  it('are none where nothing can be referred to', () => {
+  it('are none if nothing can be referred to', () => {
     assert.deepEqual(keysOf(undefined, undefined), []);
     assert.deepEqual(keysOf('', [null, 'x', [], { type: 'compaction', encrypted_content: '' }]), []);
     assert.deepEqual(
@@ -75,7 +75,7 @@ describe('continuation keys of a response', () => {
     );
   });
 
-  it('keep the id that they have where another part of the response has none', () => {
+  it('keep the id that they have if another part of the response has none', () => {
     const continuationKeys = new ResponseContinuationKeys();
     continuationKeys.addResponse('resp_1');
     continuationKeys.addResponse(undefined);
@@ -127,7 +127,7 @@ describe('continuation keys of an input', () => {
     assert.deepEqual(continuationKeysOfInput(body, before.length, before.length), []);
   });
 
-  it('are not found where the key stands as a value, inside a text, or as the end of another key', () => {
+  it('are not found if the key stands as a value, inside a text, or as the end of another key', () => {
     for (const input of [
       ['encrypted_content', 'x'],
       [{ a: 'encrypted_content' }],
@@ -165,7 +165,7 @@ describe('continuation keys of an input', () => {
     }
   });
 
-  it('are passed over where the text breaks off', () => {
+  it('are passed over if the text breaks off', () => {
     for (const text of [
       '[{"encrypted_content"',
       '[{"encrypted_content":',

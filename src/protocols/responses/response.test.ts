@@ -32,7 +32,7 @@ describe('responses response', () => {
     assert.deepEqual(usageOf(response), facts);
   });
 
-  it('is billed where it is incomplete, or failed after tokens had been used up', () => {
+  it('is billed if it is incomplete, or failed after tokens had been used up', () => {
     assert.deepEqual(usageOf({ ...response, status: 'incomplete' }), facts);
     assert.deepEqual(usageOf({ ...response, status: 'failed', error: { code: 'server_error', message: 'x' } }), facts);
   });
@@ -45,7 +45,7 @@ describe('responses response', () => {
     }
   });
 
-  it('fails closed where it is another object', () => {
+  it('fails closed if it is another object', () => {
     for (const object of ['response.compaction', 'chat.completion', null, undefined]) {
       assert.equal(usageOf({ ...response, object }), null);
     }

@@ -85,7 +85,7 @@ describe('responses stream', () => {
     assert.equal(reading.otherTextBytes, 300);
   });
 
-  it('is billed by the greatest figures where it ends twice', () => {
+  it('is billed by the greatest figures if it ends twice', () => {
     const zero = { input_tokens: 0, output_tokens: 0, total_tokens: 0 };
     for (const order of [
       [usage, zero],
@@ -115,7 +115,7 @@ describe('responses stream', () => {
     }
   });
 
-  it('has no usage where the last response has none that can be read', () => {
+  it('has no usage if the last response has none that can be read', () => {
     for (const rest of [{}, { response: null }, { response: {} }, { response: { usage: { input_tokens: 1 } } }]) {
       const reading = readResponsesStream();
       assert.equal(read(reading, eventOf('response.completed', rest)), 'terminal');
@@ -123,7 +123,7 @@ describe('responses stream', () => {
     }
   });
 
-  it('has failed where the response has, with the usage that it reports', () => {
+  it('has failed if the response has, with the usage that it reports', () => {
     const failed = { id: 'resp_1', status: 'failed', error: { code: 'server_error', message: 'x' } };
     const billed = readResponsesStream();
     assert.equal(read(billed, eventOf('response.failed', { response: { ...failed, usage } })), 'failed');
@@ -146,7 +146,7 @@ describe('responses stream', () => {
     }
   });
 
-  it('goes by the type where the name of the event says otherwise, as clients do', () => {
+  it('goes by the type if the name of the event says otherwise, as clients do', () => {
     const delta = Buffer.from('event: response.completed\ndata: {"type":"response.output_text.delta","delta":"x"}\n\n');
     assert.equal(read(readResponsesStream(), delta), 'pass');
     const call = Buffer.from('event: x\ndata: {"type":"response.mcp_call.failed","error":{"message":"y"}}\n\n');
@@ -421,7 +421,7 @@ describe('responses stream through the tap', () => {
       );
     });
 
-    it(`is incomplete where it breaks off before its end, wherever that is (${name})`, () => {
+    it(`is incomplete if it breaks off before its end, wherever that is (${name})`, () => {
       const end = Buffer.byteLength(before + terminal.trimEnd()) - 1;
       for (let at = 0; at <= end; at++) {
         const { forwarded, finished, tap } = feed([bytes.subarray(0, at)]);
@@ -448,7 +448,7 @@ describe('responses stream through the tap', () => {
     assert.deepEqual(tap.continuationKeys(), [responseContinuationKey('resp_1'), itemKey('ig_1')]);
   });
 
-  it('is estimated by its deltas and its encrypted reasoning where it breaks off', () => {
+  it('is estimated by its deltas and its encrypted reasoning if it breaks off', () => {
     const { before } = recording('\n', true, 0);
     const { tap } = feed([Buffer.from(before)]);
     const streamed = 'Hé 你好 😀 "type":"response.completed"\n';
@@ -457,7 +457,7 @@ describe('responses stream through the tap', () => {
     assert.deepEqual(tap.usage(7), { ...noUsage, inputTokens: 7, outputTokens, source: 'estimated' });
   });
 
-  it('costs nothing where it failed before any text, and what it reports where it reports something', () => {
+  it('costs nothing if it failed before any text, and what it reports if it reports something', () => {
     const created = eventOf('response.created', { response: { id: 'resp_1' } });
     const failed = (reported: object | null): Buffer =>
       eventOf('response.failed', { response: { id: 'resp_1', status: 'failed', usage: reported } });

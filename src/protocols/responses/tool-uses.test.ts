@@ -41,14 +41,14 @@ describe('the uses of tools that a response shows', () => {
     });
   });
 
-  it('have a container once, and only where the request did not name it', () => {
+  it('have a container once, and only if the request did not name it', () => {
     const output = [container('c1'), container('c1'), container('c2')];
     assert.deepEqual(used({ output }), { codeExecutions: 3, containers: 2, serverToolUses: 3 });
     assert.equal(used({ output }, ['c1'], false).containers, 1);
     assert.equal(used({ output }, [], true).containers, undefined);
   });
 
-  it('are the searches that the provider says it bills, where it says so', () => {
+  it('are the searches that the provider says it bills, if it says so', () => {
     const output = [{ type: 'web_search_call', action: { type: 'search' } }];
     const toolUsage = (requests: unknown) => ({ output, tool_usage: { web_search: { num_requests: requests } } });
     assert.equal(used(toolUsage(0)).webSearches, undefined);
@@ -56,7 +56,7 @@ describe('the uses of tools that a response shows', () => {
     assert.equal(used(toolUsage('many')).webSearches, 1);
   });
 
-  it('are the counts of the dialect of xAI, where there are some', () => {
+  it('are the counts of the dialect of xAI, if there are some', () => {
     const usage = { ...totals, server_side_tool_usage_details: { web_search_calls: 2, x_search_calls: 4 } };
     const { webSearches, otherToolUses } = readResponsesUsage(usage, { output: [{ type: 'web_search_call' }] })!;
     assert.deepEqual([webSearches, otherToolUses], [2, 4]);

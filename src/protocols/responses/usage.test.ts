@@ -9,14 +9,14 @@ const totals = { input_tokens: 100, output_tokens: 20, total_tokens: 120 };
 
 describe('responses usage', () => {
   const cases: readonly [what: string, usage: unknown, facts: Usage | null][] = [
-    ['takes the totals where there are no details', totals, { ...noUsage, inputTokens: 100, outputTokens: 20 }],
+    ['takes the totals if there are no details', totals, { ...noUsage, inputTokens: 100, outputTokens: 20 }],
     [
-      'takes for output what the input leaves of the total, where reasoning counts in the total alone',
+      'takes for output what the input leaves of the total, if reasoning counts in the total alone',
       { ...totals, total_tokens: 150, output_tokens_details: { reasoning_tokens: 30 } },
       { ...noUsage, inputTokens: 100, outputTokens: 50, reasoningTokens: 30 },
     ],
     [
-      'takes the stated output where the total is less, missing or no count',
+      'takes the stated output if the total is less, missing or no count',
       { input_tokens: 100, output_tokens: 20, total_tokens: -1 },
       { ...noUsage, inputTokens: 100, outputTokens: 20 },
     ],
@@ -56,7 +56,7 @@ describe('responses usage', () => {
       { ...noUsage, inputTokens: 50, cacheWriteTokens: 15, cacheWrite1hTokens: 35, outputTokens: 20 },
     ],
     [
-      'adds the lifetimes up where their total is missing',
+      'adds the lifetimes up if their total is missing',
       {
         ...totals,
         input_tokens_details: { cache_write_tokens_details: { ttl_30m_tokens: 15, ttl_12h_tokens: 35 } },
@@ -108,14 +108,14 @@ describe('responses usage', () => {
     ['takes totals of zero for what they are', { input_tokens: 0, output_tokens: 0 }, noUsage],
     ['cannot be billed without input', { output_tokens: 20 }, null],
     ['cannot be billed without output', { input_tokens: 100 }, null],
-    ['cannot be billed where a total is null', { input_tokens: 100, output_tokens: null }, null],
-    ['cannot be billed where a total is negative', { ...totals, input_tokens: -1 }, null],
-    ['cannot be billed where a total is a fraction', { ...totals, output_tokens: 1.5 }, null],
-    ['cannot be billed where a total is a word', { ...totals, output_tokens: 'many' }, null],
-    ['cannot be billed where a total is beyond belief', { ...totals, input_tokens: TOKEN_COUNT_MAX + 1 }, null],
+    ['cannot be billed if a total is null', { input_tokens: 100, output_tokens: null }, null],
+    ['cannot be billed if a total is negative', { ...totals, input_tokens: -1 }, null],
+    ['cannot be billed if a total is a fraction', { ...totals, output_tokens: 1.5 }, null],
+    ['cannot be billed if a total is a word', { ...totals, output_tokens: 'many' }, null],
+    ['cannot be billed if a total is beyond belief', { ...totals, input_tokens: TOKEN_COUNT_MAX + 1 }, null],
     ['cannot be billed by the counts of chat', { prompt_tokens: 100, completion_tokens: 20 }, null],
-    ['cannot be billed where it is null', null, null],
-    ['cannot be billed where it is no object', [100, 20], null],
+    ['cannot be billed if it is null', null, null],
+    ['cannot be billed if it is no object', [100, 20], null],
   ];
   for (const [what, usage, facts] of cases) {
     it(what, () => {

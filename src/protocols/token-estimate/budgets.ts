@@ -28,10 +28,10 @@ export const BUDGETS = {
   messagesMessage: { tokens: 2, when: 'for every message', why: 'fitted for Claude' },
   reasoning: {
     tokens: 64,
-    when: 'once where `reasoning` (responses) or `thinking` (messages, unless disabled) is not empty',
+    when: 'once if `reasoning` (responses) or `thinking` (messages, unless disabled) is not empty',
     why: 'nothing is documented',
   },
-  responsesTools: { tokens: 32, when: 'once where a responses body has tools', why: 'above the 24 fitted for gpt-5' },
+  responsesTools: { tokens: 32, when: 'once if a responses body has tools', why: 'above the 24 fitted for gpt-5' },
   responsesTool: {
     tokens: 12,
     when: 'for every tool of a responses body, beside its text',
@@ -39,7 +39,7 @@ export const BUDGETS = {
   },
   messagesTools: {
     tokens: 810,
-    when: 'once where a messages body has tools',
+    when: 'once if a messages body has tools',
     why: 'above the 804 of the longest implicit system prompt for tools (Claude Opus 4.7, any or tool)',
   },
   messagesTool: { tokens: 60, when: 'for every tool of a messages body, beside its text', why: 'above the fitted 53' },

@@ -32,7 +32,7 @@ describe('readDataUrl', () => {
 });
 
 describe('data of a URL', () => {
-  it('is text behind base64 or percent escapes, and as it stands where an escape is broken', () => {
+  it('is text behind base64 or percent escapes, and as it stands if an escape is broken', () => {
     const textOf = (url: string) => dataUrlText(readDataUrl(url)!);
     assert.equal(textOf(`data:text/plain;base64,${Buffer.from('grüße 你好').toString('base64')}`), 'grüße 你好');
     assert.equal(textOf('data:text/plain,gr%C3%BC%C3%9Fe'), 'grüße');

@@ -40,7 +40,7 @@ const TIMED = `  timed:
 const NOON = Date.UTC(2026, 10, 20, 17, 0, 0);
 
 describe('the public catalog', () => {
-  it('has every field of a model, null where the configuration says nothing', () => {
+  it('has every field of a model, null if the configuration says nothing', () => {
     const [model] = describeCatalog(configOf(PLAIN), published, NOON).models;
     assert.deepEqual(model, {
       modelId: 'plain',
@@ -153,7 +153,7 @@ describe('the public catalog', () => {
     assert.equal(at(Date.UTC(2026, 2, 8, 5, 0, 0)), '2026-03-08T13:00:00.000Z');
   });
 
-  it('names the next midnight where the peak never ends', () => {
+  it('names the next midnight if the peak never ends', () => {
     const config = configOf(TIMED.replace('09:00-21:00', '00:00-24:00'));
     const { timePricing } = describeCatalog(config, published, NOON).models[0]!;
     assert.equal(timePricing!.activePeriod, 'PEAK');

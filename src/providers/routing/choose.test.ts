@@ -108,7 +108,7 @@ describe('orderRoutes', () => {
       assert.deepEqual(drained('a')([route('a'), route('b', 1), route('c', 2)]), ['b-p', 'c-p']);
     });
 
-    it('refuses a call where all are drained or have no weight', () => {
+    it('refuses a call if all are drained or have no weight', () => {
       assert.throws(() => drained('a')([route('a')]), refused);
       assert.throws(() => drained('a')([route('a'), route('b', 0, 0)]), refused);
     });
@@ -213,7 +213,7 @@ describe('orderRoutes', () => {
       assert.deepEqual(models(0.25), ['z', 'y', 'x']);
     });
 
-    it('orders all routes where none leads to that provider any more', () => {
+    it('orders all routes if none leads to that provider any more', () => {
       assert.deepEqual(order([route('b', 1), route('a', 0)], unasked, 'gone'), ['a', 'b']);
       assert.deepEqual(order([route('b', 1), route('a', 0), route('maker', 0, 0)], unasked, 'maker'), ['a', 'b']);
     });

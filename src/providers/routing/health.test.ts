@@ -206,7 +206,7 @@ describe('the breaker of a route', () => {
     });
   });
 
-  it('does not take the beginning of a success for a success where it is no probe', () => {
+  it('does not take the beginning of a success for a success if it is no probe', () => {
     fail(4);
     const permit = enter();
     permit.began();
@@ -504,14 +504,14 @@ describe('the breakers of accounts on one route', () => {
       c is refused
       after 1 s
       c is let through`,
-    'such a probe keeps one account out where no other account met one for a minute': `
+    'such a probe keeps one account out if no other account met one for a minute': `
       a 4 meets 401
       b meets 401
       after 61 s
       a meets 401
       a is refused
       b is let through`,
-    'where nobody else called for a minute, the route counts as broken': `
+    'if nobody else called for a minute, the route counts as broken': `
       b succeeds
       after 60 s
       a 4 fails
@@ -519,7 +519,7 @@ describe('the breakers of accounts on one route', () => {
       a fails
       the route is open, a
       a is refused`,
-    'where somebody else called within the minute, it does not': `
+    'if somebody else called within the minute, it does not': `
       b succeeds
       after 60 s
       a 5 fails

@@ -75,7 +75,7 @@ describe('the keys of a provider', () => {
       assert.equal(states(keys), 'active active');
     });
 
-    it('are used again where the provider accepts one in a later call', () => {
+    it('are used again if the provider accepts one in a later call', () => {
       const { keys } = keysWith(named('a', 'b'));
       keys.refused('a', 401, NOW_MS);
       keys.accepted('a', 'm', NOW_MS - 1);
@@ -156,7 +156,7 @@ describe('the keys of a provider', () => {
   describe('from a file', () => {
     const inFile: NamedCredential = { name: 'apiKey', value: 'old', file: '/run/secrets/key' };
 
-    it('are read again where they are refused, and the new key is used at once', () => {
+    it('are read again if they are refused, and the new key is used at once', () => {
       const { keys, hidden } = keysWith([inFile], () => 'new');
       assert.equal(keys.next('m', [], true, NOW_MS), 'old');
       keys.refused('old', 401, NOW_MS);
@@ -169,7 +169,7 @@ describe('the keys of a provider', () => {
       assert.deepEqual([keys.nameOf('new'), keys.nameOf('old')], ['apiKey', null]);
     });
 
-    it('are refused where the file has the same key, or none', () => {
+    it('are refused if the file has the same key, or none', () => {
       for (const readFile of [
         () => 'old',
         () => {

@@ -6,7 +6,7 @@ import { allConnectionsInUse, connectionFailure, givenUpUnsent, UpstreamFailure 
 const errorWith = (code: string): Error => Object.assign(new Error(`failed: ${code}`), { code });
 
 describe('connectionFailure', () => {
-  it('certainly did not reach the provider where nothing had been sent, whatever went wrong', () => {
+  it('certainly did not reach the provider if nothing had been sent, whatever went wrong', () => {
     for (const code of [
       'ECONNREFUSED',
       'ENOTFOUND',
@@ -34,7 +34,7 @@ describe('connectionFailure', () => {
     }
   });
 
-  it('is a timeout where a provider was silent for too long', () => {
+  it('is a timeout if a provider was silent for too long', () => {
     for (const code of ['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT']) {
       const failure = connectionFailure(errorWith(code), true);
       assert.equal(failure.certainty, 'unknown');
@@ -45,7 +45,7 @@ describe('connectionFailure', () => {
     }
   });
 
-  it('certainly did not run where HTTP/2 says so, unless a response had begun', () => {
+  it('certainly did not run if HTTP/2 says so, unless a response had begun', () => {
     const refused = Object.assign(new Error('Stream closed'), { http2ErrorCode: 7 });
     const goneAway = new Error('HTTP/2: "GOAWAY" frame received with code 0');
     for (const error of [refused, goneAway]) {
@@ -77,14 +77,14 @@ describe('a call that the gateway itself did not send', () => {
 });
 
 describe('UpstreamFailure', () => {
-  it('knows why a provider refused, and nothing of it where none did', () => {
+  it('knows why a provider refused, and nothing of it if none did', () => {
     const refusal = { reason: 'rate', status: 429 } as const;
     const refused = new UpstreamFailure('refused', new GatewayError('upstreamRefused'), undefined, { refusal });
     assert.deepEqual(refused.refusal, refusal);
     assert.equal(connectionFailure(errorWith('ECONNRESET'), true).refusal, null);
   });
 
-  it('has its certainty, and no reason where none is given', () => {
+  it('has its certainty, and no reason if none is given', () => {
     const failure = new UpstreamFailure('refused', new GatewayError('upstreamInvalid'));
     assert.match(failure.message, /^upstream failure \(refused\): The provider gave a response/);
     assert.equal('cause' in failure, false);

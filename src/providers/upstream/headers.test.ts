@@ -88,7 +88,7 @@ describe('headers to a provider', () => {
     assert.equal(headersTo(vendored, {}, ['altproto'], whole)['x-api-key'], undefined);
   });
 
-  it('ask for an event stream where the client wants one', () => {
+  it('ask for an event stream if the client wants one', () => {
     assert.equal(headersTo(chatty, {}, ['compat'], stream).accept, 'text/event-stream');
   });
 
@@ -102,7 +102,7 @@ describe('headers to a provider', () => {
     }
   });
 
-  it('carry them under the canonical mounted name where the provider has none of its own', () => {
+  it('carry them under the canonical mounted name if the provider has none of its own', () => {
     const client = { 'other-version': '2', 'other-beta': 'x' };
     const headers = headersTo(messy, client, ['altproto', 'other'], whole);
     assert.equal(headers['altproto-version'], '2');
@@ -175,7 +175,7 @@ describe("the provider's id of a call", () => {
     assert.equal(upstreamRequestId({}), null);
   });
 
-  it('is not taken where it is no plausible id', () => {
+  it('is not taken if it is no plausible id', () => {
     for (const id of ['', 'a b', 'a\tb', 'é', '<script>', 'x'.repeat(129)]) {
       assert.equal(upstreamRequestId({ 'x-request-id': id, 'request-id': 'req_2' }), 'req_2', id);
     }

@@ -97,7 +97,7 @@ describe('the reason of a refusal', () => {
   }
 });
 
-it('is found where the envelope stands in a list, as at the compatible API of Google', () => {
+it('is found if the envelope stands in a list, as at the compatible API of Google', () => {
   const body = Buffer.from(JSON.stringify([{ error: googleError('API_KEY_INVALID') }]));
   const { refusal, response } = refusalFailure({ status: 400, headers: {} }, body, SECRETS, 'req_1');
   assert.deepEqual([refusal!.reason, response.kind], ['operator', 'upstreamAccountRefused']);
@@ -126,7 +126,7 @@ describe("a refusal of the operator's credential or account", () => {
     assert.equal((failure.response.cause as Error).message, 'Incorrect key [provider] at [provider]');
   });
 
-  it('has no word of the provider either where another call would be accepted', () => {
+  it('has no word of the provider either if another call would be accepted', () => {
     for (const status of [401, 402]) {
       const { response, refusal } = failureOf(status, { message: 'You can only afford 12 tokens.' });
       assert.deepEqual([response.kind, refusal?.reason], ['upstreamAccountRefused', 'permission']);

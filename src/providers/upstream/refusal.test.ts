@@ -54,7 +54,7 @@ describe("a provider's refusal", () => {
     assert.equal(refusalOf(404, { error: 'model "x" not found' }).message, 'model "x" not found');
   });
 
-  it("keeps the message of Google's errors, whose code is the status, also where they stand in a list", () => {
+  it("keeps the message of Google's errors, whose code is the status, also if they stand in a list", () => {
     const error = { code: 400, message: 'Unknown name "x"', status: 'INVALID_ARGUMENT', details: [{ reason: 'BAD' }] };
     for (const body of [{ error }, [{ error }]]) {
       const { message, code } = refusalOf(400, body);
@@ -79,7 +79,7 @@ describe("a provider's refusal", () => {
     '{"error":{"message":7}}',
     '{"error":{"mess',
   ]) {
-    it(`finds the message where the provider sends ${JSON.stringify(body)}`, () => {
+    it(`finds the message if the provider sends ${JSON.stringify(body)}`, () => {
       const error = refusalOf(503, body);
       assert.equal(error.message, 'The provider responded with status 503.');
       assert.equal(error.code, 'upstream_error');
@@ -88,7 +88,7 @@ describe("a provider's refusal", () => {
     });
   }
 
-  it('takes the code from the details where the error has no readable one', () => {
+  it('takes the code from the details if the error has no readable one', () => {
     const code = (error: object) => refusalOf(400, { error: { message: 'm', ...error } }).code;
     assert.equal(code({ code: 400, details: { error_code: 'from_details' } }), 'from_details');
     assert.equal(code({ code: 'own', details: { error_code: 'from_details' } }), 'own');
@@ -117,7 +117,7 @@ describe("a provider's refusal", () => {
     [529, 'upstream_error'],
   ];
   for (const [status, code] of codes) {
-    it(`has the code ${code} where a ${status} brings none`, () => {
+    it(`has the code ${code} if a ${status} brings none`, () => {
       const error = refusalOf(status, {});
       assert.deepEqual([error.status, error.code], [status, code]);
     });
@@ -145,7 +145,7 @@ describe("a provider's refusal", () => {
     assert.equal(advice(429, 'perhaps'), undefined);
   });
 
-  it('advises against a retry where a proxy of the provider lost the call', () => {
+  it('advises against a retry if a proxy of the provider lost the call', () => {
     const advice = (status: number) => errorHeaders(refusalOf(status, {}))['x-should-retry'];
     assert.deepEqual([502, 504].map(advice), ['false', 'false']);
     assert.deepEqual([400, 429, 500, 503, 529].map(advice), [undefined, undefined, undefined, undefined, undefined]);

@@ -13,7 +13,7 @@ describe('the rest that a provider asks for', () => {
     assert.equal(rest({ 'retry-after': '7', 'retry-after-ms': '6400' }), 6_400);
   });
 
-  it('is 0 where it is over', () => {
+  it('is 0 if it is over', () => {
     for (const headers of [
       { 'retry-after': '0' },
       { 'retry-after-ms': '0', 'retry-after': '7' },
@@ -23,7 +23,7 @@ describe('the rest that a provider asks for', () => {
     }
   });
 
-  it('is none where it is not said, or not understood', () => {
+  it('is none if it is not said, or not understood', () => {
     for (const headers of [{}, { 'retry-after': '-7' }, { 'retry-after': 'soon' }, { 'retry-after': '' }]) {
       assert.equal(rest(headers as Record<string, string>), null, JSON.stringify(headers));
     }
@@ -54,7 +54,7 @@ describe('the rest after a 429', () => {
       at 0 s, says 7 s: rests until 7 s
       at 9 s, says 0 s: rests until 9 s
       at 10 s, says 3600 s: rests until 70 s`,
-    'is a second where it does not say, and twice as long each time that it is met again': `
+    'is a second if it does not say, and twice as long each time that it is met again': `
       at 0 s: rests until 1 s
       at 2 s: rests until 4 s
       at 4 s: rests until 8 s
@@ -62,7 +62,7 @@ describe('the rest after a 429', () => {
       at 20 s: rests until 36 s
       at 40 s: rests until 70 s
       at 129.9 s: rests until 159.9 s`,
-    'is a second again where the last one was over for a minute': `
+    'is a second again if the last one was over for a minute': `
       at 0 s: rests until 1 s
       at 2 s: rests until 4 s
       at 64 s: rests until 65 s`,

@@ -42,7 +42,7 @@ export class HiddenTexts {
 const MESSAGE_CHARS_MAX = 4_000;
 const URL_PATTERN = /\b(?:https?|wss?):\/\/[^\s"'<>)\]}\\]+/gi;
 const KEY_PATTERN = /\b(?:(?:sk|pk|rk|key)-|fg_[a-z]+_)[A-Za-z0-9_*-]{8,}/g;
-/** A key of which a part is hidden, as vendors repeat it: `AIza****Q4xw`. It begins if a word does, for speed. */
+/** A key of which a part is hidden, as vendors repeat it: `AIza****Q4xw`. It begins where a word does, for speed. */
 const MASKED_KEY_PATTERN = /(?<![\w-])[\w-]{2,}\*{3,}[\w*-]*/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: removing control characters is the purpose
 const CONTROL_PATTERN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;

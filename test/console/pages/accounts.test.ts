@@ -52,7 +52,7 @@ describe('the pages of accounts, for operators', { skip: withoutBrowser }, () =>
     await console.close();
   });
 
-  it('shows the summary of an account where its address names no tab that there is', async () => {
+  it('shows the summary of an account if its address names no tab that there is', async () => {
     const { id } = await server.createAccount();
     for (const tab of ['toString', '__proto__', 'no such tab']) {
       const console = await openConsole(browser, server, {

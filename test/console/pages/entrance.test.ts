@@ -118,7 +118,7 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
     await console.close();
   });
 
-  it('shows nothing that somebody else has read before, even where that session had just ended', async () => {
+  it('shows nothing that somebody else has read before, even if that session had just ended', async () => {
     const memberships = [{ accountId, role: 'owner' }] as const;
     const first = await createPerson(server, { memberships });
     const second = await createPerson(server, { memberships });

@@ -57,7 +57,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     await console.close();
   });
 
-  it('of a key likewise, and nothing is sent where nothing was entered', async () => {
+  it('of a key likewise, and nothing is sent if nothing was entered', async () => {
     const { id, keyId } = await server.createAccount();
     const console = await open({ at: `#/operator/accounts/${id}?tab=keys` });
     const { page } = console;

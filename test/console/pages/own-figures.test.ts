@@ -32,7 +32,7 @@ describe('the figures of an account', { skip: withoutBrowser }, () => {
     assert.equal((await call(`${server.url}/v1/chat/completions`, key, hello)).status, 200);
   };
 
-  it('are its own prices, with the list prices beside them where they differ', async () => {
+  it('are its own prices, with the list prices beside them if they differ', async () => {
     const console = await openConsole(browser, server, { person: owner, at: '#/models' });
     const { page } = console;
     const input = page.getByRole('region', { name: 'test-chat', exact: true }).getByRole('row', { name: /^Input/ });
@@ -48,7 +48,7 @@ describe('the figures of an account', { skip: withoutBrowser }, () => {
     await server.admin('PATCH', `/accounts/${account.id}`, { priceFactorBasisPoints: 10_000 });
   });
 
-  it('are of two keys, where two keys have one name', async () => {
+  it('are of two keys, if two keys have one name', async () => {
     const twins = [];
     for (let i = 0; i < 2; i++) {
       const { body } = await server.admin('POST', `/accounts/${account.id}/keys`, { name: 'twin' });
@@ -66,7 +66,7 @@ describe('the figures of an account', { skip: withoutBrowser }, () => {
     await console.close();
   });
 
-  it('are of one key, where its menu leads to them, and may be typed days', async () => {
+  it('are of one key, if its menu leads to them, and may be typed days', async () => {
     const console = await openConsole(browser, server, { person: owner, at: '#/keys' });
     const { page } = console;
     await page.getByRole('button', { name: 'Actions for twin' }).first().click();

@@ -8,7 +8,7 @@ import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { correctionTexts } from './resolution-texts.ts';
 
-type Action = 'charge' | 'count' | 'release';
+type Action = NonNullable<Call['resolution']>['action'];
 
 const noDecision = () => ({ action: 'release' as Action, size: '', memo: '' });
 

@@ -4,7 +4,7 @@ export const correctionTexts = defineTexts(
   {
     amount: 'Amount in yuan',
     memo: 'Memo',
-    memoHint: 'Why, and the ticket where there is one. The ledger and the change log keep it.',
+    memoHint: 'Why, and the ticket if there is one. The ledger and the change log keep it.',
     resolve: 'Resolve',
     resolveTitle: 'Resolve this call',
     resolveHint:

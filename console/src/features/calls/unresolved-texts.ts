@@ -5,7 +5,7 @@ export const unresolvedTexts = defineTexts(
     title: 'Unresolved calls',
     lead: 'Their node died in the middle of them. Nobody here knows whether the provider ran them: what they had reserved was given back, and nothing was charged. Compare with the provider’s own list, and decide on each, once.',
     empty: 'No call waits for a decision',
-    emptyHint: 'Calls come here where a node of the gateway died while they ran.',
+    emptyHint: 'Calls come here if a node of the gateway died while they ran.',
     when: 'Began',
     account: 'Account',
     model: 'Model',

@@ -3,7 +3,7 @@ import { defineTexts } from '../../text/language.tsx';
 export const configTexts = defineTexts(
   {
     title: 'Configuration',
-    lead: 'As this node has loaded it: after environment variables and defaults, without secrets. It is changed in the file, and taken over without a restart where it can be.',
+    lead: 'As this node has loaded it: after environment variables and defaults, without secrets. It is changed in the file, and taken over without a restart if it can be.',
     inForce: 'In force',
     node: 'Node',
     file: 'File',

@@ -69,7 +69,7 @@ export const keysTexts = defineTexts(
     revokeTitle: (name: string) => `Revoke ${name}`,
     revokeQuestion: 'Whatever uses this key is refused from now on. This cannot be taken back.',
     revoked: 'The key is revoked.',
-    memberEnd: 'It ends when the old key would have, where that has an end.',
+    memberEnd: 'It ends when the old key would have, if that has an end.',
   },
   {
     title: 'API 密钥',

@@ -3,7 +3,7 @@ import { defineTexts } from '../../text/language.tsx';
 export const modelsTexts = defineTexts(
   {
     title: 'Models and prices',
-    lead: 'What may be called here. Prices are in yuan per million tokens where nothing else is said.',
+    lead: 'What may be called here. Prices are in yuan per million tokens if nothing else is said.',
     search: 'Search',
     searchHint: 'a name or an operation',
     factor: (percent: string) => `Your account pays ${percent} of the list prices: the prices below are yours.`,

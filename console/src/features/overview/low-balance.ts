@@ -1,10 +1,8 @@
+import type { ResponseOf } from '../../api/client.ts';
 import { toNano } from '../../text/yuan.ts';
 
 /** Below which balance a notice is sent: what the account has set, or else the gateway; `null`: neither has. */
-export interface LowBalance {
-  readonly thresholdYuan: string | null;
-  readonly defaultThresholdYuan: string | null;
-}
+type LowBalance = Pick<ResponseOf<'GET /account/v1/low-balance'>, 'thresholdYuan' | 'defaultThresholdYuan'>;
 
 /** The threshold that a balance is below; `null` if it is not, and where nothing is left that could be low. */
 export function thresholdAbove(balanceYuan: string, low: LowBalance): string | null {

@@ -1,6 +1,7 @@
 import { Button, PasswordInput, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
+import type { ResponseOf } from '../../api/client.ts';
 import { useChange, useRead } from '../../api/queries.ts';
 import { Instant } from '../../parts/figures.tsx';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
@@ -14,10 +15,7 @@ import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { profileTexts } from './texts.ts';
 
-interface Provider {
-  readonly name: string;
-  readonly displayName: string;
-}
+type Provider = ResponseOf<'GET /account/v1/oidc'>['data'][number];
 
 /** The identities by which the person signs in elsewhere; nothing if the gateway has no such service and the person no identity. */
 export function Identities() {

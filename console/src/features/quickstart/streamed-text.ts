@@ -1,4 +1,4 @@
-/** A response whose stream ended before its protocol says that it is complete, as if a connection is cut. */
+/** A response whose stream ended before its protocol says that it is complete, as when a connection is cut. */
 export class EndedEarly extends Error {}
 
 /**

@@ -14,11 +14,7 @@ import { useTexts } from '../../text/language.tsx';
 import { routesTexts } from './texts.ts';
 
 /** What takes no new calls; `null`: all of them. */
-export interface DrainTarget {
-  readonly provider: string;
-  readonly model: string | null;
-  readonly providerModel: string | null;
-}
+export type DrainTarget = Pick<Drain, 'provider' | 'model' | 'providerModel'>;
 
 function useTargetName(): (target: DrainTarget) => string {
   const text = useTexts(routesTexts);

@@ -13,7 +13,7 @@ export const refundTexts = defineTexts(
     amount: 'Amount in yuan',
     amountHint: 'Empty: all that is left.',
     memo: 'Memo',
-    memoHint: 'Why, and the ticket where there is one. The ledger and the change log keep it.',
+    memoHint: 'Why, and the ticket if there is one. The ledger and the change log keep it.',
     nothingLeft: 'All of this charge is refunded already.',
     done: (amount: string, balance: string) => `${amount} refunded. The balance of the account is ${balance}.`,
   },

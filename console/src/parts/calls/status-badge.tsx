@@ -1,4 +1,5 @@
 import { Badge } from '@mantine/core';
+import type { Call, CallInFlight } from '../../api/types.ts';
 import { defineTexts, useTexts } from '../../text/language.tsx';
 
 const texts = defineTexts(
@@ -29,7 +30,7 @@ const COLORS: Readonly<Record<CallStatus, string>> = {
   in_flight: 'blue',
 };
 
-export type CallStatus = 'succeeded' | 'failed' | 'aborted' | 'unresolved' | 'resolved' | 'in_flight';
+export type CallStatus = (Call | CallInFlight)['status'];
 export const CALL_STATUSES: readonly CallStatus[] = [
   'succeeded',
   'failed',

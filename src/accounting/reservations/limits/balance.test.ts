@@ -94,7 +94,7 @@ describe('the daily cap', () => {
     );
   });
 
-  it('does not go back to a day that is over where the clock of another node is behind', () => {
+  it('does not go back to a day that is over if the clock of another node is behind', () => {
     runTranscript(
       `
       time            operation  call  with       result                             state
@@ -109,7 +109,7 @@ describe('the daily cap', () => {
     );
   });
 
-  it('is the one of the configuration where the account has none of its own', () => {
+  it('is the one of the configuration if the account has none of its own', () => {
     const transcript = (second: string) => `
       time     operation  call  with       result       state
       0d00:00  default    -     cap=10     -            100-0,spent=0

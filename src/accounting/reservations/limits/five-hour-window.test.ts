@@ -75,7 +75,7 @@ describe('the five-hour window', () => {
     );
   });
 
-  it('keeps slots where the clock goes back by a minute, and drops those that lie further ahead', () => {
+  it('keeps slots if the clock goes back by a minute, and drops those that lie further ahead', () => {
     runTranscript(
       `
       time            operation  call   with  result                                      state
@@ -91,7 +91,7 @@ describe('the five-hour window', () => {
     );
   });
 
-  it('has room again, where the limit was lowered, when enough of the calls are five hours old', () => {
+  it('has room again, if the limit was lowered, when enough of the calls are five hours old', () => {
     runTranscript(
       `
       time            operation  call  with     result                                 state

@@ -95,7 +95,7 @@ describe('the budgets of a key', () => {
     );
   });
 
-  it('count in the later week and month where the clock of another node is behind', () => {
+  it('count in the later week and month if the clock of another node is behind', () => {
     runTranscript(
       `
       time            operation  call  with      result                               state

@@ -95,7 +95,7 @@ describe('the limits of a key', () => {
     );
   });
 
-  it('count in the later day where the clock of another node is behind', () => {
+  it('count in the later day if the clock of another node is behind', () => {
     runTranscript(
       `
       time            operation  call  with      result                        state

@@ -62,7 +62,7 @@ describe('the token quota', () => {
     );
   });
 
-  it('ends when the present terms say, also where the period was shorter or longer for a while', () => {
+  it('ends when the present terms say, also if the period was shorter or longer for a while', () => {
     runTranscript(
       `
       time     operation  call  with        result                          state
@@ -81,7 +81,7 @@ describe('the token quota', () => {
     );
   });
 
-  it('begins anew where a clock was ahead, and takes nothing of calls of another count', () => {
+  it('begins anew if a clock was ahead, and takes nothing of calls of another count', () => {
     runTranscript(
       `
       time     operation  call  with       result        state

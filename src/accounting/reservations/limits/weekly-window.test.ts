@@ -66,7 +66,7 @@ describe('the weekly window', () => {
     );
   });
 
-  it('does not go back where the clock goes back by a minute, and begins anew where it was further ahead', () => {
+  it('does not go back if the clock goes back by a minute, and begins anew if it was further ahead', () => {
     runTranscript(
       `
       time            operation  call  with  result                                state

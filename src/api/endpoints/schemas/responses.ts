@@ -56,9 +56,7 @@ export const responsesResponse = z
 
 export const compactRequest = z
   .looseObject({
-    model: model
-      .nullable()
-      .describe('null where previous_response_id or the encrypted context says which model it was.'),
+    model: model.nullable().describe('null if previous_response_id or the encrypted context says which model it was.'),
     input: input.optional(),
     instructions: z.string().nullish(),
     previous_response_id: z.string().nullish(),

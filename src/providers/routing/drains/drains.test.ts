@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { until } from '../../../../test/support/until.ts';
 import { silentLogger } from '../../../lib/logger.ts';
 import type { Drain } from './drain.ts';
-import { createDrains, type DrainNotifications, type Drains } from './drains.ts';
+import { createDrains, DRAINS_MAX, type DrainNotifications, type Drains } from './drains.ts';
 
 const drainOf = (providerId: string, model: string | null = null, providerModel: string | null = null): Drain => ({
   providerId,
@@ -32,6 +32,17 @@ describe('the drains in force', () => {
           database.reads++;
           if (database.isDown) throw new Error('the database is down');
           return [...database.drains];
+        },
+      },
+      changes: {
+        async insert(drain) {
+          database.drains = [...database.drains, drain];
+          return drain;
+        },
+        async delete({ providerId }) {
+          const ended = database.drains.find((drain) => drain.providerId === providerId) ?? null;
+          database.drains = database.drains.filter((drain) => drain !== ended);
+          return ended;
         },
       },
       async listen(onChange): Promise<DrainNotifications> {
@@ -94,5 +105,16 @@ describe('the drains in force', () => {
     assert.equal(warnings.length, 1);
     database.isDown = false;
     await until(() => isDrained('m', 'b', 'x'));
+  });
+
+  it('are heeded by the node that changes them before it is told, and are so many at most', async () => {
+    assert.deepEqual(await drains.begin(drainOf('a')), drainOf('a'));
+    assert.equal(isDrained('m', 'a', 'x'), true);
+    assert.deepEqual(await drains.end(drainOf('a')), drainOf('a'));
+    assert.equal(isDrained('m', 'a', 'x'), false);
+    assert.equal(await drains.end(drainOf('a')), null);
+    database.drains = Array.from({ length: DRAINS_MAX }, (_, n) => drainOf(`p${n}`));
+    assert.equal(await drains.begin(drainOf('one more')), 'too_many');
+    assert.equal(database.drains.length, DRAINS_MAX);
   });
 });

@@ -1,6 +1,6 @@
 import type { Logger } from '../../../lib/logger.ts';
 import { shareReads } from '../../../lib/shared-reads.ts';
-import type { Drain, DrainedRoutes } from './drain.ts';
+import type { Drain, DrainedRoutes, DrainTarget } from './drain.ts';
 import type { DrainStore } from './drain-store.ts';
 
 /**
@@ -12,6 +12,10 @@ export interface Drains extends DrainedRoutes {
   list(): readonly Drain[];
   /** Reads them from the database now; if that fails, it is logged and tried again. */
   refresh(): Promise<void>;
+  /** Begins a drain, or gives one that there is another reason. Every node is told; this one heeds it at once. */
+  begin(drain: Drain): Promise<Drain | 'too_many'>;
+  /** Takes a drain back, as `begin`, and returns it; `null` if there is none of this target. */
+  end(target: DrainTarget): Promise<Drain | null>;
   /** Listens for changes, and reads the drains. @throws if the database is down. */
   start(): Promise<void>;
   close(): Promise<void>;
@@ -26,6 +30,8 @@ export interface DrainNotifications {
 
 interface DrainsOptions {
   readonly store: Pick<DrainStore, 'list'>;
+  /** For what operators change. */
+  readonly changes: Pick<DrainStore, 'insert' | 'delete'>;
   /** Calls `onChange` for each change, and where changes may have been missed. */
   readonly listen: (onChange: () => void) => Promise<DrainNotifications>;
   readonly logger: Logger;
@@ -35,8 +41,10 @@ interface DrainsOptions {
 
 /** As the order of operators has it: every node heeds a drain within a second. */
 const POLL_MS = 1_000;
+/** More drains than anybody would look through. Each node keeps all of them in memory. */
+export const DRAINS_MAX = 1_000;
 
-export function createDrains({ store, listen, logger, pollMs = POLL_MS }: DrainsOptions): Drains {
+export function createDrains({ store, changes, listen, logger, pollMs = POLL_MS }: DrainsOptions): Drains {
   let drains: readonly Drain[] = [];
   let byProvider: ReadonlyMap<string, readonly Drain[]> = new Map();
   let isStale = true;
@@ -70,6 +78,18 @@ export function createDrains({ store, listen, logger, pollMs = POLL_MS }: Drains
         ) ?? null,
     list: () => drains,
     refresh,
+    async begin(drain) {
+      await refresh();
+      if (drains.length >= DRAINS_MAX) return 'too_many';
+      const begun = await changes.insert(drain);
+      await refresh();
+      return begun;
+    },
+    async end(target) {
+      const ended = await changes.delete(target);
+      await refresh();
+      return ended;
+    },
     async start() {
       notifications = await listen(() => void refresh());
       await read('');

@@ -1,0 +1,169 @@
+import { type Lane, type Statement, toArray } from '../../db/database.ts';
+import { sqlState } from '../../db/errors.ts';
+import { lockAccount } from '../ledger/account-lock-store.ts';
+
+/**
+ * The SQL that forgets keys that have ended and that no call names, so that an account does not gather rows of keys that it makes and
+ * revokes. Each key is looked at once, some days after its end: no call can begin with it then, so one that calls name stays for good.
+ * What else names a key (refusals, the change log, notices) says its id and its name itself.
+ */
+
+/** For how long a key that no call names is kept after its end: whoever still uses it is told that it was revoked or has expired. */
+export const ENDED_KEYS_KEPT_DAYS = 7;
+
+const LOCK_NOT_AVAILABLE = '55P03';
+
+/** Keys that are looked at in one statement. */
+const PAGE_ROWS = 200;
+/** Keys that are looked at in one run; the next one goes on. */
+const RUN_ROWS = 20_000;
+/** Rows of the queue, and unresolved calls, beyond which nothing is forgotten: each page looks through them. */
+const QUEUED_MAX = 100;
+const UNRESOLVED_MAX = 1_000;
+
+const readProgress: Statement = {
+  name: 'ended-keys.read-progress',
+  text: 'select ended_at::text as ended_at, key_id as id from ended_keys_progress',
+};
+
+/** Never back: another node may have got further. */
+const setProgress: Statement = {
+  name: 'ended-keys.set-progress',
+  text: `update ended_keys_progress set ended_at = $1::timestamptz, key_id = $2
+where (ended_at, key_id) < ($1::timestamptz, $2::text)`,
+};
+
+/**
+ * Whether it can be told now which keys calls name: the sums of usage have all calls but for few, and the index of unresolved ones,
+ * which is built in the background, is there. Plans: the queue is short; calls_by_status.
+ */
+const selectReadiness: Statement = {
+  name: 'ended-keys.select-readiness',
+  text: `select b.is_done
+  and (select count(*) from (select from usage_queue limit ${QUEUED_MAX + 1}) q) <= ${QUEUED_MAX}
+  and coalesce((select i.indisvalid from pg_index i where i.indexrelid = to_regclass('calls_by_status')), false) as is_ready
+from usage_backfill b`,
+};
+
+/** Plan: calls_by_status. */
+const selectFewUnresolved: Statement = {
+  name: 'ended-keys.select-few-unresolved',
+  text: `select count(*) <= ${UNRESOLVED_MAX} as is_ready
+from (select from calls where status = 'unresolved' limit ${UNRESOLVED_MAX + 1}) c`,
+};
+
+/** SQL: whether there is a row. As `exists`, but looked up row by row however few there are: `exists` may read all rows into a hash. */
+const isThere = (from: string): string => `coalesce((select true from ${from} limit 1), false)`;
+
+/**
+ * Keys in the order of their ends, and whether a call names them: one in the sums, one on its way there, an unresolved one, or one in
+ * flight. One state of all of these, because calls go from one to the other. Plans: api_keys_by_end, usage_rollups_by_key, primary keys,
+ * calls_by_status.
+ */
+export const selectEnded: Statement = {
+  name: 'ended-keys.select',
+  text: `with page as materialized (
+  select account_id, id, least(revoked_at, expires_at) as ended_at from api_keys
+  where (revoked_at is not null or expires_at is not null) and least(revoked_at, expires_at) < $3::timestamptz
+    and (least(revoked_at, expires_at), id) > ($1::timestamptz, $2::text)
+  order by least(revoked_at, expires_at), id limit ${PAGE_ROWS}
+),
+queued as materialized (
+  select n.account_id, c.key_id
+  from usage_queue q cross join lateral unnest(q.account_ids, q.call_ids, q.started_ats) as n (account_id, call_id, started_at)
+  cross join lateral (
+    select key_id from calls where account_id = n.account_id and id = n.call_id and started_at = n.started_at limit 1
+  ) c
+),
+unresolved as materialized (select account_id, key_id from calls where status = 'unresolved')
+select p.account_id, p.id, p.ended_at::text as ended_at,
+  ${isThere('usage_rollups u where u.account_id = p.account_id and u.key_id = p.id')}
+  or ${isThere('reservations r where r.account_id = p.account_id and r.key_id = p.id')}
+  or ${isThere('queued q where q.account_id = p.account_id and q.key_id = p.id')}
+  or ${isThere('unresolved c where c.account_id = p.account_id and c.key_id = p.id')} as is_named
+from page p order by p.ended_at, p.id`,
+};
+
+/** With what belongs to it. Plans: primary keys. */
+const deleteKeys: Statement = {
+  name: 'ended-keys.delete',
+  text: `with limits as (
+  delete from key_limits where account_id = $1 and key_id = any ($2::text[])
+), rates as (
+  delete from rate_limits where account_id = $1 and key_id = any ($2::text[])
+), uses as (
+  delete from key_uses where account_id = $1 and key_id = any ($2::text[])
+)
+delete from api_keys where account_id = $1 and id = any ($2::text[])`,
+};
+
+interface EndedKey {
+  account_id: string;
+  id: string;
+  /** Text, because an instant of JavaScript is shorter. */
+  ended_at: string;
+  is_named: boolean;
+}
+
+type Place = Pick<EndedKey, 'ended_at' | 'id'>;
+
+export interface EndedKeyStore {
+  /**
+   * Forgets keys that ended before an instant and that no call names, the first to end first. Returns false where others have locked
+   * accounts that it needs: these keys come again.
+   */
+  forgetEndedBefore(instantMs: number, signal: AbortSignal): Promise<boolean>;
+}
+
+export function createEndedKeyStore(database: Lane): EndedKeyStore {
+  async function isReady(): Promise<boolean> {
+    for (const statement of [selectReadiness, selectFewUnresolved]) {
+      const [row] = await database.query<{ is_ready: boolean }>(statement);
+      if (row?.is_ready !== true) return false;
+    }
+    return true;
+  }
+
+  /** An account a transaction, so that none is locked for the length of the others. Returns whether they are gone. */
+  async function forget(accountId: string, ids: readonly string[]): Promise<boolean> {
+    try {
+      await database.transaction(async (transaction) => {
+        await lockAccount(transaction, accountId);
+        await transaction.query(deleteKeys, [accountId, toArray(ids)]);
+      });
+      return true;
+    } catch (error) {
+      if (sqlState(error) === LOCK_NOT_AVAILABLE) return false;
+      throw error;
+    }
+  }
+
+  return {
+    async forgetEndedBefore(instantMs, signal) {
+      if (!(await isReady())) return true;
+      let [last] = await database.query<Place>(readProgress);
+      let isAll = true;
+      let isMore = true;
+      for (let rows = 0; isMore && rows < RUN_ROWS; rows += PAGE_ROWS) {
+        const page = await database.query<EndedKey>(selectEnded, [last!.ended_at, last!.id, new Date(instantMs)]);
+        const unnamed = Map.groupBy(
+          page.filter((key) => !key.is_named),
+          (key) => key.account_id,
+        );
+        for (const [accountId, keys] of unnamed) {
+          if (signal.aborted) return isAll;
+          isAll =
+            (await forget(
+              accountId,
+              keys.map(({ id }) => id),
+            )) && isAll;
+        }
+        last = page.at(-1) ?? last;
+        // What was locked is behind the place that is kept.
+        if (isAll) await database.query(setProgress, [last!.ended_at, last!.id]);
+        isMore = page.length === PAGE_ROWS && !signal.aborted;
+      }
+      return isAll;
+    },
+  };
+}

@@ -1,0 +1,147 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { FillRandom, Ids } from '../../lib/ids.ts';
+import type { AllowListChange } from './allow-lists.ts';
+import type { ApiKey, ApiKeyStore } from './api-key-store.ts';
+import { createApiKey, displayPrefix, hashApiKey } from './key-format.ts';
+import type { KeyLimitChange, KeyLimitStore, KeyLimits } from './key-limit-store.ts';
+import type { OwnKeysLimit } from './key-owner-store.ts';
+import type { KeyReplacementStore } from './key-replacement-store.ts';
+import type { KeyScope } from './key-scopes.ts';
+import type { Principals } from './principals.ts';
+import type { RateLimitChange, RateLimitStore, RateLimits } from './rate-limit-store.ts';
+
+/** What a key is to be. */
+interface AskedKey {
+  readonly accountId: string;
+  readonly name: string;
+  readonly expiresAt: Date | null;
+  /** Absent: none. */
+  readonly limits?: KeyLimitChange | undefined;
+  /** Absent: none. */
+  readonly rates?: RateLimitChange | undefined;
+  readonly allowed: AllowListChange;
+  /** Absent: for calls. */
+  readonly scopes?: readonly KeyScope[] | undefined;
+  /** The person whose key it is; `null`: the account's. */
+  readonly userId: string | null;
+  /** Absent: none beside those of the account. */
+  readonly ownKeys?: OwnKeysLimit | undefined;
+}
+
+/** What of a key is to be changed; what is absent stays. */
+interface KeyChange {
+  readonly limits?: KeyLimitChange | undefined;
+  readonly rates?: RateLimitChange | undefined;
+  readonly allowed?: AllowListChange | undefined;
+}
+
+interface AskedReplacement {
+  readonly accountId: string;
+  /** The key that is replaced. */
+  readonly keyId: string;
+  /** Of the new key. */
+  readonly expiresAt: Date | null;
+  /** How long the old key is valid still. */
+  readonly keepOldMs: number;
+  readonly ownKeys?: OwnKeysLimit | undefined;
+}
+
+/** A new key with its text, which nobody can read again. */
+interface MadeKey {
+  readonly key: ApiKey;
+  readonly text: string;
+}
+
+/**
+ * Makes, changes and ends keys. Every node is told of a change, and drops what it has cached of the account; this one does so before
+ * a change is done.
+ */
+export interface Keys {
+  /** @throws TooManyKeysError */
+  make(asked: AskedKey): Promise<MadeKey & { readonly limits: KeyLimits; readonly rates: RateLimits }>;
+  /**
+   * Returns the changed key. `too_many_models`: of more models than there may be, and nothing is changed.
+   *
+   * @param key as it was read before.
+   */
+  change(key: ApiKey, change: KeyChange): Promise<ApiKey | 'absent' | 'too_many_models'>;
+  /**
+   * Makes a key that may do the same as another one, and ends that one. `null`: that one is revoked or has expired.
+   *
+   * @throws TooManyKeysError
+   */
+  replace(asked: AskedReplacement): Promise<(MadeKey & { readonly replaced: ApiKey }) | null>;
+  /** Returns whether there is such a key. */
+  revoke(keyId: string): Promise<boolean>;
+}
+
+interface KeysParts {
+  readonly accounts: Pick<ApiKeyStore, 'insertKey' | 'changeAllowLists' | 'revokeKey'> & {
+    announceChange(accountId: string): Promise<void>;
+  };
+  readonly keyLimits: Pick<KeyLimitStore, 'change'>;
+  readonly keyReplacements: KeyReplacementStore;
+  readonly rateLimits: Pick<RateLimitStore, 'change'>;
+  readonly principals: Pick<Principals, 'forget'>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly fillRandom: FillRandom;
+}
+
+export function createKeys(parts: KeysParts): Keys {
+  const { accounts, keyLimits, keyReplacements, rateLimits, principals, clock, ids, fillRandom } = parts;
+
+  const now = (): Date => new Date(clock.nowMs());
+
+  function makeText() {
+    const text = createApiKey(fillRandom);
+    return { text, stored: { id: ids.next('key'), keyHash: hashApiKey(text), prefix: displayPrefix(text) } };
+  }
+
+  /** It tells every node also if nothing changes, because an attempt before may have failed between the two steps. */
+  async function changeLimits({ accountId, id: keyId }: ApiKey, { limits, rates }: KeyChange): Promise<boolean> {
+    if (limits === undefined && rates === undefined) return true;
+    if (rates !== undefined && (await rateLimits.change({ accountId, keyId }, rates)) === 'too_many') return false;
+    if (limits !== undefined) await keyLimits.change(accountId, keyId, limits);
+    await accounts.announceChange(accountId);
+    principals.forget(accountId);
+    return true;
+  }
+
+  return {
+    async make({ limits, rates, scopes, ...asked }) {
+      const { text, stored } = makeText();
+      const made = await accounts.insertKey({
+        ...asked,
+        ...stored,
+        ...(limits === undefined ? {} : { limits }),
+        ...(rates === undefined ? {} : { rateLimits: rates }),
+        ...(scopes === undefined ? {} : { scopes }),
+        at: now(),
+      });
+      return { key: made.key, limits: made.limits, rates: made.rateLimits, text };
+    },
+    async change(key, change) {
+      if (!(await changeLimits(key, change))) return 'too_many_models';
+      const { allowed } = change;
+      if (allowed === undefined || (allowed.models === undefined && allowed.networks === undefined)) return key;
+      const changed = await accounts.changeAllowLists(key.id, allowed);
+      if (changed === null) return 'absent';
+      principals.forget(key.accountId);
+      return changed;
+    },
+    async replace(asked) {
+      const { text, stored } = makeText();
+      const done = await keyReplacements.replace({ ...asked, ...stored, at: now() });
+      if (done === null) return null;
+      principals.forget(asked.accountId);
+      return { ...done, text };
+    },
+    async revoke(keyId) {
+      const accountId = await accounts.revokeKey(keyId, now());
+      if (accountId === null) return false;
+      principals.forget(accountId);
+      return true;
+    },
+  };
+}
