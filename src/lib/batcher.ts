@@ -270,7 +270,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
         waiting.push(entry);
         countWaiting(item, 1);
         watch(entry.dueMs, nowMs);
-        if (running.size > 0) watchSlow();
+        if (!mayBegin()) watchSlow();
         else if (!isScheduled) {
           isScheduled = true;
           setImmediate(begin);

@@ -1,5 +1,6 @@
 import { createPartition, partitionOf } from '../accounting/calls/calls-store.ts';
 import { type Database, type Queryable, type Statement, toArray } from '../db/database.ts';
+import { intColumn, selection, textColumn } from '../db/table.ts';
 import type { AccountEnd } from './format.ts';
 import { EXPORTED_TABLES, type ExportedTable } from './tables.ts';
 
@@ -60,10 +61,19 @@ const setIdentity: Statement = {
 
 const selectMark: Statement = { name: 'import.select-mark', text: 'select is_demo from database_identity' };
 
+const SUMS = selection({
+  account: textColumn('b.account_id'),
+  balance: textColumn('b.balance_nano::text as balance_nano'),
+  entries: intColumn('e.entries'),
+  entriesSum: textColumn('e.entries_sum'),
+  calls: intColumn('c.calls'),
+  chargesSum: textColumn('c.charges_sum'),
+});
+
 /** What accounts have now. Plans: primary keys. */
 const sumAccounts: Statement = {
   name: 'import.sum-accounts',
-  text: `select b.account_id, b.balance_nano, e.entries, e.entries_sum, c.calls, c.charges_sum
+  text: `select ${SUMS.list}
 from unnest($1::text[]) as wanted (account_id)
 join balances b using (account_id)
 cross join lateral (
@@ -75,15 +85,6 @@ cross join lateral (
   from calls where account_id = wanted.account_id
 ) c`,
 };
-
-interface SumRow {
-  account_id: string;
-  balance_nano: bigint;
-  entries: number;
-  entries_sum: string;
-  calls: number;
-  charges_sum: string;
-}
 
 export interface ImportStore {
   /** Runs `work` in one transaction, which nothing limits in time. */
@@ -149,17 +150,7 @@ function createWriter(transaction: Queryable): ImportWriter {
     async sumUsageAnew() {
       await transaction.query(sumUsageAnew);
     },
-    async sums(accounts) {
-      const rows = await transaction.query<SumRow>(sumAccounts, [toArray(accounts)]);
-      return rows.map((row) => ({
-        account: row.account_id,
-        balance: String(row.balance_nano),
-        entries: row.entries,
-        entriesSum: row.entries_sum,
-        calls: row.calls,
-        chargesSum: row.charges_sum,
-      }));
-    },
+    sums: async (accounts) => SUMS.all(await transaction.query(sumAccounts, [toArray(accounts)])),
     async countRows(table) {
       const [row] = await transaction.query<{ n: number }>({
         name: `import.count-${table}`,

@@ -1,6 +1,7 @@
 import type { ErrorKind } from '../../errors/catalogue.ts';
 import type { PlanWindow } from '../../protocols/plan-windows.ts';
 import type { RateStatus } from '../../protocols/rate-status.ts';
+import type { LimitNotes, Reservation } from './tables.ts';
 
 /** More than any balance. Reservations stop here, so that a request for 10^15 tokens cannot overflow sums in SQL. */
 export const RESERVED_NANO_MAX = 1_000_000_000_000_000n;
@@ -38,43 +39,6 @@ interface PlanRequest {
   /** Other models that the call may use, by their canonical ids. */
   readonly innerModels: readonly string[];
 }
-
-/**
- * What a call in flight may use of all limits that it has: one row from its admission to its end. Each limit sets its own
- * notes.
- */
-export interface Reservation extends LimitNotes {
-  readonly accountId: string;
-  readonly callId: string;
-  readonly keyId: string;
-  readonly model: string;
-  readonly nodeId: string;
-  readonly reservedAtMs: number;
-  readonly facts: string;
-}
-
-/** What limits note of a call at its admission, for its end; `null` if they do not limit it. */
-export interface LimitNotes {
-  /** Of the balance. */
-  amountNano: bigint | null;
-  subscriptionId: string | null;
-  /** The week and the period of the subscription in which the call was admitted, as these are numbered. */
-  weekNo: number | null;
-  periodNo: number | null;
-  /** Of the plan's token quota. */
-  tokens: number | null;
-  /** Of the key's daily spending; 0 on a plan. */
-  keyAmountNano: bigint | null;
-  /** The day on which the key counts the call, as its days are numbered. */
-  keyDayNo: number | null;
-  /** What was taken of the tokens of a minute. */
-  rateTokens: number | null;
-  /** How full that left the buckets of the call, in the order of its places; `null`: no limit of tokens stands there. */
-  rateFills: readonly (RateFill | null)[] | null;
-}
-
-/** A bucket of tokens as a call has left it: what was used, when, and the limit by which it drains (`limits/rate-bucket.ts`). */
-export type RateFill = readonly [used: number, max: number, countedAtMs: number];
 
 export const NOT_LIMITED: LimitNotes = {
   amountNano: null,

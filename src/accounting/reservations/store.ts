@@ -1,10 +1,12 @@
 import { columnsOf, writeRows } from '../../db/columns.ts';
+import type { StoredRow } from '../../db/database.ts';
 import { type Database, type Query, type Statement, toArray } from '../../db/database.ts';
 import { nowMsOf } from '../../db/database-time.ts';
 import { IS_OF_DEAD_NODE } from '../../db/nodes/dead.ts';
 import { Reads } from '../../db/reads.ts';
-import type { StoredRow } from '../../db/table.ts';
+import { selection, textColumn } from '../../db/table.ts';
 import type { Logger } from '../../lib/logger.ts';
+import { KEY_LIMITS } from '../accounts/key-limit-tables.ts';
 import type { BillingTime, RunningPeriods } from '../pricing/running-periods.ts';
 import { type AccountState, type AdmissionTerms, rateName } from './account-state.ts';
 import {
@@ -25,15 +27,8 @@ import { countsAhead, warnOfCountsAhead } from './counts-ahead.ts';
 import { aliasPlacesOf, placesOf } from './limits/minute-rates.ts';
 import type { LockMode } from './locked-accounts.ts';
 import { freeReservation, NO_USE } from './release.ts';
-import {
-  CALL_NAME,
-  type CallName,
-  callKey,
-  type OpenReservation,
-  type Reservation,
-  type ReservationRequest,
-} from './reservation.ts';
-import { HAS_SLOT, KEY_LIMITS, RATE_LIMITS, RESERVATIONS, SUBSCRIPTIONS } from './tables.ts';
+import { CALL_NAME, type CallName, callKey, type OpenReservation, type ReservationRequest } from './reservation.ts';
+import { HAS_SLOT, RATE_LIMITS, RESERVATIONS, type Reservation, SUBSCRIPTIONS } from './tables.ts';
 
 /** The SQL of reservations: one row a call in flight. */
 
@@ -93,10 +88,12 @@ where (l.account_id, l.key_id, l.model) in (
 )`,
 };
 
+const NAMES = selection({ accountId: textColumn('account_id'), callId: textColumn('call_id') });
+
 /** As many rows as there are calls in flight: reservations and nodes by sequence. */
 const listOfDeadNodes: Statement = {
   name: 'reservations.list-of-dead-nodes',
-  text: `select account_id, call_id from reservations h
+  text: `select ${NAMES.list} from reservations h
 where ${IS_OF_DEAD_NODE} and (account_id, call_id) > ($4::text, $5::text)
 order by account_id, call_id limit $3::int`,
 };
@@ -104,7 +101,7 @@ order by account_id, call_id limit $3::int`,
 /** As many rows as there are calls in flight: reservations by sequence. */
 const listOfNode: Statement = {
   name: 'reservations.list-of-node',
-  text: 'select account_id, call_id from reservations where node_id = $1::text',
+  text: `select ${NAMES.list} from reservations where node_id = $1::text`,
 };
 
 export interface ReservationStore {
@@ -162,22 +159,10 @@ export function createReservationStore(
     },
     async listOfDeadNodes(selfId, deadAfterMs, limit, behind) {
       const { accountId = '', callId = '' } = behind ?? {};
-      const rows = await database.query<NameRow>(listOfDeadNodes, [selfId, deadAfterMs, limit, accountId, callId]);
-      return rows.map(toName);
+      return NAMES.all(await database.query(listOfDeadNodes, [selfId, deadAfterMs, limit, accountId, callId]));
     },
-    async listOfNode(nodeId) {
-      return (await database.query<NameRow>(listOfNode, [nodeId])).map(toName);
-    },
+    listOfNode: async (nodeId) => NAMES.all(await database.query(listOfNode, [nodeId])),
   };
-}
-
-interface NameRow {
-  account_id: string;
-  call_id: string;
-}
-
-function toName(row: NameRow): CallName {
-  return { accountId: row.account_id, callId: row.call_id };
 }
 
 /** What admissions read of their accounts. */

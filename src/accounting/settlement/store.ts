@@ -1,7 +1,6 @@
 import { columnsOf, toTimestamp, writeRows } from '../../db/columns.ts';
-import type { Database, Query, Statement } from '../../db/database.ts';
+import type { Database, Query, Statement, StoredRow } from '../../db/database.ts';
 import { Reads } from '../../db/reads.ts';
-import type { StoredRow } from '../../db/table.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { CallStatus, EndedCall } from '../calls/call-outcome.ts';
 import { recordWrites, unresolvedWrites } from '../calls/call-record-store.ts';
