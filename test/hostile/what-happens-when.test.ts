@@ -425,7 +425,9 @@ describe('what happens when a node is killed: connection reset, reservation rele
   concurrency: true,
   timeout: 180_000,
 }, () => {
-  test('embedded: the next start resolves all kinds of calls before it serves', async (context) => {
+  test('embedded: the next start resolves all kinds of calls before it serves', {
+    skip: inFullRunsOnly,
+  }, async (context) => {
     const { provider, gates, directory } = await setStage(context);
     const dataDir = join(directory, 'only');
     const node = await serve({ providerUrl: provider.url, dataDir });
