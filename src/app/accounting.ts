@@ -117,6 +117,7 @@ export async function createAccounting(parts: AccountingParts) {
     store: createBatchStore(database, logger),
     questions,
     terms: () => admissionTerms(reservationParts),
+    onEnded: (call) => reservations.ended(call),
     onLocked: (accountId) => logger.warn({ accountId }, 'the row of an account is locked; its calls wait apart'),
     observer: {
       admissions: (count, tookMs) => observers.admissions?.batch(count, tookMs),
@@ -147,7 +148,6 @@ export async function createAccounting(parts: AccountingParts) {
   const databaseSettlement = createDatabaseSettlement({
     batches,
     storedResponses,
-    reservations,
   });
   const settlement = createSettlement({
     database: databaseSettlement,

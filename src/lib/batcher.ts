@@ -60,6 +60,12 @@ export interface Batcher<Item, Result> {
   readonly size: number;
 }
 
+/** A batcher that says how many of a kind there are. */
+export interface KindBatcher<Item, Result> extends Batcher<Item, Result> {
+  /** Items of a kind that wait or run. */
+  countOf(kind: string): number;
+}
+
 /** The work was never begun, so nothing came of it for certain. */
 export class NotBegunError extends Error {
   constructor(message: string) {
@@ -111,7 +117,7 @@ interface Running<Item, Result> {
 
 const NO_LIMIT: ItemLimit = { ms: Number.POSITIVE_INFINITY, timers: systemTimers };
 
-export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): Batcher<Item, Result> {
+export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): KindBatcher<Item, Result> {
   const { beside } = options;
   const { ms: limitMs, timers } = options.limit ?? NO_LIMIT;
   const waiting: Entry<Item, Result>[] = [];
@@ -280,6 +286,13 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     drain() {
       if (!isScheduled && running.size === 0 && deferred.size === 0) return Promise.resolve();
       return new Promise((resolve) => idleListeners.push(resolve));
+    },
+    countOf(kind) {
+      let count = 0;
+      for (const { item } of [...waiting, ...deferred, ...[...running].flatMap(({ entries }) => entries)]) {
+        if (kindOf(item) === kind) count++;
+      }
+      return count;
     },
     get size() {
       let count = waiting.length + deferred.size;

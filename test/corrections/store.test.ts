@@ -10,7 +10,7 @@ import { createResolutionStore, type ResolutionRequest } from '../../src/account
 import { createLedgerStore } from '../../src/accounting/ledger/ledger-store.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
 import { createLocalTime } from '../../src/accounting/pricing/local-time.ts';
-import { factsText } from '../../src/accounting/reservations/call-facts.ts';
+import { factsText } from '../../src/accounting/reservations/reservation.ts';
 import { callCorrectionEndpoints } from '../../src/api/calls/corrections.ts';
 import type { Database } from '../../src/db/database.ts';
 import { planOf } from '../support/account-in-memory.ts';

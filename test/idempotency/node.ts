@@ -139,7 +139,13 @@ export function createNode(
         if (fate === 'refused') return { run, fate };
         const callId = `call_${run}`;
         const response = fate === 'succeeded' ? responseOf(`run ${run}`) : failureOf(`run ${run}`);
-        const kept = result.claim.responded({ callId, startedAtMs: NOW_MS }, response);
+        const kept = {
+          ...result.claim.held,
+          ...response,
+          billedCallId: callId,
+          startedAtMs: NOW_MS,
+          keptForMs: result.claim.keptForMs,
+        };
         await storedResponses.keep(kept);
         if (fate === 'not settled') return { run, fate };
         await endCall(database, kept, fate === 'succeeded' ? 1n : null);

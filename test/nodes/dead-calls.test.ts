@@ -7,8 +7,12 @@ import { createAccountStore } from '../../src/accounting/accounts/store.ts';
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { type CallRecord, createCallsStore } from '../../src/accounting/calls/calls-store.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
-import { factsText } from '../../src/accounting/reservations/call-facts.ts';
-import type { CallName, OpenReservation, ReservationRequest } from '../../src/accounting/reservations/reservation.ts';
+import {
+  type CallName,
+  factsText,
+  type OpenReservation,
+  type ReservationRequest,
+} from '../../src/accounting/reservations/reservation.ts';
 import type { SettlementRecord } from '../../src/accounting/settlement/settlement-record.ts';
 import { callToWire } from '../../src/api/calls/wire.ts';
 import type { Database } from '../../src/db/database.ts';

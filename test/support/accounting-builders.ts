@@ -6,8 +6,12 @@ import type { BillingTime } from '../../src/accounting/pricing/running-periods.t
 import { type RunningPeriods, runningPeriods } from '../../src/accounting/pricing/running-periods.ts';
 import type { AdmissionContext, AdmissionTerms } from '../../src/accounting/reservations/account-state.ts';
 import { admissionTerms } from '../../src/accounting/reservations/admission-terms.ts';
-import { type CallFacts, factsText } from '../../src/accounting/reservations/call-facts.ts';
-import type { Admission, ReservationRequest } from '../../src/accounting/reservations/reservation.ts';
+import {
+  type Admission,
+  type CallFacts,
+  factsText,
+  type ReservationRequest,
+} from '../../src/accounting/reservations/reservation.ts';
 import {
   createReservations,
   type Reservations,
@@ -209,6 +213,7 @@ export function createTestNode(
     store: createBatchStore(database),
     questions: shared.questions,
     terms: () => admissionTerms(shared),
+    onEnded: (call) => reservations.ended(call),
     waitingItemsMax: shared.waitingItemsMax,
     observer: { admissions: (count, tookMs) => shared.observer?.batch(count, tookMs), ends: () => undefined },
   });
@@ -220,7 +225,6 @@ export function createTestNode(
   const settlement = createDatabaseSettlement({
     batches,
     storedResponses: { keep: () => Promise.reject(new Error('nothing is stored for repeats of these calls')) },
-    reservations,
   });
   return {
     stores,

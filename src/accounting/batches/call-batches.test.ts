@@ -51,7 +51,13 @@ function setScene(
     timers,
   });
   const { waitingItemsMax } = options;
-  const scene = createCallBatches({ store: { run }, questions, terms: () => termsOf(CONTEXT), waitingItemsMax });
+  const scene = createCallBatches({
+    store: { run },
+    questions,
+    terms: () => termsOf(CONTEXT),
+    onEnded: () => undefined,
+    waitingItemsMax,
+  });
   return { ...scene, batches, timers };
 }
 

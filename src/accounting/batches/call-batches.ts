@@ -2,7 +2,7 @@ import type { Questions } from '../../db/questions/database-questions.ts';
 import type { Batcher } from '../../lib/batcher.ts';
 import type { AdmissionTerms } from '../reservations/account-state.ts';
 import { createAccountBatcher, type LockMode, WAITING_ITEMS_MAX } from '../reservations/locked-accounts.ts';
-import type { Admission, ReservationRequest } from '../reservations/reservation.ts';
+import type { Admission, CallName, ReservationRequest } from '../reservations/reservation.ts';
 import type { SettlementRecord } from '../settlement/settlement-record.ts';
 import type { EndResult } from '../settlement/store.ts';
 import type { BatchStore } from './store.ts';
@@ -39,6 +39,8 @@ interface CallBatchParts {
   readonly terms: () => AdmissionTerms;
   /** Admissions that may wait; one more is refused. As many ends may wait besides. */
   readonly waitingItemsMax?: number | undefined;
+  /** A call has ended in the database, whether its end was still waited for or not. */
+  readonly onEnded: (call: CallName) => void;
   /** The items of an account begin to wait for its lock. */
   readonly onLocked?: ((accountId: string) => void) | undefined;
   readonly observer?: BatchObserver | undefined;
@@ -59,7 +61,7 @@ const ITEM_BYTES = 1024;
 const BESIDE = { afterMs: 100, batchesMax: 3 };
 
 export function createCallBatches(parts: CallBatchParts): CallBatches {
-  const { store, questions, terms, onLocked, observer, waitingItemsMax = WAITING_ITEMS_MAX } = parts;
+  const { store, questions, terms, onEnded, onLocked, observer, waitingItemsMax = WAITING_ITEMS_MAX } = parts;
   const { timers } = questions.limit;
 
   async function run(
@@ -67,11 +69,18 @@ export function createCallBatches(parts: CallBatchParts): CallBatches {
     locks: LockMode,
     signal: AbortSignal,
   ): Promise<readonly (Result | 'locked')[]> {
-    const ends = items.flatMap((item) => ('end' in item ? [item.end] : []));
-    const admissions = items.flatMap((item) => ('end' in item ? [] : [item.admission]));
+    const ends: SettlementRecord[] = [];
+    const admissions: ReservationRequest[] = [];
+    for (const item of items) {
+      if ('end' in item) ends.push(item.end);
+      else admissions.push(item.admission);
+    }
     const startedAtMs = timers.nowMs();
     try {
       const results = await store.run({ ends, admissions }, terms(), locks, signal);
+      for (const [i, { outcome }] of ends.entries()) {
+        if (typeof results.ends[i] === 'object') onEnded(outcome);
+      }
       let [end, admission] = [0, 0];
       return items.map((item) => ('end' in item ? results.ends[end++]! : results.admissions[admission++]!));
     } finally {
@@ -98,30 +107,26 @@ export function createCallBatches(parts: CallBatchParts): CallBatches {
   });
   const late = createAccountBatcher<Item, Result>({ ...shared, guarded: questions.unlessDown });
   return {
-    admissions: counted(batches, async (admission, dueMs) => (await batches.submit({ admission }, dueMs)) as Admission),
-    ends: counted(batches, async (end, dueMs) => (await batches.submit({ end }, dueMs)) as EndResult),
-    lateEnds: counted(late, async (end, dueMs) => (await late.submit({ end }, dueMs)) as EndResult),
-  };
-}
-
-/** One kind of items of a batcher, which counts its own. */
-function counted<Item, Result>(
-  { drain }: Pick<Batcher<never, never>, 'drain'>,
-  submit: Batcher<Item, Result>['submit'],
-): Batcher<Item, Result> {
-  let size = 0;
-  return {
-    async submit(item, dueMs) {
-      size++;
-      try {
-        return await submit(item, dueMs);
-      } finally {
-        size--;
-      }
+    admissions: {
+      submit: (admission, dueMs) => batches.submit({ admission }, dueMs) as Promise<Admission>,
+      drain: batches.drain,
+      get size() {
+        return batches.countOf('admission');
+      },
     },
-    drain,
-    get size() {
-      return size;
+    ends: {
+      submit: (end, dueMs) => batches.submit({ end }, dueMs) as Promise<EndResult>,
+      drain: batches.drain,
+      get size() {
+        return batches.countOf('end');
+      },
+    },
+    lateEnds: {
+      submit: (end, dueMs) => late.submit({ end }, dueMs) as Promise<EndResult>,
+      drain: late.drain,
+      get size() {
+        return late.size;
+      },
     },
   };
 }

@@ -5,8 +5,7 @@ import { otherUnits, unitColumns } from '../../protocols/metering/usage-units.ts
 import { type CountedUse, countedText } from '../counts/counted-use.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../pricing/price-factor.ts';
 import { priceListId } from '../pricing/price-list-store.ts';
-import { type CallFacts, readFacts } from '../reservations/call-facts.ts';
-import type { OpenReservation } from '../reservations/reservation.ts';
+import { type CallFacts, type OpenReservation, readFacts } from '../reservations/reservation.ts';
 import type { CallNotes, CallOutcome } from './call-outcome.ts';
 
 /** The SQL that writes call records, in the transactions of `store.ts`. */
@@ -147,28 +146,34 @@ interface RecordedEnd {
 export function recordWrites(ends: readonly RecordedEnd[], isOnRecord: (end: RecordedEnd) => boolean): Query[] {
   const priceLists = [...new Set(ends.map(({ outcome }) => outcome.price.prices))];
   const columns = [
-    ...RECORD.map(
-      ({ read }) =>
-        ({ outcome }: RecordedEnd) =>
-          read(outcome),
-    ),
-    ({ counted }: RecordedEnd) => countedText(counted),
-    ({ outcome }: RecordedEnd) => priceLists.indexOf(outcome.price.prices) + 1,
-  ];
-  const names = [
-    ({ outcome }: RecordedEnd) => outcome.accountId,
-    ({ outcome }: RecordedEnd) => outcome.callId,
-    ({ outcome }: RecordedEnd) => toTimestamp(outcome.startedAtMs),
+    ...END_COLUMNS,
+    ({ outcome }: RecordedEnd) => (priceLists.length === 1 ? 1 : priceLists.indexOf(outcome.price.prices) + 1),
   ];
   return [
     ...writeRows(recordCalls, ends, columns, [toArray(priceLists.map(priceListId))]),
     ...writeRows(
       queueForUsage,
       ends.filter((end) => !isOnRecord(end)),
-      names,
+      NAME_COLUMNS,
     ),
   ];
 }
+
+/** The columns of a record, but for the place of its price list in the batch. */
+const END_COLUMNS = [
+  ...RECORD.map(
+    ({ read }) =>
+      ({ outcome }: RecordedEnd) =>
+        read(outcome),
+  ),
+  ({ counted }: RecordedEnd) => countedText(counted),
+];
+
+const NAME_COLUMNS = [
+  ({ outcome }: RecordedEnd) => outcome.accountId,
+  ({ outcome }: RecordedEnd) => outcome.callId,
+  ({ outcome }: RecordedEnd) => toTimestamp(outcome.startedAtMs),
+];
 
 /** The writes of unresolved calls. Facts that cannot be read are recorded empty. */
 export function unresolvedWrites(reservations: readonly OpenReservation[], now: Date): Query[] {

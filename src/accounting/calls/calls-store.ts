@@ -18,9 +18,8 @@ import { byUnit, type UnitCounts, unitColumns } from '../../protocols/metering/u
 import type { RecordedPrices } from '../pricing/charge-notes.ts';
 import type { PriceRule } from '../pricing/price.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../pricing/price-factor.ts';
-import { callIdOf } from './call-id.ts';
 import { type CallFilter, createCallList, keyParameters } from './call-list-store.ts';
-import type { CallNotes, CallStatus, FailedRoute } from './call-outcome.ts';
+import { type CallNotes, type CallStatus, callIdOf, type FailedRoute } from './call-outcome.ts';
 
 /**
  * The SQL of call records as people read them. The transaction that ends a call writes them, or the one that resolves a call

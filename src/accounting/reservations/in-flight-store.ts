@@ -1,6 +1,6 @@
 import { type Lane, type Statement, toArray } from '../../db/database.ts';
 import { bigintColumn, countColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
-import { readFacts } from './call-facts.ts';
+import { readFacts } from './reservation.ts';
 
 /** The SQL of calls in flight as people see them, over all nodes: from their reservations. */
 

@@ -1,5 +1,5 @@
 import { isDataError, sqlState } from '../../db/errors.ts';
-import { type Batch, type Batcher, createBatcher, type ItemLimit } from '../../lib/batcher.ts';
+import { type Batch, type Batcher, createBatcher, type ItemLimit, type KindBatcher } from '../../lib/batcher.ts';
 
 /**
  * Batches go on past accounts whose row in `balances` somebody else holds locked, such as an operator in a transaction:
@@ -72,7 +72,7 @@ type RunBatch<Item, Result> = (items: readonly Item[], batch: Batch) => Promise<
 /** Coalesces work on accounts, past those that are locked. */
 export function createAccountBatcher<Item, Result>(
   options: AccountBatcherOptions<Item, Result>,
-): Batcher<Item, Result> {
+): KindBatcher<Item, Result> {
   const {
     accountOf,
     guarded,

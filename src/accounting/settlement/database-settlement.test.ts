@@ -54,6 +54,7 @@ function setScene() {
       },
       questions: patientQuestions(),
       terms: () => termsOf(CONTEXT),
+      onEnded: ({ callId }) => void ended.push(callId),
     }),
     storedResponses: {
       async keep({ billedCallId }) {
@@ -62,7 +63,6 @@ function setScene() {
         if (fault !== undefined) throw fault;
       },
     },
-    reservations: { ended: ({ callId }) => void ended.push(callId) },
   });
   return { settlement, asked, ended, faults, lostClaims };
 }

@@ -1,19 +1,17 @@
 import type { Batcher } from '../../lib/batcher.ts';
 import type { EndedCall } from '../calls/call-outcome.ts';
+import type { StoredClaim } from '../repeats/stored-response-store.ts';
 import { ClaimLostError, type StoredResponses } from '../repeats/stored-responses.ts';
-import type { Reservations } from '../reservations/reservations.ts';
 import type { SettlementRecord } from './settlement-record.ts';
 import type { EndResult } from './store.ts';
+
+type Ends = Batcher<SettlementRecord, EndResult>;
 
 /** What the end of a call is written with. */
 interface DatabaseSettlementParts {
   /** Ends of calls that wait for it, and those that nobody waits for. */
-  readonly batches: {
-    readonly ends: Batcher<SettlementRecord, EndResult>;
-    readonly lateEnds: Batcher<SettlementRecord, EndResult>;
-  };
+  readonly batches: { readonly ends: Ends; readonly lateEnds: Ends };
   readonly storedResponses: Pick<StoredResponses, 'keep'>;
-  readonly reservations: Pick<Reservations, 'ended'>;
 }
 
 /** Writes ends of calls into the database, coalesced. */
@@ -34,16 +32,21 @@ export interface DatabaseSettlement {
 }
 
 export function createDatabaseSettlement(parts: DatabaseSettlementParts): DatabaseSettlement {
-  const { storedResponses, reservations } = parts;
+  const { storedResponses } = parts;
   const { ends, lateEnds } = parts.batches;
 
-  async function endBy(batcher: Batcher<SettlementRecord, EndResult>, record: SettlementRecord): Promise<EndedCall> {
+  async function endWithResponse(batcher: Ends, record: SettlementRecord, kept: StoredClaim): Promise<EndedCall> {
     // Bodies may be large, so each is a statement of its own; it is valid from the end of its call on.
-    if (record.kept !== null) await storedResponses.keep(record.kept);
+    await storedResponses.keep(kept);
     const result = await batcher.submit(record);
     if (result === 'claim_lost') throw new ClaimLostError();
-    reservations.ended(record.outcome);
     return result;
+  }
+
+  function endBy(batcher: Ends, record: SettlementRecord): Promise<EndedCall> {
+    // Without a stored response no claim can be lost.
+    if (record.kept === null) return batcher.submit(record) as Promise<EndedCall>;
+    return endWithResponse(batcher, record, record.kept);
   }
 
   return {

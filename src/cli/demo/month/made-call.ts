@@ -1,6 +1,6 @@
 import type { CallOutcome } from '../../../accounting/calls/call-outcome.ts';
 import { chargeCall } from '../../../accounting/pricing/call-charge.ts';
-import { chargeBasis } from '../../../accounting/pricing/charge-basis.ts';
+import { chargeBasis } from '../../../accounting/pricing/charge.ts';
 import { priceInForce } from '../../../accounting/pricing/price.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../../../accounting/pricing/price-factor.ts';
 import { noUsage, type Usage, type UsageFacts } from '../../../protocols/metering/usage-facts.ts';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { chargeFor, type UnitPrices } from '../../accounting/pricing/charge.ts';
 import { noUsage, type Usage, type UsageFacts } from '../../protocols/metering/usage-facts.ts';
-import { withinReservation } from './bound-estimate.ts';
+import { withinReservation } from './estimates.ts';
 
 /** Nano-yuan per token: 3 for input, 13 for output, 40 for audio, 20 for images. */
 const prices: UnitPrices = {
