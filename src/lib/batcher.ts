@@ -6,8 +6,8 @@ import { systemTimers, type Timers } from './timers.ts';
  *   submit ─▶ waiting ─▶ (previous batch done) ─▶ run(items) ─▶ each caller gets its own result
  *
  * An idle batcher starts at the end of the current turn of the event loop, so calls that arrived together share a
- * statement and a lone call waits for nothing. One batch runs at a time, which keeps the order of arrival, unless it is slow and
- * others may run beside it.
+ * statement and a lone call waits for nothing. One batch runs at a time, which keeps the order of arrival; if it is slow, one of
+ * other kinds may run beside it.
  *
  * When `run` throws and `isItemFault` says that an item was to blame, the items are run again one by one, so that only
  * the faulty ones fail. Any other error fails the whole batch, because no item caused it.
@@ -30,8 +30,8 @@ interface BatcherOptions<Item, Result> {
   readonly waitingItemsMax: number;
   /** By default all are of one kind. */
   readonly kindOf?: ((item: Item) => string) | undefined;
-  /** Further batches begin, so many at a time, where all that run have taken so long; by default none does. */
-  readonly beside?: { readonly afterMs: number; readonly batchesMax: number } | undefined;
+  /** How long a batch may take until one of the kinds that it does not have begins beside it; by default none does. */
+  readonly besideAfterMs?: number | undefined;
   /** How long an item may take from its submission; by default as long as it likes. */
   readonly limit?: ItemLimit | undefined;
   /** A batch has ended, whatever came of it: for metrics. */
@@ -118,7 +118,7 @@ interface Running<Item, Result> {
 const NO_LIMIT: ItemLimit = { ms: Number.POSITIVE_INFINITY, timers: systemTimers };
 
 export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): KindBatcher<Item, Result> {
-  const { beside } = options;
+  const { besideAfterMs = Number.POSITIVE_INFINITY } = options;
   const { ms: limitMs, timers } = options.limit ?? NO_LIMIT;
   const waiting: Entry<Item, Result>[] = [];
   /** How many wait, by kind. */
@@ -170,14 +170,14 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     });
   }
 
-  /** How many of those that wait make the next batch: one at least. */
-  function nextCount(): number {
+  /** How many of some that wait make a batch: one at least, if there is any. */
+  function countFor(entries: readonly Entry<Item, Result>[]): number {
     const { batchItemsMax, bytes } = options;
-    const most = Math.min(waiting.length, batchItemsMax);
+    const most = Math.min(entries.length, batchItemsMax);
     if (bytes === undefined) return most;
     let count = 0;
     for (let left = bytes.batchMax; count < most; count++) {
-      left -= bytes.of(waiting[count]!.item);
+      left -= bytes.of(entries[count]!.item);
       if (left < 0 && count > 0) break;
     }
     return count;
@@ -191,21 +191,30 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
   /** Begins what may begin now. */
   function begin(): void {
     isScheduled = false;
-    while (waiting.length > 0 && mayBegin()) void runNext();
+    for (let batch = nextBatch(); batch.length > 0; batch = nextBatch()) void runBatch(batch);
     watchSlow();
     callIdleListeners();
   }
 
-  function mayBegin(): boolean {
-    if (running.size === 0) return true;
-    if (beside === undefined || running.size >= beside.batchesMax) return false;
-    const slowSinceMs = timers.nowMs() - beside.afterMs;
+  /** Takes the next batch out of what waits; it is empty if none may begin now. */
+  function nextBatch(): Entry<Item, Result>[] {
+    if (running.size === 0) return waiting.splice(0, countFor(waiting));
+    if (waiting.length === 0 || !areAllSlow()) return [];
+    const kinds = new Set<string>();
+    for (const { entries } of running) for (const { item } of entries) kinds.add(kindOf(item));
+    const others = waiting.filter(({ item }) => !kinds.has(kindOf(item)));
+    const batch = new Set(others.slice(0, countFor(others)));
+    if (batch.size > 0) waiting.splice(0, waiting.length, ...waiting.filter((entry) => !batch.has(entry)));
+    return [...batch];
+  }
+
+  function areAllSlow(): boolean {
+    const slowSinceMs = timers.nowMs() - besideAfterMs;
     for (const { startedAtMs } of running) if (startedAtMs > slowSinceMs) return false;
     return true;
   }
 
-  async function runNext(): Promise<void> {
-    const batch = waiting.splice(0, nextCount());
+  async function runBatch(batch: Entry<Item, Result>[]): Promise<void> {
     for (const { item } of batch) countWaiting(item, -1);
     const startedAtMs = timers.nowMs();
     const state: Running<Item, Result> = { entries: batch, underWay: batch, aborts: null, startedAtMs };
@@ -218,9 +227,9 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
 
   /** One timer, while something waits beside a batch: it looks whether all that run are slow. */
   function watchSlow(): void {
-    if (beside === undefined || isBesideTimed || waiting.length === 0 || running.size >= beside.batchesMax) return;
+    if (isBesideTimed || waiting.length === 0 || !Number.isFinite(besideAfterMs)) return;
     isBesideTimed = true;
-    timers.after(beside.afterMs, () => {
+    timers.after(besideAfterMs, () => {
       isBesideTimed = false;
       begin();
     });
@@ -276,7 +285,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
         waiting.push(entry);
         countWaiting(item, 1);
         watch(entry.dueMs, nowMs);
-        if (!mayBegin()) watchSlow();
+        if (running.size > 0 && !areAllSlow()) watchSlow();
         else if (!isScheduled) {
           isScheduled = true;
           setImmediate(begin);

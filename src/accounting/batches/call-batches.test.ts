@@ -164,6 +164,7 @@ describe('ends and admissions that wait at the same time', () => {
       ends.submit(endOf('free')),
     ];
     await waiting[2];
+    await turn();
     waiting.push(admissions.submit(askOf('locked 3', 'locked')), ends.submit(endOf('locked 4', 'locked')));
     await Promise.all([ends.submit(endOf('free too')), admissions.submit(askOf('free as well'))]);
     gate.resolve();
@@ -192,30 +193,44 @@ describe('ends and admissions that wait at the same time', () => {
     assert.deepEqual(batches, ['end a', 'end b, admit c', 'end d']);
   });
 
-  it('go on beside a transaction that is slow, and beside so many at a time', async () => {
+  it('go on beside a slow transaction of the other kind alone, and wait for one of their own', async () => {
     const gate = Promise.withResolvers<void>();
     const { ends, admissions, timers, batches } = setScene({
       carryOut: async (batch) => {
         if (batch.includes('slow')) await gate.promise;
       },
     });
-    const work: Promise<unknown>[] = [];
-    for (const name of ['slow 1', 'slow 2', 'slow 3', 'slow 4']) {
-      work.push(ends.submit(endOf(name)), admissions.submit(askOf(`with ${name}`)));
-      await turn();
-      timers.advance(99);
-      await turn();
-      timers.advance(1);
-      await turn();
-    }
-    assert.deepEqual(batches, [
-      'end slow 1, admit with slow 1',
-      'end slow 2, admit with slow 2',
-      'end slow 3, admit with slow 3',
-    ]);
+    const slow = ends.submit(endOf('slow'));
+    await turn();
+    timers.advance(50);
+    const [late, beside] = [ends.submit(endOf('b')), admissions.submit(askOf('a'))];
+    timers.advance(49);
+    await turn();
+    assert.deepEqual(batches, ['end slow']);
+    timers.advance(100);
+    assert.equal(await beside, ADMITTED);
+    assert.equal(await admissions.submit(askOf('c')), ADMITTED);
+    assert.deepEqual(batches, ['end slow', 'admit a', 'admit c']);
     gate.resolve();
-    assert.deepEqual(await outcomesOf(work), Array(8).fill('fulfilled'));
-    assert.equal(batches.length, 4);
+    await Promise.all([slow, late]);
+    assert.deepEqual(batches.at(-1), 'end b');
+  });
+
+  it('are tried by kind if something else than an account is locked', async () => {
+    const { ends, admissions, batches } = setScene({
+      carryOut: async (batch, locks) => {
+        if (locks !== 'waiting' && batch.includes('end')) throw lockNotAvailable;
+      },
+    });
+    await Promise.all([admissions.submit(askOf('a')), ends.submit(endOf('b'))]);
+    assert.deepEqual(batches, [
+      'end b, admit a',
+      'free: end b, admit a',
+      'admit a',
+      'end b',
+      'free: end b',
+      'waiting: end b',
+    ]);
   });
 
   it('are counted by kind: admissions that wait keep no end out', async () => {

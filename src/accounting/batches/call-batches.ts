@@ -15,7 +15,7 @@ import type { BatchStore } from './store.ts';
  *     admission ─┘
  *
  * So a node never waits for a lock of its own, and what ends gave back is there for the admissions beside them. Either has two
- * seconds: then an admission fails, and an end goes to the journal (`settlement/settlement.ts`). Behind a batch that is slow, others begin.
+ * seconds: then an admission fails, and an end goes to the journal (`settlement/settlement.ts`). Beside ends that are slow, admissions go on.
  */
 export interface CallBatches {
   readonly ends: Batcher<SettlementRecord, EndResult>;
@@ -55,10 +55,10 @@ const BATCH_BYTES_MAX = 1024 * 1024;
 const ITEM_BYTES = 1024;
 
 /**
- * A batch that takes longer than it may wait for a lock is slow: others go on beside it, on the connections that there are for batches
- * (`db/postgres.ts`), of which one is left for releases.
+ * A batch that takes longer than it may wait for a lock is slow. If it has ends alone, which may wait for more than admissions do, such as
+ * for a table of records, admissions go on beside it; and the other way round.
  */
-const BESIDE = { afterMs: 100, batchesMax: 3 };
+const BESIDE_AFTER_MS = 100;
 
 export function createCallBatches(parts: CallBatchParts): CallBatches {
   const { store, questions, terms, onEnded, onLocked, observer, waitingItemsMax = WAITING_ITEMS_MAX } = parts;
@@ -101,7 +101,7 @@ export function createCallBatches(parts: CallBatchParts): CallBatches {
     guarded: questions.guard,
     limit: questions.limit,
     waitingItemsMax,
-    beside: BESIDE,
+    besideAfterMs: BESIDE_AFTER_MS,
     kindOf: (item) => ('end' in item ? 'end' : 'admission'),
     onLocked,
   });

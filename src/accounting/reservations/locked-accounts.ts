@@ -58,7 +58,7 @@ interface AccountBatcherOptions<Item, Result> {
   readonly waitingItemsMax?: number | undefined;
   /** As of batchers. */
   readonly kindOf?: ((item: Item) => string) | undefined;
-  readonly beside?: { readonly afterMs: number; readonly batchesMax: number } | undefined;
+  readonly besideAfterMs?: number | undefined;
   readonly bytes?: { readonly of: (item: Item) => number; readonly batchMax: number } | undefined;
   /** An account's items begin to wait for its lock. */
   readonly onLocked?: ((accountId: string) => void) | undefined;
@@ -109,9 +109,19 @@ export function createAccountBatcher<Item, Result>(
       return await pastLocked((locks) => options.run(items, locks, signal));
     } catch (error) {
       if (!isLockTimeout(error)) throw error;
-      // Something other than the rows of accounts is locked, which one account's items may be to blame for.
-      return items.map(() => 'locked');
+      // Something other than the rows of accounts is locked, which one account's items may be to blame for, or one kind of items.
+      const kinds = kindOf === undefined ? new Set() : new Set(items.map(kindOf));
+      return kinds.size > 1 ? runByKind(items, signal) : items.map(() => 'locked');
     }
+  }
+
+  async function runByKind(items: readonly Item[], signal: AbortSignal): Promise<readonly (Result | 'locked')[]> {
+    const results = new Map<Item, Result | 'locked'>();
+    for (const some of Map.groupBy(items, kindOf!).values()) {
+      const ofKind = await runFree(some, signal);
+      for (const [i, item] of some.entries()) results.set(item, ofKind[i]!);
+    }
+    return items.map((item) => results.get(item)!);
   }
 
   async function runAll(
@@ -128,5 +138,11 @@ export function createAccountBatcher<Item, Result>(
     });
   }
 
-  return createBatcher<Item, Result>({ ...batches, limit, run: guarded(runAll), beside: options.beside, onBatch });
+  return createBatcher<Item, Result>({
+    ...batches,
+    limit,
+    run: guarded(runAll),
+    besideAfterMs: options.besideAfterMs,
+    onBatch,
+  });
 }
