@@ -11,12 +11,12 @@ import {
   type StoredResponses,
   type Waiter,
 } from '../../src/accounting/repeats/stored-responses.ts';
-import { createSettlementStore } from '../../src/accounting/settlement/store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { BodyBudgets } from '../../src/http/body-budgets.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { NOW_MS, outcomeOf, recordOf, TIME } from '../support/accounting-builders.ts';
+import { createTestSettlementStore } from '../support/call-stores.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 import { patientQuestions } from '../support/questions.ts';
 
@@ -161,6 +161,6 @@ export function createNode(
 /** Ends the call of a claim whose response is stored. */
 export async function endCall(database: Database, kept: StoredClaim, chargeNano: bigint | null): Promise<void> {
   const record = recordOf(outcomeOf(kept.accountId, kept.billedCallId, chargeNano), { kept });
-  const [result] = await createSettlementStore(database).end([record], TIME);
+  const [result] = await createTestSettlementStore(database).end([record], TIME);
   assert.notEqual(result, 'claim_lost');
 }

@@ -226,7 +226,7 @@ export function addRates(accounts: ReadonlyMap<string, AccountState>, rows: read
   }
 }
 
-/** As `addKeys`; responses what it has added. */
+/** As `addKeys`, but for those that are there already: they may have slots. Returns what it has added. */
 export function addSubscriptions(
   accounts: ReadonlyMap<string, AccountState>,
   rows: readonly StoredRow[],
@@ -236,7 +236,7 @@ export function addSubscriptions(
   for (const row of rows) {
     const counts = SUBSCRIPTIONS.columns.read(row);
     const account = accounts.get(counts.accountId);
-    if (account === undefined) continue;
+    if (account === undefined || account.subscriptions.has(counts.id)) continue;
     const oldest = slotsOf.get(counts.id) ?? [];
     const oldestSlots: Slot[] = oldest.map(({ callId, takenAtMs }) => ({ callId, takenAtMs }));
     const oldestSlotsMax = oldest[0]?.readMax ?? 1;

@@ -52,7 +52,7 @@ export interface SettlementTiming {
 }
 
 interface SettlementOptions extends SettlementTiming {
-  readonly database: Pick<DatabaseSettlement, 'end' | 'drain'>;
+  readonly database: Pick<DatabaseSettlement, 'end' | 'endLate' | 'drain'>;
   readonly journal: Journal;
   readonly budget: Pick<StoredResponseBudget, 'takeDisk'>;
   /** Whether an error came from the data of a call rather than from the connection. */
@@ -122,7 +122,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
   async function writeUnjournaled(record: SettlementRecord, attempt: Promise<EndedCall>): Promise<EndedCall> {
     const { callId } = record.outcome;
     try {
-      return await attempt.catch(() => database.end(record));
+      return await attempt.catch(() => database.endLate(record));
     } catch (error) {
       if (!(error instanceof ClaimLostError)) retryLater({ record: withheld(record) }, callId);
       throw error;
@@ -217,14 +217,14 @@ export function createSettlement(options: SettlementOptions): Settlement {
   async function replayRecord(record: SettlementRecord): Promise<void> {
     const { callId, accountId } = record.outcome;
     try {
-      await database.end(record);
+      await database.endLate(record);
     } catch (error) {
       if (error instanceof ClaimLostError) {
         logger.warn(
           { callId, accountId },
           'a repeat of a call ran before the end of the call was in the database; the call is not charged',
         );
-        await database.end(unpaid(record, 'repeat_charged'));
+        await database.endLate(unpaid(record, 'repeat_charged'));
       } else if (isDataFault(error)) {
         logger.error({ err: error, callId, accountId }, 'the database refuses the charge of a call; it is not charged');
         await writeRefused(record);
@@ -239,7 +239,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
     const withoutResponse = delivered.kept === null ? [] : [{ ...delivered, kept: null }];
     for (const lesser of [delivered, ...withoutResponse, withheld(record)]) {
       try {
-        await database.end(lesser);
+        await database.endLate(lesser);
         return;
       } catch (error) {
         if (!isDataFault(error)) throw error;
@@ -275,7 +275,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
           if (error instanceof ClaimLostError) throw error;
           if (isDataFault(error)) {
             const lesser = withheld(record);
-            await database.end(lesser).catch(() => retryLater({ record: lesser }, record.outcome.callId));
+            await database.endLate(lesser).catch(() => retryLater({ record: lesser }, record.outcome.callId));
             throw error;
           }
         }
