@@ -1,47 +1,51 @@
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Pool } from 'undici';
+import { type Dispatcher, Pool } from 'undici';
 
 /**
- * The yardstick: a proxy that does nothing but pass on. node:http, undici dispatch, request and response parsed once each,
- * no accounts, no money. Reports its address to its parent, and replies to each message with a `MeterReading`.
+ * The yardstick: a proxy that does nothing but pass on. node:http in, undici dispatch out, JSON of request and response parsed
+ * once each, event streams and forms passed on unread; no accounts, no money. Reports its address to its parent.
  */
-const upstream = new Pool(process.argv[2]!, { connections: 1024, allowH2: false });
+const upstream = new Pool(process.argv[2]!, { connections: 4096, allowH2: false });
 
 const server = createServer((request, response) => {
+  const type = request.headers['content-type'];
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => {
     const body = Buffer.concat(chunks);
-    JSON.parse(body.toString());
-    const received: Buffer[] = [];
-    upstream.dispatch(
-      { method: 'POST', path: '/v1/chat/completions', headers: { 'content-type': 'application/json' }, body },
-      {
-        onRequestStart: () => undefined,
-        onResponseStart: () => undefined,
-        onResponseData: (_controller, chunk) => void received.push(chunk),
-        onResponseEnd() {
-          const bytes = Buffer.concat(received);
-          JSON.parse(bytes.toString());
-          response.writeHead(200, { 'content-type': 'application/json', 'content-length': bytes.length });
-          response.end(bytes);
-        },
-        onResponseError: () => response.destroy(),
-      },
-    );
+    if (type === 'application/json') JSON.parse(body.toString());
+    const headers = type === undefined ? {} : { 'content-type': type };
+    const method = request.method as Dispatcher.HttpMethod;
+    const sent = body.length === 0 ? null : body;
+    upstream.dispatch({ method, path: request.url!, headers, body: sent, bodyTimeout: 0 }, passOn(response));
   });
 });
+
+function passOn(response: ServerResponse): Dispatcher.DispatchHandler {
+  const received: Buffer[] = [];
+  let isStream = false;
+  return {
+    onRequestStart: () => undefined,
+    onResponseStart(_controller, status, headers) {
+      isStream = headers['content-type'] === 'text/event-stream';
+      if (isStream) response.writeHead(status, { 'content-type': 'text/event-stream' });
+    },
+    onResponseData(_controller, chunk) {
+      if (isStream) response.write(chunk);
+      else received.push(chunk);
+    },
+    onResponseEnd() {
+      if (isStream) return void response.end();
+      const bytes = Buffer.concat(received);
+      JSON.parse(bytes.toString());
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': bytes.length });
+      response.end(bytes);
+    },
+    onResponseError: () => void response.destroy(),
+  };
+}
 
 server.listen(0, '127.0.0.1', () => {
   process.send?.({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
 });
-process.on('message', () => {
-  process.send?.({ cpuMicros: cpuMicros(), rssBytes: process.memoryUsage.rss(), nextTransaction: null });
-});
-process.on('disconnect', () => process.exit(0));
-
-function cpuMicros(): number {
-  const { user, system } = process.cpuUsage();
-  return user + system;
-}

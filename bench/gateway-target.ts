@@ -16,6 +16,10 @@ export interface GatewayOrder {
   readonly spawn: (args: string[], environment: Record<string, string>) => ChildProcess;
   /** A module that is loaded before the program, in place of the meter. */
   readonly meter?: string;
+  /** Models beside `bench-model`, as lines of the configuration below `models`. */
+  readonly models?: string;
+  /** How many calls the provider is sent at a time; as many as there are by default if it is not said. */
+  readonly connections?: number;
   /** Flags for Node, such as those of a profile. */
   readonly flags: readonly string[];
 }
@@ -65,17 +69,19 @@ export async function startGatewayTarget(order: GatewayOrder): Promise<GatewayTa
   return { child, url, balanceKeys, codingKeys };
 }
 
-function configText({ upstreamUrl, databaseUrl, directory }: GatewayOrder): string {
+function configText({ upstreamUrl, databaseUrl, directory, models, connections }: GatewayOrder): string {
+  const atATime = connections === undefined ? '' : `, connections: ${connections}`;
   return `
 server: { port: 0 }
 database: { url: "${databaseUrl}", dataDir: ${join(directory, 'data')} }
-providers: { static: { protocol: chat, baseUrl: ${upstreamUrl}/v1, apiKey: bench } }
+providers: { static: { protocol: chat, baseUrl: ${upstreamUrl}/v1, apiKey: bench${atATime} } }
 models:
   bench-model:
     maxOutputTokens: "1000"
     operations: [chat]
     price: { input: "1", output: "2" }
     routes: [{ provider: static, model: bench-upstream }]
+${models ?? ''}
 plans:
   bench-plan:
     name: Bench

@@ -1,167 +1,120 @@
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
-import pg from 'pg';
-import { startPostgresServer } from '../test/support/postgres-server.ts';
-import { startGatewayTarget } from './gateway-target.ts';
-import type { LoadOrder, LoadResult } from './load.ts';
-import type { MeterReading } from './meter.ts';
-import { NEXT_TRANSACTION } from './next-transaction.ts';
-import { benchFile, hasCores, nextMessage, spawnOnCore } from './processes.ts';
-import { type Measured, renderReport, type Series } from './report.ts';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { gateRatios, type Recorded, renderGate } from './gate.ts';
+import { describeMachine, machineLine } from './machine.ts';
+import { type Options, parseOptions } from './options.ts';
+import { withFigures } from './page.ts';
+import { givenPeer } from './peers/given.ts';
+import type { PeerKind } from './peers/peer.ts';
+import { findPeers, PEER_NAMES } from './peers/peers.ts';
+import { benchFile } from './processes.ts';
+import { type LineResult, renderMarkdown, renderText, type ScenarioResult, summarise } from './report.ts';
+import { runScenario } from './run.ts';
+import { startStage } from './stage.ts';
+import { ENGINES, type Version } from './targets.ts';
 
 /**
- * Calls a second, CPU a call and commits a call of the gateway beside a bare pass-through, in one run: non-stream chat,
- * the target on one core, load and provider on the other. Calls that are paid for from a balance, and coding calls whose
- * key has limits. Rounds take turns, medians are printed. Compare ratios, not machines.
+ * How fast the gateway is beside a bare proxy, and beside others, in one run: `docs/performance.md` says what is measured and how.
+ * Progress goes to standard error, the report to standard output.
  *
- *   npm run bench                          on the embedded database and on a PostgreSQL that it starts
- *   npm run bench -- --before directory    beside another checkout, which has its node_modules; rounds of both take turns
- *   npm run bench -- --connections 1 --seconds 4 --rounds 3
- *   npm run bench -- --profile directory   also writes a CPU profile of each target there, which slows it down
+ *   npm run bench                                   the default scenarios, some minutes
+ *   npm run bench -- --scenario chat-64,streams     those; `all` for all
+ *   npm run bench -- --peers all                    beside nginx, Portkey and LiteLLM, which it fetches; `none` for none
+ *   npm run bench -- --peer NAME=URL,HEADER,MODEL,PID --provider-port 9100
+ *                                                   beside a gateway that runs, with http://127.0.0.1:9100/v1 behind it
+ *   npm run bench -- --before DIRECTORY             beside another checkout, which has its node_modules
+ *   npm run bench -- --rounds 5 --seconds 5 --warm-up 5
+ *   npm run --silent bench -- --json                all rounds and medians as data
+ *   npm run bench -- --record                       also writes the tables into docs/performance.md
+ *   npm run bench -- --gate                         a minute: ratios to the bare proxy, and to the last recorded ones
+ *   npm run bench -- --gate --record                also records them in bench/recorded.json
+ *   npm run bench -- --profile DIRECTORY            also writes CPU profiles there, which slows all down
  */
-const { values: options } = parseArgs({
-  options: {
-    connections: { type: 'string', default: '64' },
-    seconds: { type: 'string', default: '4' },
-    rounds: { type: 'string', default: '3' },
-    before: { type: 'string' },
-    profile: { type: 'string' },
-  },
-});
-const CHECKOUT = fileURLToPath(new URL('..', import.meta.url));
-const BALANCE_PATH = '/v1/chat/completions';
-const CODING_PATH = '/v1/coding/chat/completions';
+const RECORDED_FILE = benchFile('recorded.json');
+const PAGE_FILE = benchFile('../docs/performance.md');
+const CHECKOUT = benchFile('..');
 
-/** A process under test. */
-interface Target {
-  readonly child: ChildProcess;
-  readonly idleBytes: number;
-  /** The number of the next transaction of its database, if it has one. */
-  readonly nextTransaction: (reading: MeterReading) => Promise<number | null>;
+const options = readOptions();
+const machine = describeMachine();
+const tell = (line: string): void => console.error(line);
+const results = await measureAll(options);
+if (options.isGate) reportGate();
+else report();
+if (!options.isGate && results.some(({ lines }) => lines.some(isFailedGateway))) process.exitCode = 1;
+
+/** What a peer cannot do is no fault of this version. */
+function isFailedGateway({ name, failures }: LineResult): boolean {
+  return failures > 0 && ENGINES.some((engine) => engine === name);
 }
 
-/** One line of the report, and what is done for it in each round. */
-interface Line extends Series {
-  readonly target: Target;
-  readonly order: Omit<LoadOrder, 'connections' | 'seconds'>;
-}
-
-const load = spawnOnCore([benchFile('load.ts')], 1);
-const { url: providerUrl } = await nextMessage<{ url: string }>(load);
-const directory = mkdtempSync(join(tmpdir(), 'faregate-bench-'));
-const postgres = await startPostgresServer(directory);
-const administration = new pg.Client({ connectionString: `${postgres.url}/postgres` });
-await administration.connect();
-
-const bare = await startBare();
-const lines: Line[] = [bare];
-for (const engine of ['PostgreSQL', 'embedded'] as const) {
-  const versions = options.before === undefined ? [''] : ['before', 'after'];
-  const started: Line[] = [];
-  for (const version of versions) started.push(...(await startGateway(engine, version)));
-  // Lines that are to be compared stand beside each other.
-  lines.push(...started.toSorted((left, right) => left.scenario.localeCompare(right.scenario)));
-}
-
-// Until code that is run often has been compiled, a call costs half as much again.
-await round(lines, false);
-for (let i = 0; i < Number(options.rounds); i++) {
-  // What comes later in a round must not always be the same.
-  await round(i % 2 === 0 ? lines : lines.toReversed(), true);
-}
-console.log(`\n${options.connections} connections, ${options.rounds} rounds of ${options.seconds} s, medians`);
-console.log(hasCores ? 'target on core 0, load and provider on core 1' : 'not pinned to cores: figures are rough');
-console.log(`\n${renderReport(lines, bare)}`);
-
-const targets = new Set(lines.map(({ target }) => target.child));
-for (const child of [...targets, load]) {
-  const ended = once(child, 'exit');
-  child.disconnect();
-  await ended;
-}
-await administration.end();
-await postgres.stop();
-rmSync(directory, { recursive: true, force: true });
-
-async function startBare(): Promise<Line> {
-  const child = spawnOnCore([...profileFlags(), benchFile('bare-proxy.ts'), providerUrl], 0);
-  const { url } = await nextMessage<{ url: string }>(child);
-  const target = await toTarget(child, async () => null);
-  const order = { url, path: BALANCE_PATH, keys: ['none'] };
-  return { name: 'bare proxy', scenario: '', version: '', idleBytes: target.idleBytes, rounds: [], target, order };
-}
-
-/** Starts a gateway of one of the checkouts; both scenarios use the same process. */
-async function startGateway(engine: 'PostgreSQL' | 'embedded', version: string): Promise<Line[]> {
-  const name = `${engine}${version}`.toLowerCase();
-  const isServer = engine === 'PostgreSQL';
-  if (isServer) await administration.query(`create database ${name}`);
-  const { child, url, balanceKeys, codingKeys } = await startGatewayTarget({
-    checkout: version === 'before' && options.before !== undefined ? resolve(options.before) : CHECKOUT,
-    upstreamUrl: providerUrl,
-    databaseUrl: isServer ? `${postgres.url}/${name}` : '',
-    directory: join(directory, name),
-    spawn: (args, environment) => spawnOnCore(args, 0, environment),
-    flags: profileFlags(),
-  });
-  const target = await toTarget(child, async (reading) => {
-    return isServer ? await nextOnServer() : reading.nextTransaction;
-  });
-  const shared = { name: engine, version, idleBytes: target.idleBytes, target };
-  return [
-    { ...shared, scenario: 'balance', rounds: [], order: { url, path: BALANCE_PATH, keys: balanceKeys } },
-    { ...shared, scenario: 'coding, limited key', rounds: [], order: { url, path: CODING_PATH, keys: codingKeys } },
-  ];
-}
-
-async function toTarget(child: ChildProcess, nextTransaction: Target['nextTransaction']): Promise<Target> {
-  return { child, nextTransaction, idleBytes: (await measure(child)).rssBytes };
-}
-
-/** Transactions are numbered for all databases of a server; that of another one is idle meanwhile. */
-async function nextOnServer(): Promise<number> {
-  const { rows } = await administration.query<{ next: number }>(NEXT_TRANSACTION);
-  return rows[0]!.next;
-}
-
-async function round(inOrder: readonly Line[], isKept: boolean): Promise<void> {
-  for (const line of inOrder) {
-    const measured = await measureRound(line);
-    const title = [line.name, line.scenario, line.version].filter((part) => part !== '').join(', ');
-    console.log(`${title.padEnd(44)}${Math.round(measured.callsPerSecond)} calls/s`);
-    if (isKept) line.rounds.push(measured);
+function readOptions(): Options {
+  try {
+    return parseOptions(process.argv.slice(2), PEER_NAMES);
+  } catch (error) {
+    console.error((error as Error).message);
+    process.exit(2);
   }
 }
 
-async function measureRound({ name, target, order }: Line): Promise<Measured> {
-  const before = await measure(target.child);
-  const transactionsBefore = await target.nextTransaction(before);
-  const startMs = performance.now();
-  load.send({ ...order, connections: Number(options.connections), seconds: Number(options.seconds) });
-  const { calls, failures, medianMs } = await nextMessage<LoadResult>(load);
-  const elapsedMs = performance.now() - startMs;
-  const after = await measure(target.child);
-  const transactionsAfter = await target.nextTransaction(after);
-  if (failures > 0) throw new Error(`${name}: ${failures} calls failed`);
-  const hasTransactions = transactionsBefore !== null && transactionsAfter !== null;
-  return {
-    callsPerSecond: (calls * 1_000) / elapsedMs,
-    medianMs,
-    cpuMicros: (after.cpuMicros - before.cpuMicros) / calls,
-    commits: hasTransactions ? (transactionsAfter - transactionsBefore) / calls : null,
-  };
+async function measureAll({ scenarios, before, providerPort, profile, duration }: Options): Promise<ScenarioResult[]> {
+  tell(machineLine(machine));
+  const peers = [...startable(), ...options.givenPeers.map(givenPeer)];
+  const flags = profile === null ? [] : ['--cpu-prof', '--cpu-prof-dir', resolve(profile)];
+  const stage = await startStage(providerPort, flags);
+  const measured: ScenarioResult[] = [];
+  try {
+    for (const scenario of scenarios) {
+      measured.push(await runScenario(stage, scenario, { versions: versionsOf(before), peers }, duration, tell));
+    }
+  } finally {
+    await stage.stop();
+  }
+  return measured;
 }
 
-function profileFlags(): string[] {
-  return options.profile === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', resolve(options.profile)];
+function versionsOf(before: string | null): Version[] {
+  if (before === null) return [{ name: '', checkout: CHECKOUT }];
+  return [
+    { name: 'before', checkout: resolve(before) },
+    { name: 'after', checkout: CHECKOUT },
+  ];
 }
 
-async function measure(child: ChildProcess): Promise<MeterReading> {
-  child.send({});
-  return nextMessage(child);
+function startable(): PeerKind[] {
+  return findPeers(options.peers).flatMap((peer) => {
+    if (!('missing' in peer)) return [peer];
+    tell(`${peer.name} is not measured: ${peer.missing}.`);
+    return [];
+  });
+}
+
+function report(): void {
+  const { rounds, seconds } = options.duration;
+  const how = `${rounds} rounds of ${seconds} s in turns, medians`;
+  if (options.isJson) {
+    const scenarios = results.map((result) => ({ ...result, summary: summarise(result) }));
+    console.log(JSON.stringify({ ...machine, duration: options.duration, scenarios }, null, 2));
+  } else console.log(`\n${how}\n\n${results.map(renderText).join('\n\n')}`);
+  if (!options.isRecorded) return;
+  const figures = [`Measured ${today()}: ${machineLine(machine)}; ${how}.`, ...results.map(renderMarkdown)].join(
+    '\n\n',
+  );
+  writeFileSync(PAGE_FILE, withFigures(readFileSync(PAGE_FILE, 'utf8'), figures));
+  tell(`The tables are in ${PAGE_FILE}.`);
+}
+
+function reportGate(): void {
+  const ratios = gateRatios(results);
+  const recorded = existsSync(RECORDED_FILE) ? (JSON.parse(readFileSync(RECORDED_FILE, 'utf8')) as Recorded) : null;
+  console.log(
+    options.isJson ? JSON.stringify({ ...machine, ratios, recorded }, null, 2) : renderGate(ratios, recorded),
+  );
+  if (!options.isRecorded) return;
+  const { load: _, ...rest } = machine;
+  writeFileSync(RECORDED_FILE, `${JSON.stringify({ recordedAt: today(), ...rest, ratios }, null, 2)}\n`);
+  tell(`Recorded in ${RECORDED_FILE}.`);
+}
+
+function today(): string {
+  return new Date().toISOString().slice(0, 10);
 }

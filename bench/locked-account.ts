@@ -44,7 +44,7 @@ async function main(): Promise<void> {
   await administration.query('create database locked');
   await administration.end();
   const url = `${server.url}/locked`;
-  const load = spawn(process.execPath, [fileURLToPath(new URL('load.ts', import.meta.url))], {
+  const load = spawn(process.execPath, [fileURLToPath(new URL('load/load.ts', import.meta.url))], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   const [{ url: providerUrl }] = (await once(load, 'message')) as [{ url: string }];

@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { startPostgresServer } from '../test/support/postgres-server.ts';
 import { startGatewayTarget } from './gateway-target.ts';
-import type { LoadOrder, LoadResult } from './load.ts';
+import type { ClosedOrder, LoadResult } from './load/order.ts';
 import type { SwitchedPair, SwitchOrder } from './observer-switch.ts';
 import { benchFile, hasCores, nextMessage, spawnOnCore } from './processes.ts';
 
@@ -39,7 +39,7 @@ const administration = new pg.Client({ connectionString: `${postgres.url}/postgr
 await administration.connect();
 await administration.query('create database observed');
 await administration.end();
-const load = spawnOnCore([benchFile('load.ts')], 1);
+const load = spawnOnCore([benchFile('load/load.ts')], 1);
 const { url: upstreamUrl } = await nextMessage<{ url: string }>(load);
 
 console.log(
@@ -78,7 +78,12 @@ async function measure(engine: 'PostgreSQL' | 'embedded'): Promise<readonly Swit
   });
   const seconds = WARM_UP_S + (pairs * 2 * (sliceMs + 100)) / 1_000;
   const connections = Number(options.connections);
-  load.send({ url, path: '/v1/chat/completions', keys: balanceKeys, connections, seconds } satisfies LoadOrder);
+  const call = { url, path: '/v1/chat/completions', model: 'bench-model', keys: balanceKeys, headers: {} };
+  load.send({
+    kind: 'closed',
+    call: { ...call, request: 'chat', response: 'chat' },
+    ...{ connections, seconds },
+  } satisfies ClosedOrder);
   const loaded = nextMessage<LoadResult>(load);
   await new Promise((resolve) => setTimeout(resolve, WARM_UP_S * 1_000));
   child.send({ pairs, sliceMs } satisfies SwitchOrder);

@@ -1,4 +1,6 @@
 import { type ChildProcess, type StdioOptions, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
@@ -6,24 +8,39 @@ import { fileURLToPath } from 'node:url';
 export const hasCores =
   process.platform === 'linux' && availableParallelism() > 1 && spawnSync('taskset', ['-V']).status === 0;
 
+/** The core of what is measured. */
+export const TARGET_CORE = '0';
+/** Those of all the rest: load, provider, database server. */
+export const OTHER_CORES = availableParallelism() > 2 ? `1-${availableParallelism() - 1}` : '1';
+
 /**
  * Starts Node, the same one for all checkouts, on a core; the process can be sent messages. Its errors are shown, or go to the
  * file of `errors`.
  */
 export function spawnOnCore(
   args: string[],
-  core: number,
+  core: number | string,
   environment: Record<string, string> = {},
   errors?: number,
 ): ChildProcess {
-  const [command, commandArgs] = hasCores
-    ? ['taskset', ['-c', String(core), process.execPath, ...args]]
-    : [process.execPath, args];
   const stdio: StdioOptions = ['ignore', 'pipe', errors ?? 'inherit', 'ipc'];
-  return spawn(command as string, commandArgs as string[], {
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
-    stdio,
-  });
+  return spawnPinned([process.execPath, ...args], String(core), environment, stdio);
+}
+
+/** Starts any program on a core. */
+export function spawnPinned(
+  command: readonly string[],
+  cores: string,
+  environment: Record<string, string>,
+  stdio: StdioOptions,
+): ChildProcess {
+  const [program, ...args] = hasCores ? ['taskset', '-c', cores, ...command] : command;
+  return spawn(program!, args, { env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment }, stdio });
+}
+
+/** Moves this process, and with it what it starts from now on, to the cores that are not measured. */
+export function pinSelf(): void {
+  if (hasCores) spawnSync('taskset', ['-a', '-c', '-p', OTHER_CORES, String(process.pid)]);
 }
 
 /** The next message of a process. */
@@ -36,6 +53,24 @@ export function nextMessage<Message>(child: ChildProcess): Promise<Message> {
       resolve(message as Message);
     });
   });
+}
+
+/** Ends a process that does so when its parent is gone. */
+export async function endByDisconnect(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.disconnect();
+  await ended;
+}
+
+/** A port of loopback that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return port;
 }
 
 /** The path of a file of the bench. */

@@ -1,82 +1,138 @@
-/** What one round showed of one line. */
-export interface Measured {
-  readonly callsPerSecond: number;
-  /** Time of a call, as its client sees it. */
-  readonly medianMs: number;
-  /** CPU time of the target's process for each call. */
-  readonly cpuMicros: number;
-  /** Transactions that wrote for each call; `null` if they cannot be counted. */
-  readonly commits: number | null;
-}
+import { median } from './quantile.ts';
+import type { Column, FigureKey, Figures, Scenario } from './scenarios.ts';
 
-/** A line of the report: what was measured, of which version, round by round. */
-export interface Series {
+/** The bare proxy's name, to which all others are compared. */
+export const BARE = 'bare proxy';
+
+/** What was measured of one target in one scenario. */
+export interface LineResult {
   readonly name: string;
-  readonly scenario: string;
   /** `before`, `after`, or empty if one version is measured. */
   readonly version: string;
-  readonly idleBytes: number;
-  readonly rounds: Measured[];
+  /** One for each round; the rounds of all lines of a scenario took turns. */
+  readonly rounds: readonly Figures[];
+  readonly failures: number;
+  readonly firstFailure: string | null;
 }
 
-const HEAD = ['calls/s', 'of bare', 'p50 ms', 'CPU µs/call', 'commits/call', 'idle MB'];
-const NAME_WIDTH = 44;
-const CELL_WIDTH = 14;
+export interface ScenarioResult {
+  readonly scenario: Pick<Scenario, 'name' | 'what' | 'size' | 'unit' | 'columns'>;
+  readonly lines: readonly LineResult[];
+}
+
+/** One figure of a line: medians of all rounds. */
+export interface Summary {
+  readonly value: number | null;
+  /** The median of what each round is of, or above, the bare proxy's. */
+  readonly toBare: number | null;
+  /** Of a line `after`: the median of what each round is of that of `before`. */
+  readonly toBefore: number | null;
+}
+
+export interface LineSummary extends Omit<LineResult, 'rounds'> {
+  readonly figures: Readonly<Partial<Record<FigureKey, Summary>>>;
+}
 
 /**
- * The medians of all series as a table. Behind each `after` stands what it is of the `before` above it: the median of the
- * ratios of rounds that took turns, because a machine that is slow for a while is so for both.
+ * The medians of a scenario. Ratios are the medians of the ratios of rounds that took turns, because a machine that is slow for
+ * a while is so for all.
  */
-export function renderReport(all: readonly Series[], bare: Series): string {
-  const rows = [row('', HEAD)];
-  const bareRate = medianOf(bare, 'callsPerSecond')!;
-  for (const series of all) {
-    const rate = medianOf(series, 'callsPerSecond')!;
-    rows.push(
-      row([series.name, series.scenario, series.version].filter((part) => part !== '').join(', '), [
-        Math.round(rate).toLocaleString('en'),
-        (rate / bareRate).toFixed(2),
-        medianOf(series, 'medianMs')!.toFixed(2),
-        medianOf(series, 'cpuMicros')!.toFixed(0),
-        medianOf(series, 'commits')?.toFixed(3) ?? '-',
-        (series.idleBytes / 1e6).toFixed(0),
-      ]),
-    );
-    const before = series.version === 'after' ? counterpart(series, all) : undefined;
-    if (before !== undefined) {
-      const ratios = (['callsPerSecond', 'medianMs', 'cpuMicros', 'commits'] as const).map(
-        (field) => medianRatio(series, before, field)?.toFixed(2) ?? '-',
-      );
-      const [calls, ...rest] = ratios;
-      rows.push(row('  after : before', [calls!, '', ...rest, (series.idleBytes / before.idleBytes).toFixed(2)]));
+export function summarise({ scenario, lines }: ScenarioResult): LineSummary[] {
+  const bare = lines.find(({ name }) => name === BARE);
+  return lines.map((line) => {
+    const { rounds, ...rest } = line;
+    const before = line.version === 'after' ? counterpart(line, lines) : undefined;
+    const figures: Partial<Record<FigureKey, Summary>> = {};
+    for (const { key, against } of scenario.columns) {
+      figures[key] = {
+        value: median(rounds.map((round) => round[key] ?? null)),
+        toBare: line === bare || bare === undefined || against === 'nothing' ? null : compare(line, bare, key, against),
+        toBefore: before === undefined ? null : compare(line, before, key, 'ratio'),
+      };
     }
-  }
-  return rows.join('\n');
+    return { ...rest, figures };
+  });
 }
 
-function counterpart({ name, scenario }: Series, all: readonly Series[]): Series | undefined {
-  return all.find((other) => other.version === 'before' && other.name === name && other.scenario === scenario);
+function counterpart({ name }: LineResult, all: readonly LineResult[]): LineResult | undefined {
+  return all.find((other) => other.version === 'before' && other.name === name);
 }
 
-function medianOf({ rounds }: Series, field: keyof Measured): number | null {
-  return median(rounds.map((measured) => measured[field]));
-}
-
-function medianRatio(after: Series, before: Series, field: keyof Measured): number | null {
+function compare(line: LineResult, other: LineResult, key: FigureKey, by: 'ratio' | 'difference'): number | null {
   return median(
-    after.rounds.map((measured, i) => {
-      const [one, other] = [measured[field], before.rounds[i]![field]];
-      return one === null || other === null ? null : one / other;
+    line.rounds.map((round, i) => {
+      const [one, two] = [round[key] ?? null, other.rounds[i]?.[key] ?? null];
+      if (one === null || two === null) return null;
+      return by === 'difference' ? one - two : two === 0 ? null : one / two;
     }),
   );
 }
 
-function median(values: readonly (number | null)[]): number | null {
-  const known = values.filter((value) => value !== null);
-  if (known.length === 0) return null;
-  return known.toSorted((left, right) => left - right)[Math.floor(known.length / 2)]!;
+const NAME_WIDTH = 24;
+
+/** A scenario's table for a terminal. */
+export function renderText(result: ScenarioResult): string {
+  const [head, ...rows] = tableOf(result);
+  const widths = head!.map((title, i) => (i === 0 ? NAME_WIDTH : Math.max(title.length, 8) + 2));
+  const line = (cells: readonly string[]): string =>
+    cells.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!))).join('');
+  return [titleOf(result), '', line(head!), ...rows.map(line), ...failuresOf(result)].join('\n');
 }
 
-function row(name: string, cells: readonly string[]): string {
-  return name.padEnd(NAME_WIDTH) + cells.map((cell) => cell.padStart(CELL_WIDTH)).join('');
+/** A scenario's table for a page. */
+export function renderMarkdown(result: ScenarioResult): string {
+  const [head, ...rows] = tableOf(result);
+  const line = (cells: readonly string[]): string => `| ${cells.map((cell) => cell.trim()).join(' | ')} |`;
+  const rule = `|${head!.map(() => '---').join('|')}|`;
+  return [`### ${titleOf(result)}`, '', line(head!), rule, ...rows.map(line), ...failuresOf(result)].join('\n');
+}
+
+function titleOf({ scenario }: ScenarioResult): string {
+  return `${scenario.what}, ${scenario.size.toLocaleString('en')} ${scenario.unit} (\`${scenario.name}\`)`;
+}
+
+function failuresOf({ lines }: ScenarioResult): string[] {
+  const failed = lines.filter(({ failures }) => failures > 0);
+  if (failed.length === 0) return [];
+  return [
+    '',
+    ...failed.map((line) => `${nameOf(line)}: ${line.failures} calls failed, the first with: ${line.firstFailure}`),
+  ];
+}
+
+function tableOf(result: ScenarioResult): string[][] {
+  const { columns } = result.scenario;
+  const head = ['', ...columns.flatMap((column) => [column.title, ...besideTitle(column)])];
+  const rows = summarise(result).flatMap((line) => {
+    const row = [nameOf(line), ...columns.flatMap((column) => cellsOf(line.figures[column.key]!, column))];
+    return line.version === 'after' ? [row, beforeRow(line, columns)] : [row];
+  });
+  return [head, ...rows];
+}
+
+function besideTitle({ against }: Column): string[] {
+  return against === 'nothing' ? [] : [against === 'ratio' ? 'of bare' : 'above bare'];
+}
+
+function cellsOf({ value, toBare }: Summary, { digits, against }: Column): string[] {
+  const cell = shown(value, digits);
+  if (against === 'nothing') return [cell];
+  return [cell, shown(toBare, against === 'ratio' ? 2 : digits)];
+}
+
+function beforeRow({ figures }: LineSummary, columns: readonly Column[]): string[] {
+  const cells = columns.flatMap((column) => [
+    shown(figures[column.key]!.toBefore, 2),
+    ...besideTitle(column).map(() => ''),
+  ]);
+  return ['  after : before', ...cells];
+}
+
+function nameOf({ name, version }: Pick<LineResult, 'name' | 'version'>): string {
+  return version === '' ? name : `${name}, ${version}`;
+}
+
+function shown(value: number | null, digits: number): string {
+  if (value === null || !Number.isFinite(value)) return '-';
+  return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }

@@ -11,7 +11,10 @@ export function sampleOutcome(own: Partial<CallOutcome>): CallOutcome {
     firstByteMs: 420,
     failedRoutes: [],
     usage: { ...noUsage, inputTokens: 812, cachedInputTokens: 300, outputTokens: 96, source: 'observed' },
+    clientRequestId: null,
+    priceFactorBasisPoints: 10_000,
     chargeNano: 4_123_456n,
+    costNano: null,
     ...own,
   } as unknown as CallOutcome;
 }

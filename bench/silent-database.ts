@@ -29,7 +29,7 @@ await administration.connect();
 await administration.query('create database silent');
 await administration.end();
 const proxy = await startProxy(`${server.url}/silent`);
-const load = spawn(process.execPath, [fileURLToPath(new URL('load.ts', import.meta.url))], {
+const load = spawn(process.execPath, [fileURLToPath(new URL('load/load.ts', import.meta.url))], {
   stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
 });
 const [{ url: providerUrl }] = (await once(load, 'message')) as [{ url: string }];

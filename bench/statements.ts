@@ -1,16 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createBatchStore } from '../src/accounting/batches/store.ts';
 import type { CallOutcome } from '../src/accounting/calls/call-outcome.ts';
 import { createCallsStore } from '../src/accounting/calls/calls-store.ts';
 import { createLocalTime } from '../src/accounting/pricing/local-time.ts';
 import { runningPeriods } from '../src/accounting/pricing/running-periods.ts';
 import type { AdmissionTerms } from '../src/accounting/reservations/account-state.ts';
-import { factsText } from '../src/accounting/reservations/call-facts.ts';
-import type { ReservationRequest } from '../src/accounting/reservations/reservation.ts';
-import { createReservationStore } from '../src/accounting/reservations/store.ts';
+import { factsText, type ReservationRequest } from '../src/accounting/reservations/reservation.ts';
 import type { SettlementRecord } from '../src/accounting/settlement/settlement-record.ts';
-import { createSettlementStore } from '../src/accounting/settlement/store.ts';
 import { migrate } from '../src/db/migrate.ts';
 import { openDatabase } from '../src/db/open.ts';
 import { systemClock } from '../src/lib/clock.ts';
@@ -44,8 +42,7 @@ await database.script(`
   insert into subscriptions (account_id, id, plan_id, starts_at, ends_at, created_at)
     select 'bench_' || n, 'sub_' || n, 'bench', now() - interval '1 day', now() + interval '29 days', now()
     from generate_series(1, ${ACCOUNTS}) n on conflict do nothing`);
-const reservations = createReservationStore(database);
-const settlement = createSettlementStore(database);
+const batches = createBatchStore(database);
 const ids = createIds(systemClock);
 const plan = planOf({
   id: 'bench',
@@ -59,7 +56,6 @@ const plan = planOf({
 });
 const plans = new Map([[plan.id, plan]]);
 const localTime = createLocalTime('Asia/Shanghai');
-const time = { nowMs: null, periodsAt: (epochMs: number) => runningPeriods(localTime, epochMs) };
 const terms: AdmissionTerms = {
   nowMs: null,
   rateDefaults: null,
@@ -109,9 +105,9 @@ async function measure(kind: Kind, size: number): Promise<{ admitMs: number; end
   for (let round = 0; round < ROUNDS; round++) {
     const requests = Array.from({ length: size }, (_, i) => request(kind, i));
     const startMs = performance.now();
-    const admissions = await reservations.admit(requests, terms);
+    const { admissions } = await batches.run({ ends: [], admissions: requests }, terms);
     const admittedMs = performance.now();
-    await settlement.end(requests.map(record), time);
+    await batches.run({ ends: requests.map(record), admissions: [] }, terms);
     admitMs += admittedMs - startMs;
     endMs += performance.now() - admittedMs;
     if (!admissions.every(({ isAdmitted }) => isAdmitted)) throw new Error('a call was refused');
@@ -174,6 +170,7 @@ function outcome({ accountId, callId, keyId, model, plan: onPlan }: ReservationR
     httpStatus: 200,
     errorCode: null,
     requestId: 'req_bench',
+    clientRequestId: null,
     startedAtMs: Date.now(),
     firstByteMs: 1,
     endedAtMs: Date.now(),
@@ -181,5 +178,6 @@ function outcome({ accountId, callId, keyId, model, plan: onPlan }: ReservationR
     price: { rule: 'base', prices },
     priceFactorBasisPoints: 10_000,
     chargeNano: onPlan === null ? 5n : null,
+    costNano: null,
   };
 }

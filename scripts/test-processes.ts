@@ -22,7 +22,7 @@ const ALONE = [
   'test/db/data-dir',
   'test/db/embedded-files',
   'test/db/private-directory',
-  'test/db/upgrade',
+  'test/db/releases',
   'test/docs/',
   'test/settlement/crashes',
   'test/settlement/disk-',

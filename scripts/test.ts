@@ -110,7 +110,7 @@ const FULL_ONLY = [
 const isFull = process.argv.includes('--full');
 const given = process.argv.slice(2).filter((argument) => argument !== '--full');
 const hasFiles = given.some((argument) => !argument.startsWith('-'));
-const all = globSync(['src/**/*.test.ts', 'test/**/*.test.ts']).sort();
+const all = globSync(['src/**/*.test.ts', 'bench/**/*.test.ts', 'test/**/*.test.ts']).sort();
 
 if (hasFiles) process.exitCode = await runTests({ scope: 'full', options: given, files: [] });
 else if (isFull) process.exitCode = await runEverything(given);

@@ -7,7 +7,8 @@ import { createKeyUseStore } from '../accounting/accounts/key-use-store.ts';
 import { createKeyUses } from '../accounting/accounts/key-uses.ts';
 import { createRateLimitStore } from '../accounting/accounts/rate-limit-store.ts';
 import { createAccountStore } from '../accounting/accounts/store.ts';
-import { createCallIndexes } from '../accounting/calls/call-index-store.ts';
+import { createCallBatches } from '../accounting/batches/call-batches.ts';
+import { createBatchStore } from '../accounting/batches/store.ts';
 import { createCallsStore } from '../accounting/calls/calls-store.ts';
 import { createContinuationKeyStore } from '../accounting/continuation/continuation-key-store.ts';
 import { createContinuationKeys } from '../accounting/continuation/continuation-keys.ts';
@@ -20,6 +21,7 @@ import { type RunningPeriods, runningPeriods } from '../accounting/pricing/runni
 import type { StoredResponseBudget } from '../accounting/repeats/stored-response-budget.ts';
 import { createStoredResponseStore } from '../accounting/repeats/stored-response-store.ts';
 import { createStoredResponses } from '../accounting/repeats/stored-responses.ts';
+import { admissionTerms } from '../accounting/reservations/admission-terms.ts';
 import { createInFlightStore } from '../accounting/reservations/in-flight-store.ts';
 import { createKeyBudgetStore } from '../accounting/reservations/key-budget-store.ts';
 import { createReservations } from '../accounting/reservations/reservations.ts';
@@ -101,12 +103,8 @@ export async function createAccounting(parts: AccountingParts) {
   });
   const reservationStore = createReservationStore(database, logger);
   const settlementStore = createSettlementStore(database, logger);
-  const storedResponseStore = createStoredResponseStore(database);
-  const reservations = createReservations({
-    store: reservationStore,
-    questions,
+  const reservationParts = {
     testClock: testDatabaseClock,
-    logger,
     nodeId,
     terms: () => ({
       localTime: settings.current.localTime,
@@ -114,6 +112,25 @@ export async function createAccounting(parts: AccountingParts) {
       plans: settings.current.plans,
       rateDefaults: settings.current.rateDefaults,
     }),
+  };
+  const batches = createCallBatches({
+    store: createBatchStore(database, logger),
+    questions,
+    terms: () => admissionTerms(reservationParts),
+    onEnded: (call) => reservations.ended(call),
+    onLocked: (accountId) => logger.warn({ accountId }, 'the row of an account is locked; its calls wait apart'),
+    observer: {
+      admissions: (count, tookMs) => observers.admissions?.batch(count, tookMs),
+      ends: (count, tookMs) => observers.settlementBatch?.(count, tookMs),
+    },
+  });
+  const storedResponseStore = createStoredResponseStore(database);
+  const reservations = createReservations({
+    store: reservationStore,
+    questions,
+    ...reservationParts,
+    admissions: batches.admissions,
+    logger,
     observer: observers.admissions,
   });
   const storedResponses = createStoredResponses({
@@ -129,12 +146,8 @@ export async function createAccounting(parts: AccountingParts) {
     },
   });
   const databaseSettlement = createDatabaseSettlement({
-    store: settlementStore,
+    batches,
     storedResponses,
-    reservations,
-    questions,
-    time,
-    onBatch: observers.settlementBatch,
   });
   const settlement = createSettlement({
     database: databaseSettlement,
@@ -199,7 +212,6 @@ export async function createAccounting(parts: AccountingParts) {
     }),
     housekeeping: {
       calls: createCallsStore(housekeeping),
-      callIndexes: createCallIndexes(database),
       refusals: createRefusalsStore(housekeeping),
       continuationKeys: createContinuationKeyStore(housekeeping),
       subscriptions: createSubscriptionStore(housekeeping),

@@ -13,7 +13,7 @@ import { UnpricedUses } from '../calls/unpriced-uses.ts';
 import { ConfigLoads } from '../config/loads.ts';
 import type { Config } from '../config/schema.ts';
 import { checkDemoMark, setDemoMark } from '../db/demo-mark.ts';
-import { migrate } from '../db/migrate.ts';
+import { migrate, requireReadableSchema } from '../db/migrate.ts';
 import { makePrivateDirectory } from '../db/private-directory.ts';
 import { BodyBudgets } from '../http/body-budgets.ts';
 import { createClientAddresses } from '../http/client-address.ts';
@@ -110,6 +110,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   if (database.engine !== 'embedded') makePrivateDirectory(config.database.dataDir, logger);
   const { servedAs = { isDemo: false, demoAccountId: null } } = options;
   // Before it is changed for this version, and again because another node may have decided meanwhile.
+  await requireReadableSchema(database);
   await checkDemoMark(database, servedAs);
   await migrate(database, { onWaiting: (message) => logger.warn({}, message), stopped: options.stopped });
   await setDemoMark(database, servedAs);

@@ -1,5 +1,4 @@
 import { ENDED_KEYS_KEPT_DAYS, type EndedKeyStore } from '../accounting/accounts/ended-key-store.ts';
-import type { CallIndexes } from '../accounting/calls/call-index-store.ts';
 import type { CallsStore } from '../accounting/calls/calls-store.ts';
 import type { ContinuationKeyStore } from '../accounting/continuation/continuation-key-store.ts';
 import { oldestContinuationKey } from '../accounting/continuation/continuation-keys.ts';
@@ -17,7 +16,6 @@ interface HousekeepingParts {
   /** For tests: in place of the database's clock. */
   readonly testDatabaseClock: Clock | undefined;
   readonly calls: Pick<CallsStore, 'preparePartitions' | 'summariseRequestIds'>;
-  readonly callIndexes: CallIndexes;
   readonly continuationKeys: Pick<ContinuationKeyStore, 'deleteBefore'>;
   readonly subscriptions: Pick<SubscriptionStore, 'forgetSlots'>;
   readonly storedResponses: Pick<StoredResponseStore, 'forgetExpired'>;
@@ -67,6 +65,5 @@ export function housekeepingTasks(parts: HousekeepingParts): HousekeepingTask[] 
       name: 'keys that have ended',
       run: (signal) => parts.endedKeys.forgetEndedBefore(clock.nowMs() - ENDED_KEYS_KEPT_DAYS * DAY_MS, signal),
     },
-    { name: 'indexes of call records', run: (signal) => parts.callIndexes.build(signal) },
   ];
 }

@@ -1,4 +1,4 @@
-import { inTime } from '../lib/in-time.ts';
+import { InTime } from '../lib/in-time.ts';
 
 /** As `/readyz` has it, whose callers do not wait for longer. */
 const PATIENCE_MS = 1_000;
@@ -8,6 +8,7 @@ const PATIENCE_MS = 1_000;
  * at the same time, so that many who ask ask for no more than one.
  */
 export function createReadiness(ping: () => Promise<unknown>, patienceMs = PATIENCE_MS): () => Promise<boolean> {
+  const inTime = new InTime(patienceMs);
   let asked: Promise<boolean> | null = null;
   return async () => {
     asked ??= ping()
@@ -18,6 +19,6 @@ export function createReadiness(ping: () => Promise<unknown>, patienceMs = PATIE
       .finally(() => {
         asked = null;
       });
-    return (await inTime(asked, patienceMs)) === true;
+    return (await inTime.of(asked)) === true;
   };
 }

@@ -1,7 +1,7 @@
 import { BALANCE_QUERY } from '../api/queries/query.ts';
 import { scrub } from '../providers/upstream/secrets.ts';
-import type { Refusal } from '../requests/refusal.ts';
 import type { RefusalRecorder } from '../requests/refusal-recorder.ts';
+import type { Refusal } from '../requests/refusals-store.ts';
 import type { RequestObserver, RequestReport } from '../requests/request-report.ts';
 
 /** The most of a text that the client chose, or that may quote it. */

@@ -1,13 +1,22 @@
-import { factsText } from '../accounting/reservations/call-facts.ts';
-import type { Admission, ReservationRequest } from '../accounting/reservations/reservation.ts';
+import {
+  type Admission,
+  factsText,
+  type ReachedRate,
+  type Refusal,
+  type ReservationRequest,
+} from '../accounting/reservations/reservation.ts';
 import type { Reservations } from '../accounting/reservations/reservations.ts';
-import { GatewayError } from '../errors/gateway-error.ts';
+import { errorCatalogue } from '../errors/catalogue.ts';
+import { GatewayError, type GatewayErrorOptions } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { AdmissionQueue } from './admission-queue.ts';
 import { AdmittedCall, type SettlementParts } from './admitted-call.ts';
+import type { EndpointPolicy } from './call-request.ts';
 import type { PreparedCall } from './prepared-call.ts';
-import { refusalError } from './refusal.ts';
+import { rateHeaders, resetHeaders } from './relay/call-headers.ts';
 import { requestedOutput } from './reservation-estimate.ts';
+import { quotaReset, retryAfter, SOON } from './retry-after.ts';
+import type { Settings } from './settings.ts';
 
 interface AdmissionParts extends Omit<SettlementParts, 'onEnded'> {
   readonly reservations: Pick<Reservations, 'admit'>;
@@ -57,7 +66,7 @@ export function createAdmit({ reservations, queue, databaseClock, ...parts }: Ad
       throw refusalError(admission.refusal, { policy, settings, nowMs: databaseClock.nowMs() });
     }
     call.report.isAdmitted = true;
-    return new AdmittedCall(call, { ...admission, atMs: databaseClock.nowMs() }, settlementParts);
+    return new AdmittedCall(call, admission, databaseClock.nowMs(), settlementParts);
   };
 }
 
@@ -104,5 +113,89 @@ function reservationRequest(call: PreparedCall): ReservationRequest {
       priceRule: price.rule,
       startedAtMs: call.startedAtMs,
     }),
+  };
+}
+
+/** What decides, besides the refusal itself, what its error says. */
+interface RefusalContext {
+  readonly policy: EndpointPolicy;
+  readonly settings: Settings;
+  readonly nowMs: number;
+}
+
+/** The error of a refused call. If its limit frees by itself, the error says when. */
+function refusalError(refusal: Refusal, context: RefusalContext): GatewayError {
+  const { kind, isPaymentRequired, param } = refusal;
+  return new GatewayError(kind, {
+    ...(isPaymentRequired && { status: context.policy.moneyStatus }),
+    ...(param !== undefined && { param }),
+    ...whenToRetry(refusal, context),
+  });
+}
+
+function whenToRetry(refusal: Refusal, context: RefusalContext): GatewayErrorOptions {
+  const { kind, retryAt, windows = [], rate } = refusal;
+  if (retryAt === null) return {};
+  if (rate !== undefined && retryAt !== 'soon') return minuteReached(rate, retryAt, context);
+  if (retryAt === 'soon') {
+    const message = SPENDING_KINDS.has(kind) ? `${errorCatalogue[kind].message} ${HELD}` : undefined;
+    return { retry: 'yes', headers: SOON, ...(message !== undefined && { message }) };
+  }
+  const { policy, settings, nowMs } = context;
+  const own = { ...resetHeaders(retryAt), ...policy.operation.planHeaders?.(windows, true) };
+  return {
+    message: `${errorCatalogue[kind].message} ${quotaReset(retryAt, nowMs, settings.localTime)}`,
+    resetAtMs: retryAt,
+    headers: { ...retryAfter(retryAt, nowMs), ...(settings.config.server.callHeaders && own) },
+  };
+}
+
+/** A wait that clients may sleep through: its type is not that of a quota that is used up. */
+function minuteReached(rate: ReachedRate, retryAtMs: number, context: RefusalContext): GatewayErrorOptions {
+  const { settings, nowMs } = context;
+  const { of, max, isOfKey, model } = rate;
+  const owner = isOfKey ? 'API key' : 'account';
+  const seconds = Math.max(Math.ceil((retryAtMs - nowMs) / 1_000), 1);
+  const own = { ...resetHeaders(retryAtMs), ...rateHeaders(rate.status, nowMs, context) };
+  return {
+    message:
+      `The limit of ${max} ${of} a minute of this ${owner}${model === null ? '' : ` for ${model}`} is reached. ` +
+      `Please try again in ${seconds}s.`,
+    headers: { ...retryAfter(retryAtMs, nowMs), ...(settings.config.server.callHeaders && own) },
+  };
+}
+
+/** Limits of spending, of which calls in flight hold a part. */
+const SPENDING_KINDS: ReadonlySet<Refusal['kind']> = new Set([
+  'balanceDailyLimitExceeded',
+  'keyTotalSpendLimitReached',
+  'keyMonthlySpendLimitReached',
+  'keyWeeklySpendLimitReached',
+  'keySpendLimitReached',
+]);
+
+const HELD = 'A part of it is held by calls in flight; try again when one of them has ended.';
+
+/** What is known about a call before its body is read. */
+interface LookRequest {
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly isKeyLimited: boolean;
+  readonly policy: EndpointPolicy;
+  readonly settings: Settings;
+}
+
+/**
+ * Checks the balance and limits of a call before its body is read. Nothing is reserved, and no limit changes.
+ *
+ * @throws GatewayError the refusal that an admission would return now, whatever the body says.
+ */
+export type CallLook = (request: LookRequest) => Promise<void>;
+
+export function createCallLook(reservations: Pick<Reservations, 'look'>, clock: Clock): CallLook {
+  return async function look({ accountId, keyId, isKeyLimited, policy, settings }) {
+    const isOnPlan = policy.context === 'coding';
+    const refusal = await reservations.look({ accountId, keyId, isKeyLimited, isOnPlan });
+    if (refusal !== null) throw refusalError(refusal, { policy, settings, nowMs: clock.nowMs() });
   };
 }

@@ -1,32 +1,19 @@
 import type { CallOutcome, FailedRoute } from '../accounting/calls/call-outcome.ts';
-import { type CallCharge, type CostTerms, chargeCall } from '../accounting/pricing/call-charge.ts';
-import { chargeBasis } from '../accounting/pricing/charge-basis.ts';
-import { priceInForce } from '../accounting/pricing/price.ts';
-import { atPriceFactor } from '../accounting/pricing/price-factor.ts';
 import type { StoredResponse } from '../accounting/repeats/stored-response.ts';
 import { ClaimLostError } from '../accounting/repeats/stored-responses.ts';
 import type { Admitted, Remaining } from '../accounting/reservations/reservation.ts';
 import type { Settlement } from '../accounting/settlement/settlement.ts';
-import type { MadeState } from '../accounting/settlement/settlement-record.ts';
-import type { GatewayError } from '../errors/gateway-error.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import { totalTokens, type UsageFacts } from '../protocols/metering/usage-facts.ts';
 import type { Route } from '../providers/catalog/catalog.ts';
-import { storedFailure, storedSuccess, withCallHeaders } from './idempotency/stored-outcome.ts';
-import type { AllowedModel } from './inner-models.ts';
+import type { RoutePermit } from '../providers/routing/health.ts';
+import { type CallEnd, settlementRecord, shownCharge } from './call-end.ts';
 import type { PreparedCall } from './prepared-call.ts';
-import type { AttemptResult, WholeResponse } from './relay/attempt.ts';
-import { callHeaders, chargeHeaders, rateHeaders } from './relay/call-headers.ts';
+import { callHeaders, rateHeaders } from './relay/call-headers.ts';
+import type { ShownHeaders } from './relay/client.ts';
+import { reportResult } from './relay/failover.ts';
 import type { UnpricedUses } from './unpriced-uses.ts';
-
-/** What is known about a call that failed. */
-interface Failure {
-  /** Whether the provider may have carried the call out. */
-  readonly mayHaveRun: boolean;
-  /** Whether the call counts in windows and limits of calls although nothing was delivered. */
-  readonly counts: boolean;
-}
 
 /** The parts that settle a call. */
 export interface SettlementParts {
@@ -38,39 +25,39 @@ export interface SettlementParts {
   readonly logger: Logger;
 }
 
-/** An admission, and when it was. */
-interface AdmittedAt extends Admitted {
-  /** By the database's clock. */
-  readonly atMs: number;
-}
-
 /**
- * A call from its admission to its end. It sets the headers of the response. It ends once, with a charge or without, and its
- * end makes the stored response for its repeats.
+ * A call from its admission to its end. It says what the headers of the response are. It ends once, with a charge or without, and
+ * its end makes the stored response for its repeats.
  */
-export class AdmittedCall {
+export class AdmittedCall implements ShownHeaders {
   readonly prepared: PreparedCall;
-  /** What remains to the account with this call's reservation taken off. */
-  readonly #remaining: Remaining;
-  readonly #priceFactorBasisPoints: number;
-  readonly #isTokenLimited: boolean;
-  /** What is left of limits by the minute, as the client reads it. */
-  readonly #rateHeaders: Readonly<Record<string, string>>;
+  readonly priceFactorBasisPoints: number;
+  readonly isTokenLimited: boolean;
+  readonly failedRoutes: FailedRoute[] = [];
+  readonly #rates: Admitted['rates'];
+  /** When it was admitted, by the database's clock. */
+  readonly #admittedAtMs: number;
   readonly #parts: SettlementParts;
-  readonly #failedRoutes: FailedRoute[] = [];
+  /** What remains to the account: with this call's reservation taken off, or after its end if the headers say that. */
+  #remaining: Remaining;
+  /** As the headers show it. */
+  #chargeNano: bigint | null = null;
+  #hasFailed = false;
   #route: Route;
+  #permit: RoutePermit | null = null;
   #isEnded = false;
 
-  constructor(prepared: PreparedCall, admitted: AdmittedAt, parts: SettlementParts) {
-    const { remaining, priceFactorBasisPoints, rates, atMs } = admitted;
+  constructor(prepared: PreparedCall, admitted: Admitted, admittedAtMs: number, parts: SettlementParts) {
+    const { remaining, priceFactorBasisPoints, rates } = admitted;
     this.prepared = prepared;
-    this.#remaining = shownTo(prepared, remaining);
-    this.#priceFactorBasisPoints = priceFactorBasisPoints;
-    this.#isTokenLimited = rates !== null && rates.tokens !== null;
-    this.#rateHeaders = rates === null ? {} : rateHeaders(rates, atMs, prepared);
+    this.priceFactorBasisPoints = priceFactorBasisPoints;
+    this.isTokenLimited = rates !== null && rates.tokens !== null;
+    this.#remaining = remaining;
+    this.#rates = rates;
+    this.#admittedAtMs = admittedAtMs;
     this.#parts = parts;
     this.#route = prepared.routes[0]!;
-    this.#setHeaders(null, this.#remaining);
+    prepared.client.show(this);
   }
 
   /** Whether the call has ended, or its end was tried and failed. */
@@ -84,208 +71,131 @@ export class AdmittedCall {
   }
 
   /** Begins an attempt at a route; `failure` is the error of the attempt before, `null` for the first one. */
-  goesOver(route: Route, failure: GatewayError | null): void {
+  goesOver(route: Route, permit: RoutePermit, failure: GatewayError | null): void {
     if (failure !== null) {
       const { providerId, providerModel } = this.#route;
-      this.#failedRoutes.push({ provider: providerId, model: providerModel, error: failure.code });
+      this.failedRoutes.push({ provider: providerId, model: providerModel, error: failure.code });
     }
     this.#route = route;
+    this.#permit = permit;
+  }
+
+  /** Reports that a stream has begun with something other than an error: the route works, however the stream ends. */
+  began(): void {
+    this.#permit!.began();
   }
 
   /**
-   * Ends a call of which something was delivered, or is about to be. `response` makes the response that repeats get.
+   * Ends the call. It resolves when the charge is durable; only then may the last byte of a success leave
+   * (`docs/architecture.md`, "Invariants of money").
    *
-   * @throws where the end could not be made durable.
+   * @throws GatewayError `settlementFailed` if the end of a call of which something was delivered, or is about to be, could not
+   * be made durable; the error itself for a failure.
    */
-  async settle(result: AttemptResult, response?: () => WholeResponse): Promise<void> {
-    const isStored = this.prepared.claim !== undefined && response !== undefined;
-    await this.#end(result, isStored ? storedSuccess(response()) : null);
+  async end(end: CallEnd): Promise<void> {
+    const { prepared } = this;
+    const { settlement, clock, logger } = this.#parts;
+    const isFailed = end.status === 'failed';
+    const trace = isFailed ? null : prepared.report.trace;
+    if (!isFailed) reportResult(this.#permit!, end);
+    this.#isEnded = true;
+    const endedAtMs = clock.nowMs();
+    if (trace !== null) trace.settlement = { startedAtMs: endedAtMs, endedAtMs };
+    try {
+      const record = settlementRecord(this, end, endedAtMs);
+      const { outcome } = record;
+      if (outcome.notes !== undefined) this.#logNotes(outcome, outcome.notes);
+      const { availableNano } = await settlement.end(record);
+      this.#parts.onEnded(outcome.accountId);
+      prepared.report.outcome = outcome;
+      prepared.claim?.settled(record.kept);
+      // The headers of a stream say what was known at admission, also if the stream has not begun yet.
+      if (isFailed || !prepared.input.isStream) {
+        this.#remaining = remainingAfter(this.#remaining, availableNano, end.counts);
+        this.#chargeNano = shownCharge(prepared, outcome.chargeNano);
+        this.#hasFailed = isFailed;
+      }
+    } catch (error) {
+      this.#isEnded = !(error instanceof ClaimLostError);
+      if (isFailed) throw error;
+      logger.error({ err: error, callId: prepared.callId, chargedTokens: end.usage }, 'a call could not be settled');
+      throw new GatewayError('settlementFailed', { cause: error });
+    } finally {
+      if (trace !== null) trace.settlement = { startedAtMs: endedAtMs, endedAtMs: clock.nowMs() };
+    }
   }
 
   /**
    * Ends a call that failed. Its reservation is released, and so are its slots in windows and limits of calls, unless the
-   * call counts. Where the provider may have carried it out, repeats get the failure and do not run the call again.
+   * call counts although nothing was delivered. Where the provider may have carried it out (`mayHaveRun`), repeats get the
+   * failure and do not run the call again.
    *
    * @throws where the end could not be made durable.
    */
-  async release(response: GatewayError, { mayHaveRun, counts }: Failure): Promise<void> {
-    const requestId = this.#requestId(response);
-    const result: AttemptResult = {
+  async release(error: GatewayError, mayHaveRun: boolean, counts: boolean): Promise<void> {
+    const { claim } = this.prepared;
+    const requestId = error.requestId ?? this.prepared.requestId;
+    const end: CallEnd = {
       status: 'failed',
       usage: null,
-      httpStatus: response.status,
-      error: response,
+      httpStatus: error.status,
+      error,
       requestId,
       counts,
       firstByteAtMs: null,
       continuationKeys: [],
+      response: claim !== null && mayHaveRun ? storedFailure(error, requestId) : null,
     };
-    const isStored = this.prepared.claim !== undefined && mayHaveRun;
     try {
-      await this.#end(result, isStored ? storedFailure(response, requestId) : null);
-    } catch (error) {
-      if (!(error instanceof ClaimLostError)) throw error;
+      await this.end(end);
+    } catch (failed) {
+      if (!(failed instanceof ClaimLostError)) throw failed;
       // Another node has the claim and runs the call; repeats get its result.
-      await this.#end(result, null);
+      await this.end({ ...end, response: null });
     }
   }
 
-  async #end(result: AttemptResult, response: StoredResponse | null): Promise<void> {
-    this.#isEnded = true;
-    const { principal, policy, input, claim } = this.prepared;
-    const isOnPlan = policy.context === 'coding';
-    const { counts } = result;
-    const outcome = this.#outcome(result);
-    const { chargeNano, usage } = outcome;
-    const stored = response && withCallHeaders(response, chargeHeaders(outcome.callId, this.#shownCharge(chargeNano)));
-    let remaining: Remaining;
-    try {
-      const { availableNano } = await this.#parts.settlement.end({
-        outcome,
-        plan: isOnPlan ? { counts, tokens: counts && usage !== null ? totalTokens(usage) : 0 } : null,
-        rate: this.#isTokenLimited ? { tokens: usage === null ? 0 : totalTokens(usage) } : null,
-        key: principal.isKeyLimited ? { counts, chargeNano: chargeNano ?? 0n } : null,
-        kept: stored && claim!.responded(this.prepared, stored),
-        made: this.#made(result.continuationKeys, usage),
-      });
-      this.#parts.onEnded(outcome.accountId);
-      this.prepared.report.outcome = outcome;
-      remaining = shownTo(this.prepared, remainingAfter(this.#remaining, availableNano, counts));
-    } catch (error) {
-      this.#isEnded = !(error instanceof ClaimLostError);
-      throw error;
-    }
-    claim?.settled(stored);
-    // The headers of a stream say what was known at admission, also if the stream has not begun yet.
-    const isFailed = result.status === 'failed';
-    if (!input.isStream || isFailed) this.#setHeaders(this.#shownCharge(chargeNano), remaining, isFailed);
-  }
-
-  #made(keys: readonly string[], usage: UsageFacts | null): MadeState | null {
-    if (keys.length === 0) return null;
-    const made = {
-      keys,
-      model: this.prepared.model.id,
-      providerId: this.#route.providerId,
-      atMs: this.#parts.clock.nowMs(),
-    };
-    return usage === null ? made : { ...made, totalTokens: totalTokens(usage) };
-  }
-
-  #outcome(result: AttemptResult): CallOutcome {
-    const { principal, policy, input, callId, model, price, startedAtMs, report } = this.prepared;
-    const { usage, notes, chargeNano, costNano } = this.#charge(result.usage);
-    const isOnPlan = policy.context === 'coding';
-    return {
-      accountId: principal.accountId,
-      callId,
-      keyId: principal.keyId,
-      context: policy.context,
-      operation: policy.operation.name,
-      model: model.id,
-      provider: this.#route.providerId,
-      providerModel: this.#route.providerModel,
-      failedRoutes: this.#failedRoutes,
-      isStream: input.isStream,
-      status: result.status,
-      httpStatus: result.httpStatus,
-      errorCode: result.error?.code ?? null,
-      requestId: result.requestId,
-      clientRequestId: report.clientRequestId,
-      startedAtMs,
-      firstByteMs: result.firstByteAtMs === null ? null : result.firstByteAtMs - startedAtMs,
-      endedAtMs: this.#parts.clock.nowMs(),
-      usage,
-      notes,
-      price,
-      priceFactorBasisPoints: this.#priceFactorBasisPoints,
-      chargeNano: isOnPlan ? null : chargeNano,
-      costNano,
-    };
-  }
-
-  /** Charges what the provider reported, up to what the call can have used. */
-  #charge(
-    reported: UsageFacts | null,
-  ): Pick<CallOutcome, 'usage' | 'notes' | 'chargeNano'> & { costNano: bigint | null } {
-    if (reported === null) return { usage: null, chargeNano: null, costNano: null };
-    const { callId, model, policy, price, basis, inner, input } = this.prepared;
-    const isPaid = policy.context === 'balance';
-    const ownNames = [this.#route.providerModel, model.id, ...(input.model === null ? [] : [input.model])];
-    const charge = chargeCall(reported, {
-      model,
-      prices: price.prices,
-      basis,
-      inner,
-      ownNames,
-      input,
-      isPaid,
-      priceFactorBasisPoints: this.#priceFactorBasisPoints,
-      cost: this.#cost(),
-    });
-    const excess = charge.notes?.excess;
-    if (excess) this.#parts.logger.warn({ callId, model: model.id, provider: this.#route.providerId, excess }, EXCESS);
-    const unpriced = charge.notes?.unpriced;
-    if (unpriced) this.#parts.unpricedUses.note(callId, model.id, this.#route.providerId, unpriced);
-    return this.#notedAboveReservation(charge);
-  }
-
-  /** An estimate above the reservation is on the record: there was no limit to reserve by. */
-  #notedAboveReservation(charge: CallCharge): CallCharge {
-    const { callId, model, reservation, policy } = this.prepared;
-    const reservedNano = atPriceFactor(reservation.amountNano, this.#priceFactorBasisPoints);
-    const isAbove = charge.usage.source === 'estimated' && charge.chargeNano > reservedNano;
-    if (!isAbove || policy.context !== 'balance') return charge;
-    this.#parts.logger.warn({ callId, model: model.id }, ABOVE_RESERVATION);
-    return { ...charge, notes: { ...charge.notes, reservedNano: reservedNano.toString() } };
-  }
-
-  /** What the route costs that served the call, by the prices that were in force when it began. */
-  #cost(): CostTerms<AllowedModel> | null {
-    const { policy, startedAtMs } = this.prepared;
-    const { cost, providerId } = this.#route;
-    if (cost === undefined) return null;
-    const { prices } = priceInForce(cost, startedAtMs);
-    return {
-      prices,
-      basis: chargeBasis(policy.operation, prices),
-      ofInner({ model: { routes } }) {
-        const found = routes[policy.operation.protocol.name].find((route) => route.providerId === providerId)?.cost;
-        return found === undefined ? null : priceInForce(found, startedAtMs).prices;
-      },
-    };
-  }
-
-  /** The charge as the headers show it; `null` on a plan, which charges nothing. */
-  #shownCharge(chargeNano: bigint | null): bigint | null {
-    return this.prepared.policy.context === 'balance' ? (chargeNano ?? 0n) : null;
-  }
-
-  #setHeaders(chargeNano: bigint | null, remaining: Remaining, isFailed = false): void {
-    const { client, policy, settings } = this.prepared;
-    if (!settings.config.server.callHeaders) return;
-    const own = callHeaders({ callId: this.prepared.callId, chargeNano, remaining });
+  /** Made when a response takes them: those of a whole response differ before and after its end. */
+  get headers(): Readonly<Record<string, string>> {
+    const { callId, policy, settings, principal } = this.prepared;
+    if (!settings.config.server.callHeaders) return {};
+    const remaining = this.#remaining;
+    const isOfPlan = remaining !== null && 'calls' in remaining;
+    // A key that does not see the balance reads nothing of it.
+    const own = callHeaders(callId, this.#chargeNano, isOfPlan || principal.seesBalance ? remaining : null);
     // An error that says what it is about has no need of the others.
-    if (isFailed) {
-      client.setHeaders(own);
-      return;
-    }
-    const windows = remaining !== null && 'calls' in remaining ? remaining.windows : [];
-    client.setHeaders({ ...own, ...policy.operation.planHeaders?.(windows, false) }, this.#rateHeaders);
+    if (this.#hasFailed || policy.operation.planHeaders === undefined) return own;
+    return { ...own, ...policy.operation.planHeaders(isOfPlan ? remaining.windows : [], false) };
   }
 
-  #requestId(response: GatewayError): string {
-    return response.requestId ?? this.prepared.requestId;
+  /** What is left of limits by the minute, as the client reads it; `null`: nothing is said of them. */
+  get rateHeaders(): Readonly<Record<string, string>> | null {
+    const { settings } = this.prepared;
+    if (this.#rates === null || this.#hasFailed || !settings.config.server.callHeaders) return null;
+    return rateHeaders(this.#rates, this.#admittedAtMs, this.prepared);
+  }
+
+  #logNotes(
+    { callId, model, provider }: CallOutcome,
+    { excess, unpriced, reservedNano }: NonNullable<CallOutcome['notes']>,
+  ): void {
+    const { logger, unpricedUses } = this.#parts;
+    if (excess !== undefined) logger.warn({ callId, model, provider, excess }, EXCESS);
+    if (unpriced !== undefined) unpricedUses.note(callId, model, provider, unpriced);
+    if (reservedNano !== undefined) logger.warn({ callId, model }, ABOVE_RESERVATION);
   }
 }
 
 const ABOVE_RESERVATION = 'what was delivered is estimated above the reservation: the model has no maxOutputTokens';
 const EXCESS = 'a provider reported more than its model can use; the call is charged without the excess';
 
-/** What remains, as the key may read it: a key that does not see the balance reads nothing of it. */
-function shownTo({ principal }: PreparedCall, remaining: Remaining): Remaining {
-  if (principal.seesBalance || (remaining !== null && 'calls' in remaining)) return remaining;
-  return null;
+/** A failure as repeats of its call get it. */
+function storedFailure(failure: GatewayError, requestId: string): StoredResponse {
+  const { kind, status, code, message, param, type, retry, headers } = failure;
+  // The message may be a provider's, and PostgreSQL stores no unpaired surrogates.
+  const words = { message: message.toWellFormed(), param: param?.toWellFormed() ?? null };
+  const error = { kind, status, code, ...words, type: type ?? null, retry, headers, requestId };
+  return { head: { error, callHeaders: {} }, body: null };
 }
 
 /** What remains when a call has ended; a call on a plan that does not count gives its slot back. */

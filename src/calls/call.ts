@@ -1,37 +1,37 @@
 import type { Settlement } from '../accounting/settlement/settlement.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
-import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { Operation } from '../protocols/operations/operation.ts';
 import type { Route } from '../providers/catalog/catalog.ts';
 import { withoutDrained } from '../providers/routing/choose.ts';
 import type { DrainedRoutes } from '../providers/routing/drains/drain.ts';
-import type { RouteHealth, RoutePermit } from '../providers/routing/health.ts';
+import type { RouteHealth } from '../providers/routing/health.ts';
+import type { UpstreamRequest } from '../providers/upstream/exchange.ts';
 import { upstreamHeaders } from '../providers/upstream/headers.ts';
 import type { Admit } from './admission.ts';
 import type { AdmittedCall } from './admitted-call.ts';
 import type { CallRequest } from './call-request.ts';
 import { type OpenAttempt, traceHeaders } from './call-trace.ts';
 import { noHealthyRoute, type PreparedCall } from './prepared-call.ts';
-import type { Attempt } from './relay/attempt.ts';
-import type { AbortLimits, OnClientAbort } from './relay/client-abort.ts';
-import { tryCredentials } from './relay/credential-turns.ts';
-import { countsAllTheSame, mayHaveRun, mayTryAnother, reportFailure, reportResult } from './relay/failover.ts';
-import { failureDetails } from './relay/failure-details.ts';
+import {
+  CredentialTurns,
+  countsAllTheSame,
+  failureDetails,
+  isOfAccount,
+  mayHaveRun,
+  mayTryAnother,
+  reportFailure,
+  toResponse,
+} from './relay/failover.ts';
 import { relayJson } from './relay/relay-json.ts';
-import { relayStream } from './relay/relay-stream.ts';
-import { type EstimateParts, streamEstimates } from './relay/stream-estimates.ts';
-import { toResponse } from './relay/to-response.ts';
+import { type RelayParts, relayStream } from './relay/relay-stream.ts';
 
-interface CallParts extends EstimateParts {
+interface CallParts extends RelayParts {
   readonly prepare: (request: CallRequest) => Promise<PreparedCall>;
   readonly admit: Admit;
   readonly settlement: Pick<Settlement, 'canTakeCalls'>;
   readonly health: RouteHealth;
   readonly drained: DrainedRoutes;
-  readonly clock: Clock;
   readonly logger: Logger;
-  readonly abortLimits: AbortLimits;
 }
 
 /**
@@ -59,11 +59,9 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
       const { callId } = prepared;
       if (response.status >= 500) logger.warn({ callId, ...failureDetails(call.route, error) }, 'a call failed');
       if (!call.isEnded) {
-        await call
-          .release(response, { mayHaveRun: mayHaveRun(error), counts: countsAllTheSame(error) })
-          .catch((failed: unknown) => {
-            logger.error({ err: failed, callId }, 'the end of a failed call could not be made durable');
-          });
+        await call.release(response, mayHaveRun(error), countsAllTheSame(error)).catch((failed: unknown) => {
+          logger.error({ err: failed, callId }, 'the end of a failed call could not be made durable');
+        });
       }
       if (!client.hasBegun) throw response;
     }
@@ -71,40 +69,22 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
 
   /** Tries the routes in order, until one has taken the call. */
   async function relayOverRoutes(call: AdmittedCall): Promise<void> {
-    const { routes, client, input, principal, callId, settings } = call.prepared;
+    const { routes, client, principal, settings } = call.prepared;
     let failure: unknown = null;
     for (const route of restingLast(stillOpen(routes, call.prepared), call.prepared)) {
       // A client that has left would pay for a response that it cannot read.
       if (client.isGone) throw new GatewayError('malformedHttp');
-      const { credentials } = settings.providers.get(route.providerId);
       const permit = health.enter(route.id, principal.accountId);
       if (permit === null) continue;
-      call.goesOver(route, failure === null ? null : toResponse(failure));
+      call.goesOver(route, permit, failure === null ? null : toResponse(failure));
       try {
-        await tryCredentials({
-          credentials,
-          model: route.providerModel,
-          clock,
-          async attempt(credential) {
-            await traced(call, route, async (open) => {
-              const attempt = attemptOver(call, route, permit, credential, open);
-              await (input.isStream ? relayStream(attempt, clock) : relayJson(attempt, clock));
-            });
-          },
-          mayRepeat: () => !call.isEnded && !client.hasBegun && !client.isGone,
-          onRefused: (name, { refusal, cause }) => {
-            const words = cause instanceof Error ? cause.message : null;
-            logger.warn(
-              { callId, provider: route.providerId, credential: name, status: refusal?.status, words },
-              ACCOUNT_REFUSED,
-            );
-          },
-        });
+        await relayWithCredentials(call, route);
         return;
       } catch (error) {
         reportFailure(permit, error);
         failure = error;
         if (call.isEnded || client.hasBegun || !mayTryAnother(error)) break;
+        const { callId } = call.prepared;
         logger.info({ callId, ...failureDetails(route, error) }, 'a route did not take the call');
       } finally {
         permit.ended();
@@ -113,26 +93,51 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
     throw failure ?? noHealthyRoute({ routes, accountId: principal.accountId, settings }, health, clock.nowMs());
   }
 
-  /** Runs an attempt, and notes it if the call is traced. It ends where the call's end begins to be stored. */
-  async function traced(
-    { prepared }: AdmittedCall,
-    { providerId, providerModel }: Route,
-    run: (attempt: OpenAttempt | null) => Promise<void>,
-  ): Promise<void> {
-    const { trace } = prepared.report;
-    if (trace === null) return run(null);
+  /** Sends the call with the credential whose turn it is, and with the next one as long as the provider refuses them. */
+  async function relayWithCredentials(call: AdmittedCall, route: Route): Promise<void> {
+    const { callId, client, settings, report } = call.prepared;
+    const { credentials } = settings.providers.get(route.providerId);
+    const turns = new CredentialTurns(credentials, route.providerModel, clock);
+    for (;;) {
+      try {
+        await (report.trace === null ? relay(call, route, turns.current, null) : traced(call, route, turns.current));
+        turns.accepted();
+        return;
+      } catch (error) {
+        if (isOfAccount(error) && error.refusal !== null) {
+          const words = error.cause instanceof Error ? error.cause.message : null;
+          const { status } = error.refusal;
+          logger.warn(
+            { callId, provider: route.providerId, credential: turns.currentName, status, words },
+            ACCOUNT_REFUSED,
+          );
+        }
+        turns.next(error, !call.isEnded && !client.hasBegun && !client.isGone);
+      }
+    }
+  }
+
+  /** Runs an attempt of a call that is traced, and notes it. It ends where the call's end begins to be stored. */
+  async function traced(call: AdmittedCall, route: Route, credential: string): Promise<void> {
+    const trace = call.prepared.report.trace!;
+    const { providerId: provider, providerModel } = route;
     const open = trace.beginAttempt(clock.nowMs());
     const ended = (errorCode: string | null): void => {
       const endedAtMs = trace.settlement?.startedAtMs ?? clock.nowMs();
-      trace.endAttempt({ ...open, endedAtMs, provider: providerId, providerModel, errorCode });
+      trace.endAttempt({ ...open, endedAtMs, provider, providerModel, errorCode });
     };
     try {
-      await run(open);
+      await relay(call, route, credential, open);
       ended(null);
     } catch (error) {
       ended(toResponse(error).code);
       throw error;
     }
+  }
+
+  function relay(call: AdmittedCall, route: Route, credential: string, open: OpenAttempt | null): Promise<void> {
+    const upstream = upstreamRequest(call.prepared, route, credential, open);
+    return call.prepared.input.isStream ? relayStream(call, upstream, parts) : relayJson(call, upstream, parts);
   }
 
   /** The routes that were not drained while the call waited for its admission; all of them, if none is left. */
@@ -149,55 +154,25 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
       Math.max(settings.providers.get(providerId).credentials.restsUntilMs(providerModel, nowMs), nowMs);
     return routes.toSorted((one, other) => restsUntilMs(one) - restsUntilMs(other));
   }
-
-  function attemptOver(
-    admitted: AdmittedCall,
-    route: Route,
-    permit: RoutePermit,
-    credential: string,
-    open: OpenAttempt | null,
-  ): Attempt {
-    const call = admitted.prepared;
-    const { input, principal, settings, report } = call;
-    const { operation } = call.policy;
-    const body = input.toProvider(route.providerModel);
-    const provider = settings.providers.get(route.providerId);
-    const mountedNames = settings.config.server.protocolNames[operation.protocol.name];
-    const trace = provider.passesTraceContext ? { ...traceHeaders(report, open) } : {};
-    return {
-      call,
-      estimates: streamEstimates(parts, call, route.id, body),
-      onClientAbort: onClientAbort(operation, call),
-      abortLimits: parts.abortLimits,
-      upstream: {
-        provider,
-        account: principal,
-        path: operation.upstreamPath,
-        headers: upstreamHeaders(provider, credential, call.headers, mountedNames, input, trace),
-        body,
-      },
-      began: () => permit.began(),
-      async settle(result, response) {
-        reportResult(permit, result);
-        const startedAtMs = report.trace === null ? 0 : clock.nowMs();
-        if (report.trace !== null) report.trace.settlement = { startedAtMs, endedAtMs: startedAtMs };
-        try {
-          await admitted.settle(result, response);
-        } catch (error) {
-          const { callId } = call;
-          logger.error({ err: error, callId, chargedTokens: result.usage }, 'a call could not be settled');
-          throw new GatewayError('settlementFailed', { cause: error });
-        } finally {
-          if (report.trace !== null) report.trace.settlement = { startedAtMs, endedAtMs: clock.nowMs() };
-        }
-      },
-    };
-  }
 }
 
 const ACCOUNT_REFUSED = "a provider does not accept the operator's credential or account";
 
-function onClientAbort({ isAlwaysAwaited }: Operation, { model, settings }: PreparedCall): OnClientAbort {
-  if (isAlwaysAwaited) return 'drain';
-  return model.onClientAbort ?? settings.config.billing.onClientAbort;
+function upstreamRequest(
+  { input, principal, settings, report, policy, headers }: PreparedCall,
+  route: Route,
+  credential: string,
+  open: OpenAttempt | null,
+): UpstreamRequest {
+  const { operation } = policy;
+  const provider = settings.providers.get(route.providerId);
+  const mountedNames = settings.config.server.protocolNames[operation.protocol.name];
+  const trace = provider.passesTraceContext ? { ...traceHeaders(report, open) } : undefined;
+  return {
+    provider,
+    account: principal,
+    path: operation.upstreamPath,
+    headers: upstreamHeaders(provider, credential, headers, mountedNames, input, trace),
+    body: input.toProvider(route.providerModel),
+  };
 }

@@ -28,10 +28,9 @@ export async function findContinuation(
   input: Pick<CallInput, 'continuationKeys' | 'references'>,
   hasChoice: boolean,
 ): Promise<Continuation> {
+  if (input.references.length === 0 && (!hasChoice || input.continuationKeys.length === 0)) return NOTHING;
   const references = input.references.map((reference) => ({ reference, key: stateKey(reference) }));
-  if (references.length === 0 && !hasChoice) return NOTHING;
   const keys = [...new Set([...input.continuationKeys, ...references.map(({ key }) => key)])];
-  if (keys.length === 0) return NOTHING;
   const known = await continuationKeys.find(accountId, keys);
   const firstKnown = keys.find((key) => known.has(key));
   return {

@@ -1,22 +1,22 @@
-import { callIdOf } from '../accounting/calls/call-id.ts';
+import { callIdOf } from '../accounting/calls/call-outcome.ts';
 import type { ContinuedState } from '../accounting/continuation/continuation-key-store.ts';
 import type { ContinuationKeys } from '../accounting/continuation/continuation-keys.ts';
-import { chargeBasis } from '../accounting/pricing/charge-basis.ts';
+import { chargeBasis, type UnitPrices } from '../accounting/pricing/charge.ts';
 import { type PriceInForce, priceInForce } from '../accounting/pricing/price.ts';
+import { unpricedTerms } from '../accounting/pricing/token-rates.ts';
 import { errorCatalogue } from '../errors/catalogue.ts';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
+import { serviceTerms } from '../protocols/metering/service-terms.ts';
 import type { ChargeBasis } from '../protocols/metering/usage-facts.ts';
-import type { Operation } from '../protocols/operations/operation.ts';
+import type { Demand, Operation } from '../protocols/operations/operation.ts';
 import type { Model, Route } from '../providers/catalog/catalog.ts';
 import { orderRoutes, type RandomSource, withoutDrained } from '../providers/routing/choose.ts';
 import { type DrainedRoutes, NOTHING_DRAINED } from '../providers/routing/drains/drain.ts';
 import type { RouteHealth } from '../providers/routing/health.ts';
-import { requireAllowedModel } from './allowed-models.ts';
+import { type AllowedModel, allowInnerModels, requireAllowedModel } from './allowed-models.ts';
 import type { CallRequest } from './call-request.ts';
 import { findContinuation, routesToState } from './continuation.ts';
-import { type AllowedModel, allowInnerModels } from './inner-models.ts';
-import { checkPriced } from './priced-request.ts';
 import { continuedTokens, estimateReservation, type ReservationEstimate } from './reservation-estimate.ts';
 import { retryAfter, whenText } from './retry-after.ts';
 import type { Settings } from './settings.ts';
@@ -88,20 +88,39 @@ export function createPrepare(parts: PrepareParts): (request: CallRequest) => Pr
     const inner = allowInnerModels(input.demand.innerModels, model, { principal, catalog }, startedAtMs);
     const continued = continuedTokens(input.demand, continuedState?.totalTokens, model);
     const estimate = estimateReservation(input, { model, prices: price.prices, basis, continuedTokens: continued });
-    // Each inner model may read the whole request, and write as much as the model can.
-    const ofInner = inner.map((each) =>
-      estimateReservation(
+    let { amountNano, tokens } = estimate;
+    for (const each of inner) {
+      // Each inner model may read the whole request, and write as much as the model can.
+      const ofInner = estimateReservation(
         { ...input, demand: { ...input.demand, outputTokensLimit: null } },
         { model: each.model, prices: each.price.prices, basis: 'tokens', continuedTokens: continued },
-      ),
-    );
-    const reservation = {
-      amountNano: ofInner.reduce((sum, { amountNano }) => sum + amountNano, estimate.amountNano),
-      tokens: ofInner.reduce((sum, { tokens }) => sum + tokens, estimate.tokens),
-    };
+      );
+      amountNano += ofInner.amountNano;
+      tokens += ofInner.tokens;
+    }
+    const reservation = { amountNano, tokens };
     const callId = callIdOf(request.requestId);
     request.report.callId = callId;
-    return { ...request, callId, startedAtMs, model, routes, price, basis, inner, estimate, reservation };
+    return {
+      policy,
+      principal,
+      headers: request.headers,
+      input,
+      requestId: request.requestId,
+      client: request.client,
+      settings,
+      report: request.report,
+      claim: request.claim,
+      callId,
+      startedAtMs,
+      model,
+      routes,
+      price,
+      basis,
+      inner,
+      estimate,
+      reservation,
+    };
   };
 }
 
@@ -143,4 +162,28 @@ function restoredModel(continuedState: ContinuedState | null, operation: Operati
       'earlier call through this gateway. Name the model.',
     'model',
   );
+}
+
+/**
+ * Checks that what a request asks for by name has a price: a tier of service, a speed, a region, audio. Tools that it only
+ * lists need none, since agents list them with every request.
+ *
+ * @throws GatewayError `invalidRequest` with the field to blame.
+ */
+function checkPriced({ terms, audioInput, audioOutput }: Demand, prices: UnitPrices): void {
+  const [term] = unpricedTerms(prices, terms);
+  if (term !== undefined) {
+    const { member, plain } = serviceTerms[term];
+    const value = JSON.stringify(terms[term]);
+    throw invalidRequest(
+      `This model has no price for the "${member}" ${value}. Leave the field out, or set it to "${plain[0]}".`,
+      member,
+    );
+  }
+  if (audioInput !== null && prices.audioInputNanoPerMillion === undefined) {
+    throw invalidRequest(`This model has no price for audio, which "${audioInput}" contains.`, audioInput);
+  }
+  if (audioOutput !== null && prices.audioOutputNanoPerMillion === undefined) {
+    throw invalidRequest(`This model has no price for audio, which "${audioOutput}" asks for.`, audioOutput);
+  }
 }

@@ -1,5 +1,5 @@
 import { chargeCall } from '../accounting/pricing/call-charge.ts';
-import { chargeBasis } from '../accounting/pricing/charge-basis.ts';
+import { chargeBasis } from '../accounting/pricing/charge.ts';
 import { type PriceInForce, priceInForce } from '../accounting/pricing/price.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../accounting/pricing/price-factor.ts';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
@@ -7,7 +7,7 @@ import type { Clock } from '../lib/clock.ts';
 import { JsonCapture } from '../lib/json/json-capture.ts';
 import { JsonSyntaxError } from '../lib/json/json-scan.ts';
 import type { ProtocolName } from '../protocols/all.ts';
-import { capturedResponse } from '../protocols/metering/captured-response.ts';
+import { CapturedResponse } from '../protocols/metering/captured-response.ts';
 import type { ReadResponse } from '../protocols/metering/response.ts';
 import type { UsageFacts } from '../protocols/metering/usage-facts.ts';
 import { type JsonOperationName, jsonOperationOf } from '../protocols/operations/all.ts';
@@ -256,7 +256,7 @@ function readReceived({ response: { keep, count, holding } }: CallInput, bytes: 
     if (error instanceof JsonSyntaxError) return null;
     throw error;
   }
-  return capture.rootKind === 'object' ? capturedResponse(capture) : null;
+  return capture.rootKind === 'object' ? new CapturedResponse(capture) : null;
 }
 
 /** What a failure says: the provider's own words where it refused, those of the connection if there was none. */

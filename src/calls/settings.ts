@@ -4,7 +4,6 @@ import { compileRateDefaults, type RateDefaults } from '../accounting/reservatio
 import type { Config } from '../config/schema.ts';
 import { type Catalog, createCatalog } from '../providers/catalog/catalog.ts';
 import { createProviders, type Providers } from '../providers/upstream/provider.ts';
-import { InFlight } from './in-flight.ts';
 
 /**
  * What calls need of a configuration, compiled once. A call takes the settings in force when it begins and keeps them
@@ -44,4 +43,33 @@ const CODING_INPUT_BYTES_DEFAULT = 4 * 1024 * 1024;
 
 function codingInputBytesMax(plans: readonly PlanTerms[]): number {
   return plans.length === 0 ? CODING_INPUT_BYTES_DEFAULT : Math.max(...plans.map((plan) => plan.inputBytesMax));
+}
+
+/** Counts work that is under way, so that a shutdown can wait for its end. */
+export class InFlight {
+  #count = 0;
+  #listeners: (() => void)[] = [];
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Work begins; `leave` ends it. */
+  enter(): void {
+    this.#count++;
+  }
+
+  leave(): void {
+    this.#count--;
+    if (this.#count > 0) return;
+    const listeners = this.#listeners;
+    this.#listeners = [];
+    for (const listener of listeners) listener();
+  }
+
+  /** Resolves when no work is under way. */
+  idle(): Promise<void> {
+    if (this.#count === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#listeners.push(resolve));
+  }
 }

@@ -2,8 +2,8 @@ import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type Actor, actorName } from '../people/actor.ts';
-import type { Change, ChangeActor, ChangeResult, NewChange } from './change.ts';
-import type { ChangesStore } from './changes-store.ts';
+import type { ChangeResult, NewChange } from './change.ts';
+import type { Change, ChangeActor, ChangesStore } from './changes-store.ts';
 import { toRecorded, toRecordedPair } from './recorded-value.ts';
 
 export const CHANGE_PREFIX = 'chg';

@@ -1,62 +1,61 @@
 import { toTimestamp } from '../db/columns.ts';
-import type { Lane, Parameter, Statement } from '../db/database.ts';
+import type { Lane, Statement, StoredRow } from '../db/database.ts';
+import { instantColumn, jsonbColumn, orNull, type RowOf, tableColumns, textColumn } from '../db/table.ts';
 import { firstIdAt } from '../lib/ids.ts';
 import { type LookedThrough, lookThrough, type SliceTiming } from '../lib/slices.ts';
-import type { Change, ChangeActorKind, ChangeOutcome } from './change.ts';
+import type { Actor } from '../people/actor.ts';
 import type { Recorded } from './recorded-value.ts';
 
 /** The SQL of the change log. Lists are newest first: ids sort by time. */
 
-interface ChangeRow {
-  id: string;
-  begun_at: Date;
-  ended_at: Date | null;
-  outcome: ChangeOutcome;
-  actor_kind: ChangeActorKind;
-  actor_id: string | null;
-  actor_name: string;
-  session_id: string | null;
-  local_user: string | null;
-  method: string | null;
-  path: string | null;
-  action: string;
-  subject_kind: string;
-  subject_id: string | null;
-  account_id: string | null;
-  before: Recorded;
-  after: Recorded;
-  client_address: string | null;
-  request_id: string | null;
-  error_code: string | null;
-}
+/** Who has changed something: an actor of the APIs, or the configuration file of a node. */
+export type ChangeActorKind = Actor['kind'] | 'configuration';
 
-const COLUMNS = [
-  'id',
-  'begun_at',
-  'ended_at',
-  'outcome',
-  'actor_kind',
-  'actor_id',
-  'actor_name',
-  'session_id',
-  'local_user',
-  'method',
-  'path',
-  'action',
-  'subject_kind',
-  'subject_id',
-  'account_id',
-  'before',
-  'after',
-  'client_address',
-  'request_id',
-  'error_code',
-] as const satisfies readonly (keyof ChangeRow)[];
+/**
+ * `begun`: nothing more is known, because the change is being made, or its node died, or could not say what came of it.
+ * `failed`: it ended with an error that says nothing of what was changed.
+ */
+export type ChangeOutcome = 'begun' | 'done' | 'failed';
+
+const ACTORS = tableColumns({
+  kind: textColumn<ChangeActorKind>('actor_kind'),
+  /** Of a person, a named token or a key; `null` for all others. */
+  id: orNull(textColumn('actor_id')),
+  name: textColumn('actor_name'),
+  sessionId: orNull(textColumn('session_id')),
+  /** Who says to be at the command line, by the operating system. */
+  localUser: orNull(textColumn('local_user')),
+});
+
+export type ChangeActor = RowOf<typeof ACTORS>;
+
+const CHANGES = tableColumns({
+  id: textColumn('id'),
+  begunAtMs: instantColumn('begun_at'),
+  endedAtMs: orNull(instantColumn('ended_at')),
+  outcome: textColumn<ChangeOutcome>('outcome'),
+  actor: ACTORS,
+  /** `null` for what was changed without a request. */
+  method: orNull(textColumn('method')),
+  /** The pattern of the address. */
+  path: orNull(textColumn('path')),
+  action: textColumn('action'),
+  subjectKind: textColumn('subject_kind'),
+  subjectId: orNull(textColumn('subject_id')),
+  accountId: orNull(textColumn('account_id')),
+  before: jsonbColumn<Recorded>('before'),
+  after: jsonbColumn<Recorded>('after'),
+  clientAddress: orNull(textColumn('client_address')),
+  requestId: orNull(textColumn('request_id')),
+  errorCode: orNull(textColumn('error_code')),
+});
+
+/** A row of the change log. */
+export type Change = RowOf<typeof CHANGES>;
 
 const insertChange: Statement = {
   name: 'changes.insert',
-  text: `insert into changes (${COLUMNS.join(', ')})
-values (${COLUMNS.map((name, i) => (name === 'before' || name === 'after' ? `$${i + 1}::jsonb` : `$${i + 1}`)).join(', ')})`,
+  text: `insert into changes (${CHANGES.list}) values (${CHANGES.parameters()})`,
 };
 
 /** Plan: primary key. A row that has an end keeps it. */
@@ -100,7 +99,7 @@ found as (
   where ${rest} and p.begun_at >= $6::timestamptz and p.begun_at < $7::timestamptz
   order by p.id desc limit $2::int
 )
-select ${COLUMNS.map((name) => `c.${name}`).join(', ')}, last.id as last_id, last.rows_read
+select ${CHANGES.of('c')}, last.id as last_id, last.rows_read
 from (select min(id) as id, count(*)::int as rows_read from part) last
 left join found f on true left join changes c on c.id = f.id
 order by f.id desc`,
@@ -158,7 +157,7 @@ const LAST_ID = `chg_${'z'.repeat(27)}`;
 export function createChangesStore(database: Lane): ChangesStore {
   return {
     async insert(change) {
-      await database.query(insertChange, valuesOf(change));
+      await database.query(insertChange, CHANGES.valuesOf(change));
     },
     async end(id, { actor, endedAtMs, outcome, subjectId, accountId, before, after, errorCode }) {
       const values = [timestampOrNull(endedAtMs), outcome, subjectId, accountId];
@@ -188,8 +187,8 @@ export function createChangesStore(database: Lane): ChangesStore {
       const isExact = rest.every((value) => value === null) && from === null && to === null;
       return lookThrough({ start: beforeId, limit, isExact }, timing, async (behind, rows, wanted) => {
         const parameters = [rows, wanted, behind ?? LAST_ID, ...bounds, lead && values[lead], ...rest];
-        const found = await database.query<SliceRow>(slices.get(lead)!, parameters);
-        const items = found.filter((row): row is FoundRow => row.id !== null).map(toChange);
+        const found = await database.query<SliceEnd>(slices.get(lead)!, parameters);
+        const items = CHANGES.all(found.filter(({ id }) => id !== null));
         const { last_id: lastId, rows_read: rowsRead } = found[0]!;
         if (items.length === wanted) return { items, next: items.at(-1)!.id };
         return { items, next: rowsRead < rows ? null : lastId };
@@ -203,66 +202,11 @@ export function createChangesStore(database: Lane): ChangesStore {
   };
 }
 
-interface SliceEnd {
+/** Rows without a change end a slice. */
+interface SliceEnd extends StoredRow {
   readonly last_id: string | null;
   readonly rows_read: number;
 }
-type FoundRow = ChangeRow & SliceEnd;
-type SliceRow = FoundRow | ({ readonly id: null } & SliceEnd);
 
 const jsonOrNull = (value: Recorded): string | null => (value === null ? null : JSON.stringify(value));
 const timestampOrNull = (ms: number | null): string | null => (ms === null ? null : toTimestamp(ms));
-
-function valuesOf(change: Change): Parameter[] {
-  const { actor } = change;
-  const values: Record<keyof ChangeRow, Parameter> = {
-    id: change.id,
-    begun_at: toTimestamp(change.begunAtMs),
-    ended_at: timestampOrNull(change.endedAtMs),
-    outcome: change.outcome,
-    actor_kind: actor.kind,
-    actor_id: actor.id,
-    actor_name: actor.name,
-    session_id: actor.sessionId,
-    local_user: actor.localUser,
-    method: change.method,
-    path: change.path,
-    action: change.action,
-    subject_kind: change.subjectKind,
-    subject_id: change.subjectId,
-    account_id: change.accountId,
-    before: jsonOrNull(change.before),
-    after: jsonOrNull(change.after),
-    client_address: change.clientAddress,
-    request_id: change.requestId,
-    error_code: change.errorCode,
-  };
-  return COLUMNS.map((name) => values[name]);
-}
-
-function toChange(row: ChangeRow): Change {
-  return {
-    id: row.id,
-    begunAtMs: row.begun_at.getTime(),
-    endedAtMs: row.ended_at?.getTime() ?? null,
-    outcome: row.outcome,
-    actor: {
-      kind: row.actor_kind,
-      id: row.actor_id,
-      name: row.actor_name,
-      sessionId: row.session_id,
-      localUser: row.local_user,
-    },
-    method: row.method,
-    path: row.path,
-    action: row.action,
-    subjectKind: row.subject_kind,
-    subjectId: row.subject_id,
-    accountId: row.account_id,
-    before: row.before,
-    after: row.after,
-    clientAddress: row.client_address,
-    requestId: row.request_id,
-    errorCode: row.error_code,
-  };
-}

@@ -12,12 +12,8 @@ import { isLocked, tryLock } from './directory-lock.ts';
  */
 export interface DataDirOwner {
   readonly pid: number;
-  /** When that process started, as the system counts it: a later process may get the same pid. */
-  readonly processStart: string | null;
-  /** The machine or container that the pid belongs to; absent if an earlier version wrote the file. */
-  readonly host?: string;
-  /** Absent if an earlier version wrote the file: it holds no lock, and owns the directory while its process runs. */
-  readonly holdsLock?: true;
+  /** The machine or container that the pid belongs to. */
+  readonly host: string;
   /** Where the gateway listens, and the credential for this machine's command line; set once it listens. */
   readonly url?: string;
   readonly adminToken?: string;
@@ -110,10 +106,6 @@ function tryToAcquire(dataDir: string): DataDirLock | null {
   const unlock = withLockFile(dataDir, tryLock);
   if (unlock === null) return null;
   try {
-    if (ownerWithoutLock(dataDir) !== null) {
-      unlock();
-      return null;
-    }
     writeOwnerFile(dataDir, {});
   } catch (error) {
     unlock();
@@ -137,7 +129,7 @@ export function announceGateway(dataDir: string, url: string, adminToken: string
 
 /** What is known of the process that owns the directory now; `null` if none does. */
 export function readDataDirOwner(dataDir: string): DataDirOwner | null {
-  return withLockFile(dataDir, isLocked) ? readOwnerFile(dataDir) : ownerWithoutLock(dataDir);
+  return withLockFile(dataDir, isLocked) ? readOwnerFile(dataDir) : null;
 }
 
 function withLockFile<Result>(dataDir: string, work: (file: string) => Result): Result {
@@ -148,22 +140,10 @@ function withLockFile<Result>(dataDir: string, work: (file: string) => Result): 
   }
 }
 
-/** A living process of an earlier version that owns the directory. */
-function ownerWithoutLock(dataDir: string): DataDirOwner | null {
-  const owner = readOwnerFile(dataDir);
-  return owner !== null && owner.holdsLock !== true && isRunning(owner) ? owner : null;
-}
-
 /** Written under another name first: no process ever reads half of it. A power cut may take it, and ends its process too. */
 function writeOwnerFile(dataDir: string, gateway: Pick<DataDirOwner, 'url' | 'adminToken'>): void {
   const file = join(dataDir, OWNER_FILE);
-  const owner: DataDirOwner = {
-    pid: process.pid,
-    processStart: processStart(process.pid),
-    host: hostname(),
-    holdsLock: true,
-    ...gateway,
-  };
+  const owner: DataDirOwner = { pid: process.pid, host: hostname(), ...gateway };
   writeFileSync(`${file}.new`, JSON.stringify(owner), { mode: 0o600 });
   renameSync(`${file}.new`, file);
 }
@@ -179,31 +159,6 @@ function readOwnerFile(dataDir: string): DataDirOwner | null {
 
 function describeOwner(owner: DataDirOwner | null): string {
   if (owner === null) return 'another process';
-  const host = owner.host === undefined || owner.host === hostname() ? '' : ` of ${owner.host}`;
+  const host = owner.host === hostname() ? '' : ` of ${owner.host}`;
   return `process ${owner.pid}${host}${owner.url === undefined ? '' : ` (listening on ${owner.url})`}`;
-}
-
-function isRunning({ pid, processStart: recorded }: DataDirOwner): boolean {
-  if (!isAlive(pid)) return false;
-  const start = processStart(pid);
-  return recorded === null || start === null || start === recorded;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}
-
-/** Field 22 of /proc/<pid>/stat: start time in clock ticks since boot. `null` if there is no /proc. */
-function processStart(pid: number): string | null {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null;
-  } catch {
-    return null;
-  }
 }

@@ -10,14 +10,17 @@ export interface Statement {
   readonly text: string;
 }
 
+/** A row as the database returns it, by the names of its columns. */
+export type StoredRow = Readonly<Record<string, unknown>>;
+
 export interface Queryable {
   /**
    * Runs a statement and returns its rows. `bigint` columns are `bigint`, `timestamptz` is `Date`, `jsonb` is parsed, `date`
-   * is text, and the rest is as the drivers have it. The caller states the shape of a row.
+   * is text, and the rest is as the drivers have it. Descriptions of columns make rows of it (`table.ts`); the caller states the shape of anything else.
    *
    * `signal`: as that of `Database.readThenWrite`; within a transaction it has no effect.
    */
-  query<Row>(statement: Statement, parameters?: readonly Parameter[], signal?: AbortSignal): Promise<Row[]>;
+  query<Row = StoredRow>(statement: Statement, parameters?: readonly Parameter[], signal?: AbortSignal): Promise<Row[]>;
 }
 
 /** A statement with the values of its parameters. */
@@ -46,7 +49,7 @@ export interface ReadThenWrite<Result> {
 
 /** Runs statements that read tables in slices. Each has the state of its moment. */
 export interface TableReader {
-  query<Row>(statement: Statement, parameters?: readonly Parameter[]): Promise<Row[]>;
+  query<Row = StoredRow>(statement: Statement, parameters?: readonly Parameter[]): Promise<Row[]>;
 }
 
 /** Reads large parts of a database for as long as it takes, while others write. */

@@ -1,3 +1,4 @@
+import { UPGRADE_FIRST } from '../lib/earliest.ts';
 import { ForeseenError } from '../lib/foreseen-error.ts';
 import type { Database, Queryable, Statement } from './database.ts';
 
@@ -34,11 +35,11 @@ const IS_DEMO = {
   advice: `${NAME_ANOTHER} The demo starts if no configuration is named and there is no ./faregate.yaml.`,
 };
 
-const IS_EARLIER_DEMO = {
+const IS_UNMARKED_DEMO = {
   reason:
-    'The demo of an earlier version made this database, and nobody has paid for its balances: demo.json in the data directory ' +
-    'names an account of it, and all calls went to the simulated provider.',
-  advice: `${NAME_ANOTHER} If its balances are to be spent all the same, remove demo.json and start again.`,
+    'The demo of a version that marked nothing made this database, and nobody has paid for its balances: demo.json in the data ' +
+    'directory names an account of it.',
+  advice: `${UPGRADE_FIRST} Or name another data directory.`,
 };
 
 const IS_NOT_DEMO = {
@@ -57,16 +58,13 @@ interface Status {
   /** `null`: no gateway has marked it. */
   readonly isDemo: boolean | null;
   readonly hasAccounts: boolean;
-  /** Whether the demo of an earlier version made it, which marked nothing, and it was not used for more since then. */
-  readonly isEarlierDemo: boolean;
+  /** Whether it has the account that `demo.json` names. */
+  readonly hasDemoAccount: boolean;
 }
 
-const findTables: Statement = {
-  name: 'demo-mark.find-tables',
-  text: `select to_regclass('accounts') is not null as has_accounts, to_regclass('calls') is not null as has_calls,
-  exists (
-    select from pg_attribute where attrelid = to_regclass('database_identity') and attname = 'is_demo' and not attisdropped
-  ) as has_mark`,
+const findTable: Statement = {
+  name: 'demo-mark.find-table',
+  text: `select to_regclass('database_identity') is not null as is_there`,
 };
 
 const selectMark: Statement = { name: 'demo-mark.select', text: 'select is_demo from database_identity' };
@@ -81,26 +79,21 @@ const findAccounts: Statement = {
   text: `select exists (select from accounts) as has_accounts, exists (select from accounts where id = $1::text) as has_demo_account`,
 };
 
-const findOtherProviders: Statement = {
-  name: 'demo-mark.find-other-providers',
-  text: `select exists (select from calls where provider not like 'simulated-%') as has_others`,
-};
-
 const setMark: Statement = {
   name: 'demo-mark.set',
   text: 'update database_identity set is_demo = $1::boolean where is_demo is null',
 };
 
 /**
- * Reads whether a database may be served as that, and changes nothing, also if its schema is an earlier one or it has none.
+ * Reads whether a database may be served as that, and changes nothing, also if it has no tables yet.
  *
  * @throws DemoMarkError
  */
 export async function checkDemoMark(database: Queryable, served: ServedAs): Promise<void> {
-  const [tables] = await database.query<{ has_accounts: boolean; has_calls: boolean; has_mark: boolean }>(findTables);
-  if (!tables!.has_accounts) return;
-  const [mark] = tables!.has_mark ? await database.query<{ is_demo: boolean | null }>(selectMark) : [];
-  requireSame(await readStatus(database, mark?.is_demo ?? null, tables!.has_calls, served), served);
+  const [table] = await database.query<{ is_there: boolean }>(findTable);
+  if (!table!.is_there) return;
+  const [mark] = await database.query<{ is_demo: boolean | null }>(selectMark);
+  requireSame(await readStatus(database, mark!.is_demo, served), served);
 }
 
 /**
@@ -111,34 +104,26 @@ export async function checkDemoMark(database: Queryable, served: ServedAs): Prom
 export function setDemoMark(database: Database, served: ServedAs): Promise<void> {
   return database.transaction(async (transaction) => {
     const [mark] = await transaction.query<{ is_demo: boolean | null }>(lockMark);
-    const isDemo = mark?.is_demo ?? null;
-    requireSame(await readStatus(transaction, isDemo, true, served), served);
+    const isDemo = mark!.is_demo;
+    requireSame(await readStatus(transaction, isDemo, served), served);
     if (isDemo === null) await transaction.query(setMark, [served.isDemo]);
   });
 }
 
-async function readStatus(
-  database: Queryable,
-  isDemo: boolean | null,
-  hasCalls: boolean,
-  { demoAccountId }: ServedAs,
-): Promise<Status> {
-  if (isDemo !== null) return { isDemo, hasAccounts: true, isEarlierDemo: false };
+async function readStatus(database: Queryable, isDemo: boolean | null, { demoAccountId }: ServedAs): Promise<Status> {
+  if (isDemo !== null) return { isDemo, hasAccounts: true, hasDemoAccount: false };
   const [found] = await database.query<{ has_accounts: boolean; has_demo_account: boolean }>(findAccounts, [
     demoAccountId,
   ]);
-  const { has_accounts: hasAccounts, has_demo_account: hasDemoAccount } = found!;
-  if (!hasDemoAccount || !hasCalls) return { isDemo, hasAccounts, isEarlierDemo: hasDemoAccount };
-  const [calls] = await database.query<{ has_others: boolean }>(findOtherProviders);
-  return { isDemo, hasAccounts, isEarlierDemo: !calls!.has_others };
+  return { isDemo, hasAccounts: found!.has_accounts, hasDemoAccount: found!.has_demo_account };
 }
 
-function requireSame({ isDemo, hasAccounts, isEarlierDemo }: Status, served: ServedAs): void {
+function requireSame({ isDemo, hasAccounts, hasDemoAccount }: Status, served: ServedAs): void {
   if (isDemo !== null) {
     if (isDemo !== served.isDemo) throw new DemoMarkError(isDemo ? IS_DEMO : IS_SERVED_OTHERWISE);
     return;
   }
-  if (served.isDemo) {
-    if (hasAccounts && !isEarlierDemo) throw new DemoMarkError(IS_NOT_DEMO);
-  } else if (isEarlierDemo) throw new DemoMarkError(IS_EARLIER_DEMO);
+  // The mark is set before the demo makes its account.
+  if (hasDemoAccount) throw new DemoMarkError(IS_UNMARKED_DEMO);
+  if (served.isDemo && hasAccounts) throw new DemoMarkError(IS_NOT_DEMO);
 }

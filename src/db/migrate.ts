@@ -1,11 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { UPGRADE_FIRST } from '../lib/earliest.ts';
 import { ForeseenError } from '../lib/foreseen-error.ts';
 import type { Database, Queryable, Statement } from './database.ts';
 import { StatementError, sqlState } from './errors.ts';
 
-/** One step of the schema, from a file such as `0001_accounts.sql`. Steps only go forward. */
-interface Migration {
+/** One step of the schema, from a file such as `0044_baseline.sql`. Steps only go forward. */
+export interface Migration {
   readonly version: number;
   readonly name: string;
   readonly sql: string;
@@ -18,15 +19,20 @@ interface MigrationState {
 }
 
 /** The schema of a database is not the one that this program works with; the message says what to run. */
-class SchemaError extends ForeseenError {
-  constructor(message: string) {
-    super(message);
+export class SchemaError extends ForeseenError {
+  readonly reason: string;
+  readonly advice: string;
+  constructor({ reason, advice }: { readonly reason: string; readonly advice: string }) {
+    super(`${reason} ${advice}`);
     this.name = 'SchemaError';
+    this.reason = reason;
+    this.advice = advice;
   }
 }
 
 const MIGRATIONS_DIR = new URL('./migrations/', import.meta.url);
 
+/** In order. The first one is the baseline: it makes the whole schema as of its version, and the others come after it. */
 export function readMigrations(): Migration[] {
   return readdirSync(MIGRATIONS_DIR)
     .filter((file) => /^\d{4}_\w+\.sql$/.test(file))
@@ -59,6 +65,8 @@ const MIGRATION_LOCK = 7_212_202_610;
 
 /** What may be waited for, and for how long; for tests. */
 interface MigrateOptions {
+  /** By default those of this program. */
+  readonly migrations?: readonly Migration[];
   /** Called if something has to be waited for, and again if it is something else or half a minute later. */
   readonly onWaiting?: (message: string) => void;
   /** For nodes of an earlier version to stop. */
@@ -80,16 +88,18 @@ const REMIND_MS = 30_000;
 
 /**
  * Applies what is missing, in order, all or nothing, under a lock. Returns what it applied. A step that begins with the
- * comment `-- exclusive` waits until no node runs: those of earlier versions do not know the tables that it makes.
+ * comment `-- exclusive` waits until no node runs: those of the version before do not know the tables that it makes.
  *
  * A lock that somebody else holds is waited for a moment only, and asked for again later: whoever wants a table after us has
  * to wait for us, even to read it.
  *
+ * @throws SchemaError if the database is older than the baseline, or newer than this program: it is left as it is.
  * @throws NodesRunningError if they have not stopped in time.
  * @throws LocksHeldError where others have not released their locks in time.
  */
 export async function migrate(database: Database, options: MigrateOptions = {}): Promise<Migration[]> {
   const { onWaiting, patienceMs = PATIENCE_MS, lockPatienceMs = LOCK_PATIENCE_MS, pollMs = POLL_MS, stopped } = options;
+  const migrations = options.migrations ?? readMigrations();
   let said = { message: '', atMs: 0 };
   const say = (message: string, waitedMs: number): void => {
     if (message === said.message && waitedMs - said.atMs < REMIND_MS) return;
@@ -99,7 +109,7 @@ export async function migrate(database: Database, options: MigrateOptions = {}):
   let pauseMs = pollMs;
   for (let waitedMs = 0; ; waitedMs += pauseMs) {
     try {
-      return await applyPending(database);
+      return await applyPending(database, migrations);
     } catch (error) {
       if (sqlState(error) === NODES_RUNNING) {
         const nodes = error instanceof StatementError ? error.reason : '';
@@ -179,7 +189,7 @@ const LOCK_NOT_AVAILABLE = '55P03';
 const MIGRATOR_LOCK_MS = 5_000;
 const TABLE_LOCK_MS = 200;
 
-async function applyPending(database: Database): Promise<Migration[]> {
+async function applyPending(database: Database, migrations: readonly Migration[]): Promise<Migration[]> {
   const script = [
     'begin;',
     // Another node that migrates is waited for longer: nobody else is kept waiting by that.
@@ -188,7 +198,7 @@ async function applyPending(database: Database): Promise<Migration[]> {
     `set local lock_timeout = '${TABLE_LOCK_MS}ms';`,
     `${createTable};`,
   ];
-  const pending = pendingMigrations(await migrationState(database));
+  const pending = pendingMigrations(migrations, await appliedVersions(database, migrations));
   if (pending.length === 0) return [];
   for (const migration of pending) script.push(guarded(migration));
   script.push('commit;');
@@ -215,7 +225,7 @@ function guarded(migration: Migration): string {
 /** Class 55 is PostgreSQL's own for objects that are not in the state that a statement needs. */
 const NODES_RUNNING = '55F01';
 
-/** Its message names the nodes. The table of nodes is older than every exclusive step. */
+/** Its message names the nodes, whose table the baseline has. */
 const REFUSE_WHILE_NODES_RUN = `if exists (select from nodes where seen_at > clock_timestamp() - interval '${NODE_SILENCE_S} seconds') then
         raise exception using errcode = '${NODES_RUNNING}', message = (
           select string_agg(id || ' (started ' || to_char(started_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS') || ' UTC)', ', ' order by id)
@@ -223,29 +233,53 @@ const REFUSE_WHILE_NODES_RUN = `if exists (select from nodes where seen_at > clo
         );
       end if;`;
 
-function pendingMigrations(states: readonly MigrationState[]): Migration[] {
-  const pending = new Set(states.filter((state) => state.appliedAt === null).map((state) => state.version));
-  return readMigrations().filter((migration) => pending.has(migration.version));
+function pendingMigrations(known: readonly Migration[], applied: ReadonlyMap<number, Date>): Migration[] {
+  return known.filter(({ version }) => !applied.has(version));
 }
 
 /**
  * Every known migration and when it was applied.
  *
- * @throws SchemaError if the database has steps that this program does not know: it belongs to a newer one.
+ * @throws SchemaError as `appliedVersions`.
  */
 export async function migrationState(database: Queryable): Promise<MigrationState[]> {
-  const applied = new Map<number, Date>();
-  for (const row of await appliedRows(database)) applied.set(row.version, row.applied_at);
   const known = readMigrations();
-  const newest = known.at(-1)?.version ?? 0;
-  for (const version of applied.keys()) {
-    if (version > newest) {
-      throw new SchemaError(
-        `The database is at schema version ${version}, but this program knows only ${newest}. Use a newer Faregate.`,
-      );
-    }
-  }
+  const applied = await appliedVersions(database, known);
   return known.map(({ version, name }) => ({ version, name, appliedAt: applied.get(version) ?? null }));
+}
+
+/**
+ * What was applied, and when; steps before the baseline too, where the database was made by them.
+ *
+ * @throws SchemaError if the database has steps that this program does not know, because it belongs to a newer one, or lacks the
+ * baseline, because it is older than this program reads.
+ */
+async function appliedVersions(database: Queryable, known: readonly Migration[]): Promise<Map<number, Date>> {
+  const applied = new Map((await appliedRows(database)).map((row) => [row.version, row.applied_at]));
+  const [baseline, newest] = [known[0]!.version, known.at(-1)!.version];
+  const version = Math.max(0, ...applied.keys());
+  if (version > newest) {
+    throw new SchemaError({
+      reason: `The database is at schema version ${version}, but this program knows only ${newest}.`,
+      advice: 'Use a newer Faregate.',
+    });
+  }
+  if (applied.size > 0 && !applied.has(baseline)) {
+    throw new SchemaError({
+      reason: `The database is at schema version ${version}, and this program reads none before ${baseline}.`,
+      advice: UPGRADE_FIRST,
+    });
+  }
+  return applied;
+}
+
+/**
+ * Makes sure, without changing anything, that this program can bring the schema up to date, or make it.
+ *
+ * @throws SchemaError as `migrate`.
+ */
+export async function requireReadableSchema(database: Queryable): Promise<void> {
+  await appliedVersions(database, readMigrations());
 }
 
 /**
@@ -260,9 +294,11 @@ export async function requireCurrentSchema(database: Queryable): Promise<void> {
   if (states.every(({ appliedAt }) => appliedAt !== null)) return;
   throw new SchemaError(
     applied === 0
-      ? 'The database has no tables of Faregate yet; create them: faregate db migrate'
-      : `The database is at schema version ${applied}, but this program needs ${needed}; bring it up to date: ` +
-          'faregate db migrate',
+      ? { reason: 'The database has no tables of Faregate yet;', advice: 'create them: faregate db migrate' }
+      : {
+          reason: `The database is at schema version ${applied}, but this program needs ${needed};`,
+          advice: 'bring it up to date: faregate db migrate',
+        },
   );
 }
 

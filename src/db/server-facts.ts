@@ -1,43 +1,26 @@
 import type { Queryable, Statement } from './database.ts';
+import { booleanColumn, instantColumn, intColumn, jsonbColumn, type RowOf, selection, textColumn } from './table.ts';
 
-/** What the gateway relies on of a database server, and could be set otherwise. */
-export interface ServerFacts {
+const FACTS = selection({
   /** Such as `18.1`. */
-  readonly version: string;
-  readonly major: number;
+  version: textColumn(`current_setting('server_version') as version`),
+  major: intColumn(`current_setting('server_version_num')::int / 10000 as major`),
   /** Whether it only follows another server, and takes no writes. */
-  readonly isStandby: boolean;
+  isStandby: booleanColumn('pg_is_in_recovery() as standby'),
   /** The settings that let acknowledged charges be lost in a crash or a power cut, such as `fsync = off`. */
-  readonly unsafeSettings: readonly string[];
-  readonly nowMs: number;
-}
-
-const readFacts: Statement = {
-  name: 'server-facts.read',
-  text: `select current_setting('server_version') as version, current_setting('server_version_num')::int as number,
-  pg_is_in_recovery() as standby, clock_timestamp() as now,
-  array_to_string(array(
+  unsafeSettings: jsonbColumn<readonly string[]>(`to_jsonb(array(
     select name || ' = ' || setting from pg_settings
     where name in ('fsync', 'synchronous_commit', 'full_page_writes') and setting = 'off' order by name
-  ), ',') as unsafe`,
-};
+  )) as unsafe`),
+  nowMs: instantColumn('clock_timestamp() as now'),
+});
 
-interface FactsRow {
-  version: string;
-  number: number;
-  standby: boolean;
-  now: Date;
-  unsafe: string;
-}
+/** What the gateway relies on of a database server, and could be set otherwise. */
+export type ServerFacts = RowOf<typeof FACTS>;
+
+const readFacts: Statement = { name: 'server-facts.read', text: `select ${FACTS.list}` };
 
 export async function readServerFacts(database: Queryable): Promise<ServerFacts> {
-  const [row] = await database.query<FactsRow>(readFacts);
-  const { version, number, standby, now, unsafe } = row!;
-  return {
-    version,
-    major: Math.floor(number / 10_000),
-    isStandby: standby,
-    unsafeSettings: unsafe === '' ? [] : unsafe.split(','),
-    nowMs: now.getTime(),
-  };
+  const [row] = await database.query(readFacts);
+  return FACTS.read(row!);
 }

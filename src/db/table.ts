@@ -1,52 +1,164 @@
 import { type SqlValue, toTimestamp } from './columns.ts';
-import type { Statement } from './database.ts';
+import { type Statement, type StoredRow, toArray } from './database.ts';
 
-/** A column: its name and type in SQL, and how a field of a row is read from it and written to it. */
-interface Column<Value> {
+/**
+ * How a store describes the columns of what it reads and writes, once: the type of a row, the lists of columns in statements, and how
+ * rows are read and written follow from the description.
+ *
+ *     const users = selection({
+ *       id: textColumn('u.id'),
+ *       // What whoever made the user has said.
+ *       email: orNull(textColumn('u.email')),
+ *       hasPassword: booleanColumn('u.password_hash is not null as has_password'),
+ *     });
+ *     type User = RowOf<typeof users>;
+ *     const selectUser = { name: 'users.select', text: `select ${users.list} from users u where u.id = $1` };
+ *     const user = users.first(await database.query(selectUser, [id]));
+ */
+
+/** A column: how it is selected, its type in parameters, and how a field of a row is read from it and written to it. */
+export interface Column<Value> {
+  /** In the rows of a statement. */
   readonly name: string;
   readonly type: string;
+  /** SQL: for a list. `table` is that of a column that names none, such as `u.`, or empty. */
+  select(table: string): string;
+  /** `null` is `null` and comes to neither of these. */
   read(stored: unknown): Value;
   write(value: Value): SqlValue;
 }
 
-/** A column for each field of a row. A field without one does not compile. */
-export type ColumnsOf<Row extends object> = { readonly [Field in keyof Row]-?: Column<Row[Field]> };
+/** What each field of a row is made of: a column, or columns of its own. */
+type Fields = { readonly [field: string]: Column<unknown> | Selection<unknown> };
 
-/** A row as the database returns it, by the names of its columns. */
-export type StoredRow = Readonly<Record<string, unknown>>;
+type WrittenFields = { readonly [field: string]: Column<unknown> | NestedColumns };
 
-/** The columns of a table in one order: what statements list, and how rows are made of what they return. */
-export class TableColumns<Row extends object> {
-  readonly names: readonly string[];
-  /** For `writeRows`. */
-  readonly values: readonly ((row: Row) => SqlValue)[];
-  /** Rows of the parameters that `writeRows` makes: `unnest($1::text[], …)`. */
-  readonly unnest: string;
-  readonly #fields: readonly (keyof Row)[];
-  readonly #columns: readonly Column<Row[keyof Row]>[];
+type NestedColumns = Selection<unknown> & { readonly values: readonly ((row: never) => SqlValue)[] };
 
-  constructor(columns: ColumnsOf<Row>) {
-    this.#fields = Object.keys(columns) as (keyof Row)[];
-    this.#columns = Object.values<Column<Row[keyof Row]>>(columns);
-    this.names = this.#columns.map(({ name }) => name);
-    this.values = this.#fields.map((field) => (row: Row) => columns[field].write(row[field]));
-    this.unnest = `unnest(${this.#columns.map(({ type }, i) => `$${i + 1}::${type}[]`).join(', ')})`;
+/** The type of the rows of fields. */
+export type RowOfFields<Of extends Fields> = { readonly [Field in keyof Of]: ReturnType<Of[Field]['read']> };
+
+/** The type of the rows that a description reads. */
+export type RowOf<Of extends { read(stored: StoredRow): unknown }> = ReturnType<Of['read']>;
+
+/** What a statement selects: its list of columns, and how rows are made of what it returns. */
+export class Selection<Row> {
+  readonly fields: Fields;
+  /** Those of nested fields too, in the order of the list. */
+  readonly columns: readonly Column<unknown>[];
+  readonly #fields: readonly string[];
+  readonly #columns: readonly Column<unknown>[];
+  readonly #names: readonly string[];
+  readonly #nested: readonly (readonly [field: string, selection: Selection<unknown>])[];
+  readonly #make: ((row: never) => Row) | null;
+
+  /** `make`: of the fields, what a row is; `null`: a row is its fields. */
+  constructor(fields: Fields, make: ((row: never) => Row) | null = null) {
+    const entries = Object.entries(fields);
+    const own = entries.flatMap(([field, of]) => (of instanceof Selection ? [] : [[field, of] as const]));
+    this.fields = fields;
+    this.#fields = own.map(([field]) => field);
+    this.#columns = own.map(([, column]) => column);
+    this.#names = this.#columns.map(({ name }) => name);
+    this.#nested = entries.flatMap(([field, of]) => (of instanceof Selection ? [[field, of] as const] : []));
+    this.#make = make;
+    this.columns = entries.flatMap(([, of]) => (of instanceof Selection ? of.columns : [of]));
+    const names = this.columns.map(({ name }) => name);
+    if (new Set(names).size < names.length) throw new Error(`two columns have one name: ${names.join(', ')}`);
   }
 
-  /** For `select`, of a table that the statement calls so. */
-  of(alias: string): string {
-    return this.names.map((name) => `${alias}.${name}`).join(', ');
+  /** SQL: for `select` and `returning`. */
+  get list(): string {
+    return this.columns.map((column) => column.select('')).join(', ');
+  }
+
+  /** SQL: as `list`, of a table that the statement calls so. */
+  of(table: string): string {
+    return this.columns.map((column) => column.select(`${table}.`)).join(', ');
+  }
+
+  /** The same columns of a table that statements call so, as a part of a list. */
+  from(table: string): Selection<Row> {
+    const fields = Object.entries(this.fields).map(([field, of]) => [
+      field,
+      of instanceof Selection ? of.from(table) : { ...of, select: () => of.select(`${table}.`) },
+    ]);
+    return new Selection(Object.fromEntries(fields) as Fields, this.#make);
+  }
+
+  /** The same columns, of which something else is made. */
+  to<Made>(make: (row: Row) => Made): Selection<Made> {
+    const own = this.#make;
+    return new Selection<Made>(this.fields, own === null ? make : (row: never) => make(own(row)));
   }
 
   read(stored: StoredRow): Row {
-    const row = {} as Row;
+    const row: Record<string, unknown> = {};
     // Every call reads several rows, so this goes without an iterator.
     for (let i = 0; i < this.#fields.length; i++) {
-      row[this.#fields[i]!] = this.#columns[i]!.read(stored[this.names[i]!]);
+      const value = stored[this.#names[i]!];
+      if (value === undefined) throw new Error(`a statement does not select ${this.#names[i]}`);
+      row[this.#fields[i]!] = value === null ? null : this.#columns[i]!.read(value);
     }
-    return row;
+    for (let i = 0; i < this.#nested.length; i++) {
+      const [field, selection] = this.#nested[i]!;
+      row[field] = selection.read(stored);
+    }
+    return this.#make === null ? (row as Row) : this.#make(row as never);
+  }
+
+  all(rows: readonly StoredRow[]): Row[] {
+    return rows.map((row) => this.read(row));
+  }
+
+  /** `null` if there is none. */
+  first(rows: readonly StoredRow[]): Row | null {
+    return rows.length === 0 ? null : this.read(rows[0]!);
   }
 }
+
+/** Describes what is only read. */
+export function selection<const Of extends Fields>(fields: Of): Selection<RowOfFields<Of>> {
+  return new Selection(fields);
+}
+
+/** The columns of a table in one order: what is read, and what is written. */
+export class TableColumns<Row extends object> extends Selection<Row> {
+  readonly names: readonly string[];
+  /** For `writeRows`. */
+  readonly values: readonly ((row: Row) => SqlValue)[];
+  /** SQL: rows of the parameters that `writeRows` makes: `unnest($1::text[], …)`. */
+  readonly unnest: string;
+
+  constructor(fields: WrittenFields) {
+    super(fields);
+    this.names = this.columns.map(({ name }) => name);
+    this.values = Object.entries(fields).flatMap(([name, of]) => {
+      const field = name as keyof Row;
+      if (of instanceof Selection) return of.values.map((value) => (row: Row) => value(row[field] as never));
+      return [(row: Row) => (row[field] === null ? null : of.write(row[field]))];
+    });
+    this.unnest = `unnest(${this.columns.map(({ type }, i) => `$${i + 1}::${type}[]`).join(', ')})`;
+  }
+
+  /** SQL: a parameter for each column, from a number on: `$1::text, …`. */
+  parameters(first = 1): string {
+    return this.columns.map(({ type }, i) => `$${i + first}::${type}`).join(', ');
+  }
+
+  /** For `parameters`. */
+  valuesOf(row: Row): SqlValue[] {
+    return this.values.map((value) => value(row));
+  }
+}
+
+/** Describes what is read and written. */
+export function tableColumns<const Of extends WrittenFields>(fields: Of): TableColumns<RowOfFields<Of>> {
+  return new TableColumns(fields);
+}
+
+/** Fields that decisions change in place. */
+export type Changing<Row> = { -readonly [Field in keyof Row]: Row[Field] };
 
 /** A table whose rows are read, changed by a decision, and written back. */
 export class CountedTable<Terms extends object, Counts extends object> {
@@ -54,25 +166,23 @@ export class CountedTable<Terms extends object, Counts extends object> {
   readonly columns: TableColumns<Terms & Counts>;
   /** What `update` takes: the key and what is counted. */
   readonly written: TableColumns<Terms & Counts>;
+  /** What is counted alone. */
+  readonly counts: Selection<Counts>;
   readonly #update: string;
   readonly #counts: readonly (keyof Counts)[];
 
-  /** `key`: fields of the primary key. */
-  constructor(
-    name: string,
-    { key, terms, counts }: { key: readonly (keyof Terms)[]; terms: ColumnsOf<Terms>; counts: ColumnsOf<Counts> },
-  ) {
-    type All = Terms & Counts;
-    const all = { ...terms, ...counts } as unknown as ColumnsOf<All>;
-    this.columns = new TableColumns<All>(all);
-    const keyColumns = Object.fromEntries(key.map((field) => [field, terms[field]]));
-    this.written = new TableColumns<All>({ ...keyColumns, ...counts } as unknown as ColumnsOf<All>);
+  constructor(name: string, key: readonly string[], terms: ColumnsByField, counts: ColumnsByField) {
+    const keyColumns = Object.fromEntries(key.map((field) => [field, terms[field]!]));
+    this.columns = new TableColumns<Terms & Counts>({ ...terms, ...counts });
+    this.written = new TableColumns<Terms & Counts>({ ...keyColumns, ...counts });
+    this.counts = new Selection<Counts>(counts);
     this.#counts = Object.keys(counts) as (keyof Counts)[];
-    const changes = new TableColumns(counts).names.map((column) => `${column} = v.${column}`).join(', ');
-    const isSame = key.map((field) => `t.${terms[field].name} = v.${terms[field].name}`).join(' and ');
-    this.#update = `update ${name} t set ${changes}
+    const isSet = (column: Column<unknown>): string => `${column.name} = v.${column.name}`;
+    this.#update = `update ${name} t set ${this.counts.columns.map(isSet).join(', ')}
 from ${this.written.unnest} as v (${this.written.names.join(', ')})
-where ${isSame}`;
+where ${Object.values(keyColumns)
+      .map((column) => `t.${isSet(column)}`)
+      .join(' and ')}`;
   }
 
   /** Writes what is counted back, to rows that exist; parameters are the values of `written`. Plan: primary key. */
@@ -86,41 +196,96 @@ where ${isSame}`;
   }
 }
 
-const asItIs = <Value extends SqlValue>(name: string, type: string): Column<Value> => ({
-  name,
-  type,
-  read: (stored) => stored as Value,
-  write: (value) => value,
-});
+type ColumnsByField = { readonly [field: string]: Column<unknown> };
 
-export const textColumn = (name: string): Column<string> => asItIs(name, 'text');
+/** Describes a table of which decisions change `counts` in place. `key`: fields of the primary key. */
+export function countedTable<const Terms extends ColumnsByField, const Counts extends ColumnsByField>(
+  name: string,
+  of: { readonly key: readonly (keyof Terms & string)[]; readonly terms: Terms; readonly counts: Counts },
+): CountedTable<RowOfFields<Terms>, Changing<RowOfFields<Counts>>> {
+  return new CountedTable(name, of.key, of.terms, of.counts);
+}
+
+type AnyTable = { readonly hasChanged: (before: never, after: never) => boolean };
+export type CountsOf<Of extends AnyTable> = Parameters<Of['hasChanged']>[0];
+export type TermsOf<Of extends AnyTable> = Of extends CountedTable<infer Terms, CountsOf<Of>> ? Terms : never;
+
+/** `sql`: `name`, `table.name` or `… as name`. */
+function column<Value>(
+  type: string,
+  sql: string,
+  read: (stored: unknown) => Value,
+  write: (value: Value) => SqlValue,
+): Column<Value> {
+  const name = sql.slice(Math.max(sql.lastIndexOf(' '), sql.lastIndexOf('.')) + 1);
+  const isPlain = name === sql;
+  return { name, type, select: (table) => (isPlain ? `${table}${sql}` : sql), read, write };
+}
+
+const asItIs = <Value extends SqlValue>(type: string, sql: string): Column<Value> =>
+  column(
+    type,
+    sql,
+    (stored) => stored as Value,
+    (value) => value,
+  );
+
+export const textColumn = <Value extends string = string>(sql: string): Column<Value> => asItIs(`text`, sql);
+
+export const booleanColumn = (sql: string): Column<boolean> => asItIs('boolean', sql);
 
 /** An amount. */
-export const bigintColumn = (name: string): Column<bigint> => asItIs(name, 'bigint');
+export const bigintColumn = (sql: string): Column<bigint> => asItIs('bigint', sql);
+
+export const intColumn = (sql: string): Column<number> => asItIs('int', sql);
 
 /** A number that stays far below 2⁵³. */
-export const countColumn = (name: string): Column<number> => ({ ...asItIs<number>(name, 'bigint'), read: Number });
+export const countColumn = (sql: string): Column<number> => column('bigint', sql, Number, (value) => value);
 
 /** An instant in milliseconds. */
-export const instantColumn = (name: string): Column<number> => ({
-  name,
-  type: 'timestamptz',
-  read: (stored) => (stored as Date).getTime(),
-  write: toTimestamp,
-});
+export const instantColumn = (sql: string): Column<number> =>
+  column('timestamptz', sql, (stored) => (stored as Date).getTime(), toTimestamp);
+
+/** An instant. */
+export const dateColumn = (sql: string): Column<Date> =>
+  column(
+    'timestamptz',
+    sql,
+    (stored) => stored as Date,
+    (value) => toTimestamp(value.getTime()),
+  );
+
+/** Bytes; a driver of the embedded engine returns plain ones. */
+export const bytesColumn = (sql: string): Column<Buffer> =>
+  column(
+    'bytea',
+    sql,
+    (stored) => Buffer.from(stored as Uint8Array),
+    (value) => `\\x${value.toString('hex')}`,
+  );
 
 /** A value as JSON in a column of text. */
-export const jsonColumn = <Value>(name: string): Column<Value> => ({
-  name,
-  type: 'text',
-  read: (stored) => JSON.parse(stored as string) as Value,
-  write: (value) => JSON.stringify(value),
+export const jsonColumn = <Value>(sql: string): Column<Value> =>
+  column(
+    'text',
+    sql,
+    (stored) => JSON.parse(stored as string) as Value,
+    (value) => JSON.stringify(value),
+  );
+
+/** A value in a column of JSON. */
+export const jsonbColumn = <Value>(sql: string): Column<Value> =>
+  column(
+    'jsonb',
+    sql,
+    (stored) => stored as Value,
+    (value) => JSON.stringify(value),
+  );
+
+/** A list in a column `text[]`. It is read as JSON, which both engines return as a value. */
+export const listColumn = <Value extends string = string>(name: string): Column<readonly Value[]> => ({
+  ...column<readonly Value[]>('text[]', name, (stored) => stored as readonly Value[], toArray),
+  select: (table) => `to_jsonb(${table}${name}) as ${name}`,
 });
 
-export function orNull<Value>(column: Column<Value>): Column<Value | null> {
-  return {
-    ...column,
-    read: (stored) => (stored === null ? null : column.read(stored)),
-    write: (value) => (value === null ? null : column.write(value)),
-  };
-}
+export const orNull = <Value>(of: Column<Value>): Column<Value | null> => of;

@@ -192,8 +192,10 @@ export async function receiveBody(
 }
 
 /** `receiveBody` for the bytes as they are sent. */
-function receiveRaw({ request, limits }: OpenBody, response: ServerResponse, take: BodyTaker): Promise<void> {
+function receiveRaw(body: OpenBody, response: ServerResponse, take: BodyTaker): Promise<void> {
+  const { request, limits } = body;
   if (awaitingContinue.delete(request)) response.writeContinue();
+  if (hasWholeBody(body)) return takeReceived(request, limits, take);
   const { nowMs = () => performance.now() } = limits;
   return new Promise((resolve, reject) => {
     let sizeBytes = 0;
@@ -267,6 +269,21 @@ function receiveRaw({ request, limits }: OpenBody, response: ServerResponse, tak
     }
     request.on('aborted', onAborted).on('error', onAborted).on('data', onChunk).on('end', onEnd);
   });
+}
+
+/** Whether all bytes of a body have been received, and nobody reads them yet. */
+function hasWholeBody({ request, announcedBytes }: OpenBody): boolean {
+  if (request.destroyed || request.readableFlowing !== null) return false;
+  return request.complete || (announcedBytes !== null && announcedBytes === request.readableLength);
+}
+
+/** A body that has come as a whole, as short ones do with their head: there is nothing to wait for, and no pace to watch. */
+async function takeReceived(request: IncomingMessage, limits: BodyLimits, take: BodyTaker): Promise<void> {
+  const bytes = request.read() as Buffer | null;
+  if (bytes === null) return;
+  if (bytes.length > limits.sizeBytesMax) throw tooLarge(limits);
+  collectGarbage(bytes.length);
+  await take(bytes);
 }
 
 /** A timer may run a little early. */

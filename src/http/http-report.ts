@@ -106,14 +106,14 @@ export class HttpReport implements Arrival {
     this.#statusPastResponse = status;
   }
 
-  /** Awaits work that may outlast the response, such as a call whose client has left. */
-  async holdFor<Result>(work: Promise<Result>): Promise<Result> {
+  /** Work begins that may outlast the response, such as a call whose client may leave. */
+  hold(): void {
     this.#open++;
-    try {
-      return await work;
-    } finally {
-      this.#end();
-    }
+  }
+
+  /** That work is over. */
+  letGo(): void {
+    this.#end();
   }
 
   /** The response is closed, or there is none. */

@@ -1,4 +1,5 @@
 import { type Lane, type Queryable, type Statement, toArray } from '../db/database.ts';
+import { countColumn, instantColumn, jsonbColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 import type { Notice } from './notice.ts';
 
 /**
@@ -9,6 +10,15 @@ import type { Notice } from './notice.ts';
 /** Receivers that share what is sent at a time: those of operators, of accounts, and mail. */
 export const CHANNELS = ['operators', 'accounts', 'mail'] as const;
 export type Channel = (typeof CHANNELS)[number];
+
+const CLAIMED = selection({
+  id: textColumn('t.lease_id'),
+  receiver: textColumn('t.receiver'),
+  channel: textColumn<Channel>('t.channel'),
+});
+
+/** A receiver that a node sends to, until the lease ends or runs out. */
+export type Lease = RowOf<typeof CLAIMED>;
 
 /** Plan: notice_receivers_due, of each channel. */
 const claim: Statement = {
@@ -22,22 +32,43 @@ const claim: Statement = {
   ) r
 )
 update notice_receivers t set lease_id = $4, leased_until = $5 from due where t.receiver = due.receiver
-returning t.receiver, t.channel`,
+returning ${CLAIMED.list}`,
 };
+
+/** A notice to be sent. */
+const PENDING = selection({
+  notice: selection({
+    id: textColumn('d.notice_id'),
+    kind: textColumn<Notice['kind']>('n.kind'),
+    accountId: orNull(textColumn('n.account_id')),
+    subject: textColumn('n.subject'),
+    data: jsonbColumn<Notice['data']>('n.data'),
+    atMs: instantColumn('n.at'),
+  }),
+  attempts: countColumn('d.attempts'),
+  /** Of an endpoint; `null` for mail, and where the endpoint was deleted. */
+  endpoint: selection({ url: orNull(textColumn('e.url')), secret: orNull(textColumn('e.secret')) }).to(
+    ({ url, secret }) => (url === null || secret === null ? null : { url, secret }),
+  ),
+});
+
+export type PendingDelivery = RowOf<typeof PENDING>;
 
 /** Plan: notice_deliveries_due, primary keys. */
 const selectNext: Statement = {
   name: 'deliveries.select-next',
-  text: `select d.notice_id, d.attempts, n.kind, n.account_id, n.subject, n.data, n.at, e.url, e.secret
+  text: `select ${PENDING.list}
 from notice_deliveries d join notices n on n.id = d.notice_id left join webhook_endpoints e on e.id = d.receiver
 where d.receiver = $1 and d.status = 'pending' and d.next_attempt_at <= $2
 order by d.next_attempt_at limit 1`,
 };
 
+const HELD = selection({ leaseId: orNull(textColumn('lease_id')), failures: countColumn('failures') });
+
 /** Plan: primary key. Whoever changes what is pending of a receiver holds this lock. */
 const lockReceiver: Statement = {
   name: 'deliveries.lock-receiver',
-  text: 'select lease_id, failures from notice_receivers where receiver = $1 for update',
+  text: `select ${HELD.list} from notice_receivers where receiver = $1 for update`,
 };
 
 /** A lease that has run out may be followed by the result of its attempt, which is true all the same. */
@@ -94,21 +125,6 @@ const countDue: Statement = {
 ) due`,
 };
 
-/** A receiver that a node sends to, until the lease ends or runs out. */
-export interface Lease {
-  readonly id: string;
-  readonly receiver: string;
-  readonly channel: Channel;
-}
-
-/** A notice to be sent. */
-export interface PendingDelivery {
-  readonly notice: Notice;
-  readonly attempts: number;
-  /** Of an endpoint; `null` for mail, and where the endpoint was deleted. */
-  readonly endpoint: { readonly url: string; readonly secret: string } | null;
-}
-
 /** What became of an attempt, and what follows. */
 export interface AttemptRecord {
   readonly noticeId: string;
@@ -145,20 +161,17 @@ export interface DeliveryStore {
 
 export function createDeliveryStore(database: Lane): DeliveryStore {
   return {
-    async claim(wanted, nowMs, leaseId, leasedUntilMs) {
-      const rows = await database.query<{ receiver: string; channel: Channel }>(claim, [
-        toArray(CHANNELS),
-        toArray(CHANNELS.map((channel) => wanted[channel])),
-        new Date(nowMs),
-        leaseId,
-        new Date(leasedUntilMs),
-      ]);
-      return rows.map(({ receiver, channel }) => ({ id: leaseId, receiver, channel }));
-    },
-    async next({ receiver }, nowMs) {
-      const [row] = await database.query<PendingRow>(selectNext, [receiver, new Date(nowMs)]);
-      return row === undefined ? null : toPending(row);
-    },
+    claim: async (wanted, nowMs, leaseId, leasedUntilMs) =>
+      CLAIMED.all(
+        await database.query(claim, [
+          toArray(CHANNELS),
+          toArray(CHANNELS.map((channel) => wanted[channel])),
+          new Date(nowMs),
+          leaseId,
+          new Date(leasedUntilMs),
+        ]),
+      ),
+    next: async ({ receiver }, nowMs) => PENDING.first(await database.query(selectNext, [receiver, new Date(nowMs)])),
     record: (lease, attempt) =>
       database.transaction(async (transaction) => {
         const { noticeId, status, nextAttemptAtMs, lastStatus, lastError, atMs } = attempt;
@@ -203,8 +216,8 @@ async function lockHeld(
   transaction: Queryable,
   { receiver, id }: Lease,
 ): Promise<{ readonly failures: number } | null> {
-  const [row] = await transaction.query<{ lease_id: string | null; failures: bigint }>(lockReceiver, [receiver]);
-  return row === undefined || row.lease_id !== id ? null : { failures: Number(row.failures) };
+  const held = HELD.first(await transaction.query(lockReceiver, [receiver]));
+  return held?.leaseId === id ? held : null;
 }
 
 /** Returns whether the endpoint is disabled from now on. What is pending for it waits until it is enabled again. */
@@ -225,31 +238,4 @@ async function recordOfEndpoint(
   if (goneReason === null && !isFailing) return false;
   await transaction.query(disableEndpoint, [receiver, goneReason ?? failingLimit.reason]);
   return true;
-}
-
-interface PendingRow {
-  notice_id: string;
-  attempts: bigint;
-  kind: Notice['kind'];
-  account_id: string | null;
-  subject: string;
-  data: Notice['data'];
-  at: Date;
-  url: string | null;
-  secret: string | null;
-}
-
-function toPending(row: PendingRow): PendingDelivery {
-  return {
-    notice: {
-      id: row.notice_id,
-      kind: row.kind,
-      accountId: row.account_id,
-      subject: row.subject,
-      data: row.data,
-      atMs: row.at.getTime(),
-    },
-    attempts: Number(row.attempts),
-    endpoint: row.url === null || row.secret === null ? null : { url: row.url, secret: row.secret },
-  };
 }

@@ -1,4 +1,14 @@
 import { type Lane, type Queryable, type Statement, toArray } from '../db/database.ts';
+import {
+  bigintColumn,
+  countColumn,
+  dateColumn,
+  listColumn,
+  orNull,
+  type RowOf,
+  selection,
+  textColumn,
+} from '../db/table.ts';
 import { type Notice, type NoticeKind, TEST_KIND } from './notice.ts';
 import { countSend } from './send-rate-store.ts';
 import { ratesOfAskedSend } from './send-rates.ts';
@@ -6,18 +16,46 @@ import { ratesOfAskedSend } from './send-rates.ts';
 /** The SQL of webhook endpoints, and of what was sent to them, as people use it. */
 
 /** Where signed notices are sent to. */
-export interface WebhookEndpoint {
-  readonly id: string;
+const ENDPOINTS = selection({
+  id: textColumn('id'),
   /** `null`: of the operators, for all accounts. */
-  readonly accountId: string | null;
-  readonly url: string;
+  accountId: orNull(textColumn('account_id')),
+  url: textColumn('url'),
   /** Which kinds it gets; `null`: all that its account, or operators, hear of. */
-  readonly events: readonly NoticeKind[] | null;
-  readonly status: 'active' | 'disabled';
-  readonly statusReason: string | null;
-  readonly failingSince: Date | null;
-  readonly createdAt: Date;
-}
+  events: orNull(listColumn<NoticeKind>('events')),
+  status: textColumn<'active' | 'disabled'>('status'),
+  statusReason: orNull(textColumn('status_reason')),
+  failingSince: orNull(dateColumn('failing_since')),
+  createdAt: dateColumn('created_at'),
+});
+
+export type WebhookEndpoint = RowOf<typeof ENDPOINTS>;
+
+const SECRET_ENDPOINTS = selection({ endpoint: ENDPOINTS, secret: textColumn('secret') });
+
+/** What became of a notice for an endpoint. */
+const DELIVERIES = selection({
+  noticeId: textColumn('d.notice_id'),
+  kind: textColumn<Notice['kind']>('n.kind'),
+  at: dateColumn('n.at'),
+  status: textColumn<'pending' | 'delivered' | 'failed'>('d.status'),
+  attempts: countColumn('d.attempts'),
+  /** `null` if none follows. */
+  nextAttemptAt: orNull(dateColumn(`case when d.status = 'pending' then d.next_attempt_at end as next_attempt_at`)),
+  lastAttemptAt: orNull(dateColumn('d.last_attempt_at')),
+  lastStatus: orNull(countColumn('d.last_status')),
+  lastError: orNull(textColumn('d.last_error')),
+});
+
+export type Delivery = RowOf<typeof DELIVERIES>;
+
+/** An account's threshold of `balance.low`. */
+const LOW_BALANCES = selection({
+  /** `null`: the configuration's. */
+  lowBalanceNano: orNull(bigintColumn('low_balance_nano')),
+});
+
+export type LowBalance = RowOf<typeof LOW_BALANCES>;
 
 interface NewWebhookEndpoint extends Pick<WebhookEndpoint, 'id' | 'accountId' | 'url' | 'events'> {
   readonly secret: string;
@@ -28,28 +66,6 @@ interface NewWebhookEndpoint extends Pick<WebhookEndpoint, 'id' | 'accountId' | 
 export type InsertedEndpoint =
   | { readonly outcome: 'made' | 'repeated'; readonly endpoint: WebhookEndpoint; readonly secret: string }
   | { readonly outcome: 'key_conflict' | 'too_many' | 'unknown_account' };
-
-/** What became of a notice for an endpoint. */
-export interface Delivery {
-  readonly noticeId: string;
-  readonly kind: Notice['kind'];
-  readonly at: Date;
-  readonly status: 'pending' | 'delivered' | 'failed';
-  readonly attempts: number;
-  /** `null` if none follows. */
-  readonly nextAttemptAt: Date | null;
-  readonly lastAttemptAt: Date | null;
-  readonly lastStatus: number | null;
-  readonly lastError: string | null;
-}
-
-/** An account's threshold of `balance.low`. */
-export interface LowBalance {
-  /** `null`: the configuration's. */
-  readonly lowBalanceNano: bigint | null;
-}
-
-const COLUMNS = 'id, account_id, url, to_json(events) as events, status, status_reason, failing_since, created_at';
 
 /** Owners have the same number as one another; whoever makes one waits for those who make another one. */
 const lockOwner: Statement = {
@@ -62,7 +78,7 @@ const accountExists: Statement = { name: 'webhooks.account-exists', text: 'selec
 /** Plan: webhook_endpoints_by_idempotency_key. */
 const selectKeyed: Statement = {
   name: 'webhooks.select-keyed',
-  text: `select ${COLUMNS}, secret from webhook_endpoints where coalesce(account_id, '') = $1 and idempotency_key = $2`,
+  text: `select ${SECRET_ENDPOINTS.list} from webhook_endpoints where coalesce(account_id, '') = $1 and idempotency_key = $2`,
 };
 
 /** Plan: webhook_endpoints_by_account. */
@@ -75,26 +91,26 @@ const insertEndpoint: Statement = {
   name: 'webhooks.insert',
   text: `insert into webhook_endpoints (id, account_id, url, secret, events, status, idempotency_key, created_at)
 values ($1, $2, $3, $4, $5::text[], 'active', $6, $7)
-returning ${COLUMNS}, secret`,
+returning ${SECRET_ENDPOINTS.list}`,
 };
 
 /** Plan: webhook_endpoints_by_account. */
 const listOfAccount: Statement = {
   name: 'webhooks.list-of-account',
-  text: `select ${COLUMNS} from webhook_endpoints
+  text: `select ${ENDPOINTS.list} from webhook_endpoints
 where account_id = $1 and ($2::text is null or id < $2) order by id desc limit $3::int`,
 };
 
 /** Plan: primary key. */
 const listAll: Statement = {
   name: 'webhooks.list',
-  text: `select ${COLUMNS} from webhook_endpoints where ($1::text is null or id < $1) order by id desc limit $2::int`,
+  text: `select ${ENDPOINTS.list} from webhook_endpoints where ($1::text is null or id < $1) order by id desc limit $2::int`,
 };
 
 /** Plan: primary key, as the next ones. */
 const selectEndpoint: Statement = {
   name: 'webhooks.select',
-  text: `select ${COLUMNS} from webhook_endpoints where id = $1`,
+  text: `select ${ENDPOINTS.list} from webhook_endpoints where id = $1`,
 };
 
 /** An endpoint that is active again has not failed yet, and neither has one at another address. */
@@ -105,7 +121,7 @@ const updateEndpoint: Statement = {
   status = coalesce($5, status), status_reason = case when $5 is null then status_reason else $6 end,
   failing_since = case when $5 = 'active' or $2 <> url then null else failing_since end
 where id = $1
-returning ${COLUMNS}`,
+returning ${ENDPOINTS.list}`,
 };
 
 const deleteEndpoint: Statement = {
@@ -161,15 +177,14 @@ where notice_id = $1 and receiver = $2 returning notice_id`,
 /** Plan: notice_deliveries_by_receiver, backwards; notices by primary key. */
 const listDeliveries: Statement = {
   name: 'webhooks.list-deliveries',
-  text: `select d.notice_id, n.kind, n.at, d.status, d.attempts,
-  case when d.status = 'pending' then d.next_attempt_at end as next_attempt_at, d.last_attempt_at, d.last_status, d.last_error
+  text: `select ${DELIVERIES.list}
 from notice_deliveries d join notices n on n.id = d.notice_id
 where d.receiver = $1 and ($2::text is null or d.notice_id < $2) order by d.notice_id desc limit $3::int`,
 };
 
 const selectLowBalance: Statement = {
   name: 'notices.select-low-balance',
-  text: 'select low_balance_nano from accounts where id = $1',
+  text: `select ${LOW_BALANCES.list} from accounts where id = $1`,
 };
 
 /** The account is looked at anew. */
@@ -212,25 +227,21 @@ export interface EndpointChange {
 export function createEndpointStore(database: Lane): EndpointStore {
   return {
     insert: (endpoint, countMax) => database.transaction((transaction) => insert(transaction, endpoint, countMax)),
-    async list(accountId, beforeId, limit) {
-      const rows = await (accountId === null
-        ? database.query<EndpointRow>(listAll, [beforeId, limit])
-        : database.query<EndpointRow>(listOfAccount, [accountId, beforeId, limit]));
-      return rows.map(toEndpoint);
-    },
-    async find(id) {
-      const [row] = await database.query<EndpointRow>(selectEndpoint, [id]);
-      return row === undefined ? null : toEndpoint(row);
-    },
+    list: async (accountId, beforeId, limit) =>
+      ENDPOINTS.all(
+        await (accountId === null
+          ? database.query(listAll, [beforeId, limit])
+          : database.query(listOfAccount, [accountId, beforeId, limit])),
+      ),
+    find: async (id) => ENDPOINTS.first(await database.query(selectEndpoint, [id])),
     update: (id, { url, events, status }, at) =>
       database.transaction(async (transaction) => {
         await transaction.query(lockReceiver, [id]);
         const list = events == null ? null : toArray(events);
         const reason = status === 'disabled' ? 'Disabled by hand.' : null;
         const values = [id, url ?? null, events !== undefined, list, status ?? null, reason];
-        const [row] = await transaction.query<EndpointRow>(updateEndpoint, values);
-        if (row === undefined) return null;
-        const endpoint = toEndpoint(row);
+        const endpoint = ENDPOINTS.first(await transaction.query(updateEndpoint, values));
+        if (endpoint === null) return null;
         if (status === 'active') await wake(transaction, endpoint, at);
         if (status === 'disabled') await transaction.query(deleteReceiver, [id]);
         return endpoint;
@@ -258,14 +269,9 @@ export function createEndpointStore(database: Lane): EndpointStore {
         await wake(transaction, endpoint, at);
         return (await transaction.query(redeliverNotice, [noticeId, endpoint.id, at])).length > 0 ? 'queued' : 'absent';
       }),
-    async listDeliveries(endpointId, beforeId, limit) {
-      const rows = await database.query<DeliveryRow>(listDeliveries, [endpointId, beforeId, limit]);
-      return rows.map(toDelivery);
-    },
-    async findLowBalance(accountId) {
-      const [row] = await database.query<{ low_balance_nano: bigint | null }>(selectLowBalance, [accountId]);
-      return row === undefined ? null : { lowBalanceNano: row.low_balance_nano };
-    },
+    listDeliveries: async (endpointId, beforeId, limit) =>
+      DELIVERIES.all(await database.query(listDeliveries, [endpointId, beforeId, limit])),
+    findLowBalance: async (accountId) => LOW_BALANCES.first(await database.query(selectLowBalance, [accountId])),
     setLowBalance: async (accountId, lowBalanceNano) =>
       (await database.query(updateLowBalance, [accountId, lowBalanceNano])).length > 0,
   };
@@ -282,72 +288,20 @@ async function insert(
   }
   const list = events === null ? null : toArray(events);
   if (idempotencyKey !== null) {
-    const [row] = await transaction.query<SecretRow>(selectKeyed, [accountId ?? '', idempotencyKey]);
-    if (row !== undefined) {
-      const first = toEndpoint(row);
-      const isSame = first.url === url && JSON.stringify(first.events) === JSON.stringify(events);
-      return isSame ? { outcome: 'repeated', endpoint: first, secret: row.secret } : { outcome: 'key_conflict' };
+    const first = SECRET_ENDPOINTS.first(await transaction.query(selectKeyed, [accountId ?? '', idempotencyKey]));
+    if (first !== null) {
+      const { endpoint } = first;
+      const isSame = endpoint.url === url && JSON.stringify(endpoint.events) === JSON.stringify(events);
+      return isSame ? { outcome: 'repeated', ...first } : { outcome: 'key_conflict' };
     }
   }
   const [count] = await transaction.query<{ n: number }>(countOwned, [accountId]);
   if (count!.n >= countMax) return { outcome: 'too_many' };
   const values = [id, accountId, url, secret, list, idempotencyKey, at];
-  const [row] = await transaction.query<SecretRow>(insertEndpoint, values);
-  return { outcome: 'made', endpoint: toEndpoint(row!), secret: row!.secret };
+  const [row] = await transaction.query(insertEndpoint, values);
+  return { outcome: 'made', ...SECRET_ENDPOINTS.read(row!) };
 }
 
 async function wake(transaction: Queryable, { id, accountId }: WebhookEndpoint, at: Date): Promise<void> {
   await transaction.query(wakeReceiver, [id, accountId === null ? 'operators' : 'accounts', at]);
-}
-
-interface EndpointRow {
-  id: string;
-  account_id: string | null;
-  url: string;
-  events: NoticeKind[] | null;
-  status: WebhookEndpoint['status'];
-  status_reason: string | null;
-  failing_since: Date | null;
-  created_at: Date;
-}
-
-type SecretRow = EndpointRow & { secret: string };
-
-interface DeliveryRow {
-  notice_id: string;
-  kind: Notice['kind'];
-  at: Date;
-  status: Delivery['status'];
-  attempts: bigint;
-  next_attempt_at: Date | null;
-  last_attempt_at: Date | null;
-  last_status: bigint | null;
-  last_error: string | null;
-}
-
-function toEndpoint(row: EndpointRow): WebhookEndpoint {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    url: row.url,
-    events: row.events,
-    status: row.status,
-    statusReason: row.status_reason,
-    failingSince: row.failing_since,
-    createdAt: row.created_at,
-  };
-}
-
-function toDelivery(row: DeliveryRow): Delivery {
-  return {
-    noticeId: row.notice_id,
-    kind: row.kind,
-    at: row.at,
-    status: row.status,
-    attempts: Number(row.attempts),
-    nextAttemptAt: row.next_attempt_at,
-    lastAttemptAt: row.last_attempt_at,
-    lastStatus: row.last_status === null ? null : Number(row.last_status),
-    lastError: row.last_error,
-  };
 }

@@ -1,5 +1,16 @@
+import { writeRows } from '../db/columns.ts';
 import { type Lane, type Queryable, type Statement, toArray } from '../db/database.ts';
-import type { AccountDecision, AccountFacts, NoticeState, SubscriptionFacts } from './account-decision.ts';
+import {
+  bigintColumn,
+  countColumn,
+  instantColumn,
+  orNull,
+  type RowOf,
+  selection,
+  tableColumns,
+  textColumn,
+} from '../db/table.ts';
+import type { AccountDecision, AccountFacts, NoticeState } from './account-decision.ts';
 import type { DueNotice } from './notice.ts';
 
 /**
@@ -40,30 +51,56 @@ const takeChanges: Statement = {
 returning account_ids`,
 };
 
+const ACCOUNTS = selection({
+  accountId: textColumn('b.account_id'),
+  balanceNano: bigintColumn('b.balance_nano'),
+  lastEntryNo: bigintColumn('b.last_entry_no'),
+  lowBalanceNano: orNull(bigintColumn('a.low_balance_nano')),
+});
+
 /** Plan: primary keys. */
 const selectAccounts: Statement = {
   name: 'notices.select-accounts',
-  text: `select b.account_id, b.balance_nano, b.last_entry_no, a.low_balance_nano
+  text: `select ${ACCOUNTS.list}
 from balances b join accounts a on a.id = b.account_id where b.account_id = any ($1::text[])`,
 };
+
+const SUBSCRIPTIONS = selection({
+  accountId: textColumn('account_id'),
+  id: textColumn('id'),
+  planId: textColumn('plan_id'),
+  startsAtMs: instantColumn('starts_at'),
+  endsAtMs: instantColumn('ends_at'),
+  weekBeganAtMs: instantColumn('week_began_at'),
+  weekCalls: countColumn('week_calls'),
+  periodBeganAtMs: instantColumn('period_began_at'),
+  periodTokens: countColumn('period_tokens'),
+});
 
 /** Plan: primary key, the subscriptions of each account. */
 const selectSubscriptions: Statement = {
   name: 'notices.select-subscriptions',
-  text: `select account_id, id, plan_id, starts_at, ends_at, week_began_at, week_calls, period_began_at, period_tokens
+  text: `select ${SUBSCRIPTIONS.list}
 from subscriptions where account_id = any ($1::text[]) and canceled_at is null and starts_at <= $2 and ends_at > $2`,
 };
+
+const STATES = tableColumns({
+  accountId: textColumn('account_id'),
+  subject: textColumn('subject'),
+  occurrence: textColumn('occurrence'),
+  level: countColumn('level'),
+});
 
 /** Plan: primary key. */
 const selectStates: Statement = {
   name: 'notices.select-states',
-  text: 'select account_id, subject, occurrence, level from notice_states where account_id = any ($1::text[])',
+  text: `select ${STATES.list} from notice_states where account_id = any ($1::text[])`,
 };
 
 const upsertStates: Statement = {
   name: 'notices.upsert-states',
-  text: `insert into notice_states (account_id, subject, occurrence, level)
-select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[])
+  text: `insert into notice_states (${STATES.list})
+select * from ${STATES.unnest}
 on conflict (account_id, subject) do update set occurrence = excluded.occurrence, level = excluded.level`,
 };
 
@@ -148,10 +185,21 @@ const setKeyProgress: Statement = {
   text: 'update key_expiry_progress set expires_at = $2, key_id = $3 where days_left = $1',
 };
 
+/** A key that expires soon. */
+const EXPIRING_KEYS = selection({
+  accountId: textColumn('account_id'),
+  id: textColumn('id'),
+  name: textColumn('name'),
+  prefix: textColumn('prefix'),
+  expiresAtMs: instantColumn('expires_at'),
+});
+
+export type ExpiringKey = RowOf<typeof EXPIRING_KEYS>;
+
 /** Plan: api_keys_by_expiry, behind the last key that was looked at. */
 const selectExpiringKeys: Statement = {
   name: 'notices.select-expiring-keys',
-  text: `select account_id, id, name, prefix, expires_at from api_keys
+  text: `select ${EXPIRING_KEYS.list} from api_keys
 where expires_at is not null and revoked_at is null and (expires_at, id) > ($1, $2) and expires_at <= $3
 order by expires_at, id limit ${KEYS_ROWS}`,
 };
@@ -166,15 +214,6 @@ delete from notices n using old where n.id = old.id returning n.id`,
 
 /** What a slice did: `more` where there may be more to do, `idle` if there is nothing, `elsewhere` if another node works. */
 export type SliceResult = 'more' | 'idle' | 'elsewhere';
-
-/** A key that expires soon. */
-export interface ExpiringKey {
-  readonly accountId: string;
-  readonly id: string;
-  readonly name: string;
-  readonly prefix: string;
-  readonly expiresAtMs: number;
-}
 
 export interface NewNotices {
   readonly atMs: number;
@@ -218,7 +257,8 @@ export function createNoticeStore(database: Lane): NoticeStore {
         if (taken.length === 0) return 'idle';
         const ids = toArray([...new Set(taken.flatMap(({ account_ids }) => account_ids))]);
         const facts = await readFacts(transaction, ids, options.atMs);
-        const states = Map.groupBy(await readStates(transaction, ids), ({ accountId }) => accountId);
+        const known = STATES.all(await transaction.query(selectStates, [ids]));
+        const states = Map.groupBy(known, ({ accountId }) => accountId);
         const decisions = facts.map((each) => ({
           accountId: each.accountId,
           ...decide(each, new Map(states.get(each.accountId)?.map((state) => [state.subject, state]))),
@@ -238,23 +278,20 @@ export function createNoticeStore(database: Lane): NoticeStore {
         await transaction.query(startKeyProgress, [daysLeft, until]);
         const [progress] = await transaction.query<{ expires_at: Date; key_id: string }>(selectKeyProgress, [daysLeft]);
         const { expires_at: behind, key_id: behindId } = progress!;
-        const rows = await transaction.query<KeyRow>(selectExpiringKeys, [behind, behindId, until]);
-        const last = rows.at(-1);
-        if (last !== undefined && rows.length === KEYS_ROWS) {
-          await transaction.query(setKeyProgress, [daysLeft, last.expires_at, last.id]);
+        const keys = EXPIRING_KEYS.all(await transaction.query(selectExpiringKeys, [behind, behindId, until]));
+        const last = keys.at(-1);
+        if (last !== undefined && keys.length === KEYS_ROWS) {
+          await transaction.query(setKeyProgress, [daysLeft, new Date(last.expiresAtMs), last.id]);
         } else if (until > behind) {
           // Past if no key was too, so that one that is made there later is not told of with days that it does not have.
           await transaction.query(setKeyProgress, [daysLeft, until, '']);
         }
         await addNotices(
           transaction,
-          rows
-            .map(toKey)
-            .map(decide)
-            .filter((notice) => notice !== null),
+          keys.map(decide).filter((notice) => notice !== null),
           options,
         );
-        return rows.length === KEYS_ROWS ? 'more' : 'idle';
+        return keys.length === KEYS_ROWS ? 'more' : 'idle';
       }),
     add: (notices, options) =>
       database.transaction(async (transaction) => {
@@ -289,13 +326,8 @@ async function writeStates(
   decisions: readonly (AccountDecision & { readonly accountId: string })[],
 ): Promise<void> {
   const states = decisions.flatMap((each) => each.states);
-  if (states.length > 0) {
-    await transaction.query(upsertStates, [
-      toArray(states.map(({ accountId }) => accountId)),
-      toArray(states.map(({ subject }) => subject)),
-      toArray(states.map(({ occurrence }) => occurrence)),
-      toArray(states.map(({ level }) => level)),
-    ]);
+  for (const { statement, parameters } of writeRows(upsertStates, states, STATES.values)) {
+    await transaction.query(statement, parameters);
   }
   const cleared = decisions.flatMap(({ accountId, cleared }) => cleared.map((subject) => ({ accountId, subject })));
   if (cleared.length > 0) {
@@ -307,81 +339,8 @@ async function writeStates(
 }
 
 async function readFacts(transaction: Queryable, ids: string, atMs: number): Promise<AccountFacts[]> {
-  const accounts = await transaction.query<AccountRow>(selectAccounts, [ids]);
-  const rows = await transaction.query<SubscriptionRow>(selectSubscriptions, [ids, new Date(atMs)]);
-  const subscriptions = Map.groupBy(rows, ({ account_id }) => account_id);
-  return accounts.map((row) => ({
-    accountId: row.account_id,
-    balanceNano: row.balance_nano,
-    lastEntryNo: row.last_entry_no,
-    lowBalanceNano: row.low_balance_nano,
-    subscriptions: (subscriptions.get(row.account_id) ?? []).map(toSubscription),
-  }));
-}
-
-async function readStates(transaction: Queryable, ids: string): Promise<NoticeState[]> {
-  const rows = await transaction.query<StateRow>(selectStates, [ids]);
-  return rows.map((row) => ({
-    accountId: row.account_id,
-    subject: row.subject,
-    occurrence: row.occurrence,
-    level: Number(row.level),
-  }));
-}
-
-interface AccountRow {
-  account_id: string;
-  balance_nano: bigint;
-  last_entry_no: bigint;
-  low_balance_nano: bigint | null;
-}
-
-interface SubscriptionRow {
-  account_id: string;
-  id: string;
-  plan_id: string;
-  starts_at: Date;
-  ends_at: Date;
-  week_began_at: Date;
-  week_calls: bigint;
-  period_began_at: Date;
-  period_tokens: bigint;
-}
-
-interface StateRow {
-  account_id: string;
-  subject: string;
-  occurrence: string;
-  level: bigint;
-}
-
-interface KeyRow {
-  account_id: string;
-  id: string;
-  name: string;
-  prefix: string;
-  expires_at: Date;
-}
-
-function toSubscription(row: SubscriptionRow): SubscriptionFacts {
-  return {
-    id: row.id,
-    planId: row.plan_id,
-    startsAtMs: row.starts_at.getTime(),
-    endsAtMs: row.ends_at.getTime(),
-    weekBeganAtMs: row.week_began_at.getTime(),
-    weekCalls: Number(row.week_calls),
-    periodBeganAtMs: row.period_began_at.getTime(),
-    periodTokens: Number(row.period_tokens),
-  };
-}
-
-function toKey(row: KeyRow): ExpiringKey {
-  return {
-    accountId: row.account_id,
-    id: row.id,
-    name: row.name,
-    prefix: row.prefix,
-    expiresAtMs: row.expires_at.getTime(),
-  };
+  const accounts = ACCOUNTS.all(await transaction.query(selectAccounts, [ids]));
+  const active = SUBSCRIPTIONS.all(await transaction.query(selectSubscriptions, [ids, new Date(atMs)]));
+  const subscriptions = Map.groupBy(active, ({ accountId }) => accountId);
+  return accounts.map((account) => ({ ...account, subscriptions: subscriptions.get(account.accountId) ?? [] }));
 }

@@ -2,8 +2,8 @@ import type { Clock } from '../lib/clock.ts';
 import type { FillRandom, Ids } from '../lib/ids.ts';
 import { mayGrantRole } from './access.ts';
 import { type Actor, type OperatorRole, signatureOf } from './actor.ts';
-import { type AdminToken, createAdminToken, hashAdminToken, shownAdminToken } from './admin-token.ts';
-import type { AdminTokensStore } from './admin-tokens-store.ts';
+import { createAdminToken, hashAdminToken, shownAdminToken } from './admin-token.ts';
+import type { AdminToken, AdminTokensStore } from './admin-tokens-store.ts';
 
 interface AskedToken {
   readonly name: string;

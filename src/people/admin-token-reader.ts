@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { TokenActor } from './actor.ts';
-import { type AdminToken, hashAdminToken, isAdminToken } from './admin-token.ts';
-import type { AdminTokensStore } from './admin-tokens-store.ts';
+import { hashAdminToken, isAdminToken } from './admin-token.ts';
+import type { AdminToken, AdminTokensStore } from './admin-tokens-store.ts';
 
 /** How often the last use of a token is written at most. */
 const NOTED_EVERY_MS = 60_000;

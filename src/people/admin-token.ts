@@ -1,27 +1,11 @@
 import type { FillRandom } from '../lib/ids.ts';
 import { createSecretText, hashSecretText, isSecretText, shownPrefix } from '../lib/secret-text.ts';
-import type { OperatorRole } from './actor.ts';
 
 /** What the text of a named admin token begins with. */
 const TOKEN_PREFIX = 'fg_admin_';
 
 /** More than anybody could keep an eye on. */
 export const LIVING_TOKENS_MAX = 200;
-
-/** A named admin token, without its text, of which only a hash is stored. */
-export interface AdminToken {
-  readonly id: string;
-  /** No two living tokens have the same one. */
-  readonly name: string;
-  readonly role: OperatorRole;
-  readonly prefix: string;
-  readonly createdAt: Date;
-  /** What whoever made it was called then. */
-  readonly createdBy: string;
-  readonly expiresAt: Date | null;
-  readonly revokedAt: Date | null;
-  readonly lastUsedAt: Date | null;
-}
 
 /** Makes the text of a new token. */
 export function createAdminToken(fillRandom: FillRandom): string {

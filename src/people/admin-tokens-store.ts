@@ -1,23 +1,27 @@
 import { toTimestamp } from '../db/columns.ts';
 import type { Lane, Statement } from '../db/database.ts';
+import { dateColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 import type { OperatorRole } from './actor.ts';
-import { type AdminToken, LIVING_TOKENS_MAX } from './admin-token.ts';
+import { LIVING_TOKENS_MAX } from './admin-token.ts';
 
 /** The SQL of named admin tokens. */
 
-interface TokenRow {
-  id: string;
-  name: string;
-  role: OperatorRole;
-  prefix: string;
-  created_at: Date;
-  created_by: string;
-  expires_at: Date | null;
-  revoked_at: Date | null;
-  last_used_at: Date | null;
-}
+const TOKENS = selection({
+  id: textColumn('id'),
+  /** No two living tokens have the same one. */
+  name: textColumn('name'),
+  role: textColumn<OperatorRole>('role'),
+  prefix: textColumn('prefix'),
+  createdAt: dateColumn('created_at'),
+  /** What whoever made it was called then. */
+  createdBy: textColumn('created_by'),
+  expiresAt: orNull(dateColumn('expires_at')),
+  revokedAt: orNull(dateColumn('revoked_at')),
+  lastUsedAt: orNull(dateColumn('last_used_at')),
+});
 
-const COLUMNS = 'id, name, role, prefix, created_at, created_by, expires_at, revoked_at, last_used_at';
+/** A named admin token, without its text, of which only a hash is stored. */
+export type AdminToken = RowOf<typeof TOKENS>;
 
 /** Creations wait for each other, so that they count exactly; readers wait for none of them. */
 const lockTokens: Statement = {
@@ -43,19 +47,19 @@ const insertToken: Statement = {
   name: 'admin-tokens.insert',
   text: `insert into admin_tokens (id, name, role, token_hash, prefix, created_at, created_by, expires_at)
 values ($1, $2, $3, $4, $5, $6, $7, $8)
-returning ${COLUMNS}`,
+returning ${TOKENS.list}`,
 };
 
 /** Newest first: ids sort by time. Plan: primary key. */
 const listTokens: Statement = {
   name: 'admin-tokens.list',
-  text: `select ${COLUMNS} from admin_tokens where ($1::text is null or id < $1) order by id desc limit $2::int`,
+  text: `select ${TOKENS.list} from admin_tokens where ($1::text is null or id < $1) order by id desc limit $2::int`,
 };
 
 /** Plan: primary key. */
 const selectToken: Statement = {
   name: 'admin-tokens.select',
-  text: `select ${COLUMNS} from admin_tokens where id = $1`,
+  text: `select ${TOKENS.list} from admin_tokens where id = $1`,
 };
 
 /** Plan: primary key. A token that is revoked already keeps its first date. */
@@ -67,7 +71,7 @@ const revokeToken: Statement = {
 /** By the unique index admin_tokens_by_hash. */
 const findLiving: Statement = {
   name: 'admin-tokens.find-living',
-  text: `select ${COLUMNS} from admin_tokens
+  text: `select ${TOKENS.list} from admin_tokens
 where token_hash = $1 and revoked_at is null and (expires_at is null or expires_at > $2::timestamptz)`,
 };
 
@@ -112,39 +116,17 @@ export function createAdminTokensStore(database: Lane): AdminTokensStore {
         if (count!.of_name > 0) return 'name_taken';
         if (count!.living >= LIVING_TOKENS_MAX) return 'too_many';
         const values = [id, name, role, tokenHash, prefix, at, createdBy, expiresAt];
-        const [row] = await transaction.query<TokenRow>(insertToken, values);
-        return toToken(row!);
+        return TOKENS.read((await transaction.query(insertToken, values))[0]!);
       }),
-    async list(beforeId, limit) {
-      return (await database.query<TokenRow>(listTokens, [beforeId, limit])).map(toToken);
-    },
-    async find(id) {
-      const [row] = await database.query<TokenRow>(selectToken, [id]);
-      return row === undefined ? null : toToken(row);
-    },
+    list: async (beforeId, limit) => TOKENS.all(await database.query(listTokens, [beforeId, limit])),
+    find: async (id) => TOKENS.first(await database.query(selectToken, [id])),
     async revoke(id, at) {
       return (await database.query(revokeToken, [id, at])).length > 0;
     },
-    async findLiving(tokenHash, nowMs) {
-      const [row] = await database.query<TokenRow>(findLiving, [tokenHash, toTimestamp(nowMs)]);
-      return row === undefined ? null : toToken(row);
-    },
+    findLiving: async (tokenHash, nowMs) =>
+      TOKENS.first(await database.query(findLiving, [tokenHash, toTimestamp(nowMs)])),
     async noteUse(id, usedAtMs, unlessSinceMs) {
       await database.query(noteUse, [id, toTimestamp(usedAtMs), toTimestamp(unlessSinceMs)]);
     },
-  };
-}
-
-function toToken(row: TokenRow): AdminToken {
-  return {
-    id: row.id,
-    name: row.name,
-    role: row.role,
-    prefix: row.prefix,
-    createdAt: row.created_at,
-    createdBy: row.created_by,
-    expiresAt: row.expires_at,
-    revokedAt: row.revoked_at,
-    lastUsedAt: row.last_used_at,
   };
 }

@@ -1,5 +1,6 @@
 import type { Lane, Queryable, Statement } from '../db/database.ts';
 import { orRolledBack } from '../db/rollback-store.ts';
+import { dateColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 
 /** The SQL of who people are at OpenID providers. */
 
@@ -18,10 +19,20 @@ const noteUse: Statement = {
   text: 'update user_identities set last_used_at = $3 where issuer = $1 and subject = $2',
 };
 
+const IDENTITIES = selection({
+  id: textColumn('id'),
+  issuer: textColumn('issuer'),
+  subject: textColumn('subject'),
+  createdAt: dateColumn('created_at'),
+  lastUsedAt: orNull(dateColumn('last_used_at')),
+});
+
+export type Identity = RowOf<typeof IDENTITIES>;
+
 /** Plan: user_identities_by_user; no more rows than a user may have. */
 const listIdentities: Statement = {
   name: 'identities.list',
-  text: `select id, issuer, subject, created_at, last_used_at from user_identities where user_id = $1 order by id desc`,
+  text: `select ${IDENTITIES.list} from user_identities where user_id = $1 order by id desc`,
 };
 
 /** Two changes of one person's ways to sign in are decided one after the other. By primary key. */
@@ -50,16 +61,7 @@ const deleteIdentity: Statement = {
   text: 'delete from user_identities where id = $2 and user_id = $1 returning id',
 };
 
-export interface NewIdentity {
-  readonly id: string;
-  readonly issuer: string;
-  readonly subject: string;
-}
-
-export interface Identity extends NewIdentity {
-  readonly createdAt: Date;
-  readonly lastUsedAt: Date | null;
-}
+export type NewIdentity = Pick<Identity, 'id' | 'issuer' | 'subject'>;
 
 /** Why an identity is not added. */
 export type IdentityRefusal =
@@ -103,14 +105,6 @@ async function lock(
   return { hasPassword: user.has_password, identities: counted!.identities };
 }
 
-interface IdentityRow {
-  id: string;
-  issuer: string;
-  subject: string;
-  created_at: Date;
-  last_used_at: Date | null;
-}
-
 export function createIdentityStore(database: Lane): IdentityStore {
   return {
     async findUser(issuer, subject) {
@@ -120,16 +114,7 @@ export function createIdentityStore(database: Lane): IdentityStore {
     async noteUse(issuer, subject, at) {
       await database.query(noteUse, [issuer, subject, at]);
     },
-    async list(userId) {
-      const rows = await database.query<IdentityRow>(listIdentities, [userId]);
-      return rows.map(({ id, issuer, subject, created_at: createdAt, last_used_at: lastUsedAt }) => ({
-        id,
-        issuer,
-        subject,
-        createdAt,
-        lastUsedAt,
-      }));
-    },
+    list: async (userId) => IDENTITIES.all(await database.query(listIdentities, [userId])),
     add: (userId, identity, at) =>
       orRolledBack(database, (transaction) => addIdentity(transaction, userId, identity, at)),
     remove: (userId, id) =>

@@ -1,5 +1,6 @@
 import type { Lane, Queryable, Statement } from '../db/database.ts';
 import { orRolledBack } from '../db/rollback-store.ts';
+import { booleanColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 import type { AccountRole } from './actor.ts';
 import { addIdentity, type IdentityRefusal, type NewIdentity } from './identity-store.ts';
 import { addMembership, type MembershipRefusal } from './membership-store.ts';
@@ -34,10 +35,18 @@ const deleteUnused: Statement = {
   text: 'delete from user_links where user_id = $1 and used_at is null',
 };
 
+const LOCKED_USERS = selection({
+  id: textColumn('id'),
+  email: orNull(textColumn('email')),
+  hasPassword: booleanColumn('password_hash is not null as has_password'),
+});
+
+type LockedUser = RowOf<typeof LOCKED_USERS>;
+
 /** By primary key. */
 const lockUser: Statement = {
   name: 'user-links.lock-user',
-  text: `select id, email, password_hash is not null as has_password from users where id = $1 and status = 'active' for no key update`,
+  text: `select ${LOCKED_USERS.list} from users where id = $1 and status = 'active' for no key update`,
 };
 
 /** By primary key. */
@@ -54,11 +63,26 @@ const countInvitations: Statement = {
 from user_links l where account_id = $1`,
 };
 
+const LINK_VIEWS = selection({
+  id: textColumn('l.id'),
+  kind: textColumn<LinkKind>('l.kind'),
+  /** Whose password it sets; `null` for an invitation. */
+  userId: orNull(textColumn('l.user_id')),
+  email: orNull(textColumn('coalesce(l.email, u.email) as email')),
+  name: orNull(textColumn('u.name')),
+  accountId: orNull(textColumn('l.account_id')),
+  accountName: orNull(textColumn('a.name as account_name')),
+  role: orNull(textColumn<AccountRole>('l.role')),
+  expiresAt: dateColumn('l.expires_at'),
+});
+
+/** What a link is for. */
+export type LinkView = RowOf<typeof LINK_VIEWS>;
+
 /** What a link that still works is for. By user_links_by_token and primary keys. */
 const lookUp: Statement = {
   name: 'user-links.look',
-  text: `select l.id, l.kind, l.user_id, coalesce(l.email, u.email) as email, u.name, l.account_id, a.name as account_name,
-  l.role, l.expires_at
+  text: `select ${LINK_VIEWS.list}
 from user_links l left join users u on u.id = l.user_id left join accounts a on a.id = l.account_id
 where l.token_hash = $1 and l.used_at is null and l.expires_at > $2::timestamptz and (u.id is null or u.status = 'active')
   and ${IS_IN_FORCE}`,
@@ -70,18 +94,36 @@ const findUserOf: Statement = {
   text: 'select user_id from user_links where token_hash = $1',
 };
 
+const TAKEN_LINKS = selection({
+  kind: textColumn<LinkKind>('kind'),
+  email: orNull(textColumn('email')),
+  accountId: orNull(textColumn('account_id')),
+  role: orNull(textColumn<AccountRole>('role')),
+});
+
 /** Uses it up: of two that use it at once, the second one waits for this row, and finds it used. By user_links_by_token. */
 const takeLink: Statement = {
   name: 'user-links.take',
   text: `update user_links l set used_at = $2
 where token_hash = $1 and used_at is null and expires_at > $2::timestamptz and ${IS_IN_FORCE}
-returning id, kind, user_id, email, account_id, role`,
+returning ${TAKEN_LINKS.list}`,
 };
+
+const INVITATIONS = selection({
+  id: textColumn('id'),
+  email: orNull(textColumn('email')),
+  role: textColumn<AccountRole>('role'),
+  createdBy: textColumn('created_by'),
+  createdAt: dateColumn('created_at'),
+  expiresAt: dateColumn('expires_at'),
+});
+
+export type Invitation = RowOf<typeof INVITATIONS>;
 
 /** Plan: user_links_by_account. */
 const listInvitations: Statement = {
   name: 'user-links.list-invitations',
-  text: `select id, email, role, created_by, created_at, expires_at from user_links l
+  text: `select ${INVITATIONS.list} from user_links l
 where account_id = $1 and used_at is null and expires_at > $2::timestamptz and ${IS_IN_FORCE}
 order by id desc limit ${OPEN_INVITATIONS_MAX}`,
 };
@@ -123,29 +165,6 @@ interface NewInvitation extends NewLink {
   readonly role: AccountRole;
 }
 
-/** What a link is for. */
-export interface LinkView {
-  readonly id: string;
-  readonly kind: LinkKind;
-  /** Whose password it sets; `null` for an invitation. */
-  readonly userId: string | null;
-  readonly email: string | null;
-  readonly name: string | null;
-  readonly accountId: string | null;
-  readonly accountName: string | null;
-  readonly role: AccountRole | null;
-  readonly expiresAt: Date;
-}
-
-export interface Invitation {
-  readonly id: string;
-  readonly email: string | null;
-  readonly role: AccountRole;
-  readonly createdBy: string;
-  readonly createdAt: Date;
-  readonly expiresAt: Date;
-}
-
 /** Why a link was not used; it still works then, unless it is `void`: used, expired or unknown. */
 export type LinkRefusal = 'void' | UserRefusal | MembershipRefusal | IdentityRefusal;
 
@@ -177,27 +196,10 @@ export interface LinkStore {
   deleteExpired(atMs: number, signal: AbortSignal): Promise<void>;
 }
 
-interface LockedUser {
-  id: string;
-  email: string | null;
-  has_password: boolean;
-}
-
-interface LinkRow {
-  id: string;
-  kind: LinkKind;
-  user_id: string | null;
-  email: string | null;
-  account_id: string | null;
-  role: AccountRole | null;
-}
-
-type ViewRow = LinkRow & { name: string | null; account_name: string | null; expires_at: Date };
-
 export function createLinkStore(database: Lane): LinkStore {
   async function carryOut(
     transaction: Queryable,
-    { kind, account_id: accountId, role, email }: LinkRow,
+    { kind, accountId, role, email }: RowOf<typeof TAKEN_LINKS>,
     user: LockedUser | null,
     use: LinkUse,
     at: Date,
@@ -212,7 +214,7 @@ export function createLinkStore(database: Lane): LinkStore {
       const { passwordHash, name } = use;
       await setPassword(transaction, user.id, passwordHash, { checkedHash: null, exceptSessionId: null });
       // The name of somebody without an e-mail address is what it signs in with, and stays.
-      if (name !== null && !user.has_password && user.email !== null) {
+      if (name !== null && !user.hasPassword && user.email !== null) {
         await transaction.query(updateName, [user.id, name]);
       }
       return { userId: user.id };
@@ -241,7 +243,7 @@ export function createLinkStore(database: Lane): LinkStore {
   return {
     insertForUser: (userId, link, kind) =>
       database.transaction(async (transaction) => {
-        if ((await lockActive(transaction, userId)) === undefined) return false;
+        if ((await lockActive(transaction, userId)) === null) return false;
         await transaction.query(deleteUnused, [userId]);
         await transaction.query(insertLink, valuesOf(link, kind, userId, null));
         return true;
@@ -256,22 +258,17 @@ export function createLinkStore(database: Lane): LinkStore {
         await transaction.query(insertLink, valuesOf(invitation, 'invitation', null, invitation));
         return null;
       }),
-    async look(tokenHash, at) {
-      const [row] = await database.query<ViewRow>(lookUp, [tokenHash, at]);
-      if (row === undefined) return null;
-      const { id, kind, email, name, role, user_id: userId, account_id: accountId, account_name: accountName } = row;
-      return { id, kind, userId, email, name, accountId, accountName, role, expiresAt: row.expires_at };
-    },
+    look: async (tokenHash, at) => LINK_VIEWS.first(await database.query(lookUp, [tokenHash, at])),
     async use(tokenHash, use, at) {
       let result: { readonly userId: string } | null = null;
       const refusal = await orRolledBack<LinkRefusal>(database, async (transaction) => {
         // The user first, as in whatever else changes a user and its links: else two of them could wait for each other.
-        const [found] = await transaction.query<Pick<LinkRow, 'user_id'>>(findUserOf, [tokenHash]);
+        const [found] = await transaction.query<{ user_id: string | null }>(findUserOf, [tokenHash]);
         if (found === undefined) return 'void';
         const user = found.user_id === null ? null : await lockActive(transaction, found.user_id);
-        if (user === undefined) return 'void';
-        const [link] = await transaction.query<LinkRow>(takeLink, [tokenHash, at]);
-        if (link === undefined) return 'void';
+        if (found.user_id !== null && user === null) return 'void';
+        const link = TAKEN_LINKS.first(await transaction.query(takeLink, [tokenHash, at]));
+        if (link === null) return 'void';
         const done = await carryOut(transaction, link, user, use, at);
         if (typeof done === 'string') return done;
         result = done;
@@ -279,20 +276,7 @@ export function createLinkStore(database: Lane): LinkStore {
       });
       return refusal ?? result!;
     },
-    async listInvitations(accountId, at) {
-      const rows = await database.query<LinkRow & { created_by: string; created_at: Date; expires_at: Date }>(
-        listInvitations,
-        [accountId, at],
-      );
-      return rows.map((row) => ({
-        id: row.id,
-        email: row.email,
-        role: row.role!,
-        createdBy: row.created_by,
-        createdAt: row.created_at,
-        expiresAt: row.expires_at,
-      }));
-    },
+    listInvitations: async (accountId, at) => INVITATIONS.all(await database.query(listInvitations, [accountId, at])),
     deleteInvitation: async (accountId, id) => (await database.query(deleteInvitation, [accountId, id])).length > 0,
     async deleteExpired(atMs, signal) {
       let rows: unknown[];
@@ -302,9 +286,8 @@ export function createLinkStore(database: Lane): LinkStore {
   };
 }
 
-async function lockActive(transaction: Queryable, userId: string): Promise<LockedUser | undefined> {
-  const [user] = await transaction.query<LockedUser>(lockUser, [userId]);
-  return user;
+async function lockActive(transaction: Queryable, userId: string): Promise<LockedUser | null> {
+  return LOCKED_USERS.first(await transaction.query(lockUser, [userId]));
 }
 
 function valuesOf(

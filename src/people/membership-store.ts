@@ -1,8 +1,9 @@
 import { announceChange } from '../accounting/accounts/principal-change-store.ts';
 import type { Lane, Queryable, Statement } from '../db/database.ts';
 import { orRolledBack } from '../db/rollback-store.ts';
+import { dateColumn, intColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 import type { AccountRole } from './actor.ts';
-import { MEMBERS_MAX, MEMBERSHIPS_MAX, type Member, type UserStatus } from './user.ts';
+import { MEMBERS_MAX, MEMBERSHIPS_MAX, type UserStatus } from './user.ts';
 
 /**
  * The SQL of memberships. Every change is announced as one of the account, because what a key of a person sees follows from the
@@ -21,15 +22,19 @@ const lockUser: Statement = {
   text: 'select id from users where id = $1 for no key update',
 };
 
+const COUNTS = selection({
+  members: intColumn('(select count(*)::int from memberships where account_id = $1) as members'),
+  accounts: intColumn('(select count(*)::int from memberships where user_id = $2) as accounts'),
+  /** Those who are not suspended, besides the person itself. */
+  otherOwners: intColumn(`(select count(*)::int from memberships m join users u on u.id = m.user_id
+   where m.account_id = $1 and m.role = 'owner' and m.user_id <> $2 and u.status = 'active') as other_owners`),
+  role: orNull(
+    textColumn<AccountRole>('(select role from memberships where account_id = $1 and user_id = $2) as role'),
+  ),
+});
+
 /** Plans: memberships_by_account and the primary key. */
-const countBoth: Statement = {
-  name: 'memberships.count',
-  text: `select (select count(*)::int from memberships where account_id = $1) as members,
-  (select count(*)::int from memberships where user_id = $2) as accounts,
-  (select count(*)::int from memberships m join users u on u.id = m.user_id
-   where m.account_id = $1 and m.role = 'owner' and m.user_id <> $2 and u.status = 'active') as other_owners,
-  (select role from memberships where account_id = $1 and user_id = $2) as role`,
-};
+const countBoth: Statement = { name: 'memberships.count', text: `select ${COUNTS.list}` };
 
 const insertMembership: Statement = {
   name: 'memberships.insert',
@@ -60,19 +65,30 @@ const noteLeaving: Statement = {
   text: 'update users set left_at = $2 where id = $1 and not exists (select from memberships m where m.user_id = $1)',
 };
 
-const MEMBER_COLUMNS = 'u.id as user_id, u.email, u.name, u.status, m.role, m.created_at as since, u.last_sign_in_at';
+const MEMBERS = selection({
+  userId: textColumn('u.id as user_id'),
+  email: orNull(textColumn('u.email')),
+  name: textColumn('u.name'),
+  status: textColumn<UserStatus>('u.status'),
+  role: textColumn<AccountRole>('m.role'),
+  since: dateColumn('m.created_at'),
+  lastSignInAt: orNull(dateColumn('u.last_sign_in_at')),
+});
+
+/** A person in an account. */
+export type Member = RowOf<typeof MEMBERS>;
 
 /** Plan: memberships_by_account. */
 const listMembers: Statement = {
   name: 'memberships.list',
-  text: `select ${MEMBER_COLUMNS} from memberships m join users u on u.id = m.user_id
+  text: `select ${MEMBERS.list} from memberships m join users u on u.id = m.user_id
 where m.account_id = $1 and m.user_id > $2 order by m.user_id limit $3::int`,
 };
 
 /** By primary keys. */
 const selectMember: Statement = {
   name: 'memberships.select',
-  text: `select ${MEMBER_COLUMNS} from memberships m join users u on u.id = m.user_id where m.account_id = $1 and m.user_id = $2`,
+  text: `select ${MEMBERS.list} from memberships m join users u on u.id = m.user_id where m.account_id = $1 and m.user_id = $2`,
 };
 
 interface NewMembership {
@@ -88,20 +104,11 @@ export type MembershipRefusal = 'no_account' | 'no_user' | 'account_full' | 'use
 /** Why a member is not changed or removed. */
 export type MemberChangeRefusal = 'absent' | 'last_owner';
 
-interface Counts {
-  members: number;
-  accounts: number;
-  /** Those who are not suspended, besides the person itself. */
-  other_owners: number;
-  role: AccountRole | null;
-}
-
 /** In one order everywhere: account, then user. */
-async function lockAndCount(transaction: Queryable, accountId: string, userId: string): Promise<Counts | null> {
+async function lockAndCount(transaction: Queryable, accountId: string, userId: string) {
   const [account] = await transaction.query(lockAccount, [accountId]);
   if (account === undefined) return null;
-  const [counts] = await transaction.query<Counts>(countBoth, [accountId, userId]);
-  return counts!;
+  return COUNTS.first(await transaction.query(countBoth, [accountId, userId]));
 }
 
 /** Makes a person a member; what is refused changes nothing, and has to be rolled back. */
@@ -137,16 +144,6 @@ export interface MembershipStore {
   list(accountId: string, afterUserId: string | null, limit: number): Promise<Member[]>;
 }
 
-interface MemberRow {
-  user_id: string;
-  email: string | null;
-  name: string;
-  status: UserStatus;
-  role: AccountRole;
-  since: Date;
-  last_sign_in_at: Date | null;
-}
-
 export function createMembershipStore(database: Lane): MembershipStore {
   /** Owners who take the role from each other at once are decided one after the other, because the account is locked. */
   const change = (
@@ -159,7 +156,7 @@ export function createMembershipStore(database: Lane): MembershipStore {
     database.transaction(async (transaction) => {
       const counts = await lockAndCount(transaction, accountId, userId);
       if (counts === null || counts.role === null) return 'absent';
-      const isLastOwner = counts.role === 'owner' && counts.other_owners === 0;
+      const isLastOwner = counts.role === 'owner' && counts.otherOwners === 0;
       if (keepsOwner && isLastOwner && role !== 'owner') return 'last_owner';
       await write(transaction);
       await announceChange(transaction, accountId);
@@ -180,25 +177,8 @@ export function createMembershipStore(database: Lane): MembershipStore {
         await transaction.query(deleteMembership, [userId, accountId]);
         await transaction.query(noteLeaving, [userId, at]);
       }),
-    async find(accountId, userId) {
-      const [row] = await database.query<MemberRow>(selectMember, [accountId, userId]);
-      return row === undefined ? null : toMember(row);
-    },
-    async list(accountId, afterUserId, limit) {
-      const rows = await database.query<MemberRow>(listMembers, [accountId, afterUserId ?? '', limit]);
-      return rows.map(toMember);
-    },
-  };
-}
-
-function toMember(row: MemberRow): Member {
-  return {
-    userId: row.user_id,
-    email: row.email,
-    name: row.name,
-    role: row.role,
-    status: row.status,
-    since: row.since,
-    lastSignInAt: row.last_sign_in_at,
+    find: async (accountId, userId) => MEMBERS.first(await database.query(selectMember, [accountId, userId])),
+    list: async (accountId, afterUserId, limit) =>
+      MEMBERS.all(await database.query(listMembers, [accountId, afterUserId ?? '', limit])),
   };
 }

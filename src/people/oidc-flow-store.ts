@@ -1,19 +1,32 @@
 import type { Lane, Statement } from '../db/database.ts';
+import { bytesColumn, orNull, type RowOf, tableColumns, textColumn } from '../db/table.ts';
 
 /** The SQL of sign-ins at OpenID providers that are under way. */
+
+const FLOWS = tableColumns({
+  /** The one-time link that it uses, if any. */
+  linkTokenHash: orNull(bytesColumn('link_token_hash')),
+  /** The person who has signed in and adds this way to do so, if any. */
+  attachToUserId: orNull(textColumn('attach_to_user_id')),
+  /** Where the browser goes afterwards, on this gateway. */
+  returnTo: textColumn('return_to'),
+});
+
+/** What a sign-in at a provider is for. */
+export type OidcFlow = RowOf<typeof FLOWS>;
 
 /** By the primary key. */
 const insertFlow: Statement = {
   name: 'oidc-flows.insert',
-  text: `insert into oidc_flows (handle_hash, provider, link_token_hash, attach_to_user_id, return_to, expires_at)
-values ($1, $2, $3, $4, $5, $6)`,
+  text: `insert into oidc_flows (handle_hash, provider, expires_at, ${FLOWS.list})
+values ($1, $2, $3, ${FLOWS.parameters(4)})`,
 };
 
 /** Uses it up: of two that come at once, the second one finds nothing. By primary key. */
 const takeFlow: Statement = {
   name: 'oidc-flows.take',
   text: `delete from oidc_flows where handle_hash = $1 and provider = $2 and expires_at > $3::timestamptz
-returning link_token_hash, attach_to_user_id, return_to`,
+returning ${FLOWS.list}`,
 };
 
 const FORGOTTEN_ROWS_MAX = 1000;
@@ -27,16 +40,6 @@ const deleteExpired: Statement = {
 )
 returning 1 as gone`,
 };
-
-/** What a sign-in at a provider is for. */
-export interface OidcFlow {
-  /** The one-time link that it uses, if any. */
-  readonly linkTokenHash: Buffer | null;
-  /** The person who has signed in and adds this way to do so, if any. */
-  readonly attachToUserId: string | null;
-  /** Where the browser goes afterwards, on this gateway. */
-  readonly returnTo: string;
-}
 
 interface NewOidcFlow extends OidcFlow {
   readonly handleHash: Buffer;
@@ -52,25 +55,13 @@ export interface OidcFlowStore {
   deleteExpired(atMs: number, signal: AbortSignal): Promise<void>;
 }
 
-interface FlowRow {
-  link_token_hash: Buffer | null;
-  attach_to_user_id: string | null;
-  return_to: string;
-}
-
 export function createOidcFlowStore(database: Pick<Lane, 'query'>): OidcFlowStore {
   return {
-    async insert({ handleHash, provider, linkTokenHash, attachToUserId, returnTo, expiresAt }) {
-      const values = [handleHash, provider, linkTokenHash, attachToUserId, returnTo, expiresAt];
-      await database.query(insertFlow, values);
+    async insert(flow) {
+      const { handleHash, provider, expiresAt } = flow;
+      await database.query(insertFlow, [handleHash, provider, expiresAt, ...FLOWS.valuesOf(flow)]);
     },
-    async take(handleHash, provider, at) {
-      const [row] = await database.query<FlowRow>(takeFlow, [handleHash, provider, at]);
-      if (row === undefined) return null;
-      const { link_token_hash: linkTokenHash, attach_to_user_id: attachToUserId, return_to: returnTo } = row;
-      // A driver of the embedded engine returns plain bytes.
-      return { linkTokenHash: linkTokenHash && Buffer.from(linkTokenHash), attachToUserId, returnTo };
-    },
+    take: async (handleHash, provider, at) => FLOWS.first(await database.query(takeFlow, [handleHash, provider, at])),
     async deleteExpired(atMs, signal) {
       let rows: unknown[];
       do rows = await database.query(deleteExpired, [new Date(atMs)]);

@@ -1,4 +1,5 @@
 import type { Lane, Statement } from '../db/database.ts';
+import { dateColumn, jsonbColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 import type { Membership, OperatorRole, UserActor } from './actor.ts';
 import { SESSIONS_MAX } from './user.ts';
 
@@ -6,6 +7,17 @@ import { SESSIONS_MAX } from './user.ts';
 
 /** An instant of use is written where the one before is at least that old, so that a page with many requests writes once. */
 const SEEN_EVERY_MS = 60_000;
+
+const ACTORS = selection({
+  sessionId: textColumn('s.id as session_id'),
+  id: textColumn('u.id as user_id'),
+  name: textColumn('u.name'),
+  operatorRole: orNull(textColumn<OperatorRole>('u.operator_role')),
+  memberships: jsonbColumn<readonly Membership[]>(`(
+    select coalesce(jsonb_agg(jsonb_build_object('accountId', m.account_id, 'role', m.role) order by m.account_id), '[]'::jsonb)
+    from memberships m where m.user_id = u.id
+  ) as memberships`),
+});
 
 /**
  * Whose a session is, and what that person may do now; at most once a minute it also notes that the session is in use. By
@@ -17,9 +29,7 @@ const readSession: Statement = {
   update sessions set last_seen_at = $2::timestamptz
   where token_hash = $1 and expires_at > $2::timestamptz and last_seen_at > $3::timestamptz and last_seen_at <= $4::timestamptz
 )
-select s.id as session_id, u.id as user_id, u.name, u.operator_role,
-  (select coalesce(jsonb_agg(jsonb_build_object('accountId', m.account_id, 'role', m.role) order by m.account_id), '[]'::jsonb)
-   from memberships m where m.user_id = u.id) as memberships
+select ${ACTORS.list}
 from sessions s join users u on u.id = s.user_id
 where s.token_hash = $1 and s.expires_at > $2::timestamptz and s.last_seen_at > $3::timestamptz and u.status = 'active'`,
 };
@@ -49,10 +59,21 @@ const deleteSurplus: Statement = {
 )`,
 };
 
+const SESSIONS = selection({
+  id: textColumn('id'),
+  createdAt: dateColumn('created_at'),
+  lastSeenAt: dateColumn('last_seen_at'),
+  expiresAt: dateColumn('expires_at'),
+  clientAddress: orNull(textColumn('client_address')),
+  userAgent: orNull(textColumn('user_agent')),
+});
+
+export type Session = RowOf<typeof SESSIONS>;
+
 /** Plan: sessions_by_user; no more rows than a user may have. */
 const listSessions: Statement = {
   name: 'sessions.list',
-  text: `select id, created_at, last_seen_at, expires_at, client_address, user_agent from sessions
+  text: `select ${SESSIONS.list} from sessions
 where user_id = $1 and expires_at > $2::timestamptz and last_seen_at > $3::timestamptz order by id desc`,
 };
 
@@ -97,15 +118,6 @@ interface NewSession {
   readonly atMs: number;
 }
 
-export interface Session {
-  readonly id: string;
-  readonly createdAt: Date;
-  readonly lastSeenAt: Date;
-  readonly expiresAt: Date;
-  readonly clientAddress: string | null;
-  readonly userAgent: string | null;
-}
-
 export interface SessionStore {
   /** Whose session a token is; `null` if it has ended, or its user is suspended. */
   read(tokenHash: Buffer, atMs: number): Promise<UserActor | null>;
@@ -123,38 +135,15 @@ export interface SessionStore {
   deleteExpired(atMs: number, signal: AbortSignal): Promise<void>;
 }
 
-interface ActorRow {
-  session_id: string;
-  user_id: string;
-  name: string;
-  operator_role: OperatorRole | null;
-  memberships: Membership[];
-}
-
-interface SessionRow {
-  id: string;
-  created_at: Date;
-  last_seen_at: Date;
-  expires_at: Date;
-  client_address: string | null;
-  user_agent: string | null;
-}
-
 /** @param times those in force: shorter ones apply to sessions that have begun, too, as far as they are about idleness. */
 export function createSessionStore(database: Lane, times: () => SessionTimes): SessionStore {
   const idleSince = (atMs: number): Date => new Date(atMs - times().idleMs);
   return {
     async read(tokenHash, atMs) {
       const seenBefore = new Date(atMs - SEEN_EVERY_MS);
-      const [row] = await database.query<ActorRow>(readSession, [
-        tokenHash,
-        new Date(atMs),
-        idleSince(atMs),
-        seenBefore,
-      ]);
-      if (row === undefined) return null;
-      const { session_id: sessionId, user_id: id, name, operator_role: operatorRole, memberships } = row;
-      return { kind: 'user', id, name, sessionId, operatorRole, memberships };
+      const instants = [new Date(atMs), idleSince(atMs), seenBefore];
+      const actor = ACTORS.first(await database.query(readSession, [tokenHash, ...instants]));
+      return actor && { kind: 'user', ...actor };
     },
     begin: ({ id, userId, tokenHash, clientAddress, userAgent, atMs }, checkedHash) =>
       database.transaction(async (transaction) => {
@@ -166,17 +155,8 @@ export function createSessionStore(database: Lane, times: () => SessionTimes): S
         await transaction.query(deleteSurplus, [userId]);
         return true;
       }),
-    async list(userId, atMs) {
-      const rows = await database.query<SessionRow>(listSessions, [userId, new Date(atMs), idleSince(atMs)]);
-      return rows.map((row) => ({
-        id: row.id,
-        createdAt: row.created_at,
-        lastSeenAt: row.last_seen_at,
-        expiresAt: row.expires_at,
-        clientAddress: row.client_address,
-        userAgent: row.user_agent,
-      }));
-    },
+    list: async (userId, atMs) =>
+      SESSIONS.all(await database.query(listSessions, [userId, new Date(atMs), idleSince(atMs)])),
     end: async (userId, sessionId) => (await database.query(deleteSession, [userId, sessionId])).length > 0,
     async endAll(userId, exceptId) {
       await database.query(deleteSessionsOf, [userId, exceptId]);

@@ -1,28 +1,49 @@
 import type { Lane, Statement } from '../db/database.ts';
 import { createNameSearch } from '../db/name-search.ts';
+import { booleanColumn, dateColumn, jsonbColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 import type { LookedThrough, SliceTiming } from '../lib/slices.ts';
-import type { OperatorRole } from './actor.ts';
+import type { Membership, OperatorRole } from './actor.ts';
 import { foldSignInName } from './sign-in-name.ts';
-import type { User, UserMembership, UserStatus } from './user.ts';
+import type { UserStatus } from './user.ts';
 
 /** The SQL of users as they are shown. */
 
-const USER_COLUMNS = `u.id, u.email, u.name, u.operator_role, u.status, u.password_hash is not null as has_password,
-  u.created_at, u.last_sign_in_at,
-  (select coalesce(jsonb_agg(jsonb_build_object('accountId', m.account_id, 'accountName', a.name, 'role', m.role)
-     order by m.account_id), '[]'::jsonb)
-   from memberships m join accounts a on a.id = m.account_id where m.user_id = u.id) as memberships`;
+/** A membership as people read it. */
+export interface UserMembership extends Membership {
+  readonly accountName: string;
+}
+
+const USERS = selection({
+  id: textColumn('u.id'),
+  /** What whoever made the user has said; nothing proves that it is the person's. */
+  email: orNull(textColumn('u.email')),
+  name: textColumn('u.name'),
+  operatorRole: orNull(textColumn<OperatorRole>('u.operator_role')),
+  status: textColumn<UserStatus>('u.status'),
+  /** Whether a password is set, so that the person can sign in with it. */
+  hasPassword: booleanColumn('u.password_hash is not null as has_password'),
+  createdAt: dateColumn('u.created_at'),
+  lastSignInAt: orNull(dateColumn('u.last_sign_in_at')),
+  memberships: jsonbColumn<readonly UserMembership[]>(`(
+    select coalesce(jsonb_agg(jsonb_build_object('accountId', m.account_id, 'accountName', a.name, 'role', m.role)
+      order by m.account_id), '[]'::jsonb)
+    from memberships m join accounts a on a.id = m.account_id where m.user_id = u.id
+  ) as memberships`),
+});
+
+/** A person who may sign in. */
+export type User = RowOf<typeof USERS>;
 
 /** By primary keys. */
 const selectUser: Statement = {
   name: 'users.select',
-  text: `select ${USER_COLUMNS} from users u where u.id = $1`,
+  text: `select ${USERS.list} from users u where u.id = $1`,
 };
 
 /** Those of a list. Plan: primary keys. */
 const selectListed: Statement = {
   name: 'users.select-listed',
-  text: `select ${USER_COLUMNS} from users u
+  text: `select ${USERS.list} from users u
 where u.id in (select jsonb_array_elements_text($1::jsonb)) order by u.id desc`,
 };
 
@@ -38,18 +59,6 @@ const listOperators: Statement = {
   text: `select id from users where operator_role is not null and ($1::text is null or id < $1)
 order by id desc limit $2::int`,
 };
-
-interface UserRow {
-  id: string;
-  email: string | null;
-  name: string;
-  operator_role: OperatorRole | null;
-  status: UserStatus;
-  has_password: boolean;
-  created_at: Date;
-  last_sign_in_at: Date | null;
-  memberships: UserMembership[];
-}
 
 interface UserFilter {
   /** A part of the name or of the e-mail address in any case, or the id. */
@@ -82,28 +91,11 @@ export function createUserList(database: Pick<Lane, 'query'>): UserList {
   }
 
   return {
-    async find(id) {
-      const [row] = await database.query<UserRow>(selectUser, [id]);
-      return row === undefined ? null : toUser(row);
-    },
+    find: async (id) => USERS.first(await database.query(selectUser, [id])),
     async list(filter, beforeId, limit, timing) {
       const { items, next } = await listIds(filter, beforeId, limit, timing);
-      const rows = items.length === 0 ? [] : await database.query<UserRow>(selectListed, [JSON.stringify(items)]);
-      return { items: rows.map(toUser), next };
+      const rows = items.length === 0 ? [] : await database.query(selectListed, [JSON.stringify(items)]);
+      return { items: USERS.all(rows), next };
     },
-  };
-}
-
-function toUser(row: UserRow): User {
-  return {
-    id: row.id,
-    email: row.email,
-    name: row.name,
-    operatorRole: row.operator_role,
-    status: row.status,
-    hasPassword: row.has_password,
-    createdAt: row.created_at,
-    lastSignInAt: row.last_sign_in_at,
-    memberships: row.memberships,
   };
 }

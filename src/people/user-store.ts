@@ -1,6 +1,7 @@
 import { announceChange } from '../accounting/accounts/principal-change-store.ts';
 import type { Lane, Queryable, Statement } from '../db/database.ts';
 import { orRolledBack } from '../db/rollback-store.ts';
+import { orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 import type { AccountRole, OperatorRole } from './actor.ts';
 import { addMembership } from './membership-store.ts';
 import { deleteSessionsOf } from './session-store.ts';
@@ -19,16 +20,27 @@ on conflict (sign_in_name) do nothing
 returning id`,
 };
 
+const CREDENTIALS = selection({
+  userId: textColumn('id'),
+  name: textColumn('name'),
+  email: orNull(textColumn('email')),
+  passwordHash: orNull(textColumn('password_hash')),
+  status: textColumn<UserStatus>('status'),
+});
+
+/** What is needed to check the password of a user. */
+export type UserCredential = RowOf<typeof CREDENTIALS>;
+
 /** By users_by_sign_in_name. */
 const selectCredential: Statement = {
   name: 'users.select-credential',
-  text: 'select id, name, email, password_hash, status from users where sign_in_name = $1',
+  text: `select ${CREDENTIALS.list} from users where sign_in_name = $1`,
 };
 
 /** By primary key. */
 const selectPassword: Statement = {
   name: 'users.select-password',
-  text: 'select id, name, email, password_hash, status from users where id = $1',
+  text: `select ${CREDENTIALS.list} from users where id = $1`,
 };
 
 /**
@@ -40,9 +52,16 @@ const lockOperators: Statement = {
   text: `select id from users where operator_role = 'operator' and status = 'active' order by id for update`,
 };
 
+const CHANGED = selection({
+  name: textColumn('name'),
+  email: orNull(textColumn('email')),
+  operatorRole: orNull(textColumn<OperatorRole>('operator_role')),
+  status: textColumn<UserStatus>('status'),
+});
+
 const lockUser: Statement = {
   name: 'users.lock',
-  text: 'select id, name, email, operator_role, status from users where id = $1 for update',
+  text: `select ${CHANGED.list} from users where id = $1 for update`,
 };
 
 const updateUser: Statement = {
@@ -70,30 +89,6 @@ const listAccountsOf: Statement = {
 
 /** Memberships, sessions and links go with it. By primary key. */
 const deleteUser: Statement = { name: 'users.delete', text: 'delete from users where id = $1' };
-
-interface LockedRow {
-  name: string;
-  email: string | null;
-  operator_role: OperatorRole | null;
-  status: UserStatus;
-}
-
-interface CredentialRow {
-  id: string;
-  name: string;
-  email: string | null;
-  password_hash: string | null;
-  status: UserStatus;
-}
-
-/** What is needed to check the password of a user. */
-export interface UserCredential {
-  readonly userId: string;
-  readonly name: string;
-  readonly email: string | null;
-  readonly passwordHash: string | null;
-  readonly status: UserStatus;
-}
 
 interface NewUser {
   readonly id: string;
@@ -166,12 +161,8 @@ async function isLastOperator(transaction: Queryable, id: string): Promise<boole
 }
 
 export function createUserStore(database: Lane): UserStore {
-  async function findOne(statement: Statement, key: string): Promise<UserCredential | null> {
-    const [row] = await database.query<CredentialRow>(statement, [key]);
-    if (row === undefined) return null;
-    const { id: userId, name, email, password_hash: passwordHash, status } = row;
-    return { userId, name, email, passwordHash, status };
-  }
+  const findOne = async (statement: Statement, key: string): Promise<UserCredential | null> =>
+    CREDENTIALS.first(await database.query(statement, [key]));
 
   return {
     ...createUserList(database),
@@ -182,11 +173,11 @@ export function createUserStore(database: Lane): UserStore {
       orRolledBack<UserRefusal | 'absent'>(database, async (transaction) => {
         const keeps = keepsOperator && (change.operatorRole !== undefined || change.status !== undefined);
         const wouldBeLast = keeps && (await isLastOperator(transaction, id));
-        const [user] = await transaction.query<LockedRow>(lockUser, [id]);
-        if (user === undefined) return 'absent';
+        const user = CHANGED.first(await transaction.query(lockUser, [id]));
+        if (user === null) return 'absent';
         const name = change.name ?? user.name;
         const email = change.email === undefined ? user.email : change.email;
-        const role = change.operatorRole === undefined ? user.operator_role : change.operatorRole;
+        const role = change.operatorRole === undefined ? user.operatorRole : change.operatorRole;
         const status = change.status ?? user.status;
         if (wouldBeLast && (role !== 'operator' || status !== 'active')) return 'last_operator';
         if (email === null && isLikeEmail(name)) return 'name_like_email';

@@ -1,37 +1,4 @@
-import type { AccountRole, Membership, OperatorRole } from './actor.ts';
-
 export type UserStatus = 'active' | 'suspended';
-
-/** A person who may sign in. */
-export interface User {
-  readonly id: string;
-  /** What whoever made the user has said; nothing proves that it is the person's. */
-  readonly email: string | null;
-  readonly name: string;
-  readonly operatorRole: OperatorRole | null;
-  readonly status: UserStatus;
-  /** Whether a password is set, so that the person can sign in with it. */
-  readonly hasPassword: boolean;
-  readonly createdAt: Date;
-  readonly lastSignInAt: Date | null;
-  readonly memberships: readonly UserMembership[];
-}
-
-/** A membership as people read it. */
-export interface UserMembership extends Membership {
-  readonly accountName: string;
-}
-
-/** A person in an account. */
-export interface Member {
-  readonly userId: string;
-  readonly email: string | null;
-  readonly name: string;
-  readonly role: AccountRole;
-  readonly status: UserStatus;
-  readonly since: Date;
-  readonly lastSignInAt: Date | null;
-}
 
 /** Accounts of one person; each request reads them all. */
 export const MEMBERSHIPS_MAX = 50;

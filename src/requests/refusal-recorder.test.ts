@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import { createTestClock } from '../../test/support/clock.ts';
 import { createIds } from '../lib/ids.ts';
 import { silentLogger } from '../lib/logger.ts';
-import type { Refusal } from './refusal.ts';
 import { createRefusalRecorder } from './refusal-recorder.ts';
+import type { Refusal } from './refusals-store.ts';
 
 describe('the recorder of refusals', () => {
   it('counts what cannot wait for the database, so that no sum is wrong', async () => {

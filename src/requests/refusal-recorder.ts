@@ -2,8 +2,8 @@ import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import { systemTimers, type Timers } from '../lib/timers.ts';
-import { type Refusal, RefusalMinute } from './refusal.ts';
-import type { RefusalsStore } from './refusals-store.ts';
+import { RefusalMinute } from './refusal.ts';
+import type { Refusal, RefusalsStore } from './refusals-store.ts';
 
 /** Refusals that may wait for the database; more are only counted. */
 const WAITING_MAX = 2_000;

@@ -1,27 +1,3 @@
-/** The record of a request that was refused, or the count of those of a minute that have no record each. */
-export interface Refusal {
-  /** The request id; of a count an id of its own. Ids sort by time. */
-  readonly id: string;
-  readonly atMs: number;
-  /** 1, or how many refusals of that minute, account and code were not recorded one by one. */
-  readonly count: number;
-  /** `null` if it is not known whose key it was. */
-  readonly accountId: string | null;
-  readonly keyId: string | null;
-  readonly clientRequestId: string | null;
-  readonly clientAddress: string | null;
-  readonly method: string | null;
-  /** The pattern of the address; `null` if nothing is there. */
-  readonly path: string | null;
-  readonly operation: string | null;
-  /** As the client wrote it, shortened. */
-  readonly model: string | null;
-  readonly status: number | null;
-  readonly code: string;
-  readonly message: string | null;
-  readonly param: string | null;
-}
-
 type RefusalFate = 'recorded' | 'counted' | 'dropped';
 
 /** Refusals that are recorded one by one in a minute: of an account and code, and of all strangers together. */

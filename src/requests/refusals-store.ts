@@ -1,22 +1,26 @@
 import { EVERYBODY, type OwnedBy } from '../accounting/calls/calls-store.ts';
 import { columnsOf, toTimestamp } from '../db/columns.ts';
 import { type Lane, type Statement, toArray } from '../db/database.ts';
-import { countColumn, instantColumn, orNull, type StoredRow, TableColumns, textColumn } from '../db/table.ts';
-import type { Refusal } from './refusal.ts';
+import { countColumn, instantColumn, orNull, type RowOf, tableColumns, textColumn } from '../db/table.ts';
 
 /** The SQL of refusals. */
 
-const columns = new TableColumns<Refusal>({
+const columns = tableColumns({
+  /** The request id; of a count an id of its own. Ids sort by time. */
   id: textColumn('id'),
   atMs: instantColumn('at'),
+  /** 1, or how many refusals of that minute, account and code were not recorded one by one. */
   count: countColumn('count'),
+  /** `null` if it is not known whose key it was. */
   accountId: orNull(textColumn('account_id')),
   keyId: orNull(textColumn('key_id')),
   clientRequestId: orNull(textColumn('client_request_id')),
   clientAddress: orNull(textColumn('client_address')),
   method: orNull(textColumn('method')),
+  /** The pattern of the address; `null` if nothing is there. */
   path: orNull(textColumn('path')),
   operation: orNull(textColumn('operation')),
+  /** As the client wrote it, shortened. */
   model: orNull(textColumn('model')),
   status: orNull(countColumn('status')),
   code: textColumn('code'),
@@ -24,10 +28,13 @@ const columns = new TableColumns<Refusal>({
   param: orNull(textColumn('param')),
 });
 
+/** The record of a request that was refused, or the count of those of a minute that have no record each. */
+export type Refusal = RowOf<typeof columns>;
+
 /** A repeat after a lost result inserts nothing twice. */
 const insertRefusals: Statement = {
   name: 'refusals.insert',
-  text: `insert into refusals (${columns.names.join(', ')}) select * from ${columns.unnest} on conflict do nothing`,
+  text: `insert into refusals (${columns.list}) select * from ${columns.unnest} on conflict do nothing`,
 };
 
 /** Newest first: with an account by refusals_by_account, with a code alone by refusals_by_code, else by primary key. */
@@ -106,16 +113,14 @@ export function createRefusalsStore(database: Lane): RefusalsStore {
     async list({ accountId, ownKeyIds = null, code, from, to }, beforeId, limit) {
       if (ownKeyIds !== null) {
         const values = [accountId, code, from, to, beforeId, limit, toArray(ownKeyIds)];
-        return (await database.query<StoredRow>(listOfKeys, values)).map((row) => columns.read(row));
+        return columns.all(await database.query(listOfKeys, values));
       }
       const statement = accountId !== null ? lists.account : code !== null ? lists.code : lists.all;
-      const rows = await database.query<StoredRow>(statement, [accountId, code, from, to, beforeId, limit]);
-      return rows.map((row) => columns.read(row));
+      return columns.all(await database.query(statement, [accountId, code, from, to, beforeId, limit]));
     },
     async find(requestId, limit, { accountId, keyIds } = EVERYBODY) {
       const of = [accountId, keyIds === null ? null : toArray(keyIds)];
-      const rows = await database.query<StoredRow>(findRefusals, [requestId, limit, ...of]);
-      return rows.map((row) => columns.read(row));
+      return columns.all(await database.query(findRefusals, [requestId, limit, ...of]));
     },
     async deleteBefore(instantMs, signal) {
       let rows: unknown[];

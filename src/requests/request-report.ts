@@ -1,9 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import type { Principal } from '../accounting/accounts/principals.ts';
 import type { CallOutcome, FailedRoute } from '../accounting/calls/call-outcome.ts';
-import type { CallReport } from '../calls/call-report.ts';
+import type { CallReport, Context } from '../calls/call-request.ts';
 import type { CallTrace } from '../calls/call-trace.ts';
-import type { Context } from '../calls/endpoint-policy.ts';
 import type { ErrorKind } from '../errors/catalogue.ts';
 import { type Arrival, HttpReport, type OpenHttpReport, type RequestKind } from '../http/http-report.ts';
 import type { Clock } from '../lib/clock.ts';

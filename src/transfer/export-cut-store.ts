@@ -1,3 +1,4 @@
+import { KEY_LIMITS } from '../accounting/accounts/key-limit-tables.ts';
 import type { RunningPeriods } from '../accounting/pricing/running-periods.ts';
 import { type AccountState, rateName } from '../accounting/reservations/account-state.ts';
 import {
@@ -9,17 +10,10 @@ import {
 } from '../accounting/reservations/account-store.ts';
 import { freeReservation, NO_USE } from '../accounting/reservations/release.ts';
 import type { OpenReservation } from '../accounting/reservations/reservation.ts';
-import {
-  BALANCES,
-  HAS_SLOT,
-  KEY_LIMITS,
-  RATE_LIMITS,
-  RESERVATIONS,
-  SUBSCRIPTIONS,
-} from '../accounting/reservations/tables.ts';
+import { BALANCES, HAS_SLOT, RATE_LIMITS, RESERVATIONS, SUBSCRIPTIONS } from '../accounting/reservations/tables.ts';
 import type { SqlValue } from '../db/columns.ts';
-import type { SnapshotReader, Statement } from '../db/database.ts';
-import type { StoredRow, TableColumns } from '../db/table.ts';
+import type { SnapshotReader, Statement, StoredRow } from '../db/database.ts';
+import type { TableColumns } from '../db/table.ts';
 
 /**
  * The SQL of the first read of a batch of accounts: everything that calls in flight change, of all of them and of one state. What

@@ -1,5 +1,6 @@
 import { createPartition, partitionOf } from '../accounting/calls/calls-store.ts';
 import { type Database, type Queryable, type Statement, toArray } from '../db/database.ts';
+import { intColumn, selection, textColumn } from '../db/table.ts';
 import type { AccountEnd } from './format.ts';
 import { EXPORTED_TABLES, type ExportedTable } from './tables.ts';
 
@@ -35,19 +36,12 @@ where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p'
 order by c.relname, a.attnum`,
 };
 
-const inserts = Object.fromEntries(
-  EXPORTED_TABLES.map((table): [string, Statement] => [
-    table,
-    {
-      name: `import.insert-${table}`,
-      text: `insert into ${table} select * from json_populate_recordset(null::${table}, $1::json)`,
-    },
-  ]),
-) as Record<ExportedTable, Statement>;
+/** Says something of the database that was exported, so that it is here what it is by default. */
+const LEFT_OUT = { table: 'calls', column: 'is_queued' };
 
-/** A column that says something of the database that was exported stays as it is by default. */
-function insertWithout(table: ExportedTable, left: string, columns: readonly string[]): Statement {
-  const names = columns.filter((name) => name !== left).join(', ');
+/** @param columns names that the table has; others of its columns are what they are by default. */
+function insertInto(table: ExportedTable, columns: readonly string[]): Statement {
+  const names = columns.filter((name) => table !== LEFT_OUT.table || name !== LEFT_OUT.column).join(', ');
   return {
     name: `import.insert-${table}`,
     text: `insert into ${table} (${names}) select ${names} from json_populate_recordset(null::${table}, $1::json)`,
@@ -67,10 +61,19 @@ const setIdentity: Statement = {
 
 const selectMark: Statement = { name: 'import.select-mark', text: 'select is_demo from database_identity' };
 
+const SUMS = selection({
+  account: textColumn('b.account_id'),
+  balance: textColumn('b.balance_nano::text as balance_nano'),
+  entries: intColumn('e.entries'),
+  entriesSum: textColumn('e.entries_sum'),
+  calls: intColumn('c.calls'),
+  chargesSum: textColumn('c.charges_sum'),
+});
+
 /** What accounts have now. Plans: primary keys. */
 const sumAccounts: Statement = {
   name: 'import.sum-accounts',
-  text: `select b.account_id, b.balance_nano, e.entries, e.entries_sum, c.calls, c.charges_sum
+  text: `select ${SUMS.list}
 from unnest($1::text[]) as wanted (account_id)
 join balances b using (account_id)
 cross join lateral (
@@ -82,15 +85,6 @@ cross join lateral (
   from calls where account_id = wanted.account_id
 ) c`,
 };
-
-interface SumRow {
-  account_id: string;
-  balance_nano: bigint;
-  entries: number;
-  entries_sum: string;
-  calls: number;
-  charges_sum: string;
-}
 
 export interface ImportStore {
   /** Runs `work` in one transaction, which nothing limits in time. */
@@ -105,6 +99,8 @@ export interface ImportWriter {
   /** Tables that have rows. */
   filledTables(): Promise<string[]>;
   columnsOf(table: ExportedTable): Promise<string[]>;
+  /** From now on rows of the table have these columns, which it has too. */
+  useColumns(table: ExportedTable, columns: readonly string[]): void;
   /** Whether the database is the demo's; `null` if no gateway has served it. */
   isDemo(): Promise<boolean | null>;
   setIdentity(id: string, isDemo: boolean | null): Promise<void>;
@@ -123,7 +119,7 @@ export function createImportStore(database: Database): ImportStore {
 }
 
 function createWriter(transaction: Queryable): ImportWriter {
-  let insertCalls: Statement | undefined;
+  const inserts = new Map<ExportedTable, Statement>();
   async function columnsOf(table: ExportedTable): Promise<string[]> {
     const rows = await transaction.query<{ table_name: string; column_name: string }>(listColumns);
     return rows.filter((row) => row.table_name === table).map((row) => row.column_name);
@@ -135,6 +131,9 @@ function createWriter(transaction: Queryable): ImportWriter {
     runningNodes: async () => (await transaction.query<{ id: string }>(listNodes)).map(({ id }) => id),
     filledTables: async () => (await transaction.query<{ name: string }>(listFilled)).map(({ name }) => name),
     columnsOf,
+    useColumns(table, columns) {
+      inserts.set(table, insertInto(table, columns));
+    },
     async isDemo() {
       const [row] = await transaction.query<{ is_demo: boolean | null }>(selectMark);
       return row!.is_demo;
@@ -146,23 +145,12 @@ function createWriter(transaction: Queryable): ImportWriter {
       await transaction.query(createPartition(partitionOf(new Date(`${month}-01T00:00:00Z`))));
     },
     async insert(table, rows) {
-      if (table === 'calls') insertCalls ??= insertWithout('calls', 'is_queued', await columnsOf('calls'));
-      await transaction.query((table === 'calls' && insertCalls) || inserts[table], [`[${rows.join(',')}]`]);
+      await transaction.query(inserts.get(table)!, [`[${rows.join(',')}]`]);
     },
     async sumUsageAnew() {
       await transaction.query(sumUsageAnew);
     },
-    async sums(accounts) {
-      const rows = await transaction.query<SumRow>(sumAccounts, [toArray(accounts)]);
-      return rows.map((row) => ({
-        account: row.account_id,
-        balance: String(row.balance_nano),
-        entries: row.entries,
-        entriesSum: row.entries_sum,
-        calls: row.calls,
-        chargesSum: row.charges_sum,
-      }));
-    },
+    sums: async (accounts) => SUMS.all(await transaction.query(sumAccounts, [toArray(accounts)])),
     async countRows(table) {
       const [row] = await transaction.query<{ n: number }>({
         name: `import.count-${table}`,

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+import { UPGRADE_FIRST } from '../lib/earliest.ts';
 import { parseJson } from '../lib/json/json.ts';
 import {
   type AccountEnd,
@@ -28,13 +30,18 @@ interface ImportParts {
   readonly onProgress?: (progress: { readonly accounts: number; readonly of: number }) => void;
 }
 
+/**
+ * The oldest schema whose exports are read: columns and tables that later steps have added are what they are by default. A step
+ * after which rows of before need more than that raises it to its own version.
+ */
+const SCHEMA_MIN = 44;
 /** Rows in memory until they are written. */
 const BATCH_BYTES = 512 * 1024;
 const COMPARED_ACCOUNTS = 200;
 
 /**
  * Writes an export into an empty database, in one transaction: everything, or nothing if the file is cut, damaged or of
- * another version, or where the sums of any account differ from those in the file.
+ * a version that is not read, or where the sums of any account differ from those in the file.
  *
  * @param lines without their ends
  * @throws TransferError if nothing was imported.
@@ -61,7 +68,7 @@ export function importDatabase(
       digest.add(`${line}\n`);
       if (head === null) {
         head = readHead(name, json, schema);
-        await requireColumns(writer, head);
+        await useColumns(writer, head, schema);
         await writer.setIdentity(head.identity, await markOf(head, writer));
         await writer.sumUsageAnew();
       } else if (name === 'account_end') {
@@ -121,25 +128,32 @@ function readHead(name: string, json: string, schema: number): ExportHead {
       `The file has format ${head.format}, and this version reads ${FORMAT}. Use the Faregate that wrote it.`,
     );
   }
-  if (head.schema === schema) return head;
-  throw new TransferError(
-    head.schema > schema
-      ? `The file is of schema version ${head.schema}, but this program knows only ${schema}. Use a newer Faregate.`
-      : `The file is of schema version ${head.schema}, but this program has ${schema}. Import it with the Faregate that wrote it; ` +
-          'this one then brings that database up to date: faregate db migrate',
-  );
+  if (head.schema > schema) {
+    throw new TransferError(
+      `The file is of schema version ${head.schema}, but this program knows only ${schema}. Use a newer Faregate.`,
+    );
+  }
+  if (head.schema < SCHEMA_MIN) {
+    throw new TransferError(
+      `The file is of schema version ${head.schema}, and this program reads none before ${SCHEMA_MIN}. Import it with the Faregate ` +
+        `that wrote it. ${UPGRADE_FIRST}`,
+    );
+  }
+  return head;
 }
 
-/** The version of the schema says so already, unless somebody changed a table by hand. */
-async function requireColumns(writer: ImportWriter, { tables }: ExportHead): Promise<void> {
+/** A table may have more columns here where the file is of an older schema. */
+async function useColumns(writer: ImportWriter, head: ExportHead, schema: number): Promise<void> {
   for (const table of EXPORTED_TABLES) {
-    const here = (await writer.columnsOf(table)).sort().join(', ');
-    const there = [...(tables[table] ?? [])].sort().join(', ');
-    if (here !== there) {
+    const here = (await writer.columnsOf(table)).sort();
+    const there = [...(head.tables[table] ?? [])].sort();
+    const isRead = head.schema < schema ? there.every((name) => here.includes(name)) : isDeepStrictEqual(here, there);
+    if (!isRead) {
       throw new TransferError(
-        `The table ${table} has other columns in the file (${there}) than in this database (${here}).`,
+        `The table ${table} has other columns in the file (${there.join(', ')}) than in this database (${here.join(', ')}).`,
       );
     }
+    writer.useColumns(table, there);
   }
 }
 
@@ -236,9 +250,10 @@ async function compareRows(
   const rows: Partial<Record<ExportedTable, number>> = {};
   for (const table of EXPORTED_TABLES) {
     const here = await writer.countRows(table);
-    if (here !== end.rows[table]) {
+    const there = end.rows[table] ?? 0;
+    if (here !== there) {
       throw new TransferError(
-        `The table ${table} has ${here} rows here and ${end.rows[table]} in the file. Nothing was imported.`,
+        `The table ${table} has ${here} rows here and ${there} in the file. Nothing was imported.`,
       );
     }
     rows[table] = here;

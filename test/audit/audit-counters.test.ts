@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { BALANCES, KEY_LIMITS, SUBSCRIPTIONS } from '../../src/accounting/reservations/tables.ts';
+import { KEY_LIMITS } from '../../src/accounting/accounts/key-limit-tables.ts';
+import { BALANCES, SUBSCRIPTIONS } from '../../src/accounting/reservations/tables.ts';
 import { createSettlementStore } from '../../src/accounting/settlement/store.ts';
 import type { AuditResult } from '../../src/api/audit/admin.ts';
 import { CODING_CHAT, grant, plansText } from '../plans/coding.ts';
@@ -75,12 +76,12 @@ const TABLES: readonly {
     named: {
       day_began_at: [...CALLS, ...SPENT('day', '0')],
       day_no: [...CALLS, ...SPENT('day', '0')],
-      spent_nano: SPENT('day', '\\d+'),
       week_began_at: SPENT('week', '0'),
       week_no: SPENT('week', '0'),
-      week_spent_nano: SPENT('week', '\\d+'),
       month_began_at: SPENT('month', '0'),
       month_no: SPENT('month', '0'),
+      spent_nano: SPENT('day', '\\d+'),
+      week_spent_nano: SPENT('week', '\\d+'),
       month_spent_nano: SPENT('month', '\\d+'),
       total_spent_nano: [['keySpending', /^key_\w+ counts \d+ spent in all, records \d+$/]],
       calls: CALLS,

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createAccountStore } from '../../src/accounting/accounts/store.ts';
-import { createCallIndexes } from '../../src/accounting/calls/call-index-store.ts';
 import type { CallFilter } from '../../src/accounting/calls/call-list-store.ts';
 import { createCallsStore } from '../../src/accounting/calls/calls-store.ts';
 import { firstIdAt } from '../../src/lib/ids.ts';
@@ -195,35 +194,6 @@ for (const engine of engines) {
         const whole = await accounts.listAccounts(filter, null, 2_000, UNHURRIED);
         assert.deepEqual([whole.items.map(({ id }) => id), whole.next], [expected, null]);
       }
-    });
-
-    it('of calls by status wait for no index that is not complete, and use it once the housekeeping has built it', async () => {
-      const { database } = stored;
-      const filter = { ...ANY, status: 'failed' };
-      const state = async () =>
-        database.query<{ parts: number; is_valid: boolean }>({
-          name: 'test.status-index',
-          text: `select count(i.inhrelid)::int as parts, x.indisvalid as is_valid from pg_index x
-            left join pg_inherits i on i.inhparent = x.indexrelid
-            where x.indexrelid = 'calls_by_status'::regclass group by x.indisvalid`,
-        });
-      const [complete] = await state();
-      assert.deepEqual([complete!.is_valid, complete!.parts >= 2], [true, true]);
-      // As a migration leaves it where partitions are large, and a node that died while it built one of them.
-      await database.script(`drop index calls_by_status;
-        create index calls_by_status on only calls (status, id) where status <> 'succeeded';
-        create index calls_default_by_status on calls_default (status, id) where status <> 'succeeded'`);
-      await database.script(
-        `update pg_index set indisvalid = false where indexrelid = 'calls_default_by_status'::regclass`,
-      );
-      assert.deepEqual(await state(), [{ parts: 0, is_valid: false }]);
-      const calls = createCallsStore(database);
-      const listed = async () => (await calls.list(filter, null, 2_000)).items.map(({ id }) => id);
-      assert.deepEqual(await listed(), matches(filter));
-      assert.equal(await createCallIndexes(database).build(new AbortController().signal), true);
-      assert.deepEqual(await state(), [complete]);
-      assert.deepEqual(await listed(), matches(filter));
-      assert.equal(await createCallIndexes(database).build(new AbortController().signal), true);
     });
   });
 }

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createCallsStore } from '../../src/accounting/calls/calls-store.ts';
 import type { UnitPrices } from '../../src/accounting/pricing/charge.ts';
-import { createSettlementStore, type SettlementStore } from '../../src/accounting/settlement/store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { endCalls, NOW_MS, openAccount, outcomeOf, PRICES } from '../support/accounting-builders.ts';
+import { createTestSettlementStore, type TestSettlementStore } from '../support/call-stores.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { type ObservedDatabase, observeDatabase } from '../support/observed-database.ts';
 
@@ -13,17 +13,17 @@ for (const engine of engines) {
   describe(`price lists on record on ${engine}`, () => {
     let stored: TestDatabase;
     let observed: ObservedDatabase;
-    let settlement: SettlementStore;
+    let settlement: TestSettlementStore;
 
     before(async () => {
       stored = await createTestDatabase(engine);
       observed = observeDatabase(stored.database);
-      settlement = createSettlementStore(observed.database);
+      settlement = createTestSettlementStore(observed.database);
       await openAccount(stored.database, 'acct_prices', 1_000n);
     });
     after(() => stored.remove());
 
-    const end = (store: SettlementStore, callId: string, prices: UnitPrices) =>
+    const end = (store: TestSettlementStore, callId: string, prices: UnitPrices) =>
       endCalls(store, [{ ...outcomeOf('acct_prices', callId, 1n), price: { rule: 'base', prices } }]);
     const pricesOf = async (callId: string) => (await createCallsStore(stored.database).find(callId))!.prices;
 
@@ -36,7 +36,7 @@ for (const engine of engines) {
       await end(settlement, 'call_again', prices);
       await end(settlement, 'call_other', other);
       const inAnotherOrder = Object.fromEntries(Object.entries(prices).reverse()) as unknown as UnitPrices;
-      await end(createSettlementStore(stored.database), 'call_elsewhere', inAnotherOrder);
+      await end(createTestSettlementStore(stored.database), 'call_elsewhere', inAnotherOrder);
       assert.equal((await countLists(stored.database)) - before, 2);
       const recorded = await pricesOf('call_first');
       assert.equal(recorded?.perCallNano, '3');
@@ -56,7 +56,7 @@ for (const engine of engines) {
       assert.equal((await pricesOf('call_lost'))?.perCallNano, '5');
     });
 
-    it('of an earlier version, which are in the record itself, are read', async () => {
+    it('that are in the record itself, because it is older than the lists, are read', async () => {
       await end(settlement, 'call_old', { ...PRICES, perCallNano: 6n });
       await stored.database.script(`update calls c set prices = l.prices, price_list = null
 from price_lists l where l.id = c.price_list and c.id = 'call_old'`);

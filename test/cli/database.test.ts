@@ -6,6 +6,7 @@ import { createAccountStore } from '../../src/accounting/accounts/store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { openEmbedded } from '../../src/db/embedded.ts';
 import { readMigrations } from '../../src/db/migrate.ts';
+import { UPGRADE_FIRST } from '../../src/lib/earliest.ts';
 import { runCommand } from '../support/command.ts';
 import { createBareDatabase, createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { temporaryDirectory } from '../support/process.ts';
@@ -169,28 +170,46 @@ for (const engine of engines) {
           );
           const status = await cli(stored, 'db', 'status');
           assert.equal(status.code, 0);
-          assert.match(status.out, /^ +1 {2}accounts +not yet$/m);
+          assert.match(status.out, /^ +44 {2}baseline +not yet$/m);
           assert.match(status.error, name);
         },
       );
       assert.deepEqual(after, before);
     });
 
-    it('works with no older schema, and says what to run; db status shows what is missing', async () => {
-      const migrations = readMigrations();
-      const newest = migrations.at(-1)!;
+    it('works with no older schema, and says with what to begin', async () => {
       const { before, after } = await around(
         await createTestDatabase(engine),
-        (database) => database.script(`delete from schema_migrations where version = ${newest.version}`),
-        async (stored) => {
-          const sentence = new RegExp(
-            `^The database is at schema version ${migrations.at(-2)!.version}, but this program needs ${newest.version}; bring it up to date: faregate db migrate\n$`,
-          );
-          await expectRefusals(stored, sentence, commands);
-          assert.match((await cli(stored, 'db', 'status')).out, new RegExp(` ${newest.name} +not yet$`, 'm'));
-        },
+        (database) =>
+          database.script(
+            `delete from schema_migrations; insert into schema_migrations (version, name) values (41, 'older')`,
+          ),
+        (stored) =>
+          expectRefusals(
+            stored,
+            new RegExp(
+              `^The database is at schema version 41, and this program reads none before 44\\. ${UPGRADE_FIRST}\n$`,
+            ),
+            [...commands, ['db', 'status'], ['db', 'migrate']],
+          ),
       );
       assert.deepEqual(after, before);
+    });
+
+    it('works with no schema that lacks the newest step, and says what to run; db status shows what is missing', async () => {
+      const [before, newest] = readMigrations().slice(-2);
+      const content = await around(
+        await createTestDatabase(engine),
+        (database) => database.script(`delete from schema_migrations where version = ${newest!.version}`),
+        async (stored) => {
+          const sentence = new RegExp(
+            `^The database is at schema version ${before!.version}, but this program needs ${newest!.version}; bring it up to date: faregate db migrate\n$`,
+          );
+          await expectRefusals(stored, sentence, commands);
+          assert.match((await cli(stored, 'db', 'status')).out, new RegExp(` ${newest!.name} +not yet$`, 'm'));
+        },
+      );
+      assert.deepEqual(content.after, content.before);
     });
 
     it('works with no newer schema, and says what to use', async () => {

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { seeded } from '../support/chaos-calls.ts';
+import { seededRandom } from '../../src/lib/seeded-random.ts';
 import { runCommand } from '../support/command.ts';
 import { createTestDatabase, engines, placeEmbedded, type TestDatabase } from '../support/database.ts';
 import { startProgram, temporaryDirectory } from '../support/process.ts';
@@ -23,7 +23,7 @@ for (const engine of engines) {
     it('is made once, with the secrets that were on the disk first', async (context) => {
       const directory = temporaryDirectory();
       const server: TestDatabase | null = engine === 'postgresql' ? await createTestDatabase(engine) : null;
-      const randomSource = seeded(SEED);
+      const randomSource = seededRandom(SEED);
       context.diagnostic(`CRASH_SEED=${SEED}`);
       try {
         const dataDir = join(directory.path, 'data');

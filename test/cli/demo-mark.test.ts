@@ -103,20 +103,16 @@ for (const engine of engines) {
   });
 }
 
-describe('the demo beside that of an earlier version', () => {
-  it('leaves its files in ./data as they are, and says how to go on with it', async () => {
+describe('the demo', () => {
+  it('has its data in a directory of its own, where a command without a configuration finds its gateway', async () => {
     const directory = temporaryDirectory();
     try {
-      mkdirSync(join(directory.path, 'data'));
-      writeFileSync(join(directory.path, 'data/demo.json'), '{}');
       placeEmbedded(join(directory.path, 'data/demo'));
       const demo = startProgram(['serve'], {
         environment: { PORT: '0', FAREGATE_DEMO_DATA: 'none' },
         directory: directory.path,
       });
-      const printed = await demo.printed(/Ctrl-C/);
-      assert.match(printed, /\.\/data has the demo of an earlier version, .* set FAREGATE_DATA_DIR=\.\/data\./);
-      // Without a configuration, the command line finds the gateway of the demo.
+      await demo.printed(/Ctrl-C/);
       const calls = await runProgram(['calls', '--json'], { directory: directory.path });
       assert.match(calls.stderr, /^database: embedded, in \.\/data\/demo, through the gateway on http/);
       demo.child.kill('SIGINT');

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { runCommand } from '../support/command.ts';
@@ -77,14 +77,5 @@ describe('a demo that is started again', () => {
   it('prints no password if its user has set another one', async () => {
     await stored.database.query({ name: 'test.other', text: `update users set password_hash = null` });
     assert.match((await start()).password, /^\(the one that you have set\)$/);
-  });
-
-  it('goes on with the account and the key of a demo of an earlier version, and makes their user', async () => {
-    const { accountId, key } = JSON.parse(readFileSync(file, 'utf8'));
-    writeFileSync(file, JSON.stringify({ accountId, key }));
-    await stored.database.script('delete from users; update database_identity set is_demo = null');
-    const again = await start();
-    assert.equal(again.key, key);
-    assert.deepEqual([await count('account'), await count('user')], [1, 1]);
   });
 });

@@ -36,7 +36,8 @@ for (const engine of engines) {
       try {
         const nowMs = systemClock.nowMs();
         const demo = createNewDemo(systemClock, monthStartMs(nowMs));
-        const history = makeMonth({ config, demo, passwordHash: 'hash', planId: 'demo-coding', nowMs });
+        const parts = { config, demo, passwordHash: 'hash', planId: 'demo-coding', nowMs };
+        const history = makeMonth(parts);
         assert.equal(await writeHistory(database, history), true);
         await assertSound(database);
         const store = createRollupStore(database.lane('housekeeping'));
@@ -50,7 +51,7 @@ for (const engine of engines) {
         });
         assert.equal(summed!.n, BigInt(history.outcomes.length));
 
-        assert.equal(await writeHistory(database, makeBareDemo(demo, 'hash', nowMs, config)), false);
+        assert.equal(await writeHistory(database, makeBareDemo(parts)), false);
         assert.equal(await writeHistory(database, history), false);
         assert.deepEqual([await count(database, 'calls'), await count(database, 'accounts')], [calls, 5]);
       } finally {
@@ -62,7 +63,9 @@ for (const engine of engines) {
       const { database, remove } = await createTestDatabase(engine);
       try {
         const nowMs = systemClock.nowMs();
-        await writeHistory(database, makeBareDemo(createNewDemo(systemClock, nowMs), 'hash', nowMs, config));
+        const demo = createNewDemo(systemClock, nowMs);
+        const parts = { config, demo, passwordHash: 'hash', planId: 'demo-coding', nowMs };
+        await writeHistory(database, makeBareDemo(parts));
         await assertSound(database);
         const tables = ['accounts', 'api_keys', 'users', 'memberships', 'ledger_entries', 'calls'];
         assert.deepEqual(await Promise.all(tables.map((table) => count(database, table))), [1, 1, 1, 1, 1, 0]);

@@ -141,7 +141,7 @@ describe('the demo', () => {
     await startAgain(await balanceYuan());
   });
 
-  it('ends its simulated provider when it is killed, and loses nothing', async () => {
+  it('ends its simulated provider when it is killed, and loses nothing', { skip: inFullRunsOnly }, async () => {
     const { stdout } = await run('pgrep', ['-P', String(demo.child.pid)]);
     const simulator = Number(stdout.trim());
     assert.ok(simulator > 0);

@@ -10,9 +10,7 @@ import { createResolutionStore, type ResolutionRequest } from '../../src/account
 import { createLedgerStore } from '../../src/accounting/ledger/ledger-store.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
 import { createLocalTime } from '../../src/accounting/pricing/local-time.ts';
-import { factsText } from '../../src/accounting/reservations/call-facts.ts';
-import { createReservationStore } from '../../src/accounting/reservations/store.ts';
-import { createSettlementStore } from '../../src/accounting/settlement/store.ts';
+import { factsText } from '../../src/accounting/reservations/reservation.ts';
 import { callCorrectionEndpoints } from '../../src/api/calls/corrections.ts';
 import type { Database } from '../../src/db/database.ts';
 import { planOf } from '../support/account-in-memory.ts';
@@ -31,6 +29,7 @@ import {
   TODAY,
   verdictsOn,
 } from '../support/accounting-builders.ts';
+import { createTestReservationStore, createTestSettlementStore } from '../support/call-stores.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { waitingForLocks } from '../support/locks.ts';
 import { propertyRuns } from '../support/scope.ts';
@@ -67,9 +66,9 @@ for (const engine of engines) {
       calls: createCallsStore(on),
       ledger: createLedgerStore(on),
       refunds: createRefundStore(on),
-      reservations: createReservationStore(on),
+      reservations: createTestReservationStore(on),
       resolutions: createResolutionStore(on),
-      settlement: createSettlementStore(on),
+      settlement: createTestSettlementStore(on),
       subscriptions: createSubscriptionStore(on),
     });
 

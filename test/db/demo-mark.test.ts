@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Database } from '../../src/db/database.ts';
 import { checkDemoMark, DemoMarkError, type ServedAs, setDemoMark } from '../../src/db/demo-mark.ts';
-import { migrate } from '../../src/db/migrate.ts';
+import { UPGRADE_FIRST } from '../../src/lib/earliest.ts';
 import { createBareDatabase, createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 
 const DEMO: ServedAs = { isDemo: true, demoAccountId: null };
@@ -14,14 +14,6 @@ const withFile = (served: ServedAs): ServedAs => ({ ...served, demoAccountId: AC
 async function addAccount(database: Database): Promise<void> {
   await database.script(`insert into accounts (id, name, verified, status, created_at, updated_at)
 values ('${ACCOUNT}', 'a', true, 'active', now(), now())`);
-}
-
-async function addCall(database: Database, provider: string): Promise<void> {
-  await database.script(`insert into calls (account_id, id, started_at, ended_at, key_id, context, operation, model, provider,
-  provider_model, is_stream, status, request_id, input_tokens, cached_input_tokens, cache_write_tokens, cache_write_1h_tokens,
-  output_tokens, reasoning_tokens, price_rule)
-values ('${ACCOUNT}', 'call_1', now(), now(), 'key_1', 'balance', 'chat', 'm', '${provider}', 'm', false, 'succeeded', 'req_1',
-  0, 0, 0, 0, 0, 0, 'base')`);
 }
 
 for (const engine of engines) {
@@ -80,35 +72,23 @@ for (const engine of engines) {
       await accepts(withFile(OWN));
     });
 
-    inNew('is set if a demo of an earlier version has made the database', async () => {
-      await addAccount(stored.database);
-      await addCall(stored.database, 'simulated-chat');
-      await refuses(withFile(OWN), /demo of an earlier version made this database/);
-      await accepts(withFile(DEMO));
-      await accepts(DEMO);
-      await refuses(OWN, /marked as demo/);
-    });
+    inNew(
+      'is missing where a demo made the database that marked nothing, which is refused, with what to do',
+      async () => {
+        await addAccount(stored.database);
+        for (const served of [DEMO, OWN])
+          await refuses(withFile(served), /demo of a version that marked nothing made this database/);
+        await assert.rejects(setDemoMark(stored.database, withFile(DEMO)), (error: Error) =>
+          error.message.includes(UPGRADE_FIRST),
+        );
+        await accepts(OWN);
+      },
+    );
 
-    inNew('is not set if such a database has been served by a configuration of its own since', async () => {
-      await addAccount(stored.database);
-      await addCall(stored.database, 'acme');
-      await refuses(withFile(DEMO), /accounts that the demo did not make/);
-      await accepts(withFile(OWN));
-    });
-
-    it('is looked for without changing anything if the schema is an earlier one', async () => {
+    it('is looked for without changing anything where there are no tables yet', async () => {
       stored = await createBareDatabase(engine);
-      const { database } = stored;
       try {
-        await checkDemoMark(database, DEMO);
-        await checkDemoMark(database, OWN);
-        await migrate(database);
-        await addAccount(database);
-        await database.script('alter table database_identity drop column is_demo');
-        await checkDemoMark(database, OWN);
-        await assert.rejects(checkDemoMark(database, DEMO), /accounts that the demo did not make/);
-        await checkDemoMark(database, withFile(DEMO));
-        await assert.rejects(checkDemoMark(database, withFile(OWN)), /demo of an earlier version/);
+        for (const served of [DEMO, OWN, withFile(DEMO)]) await checkDemoMark(stored.database, served);
       } finally {
         await stored.remove();
       }

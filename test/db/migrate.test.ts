@@ -4,41 +4,40 @@ import { createCallsStore } from '../../src/accounting/calls/calls-store.ts';
 import { createGateway } from '../../src/app/gateway.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import type { Database } from '../../src/db/database.ts';
-import { migrate, migrationState, readMigrations } from '../../src/db/migrate.ts';
+import { type Migration, migrate, migrationState, readMigrations } from '../../src/db/migrate.ts';
+import { UPGRADE_FIRST } from '../../src/lib/earliest.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { catalogOf } from '../support/catalog.ts';
 import { createBareDatabase, createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { testConfigText } from '../support/gateway.ts';
 import { locksAwaited } from '../support/locks.ts';
 
 const versions = readMigrations().map(({ version }) => version);
 
-/** Everything that migrations make: tables with their columns, indexes, constraints, triggers. */
-async function schemaOf(database: Database): Promise<unknown[]> {
-  return database.query({
-    name: 'test.schema',
-    text: `select 'column' as kind, table_name || '.' || column_name as name, data_type || ' ' || is_nullable as detail
-from information_schema.columns where table_schema = 'public'
-union all select 'index', indexname, indexdef from pg_indexes where schemaname = 'public'
-union all select 'constraint', conname, pg_get_constraintdef(oid) from pg_constraint where connamespace = 'public'::regnamespace
-union all select 'trigger', tgname, pg_get_triggerdef(oid) from pg_trigger where not tgisinternal
-order by 1, 2, 3`,
-  });
-}
-
 async function appliedVersions(database: Database): Promise<number[]> {
   const states = await migrationState(database);
   return states.filter(({ appliedAt }) => appliedAt !== null).map(({ version }) => version);
 }
 
-/** Brings an empty database to a version that is not the newest. */
-async function applyAsOlder(database: Database, newest: number): Promise<void> {
-  await database.script(
-    'create table schema_migrations (version integer primary key, name text not null, applied_at timestamptz default now())',
-  );
-  for (const { version, name, sql } of readMigrations().filter((migration) => migration.version <= newest)) {
-    await database.script(sql);
-    await database.script(`insert into schema_migrations (version, name) values (${version}, '${name}')`);
-  }
+const [baseline] = readMigrations();
+const NEXT = versions.at(-1)! + 1;
+
+/** The steps of this program, and one that comes after them. */
+const withNext = (sql: string): Migration[] => [...readMigrations(), { version: NEXT, name: 'next', sql }];
+
+/** As steps before the baseline have left what they did. */
+async function recordOlder(database: Database, older: readonly number[]): Promise<void> {
+  const rows = older.map((version) => `(${version}, 'older')`).join(', ');
+  await database.script(`insert into schema_migrations (version, name) values ${rows}`);
+}
+
+function startOn(database: Database): Promise<unknown> {
+  return createGateway({
+    config: parseConfig(testConfigText('http://127.0.0.1:9'), 'test.yaml', {}),
+    database,
+    logger: silentLogger,
+    adminTokens: [],
+  });
 }
 
 const readCalls = { name: 'test.read-calls', text: 'select id from calls' };
@@ -71,37 +70,44 @@ for (const engine of engines) {
           versions,
         );
         assert.deepEqual(await appliedVersions(database), versions);
-        const schema = await schemaOf(database);
-        assert.ok(schema.length > 50);
+        const schema = await catalogOf(database);
+        assert.ok(schema.length > 500);
 
         assert.deepEqual(await migrate(database), []);
         assert.deepEqual(await appliedVersions(database), versions);
-        assert.deepEqual(await schemaOf(database), schema);
+        assert.deepEqual(await catalogOf(database), schema);
       }));
 
-    test('waits for nodes of an earlier version to go, and refuses with their names if they do not', async () =>
-      withDatabase(await createBareDatabase(engine), async ({ database }) => {
-        const exclusive = readMigrations().findLast(({ sql }) => sql.startsWith('-- exclusive'))!;
-        await migrate(database);
-        await database.script(`delete from schema_migrations where version >= ${exclusive.version};
-          insert into nodes (id, started_at, seen_at) values
+    test('waits for nodes of the version before to go, and refuses with their names where they do not', async () =>
+      withDatabase(await createTestDatabase(engine), async ({ database }) => {
+        const migrations = withNext('-- exclusive: for this test.\ncreate table of_the_next (id text)');
+        await database.script(`insert into nodes (id, started_at, seen_at) values
             ('node_dead', now(), now() - interval '1 minute'), ('node_old', '2026-11-22T08:00:00Z', now());`);
         const told: string[] = [];
-        const options = { onWaiting: (message: string) => void told.push(message), patienceMs: 20, pollMs: 5 };
+        const options = {
+          migrations,
+          onWaiting: (message: string) => void told.push(message),
+          patienceMs: 20,
+          pollMs: 5,
+        };
         await assert.rejects(
           migrate(database, options),
           /nodes of an earlier one run: node_old \(started 2026-11-22 08:00:00 UTC\)\. Stop them first/,
         );
         assert.equal(told.length, 1);
-        assert.ok(!(await appliedVersions(database)).includes(exclusive.version));
+        assert.deepEqual(await appliedVersions(database), versions);
 
-        // They go while it waits: then it goes on, to the step itself, whose tables are there already in this test.
-        const gone = migrate(database, {
+        // They go while it waits: then it goes on.
+        const applied = await migrate(database, {
+          migrations,
           patienceMs: 60_000,
           pollMs: 5,
           onWaiting: () => void database.script(`delete from nodes where id = 'node_old'`),
         });
-        await assert.rejects(gone, /already exists/);
+        assert.deepEqual(
+          applied.map(({ version }) => version),
+          [NEXT],
+        );
       }));
 
     test('leaves an empty database empty if a step fails, and completes it once the obstacle is gone', async () =>
@@ -114,37 +120,53 @@ for (const engine of engines) {
         assert.deepEqual(await appliedVersions(database), versions);
       }));
 
-    test('goes on where an older program stopped', async () =>
-      withDatabase(await createBareDatabase(engine), async ({ database }) => {
-        const newest = versions.at(-1)!;
-        await applyAsOlder(database, versions.at(-2)!);
-        assert.deepEqual(await appliedVersions(database), versions.slice(0, -1));
-        const applied = await migrate(database);
-        assert.deepEqual(
-          applied.map(({ version }) => version),
-          [newest],
+    for (const isOld of [true, false]) {
+      test(`goes on at the baseline, of a database that ${isOld ? 'the steps before it' : 'it'} made`, async () =>
+        withDatabase(await createTestDatabase(engine), async ({ database }) => {
+          if (isOld) await recordOlder(database, [1, 41]);
+          assert.deepEqual(await migrate(database), []);
+          const catalog = await catalogOf(database);
+          const applied = await migrate(database, { migrations: withNext('create table of_the_next (id text)') });
+          assert.deepEqual(
+            applied.map(({ version }) => version),
+            [NEXT],
+          );
+          assert.deepEqual(
+            (await catalogOf(database)).filter((line) => !line.includes('of_the_next')),
+            catalog,
+          );
+          await assert.rejects(migrate(database), new RegExp(`schema version ${NEXT}, but this program knows only`));
+        }));
+    }
+
+    test('refuses a database that is older than the baseline, says with which commit to begin, and leaves it', async () =>
+      withDatabase(await createTestDatabase(engine), async ({ database }) => {
+        await database.script('delete from schema_migrations');
+        await recordOlder(database, [1, 41]);
+        const before = await catalogOf(database);
+        const refusal = new RegExp(
+          `The database is at schema version 41, and this program reads none before ${baseline!.version}\\. ${UPGRADE_FIRST}$`,
         );
-        assert.deepEqual(await appliedVersions(database), versions);
+        await assert.rejects(migrate(database), refusal);
+        await assert.rejects(startOn(database), refusal);
+        assert.deepEqual(await catalogOf(database), before);
+        const rows = await database.query<{ version: number }>({
+          name: 'test.versions',
+          text: 'select version from schema_migrations order by version',
+        });
+        assert.deepEqual(rows, [{ version: 1 }, { version: 41 }]);
       }));
 
     test('refuses a database of a newer program and says both versions; a gateway does not start on it', async () =>
       withDatabase(await createTestDatabase(engine), async ({ database }) => {
         await database.script(`insert into schema_migrations (version, name) values (9999, 'from_the_future')`);
-        const before = await schemaOf(database);
+        const before = await catalogOf(database);
         const refusal = new RegExp(
           `schema version 9999, but this program knows only ${versions.at(-1)}\\. Use a newer`,
         );
         await assert.rejects(migrate(database), refusal);
-        await assert.rejects(
-          createGateway({
-            config: parseConfig(testConfigText('http://127.0.0.1:9'), 'test.yaml', {}),
-            database,
-            logger: silentLogger,
-            adminTokens: [],
-          }),
-          refusal,
-        );
-        assert.deepEqual(await schemaOf(database), before);
+        await assert.rejects(startOn(database), refusal);
+        assert.deepEqual(await catalogOf(database), before);
       }));
   });
 
@@ -206,21 +228,21 @@ describe('postgresql: nodes that start at once', { timeout: 60_000 }, () => {
 
   // Somebody reads a table in psql, and leaves the transaction open.
   test('wait for the lock that a step needs, say who holds it, and let others use the table meanwhile', async () =>
-    withDatabase(await createBareDatabase('postgresql'), async ({ database, openAnother }) => {
+    withDatabase(await createTestDatabase('postgresql'), async ({ database, openAnother }) => {
       const node = openAnother();
+      const migrations = withNext('alter table calls add column of_the_next text');
       try {
-        // Step 15 changes the table of call records.
-        await applyAsOlder(database, 14);
         let migrating: Promise<unknown> | undefined;
         await database.transaction(async (transaction) => {
           await transaction.query(readCalls);
           await assert.rejects(
-            migrate(node, { pollMs: 5, lockPatienceMs: 0 }),
+            migrate(node, { migrations, pollMs: 5, lockPatienceMs: 0 }),
             /others hold locks on its tables: process \d+ \(faregate, idle in transaction, since .*Z\) on .*calls.*End their/,
           );
           const told: string[] = [];
           const tried = Promise.withResolvers<void>();
           migrating = migrate(node, {
+            migrations,
             pollMs: 5,
             onWaiting(message) {
               told.push(message);
@@ -233,14 +255,18 @@ describe('postgresql: nodes that start at once', { timeout: 60_000 }, () => {
             /^The database is about to change .* locks that others hold: process \d+ \(faregate, /,
           );
           const stop = new AbortController();
-          const stopped = migrate(node, { stopped: stop.signal, onWaiting: () => stop.abort(new Error('stopped')) });
+          const stopped = migrate(node, {
+            migrations,
+            stopped: stop.signal,
+            onWaiting: () => stop.abort(new Error('stopped')),
+          });
           await assert.rejects(stopped, /^Error: stopped$/);
           // Whoever comes after a migration that waits for its lock has to wait for the migration.
           for (let i = 0; i < 3; i++) await database.query(readCalls);
-          assert.ok(!(await appliedVersions(database)).includes(15));
+          assert.deepEqual(await appliedVersions(database), versions);
         });
         await migrating;
-        assert.deepEqual(await appliedVersions(database), versions);
+        assert.ok((await catalogOf(database)).some((line) => line.includes('of_the_next')));
       } finally {
         await node.close();
       }

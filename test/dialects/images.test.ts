@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { chargeCall } from '../../src/accounting/pricing/call-charge.ts';
-import { chargeBasis } from '../../src/accounting/pricing/charge-basis.ts';
+import { chargeBasis } from '../../src/accounting/pricing/charge.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../../src/accounting/pricing/price-factor.ts';
 import { estimateReservation } from '../../src/calls/reservation-estimate.ts';
 import { parseConfig } from '../../src/config/load.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { assertBrokenOff, assertEstimated, families, modesOf, requestOf } from '../support/families.ts';
+import { assertBrokenOff, assertEstimated, begunStream, families, modesOf, requestOf } from '../support/families.ts';
 import {
   type Behaviour,
   type End,
@@ -48,10 +48,7 @@ describe('connections that come to nothing', () => {
   for (const family of families) {
     for (const { kind, isStream } of modesOf(family)) {
       const contentType = isStream ? 'text/event-stream' : 'application/json';
-      const begun = family
-        .stream(['Hello'])
-        .slice(0, family.name === 'chat' ? 2 : 4)
-        .join('');
+      const begun = begunStream(family).join('');
       const part = isStream ? begun : JSON.stringify(family.whole()).slice(0, 40);
       const recordAt = (stage: number, record: End): Behaviour => STAGES[stage]!.behaviour(record, contentType, part);
 

@@ -11,12 +11,12 @@ import {
   type StoredResponses,
   type Waiter,
 } from '../../src/accounting/repeats/stored-responses.ts';
-import { createSettlementStore } from '../../src/accounting/settlement/store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { BodyBudgets } from '../../src/http/body-budgets.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { NOW_MS, outcomeOf, recordOf, TIME } from '../support/accounting-builders.ts';
+import { createTestSettlementStore } from '../support/call-stores.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 import { patientQuestions } from '../support/questions.ts';
 
@@ -139,7 +139,13 @@ export function createNode(
         if (fate === 'refused') return { run, fate };
         const callId = `call_${run}`;
         const response = fate === 'succeeded' ? responseOf(`run ${run}`) : failureOf(`run ${run}`);
-        const kept = result.claim.responded({ callId, startedAtMs: NOW_MS }, response);
+        const kept = {
+          ...result.claim.held,
+          ...response,
+          billedCallId: callId,
+          startedAtMs: NOW_MS,
+          keptForMs: result.claim.keptForMs,
+        };
         await storedResponses.keep(kept);
         if (fate === 'not settled') return { run, fate };
         await endCall(database, kept, fate === 'succeeded' ? 1n : null);
@@ -155,6 +161,6 @@ export function createNode(
 /** Ends the call of a claim whose response is stored. */
 export async function endCall(database: Database, kept: StoredClaim, chargeNano: bigint | null): Promise<void> {
   const record = recordOf(outcomeOf(kept.accountId, kept.billedCallId, chargeNano), { kept });
-  const [result] = await createSettlementStore(database).end([record], TIME);
+  const [result] = await createTestSettlementStore(database).end([record], TIME);
   assert.notEqual(result, 'claim_lost');
 }

@@ -10,8 +10,7 @@ import {
   type StoredClaim,
   type StoredResponseStore,
 } from '../../src/accounting/repeats/stored-response-store.ts';
-import { createReservationStore } from '../../src/accounting/reservations/store.ts';
-import { createSettlementStore, type EndResult } from '../../src/accounting/settlement/store.ts';
+import type { EndResult } from '../../src/accounting/settlement/store.ts';
 import {
   requestOf as admissionOf,
   CONTEXT,
@@ -22,6 +21,7 @@ import {
   TIME,
   termsOf,
 } from '../support/accounting-builders.ts';
+import { createTestReservationStore, createTestSettlementStore } from '../support/call-stores.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 
 /** The SQL of stored responses, on both engines: which request may run a call, and from when on its response is valid. */
@@ -63,7 +63,14 @@ for (const engine of engines) {
     }
 
     function responseTo(request: ClaimRequest, body: Buffer | null = EVERY_BYTE): StoredClaim {
-      return { ...request, head: HEAD, body, billedCallId: `call_of_${request.callId}`, startedAtMs: NOW_MS };
+      return {
+        ...request,
+        head: HEAD,
+        body,
+        billedCallId: `call_of_${request.callId}`,
+        startedAtMs: NOW_MS,
+        keptForMs: DAY_MS,
+      };
     }
 
     function keep(request: ClaimRequest, nowMs = NOW_MS, body: Buffer | null = EVERY_BYTE): Promise<boolean> {
@@ -76,7 +83,7 @@ for (const engine of engines) {
         const outcome = outcomeOf(request.accountId, `call_of_${request.callId}`, 1n);
         return recordOf(outcome, { kept: hasKept ? responseTo(request) : null });
       });
-      return createSettlementStore(stored.database).end(records, TIME);
+      return createTestSettlementStore(stored.database).end(records, TIME);
     }
 
     /** Ends the call as its settlement does. */
@@ -212,10 +219,10 @@ for (const engine of engines) {
       const request = requestOf('acct', 'k9');
       await claim(request);
       const callId = `call_of_${request.callId}`;
-      await createReservationStore(stored.database).admit([admissionOf('acct', callId, 1n)], termsOf(CONTEXT));
+      await createTestReservationStore(stored.database).admit([admissionOf('acct', callId, 1n)], termsOf(CONTEXT));
       await keep(request);
       const unresolved = [{ accountId: 'acct', callId }];
-      const resolved = await createSettlementStore(stored.database).resolve(unresolved, TIME);
+      const resolved = await createTestSettlementStore(stored.database).resolve(unresolved, TIME);
       assert.equal(resolved.length, 1);
       assert.equal(await claim(requestOf('acct', 'k9')), 'running');
       assert.equal(await claim(requestOf('acct', 'k9'), NOW_MS + MINUTE_MS), 'claimed');
@@ -290,7 +297,7 @@ for (const engine of engines) {
       const ended = NOW_MS + 2 * DAY_MS;
       const kept = { ...responseTo(request), keptForMs: MINUTE_MS };
       const record = recordOf(outcomeOf('acct', kept.billedCallId, 1n), { kept });
-      await createSettlementStore(stored.database).end([record], { ...TIME, nowMs: ended });
+      await createTestSettlementStore(stored.database).end([record], { ...TIME, nowMs: ended });
       assert.equal(await claim(requestOf('acct', 'k18'), ended + MINUTE_MS - 1), 'answered');
       assert.equal(await claim(requestOf('acct', 'k18'), ended + MINUTE_MS), 'claimed');
     });
@@ -313,7 +320,7 @@ for (const engine of engines) {
       assert.equal(await keep(request, replayed), true);
       const kept = responseTo(request);
       const record = recordOf(outcomeOf('acct', kept.billedCallId, 1n), { kept });
-      const [end] = await createSettlementStore(stored.database).end([record], { ...TIME, nowMs: replayed });
+      const [end] = await createTestSettlementStore(stored.database).end([record], { ...TIME, nowMs: replayed });
       assert.notEqual(end, 'claim_lost');
       // If another call has claimed the key meanwhile, that one is charged alone.
       const lost = requestOf('acct', 'k20');

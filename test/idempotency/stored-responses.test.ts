@@ -39,7 +39,8 @@ for (const engine of engines) {
       text: string,
       { storedResponses }: Node = node,
     ): Promise<StoredClaim> {
-      const responded = claim.responded({ callId, startedAtMs: NOW_MS }, responseOf(text));
+      const { held, keptForMs } = claim;
+      const responded = { ...held, ...responseOf(text), billedCallId: callId, startedAtMs: NOW_MS, keptForMs };
       await storedResponses.keep(responded);
       return responded;
     }

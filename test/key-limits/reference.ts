@@ -1,4 +1,5 @@
-import { type KeyLimitChange, type KeyLimits, NO_LIMITS } from '../../src/accounting/accounts/key-limit-store.ts';
+import { type KeyLimitChange, NO_LIMITS } from '../../src/accounting/accounts/key-limit-store.ts';
+import type { KeyLimits } from '../../src/accounting/accounts/key-limit-tables.ts';
 import type { Refusal } from '../../src/accounting/reservations/reservation.ts';
 
 /**

@@ -7,11 +7,13 @@ import { createAccountStore } from '../../src/accounting/accounts/store.ts';
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { type CallRecord, createCallsStore } from '../../src/accounting/calls/calls-store.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
-import { factsText } from '../../src/accounting/reservations/call-facts.ts';
-import type { CallName, OpenReservation, ReservationRequest } from '../../src/accounting/reservations/reservation.ts';
-import { createReservationStore } from '../../src/accounting/reservations/store.ts';
+import {
+  type CallName,
+  factsText,
+  type OpenReservation,
+  type ReservationRequest,
+} from '../../src/accounting/reservations/reservation.ts';
 import type { SettlementRecord } from '../../src/accounting/settlement/settlement-record.ts';
-import { createSettlementStore } from '../../src/accounting/settlement/store.ts';
 import { callToWire } from '../../src/api/calls/wire.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createNodeStore } from '../../src/db/nodes/nodes-store.ts';
@@ -31,6 +33,7 @@ import {
   TIME,
   verdictsOn,
 } from '../support/accounting-builders.ts';
+import { createTestReservationStore, createTestSettlementStore } from '../support/call-stores.ts';
 import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { locksAwaited, waitingForLocks } from '../support/locks.ts';
 import { propertyRuns } from '../support/scope.ts';
@@ -57,8 +60,8 @@ const ON_PLAN: Partial<ReservationRequest> = {
 
 /** The stores of a node, as far as calls in flight concern them. */
 function nodeOn(database: Database) {
-  const reservations = createReservationStore(database);
-  const settlement = createSettlementStore(database);
+  const reservations = createTestReservationStore(database);
+  const settlement = createTestSettlementStore(database);
   async function admitAll(requests: readonly ReservationRequest[], nodeId = CONTEXT.nodeId): Promise<void> {
     const context = { ...CONTEXT, plans: new Map([[PLAN.id, PLAN]]), nodeId };
     const verdicts = await verdictsOn(reservations, requests, context);

@@ -3,7 +3,15 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { createTestDisk } from '../settlement/disk.ts';
 import { type ClientResponse, startCall } from '../support/client.ts';
 import { gatewayEngines } from '../support/database.ts';
-import { assertBrokenOff, assertError, type Family, families, modesOf, requestOf } from '../support/families.ts';
+import {
+  assertBrokenOff,
+  assertError,
+  begunStream,
+  type Family,
+  families,
+  modesOf,
+  requestOf,
+} from '../support/families.ts';
 import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { chatStream, json, liveResponse, type Respond, sse } from '../support/provider.ts';
 
@@ -204,7 +212,7 @@ for (const engine of gatewayEngines) {
         const ends = gateway.observed.statement('settlement.end');
         const { asked } = ends;
         ends.hold();
-        const begun = family.stream(['Hello']).slice(0, family.name === 'chat' ? 2 : 4);
+        const begun = begunStream(family);
         gateway.provider.respond = sse(begun);
         const body = requestOf(true);
         const response = await startCall(gateway.url + family.path, account.key, body).response;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { call, startCall } from '../support/client.ts';
 import { wireEngines } from '../support/database.ts';
-import { assertEstimated, families, modes, requestOf } from '../support/families.ts';
+import { assertEstimated, begunStream, families, modes, requestOf } from '../support/families.ts';
 import { assertSpent, clientLeaves, costNano, startGateway, type TestGateway } from '../support/gateway.ts';
 import { chatStream, liveResponse } from '../support/provider.ts';
 
@@ -43,12 +43,7 @@ for (const engine of wireEngines) {
         const body = requestOf(true);
         const started = startCall(gateway.url + family.path, account.key, body);
         await live.opened;
-        await live.write(
-          family
-            .stream(['Hello'])
-            .slice(0, family.name === 'chat' ? 2 : 4)
-            .join(''),
-        );
+        await live.write(begunStream(family).join(''));
         await (await started.response).until('Hello');
         started.drop();
         await live.closed;

@@ -7,6 +7,7 @@ import {
   assertError,
   assertEstimated,
   assertFree,
+  begunStream,
   type Family,
   families,
   modes,
@@ -388,10 +389,7 @@ for (const engine of wireEngines) {
       }
 
       test(`${family.name}: a stream that stalls ends with an error event, and what came is charged`, async () => {
-        const begun = family
-          .stream(['Hello'])
-          .slice(0, family.name === 'chat' ? 2 : 4)
-          .join('');
+        const begun = begunStream(family).join('');
         const { account, response, body } = await send(family, true, (_request, response) => {
           // Head and events in one packet: however slow this machine is, they arrive together.
           response.writeHead(200, { 'content-type': 'text/event-stream' });

@@ -24,10 +24,13 @@ describe('a run of the tests', () => {
     return file;
   }
 
-  async function run(program: readonly string[]): Promise<Ended> {
+  async function run(program: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<Ended> {
     // A run inside of a run would report to the outer one.
     const { NODE_TEST_CONTEXT: _outer, ...env } = process.env;
-    const child = spawn(process.execPath, program, { env, stdio: ['ignore', 'pipe', 'ignore'] });
+    const child = spawn(process.execPath, program, {
+      env: { ...env, ...environment },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
     const code = new Promise<number | null>((resolve) => child.on('exit', resolve));
     return { printed: await text(child.stdout), code: await code };
   }
@@ -96,5 +99,21 @@ it('is of the late file', () => undefined);`,
     const { code, printed } = await runTogether([record, hidden]);
     assert.equal(code, 1);
     assert.match(printed, /✔ is not hidden/);
+  });
+
+  it('ends where a hook that failed has left something open, and says what', async () => {
+    const leaving = write(
+      'leaving',
+      `import { before, describe } from 'node:test';
+import { createServer } from 'node:net';
+describe('a suite', () => {
+  before(() => new Promise((_resolve, reject) => createServer().listen(0, () => reject(new Error('as it should')))));
+  it('is cancelled', () => undefined);
+});`,
+    );
+    const { code, printed } = await run(['scripts/test.ts', leaving], { FAREGATE_TEST_END_MS: '1' });
+    assert.equal(code, 1);
+    assert.match(printed, /✖ is cancelled/);
+    assert.match(printed, /have ended, but not their process\. It is kept by: .*TCPServerWrap/);
   });
 });

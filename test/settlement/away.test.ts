@@ -9,6 +9,7 @@ import {
   assertBrokenOff,
   assertError,
   assertEstimated,
+  begunStream,
   type Family,
   families,
   modes,
@@ -168,12 +169,7 @@ for (const engine of gatewayEngines) {
         const body = requestOf(true);
         const started = startCall(gateway.url + family.path, account.key, body);
         await live.opened;
-        await live.write(
-          family
-            .stream(['Hello'])
-            .slice(0, family.name === 'chat' ? 2 : 4)
-            .join(''),
-        );
+        await live.write(begunStream(family).join(''));
         await (await started.response).until('Hello');
         outage.begin();
         started.drop();
@@ -216,7 +212,7 @@ for (const engine of gatewayEngines) {
       it(`${family.name}: a stream that the provider breaks off ends with its error event, and is charged for what came`, async () => {
         const { gateway, outage, stored, dataDir } = scene;
         const account = await gateway.createAccount();
-        const begun = family.stream(['Hello']).slice(0, family.name === 'chat' ? 2 : 4);
+        const begun = begunStream(family);
         gateway.provider.respond = afterwards(() => outage.begin(), sse(begun));
         const body = requestOf(true);
         const response = await call(gateway.url + family.path, account.key, body);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
-import { seeded } from '../support/chaos-calls.ts';
+import { seededRandom } from '../../src/lib/seeded-random.ts';
 import { type ClientResponse, startCall } from '../support/client.ts';
 import { costNano } from '../support/gateway.ts';
 import { chatCompletion, chatStream, message, messagesStream, type ReceivedRequest } from '../support/provider.ts';
@@ -106,7 +106,7 @@ export class CrashProvider {
   readonly #executions = new Map<number, number>();
 
   constructor(seed: number) {
-    this.#randomSource = seeded(seed);
+    this.#randomSource = seededRandom(seed);
   }
 
   /** How often a call came here. */
@@ -165,7 +165,7 @@ export class CrashLoad {
 
   constructor(purses: readonly Purse[], seed: number, now: () => number = Date.now) {
     this.#purses = purses;
-    this.#randomSource = seeded(seed);
+    this.#randomSource = seededRandom(seed);
     this.#now = now;
   }
 

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import type { Database } from '../../src/db/database.ts';
 import { openEmbedded } from '../../src/db/embedded.ts';
+import { seededRandom } from '../../src/lib/seeded-random.ts';
 import { formatYuan } from '../../src/lib/yuan.ts';
 import { plansText } from '../plans/coding.ts';
-import { seeded } from '../support/chaos-calls.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { temporaryDirectory } from '../support/process.ts';
 import { startProvider } from '../support/provider.ts';
@@ -58,7 +58,7 @@ class Scene {
     places: readonly Place[],
   ) {
     this.#context = context;
-    this.#randomSource = seeded(SEED);
+    this.#randomSource = seededRandom(SEED);
     this.#providerUrl = providerUrl;
     this.#provider = provider;
     this.#stored = stored;

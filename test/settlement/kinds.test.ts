@@ -3,7 +3,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { createSubscriber, nothingInFlight, plansText, type Subscriber } from '../plans/coding.ts';
 import { type ClientResponse, call, startCall } from '../support/client.ts';
 import { outageEngines } from '../support/database.ts';
-import { type Family, families, modesOf, requestOf } from '../support/families.ts';
+import { begunStream, type Family, families, modesOf, requestOf } from '../support/families.ts';
 import { assertSpent, type TestAccount } from '../support/gateway.ts';
 import { json } from '../support/provider.ts';
 import {
@@ -133,12 +133,7 @@ for (const engine of outageEngines) {
           gateway.provider.respond = (_request, response) => {
             response.once('close', () => closed.resolve());
             response.writeHead(200, { 'content-type': 'text/event-stream' });
-            response.write(
-              family
-                .stream(['Hello'])
-                .slice(0, family.name === 'chat' ? 2 : 4)
-                .join(''),
-            );
+            response.write(begunStream(family).join(''));
           };
           const started = startCall(gateway.url + codingPath(family), account.key, requestOf(true));
           await (await started.response).until('Hello');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { seeded } from '../support/chaos-calls.ts';
+import { seededRandom } from '../../src/lib/seeded-random.ts';
 import { byScope } from '../support/scope.ts';
 import { type PowerCutRun, runUnderLoad, type Span, type Survivors } from './power-cut-run.ts';
 
@@ -17,7 +17,7 @@ const KEPT: readonly ((randomSource: () => number) => number)[] = [() => 0, (ran
 
 describe('a power cut under load', { timeout: CUTS * 5_000 + 60_000 }, () => {
   test('takes no acknowledged charge and no admission from the embedded database and the journal, whatever it takes of what was not synced', async (context) => {
-    const randomSource = seeded(SEED);
+    const randomSource = seededRandom(SEED);
     const found: Record<keyof Survivors, number> = { successes: 0, admissions: 0, unresolved: 0 };
     let attempts = 0;
     for (let done = 0; done < CUTS; ) {

@@ -200,12 +200,15 @@ for (const engine of outageEngines) {
       const { gateway, stored, dataDir } = scene;
       const account = await gateway.createAccount();
       const ends = statement('settlement.end');
-      gateway.provider.respond = (request, response) =>
-        success(families[request.path.endsWith('messages') ? 1 : 0]!, JSON.parse(request.body.toString()).stream)(
-          request,
-          response,
-        );
-      ends.hold();
+      // All are at the provider before the first one ends: what is asked together with an end waits with it.
+      const admitted: (() => void)[] = [];
+      gateway.provider.respond = (request, response) => {
+        const family = families[request.path.endsWith('messages') ? 1 : 0]!;
+        admitted.push(() => success(family, JSON.parse(request.body.toString()).stream)(request, response));
+        if (admitted.length < 40) return;
+        ends.hold();
+        for (const respond of admitted) respond();
+      };
       const responses = await Promise.all(
         Array.from({ length: 40 }, (_, i) =>
           call(gateway.url + families[i % 2]!.path, account.key, requestOf(i % 4 < 2)),

@@ -1,4 +1,6 @@
-import { type KeyLimits, NO_LIMITS } from '../../src/accounting/accounts/key-limit-store.ts';
+import { NO_LIMITS } from '../../src/accounting/accounts/key-limit-store.ts';
+import type { KeyLimits } from '../../src/accounting/accounts/key-limit-tables.ts';
+import { KEY_LIMITS } from '../../src/accounting/accounts/key-limit-tables.ts';
 import { CLOCK_TOLERANCE_MS } from '../../src/accounting/counts/counted-since.ts';
 import type { PlanTerms } from '../../src/accounting/plans/plan.ts';
 import { createLocalTime } from '../../src/accounting/pricing/local-time.ts';
@@ -9,19 +11,15 @@ import {
   rateName,
   type Slot,
   type SubscriptionState,
-  type SubscriptionTerms,
 } from '../../src/accounting/reservations/account-state.ts';
 import { decideAdmissions, decideLooks } from '../../src/accounting/reservations/admit.ts';
 import type { AskingCall } from '../../src/accounting/reservations/limits/limit.ts';
 import type { RateDefaults, RateMaxima } from '../../src/accounting/reservations/rate-defaults.ts';
 import { freeReservation } from '../../src/accounting/reservations/release.ts';
-import type {
-  Admission,
-  CallUse,
-  Refusal,
-  Reservation,
-  ReservationRequest,
-} from '../../src/accounting/reservations/reservation.ts';
+import type { Admission, CallUse, Refusal, ReservationRequest } from '../../src/accounting/reservations/reservation.ts';
+import type { Reservation, SubscriptionTerms } from '../../src/accounting/reservations/tables.ts';
+import { BALANCES, RATE_LIMITS, SUBSCRIPTIONS } from '../../src/accounting/reservations/tables.ts';
+import { unusedCounts } from './unused-counts.ts';
 
 /**
  * An account without a database, for tests of decisions: what a store reads before a decision and keeps after it, as
@@ -90,16 +88,9 @@ export function unusedSubscription(terms: Partial<SubscriptionTerms> = {}): Subs
     startsAtMs: 0,
     endsAtMs: 1_000,
     ...terms,
-    slots: 0,
+    ...unusedCounts(SUBSCRIPTIONS),
     weekBeganAtMs: terms.startsAtMs ?? 0,
-    weekNo: 0,
-    weekCalls: 0,
     periodBeganAtMs: terms.startsAtMs ?? 0,
-    periodNo: 0,
-    periodTokens: 0,
-    periodReservedTokens: 0,
-    inFlight: 0,
-    useNo: 0,
     oldestSlots: [],
     oldestSlotsMax: 1,
     newSlots: [],
@@ -146,12 +137,8 @@ export class MemoryAccount {
         dailyCapNano,
         ownDailyCapNano,
         priceFactorBasisPoints,
+        ...unusedCounts(BALANCES),
         balanceNano,
-        reservedNano: 0n,
-        dayBeganAtMs: 0,
-        dayNo: 0,
-        spentNano: 0n,
-        lastEntryNo: 0n,
       },
       subscriptions: new Map(),
       currentSubscriptionId: null,
@@ -162,35 +149,14 @@ export class MemoryAccount {
 
   /** Sets limits of a key, which begins to count with the first ones. */
   limitKey(limits: Partial<KeyLimits>, keyId = KEY): void {
-    const spent = { spentNano: 0n, weekSpentNano: 0n, monthSpentNano: 0n, totalSpentNano: 0n };
-    const counts = {
-      dayBeganAtMs: 0,
-      dayNo: 0,
-      weekBeganAtMs: 0,
-      weekNo: 0,
-      monthBeganAtMs: 0,
-      monthNo: 0,
-      ...spent,
-      calls: 0,
-      reservedNano: 0n,
-      inFlight: 0,
-      useNo: 0,
-    };
-    const key = { accountId: ACCOUNT, keyId, ...NO_LIMITS, ...counts };
+    const key = { accountId: ACCOUNT, keyId, ...NO_LIMITS, ...unusedCounts(KEY_LIMITS) };
     this.state.keys.set(keyId, { ...key, ...this.state.keys.get(keyId), ...limits });
   }
 
   /** Sets limits by the minute, of the account if no key is named, and of all models if none is. */
   limitRate(limits: Partial<RateMaxima>, { keyId = '', model = '' } = {}): void {
     const place = { accountId: ACCOUNT, keyId, model };
-    const unused = {
-      requestsMax: null,
-      tokensMax: null,
-      countedAtMs: 0,
-      requestsUsed: 0,
-      tokensUsed: 0,
-      isStored: true,
-    };
+    const unused = { requestsMax: null, tokensMax: null, ...unusedCounts(RATE_LIMITS), isStored: true };
     const name = rateName(place);
     this.state.rates.set(name, { ...place, ...unused, ...this.state.rates.get(name), ...limits });
   }

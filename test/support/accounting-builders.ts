@@ -1,25 +1,37 @@
+import { createCallBatches } from '../../src/accounting/batches/call-batches.ts';
+import { createBatchStore } from '../../src/accounting/batches/store.ts';
 import type { CallOutcome } from '../../src/accounting/calls/call-outcome.ts';
 import { createLocalTime } from '../../src/accounting/pricing/local-time.ts';
 import type { BillingTime } from '../../src/accounting/pricing/running-periods.ts';
 import { type RunningPeriods, runningPeriods } from '../../src/accounting/pricing/running-periods.ts';
 import type { AdmissionContext, AdmissionTerms } from '../../src/accounting/reservations/account-state.ts';
-import { type CallFacts, factsText } from '../../src/accounting/reservations/call-facts.ts';
-import type { Admission, ReservationRequest } from '../../src/accounting/reservations/reservation.ts';
+import { admissionTerms } from '../../src/accounting/reservations/admission-terms.ts';
+import {
+  type Admission,
+  type CallFacts,
+  factsText,
+  type ReservationRequest,
+} from '../../src/accounting/reservations/reservation.ts';
 import {
   createReservations,
   type Reservations,
   type ReservationsOptions,
 } from '../../src/accounting/reservations/reservations.ts';
-import { createReservationStore, type ReservationStore } from '../../src/accounting/reservations/store.ts';
 import {
   createDatabaseSettlement,
   type DatabaseSettlement,
 } from '../../src/accounting/settlement/database-settlement.ts';
 import type { SettlementRecord } from '../../src/accounting/settlement/settlement-record.ts';
-import { createSettlementStore, type EndResult, type SettlementStore } from '../../src/accounting/settlement/store.ts';
+import type { EndResult } from '../../src/accounting/settlement/store.ts';
 import type { Database, Queryable } from '../../src/db/database.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import {
+  createTestReservationStore,
+  createTestSettlementStore,
+  type TestReservationStore,
+  type TestSettlementStore,
+} from './call-stores.ts';
 import { patientQuestions } from './questions.ts';
 
 /** Builders for tests that talk to the database of accounts and calls directly. */
@@ -108,7 +120,7 @@ export function verdictOf(admission: Admission): string {
 
 /** What an admission says of a batch, without what it leaves. */
 export async function verdictsOn(
-  store: Pick<ReservationStore, 'admit'>,
+  store: Pick<TestReservationStore, 'admit'>,
   requests: readonly ReservationRequest[],
   context: AdmissionContext = CONTEXT,
 ): Promise<string[]> {
@@ -132,6 +144,7 @@ export function outcomeOf(accountId: string, callId: string, chargeNano: bigint 
     httpStatus: chargeNano === null ? 502 : 200,
     errorCode: chargeNano === null ? 'upstream_error' : null,
     requestId: 'req_test',
+    clientRequestId: null,
     startedAtMs: NOW_MS,
     firstByteMs: 5,
     endedAtMs: NOW_MS + 10,
@@ -139,6 +152,7 @@ export function outcomeOf(accountId: string, callId: string, chargeNano: bigint 
     price: { rule: 'base', prices: PRICES },
     priceFactorBasisPoints: 10_000,
     chargeNano,
+    costNano: null,
   };
 }
 
@@ -152,7 +166,7 @@ export function recordOf(
 
 /** Ends calls on the balance whose keys have no limits. */
 export function endCalls(
-  store: Pick<SettlementStore, 'end'>,
+  store: Pick<TestSettlementStore, 'end'>,
   outcomes: readonly CallOutcome[],
   today: string = TODAY,
 ): Promise<readonly EndResult[]> {
@@ -164,7 +178,7 @@ export function endCalls(
 
 /** One process on a database: the stores, and what admits and ends calls with them in batches. */
 export interface TestNode {
-  readonly stores: { readonly reservations: ReservationStore; readonly settlement: SettlementStore };
+  readonly stores: { readonly reservations: TestReservationStore; readonly settlement: TestSettlementStore };
   readonly reservations: Reservations;
   readonly settlement: DatabaseSettlement;
   /** Ends a call on the balance whose key has no limits. */
@@ -175,11 +189,13 @@ export interface TestNode {
 /** `clock`: in place of the database's. */
 export function createTestNode(
   database: Database,
-  { clock, ...options }: Partial<ReservationsOptions> & { readonly clock?: Clock } = {},
+  { clock, ...options }: Partial<Omit<ReservationsOptions, 'admissions'>> & { readonly clock?: Clock } = {},
 ): TestNode {
-  const stores = { reservations: createReservationStore(database), settlement: createSettlementStore(database) };
-  const reservationOptions: ReservationsOptions = {
-    store: stores.reservations,
+  const stores = {
+    reservations: createTestReservationStore(database),
+    settlement: createTestSettlementStore(database),
+  };
+  const shared = {
     questions: patientQuestions(),
     testClock: clock,
     logger: silentLogger,
@@ -193,14 +209,22 @@ export function createTestNode(
     retryDelayMs: 1,
     ...options,
   };
-  const { terms, questions } = reservationOptions;
-  const reservations = createReservations(reservationOptions);
+  const batches = createCallBatches({
+    store: createBatchStore(database),
+    questions: shared.questions,
+    terms: () => admissionTerms(shared),
+    onEnded: (call) => reservations.ended(call),
+    waitingItemsMax: shared.waitingItemsMax,
+    observer: { admissions: (count, tookMs) => shared.observer?.batch(count, tookMs), ends: () => undefined },
+  });
+  const reservations = createReservations({
+    store: stores.reservations,
+    admissions: batches.admissions,
+    ...shared,
+  });
   const settlement = createDatabaseSettlement({
-    store: stores.settlement,
+    batches,
     storedResponses: { keep: () => Promise.reject(new Error('nothing is stored for repeats of these calls')) },
-    reservations,
-    questions,
-    time: () => ({ nowMs: clock?.nowMs() ?? null, periodsAt: (epochMs) => runningPeriods(terms().localTime, epochMs) }),
   });
   return {
     stores,

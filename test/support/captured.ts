@@ -1,5 +1,5 @@
 import { JsonCapture } from '../../src/lib/json/json-capture.ts';
-import { capturedResponse } from '../../src/protocols/metering/captured-response.ts';
+import { CapturedResponse } from '../../src/protocols/metering/captured-response.ts';
 import type { ReadResponse, ResponseReading } from '../../src/protocols/metering/response.ts';
 
 /** What is kept of a whole response while it is relayed, as one chunk or cut into several. */
@@ -11,5 +11,5 @@ export function captureResponse(
   const chunks = typeof body === 'string' ? [Buffer.from(body)] : Buffer.isBuffer(body) ? [body] : body;
   for (const chunk of chunks) capture.push(chunk);
   capture.end();
-  return capturedResponse(capture);
+  return new CapturedResponse(capture);
 }

@@ -1,3 +1,4 @@
+import { seededRandom } from '../../src/lib/seeded-random.ts';
 import { writePrompt } from './chaos-prompt.ts';
 import { costNano, type PaidTokens } from './gateway.ts';
 
@@ -42,24 +43,13 @@ export interface PlannedCall {
 
 export const RERANK_NANO = 17_000_003n;
 
-/** Random numbers that are the same in every run. */
-export function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
-
 /** `keyWeights`: for each context, how much of its calls each key makes. */
 export function planCalls(
   count: number,
   seed: number,
   keyWeights: Readonly<Record<CallKind['context'], readonly number[]>>,
 ): PlannedCall[] {
-  const randomSource = seeded(seed);
+  const randomSource = seededRandom(seed);
   return Array.from({ length: count }, (_, number) => {
     const kind =
       CALL_KINDS[

@@ -100,9 +100,10 @@ async function createPostgres(template: string): Promise<TestDatabase> {
   const server = requireVariable('FAREGATE_TEST_POSTGRES_URL');
   const name = `test_${randomBytes(6).toString('hex')}`;
   // Copied as files: the default, by way of the log, takes the server twice as long.
-  await administer(server, `create database ${name} template ${template} strategy file_copy`);
+  const local = requireVariable('FAREGATE_TEST_POSTGRES_LOCAL_URL');
+  await administer(local, `create database ${name} template ${template} strategy file_copy`);
   const url = `${server}/${name}`;
-  const open = (): Database => openPostgres({ url, logger: silentLogger });
+  const open = (): Database => openPostgres({ url: `${local}/${name}`, logger: silentLogger });
   const database = open();
   return {
     database,
@@ -111,7 +112,7 @@ async function createPostgres(template: string): Promise<TestDatabase> {
     openAnother: open,
     async remove() {
       await database.close().catch(() => undefined);
-      await administer(server, `drop database ${name} with (force)`);
+      await administer(local, `drop database ${name} with (force)`);
     },
   };
 }

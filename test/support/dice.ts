@@ -1,18 +1,12 @@
-/** Random numbers from a seed (mulberry32), so that what they decide can be repeated. */
+import { seededRandom } from '../../src/lib/seeded-random.ts';
+
+/** What is decided by chance from a seed, so that it can be repeated. */
 export class Dice {
-  #state: number;
+  /** From 0 up to, and without, 1. */
+  readonly next: () => number;
 
   constructor(seed: number) {
-    this.#state = seed >>> 0;
-  }
-
-  /** From 0 up to, and without, 1. */
-  next(): number {
-    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
-    let mixed = this.#state;
-    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+    this.next = seededRandom(seed);
   }
 
   upTo(most: number): number {

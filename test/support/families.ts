@@ -51,6 +51,10 @@ export const families: readonly Family[] = [
   },
 ];
 
+/** A stream up to its first word. */
+export const begunStream = (family: Family): string[] =>
+  family.stream(['Hello']).slice(0, family.name === 'chat' ? 2 : 4);
+
 const tokenizer = new Tokenizer();
 
 /** What the token estimator makes of a request to one of the test models, whose families are not known. */

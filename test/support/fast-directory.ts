@@ -29,6 +29,9 @@ export function sweepFastDirectories(prefix: string): void {
   for (const name of readdirSync(MEMORY)) {
     const path = join(MEMORY, name);
     if (!name.startsWith(prefix)) continue;
-    if (Date.now() - statSync(path).mtimeMs > FORGOTTEN_MS) rmSync(path, { recursive: true, force: true });
+    // Another run may remove its own at this moment.
+    const stat = statSync(path, { throwIfNoEntry: false });
+    if (stat === undefined || Date.now() - stat.mtimeMs <= FORGOTTEN_MS) continue;
+    rmSync(path, { recursive: true, force: true });
   }
 }

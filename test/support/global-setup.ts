@@ -32,6 +32,7 @@ export async function globalSetup(): Promise<void> {
   process.env.FAREGATE_TEST_EMBEDDED_TEMPLATE = template;
   await createTemplate(server.url);
   process.env.FAREGATE_TEST_POSTGRES_URL = server.url;
+  process.env.FAREGATE_TEST_POSTGRES_LOCAL_URL = server.localUrl;
 }
 
 export async function globalTeardown(): Promise<void> {

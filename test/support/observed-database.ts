@@ -35,7 +35,7 @@ export interface ObservedDatabase {
   callsEnded(accountId: string, count: number): Promise<void>;
 }
 
-const END_CALLS = 'settlement.end';
+const READ_ENDS = 'settlement.read-ending-calls';
 
 /** Stands between a gateway and its real database: tests watch statements, delay them and cut connections. */
 export function observeDatabase(real: Database): ObservedDatabase {
@@ -64,9 +64,11 @@ export function observeDatabase(real: Database): ObservedDatabase {
       ),
   });
 
-  /** The second read of these transactions names their calls: the accounts in an array, and the calls in another one. */
+  /** A read of these transactions names their calls: the accounts in an array, and the calls in another one. */
   function noteEnded(reads: readonly Query[]): void {
-    const [accounts, calls] = reads[1]!.parameters;
+    const read = reads.find(({ statement }) => statement.name === READ_ENDS);
+    if (read === undefined) return;
+    const [accounts, calls] = read.parameters;
     const callIds = arrayItems(calls);
     for (const [index, accountId] of arrayItems(accounts).entries()) {
       const ended = endedCalls.get(accountId) ?? new Set();
@@ -82,9 +84,13 @@ export function observeDatabase(real: Database): ObservedDatabase {
       ...observe(real),
       lane: (name) => observe(real.lane(name)),
       async readThenWrite(transaction, signal) {
-        const work = () => real.readThenWrite(transaction, signal);
-        const result = await statement(transaction.name).run(work, signal);
-        if (transaction.name === END_CALLS) noteEnded(transaction.reads);
+        // A batch of calls that ends some and admits others is both.
+        const run = transaction.name.split('+').reduce(
+          (work, name) => () => statement(name).run(work, signal),
+          () => real.readThenWrite(transaction, signal),
+        );
+        const result = await run();
+        noteEnded(transaction.reads);
         return result;
       },
       readTables: (work) =>

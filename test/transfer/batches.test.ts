@@ -6,6 +6,8 @@ import type { Database, SnapshotReader } from '../../src/db/database.ts';
 import { schemaVersion } from '../../src/db/migrate.ts';
 import { exportDatabase } from '../../src/transfer/export.ts';
 import { createExportStore, type ExportSizes } from '../../src/transfer/export-store.ts';
+import { importDatabase } from '../../src/transfer/import.ts';
+import { createImportStore } from '../../src/transfer/import-store.ts';
 import {
   CONTEXT,
   createTestNode,
@@ -16,7 +18,7 @@ import {
   termsOf,
 } from '../support/accounting-builders.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
-import { allRows, assertSound, CLOCK, exported, imported } from './books.ts';
+import { allRows, assertSound, CLOCK, exported, imported, linesOf } from './books.ts';
 
 /** Accounts are exported in batches, and the tables of a batch in slices. What is exported must not depend on where these end. */
 
@@ -103,6 +105,31 @@ for (const engine of engines) {
         }
         assert.equal(found.ledger_entries!.length, 2 + 23 + 1 + 3);
         assert.equal(found.stored_responses!.length, 2 + 23 + 1 + 3 - 3);
+      } finally {
+        await target.remove();
+      }
+    });
+
+    it('of an older schema is read where its columns are still there; those that it lacks are as by default', async () => {
+      const text = await exportedBy(source.database, SIZES[4]!);
+      const target = await createTestDatabase('embedded');
+      try {
+        const store = createImportStore(target.database);
+        const importAs = (schema: number) => importDatabase(linesOf(text), { store, schema });
+        await target.database.script('alter table api_keys rename column prefix to shown');
+        await assert.rejects(
+          importAs(schemaVersion() + 1),
+          /^TransferError: The table api_keys has other columns in the file/,
+        );
+        await target.database.script(`alter table api_keys rename column shown to prefix;
+          alter table balances add column colour text not null default 'grey'`);
+        await assert.rejects(
+          importAs(schemaVersion()),
+          /^TransferError: The table balances has other columns in the file/,
+        );
+        assert.equal((await importAs(schemaVersion() + 1)).rows.balances, 5);
+        const colours = { name: 'test.colours', text: 'select distinct colour from balances' };
+        assert.deepEqual(await target.database.query(colours), [{ colour: 'grey' }]);
       } finally {
         await target.remove();
       }

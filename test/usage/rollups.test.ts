@@ -204,13 +204,13 @@ for (const engine of engines) {
       await compare(database);
     });
 
-    it('are made of records of earlier versions too, each once, while calls end', async () => {
+    it('are made of records that were not queued, as those of an import, each once, while calls end', async () => {
       await database.script(
         `update calls set is_queued = null; truncate usage_rollups, usage_totals;
 update usage_backfill set last_call_id = '', is_done = false`,
       );
       await assertSound(database);
-      // Of the time before; it ends meanwhile, and its record is then one of this version.
+      // Of the time before; it ends meanwhile, and its record is queued then.
       await die(1_003);
       assert.equal(await rollups.sumSlice(TIMEZONE), 'more');
       await assertSound(database);

@@ -1,6 +1,8 @@
 import { type Lane, type Statement, toArray } from '../../db/database.ts';
+import { dateColumn, listColumn, orNull, type RowOf, type Selection, selection, textColumn } from '../../db/table.ts';
 import { type AllowListChange, type AllowLists, NO_ALLOW_LISTS } from './allow-lists.ts';
-import { type KeyLimitChange, type KeyLimits, NO_LIMITS, setKeyLimits } from './key-limit-store.ts';
+import { type KeyLimitChange, NO_LIMITS, setKeyLimits } from './key-limit-store.ts';
+import type { KeyLimits } from './key-limit-tables.ts';
 import { findOwnKeyIds, type OwnKeysLimit, requireRoomForKey } from './key-owner-store.ts';
 import { DEFAULT_SCOPES, type KeyScope } from './key-scopes.ts';
 import { announceChange } from './principal-change-store.ts';
@@ -8,39 +10,27 @@ import { NO_RATE_LIMITS, type RateLimitChange, type RateLimits, setRateLimits } 
 
 /** The SQL of API keys. */
 
-export interface ApiKey {
-  readonly id: string;
-  readonly accountId: string;
-  readonly name: string;
-  readonly prefix: string;
-  readonly createdAt: Date;
-  readonly expiresAt: Date | null;
-  readonly revokedAt: Date | null;
-  readonly allowed: AllowLists;
-  readonly scopes: readonly KeyScope[];
+export const ALLOW_LISTS: Selection<AllowLists> = selection({
+  models: orNull(listColumn('allowed_models')),
+  networks: orNull(listColumn('allowed_networks')),
+});
+
+/** The columns of `api_keys`, without the hash. */
+export const KEYS = selection({
+  id: textColumn('id'),
+  accountId: textColumn('account_id'),
+  name: textColumn('name'),
+  prefix: textColumn('prefix'),
+  createdAt: dateColumn('created_at'),
+  expiresAt: orNull(dateColumn('expires_at')),
+  revokedAt: orNull(dateColumn('revoked_at')),
+  allowed: ALLOW_LISTS,
+  scopes: listColumn<KeyScope>('scopes'),
   /** The person whose key it is; `null`: the account's. */
-  readonly userId: string | null;
-}
+  userId: orNull(textColumn('user_id')),
+});
 
-/** A row of `api_keys`, without the hash. */
-export interface KeyRow {
-  id: string;
-  account_id: string;
-  name: string;
-  prefix: string;
-  created_at: Date;
-  expires_at: Date | null;
-  revoked_at: Date | null;
-  allowed_models: readonly string[] | null;
-  allowed_networks: readonly string[] | null;
-  scopes: readonly KeyScope[];
-  user_id: string | null;
-}
-
-/** SQL: the columns of a `KeyRow`. Lists are read as JSON, which both engines return as values. */
-export const API_KEY_COLUMNS = `id, account_id, name, prefix, created_at, expires_at, revoked_at,
-  to_jsonb(allowed_models) as allowed_models, to_jsonb(allowed_networks) as allowed_networks,
-  to_jsonb(scopes) as scopes, user_id`;
+export type ApiKey = RowOf<typeof KEYS>;
 
 const insertKey: Statement = {
   name: 'accounts.insert-key',
@@ -48,7 +38,7 @@ const insertKey: Statement = {
   account_id, id, name, key_hash, prefix, created_at, expires_at, allowed_models, allowed_networks, scopes, user_id
 )
 values ($1, $2, $3, $4, $5, $6, $7, $8::text[], $9::text[], $10::text[], $11)
-returning ${API_KEY_COLUMNS}`,
+returning ${KEYS.list}`,
 };
 
 /** SQL: the status of a key. A key that was revoked stays revoked when it would have expired. */
@@ -57,7 +47,7 @@ const STATUS_AT = (at: string) => `case when revoked_at is not null then 'revoke
 
 const listKeys: Statement = {
   name: 'accounts.list-keys',
-  text: `select ${API_KEY_COLUMNS} from api_keys
+  text: `select ${KEYS.list} from api_keys
 where account_id = $1 and ($2::text is null or id < $2) and ($4::text is null or ${STATUS_AT('$5')} = $4)
 order by id desc limit $3::int`,
 };
@@ -65,7 +55,7 @@ order by id desc limit $3::int`,
 /** Those of a person. Plan: api_keys_by_user. */
 const listOwnKeys: Statement = {
   name: 'accounts.list-own-keys',
-  text: `select ${API_KEY_COLUMNS} from api_keys
+  text: `select ${KEYS.list} from api_keys
 where account_id = $1 and ($2::text is null or id < $2) and ($4::text is null or ${STATUS_AT('$5')} = $4)
   and user_id = $6
 order by id desc limit $3::int`,
@@ -74,7 +64,7 @@ order by id desc limit $3::int`,
 /** By the unique index api_keys_by_id. */
 const selectKey: Statement = {
   name: 'accounts.select-key',
-  text: `select ${API_KEY_COLUMNS} from api_keys where id = $1`,
+  text: `select ${KEYS.list} from api_keys where id = $1`,
 };
 
 /** Sets the lists that are named. By the unique index api_keys_by_id. */
@@ -84,7 +74,7 @@ const updateAllowLists: Statement = {
   allowed_models = case when $2::boolean then $3::text[] else allowed_models end,
   allowed_networks = case when $4::boolean then $5::text[] else allowed_networks end
 where id = $1
-returning ${API_KEY_COLUMNS}`,
+returning ${KEYS.list}`,
 };
 
 /** By the unique index api_keys_by_id. A key that is already revoked keeps its first date. */
@@ -167,7 +157,7 @@ export function createApiKeyStore(database: Lane): ApiKeyStore {
     }) =>
       database.transaction(async (transaction) => {
         await requireRoomForKey(transaction, accountId, ownKeys, at, false);
-        const [row] = await transaction.query<KeyRow>(insertKey, [
+        const rows = await transaction.query(insertKey, [
           accountId,
           id,
           name,
@@ -183,28 +173,27 @@ export function createApiKeyStore(database: Lane): ApiKeyStore {
         const given = limits === undefined ? NO_LIMITS : await setKeyLimits(transaction, accountId, id, limits);
         const owner = { accountId, keyId: id };
         const rates = rateLimits === undefined ? NO_RATE_LIMITS : await setRateLimits(transaction, owner, rateLimits);
-        return { key: toApiKey(row!), limits: given, rateLimits: rates };
+        return { key: KEYS.read(rows[0]!), limits: given, rateLimits: rates };
       }),
     async listKeys(accountId, beforeId, limit, { userId = null, status = null, at = null } = {}) {
       const of = [accountId, beforeId, limit, status, at];
-      const rows = await (userId === null
-        ? database.query<KeyRow>(listKeys, of)
-        : database.query<KeyRow>(listOwnKeys, [...of, userId]));
-      return rows.map(toApiKey);
+      return KEYS.all(
+        await (userId === null ? database.query(listKeys, of) : database.query(listOwnKeys, [...of, userId])),
+      );
     },
     findOwnKeyIds: (accountId, userId) => findOwnKeyIds(database, accountId, userId),
     changeAllowLists: (keyId, { models, networks }) =>
       database.transaction(async (transaction) => {
-        const [row] = await transaction.query<KeyRow>(updateAllowLists, [
+        const rows = await transaction.query(updateAllowLists, [
           keyId,
           models !== undefined,
           arrayOrNull(models),
           networks !== undefined,
           arrayOrNull(networks),
         ]);
-        if (row === undefined) return null;
-        await announceChange(transaction, row.account_id);
-        return toApiKey(row);
+        const key = KEYS.first(rows);
+        if (key !== null) await announceChange(transaction, key.accountId);
+        return key;
       }),
     revokeKey: (keyId, at) =>
       database.transaction(async (transaction) => {
@@ -213,28 +202,10 @@ export function createApiKeyStore(database: Lane): ApiKeyStore {
         await announceChange(transaction, row.account_id);
         return row.account_id;
       }),
-    async findKey(keyId) {
-      const [row] = await database.query<KeyRow>(selectKey, [keyId]);
-      return row === undefined ? null : toApiKey(row);
-    },
+    findKey: async (keyId) => KEYS.first(await database.query(selectKey, [keyId])),
   };
 }
 
 function arrayOrNull(values: readonly string[] | null | undefined): string | null {
   return values == null ? null : toArray(values);
-}
-
-export function toApiKey(row: KeyRow): ApiKey {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    name: row.name,
-    prefix: row.prefix,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-    revokedAt: row.revoked_at,
-    allowed: { models: row.allowed_models, networks: row.allowed_networks },
-    scopes: row.scopes,
-    userId: row.user_id,
-  };
 }

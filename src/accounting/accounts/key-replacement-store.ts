@@ -1,7 +1,8 @@
 import type { Lane, Statement } from '../../db/database.ts';
 import { placeSql } from '../counts/counted-use.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
-import { API_KEY_COLUMNS, type ApiKey, type KeyRow, toApiKey } from './api-key-store.ts';
+import { type ApiKey, KEYS } from './api-key-store.ts';
+import { KEY_COUNTERS, TAKEN_OVER } from './key-limit-tables.ts';
 import { type OwnKeysLimit, requireRoomForKey } from './key-owner-store.ts';
 import { announceChange } from './principal-change-store.ts';
 
@@ -17,7 +18,7 @@ const endKey: Statement = {
   expires_at = case when $4::boolean then expires_at else least(expires_at, $3::timestamptz) end,
   revoked_at = case when $4::boolean then $2::timestamptz end
 where id = $1 and revoked_at is null and (expires_at is null or expires_at > $2::timestamptz)
-returning ${API_KEY_COLUMNS}`,
+returning ${KEYS.list}`,
 };
 
 /** By the unique index api_keys_by_id. */
@@ -27,12 +28,14 @@ const copyKey: Statement = {
   account_id, id, name, key_hash, prefix, created_at, expires_at, allowed_models, allowed_networks, scopes, user_id
 )
 select account_id, $2, name, $3, $4, $5, $6, allowed_models, allowed_networks, scopes, user_id from api_keys where id = $1
-returning ${API_KEY_COLUMNS}`,
+returning ${KEYS.list}`,
 };
 
-/** Columns of what is used, which the new key goes on with. */
-const USED = `day_no, day_began_at, spent_nano, calls, week_no, week_began_at, week_spent_nano, month_no, month_began_at,
-  month_spent_nano, total_spent_nano`;
+/** SQL: what the old key had counted, as `counted_before` has it. */
+const COUNTED_BEFORE = [
+  ...['day', 'week', 'month'].map((period) => `'${period}', ${placeSql(`${period}_no`, `${period}_began_at`)}`),
+  ...KEY_COUNTERS.map(({ before, column }) => `'${before}', ${column}`),
+].join(', ');
 
 /**
  * With what is used of them: a budget does not begin anew. The records of it name the old key, so the new one says what it had
@@ -40,17 +43,8 @@ const USED = `day_no, day_began_at, spent_nano, calls, week_no, week_began_at, w
  */
 const copyLimits: Statement = {
   name: 'keys.copy-limits',
-  text: `insert into key_limits (
-  account_id, key_id, daily_spend_cap_nano, weekly_spend_cap_nano, monthly_spend_cap_nano, total_spend_cap_nano,
-  daily_calls_max, concurrency_max, ${USED}, counted_before
-)
-select account_id, $3, daily_spend_cap_nano, weekly_spend_cap_nano, monthly_spend_cap_nano, total_spend_cap_nano,
-  daily_calls_max, concurrency_max, ${USED},
-  jsonb_build_object(
-    'day', ${placeSql('day_no', 'day_began_at')}, 'spent', spent_nano, 'calls', calls,
-    'week', ${placeSql('week_no', 'week_began_at')}, 'weekSpent', week_spent_nano,
-    'month', ${placeSql('month_no', 'month_began_at')}, 'monthSpent', month_spent_nano, 'allSpent', total_spent_nano
-  )
+  text: `insert into key_limits (account_id, key_id, ${TAKEN_OVER.list}, counted_before)
+select account_id, $3, ${TAKEN_OVER.list}, jsonb_build_object(${COUNTED_BEFORE})
 from key_limits where account_id = $1 and key_id = $2`,
 };
 
@@ -94,14 +88,14 @@ export function createKeyReplacementStore(database: Lane): KeyReplacementStore {
       database.transaction(async (transaction) => {
         await lockAccount(transaction, accountId);
         const until = new Date(at.getTime() + keepOldMs);
-        const [old] = await transaction.query<KeyRow>(endKey, [keyId, at, until, keepOldMs === 0]);
-        if (old === undefined) return null;
+        const replaced = KEYS.first(await transaction.query(endKey, [keyId, at, until, keepOldMs === 0]));
+        if (replaced === null) return null;
         await requireRoomForKey(transaction, accountId, ownKeys, at, true);
-        const [made] = await transaction.query<KeyRow>(copyKey, [keyId, id, keyHash, prefix, at, expiresAt]);
+        const key = KEYS.first(await transaction.query(copyKey, [keyId, id, keyHash, prefix, at, expiresAt]));
         await transaction.query(copyLimits, [accountId, keyId, id]);
         await transaction.query(copyRates, [accountId, keyId, id]);
         await announceChange(transaction, accountId);
-        return { key: toApiKey(made!), replaced: toApiKey(old) };
+        return { key: key!, replaced };
       }),
   };
 }

@@ -1,16 +1,30 @@
 import type { Lane, Statement } from '../../db/database.ts';
-import { type ApiKey, type KeyRow, toApiKey } from './api-key-store.ts';
-import { type KeyLimits, LIMITS_OF_L, type LimitsRow, toLimits } from './key-limit-store.ts';
-import type { Account, AccountStatus } from './store.ts';
+import { booleanColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
+import { KEYS } from './api-key-store.ts';
+import { LIMITS } from './key-limit-tables.ts';
+import type { AccountStatus } from './store.ts';
 
 /** The SQL by which operators find keys: by the whole key, of which only a hash is stored, or by what lists show of it. */
 
+/** A key `k` with all that says whose it is and whether it may be used. */
+const FOUND_KEYS = selection({
+  key: KEYS.from('k'),
+  limits: LIMITS.from('l'),
+  lastUsedAt: orNull(dateColumn('u.last_used_at')),
+  account: selection({
+    id: textColumn('a.id as id_of_account'),
+    name: textColumn('a.name as account_name'),
+    email: orNull(textColumn('a.email')),
+    verified: booleanColumn('a.verified'),
+    status: textColumn<AccountStatus>('a.status'),
+    statusReason: orNull(textColumn('a.status_reason')),
+  }),
+});
+
+export type FoundKey = RowOf<typeof FOUND_KEYS>;
+
 /** Plans: primary keys of accounts, key_limits and key_uses. */
-const FOUND = `select k.id, k.account_id, k.name, k.prefix, k.created_at, k.expires_at, k.revoked_at, k.id as key_id,
-  to_jsonb(k.allowed_models) as allowed_models, to_jsonb(k.allowed_networks) as allowed_networks,
-  to_jsonb(k.scopes) as scopes, k.user_id,
-  ${LIMITS_OF_L}, u.last_used_at,
-  a.name as account_name, a.email, a.verified, a.status, a.status_reason
+const FOUND = `select ${FOUND_KEYS.list}
 from api_keys k join accounts a on a.id = k.account_id
 left join key_limits l on l.account_id = k.account_id and l.key_id = k.id
 left join key_uses u on u.account_id = k.account_id and u.key_id = k.id`;
@@ -38,25 +52,6 @@ where k.id in (select id from page)
 order by k.id desc`,
 };
 
-/** A key with all that says whose it is and whether it may be used. */
-export interface FoundKey {
-  readonly key: ApiKey;
-  readonly limits: KeyLimits;
-  readonly lastUsedAt: Date | null;
-  readonly account: Pick<Account, 'id' | 'name' | 'email' | 'verified' | 'status' | 'statusReason'>;
-}
-
-type FoundRow = KeyRow & LimitsRow & OfAccountRow;
-
-interface OfAccountRow {
-  last_used_at: Date | null;
-  account_name: string;
-  email: string | null;
-  verified: boolean;
-  status: AccountStatus;
-  status_reason: string | null;
-}
-
 export interface KeySearchStore {
   /** `null` if no key has this hash. */
   findByHash(keyHash: Buffer): Promise<FoundKey | null>;
@@ -66,28 +61,8 @@ export interface KeySearchStore {
 
 export function createKeySearchStore(database: Lane): KeySearchStore {
   return {
-    async findByHash(keyHash) {
-      const [row] = await database.query<FoundRow>(findByHash, [keyHash]);
-      return row === undefined ? null : toFoundKey(row);
-    },
-    async findByPrefix(prefix, beforeId, limit) {
-      return (await database.query<FoundRow>(findByPrefix, [prefix, beforeId, limit])).map(toFoundKey);
-    },
-  };
-}
-
-function toFoundKey(row: FoundRow): FoundKey {
-  return {
-    key: toApiKey(row),
-    limits: toLimits(row),
-    lastUsedAt: row.last_used_at,
-    account: {
-      id: row.account_id,
-      name: row.account_name,
-      email: row.email,
-      verified: row.verified,
-      status: row.status,
-      statusReason: row.status_reason,
-    },
+    findByHash: async (keyHash) => FOUND_KEYS.first(await database.query(findByHash, [keyHash])),
+    findByPrefix: async (prefix, beforeId, limit) =>
+      FOUND_KEYS.all(await database.query(findByPrefix, [prefix, beforeId, limit])),
   };
 }

@@ -42,11 +42,12 @@ export interface Principal {
  */
 export interface Principals {
   /**
-   * `keyHash`: the key's `principalHash`, if the caller has it. `onFound` learns whose key it is, also where it is refused.
+   * `keyHash`: the key's `principalHash`, if the caller has it. `noted.principal` becomes whose key it is, also where it is
+   * refused.
    *
    * @throws GatewayError `invalidApiKey`, with a message that says what is wrong with the key; `databaseDown`.
    */
-  authenticate(key: string, keyHash?: string, onFound?: (principal: Principal) => void): Promise<Principal>;
+  authenticate(key: string, keyHash?: string, noted?: { principal: Principal | null }): Promise<Principal>;
   /** The account and key of this hash, also if it is refused; `null` if the cache does not have it. */
   holderOf(keyHash: string): Principal | null;
   /** Whether the cache has the key of this hash, so that it need not be looked up for the first time. */
@@ -153,7 +154,7 @@ export async function createPrincipals(options: PrincipalsOptions): Promise<Prin
   }
 
   return {
-    async authenticate(key, keyHash = principalHash(key), onFound = undefined) {
+    async authenticate(key, keyHash = principalHash(key), noted = undefined) {
       let found = findCached(keyHash);
       if (found === null) {
         if (!isApiKey(key)) throw refused('The API key is malformed. Keys begin with sk-fg- and have 44 characters.');
@@ -161,7 +162,7 @@ export async function createPrincipals(options: PrincipalsOptions): Promise<Prin
       }
       if (found === null) throw refused('The API key is unknown.');
       const { status, principal } = found;
-      onFound?.(principal);
+      if (noted !== undefined) noted.principal = principal;
       const refusal = refusalOfKey(status, clock.nowMs());
       if (refusal !== null) throw refused(refusal);
       if (!status.isVerified) throw refused('The account of this API key is not verified.');

@@ -1,14 +1,24 @@
 import { columnsOf } from '../../db/columns.ts';
 import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
+import { countColumn, orNull, type RowOf, selection, tableColumns, textColumn } from '../../db/table.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
 
 /** The SQL of limits by the minute as people set them. What is used of them is counted by `accounting/reservations/`. */
 
+const MAXIMA = tableColumns({
+  requestsMax: orNull(countColumn('requests_max')),
+  tokensMax: orNull(countColumn('tokens_max')),
+});
+
 /** What may be used in a minute; `null` means not limited. */
-export interface RateMaxima {
-  readonly requestsMax: number | null;
-  readonly tokensMax: number | null;
-}
+export type RateMaxima = RowOf<typeof MAXIMA>;
+
+const PLACED = selection({
+  accountId: textColumn('account_id'),
+  keyId: textColumn('key_id'),
+  model: textColumn('model'),
+  maxima: MAXIMA,
+});
 
 /** The limits by the minute of an account or a key: for all models together, and for single ones. */
 export interface RateLimits extends RateMaxima {
@@ -69,18 +79,10 @@ where account_id = $1 and key_id = $2 and requests_max is null and tokens_max is
 /** Plan: primary key. */
 const selectLimits: Statement = {
   name: 'rate-limits.select',
-  text: `select account_id, key_id, model, requests_max, tokens_max from rate_limits
+  text: `select ${PLACED.list} from rate_limits
 where account_id = any ($1::text[]) and key_id = any ($2::text[]) and (requests_max is not null or tokens_max is not null)
 order by model`,
 };
-
-interface LimitRow {
-  account_id: string;
-  key_id: string;
-  model: string;
-  requests_max: bigint | null;
-  tokens_max: bigint | null;
-}
 
 export interface RateLimitStore {
   /** Sets the limits that the change names, and returns all; `too_many`: of more models than there may be, and nothing is set. */
@@ -103,11 +105,11 @@ export function createRateLimitStore(database: Lane): RateLimitStore {
         throw error;
       }
     },
-    ofAccounts: (accountIds) => readLimits(database, accountIds, [''], (row) => row.account_id),
+    ofAccounts: (accountIds) => readLimits(database, accountIds, [''], (row) => row.accountId),
     ofKeys(keys) {
       const accountIds = [...new Set(keys.map(({ accountId }) => accountId))];
       const keyIds = keys.map(({ id }) => id);
-      return readLimits(database, accountIds, keyIds, (row) => row.key_id);
+      return readLimits(database, accountIds, keyIds, (row) => row.keyId);
     },
   };
 }
@@ -142,7 +144,7 @@ export async function setRateLimits(
     ),
   ]);
   await transaction.query(deleteEmpty, [accountId, own]);
-  const limits = (await readLimits(transaction, [accountId], [own], (row) => row.key_id)).get(own) ?? NO_RATE_LIMITS;
+  const limits = (await readLimits(transaction, [accountId], [own], (row) => row.keyId)).get(own) ?? NO_RATE_LIMITS;
   if (limits.models.size > RATE_LIMITED_MODELS_MAX) throw new TooManyModelsError();
   return limits;
 }
@@ -151,22 +153,15 @@ async function readLimits(
   queryable: Pick<Queryable, 'query'>,
   accountIds: readonly string[],
   keyIds: readonly string[],
-  ownerOf: (row: LimitRow) => string,
+  ownerOf: (row: RowOf<typeof PLACED>) => string,
 ): Promise<ReadonlyMap<string, RateLimits>> {
-  const rows = await queryable.query<LimitRow>(selectLimits, [toArray(accountIds), toArray(keyIds)]);
+  const rows = PLACED.all(await queryable.query(selectLimits, [toArray(accountIds), toArray(keyIds)]));
   return new Map(
     [...Map.groupBy(rows, ownerOf)].map(([owner, own]) => {
-      const maxima = new Map(own.map((row) => [row.model, toMaxima(row)]));
+      const maxima = new Map<string, RateMaxima>(own.map((row) => [row.model, row.maxima]));
       const ofAll = maxima.get('') ?? NO_RATE_LIMITS;
       maxima.delete('');
       return [owner, { requestsMax: ofAll.requestsMax, tokensMax: ofAll.tokensMax, models: maxima }];
     }),
   );
-}
-
-function toMaxima({ requests_max, tokens_max }: LimitRow): RateMaxima {
-  return {
-    requestsMax: requests_max === null ? null : Number(requests_max),
-    tokensMax: tokens_max === null ? null : Number(tokens_max),
-  };
 }

@@ -1,4 +1,5 @@
 import { type Lane, type Statement, toArray } from '../../db/database.ts';
+import { booleanColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { type LookedThrough, type SliceTiming, UNHURRIED } from '../../lib/slices.ts';
 import { postEntry } from '../ledger/ledger-store.ts';
 import { type AccountFilter, createAccountList } from './account-list-store.ts';
@@ -11,35 +12,22 @@ import { findStatuses, type KeyStatus } from './status-store.ts';
 
 export type AccountStatus = 'active' | 'suspended';
 
-export interface Account {
-  readonly id: string;
-  readonly name: string;
-  readonly email: string | null;
-  readonly verified: boolean;
-  readonly status: AccountStatus;
+const ACCOUNTS = selection({
+  id: textColumn('id'),
+  name: textColumn('name'),
+  email: orNull(textColumn('email')),
+  verified: booleanColumn('verified'),
+  status: textColumn<AccountStatus>('status'),
   /** Why it has that status, as an operator has said; `null` if none has. */
-  readonly statusReason: string | null;
+  statusReason: orNull(textColumn('status_reason')),
   /** `null`: since it was created. */
-  readonly statusChangedAt: Date | null;
+  statusChangedAt: orNull(dateColumn('status_changed_at')),
   /** Whether keys of members read its balance. */
-  readonly membersSeeBalance: boolean;
-  readonly createdAt: Date;
-}
+  membersSeeBalance: booleanColumn('members_see_balance'),
+  createdAt: dateColumn('created_at'),
+});
 
-interface AccountRow {
-  id: string;
-  name: string;
-  email: string | null;
-  verified: boolean;
-  status: AccountStatus;
-  status_reason: string | null;
-  status_changed_at: Date | null;
-  members_see_balance: boolean;
-  created_at: Date;
-}
-
-const ACCOUNT_COLUMNS =
-  'id, name, email, verified, status, status_reason, status_changed_at, members_see_balance, created_at';
+export type Account = RowOf<typeof ACCOUNTS>;
 
 const insertAccount: Statement = {
   name: 'accounts.insert',
@@ -59,7 +47,7 @@ const updateAccount: Statement = {
   status_changed_at = case when $5 is distinct from status and $5 is not null then $6 else status_changed_at end,
   members_see_balance = coalesce($8::boolean, members_see_balance)
 where id = $1
-returning ${ACCOUNT_COLUMNS}`,
+returning ${ACCOUNTS.list}`,
 };
 
 /** By primary key. */
@@ -71,13 +59,13 @@ const selectNames: Statement = {
 /** By primary key. */
 const selectAccount: Statement = {
   name: 'accounts.select',
-  text: `select ${ACCOUNT_COLUMNS} from accounts where id = $1`,
+  text: `select ${ACCOUNTS.list} from accounts where id = $1`,
 };
 
 /** Those of a list. Plan: primary key. */
 const selectListed: Statement = {
   name: 'accounts.select-listed',
-  text: `select ${ACCOUNT_COLUMNS} from accounts where id = any ($1::text[]) order by id desc`,
+  text: `select ${ACCOUNTS.list} from accounts where id = any ($1::text[]) order by id desc`,
 };
 
 interface NewAccount {
@@ -147,46 +135,28 @@ export function createAccountStore(database: Lane): AccountStore {
     updateAccount: (id, change, at) =>
       database.transaction(async (transaction) => {
         const values = [change.name ?? null, change.email ?? null, change.verified ?? null, change.status ?? null];
-        const [row] = await transaction.query<AccountRow>(updateAccount, [
+        const rows = await transaction.query(updateAccount, [
           id,
           ...values,
           at,
           change.statusReason ?? null,
           change.membersSeeBalance ?? null,
         ]);
-        if (row === undefined) return null;
-        await announceChange(transaction, id);
-        return toAccount(row);
+        if (rows.length > 0) await announceChange(transaction, id);
+        return ACCOUNTS.first(rows);
       }),
     async findNames(ids) {
       if (ids.length === 0) return new Map();
       const rows = await database.query<{ id: string; name: string }>(selectNames, [toArray([...new Set(ids)])]);
       return new Map(rows.map(({ id, name }) => [id, name]));
     },
-    async findAccount(id) {
-      const [row] = await database.query<AccountRow>(selectAccount, [id]);
-      return row === undefined ? null : toAccount(row);
-    },
+    findAccount: async (id) => ACCOUNTS.first(await database.query(selectAccount, [id])),
     async listAccounts(filter, beforeId, limit, timing = UNHURRIED) {
       const { items, next } = await listIds(filter, beforeId, limit, timing);
-      const rows = items.length === 0 ? [] : await database.query<AccountRow>(selectListed, [toArray(items)]);
-      return { items: rows.map(toAccount), next };
+      const rows = items.length === 0 ? [] : await database.query(selectListed, [toArray(items)]);
+      return { items: ACCOUNTS.all(rows), next };
     },
     announceChange: (accountId) => announceChange(database, accountId),
     findStatuses: (keyHashes, signal) => findStatuses(database, keyHashes, signal),
-  };
-}
-
-function toAccount(row: AccountRow): Account {
-  return {
-    id: row.id,
-    name: row.name,
-    email: row.email,
-    verified: row.verified,
-    status: row.status,
-    statusReason: row.status_reason,
-    statusChangedAt: row.status_changed_at,
-    membersSeeBalance: row.members_see_balance,
-    createdAt: row.created_at,
   };
 }

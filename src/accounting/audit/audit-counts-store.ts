@@ -1,4 +1,5 @@
 import { type Statement, type TableReader, toArray } from '../../db/database.ts';
+import { KEY_COUNTERS } from '../accounts/key-limit-tables.ts';
 import { placeSql } from '../counts/counted-use.ts';
 import { type Counter, CounterCheck, type StoredCounter, type UseNumber, type WrongCounter } from './audit-counts.ts';
 import type { AccountRange } from './audit-slices-store.ts';
@@ -36,10 +37,6 @@ function beforeSql(row: string, [placeName, amount]: readonly [string | null, st
     : `case when ${row}.counted_before ->> '${placeName}' = ${place} then ${value} else 0 end`;
 }
 
-const DAY = placeSql('l.day_no', 'l.day_began_at');
-const WEEK = placeSql('l.week_no', 'l.week_began_at');
-const MONTH = placeSql('l.month_no', 'l.month_began_at');
-
 const OF_ACCOUNT: readonly CounterSql[] = [
   {
     counter: 'spent',
@@ -50,11 +47,13 @@ const OF_ACCOUNT: readonly CounterSql[] = [
 ];
 
 const OF_KEY: readonly CounterSql[] = [
-  { counter: 'day', place: DAY, stored: 'l.spent_nano', before: ['day', 'spent'] },
-  { counter: 'week', place: WEEK, stored: 'l.week_spent_nano', before: ['week', 'weekSpent'] },
-  { counter: 'month', place: MONTH, stored: 'l.month_spent_nano', before: ['month', 'monthSpent'] },
-  { counter: 'all', place: '', stored: 'l.total_spent_nano', before: [null, 'allSpent'] },
-  { counter: 'calls', place: DAY, stored: 'l.calls', before: ['day', 'calls'], inFlight: 'coalesce(f.calls, 0)' },
+  ...KEY_COUNTERS.map(({ counter, period, of, before, column }) => ({
+    counter,
+    place: period === null ? '' : placeSql(`l.${period}_no`, `l.${period}_began_at`),
+    stored: `l.${column}`,
+    before: [period, before] as const,
+    ...(of === 'calls' && { inFlight: 'coalesce(f.calls, 0)' }),
+  })),
   { counter: 'uses', place: '', stored: 'l.use_no', before: null },
 ];
 

@@ -1,3 +1,4 @@
+import type { KeyCounter } from '../accounts/key-limit-tables.ts';
 import { beginningOf } from '../counts/counted-use.ts';
 
 /**
@@ -17,7 +18,7 @@ const INVARIANT_OF = {
   weekCalls: 'plan-week',
   periodTokens: 'plan-period',
   uses: 'use-numbers',
-} as const;
+} as const satisfies { readonly [Name in KeyCounter]: string } & Readonly<Record<string, string>>;
 
 export type Counter = keyof typeof INVARIANT_OF;
 

@@ -1,4 +1,5 @@
 import { type Parameter, type Statement, type TableReader, toArray } from '../../db/database.ts';
+import { KEY_COUNTERS } from '../accounts/key-limit-tables.ts';
 import { placeSql } from '../counts/counted-use.ts';
 import type { Above, Marks, Sum } from './audit-counts.ts';
 
@@ -42,6 +43,19 @@ function split<Next>(rows: readonly SliceRow<Next>[]): { breaches: FoundBreach[]
     next: rows.find((row) => row.invariant === null) as Next,
   };
 }
+
+/** SQL: the counters of keys that are sums of charges `c`. */
+const KEY_CHARGES = KEY_COUNTERS.filter(({ of }) => of === 'charges')
+  .map(({ counter, period }) => {
+    const place = period === null ? "''" : `c.counted_key ->> '${period}'`;
+    return `(c.counted_key ->> 'id', '${counter}', ${place})`;
+  })
+  .join(',\n    ');
+
+/** SQL: those that are numbers of calls `u`. */
+const KEY_CALLS = KEY_COUNTERS.filter(({ of }) => of === 'calls')
+  .map(({ counter, period }) => `('${counter}', ${period === null ? "''" : `u.${period}`}, u.calls)`)
+  .join(',\n    ');
 
 /** The most breaches of a kind that a slice returns. */
 const BREACHES_MAX = 100;
@@ -91,10 +105,7 @@ sums as (
   from charged c
   cross join lateral (values
     ('', 'spent', ${placeSql('c.day_no', 'c.day_began_at')}),
-    (c.counted_key ->> 'id', 'day', c.counted_key ->> 'day'),
-    (c.counted_key ->> 'id', 'week', c.counted_key ->> 'week'),
-    (c.counted_key ->> 'id', 'month', c.counted_key ->> 'month'),
-    (c.counted_key ->> 'id', 'all', '')
+    ${KEY_CHARGES}
   ) as s (owner_id, counter, place)
   where s.owner_id is not null
   group by c.account_id, s.owner_id, s.counter, s.place
@@ -224,7 +235,8 @@ sums as (
   select u.account_id, u.owner_id, s.counter, s.place, sum(s.amount) as amount
   from used u
   cross join lateral (values
-    ('weekCalls', u.week, u.calls::numeric), ('periodTokens', u.period, u.tokens), ('calls', u.day, u.calls), ('uses', '', u.calls)
+    ('weekCalls', u.week, u.calls::numeric), ('periodTokens', u.period, u.tokens), ('uses', '', u.calls),
+    ${KEY_CALLS}
   ) as s (counter, place, amount)
   where s.place is not null
   group by u.account_id, u.owner_id, s.counter, s.place

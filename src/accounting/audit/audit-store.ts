@@ -1,4 +1,5 @@
 import type { Database, Statement, TableReader } from '../../db/database.ts';
+import { booleanColumn, intColumn, orNull, selection, textColumn } from '../../db/table.ts';
 import type { Pace } from '../../lib/pace.ts';
 import { readCounterCheck, wrongCounters } from './audit-counts-store.ts';
 import { type AccountRange, auditCalls, auditEntries, type FoundBreach, type Slice } from './audit-slices-store.ts';
@@ -162,6 +163,21 @@ const auditAccounts: Statement = {
 /** Index only. */
 const countAccounts: Statement = { name: 'audit.count-accounts', text: 'select count(*)::int as n from balances' };
 
+const NEXT_RANGES = selection({
+  accounts: intColumn('accounts'),
+  /** `null` if there is no further account. */
+  upTo: orNull(
+    textColumn(`case when accounts = $2::int then last_id else (
+  select max(account_id) from (
+    ${['balances', 'ledger_entries', 'calls', 'reservations', 'subscriptions', 'key_limits']
+      .map((table) => `(select account_id from ${table} where account_id > $1::text order by account_id desc limit 1)`)
+      .join('\n    union all ')}
+  ) greatest_ids
+) end as up_to`),
+  ),
+  isLast: booleanColumn('accounts < $2::int as is_last'),
+});
+
 /**
  * The next range of so many accounts. The last one goes up to the greatest account that any table has, with or without a
  * balance. Plans: primary keys, backwards.
@@ -173,29 +189,16 @@ const nextRange: Statement = {
     select account_id from balances where account_id > $1::text order by account_id limit $2::int
   ) b
 )
-select accounts, case when accounts = $2::int then last_id else (
-  select max(account_id) from (
-    ${['balances', 'ledger_entries', 'calls', 'reservations', 'subscriptions', 'key_limits']
-      .map((table) => `(select account_id from ${table} where account_id > $1::text order by account_id desc limit 1)`)
-      .join('\n    union all ')}
-  ) greatest_ids
-) end as up_to, accounts < $2::int as is_last
+select ${NEXT_RANGES.list}
 from next`,
 };
-
-interface RangeRow {
-  readonly accounts: number;
-  /** `null` if there is no further account. */
-  readonly up_to: string | null;
-  readonly is_last: boolean;
-}
 
 /** The accounts of a database, range by range. */
 async function* ranges(reader: TableReader, accountsMax: number): AsyncGenerator<AccountRange & { accounts: number }> {
   let behind = '';
   for (;;) {
-    const [row] = await reader.query<RangeRow>(nextRange, [behind, accountsMax]);
-    const { accounts, up_to: upTo, is_last: isLast } = row!;
+    const [row] = await reader.query(nextRange, [behind, accountsMax]);
+    const { accounts, upTo, isLast } = NEXT_RANGES.read(row!);
     if (upTo === null) return;
     yield { behind, upTo, accounts };
     if (isLast) return;

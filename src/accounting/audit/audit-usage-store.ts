@@ -11,7 +11,7 @@ const inSlice = (row: string): string =>
   `${row}.account_id > $1::text and ${row}.account_id <= (select account_id from slice_end)`;
 
 /**
- * What the sums of usage have, and what waits to be summed, against the ledger, if all records of earlier versions are summed: of
+ * What the sums of usage have, and what waits to be summed, against the ledger, if all records of an import are summed: of
  * accounts behind $1, up to $2, as many as have $3 sums together, and at least one. The sums of an account change with its
  * ledger, so all of them are read by one statement. Charges are what the other entries leave of the last balance, so that no ledger
  * is read from end to end. The last row, where `invariant` is null, has the last account that was compared. Plans: primary keys of

@@ -1,5 +1,5 @@
-import type { Lane, Parameter, Statement } from '../../db/database.ts';
-import { toArray } from '../../db/database.ts';
+import { type Lane, type Parameter, type Statement, type StoredRow, toArray } from '../../db/database.ts';
+import { type RowOf, selection, textColumn } from '../../db/table.ts';
 import { firstIdAt } from '../../lib/ids.ts';
 import { type LookedThrough, lookThrough, type SliceTiming } from '../../lib/slices.ts';
 import type { CallStatus } from './call-outcome.ts';
@@ -21,16 +21,16 @@ export interface CallFilter {
 }
 
 /** A call, by its primary key; the instant as the database writes it. */
-interface CallKey {
-  readonly accountId: string;
-  readonly id: string;
-  readonly startedAt: string;
-}
+const CALL_KEYS = selection({
+  accountId: textColumn('f.account_id'),
+  id: textColumn('f.id'),
+  startedAt: textColumn('f.started_at::text as started_at'),
+});
 
-interface KeyRow {
-  readonly account_id: string | null;
-  readonly id: string | null;
-  readonly started_at: string | null;
+type CallKey = RowOf<typeof CALL_KEYS>;
+
+/** Rows without a call end a slice. */
+interface SliceEnd extends StoredRow {
   readonly last_id: string | null;
   readonly rows_read: number;
 }
@@ -99,7 +99,7 @@ found as (
     and ($6::text[] is null or key_id = any ($6::text[]))
   order by id desc limit $2::int
 )
-select f.account_id, f.id, f.started_at::text as started_at, last.id as last_id, last.rows_read
+select ${CALL_KEYS.list}, last.id as last_id, last.rows_read
 from (select min(id) as id, count(*)::int as rows_read from part) last left join found f on true
 order by f.id desc`,
   };
@@ -114,23 +114,8 @@ const selectKeyAccount: Statement = {
   text: 'select account_id from api_keys where id = $1',
 };
 
-/** It is built in the background if there are many calls (`call-index-store.ts`). */
-const selectStatusIndex: Statement = {
-  name: 'calls.select-status-index',
-  text: `select i.indisvalid as is_valid from pg_index i where i.indexrelid = to_regclass('calls_by_status')`,
-};
-
 /** Finds calls for lists, some rows at a time. */
 export function createCallList(database: Pick<Lane, 'query'>) {
-  let isStatusIndexed = false;
-
-  async function hasStatusIndex(): Promise<boolean> {
-    if (isStatusIndexed) return true;
-    const [row] = await database.query<{ is_valid: boolean }>(selectStatusIndex);
-    isStatusIndexed = row?.is_valid === true;
-    return isStatusIndexed;
-  }
-
   async function accountOf(keyId: string): Promise<string | null> {
     const [row] = await database.query<{ account_id: string }>(selectKeyAccount, [keyId]);
     return row?.account_id ?? null;
@@ -144,23 +129,19 @@ export function createCallList(database: Pick<Lane, 'query'>) {
   ): Promise<LookedThrough<CallKey>> => {
     const { keyId, ownKeyIds = null, model, status, from, to } = filter;
     const accountId = filter.accountId ?? (keyId === null ? null : await accountOf(keyId));
-    const isByStatus = accountId === null && status !== null && RARE.includes(status) && (await hasStatusIndex());
+    const isByStatus = accountId === null && status !== null && RARE.includes(status);
     const bounds = { accountId, status: isByStatus ? status : null, from, to };
     const isExact = keyId === null && ownKeyIds === null && model === null && (status === null || isByStatus);
     return lookThrough({ start: beforeId, limit, isExact }, timing, async (behind, rows, wanted) => {
       const { name, text, parameters } = sliceOf({ ...bounds, beforeId: behind });
       const fixed = [rows, wanted, keyId, model, status, ownKeyIds === null ? null : toArray(ownKeyIds)];
-      const found = await database.query<KeyRow>({ name, text }, [...fixed, ...parameters]);
-      const items = found.filter((row) => row.id !== null).map(toKey);
+      const found = await database.query<SliceEnd>({ name, text }, [...fixed, ...parameters]);
+      const items = CALL_KEYS.all(found.filter(({ id }) => id !== null));
       const { last_id: lastId, rows_read: rowsRead } = found[0]!;
       if (items.length === wanted) return { items, next: items.at(-1)!.id };
       return { items, next: rowsRead < rows ? null : lastId };
     });
   };
-}
-
-function toKey({ account_id, id, started_at }: KeyRow): CallKey {
-  return { accountId: account_id!, id: id!, startedAt: started_at! };
 }
 
 /** Calls by their primary keys, for `unnest`. */

@@ -79,8 +79,8 @@ export interface CallOutcome {
   readonly httpStatus: number | null;
   readonly errorCode: string | null;
   readonly requestId: string;
-  /** The client's own id of its request. Absent in journals of earlier versions. */
-  readonly clientRequestId?: string | null;
+  /** The client's own id of its request; `null`: it did not say. */
+  readonly clientRequestId: string | null;
   readonly startedAtMs: number;
   readonly firstByteMs: number | null;
   readonly endedAtMs: number;
@@ -93,6 +93,16 @@ export interface CallOutcome {
   readonly priceFactorBasisPoints: number;
   /** `null`: nothing is charged; an amount, zero included, makes a ledger entry. */
   readonly chargeNano: bigint | null;
-  /** What the call cost the operator, by the cost of its route; `null`, or absent in earlier journals: not known. */
-  readonly costNano?: bigint | null;
+  /** What the call cost the operator, by the cost of its route; `null`: not known. */
+  readonly costNano: bigint | null;
+}
+
+const REQUEST = 'req_';
+
+/**
+ * The id of the call that a request makes: the same id with another prefix, so that a call is found by the request id of the
+ * gateway, although its record has that of the provider. A request makes one call at most.
+ */
+export function callIdOf(requestId: string): string {
+  return `call_${requestId.startsWith(REQUEST) ? requestId.slice(REQUEST.length) : requestId}`;
 }

@@ -5,8 +5,7 @@ import { otherUnits, unitColumns } from '../../protocols/metering/usage-units.ts
 import { type CountedUse, countedText } from '../counts/counted-use.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../pricing/price-factor.ts';
 import { priceListId } from '../pricing/price-list-store.ts';
-import { type CallFacts, readFacts } from '../reservations/call-facts.ts';
-import type { OpenReservation } from '../reservations/reservation.ts';
+import { type CallFacts, type OpenReservation, readFacts } from '../reservations/reservation.ts';
 import type { CallNotes, CallOutcome } from './call-outcome.ts';
 
 /** The SQL that writes call records, in the transactions of `store.ts`. */
@@ -35,7 +34,7 @@ const RECORD: readonly RecordColumn[] = [
   { name: 'http_status', type: 'int', read: (o) => o.httpStatus },
   { name: 'error_code', type: 'text', read: (o) => o.errorCode },
   { name: 'request_id', type: 'text', read: (o) => o.requestId },
-  { name: 'client_request_id', type: 'text', read: (o) => o.clientRequestId ?? null },
+  { name: 'client_request_id', type: 'text', read: (o) => o.clientRequestId },
   { name: 'first_byte_ms', type: 'int', read: (o) => o.firstByteMs },
   { name: 'usage_source', type: 'text', read: (o) => o.usage?.source ?? null },
   ...unitColumns.map(({ unit, column }): RecordColumn => {
@@ -56,8 +55,7 @@ const RECORD: readonly RecordColumn[] = [
     read: (o) => (o.failedRoutes.length === 0 ? null : JSON.stringify(o.failedRoutes)),
   },
   { name: 'notes', type: 'jsonb', read: (o) => (o.notes === undefined ? null : JSON.stringify(o.notes)) },
-  // Journal entries of earlier versions have no cost.
-  { name: 'cost_nano', type: 'bigint', read: (o) => o.costNano ?? null },
+  { name: 'cost_nano', type: 'bigint', read: (o) => o.costNano },
 ];
 
 /** SQL: the type of a column in the parameters. */
@@ -148,30 +146,36 @@ interface RecordedEnd {
 export function recordWrites(ends: readonly RecordedEnd[], isOnRecord: (end: RecordedEnd) => boolean): Query[] {
   const priceLists = [...new Set(ends.map(({ outcome }) => outcome.price.prices))];
   const columns = [
-    ...RECORD.map(
-      ({ read }) =>
-        ({ outcome }: RecordedEnd) =>
-          read(outcome),
-    ),
-    ({ counted }: RecordedEnd) => countedText(counted),
-    ({ outcome }: RecordedEnd) => priceLists.indexOf(outcome.price.prices) + 1,
-  ];
-  const names = [
-    ({ outcome }: RecordedEnd) => outcome.accountId,
-    ({ outcome }: RecordedEnd) => outcome.callId,
-    ({ outcome }: RecordedEnd) => toTimestamp(outcome.startedAtMs),
+    ...END_COLUMNS,
+    ({ outcome }: RecordedEnd) => (priceLists.length === 1 ? 1 : priceLists.indexOf(outcome.price.prices) + 1),
   ];
   return [
     ...writeRows(recordCalls, ends, columns, [toArray(priceLists.map(priceListId))]),
     ...writeRows(
       queueForUsage,
       ends.filter((end) => !isOnRecord(end)),
-      names,
+      NAME_COLUMNS,
     ),
   ];
 }
 
-/** The writes of unresolved calls. Facts that are absent, because an older version admitted the call, are recorded empty. */
+/** The columns of a record, but for the place of its price list in the batch. */
+const END_COLUMNS = [
+  ...RECORD.map(
+    ({ read }) =>
+      ({ outcome }: RecordedEnd) =>
+        read(outcome),
+  ),
+  ({ counted }: RecordedEnd) => countedText(counted),
+];
+
+const NAME_COLUMNS = [
+  ({ outcome }: RecordedEnd) => outcome.accountId,
+  ({ outcome }: RecordedEnd) => outcome.callId,
+  ({ outcome }: RecordedEnd) => toTimestamp(outcome.startedAtMs),
+];
+
+/** The writes of unresolved calls. Facts that cannot be read are recorded empty. */
 export function unresolvedWrites(reservations: readonly OpenReservation[], now: Date): Query[] {
   type Known = { readonly r: OpenReservation; readonly facts: Partial<CallFacts> };
   const known = reservations.map((r): Known => ({ r, facts: readFacts(r.facts) }));
@@ -209,8 +213,7 @@ function otherUnitsText(usage: Usage | null): string | null {
   if (usage === null) return null;
   const counts: Record<string, number> = {};
   for (const unit of otherUnits) {
-    // Journal entries of earlier versions lack the units that were added since.
-    const count = usage[unit] ?? 0;
+    const count = usage[unit];
     if (count > 0) counts[unit] = count;
   }
   return Object.keys(counts).length === 0 ? null : JSON.stringify(counts);

@@ -1,104 +1,87 @@
 import { type Lane, type Statement, toArray } from '../../db/database.ts';
 import { sqlState } from '../../db/errors.ts';
+import {
+  bigintColumn,
+  booleanColumn,
+  countColumn,
+  dateColumn,
+  intColumn,
+  jsonbColumn,
+  orNull,
+  type RowOf,
+  selection,
+  textColumn,
+} from '../../db/table.ts';
 import { type LookedThrough, type SliceTiming, UNHURRIED } from '../../lib/slices.ts';
 import type { UsageSource } from '../../protocols/metering/usage-facts.ts';
 import { byUnit, type UnitCounts, unitColumns } from '../../protocols/metering/usage-units.ts';
 import type { RecordedPrices } from '../pricing/charge-notes.ts';
 import type { PriceRule } from '../pricing/price.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../pricing/price-factor.ts';
-import { callIdOf } from './call-id.ts';
 import { type CallFilter, createCallList, keyParameters } from './call-list-store.ts';
-import type { CallNotes, CallStatus, FailedRoute } from './call-outcome.ts';
+import { type CallNotes, type CallStatus, callIdOf, type FailedRoute } from './call-outcome.ts';
 
 /**
  * The SQL of call records as people read them. The transaction that ends a call writes them, or the one that resolves a call
  * of a dead node (`accounting/calls/call-record-store.ts`).
  */
 
-export interface CallRecord {
-  readonly id: string;
-  readonly accountId: string;
-  readonly keyId: string;
-  readonly context: string;
-  readonly operation: string;
-  readonly model: string;
-  readonly provider: string;
-  readonly providerModel: string;
+/** Of units without a column; those that the record does not name are 0. */
+const UNITS = selection({
+  other: orNull(jsonbColumn<Readonly<Record<string, number>>>('c.other_units')),
+  own: selection(Object.fromEntries(unitColumns.map(({ unit, column }) => [unit, countColumn(`c.${column}`)]))),
+}).to(({ other, own }): UnitCounts => ({ ...byUnit((unit) => other?.[unit] ?? 0), ...own }));
+
+const CALLS = selection({
+  id: textColumn('c.id'),
+  accountId: textColumn('c.account_id'),
+  keyId: textColumn('c.key_id'),
+  context: textColumn('c.context'),
+  operation: textColumn('c.operation'),
+  model: textColumn('c.model'),
+  provider: textColumn('c.provider'),
+  providerModel: textColumn('c.provider_model'),
   /** The routes of attempts that failed before the last one; `null` if there were none. */
-  readonly failedRoutes: readonly FailedRoute[] | null;
-  readonly isStream: boolean;
-  readonly status: CallStatus;
-  readonly httpStatus: number | null;
-  readonly errorCode: string | null;
-  readonly requestId: string;
+  failedRoutes: orNull(jsonbColumn<readonly FailedRoute[]>('c.failed_routes')),
+  isStream: booleanColumn('c.is_stream'),
+  status: textColumn<CallStatus>('c.status'),
+  httpStatus: orNull(intColumn('c.http_status')),
+  errorCode: orNull(textColumn('c.error_code')),
+  requestId: textColumn('c.request_id'),
   /** The client's own id of its request; `null` where it sent none. */
-  readonly clientRequestId: string | null;
-  readonly startedAt: Date;
-  readonly endedAt: Date;
-  readonly firstByteMs: number | null;
-  readonly usageSource: UsageSource | null;
-  /** Of units without a column; those that the record does not name are 0. */
-  readonly units: UnitCounts;
-  readonly images: number;
-  readonly priceRule: PriceRule;
+  clientRequestId: orNull(textColumn('c.client_request_id')),
+  startedAt: dateColumn('c.started_at'),
+  endedAt: dateColumn('c.ended_at'),
+  firstByteMs: orNull(intColumn('c.first_byte_ms')),
+  usageSource: orNull(textColumn<UsageSource>('c.usage_source')),
+  units: UNITS,
+  images: countColumn('c.images'),
+  priceRule: textColumn<PriceRule>('c.price_rule'),
   /** `null` for unresolved calls, of which only the price rule is known. */
-  readonly prices: RecordedPrices | null;
+  prices: orNull(jsonbColumn<RecordedPrices>('coalesce(l.prices, c.prices) as prices')),
   /** What the account paid of the list price; `null` on a plan, and of a call whose node died. */
-  readonly priceFactorBasisPoints: number | null;
-  readonly chargeNano: bigint | null;
+  priceFactorBasisPoints: orNull(
+    // The list price is recorded as `null`, as by versions that knew no other.
+    intColumn(`case when c.context <> 'coding' and c.status not in ('unresolved', 'resolved')
+    then coalesce(c.price_factor_basis_points, ${LIST_PRICE_BASIS_POINTS}) end as price_factor_basis_points`),
+  ),
+  chargeNano: orNull(bigintColumn('c.charge_nano')),
   /** What it cost the operator; `null` if that is not known. */
-  readonly costNano: bigint | null;
+  costNano: orNull(bigintColumn('c.cost_nano')),
   /** What an unresolved call had reserved, the most that it may have cost; `null` for every other one, and on a plan. */
-  readonly reservedNano: bigint | null;
-  readonly notes: CallNotes | null;
-}
+  reservedNano: orNull(bigintColumn('c.reserved_nano')),
+  notes: orNull(jsonbColumn<CallNotes>('c.notes')),
+});
 
-interface CallRow extends UnitColumns {
-  id: string;
-  account_id: string;
-  key_id: string;
-  context: string;
-  operation: string;
-  model: string;
-  provider: string;
-  provider_model: string;
-  failed_routes: FailedRoute[] | null;
-  is_stream: boolean;
-  status: CallStatus;
-  http_status: number | null;
-  error_code: string | null;
-  request_id: string;
-  client_request_id: string | null;
-  started_at: Date;
-  ended_at: Date;
-  first_byte_ms: number | null;
-  usage_source: UsageSource | null;
-  images: bigint;
-  other_units: Readonly<Record<string, number>> | null;
-  price_rule: PriceRule;
-  prices: RecordedPrices | null;
-  price_factor_basis_points: number | null;
-  charge_nano: bigint | null;
-  cost_nano: bigint | null;
-  reserved_nano: bigint | null;
-  notes: CallNotes | null;
-}
+export type CallRecord = RowOf<typeof CALLS>;
 
-/** The columns of usage units. */
-type UnitColumns = { readonly [Column in (typeof unitColumns)[number]['column']]: bigint };
-
-const COLUMNS = `c.id, c.account_id, c.key_id, c.context, c.operation, c.model, c.provider, c.provider_model, c.is_stream, c.status,
-  c.http_status, c.error_code, c.request_id, c.client_request_id, c.started_at, c.ended_at, c.first_byte_ms, c.usage_source,
-  ${unitColumns.map(({ column }) => `c.${column}`).join(', ')}, c.other_units,
-  c.images, c.price_rule, coalesce(l.prices, c.prices) as prices, c.price_factor_basis_points, c.charge_nano, c.cost_nano, c.reserved_nano, c.failed_routes, c.notes`;
-
-/** Records of earlier versions have their prices themselves. */
+/** Records that are older than the lists have their prices themselves. */
 const RECORDS = 'calls c left join price_lists l on l.id = c.price_list';
 
 /** Those of a list. Plans: primary keys; the instant leaves out partitions. */
 const selectListed: Statement = {
   name: 'calls.select-listed',
-  text: `select ${COLUMNS}
+  text: `select ${CALLS.list}
 from unnest($1::text[], $2::text[], $3::timestamptz[]) as v (account_id, id, started_at)
 join calls c on c.account_id = v.account_id and c.id = v.id and c.started_at = v.started_at
 left join price_lists l on l.id = c.price_list
@@ -106,7 +89,7 @@ order by c.id desc`,
 };
 
 /** By calls_by_id in each partition. */
-const selectCall: Statement = { name: 'calls.select', text: `select ${COLUMNS} from ${RECORDS} where c.id = $1` };
+const selectCall: Statement = { name: 'calls.select', text: `select ${CALLS.list} from ${RECORDS} where c.id = $1` };
 
 /**
  * The calls of a request, by calls_by_id and the filters of calls_by_request in each partition; ranges of pages that are not
@@ -114,7 +97,7 @@ const selectCall: Statement = { name: 'calls.select', text: `select ${COLUMNS} f
  */
 const findByRequest: Statement = {
   name: 'calls.find-by-request',
-  text: `select ${COLUMNS} from ${RECORDS}
+  text: `select ${CALLS.list} from ${RECORDS}
 where (c.id = $1 or c.id = $2 or c.request_id = $1 or c.client_request_id = $1)
   and ($4::text is null or c.account_id = $4) and ($5::text[] is null or c.key_id = any ($5::text[]))
 order by c.id desc limit $3::int`,
@@ -198,18 +181,14 @@ export function createCallsStore(database: Lane): CallsStore {
   return {
     async list(filter, beforeId, limit, timing = UNHURRIED) {
       const { items, next } = await listKeys(filter, beforeId, limit, timing);
-      const rows = items.length === 0 ? [] : await database.query<CallRow>(selectListed, keyParameters(items));
-      return { items: rows.map(toCallRecord), next };
+      const rows = items.length === 0 ? [] : await database.query(selectListed, keyParameters(items));
+      return { items: CALLS.all(rows), next };
     },
     async findByRequest(requestId, limit, { accountId, keyIds } = EVERYBODY) {
       const of = [accountId, keyIds === null ? null : toArray(keyIds)];
-      const rows = await database.query<CallRow>(findByRequest, [requestId, callIdOf(requestId), limit, ...of]);
-      return rows.map(toCallRecord);
+      return CALLS.all(await database.query(findByRequest, [requestId, callIdOf(requestId), limit, ...of]));
     },
-    async find(id) {
-      const [row] = await database.query<CallRow>(selectCall, [id]);
-      return row === undefined ? null : toCallRecord(row);
-    },
+    find: async (id) => CALLS.first(await database.query(selectCall, [id])),
     async summariseRequestIds() {
       await database.query(summariseRequestIds);
     },
@@ -235,50 +214,4 @@ const CHECK_VIOLATION = '23514';
 function isPartitionNeedless(error: unknown): boolean {
   const state = sqlState(error);
   return state === DUPLICATE_TABLE || state === CHECK_VIOLATION;
-}
-
-function toCallRecord(row: CallRow): CallRecord {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    keyId: row.key_id,
-    context: row.context,
-    operation: row.operation,
-    model: row.model,
-    provider: row.provider,
-    providerModel: row.provider_model,
-    failedRoutes: row.failed_routes,
-    isStream: row.is_stream,
-    status: row.status,
-    httpStatus: row.http_status,
-    errorCode: row.error_code,
-    requestId: row.request_id,
-    clientRequestId: row.client_request_id,
-    startedAt: row.started_at,
-    endedAt: row.ended_at,
-    firstByteMs: row.first_byte_ms,
-    usageSource: row.usage_source,
-    units: toUnits(row),
-    images: Number(row.images),
-    priceRule: row.price_rule,
-    prices: row.prices,
-    priceFactorBasisPoints: priceFactorOf(row),
-    chargeNano: row.charge_nano,
-    costNano: row.cost_nano,
-    reservedNano: row.reserved_nano,
-    notes: row.notes,
-  };
-}
-
-/** The list price is recorded as `null`, as by versions that knew no other. */
-function priceFactorOf({ context, status, price_factor_basis_points: recorded }: CallRow): number | null {
-  if (context === 'coding' || status === 'unresolved' || status === 'resolved') return null;
-  return recorded ?? LIST_PRICE_BASIS_POINTS;
-}
-
-function toUnits(row: CallRow): UnitCounts {
-  return {
-    ...byUnit((unit) => row.other_units?.[unit] ?? 0),
-    ...Object.fromEntries(unitColumns.map(({ unit, column }) => [unit, Number(row[column])])),
-  };
 }

@@ -1,4 +1,5 @@
 import { type Queryable, type Statement, toArray } from '../../db/database.ts';
+import { countColumn, intColumn, orNull, selection, textColumn } from '../../db/table.ts';
 
 /** The SQL of continuation keys. */
 
@@ -15,10 +16,18 @@ export interface MadeContinuedState extends ContinuedState {
   readonly atMs: number;
 }
 
+const FOUND_KEYS = selection({
+  position: intColumn('position'),
+  key: textColumn('key'),
+  model: textColumn('model'),
+  provider: textColumn('provider'),
+  totalTokens: orNull(countColumn('total_tokens')),
+});
+
 /** One row a key that is known. Plan: primary key. */
 const findContinuationKeys: Statement = {
   name: 'routing.find-affinities',
-  text: `select position, key, model, provider, total_tokens
+  text: `select ${FOUND_KEYS.list}
 from unnest($1::int[], $2::text[], $3::text[]) as wanted (position, account_id, key)
 join continuation_keys using (account_id, key)`,
 };
@@ -46,14 +55,6 @@ export interface ContinuationLookup {
   readonly keys: readonly string[];
 }
 
-interface FoundRow {
-  readonly position: number;
-  readonly key: string;
-  readonly model: string;
-  readonly provider: string;
-  readonly total_tokens: bigint | null;
-}
-
 export interface ContinuationKeyStore {
   /** For each lookup, in the same order, those of its keys that are known. */
   find(lookups: readonly ContinuationLookup[], signal?: AbortSignal): Promise<ReadonlyMap<string, ContinuedState>[]>;
@@ -67,7 +68,7 @@ export function createContinuationKeyStore(database: Queryable): ContinuationKey
       const wanted = lookups.flatMap(({ accountId, keys }, position) =>
         keys.map((key) => ({ position, accountId, key })),
       );
-      const rows = await database.query<FoundRow>(
+      const rows = await database.query(
         findContinuationKeys,
         [
           toArray(wanted.map(({ position }) => position)),
@@ -77,9 +78,9 @@ export function createContinuationKeyStore(database: Queryable): ContinuationKey
         signal,
       );
       const found = lookups.map(() => new Map<string, ContinuedState>());
-      for (const { position, key, model, provider, total_tokens: total } of rows) {
+      for (const { position, key, model, provider, totalTokens } of FOUND_KEYS.all(rows)) {
         const made = { model, providerId: provider };
-        found[position]!.set(key, total === null ? made : { ...made, totalTokens: Number(total) });
+        found[position]!.set(key, totalTokens === null ? made : { ...made, totalTokens });
       }
       return found;
     },

@@ -1,6 +1,7 @@
 import { columnsOf } from '../../db/columns.ts';
-import type { Lane, Queryable, Statement } from '../../db/database.ts';
+import type { Lane, Queryable, Statement, StoredRow } from '../../db/database.ts';
 import { sqlState } from '../../db/errors.ts';
+import { bigintColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
 import { type LedgerEntry, NUMERIC_OUT_OF_RANGE, postEntry, selectKeyedEntry } from '../ledger/ledger-store.ts';
 import { decideRefund, type RefundableCall } from './refund.ts';
@@ -10,19 +11,26 @@ import { decideRefund, type RefundableCall } from './refund.ts';
  * sum of them, read under the lock of its account; the call record itself is not changed.
  */
 
+const FOUND_CALLS = selection({ accountId: textColumn('account_id'), startedAt: dateColumn('started_at') });
+
 /** Plan: calls_by_id in each partition. */
 const findCall: Statement = {
   name: 'refunds.find-call',
-  text: 'select account_id, started_at from calls where id = $1',
+  text: `select ${FOUND_CALLS.list} from calls where id = $1`,
 };
+
+const REFUNDABLE = selection({
+  chargeNano: orNull(bigintColumn('c.charge_nano')),
+  refundedNano: bigintColumn(`(
+  select coalesce(sum(e.amount_nano), 0)::bigint from ledger_entries e
+  where e.account_id = $1 and e.call_id = $2 and e.kind = 'refund'
+) as refunded_nano`),
+});
 
 /** Read after the account is locked, so that no other refund comes between. Plans: primary key, ledger_refunds_by_call. */
 const readCharge: Statement = {
   name: 'refunds.read-charge',
-  text: `select c.charge_nano, (
-  select coalesce(sum(e.amount_nano), 0)::bigint from ledger_entries e
-  where e.account_id = $1 and e.call_id = $2 and e.kind = 'refund'
-) as refunded_nano
+  text: `select ${REFUNDABLE.list}
 from calls c where c.account_id = $1 and c.id = $2 and c.started_at = $3::timestamptz`,
 };
 
@@ -33,22 +41,24 @@ const sumUpToEntry: Statement = {
 where account_id = $1 and call_id = $2 and kind = 'refund' and entry_no <= $3::bigint`,
 };
 
+/** A refund of a call, which is an entry of the ledger of its account. */
+const REFUNDS = selection({
+  entryNo: bigintColumn('e.entry_no'),
+  amountNano: bigintColumn('e.amount_nano'),
+  memo: orNull(textColumn('e.memo')),
+  at: dateColumn('e.created_at'),
+});
+
+export type CallRefund = RowOf<typeof REFUNDS>;
+
 /** The refunds of the calls of a list, in their order. Plan: ledger_refunds_by_call. */
 const selectRefunds: Statement = {
   name: 'refunds.select',
-  text: `select e.call_id, e.entry_no, e.amount_nano, e.memo, e.created_at
+  text: `select e.call_id, ${REFUNDS.list}
 from unnest($1::text[], $2::text[]) as v (account_id, call_id)
 join ledger_entries e on e.account_id = v.account_id and e.call_id = v.call_id and e.kind = 'refund'
 order by e.entry_no`,
 };
-
-/** A refund of a call, which is an entry of the ledger of its account. */
-export interface CallRefund {
-  readonly entryNo: bigint;
-  readonly amountNano: bigint;
-  readonly memo: string | null;
-  readonly at: Date;
-}
 
 export interface RefundRequest {
   readonly callId: string;
@@ -85,8 +95,8 @@ export interface RefundStore {
 export function createRefundStore(database: Lane): RefundStore {
   return {
     async refund(request) {
-      const [found] = await database.query<FoundRow>(findCall, [request.callId]);
-      if (found === undefined) return { outcome: 'unknown_call' };
+      const found = FOUND_CALLS.first(await database.query(findCall, [request.callId]));
+      if (found === null) return { outcome: 'unknown_call' };
       try {
         return await database.transaction((transaction) => refundCall(transaction, found, request));
       } catch (error) {
@@ -101,43 +111,21 @@ export function createRefundStore(database: Lane): RefundStore {
         (call) => call.accountId,
         (call) => call.id,
       );
-      const rows = await database.query<RefundRow>(selectRefunds, names);
-      return new Map([...Map.groupBy(rows, (row) => row.call_id)].map(([id, found]) => [id, found.map(toRefund)]));
+      const rows = await database.query<StoredRow & { call_id: string }>(selectRefunds, names);
+      return new Map([...Map.groupBy(rows, (row) => row.call_id)].map(([id, found]) => [id, REFUNDS.all(found)]));
     },
   };
 }
 
-interface RefundRow {
-  call_id: string;
-  entry_no: bigint;
-  amount_nano: bigint;
-  memo: string | null;
-  created_at: Date;
-}
-
-function toRefund(row: RefundRow): CallRefund {
-  return { entryNo: row.entry_no, amountNano: row.amount_nano, memo: row.memo, at: row.created_at };
-}
-
-interface FoundRow {
-  account_id: string;
-  started_at: Date;
-}
-
-interface ChargeRow {
-  charge_nano: bigint | null;
-  refunded_nano: bigint;
-}
-
 async function refundCall(
   transaction: Queryable,
-  { account_id: accountId, started_at: startedAt }: FoundRow,
+  { accountId, startedAt }: RowOf<typeof FOUND_CALLS>,
   { callId, amountNano, memo, idempotencyKey, at }: RefundRequest,
 ): Promise<RefundResult> {
   await lockAccount(transaction, accountId);
   const readCall = async (): Promise<RefundableCall> => {
-    const [row] = await transaction.query<ChargeRow>(readCharge, [accountId, callId, startedAt]);
-    return { chargeNano: row!.charge_nano, refundedNano: row!.refunded_nano };
+    const [row] = await transaction.query(readCharge, [accountId, callId, startedAt]);
+    return REFUNDABLE.read(row!);
   };
   const call = await readCall();
   const first = idempotencyKey === null ? null : await selectKeyedEntry(transaction, accountId, idempotencyKey);

@@ -1,6 +1,18 @@
 import { writeRows } from '../../db/columns.ts';
+import type { StoredRow } from '../../db/database.ts';
 import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
-import type { StoredRow } from '../../db/table.ts';
+import {
+  bigintColumn,
+  countColumn,
+  dateColumn,
+  instantColumn,
+  jsonbColumn,
+  orNull,
+  type RowOf,
+  selection,
+  textColumn,
+} from '../../db/table.ts';
+import { KEY_LIMITS } from '../accounts/key-limit-tables.ts';
 import type { CallNotes, CallStatus, RequestedVia, ReservedTokens, ResolutionNote } from '../calls/call-outcome.ts';
 import { countedSql } from '../counts/counted-since.ts';
 import { type CountedUse, countedText, keyChargeOf, keyChargeText, placeOf } from '../counts/counted-use.ts';
@@ -9,7 +21,6 @@ import type { RunningPeriods } from '../pricing/running-periods.ts';
 import type { KeyState } from '../reservations/account-state.ts';
 import { readKeys } from '../reservations/account-store.ts';
 import { countKeySpending } from '../reservations/limits/key-budgets.ts';
-import { KEY_LIMITS } from '../reservations/tables.ts';
 import { decideResolution, type Resolution, type ResolutionRefusal, type ResolvableCall } from './resolution.ts';
 
 /**
@@ -17,10 +28,12 @@ import { decideResolution, type Resolution, type ResolutionRefusal, type Resolva
  * of the same call comes before or after the resolution, and whichever is second finds that the call is over.
  */
 
+const FOUND_CALLS = selection({ accountId: textColumn('account_id'), startedAt: dateColumn('started_at') });
+
 /** Plan: calls_by_id in each partition. */
 const findCall: Statement = {
   name: 'resolutions.find-call',
-  text: 'select account_id, started_at from calls where id = $1',
+  text: `select ${FOUND_CALLS.list} from calls where id = $1`,
 };
 
 /** As many rows as there are calls in flight: reservations by sequence. */
@@ -29,10 +42,19 @@ const findInFlight: Statement = {
   text: 'select account_id from reservations where call_id = $1',
 };
 
+const RESOLVABLE = selection({
+  keyId: textColumn('key_id'),
+  status: textColumn<CallStatus>('status'),
+  context: textColumn('context'),
+  chargeNano: orNull(bigintColumn('charge_nano')),
+  reservedNano: orNull(bigintColumn('reserved_nano')),
+  notes: orNull(jsonbColumn<CallNotes>('notes')),
+});
+
 /** Plan: primary key. */
 const readCall: Statement = {
   name: 'resolutions.read-call',
-  text: `select status, context, key_id, charge_nano, reserved_nano, notes from calls
+  text: `select ${RESOLVABLE.list} from calls
 where account_id = $1 and id = $2 and started_at = $3::timestamptz`,
 };
 
@@ -75,27 +97,15 @@ from moved`,
 
 const countInBudgets = KEY_LIMITS.update('resolutions.count-in-budgets');
 
+const COUNTED_PERIODS = selection({ useNo: countColumn('use_no'), periodBeganAtMs: instantColumn('period_began_at') });
+
 /** In the period in which the call was admitted, while the subscription counts it. Plan: primary key. */
 const countTokens: Statement = {
   name: 'resolutions.count-tokens',
   text: `update subscriptions set use_no = use_no + 1, period_tokens = period_tokens + $4::bigint
 where account_id = $1 and id = $2 and period_no = $3::bigint
-returning use_no, period_began_at`,
+returning ${COUNTED_PERIODS.list}`,
 };
-
-interface FoundRow {
-  account_id: string;
-  started_at: Date;
-}
-
-interface CallRow {
-  status: CallStatus;
-  context: string;
-  key_id: string;
-  charge_nano: bigint | null;
-  reserved_nano: bigint | null;
-  notes: CallNotes | null;
-}
 
 /** A resolution that is asked for, and who asks. */
 export interface ResolutionRequest {
@@ -124,30 +134,30 @@ export function createResolutionStore(database: Lane): ResolutionStore {
   return {
     async resolve(request) {
       const { callId } = request;
-      const find = async () => (await database.query<FoundRow>(findCall, [callId]))[0];
+      const find = async () => FOUND_CALLS.first(await database.query(findCall, [callId]));
       let found = await find();
-      if (found === undefined) {
+      if (found === null) {
         if ((await database.query(findInFlight, [callId])).length > 0) return { outcome: 'in_flight' };
         // It may have ended between the two looks.
         found = await find();
-        if (found === undefined) return { outcome: 'unknown_call' };
+        if (found === null) return { outcome: 'unknown_call' };
       }
-      const { account_id: accountId, started_at: startedAt } = found;
-      return database.transaction((transaction) => resolveCall(transaction, { accountId, startedAt }, request));
+      const call = found;
+      return database.transaction((transaction) => resolveCall(transaction, call, request));
     },
   };
 }
 
 async function resolveCall(
   transaction: Queryable,
-  { accountId, startedAt }: { readonly accountId: string; readonly startedAt: Date },
+  { accountId, startedAt }: RowOf<typeof FOUND_CALLS>,
   request: ResolutionRequest,
 ): Promise<ResolutionResult> {
   const { callId, resolution, idempotencyKey, memo, periods } = request;
   const at = new Date(periods.nowMs);
   await lockAccount(transaction, accountId);
-  const [row] = await transaction.query<CallRow>(readCall, [accountId, callId, startedAt]);
-  const call = toResolvable(row!);
+  const [row] = await transaction.query(readCall, [accountId, callId, startedAt]);
+  const { keyId, ...call } = RESOLVABLE.read(row!);
   const verdict = decideResolution(call, resolution);
   if (verdict === 'repeated') return { outcome: 'repeated' };
   if (verdict !== 'resolve') return { outcome: 'refused', refusal: verdict.refusal, call };
@@ -170,7 +180,7 @@ async function resolveCall(
     countedText(counted),
   ]);
   if (chargeNano !== null) {
-    const key = await chargeKey(transaction, { accountId, keyId: row!.key_id }, chargeNano, periods);
+    const key = await chargeKey(transaction, { accountId, keyId }, chargeNano, periods);
     await transaction.query(chargeCall, [
       accountId,
       callId,
@@ -191,15 +201,11 @@ async function countUse(
   accountId: string,
   { subscriptionId, periodNo, tokens }: ReservedTokens,
 ): Promise<CountedUse | null> {
-  const [row] = await transaction.query<PeriodRow>(countTokens, [accountId, subscriptionId, periodNo, tokens]);
-  if (row === undefined) return null;
-  const period = placeOf(periodNo, row.period_began_at.getTime());
-  return { plan: { id: subscriptionId, no: Number(row.use_no), week: null, period, tokens } };
-}
-
-interface PeriodRow {
-  use_no: bigint;
-  period_began_at: Date;
+  const values = [accountId, subscriptionId, periodNo, tokens];
+  const counted = COUNTED_PERIODS.first(await transaction.query(countTokens, values));
+  if (counted === null) return null;
+  const period = placeOf(periodNo, counted.periodBeganAtMs);
+  return { plan: { id: subscriptionId, no: counted.useNo, week: null, period, tokens } };
 }
 
 /** Returns the key with what it has spent; `null` if it has no limits, and counts nothing. */
@@ -222,14 +228,4 @@ async function chargeKey(
 function noteOf({ resolution, by, via, memo, periods }: ResolutionRequest): ResolutionNote {
   const counted = resolution.action === 'count' ? { tokens: resolution.tokens } : {};
   return { action: resolution.action, ...counted, by, via, memo, at: new Date(periods.nowMs).toISOString() };
-}
-
-function toResolvable(row: CallRow): ResolvableCall {
-  return {
-    status: row.status,
-    context: row.context,
-    chargeNano: row.charge_nano,
-    reservedNano: row.reserved_nano,
-    notes: row.notes,
-  };
 }

@@ -29,13 +29,13 @@ const TABLES = [
   'calls',
 ] as const;
 
-type HistoryTable = (typeof TABLES)[number];
+export type HistoryTable = (typeof TABLES)[number];
 
 /** A row by the names of its columns, as JSON: amounts of money are text, and bytes are in hex behind `\x`. */
 export type HistoryRow = Readonly<Record<string, string | number | boolean | null | readonly string[] | object>>;
 
 export interface History {
-  /** The rows of a table have the same columns each; columns that none of them names have their default. */
+  /** Columns that no row of a table names have their default; those that some name are null in the others. */
   readonly rows: Readonly<Partial<Record<HistoryTable, readonly HistoryRow[]>>>;
   /** Calls that have ended, in the order of their beginnings; their ledger entries are among the rows. */
   readonly outcomes: readonly CallOutcome[];
@@ -76,7 +76,7 @@ export function writeHistory(database: Database, { rows, outcomes }: History): P
 
 async function insertRows(transaction: Queryable, table: HistoryTable, rows: readonly HistoryRow[]): Promise<void> {
   if (rows.length === 0) return;
-  const columns = Object.keys(rows[0]!).join(', ');
+  const columns = Object.keys(Object.assign({}, ...rows)).join(', ');
   const statement: Statement = {
     name: `history.insert-${table}`,
     text: `insert into ${table} (${columns}) select ${columns} from json_populate_recordset(null::${table}, $1::json)`,

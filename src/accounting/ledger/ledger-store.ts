@@ -1,5 +1,6 @@
-import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
+import { type Lane, type Queryable, type Statement, type StoredRow, toArray } from '../../db/database.ts';
 import { sqlState } from '../../db/errors.ts';
+import { bigintColumn, dateColumn, intColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { countedSql } from '../counts/counted-since.ts';
 import type { RunningPeriods } from '../pricing/running-periods.ts';
 import { lockAccount } from './account-lock-store.ts';
@@ -9,18 +10,20 @@ import { lockAccount } from './account-lock-store.ts';
 export type LedgerKind = 'top_up' | 'charge' | 'refund' | 'adjustment';
 
 /** An immutable change of a balance. */
-export interface LedgerEntry {
-  readonly accountId: string;
+const ENTRIES = selection({
+  accountId: textColumn('account_id'),
   /** 1, 2, 3… in each account, without gaps. */
-  readonly entryNo: bigint;
-  readonly kind: LedgerKind;
+  entryNo: bigintColumn('entry_no'),
+  kind: textColumn<LedgerKind>('kind'),
   /** What was added to the balance; charges are negative. */
-  readonly amountNano: bigint;
-  readonly balanceAfterNano: bigint;
-  readonly callId: string | null;
-  readonly memo: string | null;
-  readonly createdAt: Date;
-}
+  amountNano: bigintColumn('amount_nano'),
+  balanceAfterNano: bigintColumn('balance_after_nano'),
+  callId: orNull(textColumn('call_id')),
+  memo: orNull(textColumn('memo')),
+  createdAt: dateColumn('created_at'),
+});
+
+export type LedgerEntry = RowOf<typeof ENTRIES>;
 
 /** A change of a balance that is requested: a top-up, a refund or an adjustment. */
 export interface NewLedgerEntry {
@@ -40,34 +43,25 @@ type PostResult =
   | { readonly outcome: 'unknown_account' | 'key_conflict' | 'out_of_range' };
 
 /** What an account has, what it has reserved, and what it spent today. */
-export interface BalanceState {
-  readonly balanceNano: bigint;
-  readonly reservedNano: bigint;
-  readonly spentTodayNano: bigint;
-  readonly dailyCapNano: bigint | null;
+const BALANCES = selection({
+  balanceNano: bigintColumn('balance_nano'),
+  reservedNano: bigintColumn('reserved_nano'),
+  spentTodayNano: bigintColumn(
+    `case when ${countedSql('day_began_at', '$2', '$3')} then spent_nano else 0 end as spent_today_nano`,
+  ),
+  dailyCapNano: orNull(bigintColumn('daily_cap_nano')),
   /** The cap that the owners of the account set below it; `null`: none. */
-  readonly ownDailyCapNano: bigint | null;
+  ownDailyCapNano: orNull(bigintColumn('own_daily_cap_nano')),
   /** What the account pays of the list price. */
-  readonly priceFactorBasisPoints: number;
-}
+  priceFactorBasisPoints: intColumn('price_factor_basis_points'),
+});
 
-interface EntryRow {
-  account_id: string;
-  entry_no: bigint;
-  kind: LedgerKind;
-  amount_nano: bigint;
-  balance_after_nano: bigint;
-  call_id: string | null;
-  memo: string | null;
-  created_at: Date;
-}
-
-const ENTRY_COLUMNS = 'account_id, entry_no, kind, amount_nano, balance_after_nano, call_id, memo, created_at';
+export type BalanceState = RowOf<typeof BALANCES>;
 
 /** By the unique index ledger_by_idempotency_key. */
 const selectByIdempotencyKey: Statement = {
   name: 'ledger.select-by-idempotency-key',
-  text: `select ${ENTRY_COLUMNS} from ledger_entries where account_id = $1 and idempotency_key = $2`,
+  text: `select ${ENTRIES.list} from ledger_entries where account_id = $1 and idempotency_key = $2`,
 };
 
 const insertEntry: Statement = {
@@ -81,21 +75,19 @@ insert into ledger_entries (
   account_id, entry_no, kind, amount_nano, balance_after_nano, memo, idempotency_key, created_at, call_id
 )
 select account_id, last_entry_no, $2, $3::bigint, balance_nano, $4, $5, $6, $7 from moved
-returning ${ENTRY_COLUMNS}`,
+returning ${ENTRIES.list}`,
 };
 
 /** Newest first; walks the primary key backwards. */
 const listEntries: Statement = {
   name: 'ledger.list-entries',
-  text: `select ${ENTRY_COLUMNS} from ledger_entries
+  text: `select ${ENTRIES.list} from ledger_entries
 where account_id = $1 and ($2::bigint is null or entry_no < $2) order by entry_no desc limit $3::int`,
 };
 
 const selectBalances: Statement = {
   name: 'ledger.select-balances',
-  text: `select account_id, balance_nano, reserved_nano, daily_cap_nano, own_daily_cap_nano, price_factor_basis_points,
-  case when ${countedSql('day_began_at', '$2', '$3')} then spent_nano else 0 end as spent_today_nano
-from balances where account_id = any ($1::text[])`,
+  text: `select account_id, ${BALANCES.list} from balances where account_id = any ($1::text[])`,
 };
 
 const updateDailyCap: Statement = {
@@ -113,16 +105,6 @@ const updatePriceFactor: Statement = {
   name: 'ledger.update-price-factor',
   text: 'update balances set price_factor_basis_points = $2::int where account_id = $1',
 };
-
-interface BalanceRow {
-  account_id: string;
-  balance_nano: bigint;
-  reserved_nano: bigint;
-  daily_cap_nano: bigint | null;
-  own_daily_cap_nano: bigint | null;
-  price_factor_basis_points: number;
-  spent_today_nano: bigint;
-}
 
 export interface LedgerStore {
   post(entry: NewLedgerEntry): Promise<PostResult>;
@@ -147,14 +129,12 @@ export function createLedgerStore(database: Lane): LedgerStore {
         throw error;
       }
     },
-    async listEntries(accountId, beforeNo, limit) {
-      const rows = await database.query<EntryRow>(listEntries, [accountId, beforeNo, limit]);
-      return rows.map(toEntry);
-    },
+    listEntries: async (accountId, beforeNo, limit) =>
+      ENTRIES.all(await database.query(listEntries, [accountId, beforeNo, limit])),
     async findBalances(accountIds, { dayBeganAtMs, nowMs }) {
       const parameters = [toArray(accountIds), new Date(dayBeganAtMs), new Date(nowMs)];
-      const rows = await database.query<BalanceRow>(selectBalances, parameters);
-      return new Map(rows.map((row) => [row.account_id, toBalanceState(row)]));
+      const rows = await database.query<StoredRow & { account_id: string }>(selectBalances, parameters);
+      return new Map(rows.map((row) => [row.account_id, BALANCES.read(row)]));
     },
     async setDailyCap(accountId, capNano) {
       await database.query(updateDailyCap, [accountId, capNano]);
@@ -186,8 +166,8 @@ export async function postEntry(transaction: Queryable, entry: NewLedgerEntry): 
   }
   const { accountId, kind, amountNano, memo, idempotencyKey, at, callId = null } = entry;
   const values = [accountId, kind, amountNano, memo, idempotencyKey, at, callId];
-  const [row] = await transaction.query<EntryRow>(insertEntry, values);
-  return { outcome: 'posted', entry: toEntry(row!) };
+  const [row] = await transaction.query(insertEntry, values);
+  return { outcome: 'posted', entry: ENTRIES.read(row!) };
 }
 
 /** The entry that was made with an idempotency key; `null` if there is none. */
@@ -196,30 +176,5 @@ export async function selectKeyedEntry(
   accountId: string,
   idempotencyKey: string,
 ): Promise<LedgerEntry | null> {
-  const [row] = await transaction.query<EntryRow>(selectByIdempotencyKey, [accountId, idempotencyKey]);
-  return row === undefined ? null : toEntry(row);
-}
-
-function toEntry(row: EntryRow): LedgerEntry {
-  return {
-    accountId: row.account_id,
-    entryNo: row.entry_no,
-    kind: row.kind,
-    amountNano: row.amount_nano,
-    balanceAfterNano: row.balance_after_nano,
-    callId: row.call_id,
-    memo: row.memo,
-    createdAt: row.created_at,
-  };
-}
-
-function toBalanceState(row: BalanceRow): BalanceState {
-  return {
-    balanceNano: row.balance_nano,
-    reservedNano: row.reserved_nano,
-    dailyCapNano: row.daily_cap_nano,
-    ownDailyCapNano: row.own_daily_cap_nano,
-    priceFactorBasisPoints: row.price_factor_basis_points,
-    spentTodayNano: row.spent_today_nano,
-  };
+  return ENTRIES.first(await transaction.query(selectByIdempotencyKey, [accountId, idempotencyKey]));
 }

@@ -1,25 +1,28 @@
 import { columnsOf } from '../../db/columns.ts';
 import type { Queryable, Statement } from '../../db/database.ts';
+import { countColumn, instantColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { CLOCK_TOLERANCE_MS } from '../counts/counted-since.ts';
 import type { PlanTerms } from './plan.ts';
 
 /** The SQL of what is used of a subscription, as people see it. */
 
 /** A subscription with its counters as they are stored: each says when the week or the period began that it counts. */
-export interface SubscriptionState {
-  readonly planId: string;
-  readonly startsAtMs: number;
-  readonly endsAtMs: number;
+const STATES = selection({
+  planId: textColumn('s.plan_id'),
+  startsAtMs: instantColumn('s.starts_at'),
+  endsAtMs: instantColumn('s.ends_at'),
   /** Calls in the five hours before the instant. */
-  readonly fiveHourCalls: number;
+  fiveHourCalls: countColumn('lapsed.five_hour_calls'),
   /** When the window has room for one more than now, or at all if it is full; null where it counts no call. */
-  readonly fiveHourMoreAtMs: number | null;
-  readonly weekBeganAtMs: number;
-  readonly weekCalls: number;
-  readonly periodBeganAtMs: number;
-  readonly periodTokens: number;
-  readonly inFlight: number;
-}
+  fiveHourMoreAtMs: orNull(instantColumn(`freeing.taken_at + interval '5 hours' as five_hour_more_at`)),
+  weekBeganAtMs: instantColumn('s.week_began_at'),
+  weekCalls: countColumn('s.week_calls'),
+  periodBeganAtMs: instantColumn('s.period_began_at'),
+  periodTokens: countColumn('s.period_tokens'),
+  inFlight: countColumn('s.in_flight'),
+});
+
+export type SubscriptionState = RowOf<typeof STATES>;
 
 /** SQL: the last instant that is not ahead (`accounting/counts/counted-since.ts`). */
 const AHEAD = `$2::timestamptz + interval '${CLOCK_TOLERANCE_MS} ms'`;
@@ -34,8 +37,7 @@ export type WindowLimit = Pick<PlanTerms, 'id' | 'fiveHourCalls'>;
  */
 const selectState: Statement = {
   name: 'plans.select-state',
-  text: `select s.plan_id, s.starts_at, s.ends_at, s.week_began_at, s.week_calls, s.period_began_at, s.period_tokens, s.in_flight,
-  lapsed.five_hour_calls, freeing.taken_at + interval '5 hours' as five_hour_more_at
+  text: `select ${STATES.list}
 from (
   select * from subscriptions
   where account_id = $1 and canceled_at is null
@@ -56,19 +58,6 @@ left join lateral (
 ) freeing on true`,
 };
 
-interface StateRow {
-  plan_id: string;
-  starts_at: Date;
-  ends_at: Date;
-  week_began_at: Date;
-  week_calls: bigint;
-  period_began_at: Date;
-  period_tokens: bigint;
-  in_flight: bigint;
-  five_hour_calls: bigint;
-  five_hour_more_at: Date | null;
-}
-
 /** `null` if the account has no subscription, or only canceled ones. */
 export async function findState(
   database: Queryable,
@@ -81,18 +70,5 @@ export async function findState(
     (plan) => plan.id,
     (plan) => plan.fiveHourCalls,
   );
-  const [row] = await database.query<StateRow>(selectState, [accountId, now, ...limits]);
-  if (row === undefined) return null;
-  return {
-    planId: row.plan_id,
-    startsAtMs: row.starts_at.getTime(),
-    endsAtMs: row.ends_at.getTime(),
-    fiveHourCalls: Number(row.five_hour_calls),
-    fiveHourMoreAtMs: row.five_hour_more_at?.getTime() ?? null,
-    weekBeganAtMs: row.week_began_at.getTime(),
-    weekCalls: Number(row.week_calls),
-    periodBeganAtMs: row.period_began_at.getTime(),
-    periodTokens: Number(row.period_tokens),
-    inFlight: Number(row.in_flight),
-  };
+  return STATES.first(await database.query(selectState, [accountId, now, ...limits]));
 }

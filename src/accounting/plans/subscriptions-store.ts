@@ -1,32 +1,23 @@
-import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
+import { type Lane, type Queryable, type Statement, type StoredRow, toArray } from '../../db/database.ts';
+import { dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
 import { forgetPastSlots } from './past-slots-store.ts';
 import { findState, type SubscriptionState, type WindowLimit } from './subscription-state-store.ts';
 
 /** The SQL of subscriptions as people see them: granted, renewed, canceled, read. */
 
-export interface Subscription {
-  readonly id: string;
-  readonly accountId: string;
-  readonly planId: string;
+const SUBSCRIPTIONS = selection({
+  id: textColumn('id'),
+  accountId: textColumn('account_id'),
+  planId: textColumn('plan_id'),
   /** The anchor of its weeks and periods. */
-  readonly startsAt: Date;
-  readonly endsAt: Date;
-  readonly canceledAt: Date | null;
-  readonly createdAt: Date;
-}
+  startsAt: dateColumn('starts_at'),
+  endsAt: dateColumn('ends_at'),
+  canceledAt: orNull(dateColumn('canceled_at')),
+  createdAt: dateColumn('created_at'),
+});
 
-interface SubscriptionRow {
-  id: string;
-  account_id: string;
-  plan_id: string;
-  starts_at: Date;
-  ends_at: Date;
-  canceled_at: Date | null;
-  created_at: Date;
-}
-
-const COLUMNS = 'id, account_id, plan_id, starts_at, ends_at, canceled_at, created_at';
+export type Subscription = RowOf<typeof SUBSCRIPTIONS>;
 
 /** Only if no other subscription of the account overlaps. Plan: primary key, by account. */
 const insertSubscription: Statement = {
@@ -37,7 +28,7 @@ where not exists (
   select from subscriptions
   where account_id = $1 and canceled_at is null and starts_at < $5::timestamptz and ends_at > $4::timestamptz
 )
-returning ${COLUMNS}`,
+returning ${SUBSCRIPTIONS.list}`,
 };
 
 /** Longer by a period, with the same anchor; not where the next subscription of the account begins before that. */
@@ -49,42 +40,40 @@ where s.account_id = $1 and s.id = $2 and s.canceled_at is null and s.ends_at = 
   where other.account_id = $1 and other.id <> $2 and other.canceled_at is null
     and other.starts_at < $4::timestamptz and other.ends_at > s.starts_at
 )
-returning ${COLUMNS}`,
+returning ${SUBSCRIPTIONS.list}`,
 };
 
 const cancelSubscription: Statement = {
   name: 'plans.cancel-subscription',
   text: `update subscriptions set canceled_at = coalesce(canceled_at, $3::timestamptz)
 where account_id = $1 and id = $2
-returning ${COLUMNS}`,
+returning ${SUBSCRIPTIONS.list}`,
 };
 
 /** The one that runs at an instant. Plan: primary key, by account. */
 const selectRunning: Statement = {
   name: 'plans.select-running',
-  text: `select ${COLUMNS} from subscriptions
+  text: `select ${SUBSCRIPTIONS.list} from subscriptions
 where account_id = $1 and canceled_at is null and starts_at <= $2::timestamptz and ends_at > $2::timestamptz`,
 };
 
 /** By the unique index subscriptions_by_id. */
 const selectSubscription: Statement = {
   name: 'plans.select-subscription',
-  text: `select ${COLUMNS} from subscriptions where id = $1`,
+  text: `select ${SUBSCRIPTIONS.list} from subscriptions where id = $1`,
 };
 
 /** Newest first: ids sort by time. Walks the primary key backwards. */
 const listSubscriptions: Statement = {
   name: 'plans.list-subscriptions',
-  text: `select ${COLUMNS} from subscriptions
+  text: `select ${SUBSCRIPTIONS.list} from subscriptions
 where account_id = $1 and ($2::text is null or id < $2) order by id desc limit $3::int`,
 };
 
 /** Plan: primary keys. */
 const selectRequest: Statement = {
   name: 'plans.select-request',
-  text: `select r.request, ${COLUMNS.split(', ')
-    .map((column) => `s.${column}`)
-    .join(', ')}
+  text: `select r.request, ${SUBSCRIPTIONS.of('s')}
 from subscription_requests r join subscriptions s on s.account_id = r.account_id and s.id = r.subscription_id
 where r.account_id = $1 and r.idempotency_key = $2`,
 };
@@ -187,12 +176,11 @@ export function createSubscriptionStore(database: Lane): SubscriptionStore {
       await lockAccount(transaction, accountId);
       const repeated = keyed && (await findRepeated(transaction, accountId, keyed));
       if (repeated) return repeated;
-      const [row] = await transaction.query<SubscriptionRow>(statement, [accountId, ...parameters]);
-      if (row === undefined) return null;
-      if (keyed !== null) {
-        await transaction.query(insertRequest, [accountId, keyed.idempotencyKey, keyed.request, row.id]);
+      const subscription = SUBSCRIPTIONS.first(await transaction.query(statement, [accountId, ...parameters]));
+      if (subscription !== null && keyed !== null) {
+        await transaction.query(insertRequest, [accountId, keyed.idempotencyKey, keyed.request, subscription.id]);
       }
-      return toSubscription(row);
+      return subscription;
     });
 
   return {
@@ -201,14 +189,9 @@ export function createSubscriptionStore(database: Lane): SubscriptionStore {
     renew: (accountId, id, from, to, keyed) => changed(accountId, renewSubscription, [id, from, to], keyed),
     findRepeated: (accountId, keyed) => findRepeated(database, accountId, keyed),
     cancel: (accountId, id, at) => changed(accountId, cancelSubscription, [id, at]),
-    async find(id) {
-      const [row] = await database.query<SubscriptionRow>(selectSubscription, [id]);
-      return row === undefined ? null : toSubscription(row);
-    },
-    async list(accountId, beforeId, limit) {
-      const rows = await database.query<SubscriptionRow>(listSubscriptions, [accountId, beforeId, limit]);
-      return rows.map(toSubscription);
-    },
+    find: async (id) => SUBSCRIPTIONS.first(await database.query(selectSubscription, [id])),
+    list: async (accountId, beforeId, limit) =>
+      SUBSCRIPTIONS.all(await database.query(listSubscriptions, [accountId, beforeId, limit])),
     async nowMs() {
       const [row] = await database.query<{ now_ms: bigint }>(selectNow);
       return Number(row!.now_ms);
@@ -236,18 +219,13 @@ export async function grantPeriod(
   { accountId, id, planId, at, periodMs }: GrantedPeriod,
 ): Promise<Subscription | 'other_plan' | 'overlapping'> {
   const after = (instant: Date): Date => new Date(instant.getTime() + periodMs);
-  const [running] = await transaction.query<SubscriptionRow>(selectRunning, [accountId, at]);
-  if (running !== undefined && running.plan_id !== planId) return 'other_plan';
-  const [row] =
-    running === undefined
-      ? await transaction.query<SubscriptionRow>(insertSubscription, [accountId, id, planId, at, after(at), at])
-      : await transaction.query<SubscriptionRow>(renewSubscription, [
-          accountId,
-          running.id,
-          running.ends_at,
-          after(running.ends_at),
-        ]);
-  return row === undefined ? 'overlapping' : toSubscription(row);
+  const running = SUBSCRIPTIONS.first(await transaction.query(selectRunning, [accountId, at]));
+  if (running !== null && running.planId !== planId) return 'other_plan';
+  const rows =
+    running === null
+      ? await transaction.query(insertSubscription, [accountId, id, planId, at, after(at), at])
+      : await transaction.query(renewSubscription, [accountId, running.id, running.endsAt, after(running.endsAt)]);
+  return SUBSCRIPTIONS.first(rows) ?? 'overlapping';
 }
 
 async function findRepeated(
@@ -255,23 +233,8 @@ async function findRepeated(
   accountId: string,
   { idempotencyKey, request }: KeyedRequest,
 ): Promise<Subscription | null> {
-  const [row] = await queryable.query<SubscriptionRow & { request: string }>(selectRequest, [
-    accountId,
-    idempotencyKey,
-  ]);
+  const [row] = await queryable.query<StoredRow & { request: string }>(selectRequest, [accountId, idempotencyKey]);
   if (row === undefined) return null;
   if (row.request !== request) throw new OtherRequestError();
-  return toSubscription(row);
-}
-
-function toSubscription(row: SubscriptionRow): Subscription {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    planId: row.plan_id,
-    startsAt: row.starts_at,
-    endsAt: row.ends_at,
-    canceledAt: row.canceled_at,
-    createdAt: row.created_at,
-  };
+  return SUBSCRIPTIONS.read(row);
 }

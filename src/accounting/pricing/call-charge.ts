@@ -1,4 +1,4 @@
-import type { ServiceTerms } from '../../protocols/metering/service-terms.ts';
+import { hasTerms, type ServiceTerms } from '../../protocols/metering/service-terms.ts';
 import {
   addUsage,
   type ChargeBasis,
@@ -55,25 +55,30 @@ export interface CallCharge {
  * Charges a call: each model's usage at its own price, as far as that model can have used it, and each run of a model at the
  * step of the price list that its own input exceeds; all at the price factor of the account.
  */
-export function chargeCall<Inner extends PricedInnerModel>(
-  { parts = [], ...reported }: UsageFacts,
-  terms: ChargeTerms<Inner>,
-): CallCharge {
+export function chargeCall<Inner extends PricedInnerModel>(facts: UsageFacts, terms: ChargeTerms<Inner>): CallCharge {
   const { inner, ownNames, prices, basis, input, isPaid, priceFactorBasisPoints } = terms;
-  const servedOn = termsInForce(prices, input.demand.terms, reported.servedOn);
-  const totals = Object.keys(servedOn).length === 0 ? reported : { ...reported, servedOn };
-  const split = splitUsage(totals, parts, (name) => reportedModel(name, ownNames, inner));
+  const reported = facts.parts === undefined ? facts : withoutParts(facts);
+  const totals = hasTerms(input.demand.terms)
+    ? withTerms(reported, termsInForce(prices, input.demand.terms, reported.servedOn))
+    : reported;
+  const split = splitUsage(totals, facts.parts ?? [], (name) => reportedModel(name, ownNames, inner));
   const own = boundOwn(split.own.usage, terms);
   // An estimate, and what was cut, no longer consist of the runs that the provider lists.
   const isListed = own.excess === null && totals.source === 'observed';
   const runs = isListed ? split.own.runs : [own.usage];
   const shares = stepShares(runs, prices.above);
-  const termsOfCall = { ...input.demand.terms, ...reported.servedOn };
-  const others = split.inner.map((each) => chargeInner(each, termsOfCall, priceFactorBasisPoints));
   const ownNano = chargeFor(own.usage, prices, basis, shares, priceFactorBasisPoints);
-  const excess = sumExcess([own.excess, ...others.map((other) => other.excess)]);
   const by = isPaid ? pricedBy(own.usage, prices, basis, shares) : null;
   const unpriced = isPaid ? unpricedUses(own.usage, prices, basis) : [];
+  const costNano = costOf({ usage: own.usage, runs }, reported.servedOn, split.inner, terms);
+  // Nearly all calls.
+  if (split.inner.length === 0 && own.excess === null && by === null && unpriced.length === 0) {
+    const usage = own.usage === totals ? totals : { ...own.usage, source: totals.source };
+    return { usage, chargeNano: ownNano, costNano, notes: undefined };
+  }
+  const termsOfCall = { ...input.demand.terms, ...reported.servedOn };
+  const others = split.inner.map((each) => chargeInner(each, termsOfCall, priceFactorBasisPoints));
+  const excess = sumExcess([own.excess, ...others.map((other) => other.excess)]);
   const notes: ChargeNotes = {
     ...(excess !== null && { excess }),
     ...(others.length > 0 && { innerModels: others.map(({ note }) => note) }),
@@ -83,9 +88,17 @@ export function chargeCall<Inner extends PricedInnerModel>(
   return {
     usage: { ...others.reduce((sum, { usage }) => addUsage(sum, usage), own.usage), source: totals.source },
     chargeNano: others.reduce((sum, { chargeNano }) => sum + chargeNano, ownNano),
-    costNano: costOf({ usage: own.usage, runs }, reported.servedOn, split.inner, terms),
+    costNano,
     notes: Object.keys(notes).length === 0 ? undefined : notes,
   };
+}
+
+function withoutParts({ parts: _parts, ...facts }: UsageFacts): UsageFacts {
+  return facts;
+}
+
+function withTerms(facts: UsageFacts, servedOn: ServiceTerms): UsageFacts {
+  return hasTerms(servedOn) ? { ...facts, servedOn } : facts;
 }
 
 /** As a charge, at the prices of the route. Where the usage of any model has no cost, the whole is not known. */

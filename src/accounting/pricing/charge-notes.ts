@@ -54,7 +54,7 @@ export interface InnerModelNote {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly chargeNano: string;
-  /** Absent in records of earlier versions, as the members below. */
+  /** Records may be older than it and the members below, and lack them. */
   readonly used?: NonzeroCounts;
   readonly pricedBy?: PricedBy;
   readonly price?: { readonly rule: PriceRule; readonly prices: RecordedPrices };

@@ -5,8 +5,7 @@ import { propertyRuns } from '../../../test/support/scope.ts';
 import { type ChargeBasis, noUsage, TOKEN_COUNT_MAX, type Usage } from '../../protocols/metering/usage-facts.ts';
 import { byUnit } from '../../protocols/metering/usage-units.ts';
 import { operationOf, operations } from '../../protocols/operations/all.ts';
-import { chargeFor, type UnitPrices } from './charge.ts';
-import { chargeBasis } from './charge-basis.ts';
+import { chargeBasis, chargeFor, type UnitPrices } from './charge.ts';
 import { atPriceFactor, LIST_PRICE_BASIS_POINTS, PRICE_FACTOR_BASIS_POINTS_MAX } from './price-factor.ts';
 
 /** Primes, so that no count at a wrong price comes to the right sum. */

@@ -22,7 +22,7 @@ interface PriceList {
   readonly text: string;
 }
 
-/** Far more than a configuration has; entries of a journal bring those of earlier ones. */
+/** Far more than a configuration has; entries of a journal bring those of former ones. */
 const STORED_MAX = 10_000;
 
 /** The price lists that this node has stored; only others are written. */

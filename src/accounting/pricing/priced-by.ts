@@ -14,6 +14,8 @@ export function pricedBy(
   basis: ChargeBasis,
   shares: readonly StepShare[],
 ): PricedBy | null {
+  // Nearly all calls: a list without steps, and a service at the plain price.
+  if (basis === 'tokens' && prices.above === undefined && usage.servedOn === undefined) return null;
   const by = basis === 'tokens' ? pricedTokens(usage, prices, shares) : pricedImages(usage.images, prices, basis);
   return Object.keys(by).length === 0 ? null : by;
 }
@@ -70,14 +72,21 @@ export function recordedPrices(prices: UnitPrices): RecordedPrices {
  * use of a tool not at all. Counts of a cache that nothing explains are named by their place in the report.
  */
 export function unpricedUses(usage: Usage, prices: UnitPrices, basis: ChargeBasis): readonly string[] {
-  if (basis !== 'tokens') return [];
-  const { servedOn = {} } = usage;
-  return [
-    ...MARKED.flatMap(({ name, field, price }) => (usage[name] > 0 && prices[field] === undefined ? [price.key] : [])),
-    ...unpricedTerms(prices, servedOn).map((name) => `${serviceTerms[name].priceKey}.${servedOn[name]}`),
-    ...(usage.unexplained ?? []),
-  ];
+  if (basis !== 'tokens') return NONE;
+  const { servedOn, unexplained } = usage;
+  const unpriced: string[] = [];
+  for (const { name, field, price } of MARKED) {
+    if (usage[name] > 0 && prices[field] === undefined) unpriced.push(price.key);
+  }
+  if (servedOn !== undefined) {
+    for (const name of unpricedTerms(prices, servedOn)) {
+      unpriced.push(`${serviceTerms[name].priceKey}.${servedOn[name]}`);
+    }
+  }
+  if (unexplained !== undefined) unpriced.push(...unexplained);
+  return unpriced;
 }
 
+const NONE: readonly string[] = [];
 const TOKENS = unitsWhere(({ side }) => side !== 'other');
 const MARKED = pricedUnits.filter(({ price }) => price.isMarked === true);

@@ -1,5 +1,6 @@
 import { type Queryable, type Statement, toArray } from '../../db/database.ts';
 import { nowSql } from '../../db/database-time.ts';
+import { booleanColumn, bytesColumn, intColumn, jsonbColumn, orNull, selection, textColumn } from '../../db/table.ts';
 import type { HeldCall } from '../../lib/two-phase.ts';
 import type { KeyedCall, StoredHead, StoredResponse } from './stored-response.ts';
 import { ROW_BYTES } from './stored-response-room.ts';
@@ -14,6 +15,13 @@ const inMs = (now: string, ms: string): string => `${nowSql(now)} + ${ms}::bigin
 
 /** Whether a key can be claimed although it has a row: its response has expired, or its node is dead and left none. */
 const IS_FREE = `case when k.is_valid then k.expires_at else k.claimed_until end <= ${nowSql('$6')}`;
+
+/** What became of each key that is asked for. */
+const CLAIMS = selection({
+  isClaimed: booleanColumn('is_claimed'),
+  fingerprint: orNull(textColumn('case when not was_free then fingerprint end as fingerprint')),
+  hasEnded: orNull(booleanColumn('has_ended and not was_free as has_ended')),
+});
 
 /**
  * Claims keys. A row that is there already stays, unless it is free. Rows go in by the order of their keys, so that two
@@ -46,18 +54,25 @@ found as (
   left join claimed using (account_id, claim_id)
   left join stored_responses k using (account_id, key_id, idempotency_key)
 )
-select is_claimed, case when not was_free then fingerprint end as fingerprint, has_ended and not was_free as has_ended
+select ${CLAIMS.list}
 from found order by position`,
 };
 
 /** A larger body is read only once there is memory for it. */
 const SMALL_BODY_BYTES = 16_384;
 
+const RESPONSES = selection({
+  head: jsonbColumn<StoredHead>('head'),
+  bodyBytes: orNull(intColumn('octet_length(body) as body_bytes')),
+  body: orNull(bytesColumn(`case when octet_length(body) <= ${SMALL_BODY_BYTES} then body end as body`)),
+});
+
+const BODIES = selection({ body: orNull(bytesColumn('body')) });
+
 /** Of a body that is stored apart, only its size is read. Plan: primary key. */
 const selectResponse: Statement = {
   name: 'idempotency.select-response',
-  text: `select head, octet_length(body) as body_bytes,
-  case when octet_length(body) <= ${SMALL_BODY_BYTES} then body end as body
+  text: `select ${RESPONSES.list}
 from stored_responses k
 where account_id = $1 and key_id = $2 and idempotency_key = $3 and fingerprint = $4 and k.is_valid`,
 };
@@ -65,7 +80,7 @@ where account_id = $1 and key_id = $2 and idempotency_key = $3 and fingerprint =
 /** Plan: primary key. */
 const selectBody: Statement = {
   name: 'idempotency.select-body',
-  text: `select body from stored_responses k
+  text: `select ${BODIES.list} from stored_responses k
 where account_id = $1 and key_id = $2 and idempotency_key = $3 and fingerprint = $4 and k.is_valid`,
 };
 
@@ -169,8 +184,8 @@ export interface ClaimTerms {
 export interface StoredClaim extends HeldCall, StoredResponse {
   readonly billedCallId: string;
   readonly startedAtMs: number;
-  /** How long it is stored, from the end of its call on. Journal entries of earlier versions do not say it. */
-  readonly keptForMs?: number | undefined;
+  /** How long it is stored, from the end of its call on. */
+  readonly keptForMs: number;
 }
 
 /** A stored response, without its body if that is large. */
@@ -201,7 +216,7 @@ export function createStoredResponseStore(database: Queryable): StoredResponseSt
   return {
     async claim(requests, { nowMs, claimedForMs, keptForMs }, signal) {
       const column = (read: (request: ClaimRequest) => string): string => toArray(requests.map(read));
-      const rows = await database.query<{ is_claimed: boolean; fingerprint: string | null; has_ended: boolean }>(
+      const rows = await database.query(
         claimKeys,
         [
           column((request) => request.accountId),
@@ -215,31 +230,23 @@ export function createStoredResponseStore(database: Queryable): StoredResponseSt
         ],
         signal,
       );
-      return rows.map(({ is_claimed, fingerprint, has_ended }, i) => {
-        if (is_claimed) return 'claimed';
+      return CLAIMS.all(rows).map(({ isClaimed, fingerprint, hasEnded }, i) => {
+        if (isClaimed) return 'claimed';
         if (fingerprint === null) return 'contended';
         if (fingerprint !== requests[i]!.fingerprint) return 'other_request';
-        return has_ended ? 'answered' : 'running';
+        return hasEnded ? 'answered' : 'running';
       });
     },
     async find({ accountId, keyId, idempotencyKey, fingerprint }, signal) {
-      const [row] = await database.query<{ head: StoredHead; body_bytes: number | null; body: Uint8Array | null }>(
-        selectResponse,
-        [accountId, keyId, idempotencyKey, fingerprint],
-        signal,
-      );
-      if (row === undefined) return null;
-      const { head, body, body_bytes: bodyBytes } = row;
-      if (body !== null) return { head, body: Buffer.from(body) };
-      return bodyBytes === null ? { head, body } : { head, body, unreadBytes: bodyBytes };
+      const rows = await database.query(selectResponse, [accountId, keyId, idempotencyKey, fingerprint], signal);
+      const found = RESPONSES.first(rows);
+      if (found === null) return null;
+      const { head, body, bodyBytes } = found;
+      return body !== null || bodyBytes === null ? { head, body } : { head, body, unreadBytes: bodyBytes };
     },
     async readBody({ accountId, keyId, idempotencyKey, fingerprint }, signal) {
-      const [row] = await database.query<{ body: Uint8Array | null }>(
-        selectBody,
-        [accountId, keyId, idempotencyKey, fingerprint],
-        signal,
-      );
-      return row === undefined || row.body === null ? null : Buffer.from(row.body);
+      const rows = await database.query(selectBody, [accountId, keyId, idempotencyKey, fingerprint], signal);
+      return BODIES.first(rows)?.body ?? null;
     },
     async keep({ accountId, callId, head, body }, { nowMs, claimedForMs, keptForMs }) {
       const rows = await database.query(keepResponse, [

@@ -69,8 +69,10 @@ export interface Claim {
   readonly bodyBytesMax: number;
   /** Takes the memory to store a body of this size; returns false if there is none now. May be called again for more. */
   takeMemory(bodyBytes: number): boolean;
-  /** What `StoredResponses.keep` has to store before the call is settled, so that its repeats get this response. */
-  responded(call: { readonly callId: string; readonly startedAtMs: number }, response: StoredResponse): StoredClaim;
+  /** The claim as it is stored. */
+  readonly held: HeldCall;
+  /** How long a response is kept from the end of its call on. */
+  readonly keptForMs: number;
   /** The call is settled, with a response for its repeats, or with nothing that is stored. */
   settled(response: StoredResponse | null): void;
   /**
@@ -263,13 +265,8 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
     return {
       bodyBytesMax,
       takeMemory: (bodyBytes) => memory.take(bodyBytes),
-      responded: ({ callId, startedAtMs }, response) => ({
-        ...held,
-        ...response,
-        billedCallId: callId,
-        startedAtMs,
-        keptForMs,
-      }),
+      held,
+      keptForMs,
       settled(response) {
         kept = response;
       },

@@ -1,12 +1,15 @@
 import { columnsOf, toTimestamp } from '../../db/columns.ts';
+import type { StoredRow } from '../../db/database.ts';
 import { type Statement, toArray } from '../../db/database.ts';
 import { NOW_COLUMN, nowMsOf, nowSql, type TimedRow } from '../../db/database-time.ts';
 import type { Reads, RowsOf } from '../../db/reads.ts';
-import type { StoredRow } from '../../db/table.ts';
+import { countColumn, instantColumn, type RowOf, selection, textColumn } from '../../db/table.ts';
+import { KEY_LIMITS } from '../accounts/key-limit-tables.ts';
 import { CLOCK_TOLERANCE_MS } from '../counts/counted-since.ts';
-import { type AccountState, type RateTerms, rateName, type Slot, type SubscriptionState } from './account-state.ts';
+import { type AccountState, rateName, type Slot, type SubscriptionState } from './account-state.ts';
 import type { LockMode } from './locked-accounts.ts';
-import { BALANCES, KEY_LIMITS, RATE_LIMITS, SUBSCRIPTIONS } from './tables.ts';
+import type { RateTerms } from './tables.ts';
+import { BALANCES, RATE_LIMITS, SUBSCRIPTIONS } from './tables.ts';
 
 /**
  * The SQL that reads what limits accounts, for every transaction that changes any of it: admissions, ends and releases. Each
@@ -70,6 +73,15 @@ const AHEAD = `${nowSql('$2')} + interval '${CLOCK_TOLERANCE_MS} ms'`;
 /** Slots that are over and deleted beyond what a batch needs, so that the count of slots is soon exact. */
 const SPARE_LAPSED_SLOTS = 64;
 
+const SLOTS = selection({
+  subscriptionId: textColumn('s.id as subscription_id'),
+  callId: textColumn('slot.call_id'),
+  takenAtMs: instantColumn('slot.taken_at'),
+  readMax: countColumn(`($5::int + ${SPARE_LAPSED_SLOTS} + greatest(s.slots - p.five_hour_calls, 0)) as read_max`),
+});
+
+type ReadSlot = RowOf<typeof SLOTS>;
+
 /**
  * The oldest slots of the active subscriptions: those that are over, as far as the batch can make use of them, and where
  * the window may get full, those that it has to wait for. Many at a time only where the plan's limit was lowered below what
@@ -78,8 +90,7 @@ const SPARE_LAPSED_SLOTS = 64;
  */
 const readOldestSlots: Statement = {
   name: 'reservations.read-oldest-slots',
-  text: `select s.account_id, s.id as subscription_id, slot.call_id, slot.taken_at,
-  ($5::int + ${SPARE_LAPSED_SLOTS} + greatest(s.slots - p.five_hour_calls, 0)) as read_max
+  text: `select ${SLOTS.list}
 from subscriptions s
 join unnest($3::text[], $4::bigint[]) as p (plan_id, five_hour_calls) on p.plan_id = s.plan_id
 cross join lateral (
@@ -102,14 +113,6 @@ cross join lateral (
 where s.account_id = any ($1::text[]) and s.canceled_at is null
   and s.starts_at <= ${nowSql('$2')} and s.ends_at > ${nowSql('$2')}`,
 };
-
-interface SlotRow {
-  account_id: string;
-  subscription_id: string;
-  call_id: string;
-  taken_at: Date;
-  read_max: bigint;
-}
 
 /** Where a limit by the minute stands. */
 export type RatePlace = Pick<RateTerms, 'accountId' | 'keyId' | 'model'>;
@@ -162,7 +165,7 @@ export function addAccountReads(
   );
   const rateRows = reads.addIf<StoredRow>(rates.length > 0, readRates, ratePlaces);
   const current = reads.addIf<StoredRow>(isOnPlan, readCurrentSubscriptions, [planIds, now]);
-  const slots = reads.addIf<SlotRow>(isOnPlan, readOldestSlots, [
+  const slots = reads.addIf<StoredRow>(isOnPlan, readOldestSlots, [
     planIds,
     now,
     ...columnsOf(
@@ -176,7 +179,7 @@ export function addAccountReads(
     const accounts = toAccounts(money, rows);
     addKeys(accounts, keyRows(rows));
     addRates(accounts, rateRows(rows));
-    const slotsOf = Map.groupBy(slots(rows), (row) => row.subscription_id);
+    const slotsOf = Map.groupBy(SLOTS.all(slots(rows)), (slot) => slot.subscriptionId);
     for (const { accountId, id } of addSubscriptions(accounts, current(rows), slotsOf)) {
       accounts.get(accountId)!.currentSubscriptionId = id;
     }
@@ -223,20 +226,20 @@ export function addRates(accounts: ReadonlyMap<string, AccountState>, rows: read
   }
 }
 
-/** As `addKeys`; responses what it has added. */
+/** As `addKeys`, but for those that are there already: they may have slots. Returns what it has added. */
 export function addSubscriptions(
   accounts: ReadonlyMap<string, AccountState>,
   rows: readonly StoredRow[],
-  slotsOf: ReadonlyMap<string, readonly SlotRow[]> = new Map(),
+  slotsOf: ReadonlyMap<string, readonly ReadSlot[]> = new Map(),
 ): SubscriptionState[] {
   const added: SubscriptionState[] = [];
   for (const row of rows) {
     const counts = SUBSCRIPTIONS.columns.read(row);
     const account = accounts.get(counts.accountId);
-    if (account === undefined) continue;
+    if (account === undefined || account.subscriptions.has(counts.id)) continue;
     const oldest = slotsOf.get(counts.id) ?? [];
-    const oldestSlots: Slot[] = oldest.map((slot) => ({ callId: slot.call_id, takenAtMs: slot.taken_at.getTime() }));
-    const oldestSlotsMax = Number(oldest[0]?.read_max ?? 1);
+    const oldestSlots: Slot[] = oldest.map(({ callId, takenAtMs }) => ({ callId, takenAtMs }));
+    const oldestSlotsMax = oldest[0]?.readMax ?? 1;
     const subscription = { ...counts, oldestSlots, oldestSlotsMax, newSlots: [], deletedSlots: [] };
     account.subscriptions.set(subscription.id, subscription);
     added.push(subscription);

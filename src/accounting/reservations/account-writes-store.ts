@@ -1,5 +1,6 @@
 import { toTimestamp, writeRows } from '../../db/columns.ts';
 import type { Query, Statement } from '../../db/database.ts';
+import { KEY_LIMITS } from '../accounts/key-limit-tables.ts';
 import {
   type AccountState,
   type KeyState,
@@ -9,7 +10,7 @@ import {
   type SubscriptionState,
 } from './account-state.ts';
 import { CALL_NAME } from './reservation.ts';
-import { BALANCES, KEY_LIMITS, RATE_LIMITS, SUBSCRIPTIONS } from './tables.ts';
+import { BALANCES, RATE_LIMITS, SUBSCRIPTIONS } from './tables.ts';
 
 /** The SQL that writes what a decision has changed of accounts, whose rows in `balances` the transaction has locked. */
 

@@ -10,9 +10,9 @@ import {
   RESERVED_NANO_MAX,
   type Refusal,
   type Remaining,
-  type Reservation,
   type ReservationRequest,
 } from './reservation.ts';
+import type { Reservation } from './tables.ts';
 
 interface AdmissionDecision {
   /** One a request, in the same order. */

@@ -20,28 +20,30 @@ export function countsAhead(
   const found: CountAhead[] = [];
   for (const { accountId, money, keys, subscriptions, rates } of accounts.values()) {
     const was = before.get(accountId)!;
-    const compare = (count: string, beganAtMs: number, isNowMs: number | undefined): void => {
-      if (isAhead(beganAtMs, nowMs) && isNowMs !== beganAtMs) found.push({ accountId, count, beganAtMs });
-    };
-    compare('spending of the day', was.money.dayBeganAtMs, money.dayBeganAtMs);
+    const isBegunAnew = (beganAtMs: number, isNowMs: number | undefined): boolean =>
+      isAhead(beganAtMs, nowMs) && isNowMs !== beganAtMs;
+    // Names are made where there is something to say of them: nearly never.
+    const note = (count: string, beganAtMs: number): void => void found.push({ accountId, count, beganAtMs });
+    if (isBegunAnew(was.money.dayBeganAtMs, money.dayBeganAtMs)) note('spending of the day', was.money.dayBeganAtMs);
     for (const { keyId, dayBeganAtMs, weekBeganAtMs, monthBeganAtMs } of was.keys) {
       const key = keys.get(keyId);
-      compare(`day of ${keyId}`, dayBeganAtMs, key?.dayBeganAtMs);
-      compare(`week of ${keyId}`, weekBeganAtMs, key?.weekBeganAtMs);
-      compare(`month of ${keyId}`, monthBeganAtMs, key?.monthBeganAtMs);
+      if (isBegunAnew(dayBeganAtMs, key?.dayBeganAtMs)) note(`day of ${keyId}`, dayBeganAtMs);
+      if (isBegunAnew(weekBeganAtMs, key?.weekBeganAtMs)) note(`week of ${keyId}`, weekBeganAtMs);
+      if (isBegunAnew(monthBeganAtMs, key?.monthBeganAtMs)) note(`month of ${keyId}`, monthBeganAtMs);
     }
     for (const { id, weekBeganAtMs, periodBeganAtMs } of was.subscriptions) {
       const subscription = subscriptions.get(id);
-      compare(`calls of the week of ${id}`, weekBeganAtMs, subscription?.weekBeganAtMs);
-      compare(`tokens of the period of ${id}`, periodBeganAtMs, subscription?.periodBeganAtMs);
+      if (isBegunAnew(weekBeganAtMs, subscription?.weekBeganAtMs)) note(`calls of the week of ${id}`, weekBeganAtMs);
+      if (isBegunAnew(periodBeganAtMs, subscription?.periodBeganAtMs)) {
+        note(`tokens of the period of ${id}`, periodBeganAtMs);
+      }
       const slot = subscription?.oldestSlots.findLast(({ takenAtMs }) => isAhead(takenAtMs, nowMs));
-      if (slot) found.push({ accountId, count: `calls of five hours of ${id}`, beganAtMs: slot.takenAtMs });
+      if (slot) note(`calls of five hours of ${id}`, slot.takenAtMs);
     }
     for (const rate of was.rates) {
-      const name = ['minute', rate.keyId && `of ${rate.keyId}`, rate.model && `of ${rate.model}`]
-        .filter(Boolean)
-        .join(' ');
-      compare(name, rate.countedAtMs, rates.get(rateName(rate))?.countedAtMs);
+      if (!isBegunAnew(rate.countedAtMs, rates.get(rateName(rate))?.countedAtMs)) continue;
+      const names = ['minute', rate.keyId && `of ${rate.keyId}`, rate.model && `of ${rate.model}`];
+      note(names.filter(Boolean).join(' '), rate.countedAtMs);
     }
   }
   return found;

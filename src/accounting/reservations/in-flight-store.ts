@@ -1,26 +1,29 @@
 import { type Lane, type Statement, toArray } from '../../db/database.ts';
-import { type CallFacts, readFacts } from './call-facts.ts';
+import { bigintColumn, countColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
+import { readFacts } from './reservation.ts';
 
 /** The SQL of calls in flight as people see them, over all nodes: from their reservations. */
 
 /** A call that has not ended. */
-export interface InFlightCall {
-  readonly id: string;
-  readonly accountId: string;
-  readonly accountName: string;
-  readonly keyId: string;
-  readonly keyName: string | null;
-  readonly model: string;
-  readonly nodeId: string;
-  readonly reservedAt: Date;
+const IN_FLIGHT = selection({
+  id: textColumn('r.call_id'),
+  accountId: textColumn('r.account_id'),
+  accountName: textColumn('a.name as account_name'),
+  keyId: textColumn('r.key_id'),
+  keyName: orNull(textColumn('k.name as key_name')),
+  model: textColumn('r.model'),
+  nodeId: textColumn('r.node_id'),
+  reservedAt: dateColumn('r.reserved_at'),
   /** What it may cost; `null` on a plan. */
-  readonly reservedNano: bigint | null;
+  reservedNano: orNull(bigintColumn('r.amount_nano')),
   /** What it may use of the plan's quota; `null` on the balance. */
-  readonly reservedTokens: number | null;
-  readonly subscriptionId: string | null;
+  reservedTokens: orNull(countColumn('r.tokens')),
+  subscriptionId: orNull(textColumn('r.subscription_id')),
   /** What was known when it was admitted; a reservation of another version may lack some of it. */
-  readonly facts: Partial<CallFacts>;
-}
+  facts: selection({ text: textColumn('r.facts') }).to(({ text }) => readFacts(text)),
+});
+
+export type InFlightCall = RowOf<typeof IN_FLIGHT>;
 
 interface InFlightFilter {
   readonly accountId: string | null;
@@ -38,10 +41,9 @@ interface InFlightFilter {
  */
 const listInFlight: Statement = {
   name: 'in-flight.list',
-  text: `select r.*, a.name as account_name, k.name as key_name
+  text: `select ${IN_FLIGHT.list}
 from (
-  select account_id, call_id, key_id, model, node_id, reserved_at, amount_nano, tokens, subscription_id, facts
-  from reservations
+  select * from reservations
   where ($1::text is null or account_id = $1) and ($2::text is null or key_id = $2) and ($3::text is null or model = $3)
     and ($4::timestamptz is null or reserved_at >= $4) and ($5::timestamptz is null or reserved_at < $5)
     and ($6::text is null or call_id < $6) and ($8::text[] is null or key_id = any ($8::text[]))
@@ -52,21 +54,6 @@ left join api_keys k on k.account_id = r.account_id and k.id = r.key_id
 order by r.call_id desc`,
 };
 
-interface InFlightRow {
-  call_id: string;
-  account_id: string;
-  account_name: string;
-  key_id: string;
-  key_name: string | null;
-  model: string;
-  node_id: string;
-  reserved_at: Date;
-  amount_nano: bigint | null;
-  tokens: bigint | null;
-  subscription_id: string | null;
-  facts: string;
-}
-
 export interface InFlightStore {
   list(filter: InFlightFilter, beforeId: string | null, limit: number): Promise<InFlightCall[]>;
 }
@@ -76,24 +63,7 @@ export function createInFlightStore(database: Lane): InFlightStore {
     async list({ accountId, keyId, ownKeyIds = null, model, from, to }, beforeId, limit) {
       const own = ownKeyIds === null ? null : toArray(ownKeyIds);
       const parameters = [accountId, keyId, model, from, to, beforeId, limit, own];
-      return (await database.query<InFlightRow>(listInFlight, parameters)).map(toInFlightCall);
+      return IN_FLIGHT.all(await database.query(listInFlight, parameters));
     },
-  };
-}
-
-function toInFlightCall(row: InFlightRow): InFlightCall {
-  return {
-    id: row.call_id,
-    accountId: row.account_id,
-    accountName: row.account_name,
-    keyId: row.key_id,
-    keyName: row.key_name,
-    model: row.model,
-    nodeId: row.node_id,
-    reservedAt: row.reserved_at,
-    reservedNano: row.amount_nano,
-    reservedTokens: row.tokens === null ? null : Number(row.tokens),
-    subscriptionId: row.subscription_id,
-    facts: readFacts(row.facts),
   };
 }

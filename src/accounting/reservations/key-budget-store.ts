@@ -1,9 +1,9 @@
+import type { StoredRow } from '../../db/database.ts';
 import { type Lane, toArray } from '../../db/database.ts';
-import type { StoredRow } from '../../db/table.ts';
+import { KEY_LIMITS } from '../accounts/key-limit-tables.ts';
 import type { RunningPeriods } from '../pricing/running-periods.ts';
 import { readKeys } from './account-store.ts';
 import { smallestBudgetLeft } from './limits/key-budgets.ts';
-import { KEY_LIMITS } from './tables.ts';
 
 /** Reads what remains of the budgets of a key, for whoever may spend by the key and does not see the balance. */
 interface KeyBudgetStore {

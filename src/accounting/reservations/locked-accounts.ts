@@ -1,5 +1,5 @@
 import { isDataError, sqlState } from '../../db/errors.ts';
-import { type Batch, type Batcher, createBatcher, type ItemLimit } from '../../lib/batcher.ts';
+import { type Batch, type Batcher, createBatcher, type ItemLimit, type KindBatcher } from '../../lib/batcher.ts';
 
 /**
  * Batches go on past accounts whose row in `balances` somebody else holds locked, such as an operator in a transaction:
@@ -56,6 +56,10 @@ interface AccountBatcherOptions<Item, Result> {
   /** How long an item may wait for a lock, if it has no limit. */
   readonly lockLimit: ItemLimit;
   readonly waitingItemsMax?: number | undefined;
+  /** As of batchers. */
+  readonly kindOf?: ((item: Item) => string) | undefined;
+  readonly besideAfterMs?: number | undefined;
+  readonly bytes?: { readonly of: (item: Item) => number; readonly batchMax: number } | undefined;
   /** An account's items begin to wait for its lock. */
   readonly onLocked?: ((accountId: string) => void) | undefined;
   /** A batch has ended, whatever came of it: for metrics. */
@@ -68,9 +72,19 @@ type RunBatch<Item, Result> = (items: readonly Item[], batch: Batch) => Promise<
 /** Coalesces work on accounts, past those that are locked. */
 export function createAccountBatcher<Item, Result>(
   options: AccountBatcherOptions<Item, Result>,
-): Batcher<Item, Result> {
-  const { accountOf, guarded, limit, lockLimit, waitingItemsMax = WAITING_ITEMS_MAX, onLocked, onBatch } = options;
-  const batches = { isItemFault: isDataError, batchItemsMax: BATCH_ITEMS_MAX, waitingItemsMax };
+): KindBatcher<Item, Result> {
+  const {
+    accountOf,
+    guarded,
+    limit,
+    lockLimit,
+    waitingItemsMax = WAITING_ITEMS_MAX,
+    kindOf,
+    bytes,
+    onLocked,
+    onBatch,
+  } = options;
+  const batches = { isItemFault: isDataError, batchItemsMax: BATCH_ITEMS_MAX, waitingItemsMax, kindOf, bytes };
   const waiting = new Map<string, Batcher<Item, Result>>();
 
   function wait(item: Item, dueMs: number): Promise<Result> {
@@ -95,9 +109,19 @@ export function createAccountBatcher<Item, Result>(
       return await pastLocked((locks) => options.run(items, locks, signal));
     } catch (error) {
       if (!isLockTimeout(error)) throw error;
-      // Something other than the rows of accounts is locked, which one account's items may be to blame for.
-      return items.map(() => 'locked');
+      // Something other than the rows of accounts is locked, which one account's items may be to blame for, or one kind of items.
+      const kinds = kindOf === undefined ? new Set() : new Set(items.map(kindOf));
+      return kinds.size > 1 ? runByKind(items, signal) : items.map(() => 'locked');
     }
+  }
+
+  async function runByKind(items: readonly Item[], signal: AbortSignal): Promise<readonly (Result | 'locked')[]> {
+    const results = new Map<Item, Result | 'locked'>();
+    for (const some of Map.groupBy(items, kindOf!).values()) {
+      const ofKind = await runFree(some, signal);
+      for (const [i, item] of some.entries()) results.set(item, ofKind[i]!);
+    }
+    return items.map((item) => results.get(item)!);
   }
 
   async function runAll(
@@ -114,5 +138,11 @@ export function createAccountBatcher<Item, Result>(
     });
   }
 
-  return createBatcher<Item, Result>({ ...batches, limit, run: guarded(runAll), onBatch });
+  return createBatcher<Item, Result>({
+    ...batches,
+    limit,
+    run: guarded(runAll),
+    besideAfterMs: options.besideAfterMs,
+    onBatch,
+  });
 }

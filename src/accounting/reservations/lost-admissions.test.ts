@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { patientQuestions } from '../../../test/support/questions.ts';
+import type { Batcher } from '../../lib/batcher.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { createLocalTime } from '../pricing/local-time.ts';
-import type { ReservationRequest } from './reservation.ts';
+import type { Admission, ReservationRequest } from './reservation.ts';
 import { createReservations } from './reservations.ts';
 
 const requestOf = (callId: string): ReservationRequest => ({
@@ -20,6 +21,15 @@ const requestOf = (callId: string): ReservationRequest => ({
   facts: '[]',
 });
 
+/** Admissions that are decided on one by one. */
+const admissionsBy = (
+  submit: Batcher<ReservationRequest, Admission>['submit'],
+): Batcher<ReservationRequest, Admission> => ({
+  submit,
+  drain: async () => undefined,
+  size: 0,
+});
+
 async function microtasks(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await null;
 }
@@ -33,9 +43,10 @@ describe('an admission whose result was lost', { timeout: 30_000 }, () => {
       const listing = Promise.withResolvers<void>();
       const listed = Promise.withResolvers<void>();
       const reservations = createReservations({
+        admissions: admissionsBy(({ callId }) =>
+          callId === 'first' ? Promise.reject(new Error('the connection was lost')) : failing.promise,
+        ),
         store: {
-          admit: (requests) =>
-            requests[0]!.callId === 'first' ? Promise.reject(new Error('the connection was lost')) : failing.promise,
           look: () => Promise.reject(new Error('no look is expected')),
           async release(calls) {
             for (const { callId } of calls) {
@@ -76,8 +87,8 @@ describe('an admission whose result was lost', { timeout: 30_000 }, () => {
   it('is left for recovery if its account is still locked when the node ends', async () => {
     let rounds = 0;
     const reservations = createReservations({
+      admissions: admissionsBy(() => Promise.reject(new Error('the connection was lost'))),
       store: {
-        admit: () => Promise.reject(new Error('the connection was lost')),
         look: () => Promise.reject(new Error('no look is expected')),
         async release(calls) {
           rounds++;

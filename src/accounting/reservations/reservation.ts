@@ -1,6 +1,8 @@
 import type { ErrorKind } from '../../errors/catalogue.ts';
 import type { PlanWindow } from '../../protocols/plan-windows.ts';
 import type { RateStatus } from '../../protocols/rate-status.ts';
+import type { PriceRule } from '../pricing/price.ts';
+import type { LimitNotes, Reservation } from './tables.ts';
 
 /** More than any balance. Reservations stop here, so that a request for 10^15 tokens cannot overflow sums in SQL. */
 export const RESERVED_NANO_MAX = 1_000_000_000_000_000n;
@@ -38,43 +40,6 @@ interface PlanRequest {
   /** Other models that the call may use, by their canonical ids. */
   readonly innerModels: readonly string[];
 }
-
-/**
- * What a call in flight may use of all limits that it has: one row from its admission to its end. Each limit sets its own
- * notes.
- */
-export interface Reservation extends LimitNotes {
-  readonly accountId: string;
-  readonly callId: string;
-  readonly keyId: string;
-  readonly model: string;
-  readonly nodeId: string;
-  readonly reservedAtMs: number;
-  readonly facts: string;
-}
-
-/** What limits note of a call at its admission, for its end; `null` if they do not limit it. */
-export interface LimitNotes {
-  /** Of the balance. */
-  amountNano: bigint | null;
-  subscriptionId: string | null;
-  /** The week and the period of the subscription in which the call was admitted, as these are numbered. */
-  weekNo: number | null;
-  periodNo: number | null;
-  /** Of the plan's token quota. */
-  tokens: number | null;
-  /** Of the key's daily spending; 0 on a plan. */
-  keyAmountNano: bigint | null;
-  /** The day on which the key counts the call, as its days are numbered. */
-  keyDayNo: number | null;
-  /** What was taken of the tokens of a minute. */
-  rateTokens: number | null;
-  /** How full that left the buckets of the call, in the order of its places; `null`: no limit of tokens stands there. */
-  rateFills: readonly (RateFill | null)[] | null;
-}
-
-/** A bucket of tokens as a call has left it: what was used, when, and the limit by which it drains (`limits/rate-bucket.ts`). */
-export type RateFill = readonly [used: number, max: number, countedAtMs: number];
 
 export const NOT_LIMITED: LimitNotes = {
   amountNano: null,
@@ -175,3 +140,51 @@ export const CALL_NAME = [({ accountId }: CallName) => accountId, ({ callId }: C
 
 /** A call as the key of a map. Neither id has a space. */
 export const callKey = ({ accountId, callId }: CallName): string => `${accountId} ${callId}`;
+
+/**
+ * What is known of a call when it is admitted, beside what it reserves: stored for the record of a call whose node dies. The
+ * route is the first one that the call may go over.
+ */
+export interface CallFacts {
+  readonly context: string;
+  readonly operation: string;
+  readonly provider: string;
+  readonly providerModel: string;
+  readonly isStream: boolean;
+  readonly requestId: string;
+  readonly priceRule: PriceRule;
+  /** As the call's own end records it: by it a late end finds the record that was made as `unresolved`. */
+  readonly startedAtMs: number;
+}
+
+/** In the order in which they are stored, without names, since each byte costs time in an admission. New ones go to the end. */
+const STORED_FACTS = [
+  ['context', 'string'],
+  ['operation', 'string'],
+  ['provider', 'string'],
+  ['providerModel', 'string'],
+  ['isStream', 'boolean'],
+  ['requestId', 'string'],
+  ['priceRule', 'string'],
+  ['startedAtMs', 'number'],
+] as const satisfies readonly (readonly [keyof CallFacts, string])[];
+
+/** The facts as they are stored: text that is parsed only where the node of the call dies. */
+export function factsText(facts: CallFacts): string {
+  const values: CallFacts[keyof CallFacts][] = [];
+  for (const [name] of STORED_FACTS) values.push(facts[name]);
+  return JSON.stringify(values);
+}
+
+/** The facts that can be read: in a rolling update, a node of another version may have made the reservation, with other facts. */
+export function readFacts(text: string): Partial<CallFacts> {
+  let values: unknown;
+  try {
+    values = JSON.parse(text);
+  } catch {
+    return {};
+  }
+  if (!Array.isArray(values)) return {};
+  const known = STORED_FACTS.map(([name, type], i) => [name, values[i], type] as const);
+  return Object.fromEntries(known.filter(([, value, type]) => typeof value === type));
+}

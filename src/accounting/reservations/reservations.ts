@@ -1,17 +1,14 @@
 import { isDataError } from '../../db/errors.ts';
 import { type Questions, refusedFor } from '../../db/questions/database-questions.ts';
-import { createBatcher, NotBegunError } from '../../lib/batcher.ts';
+import { type Batcher, createBatcher, NotBegunError } from '../../lib/batcher.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type { PlanTerms } from '../plans/plan.ts';
-import type { LocalTime } from '../pricing/local-time.ts';
 import type { BillingTime } from '../pricing/running-periods.ts';
 import { runningPeriods } from '../pricing/running-periods.ts';
-import type { AdmissionContext, AdmissionTerms } from './account-state.ts';
+import { admissionTerms, type ReservationTerms } from './admission-terms.ts';
 import { decideLooks } from './admit.ts';
 import type { AskingCall } from './limits/limit.ts';
-import { BATCH_ITEMS_MAX, createAccountBatcher, pastLocked, WAITING_ITEMS_MAX } from './locked-accounts.ts';
-import type { RateDefaults } from './rate-defaults.ts';
+import { BATCH_ITEMS_MAX, pastLocked, WAITING_ITEMS_MAX } from './locked-accounts.ts';
 import { type Admission, type CallName, callKey, type Refusal, type ReservationRequest } from './reservation.ts';
 import { distinctKeys, type ReservationStore } from './store.ts';
 
@@ -44,22 +41,16 @@ export interface Reservations {
 
 /** Hears of admissions, for metrics. */
 export interface AdmissionObserver {
-  /** A batch of admissions has ended, whatever came of it. */
+  /** A transaction with so many admissions has ended, whatever came of it. */
   batch(callCount: number, tookMs: number): void;
   /** An admission has ended with a verdict or an error; the time includes its wait for a batch. */
   admission(tookMs: number): void;
 }
 
-/** What is read from the configuration, anew each time: it may be reloaded. */
-interface ReservationTerms {
-  readonly localTime: LocalTime;
-  readonly defaultDailyCapNano: bigint | null;
-  readonly plans: readonly PlanTerms[];
-  readonly rateDefaults: RateDefaults | null;
-}
-
 export interface ReservationsOptions {
   readonly store: ReservationStore;
+  /** Decides on admissions, coalesced; each is decided on in time, or fails. */
+  readonly admissions: Batcher<ReservationRequest, Admission>;
   readonly questions: Questions;
   readonly logger: Logger;
   /** Identifies this process in its reservations, so that other nodes know which node made them. */
@@ -68,7 +59,7 @@ export interface ReservationsOptions {
   /** For tests; what is absent is as in production. A clock in place of the database's. */
   readonly testClock?: Clock | undefined;
   readonly retryDelayMs?: number | undefined;
-  /** Calls that may wait for a batch; one more is refused. As many may wait for the release of a lost admission. */
+  /** Lost admissions that may wait for their release; further ones are left for recovery. */
   readonly waitingItemsMax?: number | undefined;
   readonly observer?: AdmissionObserver | undefined;
 }
@@ -79,7 +70,7 @@ const LOOKS_WAITING_MAX = 20_000;
 const RELEASE_MS = 60_000;
 
 export function createReservations(options: ReservationsOptions): Reservations {
-  const { store, questions, testClock, logger, nodeId, terms, observer } = options;
+  const { store, admissions, questions, testClock, logger, nodeId, terms, observer } = options;
   const { timers } = questions.limit;
   const retryDelayMs = options.retryDelayMs ?? RETRY_DELAY_MS;
   const waitingItemsMax = options.waitingItemsMax ?? WAITING_ITEMS_MAX;
@@ -93,16 +84,6 @@ export function createReservations(options: ReservationsOptions): Reservations {
   let releasing: Promise<void> | null = null;
   let isClosing = false;
 
-  const admissions = createAccountBatcher<ReservationRequest, Admission>({
-    run: (requests, locks, signal) => store.admit(requests, admissionTerms(), locks, signal),
-    accountOf: ({ accountId }) => accountId,
-    guarded: questions.guard,
-    limit: questions.limit,
-    lockLimit: questions.limit,
-    waitingItemsMax,
-    onLocked: (accountId) => logger.warn({ accountId }, 'the row of an account is locked; its admissions wait apart'),
-    onBatch: observer?.batch,
-  });
   const looks = createBatcher<Omit<AskingCall, 'request'>, Refusal | null>({
     run: questions.guard((calls, { signal }) => lookAll(calls, signal)),
     limit: questions.limit,
@@ -113,23 +94,6 @@ export function createReservations(options: ReservationsOptions): Reservations {
   const timer = setInterval(() => void releaseUnknown(), RELEASE_MS);
   timer.unref();
 
-  function admissionTerms(): AdmissionTerms {
-    const { localTime, defaultDailyCapNano, plans, rateDefaults } = terms();
-    const byId = plansById(plans);
-    return {
-      nowMs: testClock?.nowMs() ?? null,
-      plans: byId,
-      rateDefaults,
-      contextAt: (nowMs): AdmissionContext => ({
-        ...runningPeriods(localTime, nowMs),
-        defaultDailyCapNano,
-        rateDefaults,
-        plans: byId,
-        nodeId,
-      }),
-    };
-  }
-
   function billingTime(): BillingTime {
     const { localTime } = terms();
     return { nowMs: testClock?.nowMs() ?? null, periodsAt: (epochMs) => runningPeriods(localTime, epochMs) };
@@ -139,7 +103,7 @@ export function createReservations(options: ReservationsOptions): Reservations {
     calls: readonly Omit<AskingCall, 'request'>[],
     signal: AbortSignal,
   ): Promise<(Refusal | null)[]> {
-    const { plans, nowMs, contextAt } = admissionTerms();
+    const { plans, nowMs, contextAt } = admissionTerms(options);
     const onPlan = calls.filter(({ isOnPlan }) => isOnPlan).map(({ accountId }) => accountId);
     const found = await store.look(
       {
@@ -255,18 +219,6 @@ export function createReservations(options: ReservationsOptions): Reservations {
       return doubtful.size;
     },
   };
-}
-
-/** Plans belong to the configuration, so this is made once for each. */
-const plansByIdOf = new WeakMap<readonly PlanTerms[], ReadonlyMap<string, PlanTerms>>();
-
-function plansById(plans: readonly PlanTerms[]): ReadonlyMap<string, PlanTerms> {
-  let byId = plansByIdOf.get(plans);
-  if (byId === undefined) {
-    byId = new Map(plans.map((plan) => [plan.id, plan]));
-    plansByIdOf.set(plans, byId);
-  }
-  return byId;
 }
 
 function pause(ms: number): Promise<void> {

@@ -1,10 +1,12 @@
 import { columnsOf, writeRows } from '../../db/columns.ts';
+import type { StoredRow } from '../../db/database.ts';
 import { type Database, type Query, type Statement, toArray } from '../../db/database.ts';
 import { nowMsOf } from '../../db/database-time.ts';
 import { IS_OF_DEAD_NODE } from '../../db/nodes/dead.ts';
 import { Reads } from '../../db/reads.ts';
-import type { StoredRow } from '../../db/table.ts';
+import { selection, textColumn } from '../../db/table.ts';
 import type { Logger } from '../../lib/logger.ts';
+import { KEY_LIMITS } from '../accounts/key-limit-tables.ts';
 import type { BillingTime, RunningPeriods } from '../pricing/running-periods.ts';
 import { type AccountState, type AdmissionTerms, rateName } from './account-state.ts';
 import {
@@ -18,24 +20,15 @@ import {
   type RatePlace,
   type ReadAccounts,
   readBalances,
-  readKeys,
   toAccounts,
 } from './account-store.ts';
 import { accountWrites, copyAccounts } from './account-writes-store.ts';
-import { decideAdmissions } from './admit.ts';
 import { countsAhead, warnOfCountsAhead } from './counts-ahead.ts';
 import { aliasPlacesOf, placesOf } from './limits/minute-rates.ts';
-import type { LockedIn, LockMode } from './locked-accounts.ts';
+import type { LockMode } from './locked-accounts.ts';
 import { freeReservation, NO_USE } from './release.ts';
-import {
-  type Admission,
-  CALL_NAME,
-  type CallName,
-  callKey,
-  type OpenReservation,
-  type ReservationRequest,
-} from './reservation.ts';
-import { HAS_SLOT, KEY_LIMITS, RATE_LIMITS, RESERVATIONS, SUBSCRIPTIONS } from './tables.ts';
+import { CALL_NAME, type CallName, callKey, type OpenReservation, type ReservationRequest } from './reservation.ts';
+import { HAS_SLOT, RATE_LIMITS, RESERVATIONS, type Reservation, SUBSCRIPTIONS } from './tables.ts';
 
 /** The SQL of reservations: one row a call in flight. */
 
@@ -95,10 +88,12 @@ where (l.account_id, l.key_id, l.model) in (
 )`,
 };
 
+const NAMES = selection({ accountId: textColumn('account_id'), callId: textColumn('call_id') });
+
 /** As many rows as there are calls in flight: reservations and nodes by sequence. */
 const listOfDeadNodes: Statement = {
   name: 'reservations.list-of-dead-nodes',
-  text: `select account_id, call_id from reservations h
+  text: `select ${NAMES.list} from reservations h
 where ${IS_OF_DEAD_NODE} and (account_id, call_id) > ($4::text, $5::text)
 order by account_id, call_id limit $3::int`,
 };
@@ -106,17 +101,10 @@ order by account_id, call_id limit $3::int`,
 /** As many rows as there are calls in flight: reservations by sequence. */
 const listOfNode: Statement = {
   name: 'reservations.list-of-node',
-  text: 'select account_id, call_id from reservations where node_id = $1::text',
+  text: `select ${NAMES.list} from reservations where node_id = $1::text`,
 };
 
 export interface ReservationStore {
-  /** One admission a request, in the same order. All or nothing: an error admits none. */
-  admit<Locks extends LockMode = 'all'>(
-    requests: readonly ReservationRequest[],
-    terms: AdmissionTerms,
-    locks?: Locks,
-    signal?: AbortSignal,
-  ): Promise<readonly (Admission | LockedIn<Locks>)[]>;
   /** What accounts and keys have used, and when, for a decision that changes nothing. */
   look(asked: AskedAccounts, signal?: AbortSignal): Promise<ReadAccounts>;
   /**
@@ -135,43 +123,6 @@ export function createReservationStore(
   logger: Pick<Logger, 'warn'> | null = null,
 ): ReservationStore {
   return {
-    async admit<Locks extends LockMode>(
-      requests: readonly ReservationRequest[],
-      terms: AdmissionTerms,
-      locks?: Locks,
-      signal?: AbortSignal,
-    ) {
-      const reads = new Reads();
-      const readAccounts = addAccountReads(reads, lockingStatement(locks ?? 'all'), askedBy(requests, terms));
-      const results = await database.readThenWrite(
-        {
-          name: 'reservations.admit',
-          waitsForLocks: locks === 'waiting',
-          reads: reads.queries,
-          decide(rows) {
-            const { accounts, nowMs } = readAccounts(rows);
-            const before = copyAccounts(accounts);
-            const isLocked = ({ accountId }: ReservationRequest): boolean => !accounts.has(accountId);
-            const asking = locks === 'free' ? requests.filter((request) => !isLocked(request)) : requests;
-            const { admissions, reservations } = decideAdmissions(asking, accounts, terms.contextAt(nowMs));
-            warnOfCountsAhead(logger, countsAhead(accounts, before, nowMs));
-            let next = 0;
-            return {
-              result:
-                asking.length === requests.length
-                  ? admissions
-                  : requests.map((request) => (isLocked(request) ? 'locked' : admissions[next++]!)),
-              writes: [
-                ...writeRows(insertReservations, reservations, RESERVATIONS.values),
-                ...accountWrites(accounts, before),
-              ],
-            };
-          },
-        },
-        signal,
-      );
-      return results as readonly (Admission | LockedIn<Locks>)[];
-    },
     look(asked, signal) {
       const reads = new Reads();
       const readAccounts = addAccountReads(reads, readBalances, asked);
@@ -186,7 +137,7 @@ export function createReservationStore(
     },
     release(calls, time, locks = 'all') {
       const reads = new Reads();
-      const readAccounts = addAccountsOfCalls(reads, calls, ALL_LIMITS, time, locks);
+      const readAccounts = addAccountsOfCalls(reads, calls, time, locks);
       const readOpen = addReservations(reads, calls);
       return database.readThenWrite({
         name: 'reservations.release',
@@ -208,25 +159,14 @@ export function createReservationStore(
     },
     async listOfDeadNodes(selfId, deadAfterMs, limit, behind) {
       const { accountId = '', callId = '' } = behind ?? {};
-      const rows = await database.query<NameRow>(listOfDeadNodes, [selfId, deadAfterMs, limit, accountId, callId]);
-      return rows.map(toName);
+      return NAMES.all(await database.query(listOfDeadNodes, [selfId, deadAfterMs, limit, accountId, callId]));
     },
-    async listOfNode(nodeId) {
-      return (await database.query<NameRow>(listOfNode, [nodeId])).map(toName);
-    },
+    listOfNode: async (nodeId) => NAMES.all(await database.query(listOfNode, [nodeId])),
   };
 }
 
-interface NameRow {
-  account_id: string;
-  call_id: string;
-}
-
-function toName(row: NameRow): CallName {
-  return { accountId: row.account_id, callId: row.call_id };
-}
-
-function askedBy(
+/** What admissions read of their accounts. */
+export function askedBy(
   requests: readonly ReservationRequest[],
   { plans, rateDefaults, nowMs }: AdmissionTerms,
 ): AskedAccounts {
@@ -255,6 +195,7 @@ function ratePlaces(requests: readonly ReservationRequest[]): RatePlace[] {
   return [...new Map(places).values()];
 }
 
+/** The keys of calls, each once. */
 export function distinctKeys<Call extends { readonly accountId: string; readonly keyId: string }>(
   calls: readonly Call[],
 ): Call[] {
@@ -275,43 +216,40 @@ interface LimitScope {
   readonly hasPlans: boolean;
   readonly hasKeyLimits: boolean;
   readonly hasRates: boolean;
-  /** The limited keys of the calls; absent: those that their reservations name. */
-  readonly keys?: readonly KeyName[];
 }
 
-type KeyName = Pick<ReservationRequest, 'accountId' | 'keyId'>;
+const ALL_LIMITS: LimitScope = { hasPlans: true, hasKeyLimits: true, hasRates: true };
 
-const keyNames = (keys: readonly KeyName[]) =>
-  columnsOf(
-    distinctKeys(keys),
-    (key) => key.accountId,
-    (key) => key.keyId,
-  );
-
-export const ALL_LIMITS: LimitScope = { hasPlans: true, hasKeyLimits: true, hasRates: true };
-
-/** Adds the reads of accounts to a transaction that ends calls; the accounts are locked first. */
-export function addAccountsOfCalls(
+/** Adds the reads of what calls in flight are counted in; returns a function that adds it to their accounts. */
+export function addLimitsOfCalls(
   reads: Reads,
   calls: readonly CallName[],
-  { hasPlans, hasKeyLimits, hasRates, keys: known }: LimitScope,
-  time: BillingTime,
-  locks: LockMode = 'all',
-): (rows: readonly (readonly unknown[])[]) => AccountsOfCalls {
+  { hasPlans, hasKeyLimits, hasRates }: LimitScope,
+): (rows: readonly (readonly unknown[])[], accounts: ReadonlyMap<string, AccountState>) => void {
   const names = hasPlans || hasKeyLimits || hasRates ? columnsOf(calls, ...CALL_NAME) : [];
-  const accountIds = [...new Set(calls.map(({ accountId }) => accountId))];
-  const money = reads.add<MoneyRow>(lockingStatement(locks), [toArray(accountIds)]);
   const subscriptions = reads.addIf<StoredRow>(hasPlans, readSubscriptionsOfCalls, names);
-  const keys =
-    known === undefined
-      ? reads.addIf<StoredRow>(hasKeyLimits, readKeysOfCalls, names)
-      : reads.addIf<StoredRow>(hasKeyLimits, readKeys, keyNames(known));
+  const keys = reads.addIf<StoredRow>(hasKeyLimits, readKeysOfCalls, names);
   const rates = reads.addIf<StoredRow>(hasRates, readRatesOfCalls, names);
-  return (rows) => {
-    const accounts = toAccounts(money, rows);
+  return (rows, accounts) => {
     addSubscriptions(accounts, subscriptions(rows));
     addKeys(accounts, keys(rows));
     addRates(accounts, rates(rows));
+  };
+}
+
+/** Adds the reads of accounts to a transaction that releases calls; the accounts are locked first. */
+export function addAccountsOfCalls(
+  reads: Reads,
+  calls: readonly CallName[],
+  time: BillingTime,
+  locks: LockMode = 'all',
+): (rows: readonly (readonly unknown[])[]) => AccountsOfCalls {
+  const accountIds = [...new Set(calls.map(({ accountId }) => accountId))];
+  const money = reads.add<MoneyRow>(lockingStatement(locks), [toArray(accountIds)]);
+  const addLimits = addLimitsOfCalls(reads, calls, ALL_LIMITS);
+  return (rows) => {
+    const accounts = toAccounts(money, rows);
+    addLimits(rows, accounts);
     const nowMs = time.nowMs ?? nowMsOf(money(rows));
     return { accounts, nowMs, periods: time.periodsAt(nowMs) };
   };
@@ -330,6 +268,10 @@ export function addReservations(
         return [callKey(reservation), reservation];
       }),
     );
+}
+
+export function reservationWrites(reservations: readonly Reservation[]): Query[] {
+  return writeRows(insertReservations, reservations, RESERVATIONS.values);
 }
 
 export function deleteWrites(reservations: readonly CallName[]): Query[] {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { TIME as TODAY_TIME } from '../../../test/support/accounting-builders.ts';
+import { CONTEXT, outcomeOf, termsOf } from '../../../test/support/accounting-builders.ts';
 import { patientQuestions } from '../../../test/support/questions.ts';
-import type { CallOutcome } from '../calls/call-outcome.ts';
+import { createCallBatches } from '../batches/call-batches.ts';
 import { ClaimLostError } from '../repeats/stored-responses.ts';
 import { createDatabaseSettlement } from './database-settlement.ts';
 import type { SettlementRecord } from './settlement-record.ts';
@@ -13,7 +13,7 @@ const dataFault = Object.assign(new Error('a value is bad'), { code: '22003' });
 
 function recordOf(callId: string, hasKept = false): SettlementRecord {
   return {
-    outcome: { accountId: 'acct', callId, chargeNano: 7n } as unknown as CallOutcome,
+    outcome: outcomeOf('acct', callId, 7n),
     plan: null,
     key: null,
     kept: hasKept
@@ -22,6 +22,7 @@ function recordOf(callId: string, hasKept = false): SettlementRecord {
           callId: `claim_of_${callId}`,
           billedCallId: callId,
           startedAtMs: 1,
+          keptForMs: 1,
           head: { status: 200, headers: {}, callHeaders: {} },
           body: Buffer.from('a body'),
         }
@@ -31,8 +32,6 @@ function recordOf(callId: string, hasKept = false): SettlementRecord {
   };
 }
 
-const TIME = { ...TODAY_TIME, nowMs: null };
-
 /** A database settlement whose store fails as a test says. */
 function setScene() {
   /** What was asked of the database, in order. */
@@ -41,17 +40,22 @@ function setScene() {
   const faults = { keep: [] as Error[], end: [] as Error[] };
   const lostClaims = new Set<string>();
   const settlement = createDatabaseSettlement({
-    store: {
-      async end(records, time) {
-        assert.equal(time, TIME);
-        asked.push(`end ${records.map(({ outcome }) => outcome.callId).join(' ')}`);
-        const fault = faults.end.shift();
-        if (fault !== undefined) throw fault;
-        return records.map(
-          ({ outcome }): EndResult => (lostClaims.has(outcome.callId) ? 'claim_lost' : { availableNano: 1_000n }),
-        );
+    batches: createCallBatches({
+      store: {
+        async run({ ends }) {
+          asked.push(`end ${ends.map(({ outcome }) => outcome.callId).join(' ')}`);
+          const fault = faults.end.shift();
+          if (fault !== undefined) throw fault;
+          const results = ends.map(
+            ({ outcome }): EndResult => (lostClaims.has(outcome.callId) ? 'claim_lost' : { availableNano: 1_000n }),
+          );
+          return { ends: results, admissions: [] };
+        },
       },
-    },
+      questions: patientQuestions(),
+      terms: () => termsOf(CONTEXT),
+      onEnded: ({ callId }) => void ended.push(callId),
+    }),
     storedResponses: {
       async keep({ billedCallId }) {
         asked.push(`keep ${billedCallId}`);
@@ -59,9 +63,6 @@ function setScene() {
         if (fault !== undefined) throw fault;
       },
     },
-    reservations: { ended: ({ callId }) => void ended.push(callId) },
-    questions: patientQuestions(),
-    time: () => TIME,
   });
   return { settlement, asked, ended, faults, lostClaims };
 }

@@ -1,21 +1,17 @@
-import type { Questions } from '../../db/questions/database-questions.ts';
+import type { Batcher } from '../../lib/batcher.ts';
 import type { EndedCall } from '../calls/call-outcome.ts';
-import type { BillingTime } from '../pricing/running-periods.ts';
+import type { StoredClaim } from '../repeats/stored-response-store.ts';
 import { ClaimLostError, type StoredResponses } from '../repeats/stored-responses.ts';
-import { createAccountBatcher } from '../reservations/locked-accounts.ts';
-import type { Reservations } from '../reservations/reservations.ts';
 import type { SettlementRecord } from './settlement-record.ts';
-import type { EndResult, SettlementStore } from './store.ts';
+import type { EndResult } from './store.ts';
+
+type Ends = Batcher<SettlementRecord, EndResult>;
 
 /** What the end of a call is written with. */
 interface DatabaseSettlementParts {
-  readonly store: Pick<SettlementStore, 'end'>;
+  /** Ends of calls that wait for it, and those that nobody waits for. */
+  readonly batches: { readonly ends: Ends; readonly lateEnds: Ends };
   readonly storedResponses: Pick<StoredResponses, 'keep'>;
-  readonly reservations: Pick<Reservations, 'ended'>;
-  readonly questions: Pick<Questions, 'limit' | 'unlessDown'>;
-  readonly time: () => BillingTime;
-  /** A batch has ended, whatever came of it: for metrics. */
-  readonly onBatch?: ((callCount: number, tookMs: number) => void) | undefined;
 }
 
 /** Writes ends of calls into the database, coalesced. */
@@ -24,9 +20,11 @@ export interface DatabaseSettlement {
    * Writes the end of a call, all of it or nothing. When it resolves, that is durable. It is safe to repeat.
    *
    * @throws ClaimLostError if a repeat of the call runs elsewhere; nothing is written then.
-   * @throws if it was not made durable, or it is not known whether it was.
+   * @throws if it was not made durable in time, or it is not known whether it was.
    */
   end(record: SettlementRecord): Promise<EndedCall>;
+  /** As `end`, if nobody waits for it: it may take as long as it likes, and is in no batch of those that somebody waits for. */
+  endLate(record: SettlementRecord): Promise<EndedCall>;
   /** Resolves when nothing waits for the database any more. */
   drain(): Promise<void>;
   /** Ends that wait for a batch, or are in one. */
@@ -34,26 +32,32 @@ export interface DatabaseSettlement {
 }
 
 export function createDatabaseSettlement(parts: DatabaseSettlementParts): DatabaseSettlement {
-  const { store, storedResponses, reservations, questions, time, onBatch } = parts;
-  const ends = createAccountBatcher<SettlementRecord, EndResult>({
-    run: (records, locks, signal) => store.end(records, time(), locks, signal),
-    accountOf: ({ outcome }) => outcome.accountId,
-    guarded: questions.unlessDown,
-    lockLimit: questions.limit,
-    onBatch,
-  });
+  const { storedResponses } = parts;
+  const { ends, lateEnds } = parts.batches;
+
+  async function endWithResponse(batcher: Ends, record: SettlementRecord, kept: StoredClaim): Promise<EndedCall> {
+    // Bodies may be large, so each is a statement of its own; it is valid from the end of its call on.
+    await storedResponses.keep(kept);
+    const result = await batcher.submit(record);
+    if (result === 'claim_lost') throw new ClaimLostError();
+    return result;
+  }
+
+  function endBy(batcher: Ends, record: SettlementRecord): Promise<EndedCall> {
+    // Without a stored response no claim can be lost.
+    if (record.kept === null) return batcher.submit(record) as Promise<EndedCall>;
+    return endWithResponse(batcher, record, record.kept);
+  }
+
   return {
-    async end(record) {
-      // Bodies may be large, so each is a statement of its own; it is valid from the end of its call on.
-      if (record.kept !== null) await storedResponses.keep(record.kept);
-      const result = await ends.submit(record);
-      if (result === 'claim_lost') throw new ClaimLostError();
-      reservations.ended(record.outcome);
-      return result;
+    end: (record) => endBy(ends, record),
+    endLate: (record) => endBy(lateEnds, record),
+    async drain() {
+      await ends.drain();
+      await lateEnds.drain();
     },
-    drain: ends.drain,
     get waiting() {
-      return ends.size;
+      return ends.size + lateEnds.size;
     },
   };
 }

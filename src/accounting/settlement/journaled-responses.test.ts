@@ -33,7 +33,7 @@ async function openWithDisk(diskBytes: number) {
 function recordWith(callId: string, bodyBytes: number): SettlementRecord {
   const record = recordOf(outcomeOf('acct', callId, 7n));
   const head = { status: 200, headers: {}, callHeaders: {} };
-  const claim = { accountId: 'acct', callId: `claim_${callId}`, billedCallId: callId, startedAtMs: 1 };
+  const claim = { accountId: 'acct', callId: `claim_${callId}`, billedCallId: callId, startedAtMs: 1, keptForMs: 1 };
   return { ...record, kept: { ...claim, head, body: Buffer.alloc(bodyBytes, 'x') } };
 }
 

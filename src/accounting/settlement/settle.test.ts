@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { unusedSubscription } from '../../../test/support/account-in-memory.ts';
 import { periodsAt, periodsOf } from '../../../test/support/accounting-builders.ts';
+import { unusedCounts } from '../../../test/support/unused-counts.ts';
 import { NO_LIMITS } from '../accounts/key-limit-store.ts';
+import { KEY_LIMITS } from '../accounts/key-limit-tables.ts';
 import type { CallOutcome, CallStatus } from '../calls/call-outcome.ts';
 import type { AccountState } from '../reservations/account-state.ts';
 import { type CallName, callKey, NOT_LIMITED, type OpenReservation } from '../reservations/reservation.ts';
@@ -83,7 +85,7 @@ function createScene(): Record<string, (...items: string[]) => string> {
       for (const item of items) reserve(item);
       return '';
     },
-    /** A reservation of a limited key and nothing else: what an earlier version left of an admission that failed half way. */
+    /** A reservation of a limited key and nothing else. */
     orphan(call: string): string {
       reserve(`${call}:0:key`);
       const key = callKey(nameOf(call));
@@ -177,20 +179,10 @@ function accountOf(accountId: string): AccountState {
           accountId,
           keyId: 'key',
           ...NO_LIMITS,
+          ...unusedCounts(KEY_LIMITS),
           dayBeganAtMs: FIRST.dayBeganAtMs,
-          dayNo: 0,
-          spentNano: 0n,
           weekBeganAtMs: FIRST.weekBeganAtMs,
-          weekNo: 0,
           monthBeganAtMs: FIRST.monthBeganAtMs,
-          monthNo: 0,
-          weekSpentNano: 0n,
-          monthSpentNano: 0n,
-          totalSpentNano: 0n,
-          calls: 0,
-          reservedNano: 0n,
-          inFlight: 0,
-          useNo: 0,
         },
       ],
     ]),
@@ -219,6 +211,7 @@ function recordOf(item: string, reservations: ReadonlyMap<string, OpenReservatio
           ...claimOf(call!),
           billedCallId: call!,
           startedAtMs: 0,
+          keptForMs: 1,
           head: { status: 200, headers: {}, callHeaders: {} },
           body: null,
         }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { UPGRADE_FIRST } from '../../lib/earliest.ts';
 import type { CallOutcome } from '../calls/call-outcome.ts';
 import { decodeRecord, encodeRecord, type SettlementRecord, unpaid, withheld } from './settlement-record.ts';
 
@@ -13,10 +14,12 @@ const record: SettlementRecord = {
     status: 'succeeded',
     httpStatus: 200,
     errorCode: null,
+    clientRequestId: null,
     usage: { source: 'observed', inputTokens: 3, outputTokens: 5 },
     price: { rule: 'base', prices: PRICES },
     priceFactorBasisPoints: 8_000,
     chargeNano: 2n ** 63n - 1n,
+    costNano: 7n,
   } as unknown as CallOutcome,
   plan: { counts: true, tokens: 8 },
   key: { counts: true, chargeNano: 9n },
@@ -26,6 +29,7 @@ const record: SettlementRecord = {
     callId: 'claim_1',
     billedCallId: 'call_1',
     startedAtMs: 1,
+    keptForMs: 86_400_000,
     head: { status: 200, headers: { 'content-type': 'application/json' }, callHeaders: {} },
     body: Buffer.from([0, 10, 13, 255]),
   },
@@ -64,21 +68,19 @@ describe('the end of a call', () => {
     assert.throws(() => decodeRecord(damaged), { message: 'a journal entry is not JSON' });
   });
 
-  it('that was written before ends had continuation keys has none', () => {
-    const { made: _, ...before } = record;
-    assert.deepEqual(decodeRecord(encodeRecord(before as SettlementRecord)), { ...record, made: null });
-  });
-
-  it('that was written before accounts had price factors was at the list price', () => {
-    const { priceFactorBasisPoints: _, ...outcome } = record.outcome;
-    const before = { ...record, outcome: outcome as CallOutcome };
-    const read = { ...record, outcome: { ...outcome, priceFactorBasisPoints: 10_000 } };
-    assert.deepEqual(decodeRecord(encodeRecord(before)), read);
-  });
-
-  it('that was written before there were limits of tokens a minute has used none of them', () => {
-    const { rate: _, ...before } = record;
-    assert.deepEqual(decodeRecord(encodeRecord(before as SettlementRecord)), { ...record, rate: null });
+  it('that lacks what was added to entries before migration 44 is refused, with what to do', () => {
+    const { outcome } = record;
+    const older: Partial<SettlementRecord>[] = [
+      { ...record, made: undefined! },
+      { ...record, rate: undefined! },
+      { ...record, outcome: { ...outcome, priceFactorBasisPoints: undefined! } },
+      { ...record, outcome: { ...outcome, clientRequestId: undefined! } },
+      { ...record, outcome: { ...outcome, costNano: undefined! } },
+      { ...record, kept: { ...record.kept!, keptForMs: undefined! } },
+    ];
+    for (const entry of older) {
+      assert.throws(() => decodeRecord(encodeRecord(entry as SettlementRecord)), new RegExp(UPGRADE_FIRST));
+    }
   });
 
   it('of another version of the program is refused with its number', () => {

@@ -1,6 +1,6 @@
+import { UPGRADE_FIRST } from '../../lib/earliest.ts';
 import type { CallOutcome } from '../calls/call-outcome.ts';
 import type { MadeContinuedState } from '../continuation/continuation-key-store.ts';
-import { LIST_PRICE_BASIS_POINTS } from '../pricing/price-factor.ts';
 import type { StoredClaim } from '../repeats/stored-response-store.ts';
 
 /**
@@ -99,14 +99,20 @@ export function encodeRecord(record: SettlementRecord): string {
   );
 }
 
-/** @throws if it is no JSON, or was written by a version of this program that this one cannot read. */
+/** @throws if it is no JSON, or was written by a version of this program that this one does not read. */
 export function decodeRecord(text: string): SettlementRecord {
   const { version, [MEMBER]: record } = parseEntry(text);
   if (version !== VERSION) throw new Error(`a journal entry of version ${version} cannot be read; this is ${VERSION}`);
-  // Entries of earlier versions have no `made`, no `rate`, and no price factor: their charges are at the list price.
-  const { priceFactorBasisPoints = LIST_PRICE_BASIS_POINTS } = record.outcome;
-  const outcome = { ...record.outcome, priceFactorBasisPoints };
-  return { ...record, outcome, made: record.made ?? null, rate: record.rate ?? null };
+  if (!isWhole(record))
+    throw new Error(`a journal entry lacks what entries of its database have since migration 44. ${UPGRADE_FIRST}`);
+  return record;
+}
+
+/** Whether an entry has what was added to entries last, so that nothing of the end of a call is taken to be nothing. */
+function isWhole({ outcome, rate, kept, made }: Partial<SettlementRecord>): boolean {
+  const { priceFactorBasisPoints, clientRequestId, costNano } = outcome ?? {};
+  const added = [priceFactorBasisPoints, clientRequestId, costNano, rate, made, kept === null ? null : kept?.keptForMs];
+  return added.every((value) => value !== undefined);
 }
 
 function parseEntry(text: string): { version: number; [MEMBER]: SettlementRecord } {

@@ -11,7 +11,6 @@ import { systemClock } from '../../lib/clock.ts';
 import { type Logger, silentLogger } from '../../lib/logger.ts';
 import type { CallOutcome, EndedCall } from '../calls/call-outcome.ts';
 import { ClaimLostError } from '../repeats/stored-responses.ts';
-import type { DatabaseSettlement } from './database-settlement.ts';
 import { createSettlement, type Settlement } from './settlement.ts';
 import { encodeRecord, type SettlementRecord } from './settlement-record.ts';
 
@@ -60,22 +59,21 @@ function createStored() {
   const charges = new Map<string, bigint>();
   const ended = new Set<string>();
 
-  const database: Pick<DatabaseSettlement, 'end' | 'drain'> = {
-    async end(record): Promise<EndedCall> {
-      state.asked++;
-      await gate?.promise;
-      if (state.isDown) throw connectionLost;
-      const fault = faults.shift() ?? null;
-      if (fault?.when === 'before') throw fault.error;
-      const { callId, chargeNano } = record.outcome;
-      arrived.push(arrivedOf(record));
-      if (chargeNano !== null && !ended.has(callId)) charges.set(callId, chargeNano);
-      ended.add(callId);
-      if (fault?.when === 'after') throw fault.error;
-      return { availableNano: 1_000n };
-    },
-    drain: async () => undefined,
-  };
+  async function end(record: SettlementRecord): Promise<EndedCall> {
+    state.asked++;
+    await gate?.promise;
+    if (state.isDown) throw connectionLost;
+    const fault = faults.shift() ?? null;
+    if (fault?.when === 'before') throw fault.error;
+    const { callId, chargeNano } = record.outcome;
+    arrived.push(arrivedOf(record));
+    if (chargeNano !== null && !ended.has(callId)) charges.set(callId, chargeNano);
+    ended.add(callId);
+    if (fault?.when === 'after') throw fault.error;
+    return { availableNano: 1_000n };
+  }
+
+  const database = { end, endLate: end, drain: async () => undefined };
   return {
     database,
     arrived,
@@ -107,7 +105,10 @@ function recordOf(
     errorCode: null,
     usage: { source: 'observed', inputTokens: 3, outputTokens: 5 },
     price: { rule: 'base', prices: {} },
+    clientRequestId: null,
+    priceFactorBasisPoints: 10_000,
     chargeNano: 7n,
+    costNano: null,
   } as unknown as CallOutcome;
   return {
     outcome,
@@ -120,6 +121,7 @@ function recordOf(
           callId: `claim_of_${callId}`,
           billedCallId: callId,
           startedAtMs: 1,
+          keptForMs: 1,
           head: { status: 200, headers: {}, callHeaders: {} },
           body: Buffer.from('a body'),
         }

@@ -1,5 +1,5 @@
 import { type EntryId, type Journal, JournalEntryGoneError } from '../../journal/journal.ts';
-import { inTime, LATE } from '../../lib/in-time.ts';
+import { InTime, LATE } from '../../lib/in-time.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { systemTimers, type Timers } from '../../lib/timers.ts';
 import type { EndedCall } from '../calls/call-outcome.ts';
@@ -52,7 +52,7 @@ export interface SettlementTiming {
 }
 
 interface SettlementOptions extends SettlementTiming {
-  readonly database: Pick<DatabaseSettlement, 'end' | 'drain'>;
+  readonly database: Pick<DatabaseSettlement, 'end' | 'endLate' | 'drain'>;
   readonly journal: Journal;
   readonly budget: Pick<StoredResponseBudget, 'takeDisk'>;
   /** Whether an error came from the data of a call rather than from the connection. */
@@ -75,11 +75,12 @@ type Unwritten = { readonly entry: EntryId } | { readonly record: SettlementReco
 
 export function createSettlement(options: SettlementOptions): Settlement {
   const { database, journal, budget, isDataFault, logger, onEnd, timers = systemTimers } = options;
-  const patienceMs = options.patienceMs ?? PATIENCE_MS;
   const retryDelayMs = options.retryDelayMs ?? RETRY_DELAY_MS;
 
-  /** Attempts whose caller has its result, or soon has it; a shutdown waits for them. */
-  const attempts = new Set<Promise<unknown>>();
+  const inTime = new InTime(options.patienceMs ?? PATIENCE_MS);
+  /** Ends, and attempts whose caller has its result already; a shutdown waits for them. */
+  let underWay = 0;
+  let onIdle: () => void = () => undefined;
   const unwritten: Unwritten[] = [];
   const journaled = new JournaledResponses(journal, budget);
   /** How many of them are in no journal. */
@@ -89,11 +90,8 @@ export function createSettlement(options: SettlementOptions): Settlement {
   let isClosing = false;
   let isDownLogged = false;
 
-  async function writeJournal(
-    record: SettlementRecord,
-    attempt: Promise<EndedCall>,
-    onJournaled?: () => void,
-  ): Promise<EndedCall> {
+  /** Whether the journal takes it. The attempt then goes on, and removes the entry when it is done. */
+  async function writeJournal(record: SettlementRecord, attempt: Promise<EndedCall>): Promise<boolean> {
     const { callId } = record.outcome;
     let id: EntryId;
     try {
@@ -103,27 +101,28 @@ export function createSettlement(options: SettlementOptions): Settlement {
         { err: error, callId },
         'the end of a call could be stored neither in the database nor in the journal',
       );
-      return writeUnjournaled(record, attempt);
+      return false;
     }
     if (!isDownLogged) logger.warn({ callId }, 'the database does not take the ends of calls; they go to the journal');
     isDownLogged = true;
-    const written = attempt.then(
-      () => {
-        journaled.remove(id);
-        if (journal.size === 0) isDownLogged = false;
-      },
-      () => retryLater({ entry: id }, callId),
-    );
-    track(written);
-    onJournaled?.();
-    return { availableNano: null };
+    underWay++;
+    void attempt
+      .then(
+        () => {
+          journaled.remove(id);
+          if (journal.size === 0) isDownLogged = false;
+        },
+        () => retryLater({ entry: id }, callId),
+      )
+      .finally(ended);
+    return true;
   }
 
   /** Only the database is left: a slow attempt may still succeed, and where its result was lost, a second one returns it. */
   async function writeUnjournaled(record: SettlementRecord, attempt: Promise<EndedCall>): Promise<EndedCall> {
     const { callId } = record.outcome;
     try {
-      return await attempt.catch(() => database.end(record));
+      return await attempt.catch(() => database.endLate(record));
     } catch (error) {
       if (!(error instanceof ClaimLostError)) retryLater({ record: withheld(record) }, callId);
       throw error;
@@ -142,9 +141,9 @@ export function createSettlement(options: SettlementOptions): Settlement {
     if (!isClosing) replaying ??= replay();
   }
 
-  function track(work: Promise<unknown>): void {
-    attempts.add(work);
-    void work.finally(() => attempts.delete(work)).catch(() => undefined);
+  function ended(): void {
+    underWay--;
+    if (underWay === 0) onIdle();
   }
 
   async function replay(): Promise<void> {
@@ -218,14 +217,14 @@ export function createSettlement(options: SettlementOptions): Settlement {
   async function replayRecord(record: SettlementRecord): Promise<void> {
     const { callId, accountId } = record.outcome;
     try {
-      await database.end(record);
+      await database.endLate(record);
     } catch (error) {
       if (error instanceof ClaimLostError) {
         logger.warn(
           { callId, accountId },
           'a repeat of a call ran before the end of the call was in the database; the call is not charged',
         );
-        await database.end(unpaid(record, 'repeat_charged'));
+        await database.endLate(unpaid(record, 'repeat_charged'));
       } else if (isDataFault(error)) {
         logger.error({ err: error, callId, accountId }, 'the database refuses the charge of a call; it is not charged');
         await writeRefused(record);
@@ -240,7 +239,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
     const withoutResponse = delivered.kept === null ? [] : [{ ...delivered, kept: null }];
     for (const lesser of [delivered, ...withoutResponse, withheld(record)]) {
       try {
-        await database.end(lesser);
+        await database.endLate(lesser);
         return;
       } catch (error) {
         if (!isDataFault(error)) throw error;
@@ -259,45 +258,37 @@ export function createSettlement(options: SettlementOptions): Settlement {
     });
   }
 
-  async function endAndReport(record: SettlementRecord, report: (place: EndPlace, tookMs: number) => void) {
-    const askedAtMs = timers.nowMs();
-    let place: EndPlace | null = 'database';
-    try {
-      return await endCall(record, () => {
-        place = 'journal';
-      });
-    } catch (error) {
-      place = error instanceof ClaimLostError ? null : 'nowhere';
-      throw error;
-    } finally {
-      if (place !== null) report(place, timers.nowMs() - askedAtMs);
-    }
-  }
-
-  async function endCall(record: SettlementRecord, onJournaled?: () => void): Promise<EndedCall> {
-    const { callId } = record.outcome;
-    const attempt = database.end(record);
-    try {
-      const ended = await inTime(attempt, patienceMs);
-      if (ended !== LATE) return ended;
-    } catch (error) {
-      if (error instanceof ClaimLostError) throw error;
-      if (isDataFault(error)) {
-        await database.end(withheld(record)).catch(() => retryLater({ record: withheld(record) }, callId));
-        throw error;
-      }
-    }
-    return writeJournal(record, attempt, onJournaled);
-  }
-
   return {
     get canTakeCalls() {
       return journal.isWritable;
     },
-    end(record) {
-      const ended = onEnd === undefined ? endCall(record) : endAndReport(record, onEnd);
-      track(ended);
-      return ended;
+    async end(record) {
+      underWay++;
+      const askedAtMs = timers.nowMs();
+      let place: EndPlace | null = 'database';
+      try {
+        const attempt = database.end(record);
+        try {
+          const result = await inTime.of(attempt);
+          if (result !== LATE) return result;
+        } catch (error) {
+          if (error instanceof ClaimLostError) throw error;
+          if (isDataFault(error)) {
+            const lesser = withheld(record);
+            await database.endLate(lesser).catch(() => retryLater({ record: lesser }, record.outcome.callId));
+            throw error;
+          }
+        }
+        if (!(await writeJournal(record, attempt))) return await writeUnjournaled(record, attempt);
+        place = 'journal';
+        return { availableNano: null };
+      } catch (error) {
+        place = error instanceof ClaimLostError ? null : 'nowhere';
+        throw error;
+      } finally {
+        ended();
+        if (place !== null) onEnd?.(place, timers.nowMs() - askedAtMs);
+      }
     },
     async recover() {
       // A journal takes over no more at a time than it has room for.
@@ -311,7 +302,11 @@ export function createSettlement(options: SettlementOptions): Settlement {
       return unwritten.length;
     },
     async drain() {
-      while (attempts.size > 0) await Promise.allSettled(attempts);
+      while (underWay > 0) {
+        await new Promise<void>((resolve) => {
+          onIdle = resolve;
+        });
+      }
       isClosing = true;
       wake();
       await replaying;

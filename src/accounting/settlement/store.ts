@@ -1,17 +1,17 @@
 import { columnsOf, toTimestamp, writeRows } from '../../db/columns.ts';
-import type { Database, Query, Statement } from '../../db/database.ts';
+import type { Database, Query, Statement, StoredRow } from '../../db/database.ts';
 import { Reads } from '../../db/reads.ts';
-import type { StoredRow } from '../../db/table.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { CallStatus, EndedCall } from '../calls/call-outcome.ts';
 import { recordWrites, unresolvedWrites } from '../calls/call-record-store.ts';
 import { keyChargeText } from '../counts/counted-use.ts';
 import type { UnitPrices } from '../pricing/charge.ts';
-import { StoredPriceLists } from '../pricing/price-list-store.ts';
-import type { BillingTime } from '../pricing/running-periods.ts';
+import type { StoredPriceLists } from '../pricing/price-list-store.ts';
+import type { BillingTime, RunningPeriods } from '../pricing/running-periods.ts';
+import type { AccountState } from '../reservations/account-state.ts';
 import { accountWrites, copyAccounts } from '../reservations/account-writes-store.ts';
 import { countsAhead, warnOfCountsAhead } from '../reservations/counts-ahead.ts';
-import type { LockedIn, LockMode } from '../reservations/locked-accounts.ts';
+import type { LockMode } from '../reservations/locked-accounts.ts';
 import {
   CALL_NAME,
   type CallName,
@@ -19,14 +19,14 @@ import {
   type OpenReservation,
   type ReservedLimits,
 } from '../reservations/reservation.ts';
-import { ALL_LIMITS, addAccountsOfCalls, addReservations, deleteWrites } from '../reservations/store.ts';
+import { addAccountsOfCalls, addReservations, deleteWrites } from '../reservations/store.ts';
 import { HAS_SLOT, RESERVED_LIMITS } from '../reservations/tables.ts';
 import { type ChargeEntry, decideEnds, decideUnresolved, type EndState } from './settle.ts';
 import type { SettlementRecord } from './settlement-record.ts';
 
 /**
- * The SQL of the ends of calls. Each batch is one transaction of two messages: it locks the accounts, reads what its calls
- * have reserved and whether they are on record, and writes what `settle.ts` decides.
+ * The SQL of the ends of calls: what its calls have reserved and whether they are on record is read with their accounts locked, and
+ * what `settle.ts` decides is written.
  */
 
 /**
@@ -65,7 +65,7 @@ for update of k`,
  */
 const makeResponsesValid: Statement = {
   name: 'settlement.make-responses-valid',
-  text: `update stored_responses k set is_valid = true, expires_at = coalesce(v.expires_at, k.expires_at)
+  text: `update stored_responses k set is_valid = true, expires_at = v.expires_at
 from unnest($1::text[], $2::text[], $3::timestamptz[]) as v (account_id, claim_id, expires_at)
 where k.account_id = v.account_id and k.claim_id = v.claim_id`,
 };
@@ -105,16 +105,6 @@ export type EndResult = EndedCall | 'claim_lost';
 
 export interface SettlementStore {
   /**
-   * Ends a batch of calls: all of it or nothing. One result an end, in the same order; `availableNano` is what remains for
-   * the account after the whole batch. Of several ends of one call the first counts.
-   */
-  end<Locks extends LockMode = 'all'>(
-    records: readonly SettlementRecord[],
-    time: BillingTime,
-    locks?: Locks,
-    signal?: AbortSignal,
-  ): Promise<readonly (EndResult | LockedIn<Locks>)[]>;
-  /**
    * Releases the reservations of calls whose node is dead and records the calls as unresolved, with nothing charged; returns
    * those that were recorded. All or nothing, and safe to repeat.
    */
@@ -123,88 +113,10 @@ export interface SettlementStore {
 
 /** `logger` hears of counts that had begun in the future. */
 export function createSettlementStore(database: Database, logger: Pick<Logger, 'warn'> | null = null): SettlementStore {
-  const storedPriceLists = new StoredPriceLists();
   return {
-    async end<Locks extends LockMode>(
-      records: readonly SettlementRecord[],
-      time: BillingTime,
-      locks?: Locks,
-      signal?: AbortSignal,
-    ) {
-      const reads = new Reads();
-      const outcomes = records.map(({ outcome }) => outcome);
-      const scope = {
-        hasPlans: records.some(({ plan }) => plan !== null),
-        hasKeyLimits: records.some(({ key }) => key !== null),
-        hasRates: records.some(({ rate }) => rate !== null),
-        // Also of calls whose reservations are gone: a late charge counts too.
-        keys: records.filter(({ key }) => key !== null).map(({ outcome }) => outcome),
-      };
-      const readAccounts = addAccountsOfCalls(reads, outcomes, scope, time, locks ?? 'all');
-      const found = reads.add<EndRow>(
-        readCallsAtEnd,
-        columnsOf(
-          outcomes,
-          (outcome) => outcome.accountId,
-          (outcome) => outcome.callId,
-          (outcome) => toTimestamp(outcome.startedAtMs),
-        ),
-      );
-      const kept = records.map((record) => record.kept).filter((each) => each !== null);
-      const claims = reads.addIf<ClaimRow>(kept.length > 0, lockClaims, columnsOf(kept, ...CALL_NAME));
-      let prices: ReadonlySet<UnitPrices> = new Set();
-      const results = await database.readThenWrite(
-        {
-          name: 'settlement.end',
-          waitsForLocks: locks === 'waiting',
-          reads: reads.queries,
-          decide(rows) {
-            const { accounts, nowMs, periods } = readAccounts(rows);
-            const before = copyAccounts(accounts);
-            const isLocked = ({ outcome }: SettlementRecord): boolean =>
-              locks === 'free' && !accounts.has(outcome.accountId);
-            const known = toCallsAtEnd(found(rows), outcomes);
-            const decision = decideEnds(
-              records.filter((record) => !isLocked(record)),
-              {
-                accounts,
-                ...known,
-                claims: new Set(
-                  claims(rows).map((row) => callKey({ accountId: row.account_id, callId: row.claim_id })),
-                ),
-              },
-              periods,
-            );
-            warnOfCountsAhead(logger, countsAhead(accounts, before, nowMs));
-            let next = 0;
-            const result = records.map((record, i): EndResult | 'locked' => {
-              if (isLocked(record)) return 'locked';
-              const verdict = decision.verdicts[next++]!;
-              if (verdict === 'claim_lost') return verdict;
-              const money = accounts.get(outcomes[i]!.accountId)?.money;
-              return { availableNano: money === undefined ? null : money.balanceNano - money.reservedNano };
-            });
-            prices = new Set(decision.fresh.map(({ outcome }) => outcome.price.prices));
-            const writes = [
-              ...deleteWrites(decision.freed),
-              ...storedPriceLists.writes(prices),
-              ...recordWrites(decision.fresh, ({ outcome }) => known.recorded.has(callKey(outcome))),
-              ...chargeWrites(decision.charges),
-              ...continuationWrites(decision.fresh),
-              ...validWrites(decision.fresh, nowMs),
-              ...accountWrites(accounts, before),
-            ];
-            return { result, writes };
-          },
-        },
-        signal,
-      );
-      storedPriceLists.add(prices);
-      return results as readonly (EndResult | LockedIn<Locks>)[];
-    },
     resolve(calls, time, locks = 'all') {
       const reads = new Reads();
-      const readAccounts = addAccountsOfCalls(reads, calls, ALL_LIMITS, time, locks);
+      const readAccounts = addAccountsOfCalls(reads, calls, time, locks);
       const readOpen = addReservations(reads, calls);
       const records = reads.add<RecordedRow>(readRecorded, columnsOf(calls, ...CALL_NAME));
       return database.readThenWrite({
@@ -226,6 +138,58 @@ export function createSettlementStore(database: Database, logger: Pick<Logger, '
         },
       });
     },
+  };
+}
+
+/** What is decided on calls that end. */
+interface DecidedEnds {
+  /** One an end, in the same order. */
+  readonly verdicts: readonly ('ended' | 'claim_lost')[];
+  /** What the database has too, once these writes are made. */
+  readonly prices: ReadonlySet<UnitPrices>;
+  readonly writes: readonly Query[];
+}
+
+/**
+ * Adds the reads of calls that end to a transaction that has locked their accounts. Returns a function that decides on those of
+ * them whose accounts are locked. Of several ends of one call the first counts.
+ */
+export function addEnds(
+  reads: Reads,
+  records: readonly SettlementRecord[],
+  storedPriceLists: StoredPriceLists,
+): (
+  rows: readonly (readonly unknown[])[],
+  locked: readonly SettlementRecord[],
+  accounts: ReadonlyMap<string, AccountState>,
+  periods: RunningPeriods,
+) => DecidedEnds {
+  const outcomes = records.map(({ outcome }) => outcome);
+  const found = reads.add<EndRow>(
+    readCallsAtEnd,
+    columnsOf(
+      outcomes,
+      (outcome) => outcome.accountId,
+      (outcome) => outcome.callId,
+      (outcome) => toTimestamp(outcome.startedAtMs),
+    ),
+  );
+  const kept = records.map((record) => record.kept).filter((each) => each !== null);
+  const claimed = reads.addIf<ClaimRow>(kept.length > 0, lockClaims, columnsOf(kept, ...CALL_NAME));
+  return (rows, locked, accounts, periods) => {
+    const known = toCallsAtEnd(found(rows), outcomes);
+    const claims = new Set(claimed(rows).map((row) => callKey({ accountId: row.account_id, callId: row.claim_id })));
+    const { verdicts, fresh, freed, charges } = decideEnds(locked, { accounts, ...known, claims }, periods);
+    const prices = new Set(fresh.map(({ outcome }) => outcome.price.prices));
+    const writes = [
+      ...deleteWrites(freed),
+      ...storedPriceLists.writes(prices),
+      ...recordWrites(fresh, ({ outcome }) => known.recorded.has(callKey(outcome))),
+      ...chargeWrites(charges),
+      ...continuationWrites(fresh),
+      ...validWrites(fresh, periods.nowMs),
+    ];
+    return { verdicts, prices, writes };
   };
 }
 
@@ -270,11 +234,7 @@ function toRecorded(rows: readonly RecordedRow[]): Map<string, CallStatus> {
 
 function validWrites(fresh: readonly SettlementRecord[], nowMs: number): Query[] {
   const kept = fresh.map((record) => record.kept).filter((each) => each !== null);
-  return writeRows(makeResponsesValid, kept, [
-    ...CALL_NAME,
-    // Journal entries of earlier versions do not say how long.
-    ({ keptForMs }) => (keptForMs === undefined ? null : toTimestamp(nowMs + keptForMs)),
-  ]);
+  return writeRows(makeResponsesValid, kept, [...CALL_NAME, ({ keptForMs }) => toTimestamp(nowMs + keptForMs)]);
 }
 
 function chargeWrites(charges: readonly ChargeEntry[]): Query[] {

@@ -4,14 +4,14 @@ import { sqlTimezone } from './sql-timezone.ts';
 
 /**
  * The SQL that sums usage by day, and names the accounts for whoever looks at what has changed: in slices, each one statement in a transaction of its own. A final record is summed once: a
- * record of this version by its row in `usage_queue`, which the same statement deletes, and one of an earlier version by its
+ * record of this database by its row in `usage_queue`, which the same statement deletes, and one that an import brought by its
  * place in the order of ids, which the same statement moves (`docs/decisions/0033-usage-rollups.md`).
  */
 
 /** Rows of the queue in a slice: a row has the calls of one batch, 256 at most. */
 const QUEUE_ROWS = 8;
-/** Records of earlier versions in a slice: some milliseconds on the embedded engine, which does nothing else meanwhile. */
-const BACKFILL_ROWS = 500;
+/** Records of an import in a slice: some milliseconds on the embedded engine, which does nothing else meanwhile. */
+const IMPORTED_ROWS = 500;
 
 /** Arbitrary, but the same for every node. The node that has it works; the others do something else. */
 const ROLLUP_LOCK = 7_212_202_611;
@@ -86,16 +86,16 @@ changed as (
 select count(*)::int as n from taken`,
 };
 
-const lockBackfill: Statement = {
-  name: 'usage.lock-backfill',
+const lockImported: Statement = {
+  name: 'usage.lock-imported',
   text: 'select last_call_id, is_done from usage_backfill for update',
 };
 
 /** Plan: calls_by_id in each partition, merged. */
-const sumOlder: Statement = {
-  name: 'usage.sum-older',
+const sumImported: Statement = {
+  name: 'usage.sum-imported',
   text: `with slice as materialized (
-  select id from calls where id > $2::text order by id limit ${BACKFILL_ROWS}
+  select id from calls where id > $2::text order by id limit ${IMPORTED_ROWS}
 ),
 ending as materialized (select max(id) as id from slice),
 found as (
@@ -113,7 +113,7 @@ returning is_done`,
 type SliceResult = 'more' | 'idle' | 'elsewhere';
 
 export interface RollupStore {
-  /** Sums a part of what is queued, or of the records of earlier versions. All or nothing. */
+  /** Sums a part of what is queued, or of the records of an import. All or nothing. */
   sumSlice(timezone: string): Promise<SliceResult>;
 }
 
@@ -126,9 +126,9 @@ export function createRollupStore(database: Lane): RollupStore {
         if (lock?.is_ours !== true) return 'elsewhere';
         const [queued] = await transaction.query<{ n: number }>(sumQueued, [zone]);
         if (queued!.n > 0) return 'more';
-        const [backfill] = await transaction.query<{ last_call_id: string; is_done: boolean }>(lockBackfill);
-        if (backfill!.is_done) return 'idle';
-        await transaction.query(sumOlder, [zone, backfill!.last_call_id]);
+        const [imported] = await transaction.query<{ last_call_id: string; is_done: boolean }>(lockImported);
+        if (imported!.is_done) return 'idle';
+        await transaction.query(sumImported, [zone, imported!.last_call_id]);
         return 'more';
       }),
   };

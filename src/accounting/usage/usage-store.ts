@@ -1,4 +1,5 @@
-import { type Lane, type Parameter, type Statement, toArray } from '../../db/database.ts';
+import { type Lane, type Parameter, type Statement, type StoredRow, toArray } from '../../db/database.ts';
+import { bigintColumn, booleanColumn, countColumn, dateColumn, orNull, type RowOf, selection } from '../../db/table.ts';
 import { byUnit, type UnitCounts } from '../../protocols/metering/usage-units.ts';
 import { measures, REFUND_COLUMN, unitMeasures } from './measures.ts';
 import { sqlTimezone } from './sql-timezone.ts';
@@ -58,31 +59,39 @@ export interface UsageQuery {
   readonly timezone: string;
 }
 
+const UNITS = selection(Object.fromEntries(unitMeasures.map(({ unit, column }) => [unit, countColumn(column)]))).to(
+  (units): UnitCounts => ({ ...byUnit(() => 0), ...units }),
+);
+
+/** All measures, and what unresolved calls hold. */
+const SUMS = selection({
+  calls: countColumn('calls'),
+  chargeNano: bigintColumn('charge_nano'),
+  refundNano: bigintColumn(REFUND_COLUMN),
+  costNano: bigintColumn('cost_nano'),
+  /** Calls with usage whose cost is not known. */
+  uncostedCalls: countColumn('uncosted_calls'),
+  /** What unresolved calls had reserved. */
+  reservedNano: bigintColumn('reserved_nano'),
+  images: countColumn('images'),
+  units: UNITS,
+});
+
 /** Sums of one group. */
-export interface UsageRow {
+export interface UsageRow extends RowOf<typeof SUMS> {
   /** The values of `groupBy`, in its order. */
   readonly group: readonly string[];
   /** The names of its account and key if it has one, and by what else lists show that key. */
   readonly accountName: string | null;
   readonly keyName: string | null;
   readonly keyPrefix: string | null;
-  readonly calls: number;
-  readonly chargeNano: bigint;
-  readonly refundNano: bigint;
-  readonly costNano: bigint;
-  /** Calls with usage whose cost is not known. */
-  readonly uncostedCalls: number;
-  /** What unresolved calls had reserved. */
-  readonly reservedNano: bigint;
-  readonly images: number;
-  readonly units: UnitCounts;
 }
 
 /** How far the sums are. */
 export interface Completeness {
   /** Calls whose end was stored before are in the sums. */
   readonly until: Date | null;
-  /** Whether records of earlier versions are still being summed. */
+  /** Whether all records that an import brought are summed. */
   readonly isBackfilled: boolean;
 }
 
@@ -211,22 +220,29 @@ const selectAccountOfKey: Statement = {
   text: 'select account_id from api_keys where id = $1::text',
 };
 
+const COMPLETENESS = selection({
+  isBackfilled: booleanColumn('b.is_done'),
+  until: dateColumn('coalesce((select min(queued_at) from usage_queue), now()) as until'),
+  backfilledUntil: orNull(
+    dateColumn('(select min(c.started_at) from calls c where c.id = b.last_call_id) as backfilled_until'),
+  ),
+});
+
 /**
  * What was stored before `until` is in the sums: a row of the queue that is not seen here was deleted with its calls summed, or
  * is committed later than now. Plan: the queue is short; calls_by_id in each partition.
  */
 const selectCompleteness: Statement = {
   name: 'usage.select-completeness',
-  text: `select b.is_done, coalesce((select min(queued_at) from usage_queue), now()) as until,
-  (select min(c.started_at) from calls c where c.id = b.last_call_id) as backfilled_until
-from usage_backfill b`,
+  text: `select ${COMPLETENESS.list} from usage_backfill b`,
 };
 
-type SumRow = { readonly [name: string]: bigint } & { readonly [key: `group_${number}`]: string } & {
+interface SumRow extends StoredRow {
+  readonly [key: `group_${number}`]: string;
   readonly account_name?: string | null;
   readonly key_name?: string | null;
   readonly key_prefix?: string | null;
-};
+}
 
 export function createUsageStore(database: Lane): UsageStore {
   return {
@@ -260,10 +276,8 @@ export function createUsageStore(database: Lane): UsageStore {
       return row?.account_id ?? null;
     },
     async readCompleteness() {
-      const [row] = await database.query<{ is_done: boolean; until: Date; backfilled_until: Date | null }>(
-        selectCompleteness,
-      );
-      const { is_done: isBackfilled, until, backfilled_until: backfilledUntil } = row!;
+      const [row] = await database.query(selectCompleteness);
+      const { isBackfilled, until, backfilledUntil } = COMPLETENESS.read(row!);
       if (isBackfilled) return { isBackfilled, until };
       const isEarlier = backfilledUntil !== null && backfilledUntil < until;
       return { isBackfilled, until: isEarlier ? backfilledUntil : null };
@@ -277,16 +291,6 @@ function toUsageRow(row: SumRow, groupBy: readonly Dimension[]): UsageRow {
     accountName: row.account_name ?? null,
     keyName: row.key_name ?? null,
     keyPrefix: row.key_prefix ?? null,
-    calls: Number(row.calls),
-    chargeNano: row.charge_nano!,
-    refundNano: row[REFUND_COLUMN]!,
-    costNano: row.cost_nano!,
-    uncostedCalls: Number(row.uncosted_calls),
-    reservedNano: row.reserved_nano!,
-    images: Number(row.images),
-    units: {
-      ...byUnit(() => 0),
-      ...Object.fromEntries(unitMeasures.map(({ unit, column }) => [unit, Number(row[column])])),
-    },
+    ...SUMS.read(row),
   };
 }

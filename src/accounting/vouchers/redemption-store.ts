@@ -1,31 +1,21 @@
 import type { Lane, Queryable, Statement } from '../../db/database.ts';
 import { sqlState } from '../../db/errors.ts';
+import { bigintColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
 import { NUMERIC_OUT_OF_RANGE, postEntry } from '../ledger/ledger-store.ts';
 import { grantPeriod } from '../plans/subscriptions-store.ts';
-import type { RedeemRefusal, RedeemResult, Redemption, RedemptionRequest } from './voucher.ts';
-import { type GiftColumns, toGift } from './vouchers-store.ts';
+import type { RedemptionRequest } from './voucher.ts';
+import { GIFT } from './vouchers-store.ts';
 
 /** The SQL of codes that are redeemed. */
 
-interface VoucherRow extends GiftColumns {
-  batch_id: string;
-  code_end: string;
-  expires_at: Date | null;
-  canceled_at: Date | null;
-}
-
-interface RedemptionRow extends GiftColumns {
-  id: string;
-  batch_id: string;
-  code_end: string;
-  account_id: string;
-  redeemed_at: Date;
-  redeemed_by: string;
-  entry_no: bigint | null;
-  subscription_id: string | null;
-  ends_at: Date | null;
-}
+const VOUCHERS = selection({
+  batchId: textColumn('v.batch_id'),
+  codeEnd: textColumn('v.code_end'),
+  gift: GIFT,
+  expiresAt: orNull(dateColumn('b.expires_at')),
+  canceledAt: orNull(dateColumn('b.canceled_at')),
+});
 
 /**
  * The voucher of a code. Whoever redeems it at the same time waits here, and so does a cancellation of its batch. Plan: primary
@@ -33,21 +23,54 @@ interface RedemptionRow extends GiftColumns {
  */
 const lockVoucher: Statement = {
   name: 'vouchers.lock-voucher',
-  text: `select v.batch_id, v.code_end, b.amount_nano, b.plan_id, b.expires_at, b.canceled_at
+  text: `select ${VOUCHERS.list}
 from vouchers v join voucher_batches b on b.id = v.batch_id
 where v.code_hash = $1::bytea
 for update of v for share of b`,
 };
 
-const REDEMPTIONS = `select r.id, r.batch_id, r.code_end, r.account_id, r.redeemed_at, r.redeemed_by, r.entry_no, r.subscription_id,
-  b.amount_nano, b.plan_id, s.ends_at
+/** What became of a voucher, once. */
+const REDEMPTIONS = selection({
+  id: textColumn('r.id'),
+  batchId: textColumn('r.batch_id'),
+  codeEnd: textColumn('r.code_end'),
+  gift: GIFT,
+  accountId: textColumn('r.account_id'),
+  redeemedAt: dateColumn('r.redeemed_at'),
+  redeemedBy: textColumn('r.redeemed_by'),
+  /** Of a value. */
+  entryNo: orNull(bigintColumn('r.entry_no')),
+  /** Of a plan, and when that ends now. */
+  subscriptionId: orNull(textColumn('r.subscription_id')),
+  subscriptionEndsAt: orNull(dateColumn('s.ends_at')),
+});
+
+export type Redemption = RowOf<typeof REDEMPTIONS>;
+
+/** If it is refused, nothing has changed. */
+export type RedeemResult =
+  | { readonly outcome: 'redeemed' | 'repeated'; readonly redemption: Redemption }
+  | { readonly outcome: RedeemRefusal };
+
+export type RedeemRefusal =
+  | 'unknown_account'
+  /** There is no such code, or another account has redeemed it. */
+  | 'unknown_code'
+  | 'expired'
+  | 'canceled'
+  | 'unknown_plan'
+  | 'other_plan'
+  | 'overlapping'
+  | 'out_of_range';
+
+const SELECT_REDEMPTIONS = `select ${REDEMPTIONS.list}
 from voucher_redemptions r join voucher_batches b on b.id = r.batch_id
 left join subscriptions s on s.account_id = r.account_id and s.id = r.subscription_id`;
 
 /** Plan: primary keys. */
 const selectRedemption: Statement = {
   name: 'vouchers.select-redemption',
-  text: `${REDEMPTIONS} where r.code_hash = $1::bytea`,
+  text: `${SELECT_REDEMPTIONS} where r.code_hash = $1::bytea`,
 };
 
 const insertRedemption: Statement = {
@@ -61,7 +84,7 @@ values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 /** Newest first. Walks voucher_redemptions_by_batch backwards. */
 const listRedemptions: Statement = {
   name: 'vouchers.list-redemptions',
-  text: `${REDEMPTIONS} where r.batch_id = $1 and ($2::text is null or r.id < $2) order by r.id desc limit $3::int`,
+  text: `${SELECT_REDEMPTIONS} where r.batch_id = $1 and ($2::text is null or r.id < $2) order by r.id desc limit $3::int`,
 };
 
 export interface RedemptionStore {
@@ -73,10 +96,8 @@ export interface RedemptionStore {
 
 export function createRedemptionStore(database: Lane): RedemptionStore {
   return {
-    async list(batchId, beforeId, limit) {
-      const rows = await database.query<RedemptionRow>(listRedemptions, [batchId, beforeId, limit]);
-      return rows.map(toRedemption);
-    },
+    list: async (batchId, beforeId, limit) =>
+      REDEMPTIONS.all(await database.query(listRedemptions, [batchId, beforeId, limit])),
     async redeem(request) {
       try {
         return await database.transaction((transaction) => redeem(transaction, request));
@@ -92,30 +113,28 @@ export function createRedemptionStore(database: Lane): RedemptionStore {
 async function redeem(transaction: Queryable, request: RedemptionRequest): Promise<RedeemResult> {
   const { accountId, codeHash, redemptionId, by, at } = request;
   if (!(await lockAccount(transaction, accountId))) return { outcome: 'unknown_account' };
-  const [voucher] = await transaction.query<VoucherRow>(lockVoucher, [codeHash]);
-  if (voucher === undefined) return { outcome: 'unknown_code' };
-  const [earlier] = await transaction.query<RedemptionRow>(selectRedemption, [codeHash]);
-  if (earlier !== undefined) {
-    if (earlier.account_id !== accountId) return { outcome: 'unknown_code' };
-    return { outcome: 'repeated', redemption: toRedemption(earlier) };
+  const voucher = VOUCHERS.first(await transaction.query(lockVoucher, [codeHash]));
+  if (voucher === null) return { outcome: 'unknown_code' };
+  const earlier = REDEMPTIONS.first(await transaction.query(selectRedemption, [codeHash]));
+  if (earlier !== null) {
+    return earlier.accountId === accountId ? { outcome: 'repeated', redemption: earlier } : { outcome: 'unknown_code' };
   }
-  if (voucher.canceled_at !== null) return { outcome: 'canceled' };
-  if (voucher.expires_at !== null && voucher.expires_at <= at) return { outcome: 'expired' };
+  if (voucher.canceledAt !== null) return { outcome: 'canceled' };
+  if (voucher.expiresAt !== null && voucher.expiresAt <= at) return { outcome: 'expired' };
   const given = await give(transaction, voucher, request);
   if (typeof given === 'string') return { outcome: given };
-  const { batch_id: batchId, code_end: codeEnd } = voucher;
+  const { batchId, codeEnd } = voucher;
   const values = [codeHash, redemptionId, batchId, codeEnd, accountId, at, by, given.entryNo, given.subscriptionId];
   await transaction.query(insertRedemption, values);
-  const [row] = await transaction.query<RedemptionRow>(selectRedemption, [codeHash]);
-  return { outcome: 'redeemed', redemption: toRedemption(row!) };
+  const [row] = await transaction.query(selectRedemption, [codeHash]);
+  return { outcome: 'redeemed', redemption: REDEMPTIONS.read(row!) };
 }
 
 async function give(
   transaction: Queryable,
-  voucher: VoucherRow,
+  { gift, batchId, codeEnd }: RowOf<typeof VOUCHERS>,
   { accountId, codeHash, subscriptionId, at, periodMsOf }: RedemptionRequest,
 ): Promise<Pick<Redemption, 'entryNo' | 'subscriptionId'> | RedeemRefusal> {
-  const gift = toGift(voucher);
   if (gift.kind === 'plan') {
     const { planId } = gift;
     const periodMs = periodMsOf(planId);
@@ -127,26 +146,11 @@ async function give(
     accountId,
     kind: 'top_up',
     amountNano: gift.amountNano,
-    memo: `voucher …${voucher.code_end} of ${voucher.batch_id}`,
+    memo: `voucher …${codeEnd} of ${batchId}`,
     // By the blank no client's key is like it; the audit finds entries of vouchers by it.
     idempotencyKey: `voucher ${codeHash.toString('hex')}`,
     at,
   });
   if (posted.outcome !== 'posted') throw new Error(`the entry of a voucher was ${posted.outcome}`);
   return { entryNo: posted.entry.entryNo, subscriptionId: null };
-}
-
-function toRedemption(row: RedemptionRow): Redemption {
-  return {
-    id: row.id,
-    batchId: row.batch_id,
-    codeEnd: row.code_end,
-    gift: toGift(row),
-    accountId: row.account_id,
-    redeemedAt: row.redeemed_at,
-    redeemedBy: row.redeemed_by,
-    entryNo: row.entry_no,
-    subscriptionId: row.subscription_id,
-    subscriptionEndsAt: row.ends_at,
-  };
 }

@@ -1,7 +1,6 @@
 import type { Ids } from '../../lib/ids.ts';
 import { type PlanTerms, periodMsOf } from '../plans/plan.ts';
-import type { RedemptionStore } from './redemption-store.ts';
-import type { RedeemResult } from './voucher.ts';
+import type { RedeemResult, RedemptionStore } from './redemption-store.ts';
 import { hashVoucherCode } from './voucher-code.ts';
 
 export interface VoucherRedeemer {

@@ -1,27 +1,41 @@
 import { type Lane, type Statement, toArray } from '../../db/database.ts';
-import type { NewVoucherBatch, VoucherBatch, VoucherGift } from './voucher.ts';
+import {
+  bigintColumn,
+  countColumn,
+  dateColumn,
+  intColumn,
+  orNull,
+  type RowOf,
+  selection,
+  textColumn,
+} from '../../db/table.ts';
+import type { NewVoucherBatch, VoucherGift } from './voucher.ts';
 
 /** The SQL of batches of vouchers: made, listed and canceled. */
 
-/** What a batch gives, as its row has it: one of the two. */
-export interface GiftColumns {
-  amount_nano: bigint | null;
-  plan_id: string | null;
-}
+/** What a batch `b` gives: one of the two. */
+export const GIFT = selection({
+  amountNano: orNull(bigintColumn('b.amount_nano')),
+  planId: orNull(textColumn('b.plan_id')),
+}).to(({ amountNano, planId }): VoucherGift => {
+  return amountNano === null ? { kind: 'plan', planId: planId! } : { kind: 'value', amountNano };
+});
 
-interface BatchRow extends GiftColumns {
-  id: string;
-  name: string;
-  voucher_count: bigint;
-  redeemed_count: number;
-  expires_at: Date | null;
-  created_at: Date;
-  created_by: string;
-  canceled_at: Date | null;
-}
+const BATCHES = selection({
+  id: textColumn('b.id'),
+  name: textColumn('b.name'),
+  gift: GIFT,
+  voucherCount: countColumn('b.voucher_count'),
+  redeemedCount: intColumn(
+    '(select count(*)::int from voucher_redemptions r where r.batch_id = b.id) as redeemed_count',
+  ),
+  expiresAt: orNull(dateColumn('b.expires_at')),
+  createdAt: dateColumn('b.created_at'),
+  createdBy: textColumn('b.created_by'),
+  canceledAt: orNull(dateColumn('b.canceled_at')),
+});
 
-const BATCH_COLUMNS = `b.id, b.name, b.amount_nano, b.plan_id, b.voucher_count, b.expires_at, b.created_at, b.created_by,
-  b.canceled_at, (select count(*)::int from voucher_redemptions r where r.batch_id = b.id) as redeemed_count`;
+export type VoucherBatch = RowOf<typeof BATCHES>;
 
 const insertBatch: Statement = {
   name: 'vouchers.insert-batch',
@@ -30,13 +44,13 @@ const insertBatch: Statement = {
 )
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 on conflict (idempotency_key) where idempotency_key is not null do nothing
-returning ${BATCH_COLUMNS}`,
+returning ${BATCHES.list}`,
 };
 
 /** By voucher_batches_by_key. */
 const selectByKey: Statement = {
   name: 'vouchers.select-batch-by-key',
-  text: `select ${BATCH_COLUMNS} from voucher_batches b where b.idempotency_key = $1`,
+  text: `select ${BATCHES.list} from voucher_batches b where b.idempotency_key = $1`,
 };
 
 const insertVouchers: Statement = {
@@ -48,14 +62,14 @@ select decode(code_hash, 'hex'), $1, code_end from unnest($2::text[], $3::text[]
 /** Newest first: ids sort by time. Plans: primary key, backwards; voucher_redemptions_by_batch, index only. */
 const listBatches: Statement = {
   name: 'vouchers.list-batches',
-  text: `select ${BATCH_COLUMNS} from voucher_batches b
+  text: `select ${BATCHES.list} from voucher_batches b
 where $1::text is null or b.id < $1 order by b.id desc limit $2::int`,
 };
 
 /** Plan: primary key. */
 const selectBatch: Statement = {
   name: 'vouchers.select-batch',
-  text: `select ${BATCH_COLUMNS} from voucher_batches b where b.id = $1`,
+  text: `select ${BATCHES.list} from voucher_batches b where b.id = $1`,
 };
 
 /** Waits for the redemptions that are under way. A batch that is canceled already keeps its first date. */
@@ -80,41 +94,20 @@ export function createVoucherStore(database: Lane): VoucherStore {
         const { id, name, gift, vouchers, expiresAt, at, createdBy, idempotencyKey } = batch;
         const [amountNano, planId] = gift.kind === 'value' ? [gift.amountNano, null] : [null, gift.planId];
         const values = [id, name, amountNano, planId, vouchers.length, expiresAt, at, createdBy, idempotencyKey];
-        const [row] = await transaction.query<BatchRow>(insertBatch, values);
-        if (row === undefined) {
-          const [earlier] = await transaction.query<BatchRow>(selectByKey, [idempotencyKey]);
-          return { earlier: toBatch(earlier!) };
+        const made = BATCHES.first(await transaction.query(insertBatch, values));
+        if (made === null) {
+          const [earlier] = await transaction.query(selectByKey, [idempotencyKey]);
+          return { earlier: BATCHES.read(earlier!) };
         }
         await transaction.query(insertVouchers, [
           id,
           toArray(vouchers.map(({ codeHash }) => codeHash.toString('hex'))),
           toArray(vouchers.map(({ codeEnd }) => codeEnd)),
         ]);
-        return { batch: toBatch(row) };
+        return { batch: made };
       }),
-    list: async (beforeId, limit) => (await database.query<BatchRow>(listBatches, [beforeId, limit])).map(toBatch),
-    async find(id) {
-      const [row] = await database.query<BatchRow>(selectBatch, [id]);
-      return row === undefined ? null : toBatch(row);
-    },
+    list: async (beforeId, limit) => BATCHES.all(await database.query(listBatches, [beforeId, limit])),
+    find: async (id) => BATCHES.first(await database.query(selectBatch, [id])),
     cancel: async (id, at) => (await database.query(cancelBatch, [id, at])).length > 0,
-  };
-}
-
-export function toGift({ amount_nano: amountNano, plan_id: planId }: GiftColumns): VoucherGift {
-  return amountNano === null ? { kind: 'plan', planId: planId! } : { kind: 'value', amountNano };
-}
-
-function toBatch(row: BatchRow): VoucherBatch {
-  return {
-    id: row.id,
-    name: row.name,
-    gift: toGift(row),
-    voucherCount: Number(row.voucher_count),
-    redeemedCount: row.redeemed_count,
-    expiresAt: row.expires_at,
-    createdAt: row.created_at,
-    createdBy: row.created_by,
-    canceledAt: row.canceled_at,
   };
 }

@@ -170,9 +170,7 @@ function resolutionError(refusal: ResolutionRefusal, call: ResolvableCall): Gate
     case 'tokens_without_plan':
       return unprocessable('The call ran on the balance, not on a Coding Plan: charge it, or release it.');
     case 'tokens_unknown':
-      return unprocessable(
-        'It is not recorded what the call had reserved of its plan, since an earlier version recorded it: release it.',
-      );
+      return unprocessable('It is not recorded what the call had reserved of its plan: release it.');
     case 'tokens_above_reserved':
       return unprocessable(
         `tokens: The call had reserved ${call.notes?.reservedTokens?.tokens} tokens; at most that can be counted.`,

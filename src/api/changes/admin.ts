@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
-import type { Change } from '../../changes/change.ts';
-import type { ChangesStore } from '../../changes/changes-store.ts';
+import type { Change, ChangesStore } from '../../changes/changes-store.ts';
 import { LIST_TIMING } from '../../lib/slices.ts';
 import { accountNamesOf } from '../accounts/account-names.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';

@@ -1,4 +1,4 @@
-import type { Context, EndpointPolicy } from '../../calls/endpoint-policy.ts';
+import type { Context, EndpointPolicy } from '../../calls/call-request.ts';
 import type { Envelope } from '../../errors/envelopes.ts';
 import type { CredentialForms } from '../../http/credentials.ts';
 import type { Estimate } from '../../protocols/operations/estimate.ts';

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { isApiKey } from '../../accounting/accounts/key-format.ts';
 import { type Principal, type Principals, principalHash } from '../../accounting/accounts/principals.ts';
-import type { CallReport } from '../../calls/call-report.ts';
+import type { CallReport } from '../../calls/call-request.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ClientAddresses } from '../../http/client-address.ts';
 import { type CredentialForms, readCredential } from '../../http/credentials.ts';
@@ -18,33 +18,45 @@ interface RefusalParts {
   readonly brake: RefusalBrake;
 }
 
+/** Who sends a request: its address, and once that is known its account. */
+export interface Asker {
+  readonly request: IncomingMessage;
+  /** The account or address that a refusal of the request counts against. */
+  name: string;
+  /** The request for which a refusal is remembered; empty: for none. */
+  place: string;
+}
+
 /** Authenticates requests, and delays the refusals of accounts and addresses that are refused too often. */
 export interface Refusals {
+  /** Whoever sends a request, before anything is known but the address. */
+  askerOf(request: IncomingMessage): Asker;
   /**
    * @throws GatewayError if the key is not valid, or not from the client's network, or where the account was refused the same
    * request a moment ago.
    */
   identify(
-    request: IncomingMessage,
+    asker: Asker,
     path: string,
     forms: CredentialForms,
     report: Pick<CallReport, 'principal'>,
   ): Promise<Principal>;
-  /** Awaits a request that is being served; a refusal is delayed if its account or address is refused too often. */
-  slowDown(request: FastifyRequest, reply: FastifyReply, served: Promise<void>): Promise<void>;
+  /** The request was served. */
+  served(asker: Asker): void;
+  /** Delays the error of a request, if it is a refusal and its account or address is refused too often. */
+  slowDown(asker: Asker, error: unknown, reply: FastifyReply): Promise<void>;
 }
 
 export function createRefusals({ principals, addresses, brake }: RefusalParts): Refusals {
-  /** The account or address that a refusal counts against, and the request for which it is remembered. */
-  const subjects = new WeakMap<IncomingMessage, { readonly name: string; readonly place: string }>();
-
   return {
-    async identify(request, path, forms, report) {
+    askerOf: (request) => ({ request, name: `address ${addresses.ofRequest(request)}`, place: '' }),
+
+    async identify(asker, path, forms, report) {
+      const { request, name: address } = asker;
       const key = readCredential(request, forms, isApiKey);
-      const address = `address ${addresses.ofRequest(request)}`;
       const place = principalHash(key);
+      asker.place = place;
       const known = brake.recall(address, place);
-      subjects.set(request, { name: address, place });
       if (known !== null) {
         report.principal = principals.holderOf(place);
         throw known;
@@ -52,46 +64,37 @@ export function createRefusals({ principals, addresses, brake }: RefusalParts): 
       if (brake.isSaturated(address) && !principals.isCached(place)) {
         throw new GatewayError('overloaded', { headers: { 'retry-after': '1' } });
       }
-      const principal = await principals.authenticate(key, place, (holder) => {
-        report.principal = holder;
-      });
+      const principal = await principals.authenticate(key, place, report);
       // Before anything of the account: who may not use the key learns nothing of it, and does not count against it.
       const { allowedNetworks } = principal;
       if (allowedNetworks !== null && !allowedNetworks.has(addresses.exactOf(request))) {
         throw new GatewayError('networkNotAllowed');
       }
       if (!principal.mayCall) throw new GatewayError('scopeNotAllowed');
-      const account = { name: `account ${principal.accountId}`, place: `${principal.keyId} ${path}` };
-      subjects.set(request, account);
+      asker.name = `account ${principal.accountId}`;
+      asker.place = `${principal.keyId} ${path}`;
       // A repeat of an idempotent call may have a stored response.
-      const refusal =
-        request.headers['idempotency-key'] === undefined ? brake.recall(account.name, account.place) : null;
+      const refusal = request.headers['idempotency-key'] === undefined ? brake.recall(asker.name, asker.place) : null;
       if (refusal !== null) throw refusal;
       return principal;
     },
 
-    async slowDown(request, reply, served) {
-      try {
-        await served;
-      } catch (error) {
-        const subject = subjects.get(request.raw) ?? { name: `address ${addresses.ofRequest(request.raw)}`, place: '' };
-        const cost = error instanceof GatewayError ? costOf(error) : 0;
-        if (cost > 0) {
-          const isSlowed = brake.hold(subject.name, cost);
-          const { kind, isMoney } = error as GatewayError;
-          // What follows from the state of the account alone, whatever the request asks for, comes again.
-          if (isMoney || (kind === 'invalidApiKey' && subject.place !== '')) {
-            brake.remember(subject.name, subject.place, error as GatewayError);
-          }
-          if (!(await isSlowed)) reply.header('connection', 'close');
-          throw error;
-        }
-        brake.forget(subject.name);
-        throw error;
-      }
-      const subject = subjects.get(request.raw);
+    served({ name, place }) {
       // The end of a call releases its reservation, so what was refused before may be admitted now.
-      if (subject !== undefined) brake.forget(subject.name);
+      if (place !== '') brake.forget(name);
+    },
+
+    async slowDown({ name, place }, error, reply) {
+      const cost = error instanceof GatewayError ? costOf(error) : 0;
+      if (cost === 0) {
+        brake.forget(name);
+        return;
+      }
+      const isSlowed = brake.hold(name, cost);
+      const { kind, isMoney } = error as GatewayError;
+      // What follows from the state of the account alone, whatever the request asks for, comes again.
+      if (isMoney || (kind === 'invalidApiKey' && place !== '')) brake.remember(name, place, error as GatewayError);
+      if (!(await isSlowed)) reply.header('connection', 'close');
     },
   };
 }

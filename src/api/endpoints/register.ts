@@ -1,11 +1,10 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { CallLook } from '../../calls/admission.ts';
 import { requireAllowedModel } from '../../calls/allowed-models.ts';
-import type { CallRequest } from '../../calls/call-request.ts';
-import type { Context } from '../../calls/endpoint-policy.ts';
+import type { CallRequest, Context } from '../../calls/call-request.ts';
 import { Fingerprint, type RepeatableCall } from '../../calls/idempotency/idempotent-call.ts';
-import type { CallLook } from '../../calls/look.ts';
 import { Client } from '../../calls/relay/client.ts';
 import type { RequestWorkers } from '../../calls/request-workers.ts';
 import type { Settings } from '../../calls/settings.ts';
@@ -25,7 +24,7 @@ import { reportOf } from '../../requests/request-report.ts';
 import type { QueryString } from '../queries/paging.ts';
 import type { QuerySources } from '../queries/query.ts';
 import type { CallEndpoint, Endpoint, EstimateEndpoint, QueryEndpoint } from './endpoint.ts';
-import type { Refusals } from './refusals.ts';
+import type { Asker, Refusals } from './refusals.ts';
 
 export interface EndpointParts {
   readonly refusals: Refusals;
@@ -41,7 +40,7 @@ export interface EndpointParts {
 }
 
 /** Serves a request with the settings in force when it arrived. */
-type Handler = (request: FastifyRequest, reply: FastifyReply, settings: Settings) => Promise<void>;
+type Handler = (request: FastifyRequest, reply: FastifyReply, settings: Settings, asker: Asker) => Promise<void>;
 
 /** Serves every row of the table, and 405 with `Allow` for the methods that a path does not take. */
 export function registerEndpoints(app: FastifyInstance, table: readonly Endpoint[], parts: EndpointParts): void {
@@ -53,12 +52,23 @@ export function registerEndpoints(app: FastifyInstance, table: readonly Endpoint
       method: methodsOf(endpoint),
       url: path,
       config: { envelope, kind, operation },
-      handler(request, reply) {
+      async handler(request, reply) {
         const settings = parts.settings();
         const report = reportOf(request);
         report.context = context;
-        const served = handle(request, reply, settings);
-        return settings.inFlight.track(report.holdFor(parts.refusals.slowDown(request, reply, served)));
+        const asker = parts.refusals.askerOf(request.raw);
+        settings.inFlight.enter();
+        report.hold();
+        try {
+          await handle(request, reply, settings, asker);
+          parts.refusals.served(asker);
+        } catch (error) {
+          await parts.refusals.slowDown(asker, error, reply);
+          throw error;
+        } finally {
+          report.letGo();
+          settings.inFlight.leave();
+        }
       },
     });
   }
@@ -90,10 +100,10 @@ function createHandler(endpoint: Endpoint, parts: EndpointParts): Handler {
 function createCallHandler(endpoint: CallEndpoint, parts: EndpointParts): Handler {
   const { refusals, runCall, runIdempotentCall, requestWorkers, bodyBudgets, lookAtCall, spoolDirectory } = parts;
   const { operation } = endpoint;
-  return async (request, reply, settings) => {
+  return async (request, reply, settings, asker) => {
     const client = new Client(reply.raw, operation, () => reply.hijack());
     const report = reportOf(request);
-    const principal = await refusals.identify(request.raw, endpoint.path, endpoint.credential, report);
+    const principal = await refusals.identify(asker, endpoint.path, endpoint.credential, report);
     const limits = bodyLimits(endpoint, settings);
     const fingerprint = isRepeatable(request.raw, settings) ? new Fingerprint(endpoint.path) : null;
     const owner: BodyOwner = {
@@ -105,7 +115,7 @@ function createCallHandler(endpoint: CallEndpoint, parts: EndpointParts): Handle
 
     async function run(input: CallInput): Promise<void> {
       const { headers, id: requestId } = request;
-      const call: CallRequest = { policy: endpoint, principal, headers, input, requestId, client, settings, report };
+      const call = { policy: endpoint, principal, headers, input, requestId, client, settings, report, claim: null };
       report.isStream = input.isStream;
       report.modelAsked = input.model;
       try {
@@ -151,9 +161,9 @@ function isRepeatable({ headers }: IncomingMessage, { config }: Settings): boole
 function createEstimateHandler(endpoint: EstimateEndpoint, parts: EndpointParts): Handler {
   const { refusals, requestWorkers, bodyBudgets } = parts;
   const { path, credential, estimate } = endpoint;
-  return async (request, reply, settings) => {
+  return async (request, reply, settings, asker) => {
     const report = reportOf(request);
-    const principal = await refusals.identify(request.raw, path, credential, report);
+    const principal = await refusals.identify(asker, path, credential, report);
     requireJson(request.raw);
     // Estimates are free, so no balance or limit needs a check.
     const owner: BodyOwner = { holder: principal, budgets: bodyBudgets, look: null };
@@ -187,9 +197,9 @@ function bodyLimits({ bodyLimitBytes }: { readonly bodyLimitBytes: number }, { c
 
 function createQueryHandler(endpoint: QueryEndpoint, { refusals, querySources }: EndpointParts): Handler {
   const { path, credential, query } = endpoint;
-  return async (request, reply) => {
+  return async (request, reply, _settings, asker) => {
     const principal =
-      credential === 'none' ? null : await refusals.identify(request.raw, path, credential, reportOf(request));
+      credential === 'none' ? null : await refusals.identify(asker, path, credential, reportOf(request));
     const modelId = (request.params as { model?: string }).model ?? '';
     const search = request.query as QueryString;
     const asked = {

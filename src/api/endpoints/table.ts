@@ -1,4 +1,4 @@
-import type { Context } from '../../calls/endpoint-policy.ts';
+import type { Context } from '../../calls/call-request.ts';
 import type { Config } from '../../config/schema.ts';
 import { catalogEnvelope } from '../../errors/envelopes.ts';
 import { cohereEnvelope, usageEnvelope } from '../../protocols/chat/errors.ts';

@@ -1,9 +1,9 @@
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { notFound } from '../management/endpoint.ts';
 import { pageOf } from '../management/response-fields.ts';
-import { keyResponse } from '../management/wire.ts';
 import { keyChange, keyList, newKey, replacement } from './key-body.ts';
 import { createdKey, type KeyAdminParts, keyKeeper, replacementKey } from './key-keeper.ts';
+import { keyResponse } from './wire.ts';
 
 /** API keys: create (shown once), list, limit, replace, revoke (refused at once). */
 export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {

@@ -1,27 +1,15 @@
 import { z } from 'zod';
 import { KEY_STATUSES } from '../../accounting/accounts/api-key-store.ts';
-import type { KeyLimitChange } from '../../accounting/accounts/key-limit-store.ts';
 import { KEY_SCOPES } from '../../accounting/accounts/key-scopes.ts';
 import { rateLimitFields } from '../accounts/rate-limits.ts';
-import { capYuan, filterText, instant, page, shortText } from '../management/wire.ts';
+import { filterText, instant, page, shortText } from '../management/wire.ts';
 import { allowListFields } from './allow-lists.ts';
+import { askedLimits } from './wire.ts';
 
 /** The bodies and filters of requests about keys, in the admin API and the account API. */
 
-const COUNT_MAX = 1_000_000_000;
-const EXPECTED_COUNT = { error: `Expected a whole number from 0 to ${COUNT_MAX}, or null for no limit.` };
-const wholeLimit = z.number(EXPECTED_COUNT).int(EXPECTED_COUNT).min(0, EXPECTED_COUNT).max(COUNT_MAX, EXPECTED_COUNT);
-
-/** The limits of a key (none by default): `null` removes a limit, an absent member leaves it unchanged. */
-const limits = {
-  dailySpendCapYuan: capYuan.nullish(),
-  weeklySpendCapYuan: capYuan.nullish(),
-  monthlySpendCapYuan: capYuan.nullish(),
-  totalSpendCapYuan: capYuan.nullish(),
-  dailyCalls: wholeLimit.nullish(),
-  concurrency: wholeLimit.nullish(),
-  ...rateLimitFields,
-};
+/** What limits a key. */
+const limits = { ...askedLimits, ...rateLimitFields };
 
 const EXPECTED_SCOPES = { error: `Expected a list of ${KEY_SCOPES.map((scope) => `"${scope}"`).join(' and ')}.` };
 const scopes = z
@@ -74,16 +62,3 @@ export type KeyListQuery = z.infer<typeof keyList>;
 export type NewKeyBody = z.infer<typeof newKey>;
 export type KeyChangeBody = z.infer<typeof keyChange>;
 export type ReplacementBody = z.infer<typeof replacement>;
-
-/** `undefined` if it names no limit. */
-export function toLimitChange(limits: KeyChangeBody): KeyLimitChange | undefined {
-  const change: KeyLimitChange = {
-    dailySpendCapNano: limits.dailySpendCapYuan,
-    weeklySpendCapNano: limits.weeklySpendCapYuan,
-    monthlySpendCapNano: limits.monthlySpendCapYuan,
-    totalSpendCapNano: limits.totalSpendCapYuan,
-    dailyCallsMax: limits.dailyCalls,
-    concurrencyMax: limits.concurrency,
-  };
-  return Object.values(change).every((limit) => limit === undefined) ? undefined : change;
-}

@@ -19,15 +19,10 @@ import type { Catalog } from '../../providers/catalog/catalog.ts';
 import { tooManyModels, toRateChange, underPresentNames } from '../accounts/rate-limits.ts';
 import { conflict, notFound } from '../management/endpoint.ts';
 import { at } from '../management/response-fields.ts';
-import { keyMembers, keyToWire, toPage } from '../management/wire.ts';
+import { toPage } from '../management/wire.ts';
 import { toAllowListChange } from './allow-lists.ts';
-import {
-  type KeyChangeBody,
-  type KeyListQuery,
-  type NewKeyBody,
-  type ReplacementBody,
-  toLimitChange,
-} from './key-body.ts';
+import type { KeyChangeBody, KeyListQuery, NewKeyBody, ReplacementBody } from './key-body.ts';
+import { keyMembers, keyToWire, toLimitChange } from './wire.ts';
 
 export interface KeyAdminParts {
   readonly accounts: Pick<AccountStore, 'findAccount' | 'findKey' | 'listKeys'>;

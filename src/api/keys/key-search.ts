@@ -9,7 +9,8 @@ import type { Catalog } from '../../providers/catalog/catalog.ts';
 import { underPresentNames } from '../accounts/rate-limits.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { pageOf } from '../management/response-fields.ts';
-import { accountResponse, keyMembers, keyToWire, page, toPage } from '../management/wire.ts';
+import { accountResponse, page, toPage } from '../management/wire.ts';
+import { keyMembers, keyToWire } from './wire.ts';
 
 export interface KeySearchParts {
   readonly catalog: () => Catalog;

@@ -6,9 +6,9 @@ import { notFound } from '../management/endpoint.ts';
 import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoint.ts';
 import { pageOf } from '../management/response-fields.ts';
 import { shown, shownPage } from '../management/shown.ts';
-import { keyResponse } from '../management/wire.ts';
 import { keyChange, keyList, newKey, replacement } from './key-body.ts';
 import { createdKey, type KeyAdminParts, keyKeeper, replacementKey } from './key-keeper.ts';
+import { keyResponse, LIMIT_MEMBERS } from './wire.ts';
 
 /** The keys of one member that can be used at a time. */
 export const MEMBER_KEYS_MAX = 20;
@@ -22,12 +22,7 @@ const members = {
   expiresAt: true,
   revokedAt: true,
   lastUsedAt: true,
-  dailySpendCapYuan: true,
-  weeklySpendCapYuan: true,
-  monthlySpendCapYuan: true,
-  totalSpendCapYuan: true,
-  dailyCalls: true,
-  concurrency: true,
+  ...LIMIT_MEMBERS,
   allowedModels: true,
   allowedNetworks: true,
   scopes: true,

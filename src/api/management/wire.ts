@@ -1,7 +1,4 @@
 import { z } from 'zod';
-import type { ApiKey } from '../../accounting/accounts/api-key-store.ts';
-import type { KeyLimits } from '../../accounting/accounts/key-limit-store.ts';
-import { KEY_SCOPES } from '../../accounting/accounts/key-scopes.ts';
 import type { RateLimits, RateMaxima } from '../../accounting/accounts/rate-limit-store.ts';
 import type { Account } from '../../accounting/accounts/store.ts';
 import type { BalanceState, LedgerEntry } from '../../accounting/ledger/ledger-store.ts';
@@ -10,7 +7,7 @@ import type { Subscription } from '../../accounting/plans/subscriptions-store.ts
 import { LIST_PRICE_BASIS_POINTS } from '../../accounting/pricing/price-factor.ts';
 import { isPlainText, isStorable } from '../../lib/plain-text.ts';
 import { formatYuan, parseYuan } from '../../lib/yuan.ts';
-import { at, count, listOf, yuan } from './response-fields.ts';
+import { at, count, yuan } from './response-fields.ts';
 
 /** The shapes of the admin API on the wire: money as decimal strings in yuan, instants in ISO 8601. */
 
@@ -129,56 +126,6 @@ export function accountToWire(account: Account, balance: BalanceState | undefine
     ...rateLimitsToWire(rates),
     membersSeeBalance: account.membersSeeBalance,
     createdAt: account.createdAt.toISOString(),
-  };
-}
-
-/** The members of a key in every response. */
-export const keyMembers = {
-  id: z.string(),
-  accountId: z.string(),
-  name: z.string().nullable(),
-  prefix: z.string().describe('The beginning of the key, as lists show it.'),
-  createdAt: at,
-  expiresAt: at.nullable(),
-  revokedAt: at.nullable(),
-  lastUsedAt: at.nullable(),
-  dailySpendCapYuan: yuan.nullable(),
-  weeklySpendCapYuan: yuan.nullable(),
-  monthlySpendCapYuan: yuan.nullable(),
-  totalSpendCapYuan: yuan.nullable(),
-  dailyCalls: count.nullable(),
-  concurrency: count.nullable(),
-  allowedModels: listOf(z.string()).nullable(),
-  allowedNetworks: listOf(z.string()).nullable(),
-  scopes: listOf(z.enum(KEY_SCOPES)).describe('What the key may be used for.'),
-  userId: z.string().nullable().describe('The person whose key it is; null: it is the account’s.'),
-  ...rateLimits,
-};
-
-export const keyResponse = z.strictObject(keyMembers).meta({ id: 'Key' });
-export type KeyResponse = z.infer<typeof keyResponse>;
-
-export function keyToWire(key: ApiKey, limits: KeyLimits, rates: RateLimits, lastUsedAt: Date | null): KeyResponse {
-  return {
-    id: key.id,
-    accountId: key.accountId,
-    name: key.name,
-    prefix: key.prefix,
-    createdAt: key.createdAt.toISOString(),
-    expiresAt: key.expiresAt?.toISOString() ?? null,
-    revokedAt: key.revokedAt?.toISOString() ?? null,
-    lastUsedAt: lastUsedAt?.toISOString() ?? null,
-    dailySpendCapYuan: yuanOrNull(limits.dailySpendCapNano),
-    weeklySpendCapYuan: yuanOrNull(limits.weeklySpendCapNano),
-    monthlySpendCapYuan: yuanOrNull(limits.monthlySpendCapNano),
-    totalSpendCapYuan: yuanOrNull(limits.totalSpendCapNano),
-    dailyCalls: limits.dailyCallsMax,
-    concurrency: limits.concurrencyMax,
-    allowedModels: key.allowed.models,
-    allowedNetworks: key.allowed.networks,
-    scopes: key.scopes,
-    userId: key.userId,
-    ...rateLimitsToWire(rates),
   };
 }
 

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
 import { EVERYBODY, type OwnedBy } from '../../accounting/calls/calls-store.ts';
-import type { Refusal } from '../../requests/refusal.ts';
-import type { RefusalsStore } from '../../requests/refusals-store.ts';
+import type { Refusal, RefusalsStore } from '../../requests/refusals-store.ts';
 import { accountNamesOf } from '../accounts/account-names.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { at, pageOf } from '../management/response-fields.ts';

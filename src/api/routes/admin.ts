@@ -3,7 +3,7 @@ import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { allRoutes, type Catalog, type Model, type Route } from '../../providers/catalog/catalog.ts';
 import { withoutDrained } from '../../providers/routing/choose.ts';
-import type { Drain, DrainTarget } from '../../providers/routing/drains/drain.ts';
+import type { Drain, DrainTarget } from '../../providers/routing/drains/drain-store.ts';
 import { DRAINS_MAX, type Drains } from '../../providers/routing/drains/drains.ts';
 import type { RouteHealth } from '../../providers/routing/health.ts';
 import type { CredentialStatus } from '../../providers/upstream/credentials.ts';

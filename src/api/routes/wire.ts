@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { signerIdOf } from '../../people/actor.ts';
 import type { Route } from '../../providers/catalog/catalog.ts';
-import type { Drain } from '../../providers/routing/drains/drain.ts';
+import type { Drain } from '../../providers/routing/drains/drain-store.ts';
 import type { RouteStatus } from '../../providers/routing/health.ts';
 import type { CredentialStatus } from '../../providers/upstream/credentials.ts';
 import { at, count, listOf, signerId } from '../management/response-fields.ts';

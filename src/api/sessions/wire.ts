@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { signerIdOf } from '../../people/actor.ts';
 import type { Invitation, LinkView } from '../../people/link-store.ts';
+import type { Member } from '../../people/membership-store.ts';
 import type { OneTimeLink } from '../../people/one-time-links.ts';
 import type { Session } from '../../people/session-store.ts';
-import type { Member, User } from '../../people/user.ts';
+import type { User } from '../../people/user-list-store.ts';
 import { at, listOf, signerId } from '../management/response-fields.ts';
 import { accountRole, operatorRole } from './fields.ts';
 

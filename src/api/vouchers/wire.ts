@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import type { Redemption, VoucherBatch, VoucherGift } from '../../accounting/vouchers/voucher.ts';
+import type { Redemption } from '../../accounting/vouchers/redemption-store.ts';
+import type { VoucherGift } from '../../accounting/vouchers/voucher.ts';
+import type { VoucherBatch } from '../../accounting/vouchers/vouchers-store.ts';
 import { CsvAmount, csvLine } from '../../lib/csv.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import { signerIdOf } from '../../people/actor.ts';

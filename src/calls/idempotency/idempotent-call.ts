@@ -1,5 +1,5 @@
 import { createHash, hash } from 'node:crypto';
-import type { StoredResponse } from '../../accounting/repeats/stored-response.ts';
+import type { StoredFailure, StoredResponse } from '../../accounting/repeats/stored-response.ts';
 import type { StoredResponseBudget, Taken } from '../../accounting/repeats/stored-response-budget.ts';
 import type { StoredResponses } from '../../accounting/repeats/stored-responses.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -7,7 +7,6 @@ import type { CallRequest } from '../call-request.ts';
 import { REPEATED_HEADER } from '../relay/call-headers.ts';
 import type { Client } from '../relay/client.ts';
 import { SOON } from '../retry-after.ts';
-import { restoreFailure } from './stored-outcome.ts';
 
 /** A call whose client may repeat it without paying twice. */
 export interface RepeatableCall {
@@ -86,7 +85,7 @@ function sendAgain(
   showsCallHeaders: boolean,
   takeMemory: (bodyBytes: number) => Taken | null,
 ): void {
-  if (showsCallHeaders) client.setHeaders({ ...head.callHeaders, ...REPEATED_HEADER });
+  if (showsCallHeaders) client.show({ headers: { ...head.callHeaders, ...REPEATED_HEADER }, rateHeaders: null });
   if ('error' in head) throw restoreFailure(head);
   if (body === null) {
     const reason = head.hasNoRoom
@@ -106,6 +105,16 @@ function sendAgain(
   client.onClosed(() => memory.release());
   client.begin(head.status, { ...head.headers, 'content-length': body.length });
   client.end(body);
+}
+
+/** The failure as the first call returned it. */
+function restoreFailure({ error }: StoredFailure): GatewayError {
+  const { kind, param, type, ...rest } = error;
+  return new GatewayError(kind, {
+    ...rest,
+    ...(param === null ? {} : { param }),
+    ...(type === null ? {} : { type }),
+  });
 }
 
 /** A hash that is equal for equal requests: of the address, and of the pieces of the body that `add` gets. */

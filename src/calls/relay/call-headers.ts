@@ -1,16 +1,8 @@
 import type { Remaining } from '../../accounting/reservations/reservation.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import type { RateStatus } from '../../protocols/rate-status.ts';
-import type { EndpointPolicy } from '../endpoint-policy.ts';
+import type { EndpointPolicy } from '../call-request.ts';
 import type { Settings } from '../settings.ts';
-
-/** What the gateway's own headers say about a call. */
-interface CallStatus {
-  readonly callId: string;
-  /** The charge; `null` if it is not known yet, and on plans, which charge nothing. */
-  readonly chargeNano: bigint | null;
-  readonly remaining: Remaining;
-}
 
 /** The names of the headers, which CORS exposes to web pages. */
 export const CALL_HEADER_NAMES = [
@@ -27,17 +19,24 @@ export const REPEATED_HEADER = { 'x-faregate-repeated': 'true' } as const;
 
 export type CallHeaders = Readonly<Partial<Record<(typeof CALL_HEADER_NAMES)[number], string>>>;
 
-/** The headers of a call; amounts are decimals in yuan (`docs/calls.md`). */
-export function callHeaders({ callId, chargeNano, remaining }: CallStatus): CallHeaders {
-  return { ...chargeHeaders(callId, chargeNano), ...remainingHeaders(remaining) };
+/**
+ * The headers of a call; amounts are decimals in yuan (`docs/calls.md`). The charge is `null` if it is not known yet, and on
+ * plans, which charge nothing.
+ */
+export function callHeaders(callId: string, chargeNano: bigint | null, remaining: Remaining): CallHeaders {
+  const headers: Writable<CallHeaders> = chargeHeaders(callId, chargeNano);
+  if (remaining === null) return headers;
+  if ('calls' in remaining) headers['x-faregate-calls-left'] = String(remaining.calls);
+  else headers['x-faregate-available-yuan'] = formatYuan(remaining.availableNano);
+  return headers;
 }
+
+type Writable<Headers> = { -readonly [Name in keyof Headers]: Headers[Name] };
 
 /** The headers that stay true in every repeat of a response. */
 export function chargeHeaders(callId: string, chargeNano: bigint | null): CallHeaders {
-  return {
-    'x-faregate-call-id': callId,
-    ...(chargeNano === null ? {} : { 'x-faregate-charge-yuan': formatYuan(chargeNano) }),
-  };
+  if (chargeNano === null) return { 'x-faregate-call-id': callId };
+  return { 'x-faregate-call-id': callId, 'x-faregate-charge-yuan': formatYuan(chargeNano) };
 }
 
 /** When a limit that refuses a call has room again (ISO 8601). */
@@ -53,16 +52,4 @@ export function rateHeaders(
 ): Readonly<Record<string, string>> {
   const { protocol } = policy.operation;
   return protocol.rateHeaders(status, nowMs, settings.config.server.protocolNames[protocol.name]);
-}
-
-/** Whether a provider says in the headers of its response what is left of its own limits. */
-export function hasRateHeaders(headers: Readonly<Record<string, unknown>>): boolean {
-  return Object.keys(headers).some((name) => name.includes('ratelimit-'));
-}
-
-function remainingHeaders(remaining: Remaining): CallHeaders {
-  if (remaining === null) return {};
-  return 'calls' in remaining
-    ? { 'x-faregate-calls-left': String(remaining.calls) }
-    : { 'x-faregate-available-yuan': formatYuan(remaining.availableNano) };
 }

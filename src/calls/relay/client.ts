@@ -1,13 +1,22 @@
 import type { ServerResponse } from 'node:http';
 import type { GatewayError } from '../../errors/gateway-error.ts';
 import type { Operation } from '../../protocols/operations/operation.ts';
-import { hasRateHeaders } from './call-headers.ts';
 
 /** How long a client has for an error event before its connection is cut: a reader that is cut at once may drop it unread. */
 const CUT_AFTER_MS = 100;
 
+/** The gateway's own headers of a response, made when it takes them. */
+export interface ShownHeaders {
+  /** Of the response, whether the call succeeds or fails. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** For a success whose provider says nothing of its own limits; `null`: none. */
+  readonly rateHeaders: Readonly<Record<string, string>> | null;
+}
+
 /** How errors inside streams are written. */
 type StreamErrors = Pick<Operation, 'streamError' | 'cutsBrokenStreams'>;
+
+const NO_HEADERS: ShownHeaders = { headers: {}, rateHeaders: null };
 
 /** The client's side of a call: its response, and whether the client is still connected. */
 export class Client {
@@ -15,8 +24,7 @@ export class Client {
   readonly #response: ServerResponse;
   readonly #errors: StreamErrors;
   #hasBegun = false;
-  #headers: Readonly<Record<string, string>> = {};
-  #rateHeaders: Readonly<Record<string, string>> = {};
+  #shown: ShownHeaders = NO_HEADERS;
   #onGone: (() => void) | null = null;
   #onDrained: (() => void) | null = null;
   #chunks = 0;
@@ -57,25 +65,23 @@ export class Client {
     else this.#response.once('close', listener);
   }
 
-  /**
-   * Sets the headers of the response, whether the call succeeds or fails; they replace those set before. `rateHeaders` are for a
-   * success whose provider says nothing of its own limits.
-   */
-  setHeaders(headers: Readonly<Record<string, string>>, rateHeaders: Readonly<Record<string, string>> = {}): void {
-    this.#headers = headers;
-    this.#rateHeaders = rateHeaders;
+  /** Says what the headers of the response are; it replaces what was said before. */
+  show(headers: ShownHeaders): void {
+    this.#shown = headers;
   }
 
-  /** The headers that were set, for a response that this class does not write. */
+  /** The headers of the response, for one that this class does not write. */
   get headers(): Readonly<Record<string, string>> {
-    return this.#headers;
+    return this.#shown.headers;
   }
 
-  begin(status: number, headers: Readonly<Record<string, string | number>>): void {
+  /** Begins the response; the headers of the call are added to `headers`. */
+  begin(status: number, headers: Record<string, string | number>): void {
     this.#hasBegun = true;
     this.#takeOver();
-    const rateHeaders = hasRateHeaders(headers) ? {} : this.#rateHeaders;
-    this.#response.writeHead(status, { ...headers, ...rateHeaders, ...this.#headers });
+    const { rateHeaders } = this.#shown;
+    if (rateHeaders !== null && !hasRateHeaders(headers)) Object.assign(headers, rateHeaders);
+    this.#response.writeHead(status, Object.assign(headers, this.#shown.headers));
   }
 
   /** The listener runs whenever the client has read what was written; the last one counts. */
@@ -134,4 +140,28 @@ export class Client {
     const timer = setTimeout(() => response.socket?.destroySoon(), CUT_AFTER_MS);
     response.once('close', () => clearTimeout(timer));
   }
+}
+
+/** Whether a provider says in the headers of its response what is left of its own limits. */
+function hasRateHeaders(headers: Readonly<Record<string, unknown>>): boolean {
+  for (const name in headers) if (name.includes('ratelimit-')) return true;
+  return false;
+}
+
+/** Runs a function after each period of silence, until it is stopped. */
+export interface KeepAlive {
+  /** Starts the period of silence again. */
+  postpone(): void;
+  stop(): void;
+}
+
+export function startKeepAlive(silenceMs: number, onSilence: () => void): KeepAlive {
+  const timer = setTimeout(() => {
+    onSilence();
+    timer.refresh();
+  }, silenceMs);
+  return {
+    postpone: () => void timer.refresh(),
+    stop: () => clearTimeout(timer),
+  };
 }

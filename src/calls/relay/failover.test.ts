@@ -4,7 +4,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { RoutePermit } from '../../providers/routing/health.ts';
 import { connectionFailure, type UpstreamFailure, unusableSuccess } from '../../providers/upstream/failure.ts';
 import { refusalFailure } from '../../providers/upstream/response-kind.ts';
-import type { AttemptResult } from './attempt.ts';
+import type { CallEnd } from '../call-end.ts';
 import { mayHaveRun, mayTryAnother, reportFailure, reportResult } from './failover.ts';
 
 /** The reports to a permit, in order. */
@@ -109,18 +109,10 @@ describe('failover', () => {
     for (const status of [302, 502, 504]) assert.equal(mayHaveRun(refused(status)), true, String(status));
   });
 
-  const result = (status: AttemptResult['status'], error: GatewayError | null): AttemptResult => ({
-    status,
-    usage: null,
-    httpStatus: 200,
-    error,
-    requestId: 'r',
-    counts: false,
-    firstByteAtMs: null,
-    continuationKeys: [],
-  });
+  type Result = Pick<CallEnd, 'status' | 'error'>;
+  const result = (status: CallEnd['status'], error: GatewayError | null): Result => ({ status, error });
 
-  const results: Record<string, { result: AttemptResult; reported: readonly string[] }> = {
+  const results: Record<string, { result: Result; reported: readonly string[] }> = {
     'a success': { result: result('succeeded', null), reported: ['succeeded'] },
     'a stream that breaks off': {
       result: result('aborted', new GatewayError('streamBroken')),

@@ -1,6 +1,12 @@
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { isRecord } from '../../lib/json/json.ts';
+import type { Route } from '../../providers/catalog/catalog.ts';
 import type { RoutePermit } from '../../providers/routing/health.ts';
+import type { Credentials } from '../../providers/upstream/credentials.ts';
 import { type RefusalReason, UpstreamFailure } from '../../providers/upstream/failure.ts';
-import type { AttemptResult } from './attempt.ts';
+import { requestedRestMs } from '../../providers/upstream/rest.ts';
+import type { CallEnd } from '../call-end.ts';
 
 /**
  * What happened at a provider, and what follows:
@@ -63,7 +69,122 @@ export function reportFailure(permit: RoutePermit, error: unknown): void {
 }
 
 /** Reports to a route's breakers how an attempt that delivered something ended. */
-export function reportResult(permit: RoutePermit, { status, error }: AttemptResult): void {
+export function reportResult(permit: RoutePermit, { status, error }: Pick<CallEnd, 'status' | 'error'>): void {
   if (status === 'succeeded') permit.succeeded();
   else if (error !== null) permit.failed(error.code, 'response');
+}
+
+/** The error that the client gets for a failure. */
+export function toResponse(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  if (error instanceof UpstreamFailure) return error.response;
+  return new GatewayError('internal', { cause: error });
+}
+
+const REASON_LENGTH_MAX = 500;
+/** Errors that name each other as their cause could go on for ever. */
+const CAUSES_MAX = 4;
+
+/** What is logged of a call that failed at a route: a provider's failure in one line, a fault of the gateway with its stack. */
+export function failureDetails({ providerId, providerModel }: Route, error: unknown): object {
+  const at = { provider: providerId, providerModel };
+  if (!(error instanceof UpstreamFailure)) return { ...at, err: error };
+  const { response, certainty, refusal } = error;
+  return { ...at, code: response.code, certainty, status: refusal?.status, reason: reasonOf(error) };
+}
+
+/** The messages of an error and of its causes, each once. */
+function reasonOf({ response, cause }: UpstreamFailure): string {
+  const words = [response.message];
+  for (let next: unknown = cause, i = 0; next !== undefined && i < CAUSES_MAX; i++) {
+    const text = next instanceof Error ? next.message || codeOf(next) : String(next);
+    if (!words.includes(text)) words.push(text);
+    next = next instanceof Error ? next.cause : undefined;
+  }
+  return words.join(': ').slice(0, REASON_LENGTH_MAX);
+}
+
+/** An error of several connections has a code and no words. */
+function codeOf(error: unknown): string {
+  return isRecord(error) && typeof error.code === 'string' ? error.code : 'unknown';
+}
+
+/**
+ * The turns of the credentials of a provider in a call over one route. Where the provider refuses the credential or limits its
+ * rate, it did not run the call, and the next one is tried; after a limit of rate none that rests, which would meet the same
+ * limit.
+ */
+export class CredentialTurns {
+  readonly #credentials: Credentials;
+  /** The provider's name of the model: limits of rate differ by model. */
+  readonly #model: string;
+  readonly #clock: Clock;
+  #tried: readonly string[] = NONE;
+  #limit: UpstreamFailure | null = null;
+  #sentAtMs: number;
+  #current: string;
+
+  constructor(credentials: Credentials, model: string, clock: Clock) {
+    this.#credentials = credentials;
+    this.#model = model;
+    this.#clock = clock;
+    this.#sentAtMs = clock.nowMs();
+    // If nothing was tried yet there is a credential, however it stands.
+    this.#current = credentials.next(model, NONE, true, this.#sentAtMs)!;
+  }
+
+  /** The credential whose turn it is; the call is sent with it now. */
+  get current(): string {
+    return this.#current;
+  }
+
+  /** The provider has accepted the current credential. */
+  accepted(): void {
+    this.#credentials.accepted(this.#current, this.#model, this.#sentAtMs);
+  }
+
+  /** The name of the current credential, for the log; `null` if it has been exchanged. */
+  get currentName(): string | null {
+    return this.#credentials.nameOf(this.#current);
+  }
+
+  /**
+   * Notes with what error the call ended with the current credential, and takes the next one. `mayRepeat`: whether the client
+   * still waits and has got nothing yet.
+   *
+   * @throws the error if no other credential may be tried; but if another one only met a limit of rate, that limit: it passes.
+   */
+  next(error: unknown, mayRepeat: boolean): void {
+    if (!(error instanceof UpstreamFailure)) throw error;
+    this.#note(error);
+    const isLimit = error.refusal?.reason === 'rate';
+    if ((!isLimit && !isOfAccount(error)) || !mayRepeat) throw error;
+    if (isLimit) this.#limit = error;
+    this.#tried = [...this.#tried, this.#current];
+    const nowMs = this.#clock.nowMs();
+    const next = this.#credentials.next(this.#model, this.#tried, this.#limit === null, nowMs);
+    if (next === null) throw this.#limit ?? error;
+    this.#current = next;
+    this.#sentAtMs = nowMs;
+  }
+
+  #note({ refusal, response }: UpstreamFailure): void {
+    if (refusal === null) return;
+    const nowMs = this.#clock.nowMs();
+    if (refusal.reason === 'operator') {
+      this.#credentials.refused(this.#current, refusal.status, nowMs);
+    } else if (refusal.reason === 'rate') {
+      const requestedMs = requestedRestMs(response.headers, nowMs);
+      this.#credentials.rest(this.#current, this.#model, { sentAtMs: this.#sentAtMs, atMs: nowMs, requestedMs });
+    } else if (refusal.reason === 'call') {
+      this.accepted();
+    }
+  }
+}
+
+const NONE: readonly string[] = [];
+
+/** Whether the credential or the account behind it is refused, be it for this call alone: another one may be accepted. */
+export function isOfAccount(error: unknown): error is UpstreamFailure {
+  return error instanceof UpstreamFailure && error.response.kind === 'upstreamAccountRefused';
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { startKeepAlive } from './keep-alive.ts';
+import { startKeepAlive } from './client.ts';
 
 /** Resolves when a new keep-alive has run that often. */
 async function silences(count: number): Promise<void> {

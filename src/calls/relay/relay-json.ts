@@ -1,16 +1,22 @@
-import type { Clock } from '../../lib/clock.ts';
+import type { StoredResponse } from '../../accounting/repeats/stored-response.ts';
 import { JsonCapture } from '../../lib/json/json-capture.ts';
 import { JsonSyntaxError } from '../../lib/json/json-scan.ts';
-import { capturedResponse } from '../../protocols/metering/captured-response.ts';
+import { CapturedResponse } from '../../protocols/metering/captured-response.ts';
 import type { ReadResponse } from '../../protocols/metering/response.ts';
 import type { UsageFacts } from '../../protocols/metering/usage-facts.ts';
-import { startExchange, type UpstreamExchange, type UpstreamHead } from '../../providers/upstream/exchange.ts';
+import {
+  startExchange,
+  type UpstreamExchange,
+  type UpstreamHead,
+  type UpstreamRequest,
+} from '../../providers/upstream/exchange.ts';
 import { successBrokenOff, UpstreamFailure, unusableSuccess } from '../../providers/upstream/failure.ts';
 import { safeResponseHeaders, upstreamRequestId } from '../../providers/upstream/headers.ts';
 import { ERROR_BODY_BYTES_MAX } from '../../providers/upstream/refusal.ts';
 import { refusalFailure, responseKind } from '../../providers/upstream/response-kind.ts';
-import type { Attempt, WholeResponse } from './attempt.ts';
-import { estimateUnreported } from './unreported-usage.ts';
+import type { AdmittedCall } from '../admitted-call.ts';
+import { estimateUnreported } from './estimates.ts';
+import type { RelayParts } from './relay-stream.ts';
 
 /**
  * How much of a whole response is kept in memory until its usage facts are read. Up to this size a success that cannot be
@@ -27,13 +33,14 @@ const WITHOUT_USAGE = 'The provider gave a response without usage, so it cannot 
  *
  * @throws UpstreamFailure if there is no success to bill.
  */
-export async function relayJson(attempt: Attempt, clock: Clock): Promise<void> {
-  await new JsonRelay(attempt, clock).run();
+export function relayJson(call: AdmittedCall, upstream: UpstreamRequest, parts: RelayParts): Promise<void> {
+  return new JsonRelay(call, upstream, parts).run();
 }
 
 class JsonRelay {
-  readonly #attempt: Attempt;
-  readonly #clock: Clock;
+  readonly #call: AdmittedCall;
+  readonly #upstream: UpstreamRequest;
+  readonly #parts: RelayParts;
   readonly #capture: JsonCapture;
   #exchange!: UpstreamExchange;
   #head: UpstreamHead | null = null;
@@ -47,12 +54,13 @@ class JsonRelay {
   /** There was no memory to store the response for repeats. */
   #isUnstorable = false;
 
-  constructor(attempt: Attempt, clock: Clock) {
-    this.#attempt = attempt;
-    this.#clock = clock;
-    this.#requestId = attempt.call.requestId;
-    const { keep, count, holding, estimate } = attempt.call.input.response;
-    const more = attempt.upstream.provider.estimatesUsage ? estimate : undefined;
+  constructor(call: AdmittedCall, upstream: UpstreamRequest, parts: RelayParts) {
+    this.#call = call;
+    this.#upstream = upstream;
+    this.#parts = parts;
+    this.#requestId = call.prepared.requestId;
+    const { keep, count, holding, estimate } = call.prepared.input.response;
+    const more = upstream.provider.estimatesUsage ? estimate : undefined;
     this.#capture = new JsonCapture({
       keep: more === undefined ? keep : [...new Set([...keep, ...more.keep])],
       count: more === undefined ? count : [...new Set([...count, ...more.count])],
@@ -63,12 +71,12 @@ class JsonRelay {
 
   /** The largest body that is stored for repeats of the call; 0 if none is. */
   get #storedBytesMax(): number {
-    return this.#attempt.call.claim?.bodyBytesMax ?? 0;
+    return this.#call.prepared.claim?.bodyBytesMax ?? 0;
   }
 
   async run(): Promise<void> {
-    const { client } = this.#attempt.call;
-    this.#exchange = startExchange(this.#attempt.upstream, (head) => this.#receiveHead(head));
+    const { client } = this.#call.prepared;
+    this.#exchange = startExchange(this.#upstream, (head) => this.#receiveHead(head));
     client.onDrained(() => this.#exchange.resume());
     client.onGone(() => {
       // A client that has left never drains; the response is still read to its end and settled.
@@ -76,10 +84,12 @@ class JsonRelay {
       this.#dropUnlessStorable();
       this.#exchange.resume();
     });
-    const failure = await this.#exchange.done.then(
-      () => null,
-      (error: unknown) => error,
-    );
+    let failure: unknown = null;
+    try {
+      await this.#exchange.done;
+    } catch (error) {
+      failure = error;
+    }
     try {
       await this.#finish(failure);
     } catch (error) {
@@ -90,7 +100,7 @@ class JsonRelay {
 
   #receiveHead(head: UpstreamHead): (chunk: Buffer) => void {
     this.#head = head;
-    this.#firstByteAtMs = this.#clock.nowMs();
+    this.#firstByteAtMs = this.#parts.clock.nowMs();
     this.#requestId = upstreamRequestId(head.headers) ?? this.#requestId;
     const kind = responseKind(head);
     if (kind === 'refusal') return (chunk) => this.#receiveRefusal(chunk);
@@ -116,7 +126,7 @@ class JsonRelay {
     }
     this.#held.push(chunk);
     this.#heldBytes += chunk.length;
-    if (this.#attempt.call.client.isGone) {
+    if (this.#call.prepared.client.isGone) {
       this.#dropUnlessStorable();
       return;
     }
@@ -131,12 +141,12 @@ class JsonRelay {
 
   /** Takes the memory to store what is held. */
   #hasMemoryToStore(): boolean {
-    this.#isUnstorable ||= this.#attempt.call.claim?.takeMemory(this.#heldBytes) === false;
+    this.#isUnstorable ||= this.#call.prepared.claim?.takeMemory(this.#heldBytes) === false;
     return !this.#isUnstorable;
   }
 
   #sendAllButLast(): void {
-    const { client } = this.#attempt.call;
+    const { client } = this.#call.prepared;
     const last = this.#held.pop()!;
     if (!client.hasBegun) this.#begin(contentLength(this.#head!));
     for (const chunk of this.#held) {
@@ -153,26 +163,24 @@ class JsonRelay {
       throw hasBegun && failure instanceof UpstreamFailure ? successBrokenOff(failure) : failure;
     }
     if (head!.status !== 200) {
-      const { texts } = this.#attempt.upstream.provider.hidden;
+      const { texts } = this.#upstream.provider.hidden;
       throw refusalFailure(head!, Buffer.concat(this.#held), texts, this.#requestId);
     }
     const response = this.#readResponse();
-    const { input, client } = this.#attempt.call;
+    const { input, client, claim } = this.#call.prepared;
     const usage = response === null ? null : await this.#usage(response);
     if (usage === null) throw this.#unusable(response);
-    await this.#attempt.settle(
-      {
-        status: 'succeeded',
-        usage,
-        httpStatus: 200,
-        error: null,
-        requestId: this.#requestId,
-        counts: true,
-        firstByteAtMs: this.#firstByteAtMs,
-        continuationKeys: input.response.continuationKeys(response!),
-      },
-      () => this.#wholeResponse(),
-    );
+    await this.#call.end({
+      status: 'succeeded',
+      usage,
+      httpStatus: 200,
+      error: null,
+      requestId: this.#requestId,
+      counts: true,
+      firstByteAtMs: this.#firstByteAtMs,
+      continuationKeys: input.response.continuationKeys(response!),
+      response: claim === null ? null : this.#storedResponse(),
+    });
     if (client.isGone) return;
     if (!client.hasBegun) this.#begin(this.#heldBytes);
     const last = this.#held.pop();
@@ -181,15 +189,16 @@ class JsonRelay {
   }
 
   /** The usage as reported, or where it is not as estimated, if the provider is one of which that is known. */
-  async #usage(response: ReadResponse): Promise<UsageFacts | null> {
-    const { input, basis } = this.#attempt.call;
+  #usage(response: ReadResponse): UsageFacts | Promise<UsageFacts | null> | null {
+    const { input, basis } = this.#call.prepared;
     const observed = input.response.usage(response, basis);
     if (observed !== null) return { ...observed, source: 'observed' };
-    return this.#attempt.upstream.provider.estimatesUsage ? estimateUnreported(response, this.#attempt) : null;
+    if (!this.#upstream.provider.estimatesUsage) return null;
+    return estimateUnreported(response, this.#parts.countInput, this.#call.prepared, this.#upstream.body);
   }
 
   #unusable(response: ReadResponse | null): UpstreamFailure {
-    const lacksUsage = this.#attempt.call.basis === 'tokens' && (response?.member('usage') ?? null) === null;
+    const lacksUsage = this.#call.prepared.basis === 'tokens' && (response?.member('usage') ?? null) === null;
     return unusableSuccess(this.#requestId, response !== null && lacksUsage ? WITHOUT_USAGE : undefined);
   }
 
@@ -202,29 +211,29 @@ class JsonRelay {
       if (error instanceof JsonSyntaxError) return null;
       throw error;
     }
-    return capturedResponse(this.#capture);
+    return new CapturedResponse(this.#capture);
   }
 
-  /** The response that repeats of the call get. */
-  #wholeResponse(): WholeResponse {
-    const response = { status: 200, headers: this.#headers() };
-    if (this.#heldBytes > this.#storedBytesMax || this.#hasOutgrownMemory) return { ...response, body: null };
-    if (!this.#hasMemoryToStore()) return { ...response, body: null, hasNoRoom: true };
-    return { ...response, body: Buffer.concat(this.#held) };
+  /** The response that repeats of the call get, without a body if that is too large or there is no memory to store it. */
+  #storedResponse(): StoredResponse {
+    const head = { status: 200, headers: this.#headers(), callHeaders: {} };
+    if (this.#heldBytes > this.#storedBytesMax || this.#hasOutgrownMemory) return { head, body: null };
+    if (!this.#hasMemoryToStore()) return { head: { ...head, hasNoRoom: true }, body: null };
+    return { head, body: Buffer.concat(this.#held) };
   }
 
   #begin(sizeBytes: number | null): void {
-    const headers = this.#headers();
-    this.#attempt.call.client.begin(200, sizeBytes === null ? headers : { ...headers, 'content-length': sizeBytes });
+    const headers: Record<string, string | number> = this.#headers();
+    if (sizeBytes !== null) headers['content-length'] = sizeBytes;
+    this.#call.prepared.client.begin(200, headers);
   }
 
   #headers(): Record<string, string> {
-    return {
-      ...safeResponseHeaders(this.#head!.headers),
-      'content-type': jsonContentType(this.#head!.headers['content-type']),
-      'x-request-id': this.#requestId,
-      'request-id': this.#requestId,
-    };
+    const headers = safeResponseHeaders(this.#head!.headers);
+    headers['content-type'] = jsonContentType(this.#head!.headers['content-type']);
+    headers['x-request-id'] = this.#requestId;
+    headers['request-id'] = this.#requestId;
+    return headers;
   }
 }
 

@@ -2,16 +2,22 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createStreamTap, type StreamTap } from '../../protocols/metering/tap.ts';
 import type { UsageFacts } from '../../protocols/metering/usage-facts.ts';
-import { startExchange, type UpstreamExchange, type UpstreamHead } from '../../providers/upstream/exchange.ts';
+import {
+  startExchange,
+  type UpstreamExchange,
+  type UpstreamHead,
+  type UpstreamRequest,
+} from '../../providers/upstream/exchange.ts';
 import { UpstreamFailure, unusableSuccess } from '../../providers/upstream/failure.ts';
 import { safeResponseHeaders, upstreamRequestId } from '../../providers/upstream/headers.ts';
 import { ERROR_BODY_BYTES_MAX } from '../../providers/upstream/refusal.ts';
 import { refusalFailure, responseKind } from '../../providers/upstream/response-kind.ts';
 import { removeSecrets } from '../../providers/upstream/secrets.ts';
-import type { Attempt } from './attempt.ts';
-import { type AbortEvent, type AbortState, limitOf, nextAbortState } from './client-abort.ts';
-import { type KeepAlive, startKeepAlive } from './keep-alive.ts';
-import { toResponse } from './to-response.ts';
+import type { AdmittedCall } from '../admitted-call.ts';
+import { type KeepAlive, startKeepAlive } from './client.ts';
+import { type AbortEvent, type AbortLimits, type AbortState, limitOf, nextAbortState } from './client-abort.ts';
+import { boundEstimate, type EstimateParts, estimateInput } from './estimates.ts';
+import { toResponse } from './failover.ts';
 
 /** The most bytes that are read behind the terminal event; a provider that sends more is cut off, and its stream is complete. */
 const BYTES_BEHIND_END_MAX = 1024 * 1024;
@@ -23,6 +29,12 @@ const EVENT_END = Buffer.from('\n\n');
 /** Readers of event streams ignore comments (WHATWG HTML, "Server-sent events"). */
 const KEEP_ALIVE_COMMENT = Buffer.from(': keep-alive\n\n');
 
+/** The parts that all calls are relayed with. */
+export interface RelayParts extends EstimateParts {
+  readonly abortLimits: AbortLimits;
+  readonly clock: Clock;
+}
+
 /**
  * Relays a stream. Events leave as they come, with backpressure in both directions. The terminal event waits until the
  * charge is durable (`docs/architecture.md`, "Invariants of money"). Before the first event nothing has been sent, so a
@@ -30,13 +42,14 @@ const KEEP_ALIVE_COMMENT = Buffer.from(': keep-alive\n\n');
  *
  * @throws UpstreamFailure if the stream did not begin.
  */
-export async function relayStream(attempt: Attempt, clock: Clock): Promise<void> {
-  await new StreamRelay(attempt, clock).run();
+export function relayStream(call: AdmittedCall, upstream: UpstreamRequest, parts: RelayParts): Promise<void> {
+  return new StreamRelay(call, upstream, parts).run();
 }
 
 class StreamRelay {
-  readonly #attempt: Attempt;
-  readonly #clock: Clock;
+  readonly #call: AdmittedCall;
+  readonly #upstream: UpstreamRequest;
+  readonly #parts: RelayParts;
   readonly #tap: StreamTap;
   #exchange!: UpstreamExchange;
   #head: UpstreamHead | null = null;
@@ -65,11 +78,13 @@ class StreamRelay {
   /** Whether bytes of the provider have been forwarded, also if the client has left. */
   #hasRelayed = false;
 
-  constructor(attempt: Attempt, clock: Clock) {
-    this.#attempt = attempt;
-    this.#clock = clock;
-    this.#requestId = attempt.call.requestId;
-    this.#tap = createStreamTap(attempt.call.input.readStream(attempt.call.basis), {
+  constructor(call: AdmittedCall, upstream: UpstreamRequest, parts: RelayParts) {
+    const { requestId, input, basis } = call.prepared;
+    this.#call = call;
+    this.#upstream = upstream;
+    this.#parts = parts;
+    this.#requestId = requestId;
+    this.#tap = createStreamTap(input.readStream(basis), {
       forward: (bytes) => this.#send(bytes),
       forwardError: (event) => this.#send(this.#scrubbed(event)),
       finish: (bytes) => this.#finish(bytes),
@@ -78,8 +93,8 @@ class StreamRelay {
   }
 
   async run(): Promise<void> {
-    const { client } = this.#attempt.call;
-    this.#exchange = startExchange(this.#attempt.upstream, (head) => this.#receiveHead(head));
+    const { client } = this.#call.prepared;
+    this.#exchange = startExchange(this.#upstream, (head) => this.#receiveHead(head));
     client.onDrained(() => this.#exchange.resume());
     client.onGone(() => {
       this.#exchange.abortUnsent();
@@ -128,14 +143,14 @@ class StreamRelay {
   }
 
   #receive(chunk: Buffer): void {
-    this.#firstByteAtMs ??= this.#clock.nowMs();
+    this.#firstByteAtMs ??= this.#parts.clock.nowMs();
     this.#receivedBytes += chunk.length;
     if (this.#heldBack.length > 0 || this.#isSettled) {
       this.#bytesBehindEnd += chunk.length;
       if (this.#bytesBehindEnd > BYTES_BEHIND_END_MAX) this.#exchange.abort();
     }
     this.#tap.push(chunk);
-    if (this.#tap.hasBegun) this.#firstEventAtMs ??= this.#clock.nowMs();
+    if (this.#tap.hasBegun) this.#firstEventAtMs ??= this.#parts.clock.nowMs();
     if (this.#heldBack.length > 0 && this.#settling === null) this.#settleOrAwaitUsage();
     if (this.#abortState !== 'serving') {
       this.#stepAbort(this.#receivedBytes > this.#abortBytesMax ? 'limitPassed' : 'received');
@@ -145,14 +160,17 @@ class StreamRelay {
   #stepAbort(event: AbortEvent): void {
     // A client may leave while its call is settled; then there is nothing to await.
     if (this.#isOver) return;
-    const { onClientAbort, abortLimits, upstream } = this.#attempt;
-    const state = nextAbortState(this.#abortState, event, this.#tap, onClientAbort);
+    const { policy, model, settings } = this.#call.prepared;
+    const whatIsDone = policy.operation.isAlwaysAwaited
+      ? 'drain'
+      : (model.onClientAbort ?? settings.config.billing.onClientAbort);
+    const state = nextAbortState(this.#abortState, event, this.#tap, whatIsDone);
     if (state === this.#abortState) return;
     this.#abortState = state;
     clearTimeout(this.#abortTimer);
     if (state === 'cancelled') this.#exchange.abort();
-    const { firstByteMs } = upstream.provider.timeouts;
-    const limit = limitOf(state, abortLimits, { receivedBytes: this.#receivedBytes, firstByteMs });
+    const { firstByteMs } = this.#upstream.provider.timeouts;
+    const limit = limitOf(state, this.#parts.abortLimits, { receivedBytes: this.#receivedBytes, firstByteMs });
     if (limit === null) return;
     this.#abortBytesMax = limit.bytes;
     this.#abortTimer = setTimeout(() => this.#stepAbort('limitPassed'), limit.timeMs);
@@ -162,14 +180,14 @@ class StreamRelay {
   #notAStream(body: readonly Buffer[]): UpstreamFailure {
     const head = this.#head!;
     if (responseKind(head) !== 'refusal') return unusableSuccess(this.#requestId);
-    return refusalFailure(head, Buffer.concat(body), this.#attempt.upstream.provider.hidden.texts, this.#requestId);
+    return refusalFailure(head, Buffer.concat(body), this.#upstream.provider.hidden.texts, this.#requestId);
   }
 
   #send(bytes: Buffer): void {
-    const { client } = this.#attempt.call;
+    const { client } = this.#call.prepared;
     if (!this.#hasRelayed) {
       this.#hasRelayed = true;
-      if (!this.#tap.hasError) this.#attempt.began();
+      if (!this.#tap.hasError) this.#call.began();
     }
     if (client.isGone) return;
     if (!client.hasBegun) this.#begin();
@@ -181,7 +199,7 @@ class StreamRelay {
   }
 
   #startKeepAlive(): void {
-    const { client, settings } = this.#attempt.call;
+    const { client, settings } = this.#call.prepared;
     const keepAliveMs = settings.config.server.sseKeepAlive;
     if (keepAliveMs === undefined) return;
     this.#keepAlive = startKeepAlive(keepAliveMs, () => {
@@ -194,19 +212,19 @@ class StreamRelay {
   /** A provider's error event, unchanged except that what names the provider is removed (contract 1). */
   #scrubbed(event: Buffer): Buffer {
     const text = event.toString('utf8');
-    const scrubbed = removeSecrets(text, this.#attempt.upstream.provider.hidden.texts);
+    const scrubbed = removeSecrets(text, this.#upstream.provider.hidden.texts);
     return scrubbed === text ? event : Buffer.from(scrubbed);
   }
 
   #begin(): void {
-    this.#attempt.call.client.begin(200, {
-      ...safeResponseHeaders(this.#head!.headers),
-      'content-type': this.#head!.headers['content-type'] ?? 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-cache',
-      'x-accel-buffering': 'no',
-      'x-request-id': this.#requestId,
-      'request-id': this.#requestId,
-    });
+    const upstream = this.#head!.headers;
+    const headers = safeResponseHeaders(upstream);
+    headers['content-type'] = upstream['content-type'] ?? 'text/event-stream; charset=utf-8';
+    headers['cache-control'] = 'no-cache';
+    headers['x-accel-buffering'] = 'no';
+    headers['x-request-id'] = this.#requestId;
+    headers['request-id'] = this.#requestId;
+    this.#call.prepared.client.begin(200, headers);
   }
 
   /** Holds back the terminal event, and the bytes after it, until the call is settled. */
@@ -251,9 +269,9 @@ class StreamRelay {
     if (usage?.source === 'observed' && !hasError && !this.#wasPaused) {
       const { outputTokens, reasoningTokens } = usage;
       const durationMs = this.#streamedMs();
-      this.#attempt.estimates.note({ outputTokens, reasoningTokens, visibleTextBytes, durationMs });
+      this.#parts.speeds.note(this.#call.route.id, { outputTokens, reasoningTokens, visibleTextBytes, durationMs });
     }
-    await this.#attempt.settle({
+    await this.#call.end({
       status: hasError ? 'aborted' : 'succeeded',
       usage,
       httpStatus: 200,
@@ -262,22 +280,25 @@ class StreamRelay {
       counts: !hasError || this.#hasDelivered(usage),
       firstByteAtMs: this.#firstByteAtMs,
       continuationKeys: this.#tap.continuationKeys(),
+      response: null,
     });
     this.#isSettled = true;
     for (const bytes of this.#heldBack) this.#send(bytes);
     this.#heldBack = [];
     // The client has left, so further bytes of the provider have no use.
-    if (this.#attempt.call.client.isGone) this.#exchange.abort();
+    if (this.#call.prepared.client.isGone) this.#exchange.abort();
   }
 
   /** The usage: as reported, or where it is not complete as estimated, up to what was reserved. */
   async #usage(unseenOutputTokens: number): Promise<UsageFacts | null> {
-    const { estimates } = this.#attempt;
-    const inputTokens = this.#tap.needsInputEstimate ? await estimates.inputTokens() : 0;
+    const { prepared } = this.#call;
+    const inputTokens = this.#tap.needsInputEstimate
+      ? await estimateInput(this.#parts.countInput, prepared, this.#upstream.body)
+      : 0;
     const usage = this.#tap.usage(inputTokens, unseenOutputTokens);
     if (usage?.source !== 'estimated') return usage;
     const delivered = this.#tap.usage(inputTokens) ?? usage;
-    return estimates.bound(usage, { reported: this.#tap.reported, delivered });
+    return boundEstimate(usage, { reported: this.#tap.reported, delivered }, prepared);
   }
 
   /** Whether a part of the response came. Incomplete images count as delivered, but are not charged. */
@@ -287,12 +308,12 @@ class StreamRelay {
 
   /** Milliseconds since the first event. */
   #streamedMs(): number {
-    return this.#firstEventAtMs === null ? 0 : this.#clock.nowMs() - this.#firstEventAtMs;
+    return this.#firstEventAtMs === null ? 0 : this.#parts.clock.nowMs() - this.#firstEventAtMs;
   }
 
   /** Ends a stream that reached its end, however the connection to the provider closed after that. */
   async #complete(): Promise<void> {
-    const { client } = this.#attempt.call;
+    const { client } = this.#call.prepared;
     try {
       await this.#startSettling();
     } catch (error) {
@@ -310,11 +331,12 @@ class StreamRelay {
    * observed or can be estimated is charged (`docs/client-aborts.md`), otherwise nothing.
    */
   async #breakOff(failure: UpstreamFailure | null): Promise<void> {
-    const { estimates } = this.#attempt;
-    const { client } = this.#attempt.call;
+    const { client, model } = this.#call.prepared;
     const hasLeft = client.isGone;
     // A client that stayed did not cause the end of its stream: hidden output is not estimated then.
-    const usage = await this.#usage(hasLeft ? estimates.unseenTokens(this.#streamedMs()) : 0);
+    const usage = await this.#usage(
+      hasLeft ? this.#parts.speeds.unseenTokens(this.#call.route.id, this.#streamedMs(), model.hiddenReasoning) : 0,
+    );
     const isEmptySuccess = failure === null && this.#abortState !== 'cancelled' && !this.#tap.hasError;
     const hasStalled = failure?.response.kind === 'upstreamTimeout';
     const reason =
@@ -325,8 +347,8 @@ class StreamRelay {
       // Nothing was delivered: the failure gets a status of its own, and nothing is charged.
       throw failure ?? unusableSuccess(this.#requestId);
     }
-    await this.#attempt
-      .settle({
+    await this.#call
+      .end({
         status: 'aborted',
         usage,
         httpStatus: client.hasBegun ? 200 : null,
@@ -335,6 +357,7 @@ class StreamRelay {
         counts: this.#hasDelivered(usage) || isEmptySuccess,
         firstByteAtMs: this.#firstByteAtMs,
         continuationKeys: this.#tap.continuationKeys(),
+        response: null,
       })
       .finally(() => {
         if (hasLeft) return;

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CreatedKey, ReplacementKey } from '../../api/keys/key-keeper.ts';
-import type { KeyResponse } from '../../api/management/wire.ts';
+import type { KeyResponse } from '../../api/keys/wire.ts';
 import { parseDurationMs } from '../../config/units.ts';
 import { resolveAccount } from '../account-reference.ts';
 import type { CommandKit } from '../command.ts';

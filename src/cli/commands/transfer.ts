@@ -189,7 +189,7 @@ function describeSums({ balances, entriesSum, chargesSum }: ExportEnd): string {
 
 function describeImport({ end, rows, unsound }: Imported): string {
   const table = renderTable(
-    EXPORTED_TABLES.map((name) => ({ name, inFile: end.rows[name]!, here: rows[name] })),
+    EXPORTED_TABLES.map((name) => ({ name, inFile: end.rows[name] ?? 0, here: rows[name] })),
     [
       { title: 'table', cell: (row) => row.name },
       { title: 'in the file', cell: (row) => String(row.inFile), align: 'right' },

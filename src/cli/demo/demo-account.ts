@@ -28,12 +28,6 @@ export interface DemoAccount {
   readonly password: string | null;
 }
 
-/** What `demo.json` has: all but the account and the key is absent if an earlier version wrote it. */
-interface StoredDemo extends Partial<NewDemo> {
-  readonly accountId: string;
-  readonly key: string;
-}
-
 interface DemoParts {
   readonly dataDir: string;
   readonly users: Pick<UserStore, 'findCredential' | 'insert' | 'changePassword'>;
@@ -63,32 +57,30 @@ export async function ensureDemoAccount(parts: DemoParts): Promise<DemoAccount> 
 }
 
 /** Makes the demo if the database has no accounts; else returns `null`. */
-async function makeFirst(stored: StoredDemo | null, parts: DemoParts): Promise<DemoAccount | null> {
+async function makeFirst(stored: NewDemo | null, parts: DemoParts): Promise<DemoAccount | null> {
   const { dataDir, admin, config, hasMonth, clock } = parts;
   const { data: accounts } = await admin.request<{ data: unknown[] }>('GET', '/accounts?limit=1');
   if (accounts.length > 0) return null;
   const nowMs = clock.nowMs();
-  const demo = isComplete(stored) ? stored : createNewDemo(clock, hasMonth ? monthStartMs(nowMs) : nowMs);
+  const demo = stored ?? createNewDemo(clock, hasMonth ? monthStartMs(nowMs) : nowMs);
   await store(dataDir, demo);
   const passwordHash = await new Passwords().hash(demo.password, NOBODY_WAITS);
-  const history = hasMonth
-    ? makeMonth({ config, demo, passwordHash, planId: PLAN_ID, nowMs })
-    : makeBareDemo(demo, passwordHash, nowMs, config);
+  const history = (hasMonth ? makeMonth : makeBareDemo)({ config, demo, passwordHash, planId: PLAN_ID, nowMs });
   if (!(await parts.writeHistory(history))) return null;
   return { accountId: demo.accountId, key: demo.key, userName: demo.name, password: demo.password };
 }
 
-/** Adds what is missing to a demo that is there: one of an earlier version, or whose file is gone or of another machine. */
-async function mendDemo(stored: StoredDemo | null, parts: DemoParts): Promise<DemoAccount> {
+/** Adds what is missing to a demo that is there, whose file may be gone or of another machine. */
+async function mendDemo(stored: NewDemo | null, parts: DemoParts): Promise<DemoAccount> {
   const { dataDir, users, admin, clock } = parts;
   const name = stored?.name ?? 'demo';
   const isKeyKnown = stored !== null && (await isKeyStored(stored, admin));
   const account = isKeyKnown ? { id: stored.accountId } : await accountNamed(name, admin);
-  const key = isKeyKnown ? { keyId: stored.keyId ?? '', key: stored.key } : await newKey(account.id, name, admin);
+  const key = isKeyKnown ? { keyId: stored.keyId, key: stored.key } : await newKey(account.id, name, admin);
 
   const passwords = new Passwords();
   const user = await users.findCredential(name);
-  const isUserKnown = user !== null && user.userId === stored?.userId && stored.password !== undefined;
+  const isUserKnown = user !== null && user.userId === stored?.userId;
   if (isKeyKnown && isUserKnown) {
     const isUnchanged = await passwords.verify(stored.password, user.passwordHash, NOBODY_WAITS);
     return { accountId: account.id, key: key.key, userName: name, password: isUnchanged ? stored.password : null };
@@ -133,25 +125,26 @@ async function ensurePlan(accountId: string, admin: AdminClient): Promise<void> 
 
 /** The account that `demo.json` names; `null` if there is none, or none that can be read. */
 export function readDemoAccountId(dataDir: string): string | null {
-  return readStoredDemo(dataDir)?.accountId ?? null;
+  const { accountId } = readDemoFile(dataDir);
+  return typeof accountId === 'string' ? accountId : null;
 }
 
-function readStoredDemo(dataDir: string): StoredDemo | null {
+function readStoredDemo(dataDir: string): NewDemo | null {
+  const demo = readDemoFile(dataDir);
+  return isComplete(demo) && isApiKey(demo.key) ? demo : null;
+}
+
+function readDemoFile(dataDir: string): Partial<NewDemo> {
   try {
-    const demo = JSON.parse(readFileSync(join(dataDir, FILE), 'utf8')) as Partial<StoredDemo>;
-    const { accountId, key } = demo;
-    return typeof accountId === 'string' && typeof key === 'string' && isApiKey(key)
-      ? { ...demo, accountId, key }
-      : null;
+    return (JSON.parse(readFileSync(join(dataDir, FILE), 'utf8')) as Partial<NewDemo> | null) ?? {};
   } catch {
-    return null;
+    return {};
   }
 }
 
-function isComplete(stored: StoredDemo | null): stored is NewDemo & StoredDemo {
-  return [stored?.name, stored?.keyId, stored?.userId, stored?.password].every(
-    (text) => typeof text === 'string' && text !== '',
-  );
+function isComplete(demo: Partial<NewDemo>): demo is NewDemo {
+  const { name, accountId, keyId, key, userId, password } = demo;
+  return [name, accountId, keyId, key, userId, password].every((text) => typeof text === 'string' && text !== '');
 }
 
 async function store(dataDir: string, demo: NewDemo): Promise<void> {
@@ -163,7 +156,7 @@ interface ListedKey {
   readonly revokedAt: string | null;
 }
 
-async function isKeyStored(demo: StoredDemo, admin: AdminClient): Promise<boolean> {
+async function isKeyStored(demo: NewDemo, admin: AdminClient): Promise<boolean> {
   const keys = await admin.find<{ data: ListedKey[] }>(`/accounts/${demo.accountId}/keys`);
   return (
     keys?.data.some(({ prefix, revokedAt }) => revokedAt === null && demo.key.startsWith(prefix.slice(0, -1))) ?? false

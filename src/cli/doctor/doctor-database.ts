@@ -2,7 +2,7 @@ import type { Config } from '../../config/schema.ts';
 import { DataDirInUseError, NoDatabaseError, readDataDirOwner } from '../../db/data-dir.ts';
 import type { Database } from '../../db/database.ts';
 import { checkDemoMark, DemoMarkError, type ServedAs } from '../../db/demo-mark.ts';
-import { migrationState } from '../../db/migrate.ts';
+import { migrationState, SchemaError } from '../../db/migrate.ts';
 import { describeDatabase } from '../../db/open.ts';
 import { readServerFacts, type ServerFacts } from '../../db/server-facts.ts';
 import { silentLogger } from '../../lib/logger.ts';
@@ -33,6 +33,7 @@ export async function checkDatabase(location: Config['database'], isDemo: boolea
     const demoAccountId = readDemoAccountId(location.dataDir);
     return [...(await lookAt(database, name, isEmbedded)), ...(await checkMark(database, { isDemo, demoAccountId }))];
   } catch (error) {
+    if (error instanceof SchemaError) return [failed('schema', error.reason, error.advice)];
     return [failed('database', `${name}: ${errorText(error)}`, UNREACHED)];
   } finally {
     await database.close();

@@ -14,7 +14,6 @@ import { createUserStore } from '../../people/user-store.ts';
 import { CliError, type CliProcess, type GlobalFlags } from '../command.ts';
 import { renderDemoBanner } from '../demo/banner.ts';
 import { type DemoAccount, ensureDemoAccount, readDemoAccountId } from '../demo/demo-account.ts';
-import { describeEarlierDemo } from '../demo/earlier-demo.ts';
 import { type Simulator, startSimulator } from '../demo/start-simulator.ts';
 import { demoEnvironment, findConfigSource, hasDemoMonth, readAdminToken } from '../environment.ts';
 import { createServerLog } from '../log/logger.ts';
@@ -57,9 +56,6 @@ export async function serveGateway(
     log.setFormat(config.log.format);
     const configLoads = new ConfigLoads(source.file, source.overrides, systemClock);
     const isEmbedded = config.database.url === '';
-    const isUsualDemo = source.isDemo && isEmbedded && source.overrides.dataDir === undefined;
-    const earlierDemo = isUsualDemo ? describeEarlierDemo(config.database.dataDir) : null;
-    if (earlierDemo !== null) logger.warn({}, earlierDemo);
     const database = await openOrCreateOwnDatabase(
       config.database,
       logger,

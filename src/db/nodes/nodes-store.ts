@@ -1,6 +1,18 @@
 import type { Queryable, Statement } from '../database.ts';
+import { countColumn, orNull, type RowOf, selection } from '../table.ts';
 
 /** The SQL of heartbeats. The clocks of nodes do not matter: every instant is the database's. */
+
+const HEARTBEATS = selection({
+  /** How long ago the last one was; `null` if the node has no row. */
+  sinceLastMs: orNull(
+    countColumn(
+      '(extract(epoch from n.seen_at - (select seen_at from nodes where id = $1::text)) * 1000)::bigint as since_last_ms',
+    ),
+  ),
+  /** The database's clock. */
+  databaseMs: countColumn('(extract(epoch from n.seen_at) * 1000)::bigint as seen_at_ms'),
+});
 
 /**
  * The instant of the last heartbeat is read before this one replaces it: a node writes one at a time, and only its own row.
@@ -10,8 +22,7 @@ const beat: Statement = {
   name: 'nodes.beat',
   text: `insert into nodes as n (id, started_at, seen_at) values ($1::text, clock_timestamp(), clock_timestamp())
 on conflict (id) do update set seen_at = excluded.seen_at
-returning (extract(epoch from n.seen_at - (select seen_at from nodes where id = $1::text)) * 1000)::bigint as since_last_ms,
-  (extract(epoch from n.seen_at) * 1000)::bigint as seen_at_ms`,
+returning ${HEARTBEATS.list}`,
 };
 
 /** Plan: primary key. */
@@ -26,16 +37,9 @@ const forget: Statement = {
 delete from nodes n using gone where n.id = gone.id`,
 };
 
-interface Heartbeat {
-  /** How long ago the last one was; `null` if the node has no row. */
-  readonly sinceLastMs: number | null;
-  /** The database's clock. */
-  readonly databaseMs: number;
-}
-
 export interface NodeStore {
   /** Writes a heartbeat. */
-  beat(nodeId: string): Promise<Heartbeat>;
+  beat(nodeId: string): Promise<RowOf<typeof HEARTBEATS>>;
   /** A node that leaves is dead from now on, until its next heartbeat. */
   leave(nodeId: string): Promise<void>;
   /** Deletes nodes without a heartbeat for an hour. One that lives after all is back with its next heartbeat. */
@@ -45,9 +49,8 @@ export interface NodeStore {
 export function createNodeStore(database: Queryable): NodeStore {
   return {
     async beat(nodeId) {
-      const rows = await database.query<{ since_last_ms: bigint | null; seen_at_ms: bigint }>(beat, [nodeId]);
-      const { since_last_ms: sinceLast, seen_at_ms: seenAt } = rows[0]!;
-      return { sinceLastMs: sinceLast === null ? null : Number(sinceLast), databaseMs: Number(seenAt) };
+      const [row] = await database.query(beat, [nodeId]);
+      return HEARTBEATS.read(row!);
     },
     async leave(nodeId) {
       await database.query(leave, [nodeId]);

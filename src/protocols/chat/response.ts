@@ -1,5 +1,11 @@
-import { type ResponseEstimate, type ResponseReading, responseReading } from '../metering/response.ts';
+import {
+  type ReadResponse,
+  type ResponseEstimate,
+  type ResponseReading,
+  responseReading,
+} from '../metering/response.ts';
 import { type ResponseText, responseTextTokens } from '../metering/response-text.ts';
+import type { ToolUses } from '../metering/tool-uses.ts';
 import { audioKeys } from './audio.ts';
 import { chatMedia } from './media.ts';
 import { RESULT_MEMBERS, shownTools } from './shown-tools.ts';
@@ -45,24 +51,52 @@ const estimateOf = (audioFormat: string | null): ResponseEstimate => ({
 /** Members of a response by which it is charged. */
 const BILLED = ['usage', 'service_tier', ...RESULT_MEMBERS];
 
-/** Whole responses of chat completions. A later call may refer to the audio of one that asks for audio. */
+/**
+ * Whole responses of chat completions. A later call may refer to the audio of one that asks for audio. What most requests ask
+ * for is read in one of four ways, which are made once.
+ */
 export function chatResponse({
   hasAudio = false,
   audioFormat = null,
   asksForSearch = false,
   offersTools = false,
 }: ChatResponseOptions = {}): ResponseReading {
+  if (!hasAudio && audioFormat === null) return WITHOUT_AUDIO[(asksForSearch ? 1 : 0) + (offersTools ? 2 : 0)]!;
+  return makeReading({ hasAudio, audioFormat, asksForSearch, offersTools });
+}
+
+function makeReading({ hasAudio, audioFormat, asksForSearch, offersTools }: Required<ChatResponseOptions>) {
   const keep = hasAudio || offersTools ? [...BILLED, 'choices'] : BILLED;
   const showing = offersTools ? [...RESULT_MEMBERS, 'choices'] : RESULT_MEMBERS;
-  const reading = responseReading(keep, (response) => {
-    const shown = shownTools();
-    shown.add(Object.fromEntries(showing.map((name) => [name, response.member(name)])));
-    return readChatUsage(response.member('usage'), {
+  const reading = responseReading(keep, (response) =>
+    readChatUsage(response.member('usage'), {
       serviceTier: response.member('service_tier'),
       asksForSearch,
-      shown: shown.uses(),
-    });
-  });
-  const response = { ...reading, estimate: estimateOf(audioFormat) };
-  return hasAudio ? { ...response, continuationKeys: (response) => audioKeys(response.member('choices')) } : response;
+      shown: shownIn(response, showing),
+    }),
+  );
+  const withEstimate: ResponseReading = { ...reading, estimate: estimateOf(audioFormat) };
+  if (!hasAudio) return withEstimate;
+  return { ...withEstimate, continuationKeys: (response: ReadResponse) => audioKeys(response.member('choices')) };
 }
+
+/** The uses of tools that these members of a response show; most responses have none of them. */
+function shownIn(response: ReadResponse, names: readonly string[]): ToolUses {
+  let members: Record<string, unknown> | null = null;
+  for (const name of names) {
+    const value = response.member(name);
+    if (value === undefined) continue;
+    members ??= {};
+    members[name] = value;
+  }
+  if (members === null) return NOTHING_SHOWN;
+  const shown = shownTools();
+  shown.add(members);
+  return shown.uses();
+}
+
+const NOTHING_SHOWN: ToolUses = {};
+
+const WITHOUT_AUDIO: readonly ResponseReading[] = [0, 1, 2, 3].map((bits) =>
+  makeReading({ hasAudio: false, audioFormat: null, asksForSearch: (bits & 1) !== 0, offersTools: (bits & 2) !== 0 }),
+);

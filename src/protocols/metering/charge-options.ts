@@ -4,7 +4,7 @@ import type { MillionPriceKey, OnePriceKey } from './usage-units.ts';
 /** A key of the prices of a model in the configuration. */
 type PriceKey = MillionPriceKey | OnePriceKey | 'perImage' | 'perCall';
 
-/** One of the ways to charge for an operation. A model that has its prices is charged this way (`accounting/pricing/charge-basis.ts`). */
+/** One of the ways to charge for an operation. A model that has its prices is charged this way (`accounting/pricing/charge.ts`). */
 export interface ChargeOption {
   readonly basis: ChargeBasis;
   /** Lists of prices of which one has to be complete. */

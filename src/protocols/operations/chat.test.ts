@@ -11,28 +11,20 @@ import {
   stringText,
   valueText,
 } from '../../../test/support/json-text.ts';
-import { readInput } from '../../../test/support/request-input.ts';
+import { readInput, refusalsOf } from '../../../test/support/request-input.ts';
 import { propertyRuns } from '../../../test/support/scope.ts';
-import { GatewayError } from '../../errors/gateway-error.ts';
 import { chat } from './chat.ts';
 
 const READ_KEYS = ['model', 'messages', 'stream', 'n', 'max_tokens', 'max_completion_tokens', 'stream_options'];
 
 const inspect = (text: string) => readInput(chat, text);
+const assertRefused = refusalsOf(chat);
 
 /** A body with a model and messages, and these members besides. */
 const bodyWith = (...members: readonly string[]): string =>
   `{${['"model":"m"', '"messages":[]', ...members].join(',')}}`;
 
 const sentAs = (text: string, providerModel = 'm'): string => inspect(text).toProvider(providerModel).toString();
-
-function assertRefused(text: string, param: string): void {
-  assert.throws(
-    () => inspect(text),
-    (error) => error instanceof GatewayError && error.status === 400 && error.param === param,
-    `${text} must be refused for ${param}`,
-  );
-}
 
 const unread = memberOf(
   stringText.filter(({ value }) => !READ_KEYS.includes(value)),

@@ -9,9 +9,8 @@ import {
   stringText,
   valueText,
 } from '../../../test/support/json-text.ts';
-import { readInput } from '../../../test/support/request-input.ts';
+import { readInput, refusalsOf } from '../../../test/support/request-input.ts';
 import { propertyRuns } from '../../../test/support/scope.ts';
-import { GatewayError } from '../../errors/gateway-error.ts';
 import { noUsage } from '../metering/usage-facts.ts';
 import { encryptedContinuationKey, responseContinuationKey } from '../responses/continuation-keys.ts';
 import { compact } from './compact.ts';
@@ -22,17 +21,10 @@ const READ_KEYS = [
 ];
 
 const inspect = (text: string) => readInput(compact, text);
+const assertRefused = refusalsOf(compact);
 
 /** A body with a model and these members besides. */
 const bodyWith = (...members: readonly string[]): string => `{${['"model":"m"', ...members].join(',')}}`;
-
-function assertRefused(text: string, param: string | null): void {
-  assert.throws(
-    () => inspect(text),
-    (error) => error instanceof GatewayError && error.status === 400 && error.param === param,
-    `${text} must be refused for ${param}`,
-  );
-}
 
 describe('compact', () => {
   it('changes nothing of a body but the model, named or null, down to the last byte', () => {

@@ -1,20 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { GatewayError } from '../../errors/gateway-error.ts';
+import { assertRefused } from '../../../test/support/request-input.ts';
 import { countTokens } from './count-tokens.ts';
 import { BodyFields } from './fields.ts';
 
 const inspect = (text: string): string | null => countTokens.inspect(BodyFields.read(Buffer.from(text)));
 const inspectBody = (body: object): string | null => inspect(JSON.stringify({ messages: [], ...body }));
-
-function assertRefused(inspection: () => unknown, param: string): void {
-  assert.throws(
-    inspection,
-    (error) => error instanceof GatewayError && error.status === 400 && error.param === param,
-    `must be refused for ${param}`,
-  );
-}
 
 describe('count tokens', () => {
   it('returns the model if one is named; it need not exist', () => {

@@ -9,21 +9,13 @@ import {
   stringText,
   valueText,
 } from '../../../test/support/json-text.ts';
-import { readInput } from '../../../test/support/request-input.ts';
+import { readInput, refusalsOf } from '../../../test/support/request-input.ts';
 import { propertyRuns } from '../../../test/support/scope.ts';
-import { GatewayError } from '../../errors/gateway-error.ts';
 import { embeddingsResponse } from '../chat/embeddings.ts';
 import { embeddings } from './embeddings.ts';
 
 const inspect = (text: string) => readInput(embeddings, text);
-
-function assertRefused(text: string, param: string): void {
-  assert.throws(
-    () => inspect(text),
-    (error) => error instanceof GatewayError && error.status === 400 && error.param === param,
-    `${text} must be refused for ${param}`,
-  );
-}
+const assertRefused = refusalsOf(embeddings);
 
 describe('embeddings', () => {
   it('change nothing of a body but the model, down to the last byte', () => {

@@ -11,7 +11,7 @@ import {
   stringText,
   valueText,
 } from '../../../test/support/json-text.ts';
-import { readInput } from '../../../test/support/request-input.ts';
+import { readInput, refusalsOf } from '../../../test/support/request-input.ts';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { estimateTokens } from '../metering/estimate.ts';
@@ -23,14 +23,7 @@ const READ_KEYS = [
 ];
 
 const inspect = (text: string) => readInput(imageGeneration, text);
-
-function assertRefused(text: string, param: string | null): void {
-  assert.throws(
-    () => inspect(text),
-    (error) => error instanceof GatewayError && error.status === 400 && error.param === param,
-    `${text} must be refused for ${param}`,
-  );
-}
+const assertRefused = refusalsOf(imageGeneration);
 
 describe('an image generation', () => {
   it('changes nothing of a body but the model, down to the last byte', () => {

@@ -1,19 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { GatewayError } from '../../errors/gateway-error.ts';
+import { assertRefused } from '../../../test/support/request-input.ts';
 import { BodyFields } from './fields.ts';
 import { inputTokens } from './input-tokens.ts';
 
 const inspect = (text: string): string | null => inputTokens.inspect(BodyFields.read(Buffer.from(text)));
 const inspectBody = (rest: object): string | null => inspect(JSON.stringify({ model: 'm', ...rest }));
-
-function assertRefused(inspection: () => unknown, param: string): void {
-  assert.throws(
-    inspection,
-    (error) => error instanceof GatewayError && error.status === 400 && error.param === param,
-    `must be refused for ${param}`,
-  );
-}
 
 describe('input tokens', () => {
   it('return the model, which has to be there', () => {

@@ -10,22 +10,14 @@ import {
   stringText,
   valueText,
 } from '../../../test/support/json-text.ts';
-import { readInput } from '../../../test/support/request-input.ts';
+import { readInput, refusalsOf } from '../../../test/support/request-input.ts';
 import { propertyRuns } from '../../../test/support/scope.ts';
-import { GatewayError } from '../../errors/gateway-error.ts';
 import { messages } from './messages.ts';
 
 const READ_KEYS = ['model', 'messages', 'stream', 'max_tokens'];
 
 const inspect = (text: string) => readInput(messages, text);
-
-function assertRefused(text: string, param: string): void {
-  assert.throws(
-    () => inspect(text),
-    (error) => error instanceof GatewayError && error.status === 400 && error.param === param,
-    `${text} must be refused for ${param}`,
-  );
-}
+const assertRefused = refusalsOf(messages);
 
 describe('messages', () => {
   it('changes nothing of a body but the model, down to the last byte', () => {

@@ -1,19 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { readInput } from '../../../test/support/request-input.ts';
-import { GatewayError } from '../../errors/gateway-error.ts';
+import { readInput, refusalsOf } from '../../../test/support/request-input.ts';
 import { rerankResponse } from '../chat/rerank.ts';
 import { rerank } from './rerank.ts';
 
 const inspect = (text: string) => readInput(rerank, text);
-
-function assertRefused(text: string, param: string): void {
-  assert.throws(
-    () => inspect(text),
-    (error) => error instanceof GatewayError && error.status === 400 && error.param === param,
-    `${text} must be refused for ${param}`,
-  );
-}
+const assertRefused = refusalsOf(rerank);
 
 describe('rerank', () => {
   it('changes nothing of a body but the model, down to the last byte', () => {

@@ -9,26 +9,18 @@ import {
   stringText,
   valueText,
 } from '../../../test/support/json-text.ts';
-import { readInput } from '../../../test/support/request-input.ts';
+import { readInput, refusalsOf } from '../../../test/support/request-input.ts';
 import { propertyRuns } from '../../../test/support/scope.ts';
-import { GatewayError } from '../../errors/gateway-error.ts';
 import { encryptedContinuationKey, responseContinuationKey } from '../responses/continuation-keys.ts';
 import { responses } from './responses.ts';
 
 const READ_KEYS = ['model', 'input', 'background', 'previous_response_id', 'stream', 'max_output_tokens'];
 
 const inspect = (text: string) => readInput(responses, text);
+const assertRefused = refusalsOf(responses);
 
 /** A body with a model and these members besides. */
 const bodyWith = (...members: readonly string[]): string => `{${['"model":"m"', ...members].join(',')}}`;
-
-function assertRefused(text: string, param: string | null): void {
-  assert.throws(
-    () => inspect(text),
-    (error) => error instanceof GatewayError && error.status === 400 && error.param === param,
-    `${text} must be refused for ${param}`,
-  );
-}
 
 describe('responses', () => {
   it('changes nothing of a body but the model, down to the last byte', () => {

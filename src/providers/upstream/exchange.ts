@@ -76,6 +76,19 @@ const PART_BYTES = 64 * 1024;
  */
 const HTTP2_GRACE_MS = 250;
 
+/** A time limit of an exchange. */
+interface TimeLimit {
+  readonly of: 'connectMs' | 'firstByteMs' | 'idleMs';
+  passed(): Error;
+}
+
+const LIMITS = {
+  connect: { of: 'connectMs', passed: () => new errors.ConnectTimeoutError('no connection in time') },
+  take: { of: 'idleMs', passed: () => new errors.BodyTimeoutError('the provider does not take the request') },
+  firstByte: { of: 'firstByteMs', passed: () => new errors.HeadersTimeoutError() },
+  idle: { of: 'idleMs', passed: () => new errors.BodyTimeoutError('the provider stopped sending') },
+} as const satisfies Readonly<Record<string, TimeLimit>>;
+
 class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
   readonly done: Promise<'ended' | 'aborted'>;
   readonly #request: UpstreamRequest;
@@ -92,8 +105,12 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
   /** `null` in HTTP/1.1. */
   #stream: ClientHttp2Stream | null = null;
   #receive: ReceiveChunk | null = null;
-  /** The time limit that runs at the moment. */
+  /** What the provider has to do in time at the moment, and when that is over, by `performance.now()`. */
+  #limit: TimeLimit = LIMITS.connect;
+  #dueMs = Number.POSITIVE_INFINITY;
+  /** Looks at the limit when it fires, since limits end and begin far more often than one passes. */
   #timer: NodeJS.Timeout | undefined;
+  #firesAtMs = 0;
   #wasSent = false;
   #isPaused = false;
   #isOver = false;
@@ -111,18 +128,23 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
   }
 
   start(): void {
-    this.#leaveQueue = this.#request.provider.gate.enter(this.#request.account, {
-      admitted: (leave) => {
-        this.#leaveGate = leave;
-        this.#dispatch();
-      },
-      refused: () => this.#fail(allConnectionsInUse()),
-    });
+    this.#leaveQueue = this.#request.provider.gate.enter(this.#request.account, this);
+  }
+
+  /** It is the turn of this call at the gate. */
+  admitted(leave: () => void): void {
+    this.#leaveGate = leave;
+    this.#dispatch();
+  }
+
+  /** There is no place for this call at the gate. */
+  refused(): void {
+    this.#fail(allConnectionsInUse());
   }
 
   pause(): void {
     this.#isPaused = true;
-    clearTimeout(this.#timer);
+    this.#dueMs = Number.POSITIVE_INFINITY;
     this.#controller?.pause();
   }
 
@@ -130,7 +152,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
     // A timer that is set after the end would keep the process alive until it fires.
     if (!this.#isPaused || this.#isOver) return;
     this.#isPaused = false;
-    if (this.#receive !== null) this.#limitIdle();
+    if (this.#receive !== null) this.#begin(LIMITS.idle);
     this.#controller?.resume();
   }
 
@@ -146,8 +168,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
 
   #dispatch(): void {
     const { provider, path, headers, body } = this.#request;
-    const { connectMs, firstByteMs, idleMs } = provider.timeouts;
-    this.#limit(connectMs, () => new errors.ConnectTimeoutError('no connection in time'));
+    const { firstByteMs, idleMs } = provider.timeouts;
     provider.pool.dispatch(
       {
         method: 'POST',
@@ -160,13 +181,15 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
       },
       this,
     );
+    // A connection that was open takes the request at once.
+    if (this.#controller === null && !this.#isOver) this.#begin(LIMITS.connect);
   }
 
   /** A request for the next part shows that the parts before it have left. */
   #inParts(body: RequestBody): Readable {
     const parts = Buffer.isBuffer(body) ? partsOf(body) : body.read();
     const limitIdle = (): void => {
-      if (this.#controller !== null) this.#refreshLimit();
+      if (this.#controller !== null) this.#postpone();
     };
     async function* watched(): AsyncGenerator<Buffer> {
       for await (const part of parts) {
@@ -198,10 +221,10 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
     if (this.#isInParts) {
       // In HTTP/1.1 the head leaves with the first part.
       this.#wasSent ||= this.#request.provider.http2;
-      this.#limitIdle('the provider does not take the request');
+      this.#begin(LIMITS.take);
     } else {
       this.#wasSent = true;
-      this.#limitFirstByte();
+      this.#begin(LIMITS.firstByte);
     }
   }
 
@@ -212,19 +235,19 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
 
   onRequestSent(): void {
     this.#wasSent = true;
-    if (this.#isInParts && this.#receive === null && !this.#isOver) this.#limitFirstByte();
+    if (this.#isInParts && this.#receive === null && !this.#isOver) this.#begin(LIMITS.firstByte);
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (this.#isOver || status < 200) return;
-    this.#limitIdle();
+    this.#begin(LIMITS.idle);
     const { words } = this.#request.provider.hidden;
     this.#receive = this.#onHead({ status, headers: presentableHeaders(headers, words) });
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isOver) return;
-    this.#refreshLimit();
+    this.#postpone();
     this.#receive?.(chunk);
   }
 
@@ -238,28 +261,41 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
     this.#fail(connectionFailure(error, this.#wasSent, this.#receive !== null));
   }
 
-  #limitFirstByte(): void {
-    this.#limit(this.#request.provider.timeouts.firstByteMs, () => new errors.HeadersTimeoutError());
-  }
-
-  #limitIdle(message = 'the provider stopped sending'): void {
-    this.#limit(this.#request.provider.timeouts.idleMs, () => new errors.BodyTimeoutError(message));
-  }
-
-  /** A timer that was cleared must stay cleared. */
-  #refreshLimit(): void {
-    if (!this.#isOver && !this.#isPaused) this.#timer?.refresh();
-  }
-
   /** The limit that ran before is over. */
-  #limit(ms: number, createError: () => Error): void {
+  #begin(limit: TimeLimit): void {
+    this.#limit = limit;
+    const { timeouts } = this.#request.provider;
+    const nowMs = performance.now();
+    this.#dueMs = nowMs + timeouts[limit.of] + this.#graceMs;
+    // What follows is limited, too: a timer that fires by then need not be set anew.
+    const looksAtMs = Math.min(this.#dueMs, nowMs + timeouts.idleMs + this.#graceMs);
+    if (this.#timer === undefined || this.#firesAtMs > looksAtMs) this.#setTimer(looksAtMs, nowMs);
+  }
+
+  /** The provider has made progress: the same limit begins anew, unless the flow is stopped. */
+  #postpone(): void {
+    if (this.#isPaused) return;
+    const { timeouts } = this.#request.provider;
+    this.#dueMs = performance.now() + timeouts[this.#limit.of] + this.#graceMs;
+  }
+
+  #setTimer(atMs: number, nowMs: number): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
-      const error = createError();
-      const controller = this.#controller;
-      this.#fail(connectionFailure(error, this.#wasSent, this.#receive !== null));
-      controller?.abort(error);
-    }, ms + this.#graceMs);
+    this.#firesAtMs = atMs;
+    this.#timer = setTimeout(() => this.#look(performance.now()), Math.ceil(atMs - nowMs));
+  }
+
+  #look(nowMs: number): void {
+    this.#timer = undefined;
+    if (this.#isOver || this.#dueMs === Number.POSITIVE_INFINITY) return;
+    if (this.#dueMs > nowMs) {
+      this.#setTimer(this.#dueMs, nowMs);
+      return;
+    }
+    const error = this.#limit.passed();
+    const controller = this.#controller;
+    this.#fail(connectionFailure(error, this.#wasSent, this.#receive !== null));
+    controller?.abort(error);
   }
 
   #fail(failure: UpstreamFailure): void {

@@ -16,7 +16,7 @@ export function upstreamHeaders(
   client: IncomingHttpHeaders,
   mountedNames: readonly string[],
   { isStream, contentType }: { readonly isStream: boolean; readonly contentType: string },
-  trace: { readonly [name: string]: string } = {},
+  trace?: { readonly [name: string]: string },
 ): Record<string, string> {
   const headers: Record<string, string> = {
     'content-type': contentType,
@@ -24,26 +24,49 @@ export function upstreamHeaders(
     // An encoded response could not be measured on its way through.
     'accept-encoding': 'identity',
     'user-agent': 'faregate',
-    ...(provider.auth === 'bearer' ? { authorization: `Bearer ${credential}` } : { 'x-api-key': credential }),
   };
-  const vendor = provider.vendor ?? mountedNames[0]!;
-  const sources = [vendor, ...mountedNames];
-  const version = firstHeader(client, sources, 'version');
-  if (version !== undefined) headers[`${vendor}-version`] = version;
-  else if (provider.protocol.defaultVersion !== null) headers[`${vendor}-version`] = provider.protocol.defaultVersion;
-  const beta = firstHeader(client, sources, 'beta');
-  if (beta !== undefined) headers[`${vendor}-beta`] = beta;
+  if (provider.auth === 'bearer') headers.authorization = `Bearer ${credential}`;
+  else headers['x-api-key'] = credential;
+  const { version: versions, beta: betas } = vendorHeaders(provider, mountedNames);
+  const version = firstHeader(client, versions) ?? provider.protocol.defaultVersion;
+  if (version !== null) headers[versions[0]!] = version;
+  const beta = firstHeader(client, betas);
+  if (beta !== null) headers[betas[0]!] = beta;
   // The headers of the operator win, for versions and betas too; those that must not be changed are refused in the
   // configuration.
   return Object.assign(headers, trace, provider.headers);
 }
 
-function firstHeader(client: IncomingHttpHeaders, names: readonly string[], suffix: string): string | undefined {
+/** Names of the headers that clients may send, the one that the provider expects first. */
+interface VendorHeaders {
+  readonly mountedNames: readonly string[];
+  readonly version: readonly string[];
+  readonly beta: readonly string[];
+}
+
+/** The same for all calls of a configuration. */
+const vendorHeadersOf = new WeakMap<Provider, VendorHeaders>();
+
+function vendorHeaders(provider: Provider, mountedNames: readonly string[]): VendorHeaders {
+  let names = vendorHeadersOf.get(provider);
+  if (names?.mountedNames !== mountedNames) {
+    const vendors = [provider.vendor ?? mountedNames[0]!, ...mountedNames];
+    names = {
+      mountedNames,
+      version: vendors.map((vendor) => `${vendor}-version`),
+      beta: vendors.map((vendor) => `${vendor}-beta`),
+    };
+    vendorHeadersOf.set(provider, names);
+  }
+  return names;
+}
+
+function firstHeader(client: IncomingHttpHeaders, names: readonly string[]): string | null {
   for (const name of names) {
-    const value = client[`${name}-${suffix}`];
+    const value = client[name];
     if (value !== undefined) return Array.isArray(value) ? value.join(', ') : value;
   }
-  return undefined;
+  return null;
 }
 
 /** Headers of a provider's response that may reach the client: limits, retry advice, timing (contract 4.3, 7). */
@@ -70,7 +93,9 @@ export function safeResponseHeaders(upstream: IncomingHttpHeaders): Record<strin
 
 function isSafe(name: string): boolean {
   if (name.startsWith(SUBSCRIPTION_PREFIX)) return false;
-  return SAFE_RESPONSE_HEADERS.has(name) || SAFE_RESPONSE_PREFIXES.some((prefix) => name.startsWith(prefix));
+  if (SAFE_RESPONSE_HEADERS.has(name)) return true;
+  for (const prefix of SAFE_RESPONSE_PREFIXES) if (name.startsWith(prefix)) return true;
+  return false;
 }
 
 /** Headers of a response that are read beside those that are passed on. */
@@ -97,11 +122,11 @@ const REQUEST_ID = /^[\w.:@/+=-]{1,128}$/;
 
 /** The provider's id of the call, where it sent a plausible one. */
 export function upstreamRequestId(upstream: IncomingHttpHeaders): string | null {
-  for (const name of ['x-request-id', 'request-id']) {
-    const value = upstream[name];
-    if (typeof value === 'string' && REQUEST_ID.test(value)) return value;
-  }
-  return null;
+  return plausibleId(upstream['x-request-id']) ?? plausibleId(upstream['request-id']);
+}
+
+function plausibleId(value: string | string[] | undefined): string | null {
+  return typeof value === 'string' && REQUEST_ID.test(value) ? value : null;
 }
 
 /** Whether a response is encoded, although none was asked for: it could not be measured on its way through. */

@@ -15,8 +15,9 @@ export const fiveHourWindow: Limit = {
     const plan = activePlan(account, context);
     if (plan === null) return;
     const { subscription } = plan;
+    const givenBack = new Set(subscription.deletedSlots);
     for (const slot of subscription.oldestSlots) {
-      if (isLive(slot, context.nowMs)) continue;
+      if (isLive(slot, context.nowMs) || givenBack.has(slot.callId)) continue;
       subscription.deletedSlots.push(slot.callId);
       subscription.slots--;
     }
@@ -57,7 +58,8 @@ function isLive({ takenAtMs }: Slot, nowMs: number): boolean {
 
 /** When the window has room again: when the slot ends that brings it below its limit. */
 function freeAtMs(subscription: SubscriptionState, { fiveHourCalls }: PlanTerms, nowMs: number): number {
-  const live = subscription.oldestSlots.filter((slot) => isLive(slot, nowMs));
+  const givenBack = new Set(subscription.deletedSlots);
+  const live = subscription.oldestSlots.filter((slot) => isLive(slot, nowMs) && !givenBack.has(slot.callId));
   // If the clock went back, a new slot may end before those that are stored.
   const window = [...live, ...subscription.newSlots].sort((one, other) => one.takenAtMs - other.takenAtMs);
   return (window[subscription.slots - fiveHourCalls]?.takenAtMs ?? nowMs) + FIVE_HOURS_MS;

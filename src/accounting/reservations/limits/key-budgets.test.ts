@@ -1,7 +1,7 @@
 import { describe, it } from 'node:test';
 import { balanceCall, codingCall, KEY, MemoryAccount, planOf } from '../../../../test/support/account-in-memory.ts';
 import { runTranscript, type TranscriptScene } from '../../../../test/support/limit-transcript.ts';
-import type { KeyLimits } from '../../accounts/key-limit-store.ts';
+import type { KeyLimits } from '../../accounts/key-limit-tables.ts';
 
 /** A Saturday: the week ends at `2d00:00`, the month, which has a leap day, at `3d00:00`, on the Tuesday. */
 const START_MS = Date.UTC(2028, 1, 26);

@@ -1,6 +1,7 @@
+import type { KeyCounts } from '../../accounts/key-limit-tables.ts';
 import { isCounted } from '../../counts/counted-since.ts';
 import type { RunningPeriods } from '../../pricing/running-periods.ts';
-import type { AccountState, KeyCounts, KeyState } from '../account-state.ts';
+import type { AccountState, KeyState } from '../account-state.ts';
 import type { AskingCall } from './limit.ts';
 
 /** What a key counts by the day, the week and the month. */

@@ -1,7 +1,8 @@
 import type { PlanWindow } from '../../../protocols/plan-windows.ts';
 import type { RunningPeriods } from '../../pricing/running-periods.ts';
 import type { AccountState, ActivePlan, AdmissionContext } from '../account-state.ts';
-import type { CallUse, Refusal, Reservation, ReservationRequest, ReservedLimits } from '../reservation.ts';
+import type { CallUse, Refusal, ReservationRequest, ReservedLimits } from '../reservation.ts';
+import type { Reservation } from '../tables.ts';
 
 /** A call before its body has been read: what depends on the body is `null`. */
 export type AskingCall = Pick<ReservationRequest, 'accountId' | 'keyId' | 'isKeyLimited'> & {

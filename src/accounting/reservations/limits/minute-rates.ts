@@ -1,14 +1,9 @@
 import type { RateLeft, RateStatus } from '../../../protocols/rate-status.ts';
 import { isAhead } from '../../counts/counted-since.ts';
-import {
-  type AccountState,
-  type AdmissionContext,
-  type RateCounts,
-  type RateState,
-  rateName,
-} from '../account-state.ts';
+import { type AccountState, type AdmissionContext, type RateState, rateName } from '../account-state.ts';
 import { maximaOfNames, type RateMaxima } from '../rate-defaults.ts';
-import type { RateFill, ReachedRate, Refusal, ReservationRequest } from '../reservation.ts';
+import type { ReachedRate, Refusal, ReservationRequest } from '../reservation.ts';
+import type { RateCounts, RateFill } from '../tables.ts';
 import type { Limit } from './limit.ts';
 import {
   drained,

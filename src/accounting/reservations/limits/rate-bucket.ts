@@ -1,4 +1,4 @@
-import type { RateFill } from '../reservation.ts';
+import type { RateFill } from '../tables.ts';
 
 /**
  * A bucket of a limit by the minute. What is used drains evenly, so that a full bucket is empty after a minute: n a minute

@@ -1,131 +1,104 @@
 import type { CallOutcome } from '../../../accounting/calls/call-outcome.ts';
-import { chargeFor } from '../../../accounting/pricing/charge.ts';
-import { chargeBasis } from '../../../accounting/pricing/charge-basis.ts';
+import { chargeCall } from '../../../accounting/pricing/call-charge.ts';
+import { chargeBasis } from '../../../accounting/pricing/charge.ts';
 import { priceInForce } from '../../../accounting/pricing/price.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../../../accounting/pricing/price-factor.ts';
-import { pricedBy } from '../../../accounting/pricing/priced-by.ts';
-import { stepShares } from '../../../accounting/pricing/step-shares.ts';
-import type { Ids } from '../../../lib/ids.ts';
-import { noUsage, type UsageFacts } from '../../../protocols/metering/usage-facts.ts';
+import { noUsage, type Usage, type UsageFacts } from '../../../protocols/metering/usage-facts.ts';
 import { operationOf } from '../../../protocols/operations/all.ts';
-import type { Catalog } from '../../../providers/catalog/catalog.ts';
-import type { RandomSource } from './chance.ts';
+import { plainDemand } from '../../../protocols/operations/operation.ts';
+import type { Scene } from './scene.ts';
 
-/** One kind of calls of a key, and how often it occurs beside the others. */
-export interface CallKind {
-  readonly model: string;
-  readonly operation: 'chat' | 'responses' | 'messages' | 'embeddings' | 'rerank' | 'images.generate';
-  readonly weight: number;
-}
+export type CallKind = 'chat' | 'responses' | 'messages' | 'embeddings' | 'rerank' | 'images.generate';
 
-export interface CallMaking {
-  readonly catalog: Catalog;
-  readonly randomSource: RandomSource;
-  /** Ids as of an instant. */
-  readonly idsAt: (atMs: number) => Ids;
-}
-
-interface WantedCall {
-  readonly accountId: string;
-  readonly keyId: string;
-  readonly context: 'balance' | 'coding';
-  readonly kind: CallKind;
-  readonly startedAtMs: number;
-  readonly priceFactorBasisPoints: number;
-}
-
-/** In how many calls the provider fails, and how many streams the client ends. */
-const FAILED = 0.018;
-const ABORTED = 0.02;
 const MS_A_TOKEN = 11;
-const FIRST_BYTE_MS: Readonly<Record<string, number>> = {
-  chat: 380,
-  responses: 450,
-  messages: 620,
-  'images.generate': 5_200,
-};
-const QUALITIES = [
-  { quality: 'low', weight: 5 },
-  { quality: 'medium', weight: 4 },
-  { quality: 'high', weight: 1 },
-];
 
-/** A call as its record would be, charged by the price of its model. */
-export function makeCall(wanted: WantedCall, { catalog, randomSource, idsAt }: CallMaking): CallOutcome {
-  const { kind, startedAtMs, context, accountId, keyId } = wanted;
-  const model = catalog.find(kind.model)!;
-  const operation = operationOf(kind.operation);
+/** A call as its record would be, charged as every call is. */
+export function makeCall(
+  kind: CallKind,
+  wanted: Pick<CallOutcome, 'accountId' | 'keyId' | 'context' | 'endedAtMs'>,
+  { catalog, random, idAt }: Scene,
+): CallOutcome {
+  const operation = operationOf(kind);
+  const model = catalog.models.find(({ operations }) => operations.has(operation))!;
   const route = model.routes[operation.protocol.name][0]!;
-  const isStream = ['chat', 'responses', 'messages'].includes(kind.operation) && randomSource.isTrue(0.7);
-  const isFailed = randomSource.isTrue(FAILED);
-  const isAborted = !isFailed && isStream && randomSource.isTrue(ABORTED);
-  const usage = usageOf(kind.operation, isAborted, randomSource);
-  const firstByteMs = randomSource.around(FIRST_BYTE_MS[kind.operation] ?? 90, 0.5);
-  const ids = idsAt(startedAtMs);
-  const base = {
-    accountId,
-    callId: ids.next('call'),
-    keyId,
-    context,
-    operation: kind.operation,
+  const isText = operation.countedAs !== null;
+  const status = choose({ succeeded: 96.5, failed: 2, aborted: isText ? 1.5 : 0 }, random);
+  const source = status === 'aborted' ? 'estimated' : 'observed';
+  const usage: UsageFacts = { ...noUsage, ...useOf(kind, random), source };
+  const firstByteMs = around(kind === 'images.generate' ? 5_200 : 400, random);
+  const startedAtMs = wanted.endedAtMs - firstByteMs - usage.outputTokens * MS_A_TOKEN;
+  const price = priceInForce(model.price, startedAtMs);
+  const cost = route.cost!.base;
+  const isPaid = wanted.context === 'balance';
+  const charge = chargeCall(usage, {
+    model,
+    prices: price.prices,
+    basis: chargeBasis(operation, price.prices),
+    inner: [],
+    ownNames: [model.id],
+    input: { choices: 1, demand: plainDemand },
+    cost: { prices: cost, basis: chargeBasis(operation, cost), ofInner: () => null },
+    isPaid,
+    priceFactorBasisPoints: LIST_PRICE_BASIS_POINTS,
+  });
+  return {
+    ...wanted,
+    ...charge,
+    ...(!isPaid && { chargeNano: null }),
+    callId: idAt('call', startedAtMs),
+    requestId: idAt('req', startedAtMs),
+    clientRequestId: null,
+    operation: kind,
     model: model.id,
     provider: route.providerId,
     providerModel: route.providerModel,
     failedRoutes: [],
-    isStream,
-    requestId: ids.next('req'),
+    isStream: status === 'aborted' || (isText && random() < 0.7),
     startedAtMs,
-    price: priceInForce(model.price, startedAtMs),
-    priceFactorBasisPoints: context === 'coding' ? LIST_PRICE_BASIS_POINTS : wanted.priceFactorBasisPoints,
-  };
-  if (isFailed) {
-    const failure = { status: 'failed', httpStatus: 502, errorCode: 'upstream_error' } as const;
-    return {
-      ...base,
-      ...failure,
-      endedAtMs: startedAtMs + firstByteMs,
-      firstByteMs: null,
-      usage: null,
-      chargeNano: null,
-    };
-  }
-  const { prices } = base.price;
-  const basis = chargeBasis(operation, prices);
-  const shares = stepShares([usage], prices.above);
-  const by = pricedBy(usage, prices, basis, shares);
-  const cost = route.cost?.base;
-  return {
-    ...base,
-    status: isAborted ? 'aborted' : 'succeeded',
+    firstByteMs,
+    status,
     httpStatus: 200,
     errorCode: null,
-    firstByteMs,
-    endedAtMs: startedAtMs + firstByteMs + Math.round(usage.outputTokens * MS_A_TOKEN),
-    usage,
-    ...(by !== null && { notes: { pricedBy: by } }),
-    chargeNano: context === 'coding' ? null : chargeFor(usage, prices, basis, shares, base.priceFactorBasisPoints),
-    ...(cost !== undefined && { costNano: chargeFor(usage, cost, chargeBasis(operation, cost)) }),
+    price,
+    priceFactorBasisPoints: LIST_PRICE_BASIS_POINTS,
+    ...(status === 'failed' && FAILURE),
   };
 }
 
-function usageOf(
-  operation: CallKind['operation'],
-  isAborted: boolean,
-  { around, choose, isTrue }: RandomSource,
-): UsageFacts {
-  const facts = { ...noUsage, source: isAborted ? 'estimated' : 'observed' } as const;
-  if (operation === 'rerank') return facts;
-  if (operation === 'embeddings') return { ...facts, inputTokens: around(2_400, 1) };
-  if (operation === 'images.generate') {
-    return { ...facts, images: [{ quality: choose(QUALITIES).quality, size: '1024x1024', count: 1 }] };
+const FAILURE = {
+  httpStatus: 502,
+  errorCode: 'upstream_error',
+  firstByteMs: null,
+  usage: null,
+  chargeNano: null,
+  costNano: null,
+  notes: undefined,
+};
+
+function useOf(kind: CallKind, random: Random): Partial<Usage> {
+  if (kind === 'rerank') return {};
+  if (kind === 'embeddings') return { inputTokens: around(2_400, random) };
+  if (kind === 'images.generate') {
+    return { images: [{ quality: choose({ low: 5, medium: 4, high: 1 }, random), size: '1024x1024', count: 1 }] };
   }
-  const outputTokens = around(isAborted ? 120 : 340, 0.9);
-  return {
-    ...facts,
-    inputTokens: around(1_200, 0.9),
-    cachedInputTokens: isTrue(0.55) ? around(2_200, 0.6) : 0,
-    cacheWriteTokens: operation === 'messages' && isTrue(0.2) ? around(900, 0.5) : 0,
-    outputTokens,
-    reasoningTokens: operation === 'responses' ? Math.floor(outputTokens * 0.4) : 0,
-  };
+  const cachedInputTokens = random() < 0.55 ? around(2_200, random) : 0;
+  return { inputTokens: around(1_200, random), cachedInputTokens, outputTokens: around(340, random) };
+}
+
+type Random = Scene['random'];
+
+/** One of several, as often as their weights say. */
+export function choose<Name extends string>(weights: Readonly<Partial<Record<Name, number>>>, random: Random): Name {
+  const names = Object.keys(weights) as Name[];
+  let rest = random() * names.reduce((sum, name) => sum + weights[name]!, 0);
+  for (const name of names) {
+    rest -= weights[name]!;
+    if (rest < 0) return name;
+  }
+  return names.at(-1)!;
+}
+
+/** A whole number around a median: most are near it, a few many times as large. A sum of several numbers is nearly normal. */
+function around(median: number, random: Random): number {
+  return Math.ceil(median * Math.exp(0.8 * (random() + random() + random() + random() - 2)));
 }

@@ -4,8 +4,9 @@ import { fileURLToPath } from 'node:url';
 import type { History, HistoryRow } from '../../../accounting/history/history-store.ts';
 import { compilePlans } from '../../../accounting/plans/plan.ts';
 import { loadConfig } from '../../../config/load.ts';
+import type { FillRandom } from '../../../lib/ids.ts';
+import { seededRandom } from '../../../lib/seeded-random.ts';
 import { createNewDemo, type NewDemo } from '../new-demo.ts';
-import { createRandomSource } from './chance.ts';
 import { makeMonth, monthStartMs } from './month.ts';
 
 const FILE = fileURLToPath(new URL('../faregate.demo.yaml', import.meta.url));
@@ -16,7 +17,10 @@ const FIVE_HOURS_MS = 5 * 3_600_000;
 
 function monthUntil(now: string): { readonly history: History; readonly demo: NewDemo; readonly nowMs: number } {
   const nowMs = Date.parse(now);
-  const { fill } = createRandomSource(7);
+  const random = seededRandom(7);
+  const fill: FillRandom = (bytes) => {
+    for (let i = 0; i < bytes.length; i++) bytes[i] = 256 * random();
+  };
   const demo = createNewDemo({ nowMs: () => nowMs }, monthStartMs(nowMs), fill);
   return {
     history: makeMonth({ config, demo, passwordHash: 'hash', planId: PLAN.id, nowMs, fillRandom: fill }),

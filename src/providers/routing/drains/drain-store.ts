@@ -1,32 +1,55 @@
 import type { Lane, Queryable, Statement } from '../../../db/database.ts';
-import type { Drain, DrainTarget } from './drain.ts';
+import { type Column, dateColumn, orNull, type RowOf, selection, textColumn } from '../../../db/table.ts';
 
 /** The SQL of drains. A table of some rows, read whole. */
 
 /** Nodes are notified on this channel to read the drains again. */
 export const DRAINS_CHANNEL = 'faregate_route_drains';
 
+/** A column that is empty for all of them. */
+const emptyForAll = (name: string): Column<string | null> => ({
+  ...textColumn(name),
+  read: (stored) => (stored === '' ? null : (stored as string)),
+});
+
+const DRAINS = selection({
+  providerId: textColumn('provider'),
+  /** The canonical id of a model; `null`: every model. */
+  model: emptyForAll('model'),
+  /** The provider's name of the model; `null`: every name. */
+  providerModel: emptyForAll('provider_model'),
+  reason: orNull(textColumn('reason')),
+  drainedBy: textColumn('drained_by'),
+  drainedAt: dateColumn('drained_at'),
+});
+
+/** A decision of an operator that routes take no new calls, until it is taken back. */
+export type Drain = RowOf<typeof DRAINS>;
+
+/** What is drained: all routes to a provider, those of one model, or those to one of the provider's own models. */
+export type DrainTarget = Pick<Drain, 'providerId' | 'model' | 'providerModel'>;
+
 /** Plan: primary key. */
 const listDrains: Statement = {
   name: 'drains.list',
-  text: `select provider, model, provider_model, reason, drained_by, drained_at from route_drains
+  text: `select ${DRAINS.list} from route_drains
 order by provider, model, provider_model`,
 };
 
 /** A repeat gives another reason; who began the drain, and when, stays. */
 const upsertDrain: Statement = {
   name: 'drains.upsert',
-  text: `insert into route_drains as d (provider, model, provider_model, reason, drained_by, drained_at)
+  text: `insert into route_drains as d (${DRAINS.list})
 values ($1, $2, $3, $4, $5, $6)
 on conflict (provider, model, provider_model) do update set reason = coalesce(excluded.reason, d.reason)
-returning provider, model, provider_model, reason, drained_by, drained_at`,
+returning ${DRAINS.list}`,
 };
 
 /** By primary key. */
 const deleteDrain: Statement = {
   name: 'drains.delete',
   text: `delete from route_drains where provider = $1 and model = $2 and provider_model = $3
-returning provider, model, provider_model, reason, drained_by, drained_at`,
+returning ${DRAINS.list}`,
 };
 
 /** In the transaction of the change it is sent on commit, so no node can read the old rows after it. */
@@ -34,15 +57,6 @@ const notifyNodes: Statement = {
   name: 'drains.notify',
   text: `select pg_notify('${DRAINS_CHANNEL}', '')`,
 };
-
-interface DrainRow {
-  provider: string;
-  model: string;
-  provider_model: string;
-  reason: string | null;
-  drained_by: string;
-  drained_at: Date;
-}
 
 export interface DrainStore {
   list(): Promise<Drain[]>;
@@ -54,20 +68,19 @@ export interface DrainStore {
 
 export function createDrainStore(database: Lane): DrainStore {
   return {
-    list: async () => (await database.query<DrainRow>(listDrains)).map(toDrain),
+    list: async () => DRAINS.all(await database.query(listDrains)),
     insert: (drain) =>
       database.transaction(async (transaction) => {
         const { reason, drainedBy, drainedAt } = drain;
-        const [row] = await transaction.query<DrainRow>(upsertDrain, [...keyOf(drain), reason, drainedBy, drainedAt]);
+        const [row] = await transaction.query(upsertDrain, [...keyOf(drain), reason, drainedBy, drainedAt]);
         await notify(transaction);
-        return toDrain(row!);
+        return DRAINS.read(row!);
       }),
     delete: (target) =>
       database.transaction(async (transaction) => {
-        const [row] = await transaction.query<DrainRow>(deleteDrain, keyOf(target));
-        if (row === undefined) return null;
-        await notify(transaction);
-        return toDrain(row);
+        const deleted = DRAINS.first(await transaction.query(deleteDrain, keyOf(target)));
+        if (deleted !== null) await notify(transaction);
+        return deleted;
       }),
   };
 }
@@ -78,15 +91,4 @@ async function notify(transaction: Queryable): Promise<void> {
 
 function keyOf({ providerId, model, providerModel }: DrainTarget): [string, string, string] {
   return [providerId, model ?? '', providerModel ?? ''];
-}
-
-function toDrain(row: DrainRow): Drain {
-  return {
-    providerId: row.provider,
-    model: row.model === '' ? null : row.model,
-    providerModel: row.provider_model === '' ? null : row.provider_model,
-    reason: row.reason,
-    drainedBy: row.drained_by,
-    drainedAt: row.drained_at,
-  };
 }

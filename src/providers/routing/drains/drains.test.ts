@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { until } from '../../../../test/support/until.ts';
 import { silentLogger } from '../../../lib/logger.ts';
-import type { Drain } from './drain.ts';
+import type { Drain } from './drain-store.ts';
 import { createDrains, DRAINS_MAX, type DrainNotifications, type Drains } from './drains.ts';
 
 const drainOf = (providerId: string, model: string | null = null, providerModel: string | null = null): Drain => ({

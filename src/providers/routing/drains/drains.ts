@@ -1,7 +1,7 @@
 import type { Logger } from '../../../lib/logger.ts';
 import { shareReads } from '../../../lib/shared-reads.ts';
-import type { Drain, DrainedRoutes, DrainTarget } from './drain.ts';
-import type { DrainStore } from './drain-store.ts';
+import type { DrainedRoutes } from './drain.ts';
+import type { Drain, DrainStore, DrainTarget } from './drain-store.ts';
 
 /**
  * The drains in force on this node: those of the database when they were read last. They are read again when a change is

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { gateRatios, type Recorded, renderGate } from './gate.ts';
+import { BARE, type LineResult, type ScenarioResult } from './report.ts';
+import { type Figures, parseScenarios } from './scenarios.ts';
+
+const line = (name: string, rounds: Figures[]): LineResult => ({
+  ...{ name, version: '', rounds, failures: 0, firstFailure: null },
+});
+const [chat, streams] = parseScenarios('chat-64,streams-500');
+const results: ScenarioResult[] = [
+  {
+    scenario: chat!,
+    lines: [
+      line(BARE, [{ cpuMicros: 50 }, { cpuMicros: 100 }]),
+      line('embedded', [{ cpuMicros: 200 }, { cpuMicros: 400 }]),
+    ],
+  },
+  {
+    scenario: streams!,
+    lines: [line(BARE, [{ cpuMicros: 20, kbAStream: 0 }]), line('embedded', [{ cpuMicros: 25, kbAStream: 60 }])],
+  },
+];
+
+describe('gate', () => {
+  it('compares each round with the bare proxy, and nothing with a bare proxy that took nothing', () => {
+    assert.deepEqual(gateRatios(results), { embedded: { cpuACall: 4, cpuAChunk: 1.25, memoryAStream: null } });
+  });
+
+  it('prints each ratio beside the recorded one', () => {
+    const recorded: Recorded = {
+      ...{ recordedAt: '2026-01-02', revision: 'abc', node: '24', machine: 'two cores' },
+      ratios: { embedded: { cpuACall: 3.2, cpuAChunk: null, memoryAStream: 2 } },
+    };
+    assert.equal(
+      renderGate(gateRatios(results), recorded),
+      [
+        'multiples of a bare proxy                  now        recorded  now : recorded',
+        'embedded, CPU a call                      4.00            3.20            1.25',
+        'embedded, CPU a chunk                     1.25               -               -',
+        'embedded, memory a stream                    -            2.00               -',
+        'Recorded 2026-01-02 at abc with Node 24 on two cores.',
+      ].join('\n'),
+    );
+  });
+
+  it('says how a first run is recorded', () => {
+    assert.match(renderGate({}, null), /Nothing was recorded yet: npm run bench -- --gate --record$/);
+  });
+});

@@ -1,0 +1,120 @@
+import { Pool } from 'undici';
+import { requestBodies } from './bodies.ts';
+import { quantilesOf, requestOf } from './call.ts';
+import type { BeginStreamsOrder, LoadResult, WatchStreamsOrder } from './order.ts';
+import { type SimulatedProvider, sendTimes } from './provider.ts';
+
+/**
+ * Chunks a second of all streams together, however many there are: what is compared between 100 and 2,000 streams is what the number
+ * of streams does, not the number of chunks.
+ */
+const CHUNKS_PER_SECOND = 5_000;
+/** Of streams that are begun at the same time; a burst of thousands would measure queues of the kernel. */
+const BEGIN_AT_A_TIME = 50;
+/** A stream that waits for the end of another one would wait for ever. */
+const FIRST_CHUNK_WITHIN_MS = 20_000;
+
+/** Clients of event streams, from their beginning to their end. */
+export interface StreamClients {
+  begin(order: BeginStreamsOrder): Promise<LoadResult>;
+  watch(order: WatchStreamsOrder): Promise<LoadResult>;
+  end(): Promise<LoadResult>;
+}
+
+export function createStreamClients(provider: SimulatedProvider): StreamClients {
+  let pool: Pool | null = null;
+  let open: Promise<void>[] = [];
+  let delays: number[] = [];
+  let failures = 0;
+  let firstFailure: string | null = null;
+
+  function fail(why: string): void {
+    failures++;
+    firstFailure ??= why.slice(0, 300);
+  }
+
+  async function begin({ call, streams }: BeginStreamsOrder): Promise<LoadResult> {
+    const startMs = performance.now();
+    pool = new Pool(call.url, { connections: streams, allowH2: false });
+    [open, delays, failures, firstFailure] = [[], [], 0, null];
+    const bodies = requestBodies(call.request, call.model);
+    for (let begun = 0; begun < streams; begun += BEGIN_AT_A_TIME) {
+      const count = Math.min(BEGIN_AT_A_TIME, streams - begun);
+      await Promise.all(Array.from({ length: count }, (_, i) => beginOne(pool!, requestOf(call, bodies, begun + i))));
+    }
+    return result(streams - failures, startMs);
+  }
+
+  /** Resolves at the first chunk, or when there will be none. */
+  function beginOne(pool: Pool, request: ReturnType<typeof requestOf>): Promise<void> {
+    return new Promise((hasBegun) => {
+      const over = new Promise<void>((isOver) => {
+        let status = 0;
+        let text = '';
+        let isBegun = false;
+        const end = (why: string | null): void => {
+          if (why !== null) fail(why);
+          hasBegun();
+          isOver();
+        };
+        pool.dispatch(
+          { ...request, bodyTimeout: 0 },
+          {
+            onRequestStart(controller) {
+              setTimeout(() => {
+                if (!isBegun) controller.abort(new Error(`no chunk within ${FIRST_CHUNK_WITHIN_MS / 1_000} s`));
+              }, FIRST_CHUNK_WITHIN_MS).unref();
+            },
+            onResponseStart: (_controller, received) => {
+              status = received;
+            },
+            onResponseData(_controller, data) {
+              const nowMs = performance.now();
+              const { sentMs, rest } = sendTimes(text + data.toString('latin1'));
+              text = rest;
+              if (sentMs.length === 0) return;
+              for (const sent of sentMs) delays.push(nowMs - sent);
+              isBegun = true;
+              hasBegun();
+            },
+            onResponseEnd: () => end(status === 200 ? null : `${status} ${text}`),
+            onResponseError: (_controller, error) => end(String(error)),
+          },
+        );
+      });
+      open.push(over);
+    });
+  }
+
+  async function watch({ seconds }: WatchStreamsOrder): Promise<LoadResult> {
+    delays = [];
+    const startMs = performance.now();
+    const total = CHUNKS_PER_SECOND * seconds;
+    let sent = 0;
+    while (sent < total) {
+      const due = Math.min(total, ((performance.now() - startMs) * CHUNKS_PER_SECOND) / 1_000);
+      for (; sent < due; sent++) provider.sendChunk();
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    // Those on their way arrive before the next reading of the target.
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    return result(delays.length, startMs);
+  }
+
+  async function end(): Promise<LoadResult> {
+    const startMs = performance.now();
+    provider.endStreams();
+    await Promise.all(open);
+    await pool?.close();
+    return result(open.length, startMs);
+  }
+
+  function result(done: number, startMs: number): LoadResult {
+    const elapsedMs = performance.now() - startMs;
+    const reported = { done, failures, firstFailure, requestBytes: 0, elapsedMs, ...quantilesOf(delays) };
+    // Each is reported once.
+    failures = 0;
+    return reported;
+  }
+  return { begin, watch, end };
+}

@@ -1,0 +1,36 @@
+import { spawnSync } from 'node:child_process';
+import { availableParallelism, cpus, loadavg } from 'node:os';
+import { benchFile, hasCores, OTHER_CORES, TARGET_CORE } from './processes.ts';
+
+/** What was measured, and where: without it figures of two runs cannot be told apart. */
+export interface Machine {
+  readonly revision: string;
+  readonly node: string;
+  readonly machine: string;
+  /** Of the last minute when the run began: what else was at work. */
+  readonly load: number;
+}
+
+export function describeMachine(): Machine {
+  return {
+    revision: revision(),
+    node: process.versions.node,
+    machine: `${availableParallelism()} cores of ${cpus()[0]?.model.trim() ?? 'an unknown processor'}`,
+    load: loadavg()[0]!,
+  };
+}
+
+/** For whoever reads the figures. */
+export function machineLine({ revision, node, machine, load }: Machine): string {
+  const pinned = hasCores ? `target on core ${TARGET_CORE}, all else on ${OTHER_CORES}` : 'not pinned to cores';
+  return `${revision}, Node ${node}, ${machine}, ${pinned}, load ${load.toFixed(1)} when it began`;
+}
+
+/** Of this checkout, marked if it has been changed since. */
+function revision(): string {
+  const git = (...args: string[]): string =>
+    spawnSync('git', args, { cwd: benchFile('..'), encoding: 'utf8' }).stdout?.trim() ?? '';
+  const commit = git('rev-parse', '--short=8', 'HEAD');
+  if (commit === '') return 'an unknown revision';
+  return git('status', '--porcelain', '--untracked-files=no') === '' ? commit : `${commit} with changes`;
+}

@@ -1,0 +1,97 @@
+import { parseArgs } from 'node:util';
+import { type GivenPeer, parsePeer } from './peers/given.ts';
+import type { Duration } from './rounds.ts';
+import { DEFAULT_SCENARIOS, parseScenarios, type Scenario } from './scenarios.ts';
+
+/** What `npm run bench` is asked for. */
+export interface Options {
+  readonly scenarios: readonly Scenario[];
+  readonly duration: Duration;
+  /** The root of another checkout, which takes turns with this one; `null` if this one is measured alone. */
+  readonly before: string | null;
+  /** Names of peers that the bench starts. */
+  readonly peers: readonly string[];
+  readonly givenPeers: readonly GivenPeer[];
+  readonly providerPort: number;
+  /** Where CPU profiles are written; `null` if none are. */
+  readonly profile: string | null;
+  readonly isJson: boolean;
+  readonly isGate: boolean;
+  readonly isRecorded: boolean;
+}
+
+/** What the gate measures: CPU a call, CPU a chunk, memory a stream. */
+const GATE_SCENARIOS = 'chat-64,streams-500';
+const GATE_DURATION: Duration = { rounds: 3, seconds: 1.2, warmUpSeconds: 1.5 };
+const DURATION: Duration = { rounds: 3, seconds: 3, warmUpSeconds: 3 };
+
+/** @throws Error that says which option is wrong, and what is expected. */
+export function parseOptions(args: readonly string[], peerNames: readonly string[]): Options {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      scenario: { type: 'string' },
+      rounds: { type: 'string' },
+      seconds: { type: 'string' },
+      'warm-up': { type: 'string' },
+      before: { type: 'string' },
+      peers: { type: 'string' },
+      peer: { type: 'string', multiple: true, default: [] },
+      'provider-port': { type: 'string' },
+      profile: { type: 'string' },
+      json: { type: 'boolean', default: false },
+      gate: { type: 'boolean', default: false },
+      record: { type: 'boolean', default: false },
+    },
+  });
+  const isGate = values.gate;
+  if (isGate && (values.scenario ?? values.before ?? values.peers) !== undefined) {
+    throw new Error('--gate has scenarios of its own, and neither --before nor --peers.');
+  }
+  return {
+    scenarios: parseScenarios(values.scenario ?? (isGate ? GATE_SCENARIOS : DEFAULT_SCENARIOS)),
+    duration: parseDuration(values, isGate ? GATE_DURATION : DURATION),
+    before: values.before ?? null,
+    peers: parsePeers(values.peers ?? (isGate ? 'none' : 'nginx'), peerNames),
+    givenPeers: values.peer.map(parsePeer),
+    providerPort: parseNumber('provider-port', values['provider-port'], 0),
+    profile: values.profile ?? null,
+    isJson: values.json,
+    isGate,
+    isRecorded: values.record,
+  };
+}
+
+interface DurationValues {
+  readonly rounds?: string | undefined;
+  readonly seconds?: string | undefined;
+  readonly 'warm-up'?: string | undefined;
+}
+
+/** @throws Error if one of them is not a number above zero. */
+export function parseDuration(values: DurationValues, usual: Duration): Duration {
+  return {
+    rounds: Math.ceil(parseNumber('rounds', values.rounds, usual.rounds)),
+    seconds: parseNumber('seconds', values.seconds, usual.seconds),
+    warmUpSeconds: parseNumber('warm-up', values['warm-up'], usual.warmUpSeconds),
+  };
+}
+
+function parseNumber(option: string, text: string | undefined, usual: number): number {
+  if (text === undefined) return usual;
+  if (!/^\d+(\.\d+)?$/.test(text) || Number(text) === 0) {
+    throw new Error(`--${option}: expected a number above zero; found "${text}".`);
+  }
+  return Number(text);
+}
+
+function parsePeers(list: string, known: readonly string[]): readonly string[] {
+  if (list === 'none') return [];
+  if (list === 'all') return known;
+  const names = list.split(',');
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    throw new Error(`--peers: expected all, none, or some of ${known.join(', ')}; found "${unknown}".`);
+  }
+  return names;
+}

@@ -1,0 +1,67 @@
+import { type ChildProcess, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { CallShape } from '../load/order.ts';
+import { readTree } from '../process-tree.ts';
+import { spawnPinned, TARGET_CORE } from '../processes.ts';
+import type { Target } from '../targets.ts';
+
+const STARTS_WITHIN_MS = 90_000;
+
+/** Where peers are fetched into, once for all runs on this machine: never a part of the product. */
+export function peerDirectory(name: string): string {
+  const directory = join(tmpdir(), 'faregate-bench-peers', name);
+  mkdirSync(directory, { recursive: true });
+  return directory;
+}
+
+/** Runs an installer; what it says goes to standard error. */
+export function install(command: readonly string[]): boolean {
+  const [program, ...args] = command;
+  return spawnSync(program!, args, { stdio: ['ignore', 2, 2] }).status === 0;
+}
+
+/** Starts a peer on the core of the targets. Its usage is what the operating system has counted of it and its children. */
+export async function startPeer(
+  name: string,
+  command: readonly string[],
+  environment: Record<string, string>,
+  call: CallShape,
+): Promise<Target> {
+  const child = spawnPinned(command, TARGET_CORE, environment, ['ignore', 'ignore', 'ignore']);
+  try {
+    await untilItListens(call.url, child);
+  } catch (error) {
+    child.kill('SIGKILL');
+    throw new Error(`${name} did not start`, { cause: error });
+  }
+  return peerTarget(name, child.pid!, call, async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill('SIGTERM');
+    await ended;
+  });
+}
+
+export function peerTarget(name: string, pid: number, call: CallShape, stop: () => Promise<void>): Target {
+  return {
+    ...{ name, version: '', call, stop },
+    read: async () => ({ ...readTree(pid), inUseBytes: null, nextTransaction: null, delayP99Ms: null }),
+  };
+}
+
+async function untilItListens(url: string, child: ChildProcess): Promise<void> {
+  const endMs = performance.now() + STARTS_WITHIN_MS;
+  while (performance.now() < endMs) {
+    if (child.exitCode !== null) throw new Error(`it ended with exit code ${child.exitCode}`);
+    const responds = await fetch(url, { signal: AbortSignal.timeout(1_000) }).then(
+      (response) => response.arrayBuffer().then(() => true),
+      () => false,
+    );
+    if (responds) return;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  throw new Error(`it did not listen within ${STARTS_WITHIN_MS / 1_000} s`);
+}

@@ -1,0 +1,17 @@
+import { findLitellm } from './litellm.ts';
+import { findNginx } from './nginx.ts';
+import type { FoundPeer } from './peer.ts';
+import { findPortkey } from './portkey.ts';
+
+const FINDERS: Readonly<Record<string, () => FoundPeer>> = {
+  nginx: findNginx,
+  portkey: findPortkey,
+  litellm: findLitellm,
+};
+
+export const PEER_NAMES: readonly string[] = Object.keys(FINDERS);
+
+/** The peers of these names; fetches those that are not on this machine yet, which may take minutes. */
+export function findPeers(names: readonly string[]): FoundPeer[] {
+  return names.map((name) => FINDERS[name]!());
+}

@@ -1,0 +1,66 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/**
+ * What the operating system has counted of a process and its descendants: for programs into which no meter can be loaded. Linux
+ * only, from `/proc`; its resolution is a tick, 10 ms.
+ */
+export interface TreeUsage {
+  /** User and system time of all threads, and of children that have ended and were waited for. */
+  readonly cpuMicros: number;
+  readonly rssBytes: number;
+}
+
+/** What is read of one process. */
+export interface ProcessStat {
+  readonly pid: number;
+  readonly parent: number;
+  readonly ticks: number;
+  readonly pages: number;
+}
+
+/** `USER_HZ` of Linux, which is the same on all its platforms that Node supports. */
+const TICK_MICROS = 10_000;
+const PAGE_BYTES = 4_096;
+
+/** The fields of a line of `/proc/PID/stat` (proc(5)). The name may have blanks and brackets, so fields count from its end. */
+export function parseStat(line: string): ProcessStat {
+  const fields = line.slice(line.lastIndexOf(')') + 2).split(' ');
+  const field = (number: number): number => Number(fields[number - 3]);
+  return {
+    pid: Number.parseInt(line, 10),
+    parent: field(4),
+    ticks: field(14) + field(15) + field(16) + field(17),
+    pages: field(24),
+  };
+}
+
+/** Sums of a process and of all that descend from it. */
+export function sumTree(all: readonly ProcessStat[], root: number): TreeUsage {
+  const isIn = new Set([root]);
+  // A child may have a smaller number than its parent, so one pass is not enough.
+  for (let known = 0; known < isIn.size; ) {
+    known = isIn.size;
+    for (const { pid, parent } of all) if (isIn.has(parent)) isIn.add(pid);
+  }
+  let [cpuMicros, rssBytes] = [0, 0];
+  for (const { pid, ticks, pages } of all) {
+    if (!isIn.has(pid)) continue;
+    cpuMicros += ticks * TICK_MICROS;
+    rssBytes += pages * PAGE_BYTES;
+  }
+  return { cpuMicros, rssBytes };
+}
+
+export function readTree(root: number): TreeUsage {
+  const all = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        return [parseStat(readFileSync(`/proc/${pid}/stat`, 'latin1'))];
+      } catch {
+        // It has ended meanwhile.
+        return [];
+      }
+    });
+  return sumTree(all, root);
+}

@@ -1,0 +1,35 @@
+import type { PeerKind } from './peers/peer.ts';
+import type { ScenarioResult } from './report.ts';
+import { type Duration, runRounds } from './rounds.ts';
+import type { Scenario } from './scenarios.ts';
+import type { Stage } from './stage.ts';
+import { ENGINES, startBare, startGateway, type Target, type Version } from './targets.ts';
+
+/** What stands beside the bare proxy in a run. */
+export interface Contenders {
+  readonly versions: readonly Version[];
+  readonly peers: readonly PeerKind[];
+}
+
+/** Measures one scenario, on targets that are started for it alone: what it leaves in them is nobody else's. */
+export async function runScenario(
+  stage: Stage,
+  scenario: Scenario,
+  { versions, peers }: Contenders,
+  duration: Duration,
+  tell: (line: string) => void,
+): Promise<ScenarioResult> {
+  const targets: Target[] = [];
+  try {
+    if (scenario.isPassedOn) targets.push(await startBare(stage, scenario));
+    for (const engine of ENGINES) {
+      for (const version of versions) targets.push(await startGateway(stage, scenario, engine, version));
+    }
+    for (const peer of peers) {
+      if (peer.serves(scenario.kind)) targets.push(await peer.start(stage, scenario));
+    }
+    return await runRounds(stage, scenario, targets, duration, tell);
+  } finally {
+    for (const target of targets) await target.stop();
+  }
+}

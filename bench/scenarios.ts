@@ -1,0 +1,147 @@
+import type { RequestKind, ResponseKind } from './load/order.ts';
+
+/** What the bench can measure. The number behind a scenario's name is how many connections, calls a second or streams it has. */
+
+export type Kind = 'chat' | 'coding' | 'rate' | 'streams' | 'prompt' | 'response' | 'images' | 'catalog' | 'estimate';
+
+/** What a round can show of a target; one that cannot be had is `null` or absent. */
+export type FigureKey =
+  | 'perSecond'
+  | 'p50Ms'
+  | 'p99Ms'
+  | 'p999Ms'
+  | 'cpuMicros'
+  | 'commits'
+  | 'rssMb'
+  | 'kbAStream'
+  | 'mbPerSecond'
+  | 'cpuMsAMb'
+  | 'delayP99Ms';
+export type Figures = Partial<Record<FigureKey, number | null>>;
+
+export interface Column {
+  readonly key: FigureKey;
+  readonly title: string;
+  readonly digits: number;
+  /** How it is compared with the bare proxy: by division, by subtraction, or not at all. */
+  readonly against: 'ratio' | 'difference' | 'nothing';
+}
+
+/** One kind of scenario. */
+export interface KindRow {
+  readonly kind: Kind;
+  /** What the number counts. */
+  readonly unit: 'connections' | 'calls a second' | 'streams';
+  readonly defaultSize: number;
+  readonly what: string;
+  readonly request: RequestKind;
+  readonly response: ResponseKind;
+  /** Where gateways serve it. */
+  readonly path: string;
+  /** Whether a proxy that only passes on can respond to it with the help of the provider. */
+  readonly isPassedOn: boolean;
+  readonly columns: readonly Column[];
+}
+
+export interface Scenario extends KindRow {
+  /** Such as `chat-64`. */
+  readonly name: string;
+  readonly size: number;
+}
+
+const CHAT = '/v1/chat/completions';
+const PER_SECOND: Column = { key: 'perSecond', title: 'calls/s', digits: 0, against: 'ratio' };
+const P50: Column = { key: 'p50Ms', title: 'p50 ms', digits: 2, against: 'nothing' };
+const P99: Column = { key: 'p99Ms', title: 'p99 ms', digits: 2, against: 'nothing' };
+const CPU: Column = { key: 'cpuMicros', title: 'CPU µs/call', digits: 0, against: 'ratio' };
+const COMMITS: Column = { key: 'commits', title: 'commits/call', digits: 3, against: 'nothing' };
+const MEMORY: Column = { key: 'rssMb', title: 'MB', digits: 0, against: 'nothing' };
+const CALLS: readonly Column[] = [PER_SECOND, P50, P99, CPU, COMMITS, MEMORY];
+/** What a target adds to the time of a call. */
+const LATENCIES: readonly Column[] = [
+  { ...P50, against: 'difference' },
+  { ...P99, against: 'difference' },
+  { key: 'p999Ms', title: 'p99.9 ms', digits: 2, against: 'difference' },
+  CPU,
+  MEMORY,
+];
+const CHUNKS: readonly Column[] = [
+  { ...CPU, title: 'CPU µs/chunk', digits: 1 },
+  { ...P50, against: 'difference' },
+  { ...P99, against: 'difference' },
+  { key: 'kbAStream', title: 'KB/stream', digits: 1, against: 'difference' },
+  MEMORY,
+];
+const ESTIMATES: readonly Column[] = [
+  { key: 'mbPerSecond', title: 'MB/s', digits: 2, against: 'nothing' },
+  { key: 'cpuMsAMb', title: 'CPU ms/MB', digits: 1, against: 'nothing' },
+  { key: 'delayP99Ms', title: 'loop late p99 ms', digits: 2, against: 'nothing' },
+  P50,
+  MEMORY,
+];
+
+const KINDS: readonly KindRow[] = [
+  {
+    ...{ kind: 'chat', unit: 'connections', defaultSize: 64, what: 'non-stream chat on a balance' },
+    ...{ request: 'chat', response: 'chat', path: CHAT, isPassedOn: true, columns: CALLS },
+  },
+  {
+    ...{ kind: 'coding', unit: 'connections', defaultSize: 64, what: 'coding calls of keys that have every limit' },
+    ...{ request: 'chat', response: 'chat', path: '/v1/coding/chat/completions', isPassedOn: true, columns: CALLS },
+  },
+  {
+    ...{ kind: 'rate', unit: 'calls a second', defaultSize: 500, what: 'non-stream chat at a fixed rate' },
+    ...{ request: 'chat', response: 'chat', path: CHAT, isPassedOn: true, columns: LATENCIES },
+  },
+  {
+    ...{ kind: 'streams', unit: 'streams', defaultSize: 1_000, what: 'SSE streams, 5,000 chunks a second in all' },
+    ...{ request: 'stream', response: 'stream', path: CHAT, isPassedOn: true, columns: CHUNKS },
+  },
+  {
+    ...{ kind: 'prompt', unit: 'connections', defaultSize: 16, what: 'prompts of 200 KB' },
+    ...{ request: 'long prompt', response: 'chat', path: CHAT, isPassedOn: true, columns: CALLS },
+  },
+  {
+    ...{ kind: 'response', unit: 'connections', defaultSize: 16, what: 'responses of 1 MB' },
+    ...{ request: 'chat', response: 'long', path: CHAT, isPassedOn: true, columns: CALLS },
+  },
+  {
+    ...{ kind: 'images', unit: 'connections', defaultSize: 16, what: 'image edits, forms of 256 KB' },
+    ...{ request: 'image', response: 'image', path: '/v1/images/edits', isPassedOn: true, columns: CALLS },
+  },
+  {
+    ...{ kind: 'catalog', unit: 'connections', defaultSize: 64, what: '`GET /v1/models`' },
+    ...{ request: 'none', response: 'models', path: '/v1/models', isPassedOn: true, columns: CALLS },
+  },
+  {
+    ...{ kind: 'estimate', unit: 'connections', defaultSize: 2, what: 'token estimates of 1 MB of mixed text' },
+    ...{ request: 'mixed text', response: 'chat', path: '/v1/messages/count_tokens', isPassedOn: false },
+    columns: ESTIMATES,
+  },
+];
+
+/** What a run measures that is not told: a few minutes. */
+export const DEFAULT_SCENARIOS = 'chat-1,chat-64,chat-256,coding-64,rate-500,streams-1000';
+const ALL_SCENARIOS = [
+  'chat-1,chat-64,chat-256,coding-64,rate-200,rate-1000,rate-2000,streams-100,streams-1000,streams-2000',
+  'prompt-16,response-16,images-16,catalog-64,estimate-2',
+].join(',');
+
+/**
+ * The scenarios of a list such as `chat-64,streams`; a kind without a number has its usual one, and `all` stands for all.
+ *
+ * @throws Error that names what is not a scenario.
+ */
+export function parseScenarios(list: string): Scenario[] {
+  return (list === 'all' ? ALL_SCENARIOS : list).split(',').map(parseScenario);
+}
+
+function parseScenario(name: string): Scenario {
+  const [, kind, digits] = /^([a-z]+)(?:-([1-9]\d{0,5}))?$/.exec(name.trim()) ?? [];
+  const row = KINDS.find((candidate) => candidate.kind === kind);
+  if (row === undefined) {
+    throw new Error(`"${name}" is no scenario; there are ${KINDS.map((known) => known.kind).join(', ')}, and all.`);
+  }
+  const size = digits === undefined ? row.defaultSize : Number(digits);
+  return { ...row, size, name: `${row.kind}-${size}` };
+}

@@ -1,0 +1,91 @@
+import type { ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
+import { startGatewayTarget } from './gateway-target.ts';
+import type { CallShape } from './load/order.ts';
+import type { MeterOrder, MeterReading } from './meter.ts';
+import { benchFile, endByDisconnect, nextMessage, spawnOnCore, TARGET_CORE } from './processes.ts';
+import { BARE } from './report.ts';
+import type { Scenario } from './scenarios.ts';
+import type { Stage } from './stage.ts';
+
+/** A process under test that is ready for the calls of a scenario. */
+export interface Target {
+  readonly name: string;
+  /** `before`, `after`, or empty. */
+  readonly version: string;
+  readonly call: CallShape;
+  read(order: MeterOrder): Promise<MeterReading>;
+  stop(): Promise<void>;
+}
+
+/** A checkout of the gateway that is measured. */
+export interface Version {
+  readonly name: string;
+  /** Its root, with its `node_modules`. */
+  readonly checkout: string;
+}
+
+export type Engine = 'PostgreSQL' | 'embedded';
+export const ENGINES: readonly Engine[] = ['PostgreSQL', 'embedded'];
+
+/** A provider is sent so many calls at a time, and rather more, if nothing else is configured. */
+const AT_A_TIME_BY_DEFAULT = 500;
+const METER = benchFile('meter.ts');
+/** Only told to a gateway that is to edit images, so that versions without these names can be measured by other calls. */
+const IMAGE_MODEL = `  bench-images:
+    operations: [images.edit]
+    price: { perImage: "0.1" }
+    routes: [{ provider: static, model: bench-upstream }]`;
+
+/** What a proxy that passes on is asked: the provider's own address of the same thing. */
+export function passedOn({ request, response, kind, path }: Scenario, url: string): CallShape {
+  const own = kind === 'coding' ? '/v1/chat/completions' : path;
+  return { url, path: own, model: 'bench-model', request, response, keys: ['none'], headers: {} };
+}
+
+export async function startBare(stage: Stage, scenario: Scenario): Promise<Target> {
+  const args = [...stage.flags, '--import', METER, benchFile('bare-proxy.ts'), stage.providerUrl];
+  const child = spawnOnCore(args, TARGET_CORE);
+  const { url } = await nextMessage<{ url: string }>(child);
+  const read = (order: MeterOrder): Promise<MeterReading> => ask(child, order);
+  return { name: BARE, version: '', call: passedOn(scenario, url), read, stop: () => endByDisconnect(child) };
+}
+
+export async function startGateway(
+  stage: Stage,
+  scenario: Scenario,
+  engine: Engine,
+  { name: version, checkout }: Version,
+): Promise<Target> {
+  const { child, url, balanceKeys, codingKeys } = await startGatewayTarget({
+    checkout,
+    upstreamUrl: stage.providerUrl,
+    databaseUrl: engine === 'PostgreSQL' ? await stage.createDatabase() : '',
+    directory: join(stage.directory, stage.uniqueName()),
+    spawn: (args, environment) => spawnOnCore(args, TARGET_CORE, environment),
+    flags: stage.flags,
+    ...(scenario.kind === 'images' ? { models: IMAGE_MODEL } : {}),
+    // Some are kept for accounts that have few calls.
+    ...(scenario.unit !== 'calls a second' && scenario.size > AT_A_TIME_BY_DEFAULT
+      ? { connections: scenario.size * 2 }
+      : {}),
+  });
+  const { request, response, path, kind } = scenario;
+  const model = kind === 'images' ? 'bench-images' : 'bench-model';
+  const keys = kind === 'coding' ? codingKeys : balanceKeys;
+  return {
+    name: engine,
+    version,
+    call: { url, path, model, request, response, keys, headers: {} },
+    async read(order) {
+      const reading = await ask(child, order);
+      return engine === 'embedded' ? reading : { ...reading, nextTransaction: await stage.nextTransaction() };
+    },
+    stop: () => endByDisconnect(child),
+  };
+}
+
+async function ask(child: ChildProcess, order: MeterOrder): Promise<MeterReading> {
+  child.send(order);
+  return nextMessage(child);
+}

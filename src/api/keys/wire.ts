@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import type { ApiKey } from '../../accounting/accounts/api-key-store.ts';
+import type { KeyLimitChange } from '../../accounting/accounts/key-limit-store.ts';
+import type { KeyLimits } from '../../accounting/accounts/key-limit-tables.ts';
+import { KEY_SCOPES } from '../../accounting/accounts/key-scopes.ts';
+import type { RateLimits } from '../../accounting/accounts/rate-limit-store.ts';
+import { at, count, listOf, yuan } from '../management/response-fields.ts';
+import { capYuan, rateLimits, rateLimitsToWire, yuanOrNull } from '../management/wire.ts';
+
+/** Keys, and what limits them, as the admin API and the account API have them. */
+
+const COUNT_MAX = 1_000_000_000;
+const EXPECTED_COUNT = { error: `Expected a whole number from 0 to ${COUNT_MAX}, or null for no limit.` };
+const wholeLimit = z.number(EXPECTED_COUNT).int(EXPECTED_COUNT).min(0, EXPECTED_COUNT).max(COUNT_MAX, EXPECTED_COUNT);
+
+const amount = <const Name extends string>(name: Name) => ({
+  name,
+  asked: capYuan.nullish(),
+  shown: yuan.nullable(),
+  toWire: yuanOrNull,
+});
+
+const whole = <const Name extends string>(name: Name) => ({
+  name,
+  asked: wholeLimit.nullish(),
+  shown: count.nullable(),
+  toWire: (limit: number | null) => limit,
+});
+
+/** The member of each limit. */
+const LIMITS = {
+  dailySpendCapNano: amount('dailySpendCapYuan'),
+  weeklySpendCapNano: amount('weeklySpendCapYuan'),
+  monthlySpendCapNano: amount('monthlySpendCapYuan'),
+  totalSpendCapNano: amount('totalSpendCapYuan'),
+  dailyCallsMax: whole('dailyCalls'),
+  concurrencyMax: whole('concurrency'),
+} satisfies { readonly [Limit in keyof KeyLimits]: { toWire(limit: KeyLimits[Limit]): string | number | null } };
+
+type Limit = keyof typeof LIMITS;
+type NameOf<Of extends Limit> = (typeof LIMITS)[Of]['name'];
+type Members<Part extends 'asked' | 'shown'> = { [Of in Limit as NameOf<Of>]: (typeof LIMITS)[Of][Part] };
+type OnWire = { [Of in Limit as NameOf<Of>]: KeyLimits[Of] extends bigint | null ? string | null : number | null };
+type Asked = { readonly [Of in Limit as NameOf<Of>]?: KeyLimits[Of] | undefined };
+
+const limitNames = Object.keys(LIMITS) as Limit[];
+
+function membersOf<Part extends 'asked' | 'shown'>(part: Part): Members<Part> {
+  return Object.fromEntries(limitNames.map((limit) => [LIMITS[limit].name, LIMITS[limit][part]])) as Members<Part>;
+}
+
+/** The limits of a key in requests (none by default): `null` removes a limit, an absent member leaves it unchanged. */
+export const askedLimits = membersOf('asked');
+export const shownLimits = membersOf('shown');
+
+/** For `pick`. */
+export const LIMIT_MEMBERS = Object.fromEntries(limitNames.map((limit) => [LIMITS[limit].name, true])) as {
+  readonly [Of in Limit as NameOf<Of>]: true;
+};
+
+/** `undefined` if it names no limit. */
+export function toLimitChange(body: Asked): KeyLimitChange | undefined {
+  const change = Object.fromEntries(limitNames.map((limit) => [limit, body[LIMITS[limit].name]])) as KeyLimitChange;
+  return Object.values(change).every((limit) => limit === undefined) ? undefined : change;
+}
+
+function limitsToWire(limits: KeyLimits): OnWire {
+  const toWire = <Of extends Limit>(limit: Of) =>
+    (LIMITS[limit].toWire as (value: KeyLimits[Of]) => unknown)(limits[limit]);
+  return Object.fromEntries(limitNames.map((limit) => [LIMITS[limit].name, toWire(limit)])) as OnWire;
+}
+
+/** The members of a key in every response. */
+export const keyMembers = {
+  id: z.string(),
+  accountId: z.string(),
+  name: z.string().nullable(),
+  prefix: z.string().describe('The beginning of the key, as lists show it.'),
+  createdAt: at,
+  expiresAt: at.nullable(),
+  revokedAt: at.nullable(),
+  lastUsedAt: at.nullable(),
+  ...shownLimits,
+  allowedModels: listOf(z.string()).nullable(),
+  allowedNetworks: listOf(z.string()).nullable(),
+  scopes: listOf(z.enum(KEY_SCOPES)).describe('What the key may be used for.'),
+  userId: z.string().nullable().describe('The person whose key it is; null: it is the account’s.'),
+  ...rateLimits,
+};
+
+export const keyResponse = z.strictObject(keyMembers).meta({ id: 'Key' });
+export type KeyResponse = z.infer<typeof keyResponse>;
+
+export function keyToWire(key: ApiKey, limits: KeyLimits, rates: RateLimits, lastUsedAt: Date | null): KeyResponse {
+  return {
+    id: key.id,
+    accountId: key.accountId,
+    name: key.name,
+    prefix: key.prefix,
+    createdAt: key.createdAt.toISOString(),
+    expiresAt: key.expiresAt?.toISOString() ?? null,
+    revokedAt: key.revokedAt?.toISOString() ?? null,
+    lastUsedAt: lastUsedAt?.toISOString() ?? null,
+    ...limitsToWire(limits),
+    allowedModels: key.allowed.models,
+    allowedNetworks: key.allowed.networks,
+    scopes: key.scopes,
+    userId: key.userId,
+    ...rateLimitsToWire(rates),
+  };
+}

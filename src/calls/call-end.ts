@@ -1,0 +1,151 @@
+import type { CallOutcome, FailedRoute } from '../accounting/calls/call-outcome.ts';
+import { type CallCharge, type CostTerms, chargeCall } from '../accounting/pricing/call-charge.ts';
+import { chargeBasis } from '../accounting/pricing/charge.ts';
+import { priceInForce } from '../accounting/pricing/price.ts';
+import { atPriceFactor } from '../accounting/pricing/price-factor.ts';
+import type { StoredResponse } from '../accounting/repeats/stored-response.ts';
+import type { StoredClaim } from '../accounting/repeats/stored-response-store.ts';
+import type { MadeState, SettlementRecord } from '../accounting/settlement/settlement-record.ts';
+import type { GatewayError } from '../errors/gateway-error.ts';
+import { totalTokens, type UsageFacts } from '../protocols/metering/usage-facts.ts';
+import type { Route } from '../providers/catalog/catalog.ts';
+import type { AllowedModel } from './allowed-models.ts';
+import type { PreparedCall } from './prepared-call.ts';
+import { chargeHeaders } from './relay/call-headers.ts';
+
+/** How a call ended, as its relay saw it, or as its failure says. */
+export interface CallEnd {
+  readonly status: CallOutcome['status'];
+  /** `null` if nothing is charged. */
+  readonly usage: UsageFacts | null;
+  readonly httpStatus: number | null;
+  readonly error: GatewayError | null;
+  readonly requestId: string;
+  /** Whether the call counts in windows and limits of calls, whatever is charged: its success had begun. */
+  readonly counts: boolean;
+  /** The instant of the first byte of the provider's response; `null` if none came. */
+  readonly firstByteAtMs: number | null;
+  /** The continuation keys of what later calls may refer to. */
+  readonly continuationKeys: readonly string[];
+  /** What repeats of an idempotent call get, without the headers of the call; `null`: they run the call again. */
+  readonly response: StoredResponse | null;
+}
+
+/** What the end of a call needs to know of it, beside how it ended. */
+interface CallAtEnd {
+  readonly prepared: PreparedCall;
+  /** The route of the last attempt. */
+  readonly route: Route;
+  readonly failedRoutes: readonly FailedRoute[];
+  readonly priceFactorBasisPoints: number;
+  /** Whether a limit of tokens a minute counts what it used. */
+  readonly isTokenLimited: boolean;
+}
+
+/**
+ * All that the end of a call stores, from how it ended: the one place where an outcome is made. The charge is what the provider
+ * reported, up to what the call can have used, at the price in force and the price factor of its admission.
+ */
+export function settlementRecord(call: CallAtEnd, end: CallEnd, endedAtMs: number): SettlementRecord {
+  const { prepared, route } = call;
+  const { principal, policy, input, callId, model, price, startedAtMs, report } = prepared;
+  const { counts } = end;
+  const isOnPlan = policy.context === 'coding';
+  const charge = end.usage === null ? null : chargeOf(call, end.usage);
+  const chargeNano = charge === null || isOnPlan ? null : charge.chargeNano;
+  const tokens = charge === null ? 0 : totalTokens(charge.usage);
+  return {
+    outcome: {
+      accountId: principal.accountId,
+      callId,
+      keyId: principal.keyId,
+      context: policy.context,
+      operation: policy.operation.name,
+      model: model.id,
+      provider: route.providerId,
+      providerModel: route.providerModel,
+      failedRoutes: call.failedRoutes,
+      isStream: input.isStream,
+      status: end.status,
+      httpStatus: end.httpStatus,
+      errorCode: end.error === null ? null : end.error.code,
+      requestId: end.requestId,
+      clientRequestId: report.clientRequestId,
+      startedAtMs,
+      firstByteMs: end.firstByteAtMs === null ? null : end.firstByteAtMs - startedAtMs,
+      endedAtMs,
+      usage: charge === null ? null : charge.usage,
+      notes: charge === null ? undefined : notesOf(call, charge),
+      price,
+      priceFactorBasisPoints: call.priceFactorBasisPoints,
+      chargeNano,
+      costNano: charge === null ? null : charge.costNano,
+    },
+    plan: isOnPlan ? { counts, tokens: counts ? tokens : 0 } : null,
+    key: principal.isKeyLimited ? { counts, chargeNano: chargeNano ?? 0n } : null,
+    rate: call.isTokenLimited ? { tokens } : null,
+    kept: end.response === null ? null : kept(prepared, end.response, chargeNano),
+    made: end.continuationKeys.length === 0 ? null : made(call, end.continuationKeys, charge && tokens, endedAtMs),
+  };
+}
+
+/** The charge of a call as its headers show it; `null` on a plan, which charges nothing. */
+export function shownCharge({ policy }: PreparedCall, chargeNano: bigint | null): bigint | null {
+  return policy.context === 'balance' ? (chargeNano ?? 0n) : null;
+}
+
+function chargeOf(call: CallAtEnd, usage: UsageFacts): CallCharge {
+  const { prepared, route, priceFactorBasisPoints } = call;
+  const { model, policy, price, basis, inner, input } = prepared;
+  return chargeCall(usage, {
+    model,
+    prices: price.prices,
+    basis,
+    inner,
+    ownNames: inner.length === 0 ? NO_NAMES : [route.providerModel, model.id, ...(input.model ? [input.model] : [])],
+    input,
+    isPaid: policy.context === 'balance',
+    priceFactorBasisPoints,
+    cost: route.cost === undefined ? null : costOf(prepared, route, route.cost),
+  });
+}
+
+/** Without inner models all that is reported is the call's own. */
+const NO_NAMES: readonly string[] = [];
+
+/** What the route costs that served the call, by the prices that were in force when it began. */
+function costOf(
+  { policy, startedAtMs }: PreparedCall,
+  { providerId }: Route,
+  cost: NonNullable<Route['cost']>,
+): CostTerms<AllowedModel> {
+  const { prices } = priceInForce(cost, startedAtMs);
+  return {
+    prices,
+    basis: chargeBasis(policy.operation, prices),
+    ofInner({ model: { routes } }) {
+      const found = routes[policy.operation.protocol.name].find((each) => each.providerId === providerId)?.cost;
+      return found === undefined ? null : priceInForce(found, startedAtMs).prices;
+    },
+  };
+}
+
+/** An estimate above the reservation is on the record: there was no limit to reserve by. */
+function notesOf(call: CallAtEnd, { usage, chargeNano, notes }: CallCharge): CallOutcome['notes'] {
+  if (usage.source !== 'estimated' || call.prepared.policy.context !== 'balance') return notes;
+  const reservedNano = atPriceFactor(call.prepared.reservation.amountNano, call.priceFactorBasisPoints);
+  return chargeNano > reservedNano ? { ...notes, reservedNano: reservedNano.toString() } : notes;
+}
+
+/** The response for repeats, with the headers that stay true in every repeat. */
+function kept(prepared: PreparedCall, { head, body }: StoredResponse, chargeNano: bigint | null): StoredClaim {
+  const { callId, startedAtMs } = prepared;
+  const callHeaders = chargeHeaders(callId, shownCharge(prepared, chargeNano));
+  const { held, keptForMs } = prepared.claim!;
+  return { ...held, head: { ...head, callHeaders }, body, billedCallId: callId, startedAtMs, keptForMs };
+}
+
+function made({ prepared, route }: CallAtEnd, keys: readonly string[], tokens: number | null, atMs: number): MadeState {
+  const state = { keys, model: prepared.model.id, providerId: route.providerId, atMs };
+  return tokens === null ? state : { ...state, totalTokens: tokens };
+}

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { propertyRuns } from '../../../test/support/scope.ts';
+import { chargeFor, type UnitPrices } from '../../accounting/pricing/charge.ts';
+import { noUsage, type Usage, type UsageFacts } from '../../protocols/metering/usage-facts.ts';
+import { withinReservation } from './estimates.ts';
+
+/** Nano-yuan per token: 3 for input, 13 for output, 40 for audio, 20 for images. */
+const prices: UnitPrices = {
+  inputNanoPerMillion: 3_000_000n,
+  cachedInputNanoPerMillion: 1_000_000n,
+  cacheWriteNanoPerMillion: 4_000_000n,
+  cacheWrite1hNanoPerMillion: 5_000_000n,
+  imageInputNanoPerMillion: 3_000_000n,
+  outputNanoPerMillion: 13_000_000n,
+  imageOutputNanoPerMillion: 20_000_000n,
+  audioOutputNanoPerMillion: 40_000_000n,
+  perImageNano: null,
+  perSearchUnitNano: null,
+  perCallNano: null,
+};
+
+const estimated = (counts: Partial<Usage>): UsageFacts => ({ ...noUsage, ...counts, source: 'estimated' });
+const bound = (estimate: UsageFacts, delivered: Partial<Usage>, amountNano: bigint, assumesOutput: boolean) =>
+  withinReservation(
+    estimate,
+    { reported: null, delivered: { ...noUsage, ...delivered } },
+    { amountNano, prices, basis: 'tokens', assumesOutput },
+  );
+
+describe('an estimate within its reservation', () => {
+  it('is cut to what was reserved if a limit was stated, output first', () => {
+    const estimate = estimated({ inputTokens: 100, outputTokens: 50, audioOutputTokens: 10, imageOutputTokens: 5 });
+    assert.deepEqual(bound(estimate, estimate, 1_000n, false), { ...estimate, outputTokens: 15 });
+    assert.deepEqual(bound(estimate, estimate, 700n, false), { ...estimate, outputTokens: 0, audioOutputTokens: 7 });
+    assert.deepEqual(bound(estimate, estimate, 90n, false), estimated({ inputTokens: 30 }));
+  });
+
+  it('has all that was delivered if the limit was assumed, and what was not up to the reservation', () => {
+    const delivered = { outputTokens: 40, audioOutputTokens: 10 };
+    const estimate = estimated({ inputTokens: 100, ...delivered, outputTokens: 90 });
+    assert.deepEqual(bound(estimate, delivered, 10_000n, true), estimate);
+    assert.deepEqual(bound(estimate, delivered, 1_350n, true), { ...estimate, outputTokens: 50 });
+    assert.deepEqual(bound(estimate, delivered, 400n, true), { ...estimate, outputTokens: 40 });
+    // The input has a bound of its own: all of the reservation.
+    assert.deepEqual(bound(estimate, delivered, 90n, true), { ...estimate, inputTokens: 30, outputTokens: 40 });
+  });
+
+  it('never costs more than the reservation and what was delivered together, nor less than was reported', () => {
+    const count = fc.nat({ max: 1_000 });
+    fc.assert(
+      fc.property(
+        count,
+        count,
+        count,
+        count,
+        fc.bigInt(0n, 40_000n),
+        fc.boolean(),
+        (input, told, shown, unseen, amountNano, assumes) => {
+          const reported = { ...noUsage, outputTokens: told };
+          const delivered = estimated({ inputTokens: input, outputTokens: Math.max(told, shown) });
+          const estimate = { ...delivered, outputTokens: Math.max(delivered.outputTokens, unseen) };
+          const reservation = { amountNano, prices, basis: 'tokens', assumesOutput: assumes } as const;
+          const bounded = withinReservation(estimate, { reported, delivered }, reservation);
+          const least = assumes ? delivered.outputTokens : told;
+          assert.ok(bounded.outputTokens >= least && bounded.outputTokens <= estimate.outputTokens);
+          assert.ok(bounded.inputTokens <= input);
+          const most = amountNano + chargeFor(estimated({ outputTokens: least }), prices, 'tokens');
+          assert.ok(chargeFor(bounded, prices, 'tokens') <= most);
+        },
+      ),
+      { numRuns: propertyRuns(500) },
+    );
+  });
+});

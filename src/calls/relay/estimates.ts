@@ -1,0 +1,141 @@
+import { chargeFor, type UnitPrices } from '../../accounting/pricing/charge.ts';
+import { tokenRates } from '../../accounting/pricing/token-rates.ts';
+import type { ShareHolder } from '../../lib/fair/shares.ts';
+import type { OutputSpeeds } from '../../protocols/metering/output-speed.ts';
+import type { ReadResponse } from '../../protocols/metering/response.ts';
+import { type ChargeBasis, inputTokensOf, type Usage, type UsageFacts } from '../../protocols/metering/usage-facts.ts';
+import type { RequestBody } from '../../protocols/operations/operation.ts';
+import { type Count, totalTokens } from '../../protocols/token-estimate/budgets.ts';
+import type { BodyKind } from '../../protocols/token-estimate/count-body.ts';
+import { familyFactor } from '../../protocols/token-estimate/families.ts';
+import type { PreparedCall } from '../prepared-call.ts';
+
+/** Estimates of what a call used, if its provider has not reported all of it. */
+
+/** Counts the input tokens of a request, in another thread. It throws if it cannot take the request now. */
+type CountInput = (kind: BodyKind, body: Buffer, holder: ShareHolder) => Promise<Count>;
+
+/** The parts that estimates of all calls are made with. */
+export interface EstimateParts {
+  readonly countInput: CountInput;
+  readonly speeds: OutputSpeeds;
+}
+
+/** The tokens of a request that was sent with this body. */
+export async function estimateInput(
+  countInput: CountInput,
+  { policy, principal, model, estimate: { inputTokens } }: PreparedCall,
+  body: RequestBody,
+): Promise<number> {
+  const { countedAs } = policy.operation;
+  if (countedAs === null || !Buffer.isBuffer(body)) return inputTokens;
+  try {
+    const count = await countInput(countedAs, body, principal);
+    const tokens = totalTokens(count, model.tokenFactor ?? familyFactor(model.id));
+    return Math.min(tokens, model.contextTokensMax ?? tokens);
+  } catch {
+    // The queue of counts is full, or the body cannot be counted: the estimate of the admission serves instead.
+    return inputTokens;
+  }
+}
+
+/** An estimate of a call, reduced to what was reserved for it, as far as it was not assumed and then delivered. */
+export function boundEstimate(
+  estimate: UsageFacts,
+  known: KnownOutput,
+  { price, basis, estimate: { amountNano, assumesOutput } }: PreparedCall,
+): UsageFacts {
+  return withinReservation(estimate, known, { amountNano, prices: price.prices, basis, assumesOutput });
+}
+
+/**
+ * The estimate of a whole response whose provider reported no usage, up to what was reserved. Its other facts, such as
+ * uses of tools, are read as if the provider had reported the estimated tokens. `null` where such a response is not charged.
+ */
+export async function estimateUnreported(
+  response: ReadResponse,
+  countInput: CountInput,
+  call: PreparedCall,
+  body: RequestBody,
+): Promise<UsageFacts | null> {
+  const { input, basis } = call;
+  const { estimate } = input.response;
+  const outputTokens = estimate?.outputTokens(response) ?? null;
+  if (estimate === undefined || outputTokens === null) return null;
+  const inputTokens = await estimateInput(countInput, call, body);
+  const { audioOutputTokens, imageOutputTokens } = estimate.mediaTokens?.(response) ?? NO_MEDIA;
+  const { searchUnits } = input.demand;
+  const members = estimate.members({ inputTokens, outputTokens, audioOutputTokens, imageOutputTokens, searchUnits });
+  const usage = input.response.usage(
+    { member: (name) => members[name] ?? response.member(name), count: (name) => response.count(name) },
+    basis,
+  );
+  if (usage === null) return null;
+  return boundEstimate({ ...usage, source: 'estimated' }, { reported: null, delivered: usage }, call);
+}
+
+const NO_MEDIA = { audioOutputTokens: 0, imageOutputTokens: 0 };
+
+/** The reservation that an estimate must not exceed, with the prices that it was made with. */
+interface Reservation {
+  readonly amountNano: bigint;
+  readonly prices: UnitPrices;
+  readonly basis: ChargeBasis;
+  /** Whether neither the request nor the model limits the output, so that its part of the reservation was assumed. */
+  readonly assumesOutput: boolean;
+}
+
+/** What is known of an estimated call. */
+export interface KnownOutput {
+  /** What the provider has reported, which is no estimate and never reduced; `null`: nothing. */
+  readonly reported: Usage | null;
+  /** The estimate of what came through, without what the model may have written unseen. */
+  readonly delivered: Usage;
+}
+
+type Field = 'inputTokens' | (typeof OUTPUTS)[number];
+
+/** The kinds of output, in the order in which they are reduced: the roughest estimate first. */
+const OUTPUTS = ['outputTokens', 'audioOutputTokens', 'imageOutputTokens'] as const;
+const NO_OUTPUT = { outputTokens: 0, audioOutputTokens: 0, imageOutputTokens: 0 };
+
+const TOKENS_PER_PRICE = 1_000_000n;
+
+/**
+ * Reduces an estimate of what a call used to what was reserved for it: output first, because its estimate is rougher. Where the
+ * output of the reservation was assumed, that bounds only what was not delivered: the estimate of what was delivered counts,
+ * also above the reservation.
+ */
+export function withinReservation(
+  estimate: UsageFacts,
+  { reported, delivered }: KnownOutput,
+  reservation: Reservation,
+): UsageFacts {
+  const least = reservation.assumesOutput ? delivered : reported;
+  let usage = estimate;
+  for (const field of OUTPUTS) usage = reduced(usage, field, least?.[field] ?? 0, reservation);
+  // Output that was delivered beyond an assumption takes nothing of what was reserved for the input.
+  const input = reservation.assumesOutput ? { ...usage, ...NO_OUTPUT } : usage;
+  const { inputTokens } = reduced(input, 'inputTokens', reported?.inputTokens ?? 0, reservation);
+  return { ...usage, inputTokens };
+}
+
+function reduced(usage: UsageFacts, field: Field, least: number, reservation: Reservation): UsageFacts {
+  const { amountNano, prices, basis } = reservation;
+  const overNano = chargeFor(usage, prices, basis) - amountNano;
+  if (overNano <= 0n || usage[field] <= least) return usage;
+  const { list, factor } = tokenRates(prices, inputTokensOf(usage), usage.servedOn);
+  const priceNano =
+    list[`${field.slice(0, -'Tokens'.length)}NanoPerMillion` as PriceField] ?? list.outputNanoPerMillion;
+  const nanoPerMillion = factor === null ? priceNano : (priceNano * factor.numerator) / factor.denominator;
+  if (nanoPerMillion === 0n) return usage;
+  const overTokens = (overNano * TOKENS_PER_PRICE + nanoPerMillion - 1n) / nanoPerMillion;
+  const tokens = BigInt(usage[field]) - overTokens;
+  return { ...usage, [field]: Math.max(least, tokens > 0n ? Number(tokens) : 0) };
+}
+
+type PriceField =
+  | 'inputNanoPerMillion'
+  | 'outputNanoPerMillion'
+  | 'audioOutputNanoPerMillion'
+  | 'imageOutputNanoPerMillion';

@@ -1,0 +1,56 @@
+import { randomFillSync } from 'node:crypto';
+import type { HistoryRow, HistoryTable } from '../../../accounting/history/history-store.ts';
+import { createLocalTime } from '../../../accounting/pricing/local-time.ts';
+import type { Config } from '../../../config/schema.ts';
+import { createIds, type FillRandom } from '../../../lib/ids.ts';
+import { seededRandom } from '../../../lib/seeded-random.ts';
+import { NANO_PER_YUAN } from '../../../lib/yuan.ts';
+import { createCatalog } from '../../../providers/catalog/catalog.ts';
+import type { NewDemo } from '../new-demo.ts';
+
+export interface DemoParts {
+  readonly config: Config;
+  readonly demo: NewDemo;
+  /** Of the demo's password. */
+  readonly passwordHash: string;
+  readonly planId: string;
+  readonly nowMs: number;
+  /** For secrets and ids, which do not follow from the seed. */
+  readonly fillRandom?: FillRandom;
+}
+
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
+/** Any number would do; all demos have the same month. */
+const SEED = 20_261_123;
+
+export const nanoText = (yuan: number): string => String(BigInt(yuan) * NANO_PER_YUAN);
+export const instant = (atMs: number): string => new Date(atMs).toISOString();
+export const hex = (bytes: Buffer): string => `\\x${bytes.toString('hex')}`;
+
+export type Scene = ReturnType<typeof createScene>;
+
+/** What all accounts share, and the rows of all. */
+export function createScene({ fillRandom = randomFillSync, ...parts }: DemoParts, startMs: number) {
+  const rows: { [Table in HistoryTable]?: HistoryRow[] } = {};
+  let idMs = startMs;
+  const ids = createIds({ nowMs: () => idMs }, fillRandom);
+  return {
+    ...parts,
+    fillRandom,
+    rows,
+    catalog: createCatalog(parts.config),
+    random: seededRandom(SEED),
+    localTime: createLocalTime(parts.config.billing.timezone),
+    atDay: (day: number): number => startMs + day * DAY_MS,
+    add(table: HistoryTable, row: HistoryRow): void {
+      rows[table] ??= [];
+      rows[table].push(row);
+    },
+    /** A new id, as of an instant. */
+    idAt(prefix: string, atMs: number): string {
+      idMs = atMs;
+      return ids.next(prefix);
+    },
+  };
+}

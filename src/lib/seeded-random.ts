@@ -1,0 +1,13 @@
+/**
+ * Numbers from 0 to below 1 that follow from a seed (mulberry32), so that what they decide can be repeated. 32 bits of state are
+ * enough for what is only looked at, and for tests. Secrets are never made with it.
+ */
+export function seededRandom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
