@@ -360,10 +360,9 @@ describe('the end of a call while the database is down', () => {
     const scene = await setScene();
     const { end } = scene.database;
     const stubborn = new Error('an unknown fault');
-    Object.assign(scene.database, {
-      end: (record: SettlementRecord) =>
-        record.outcome.callId === 'stubborn' ? Promise.reject(stubborn) : end(record),
-    });
+    const endOthers = (record: SettlementRecord) =>
+      record.outcome.callId === 'stubborn' ? Promise.reject(stubborn) : end(record);
+    Object.assign(scene.database, { end: endOthers, endLate: endOthers });
     scene.state.isDown = true;
     for (const callId of ['stubborn', 'a', 'b']) await scene.settlement.end(recordOf(callId));
     scene.state.isDown = false;
