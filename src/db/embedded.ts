@@ -3,7 +3,6 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { setFlagsFromString } from 'node:v8';
 import { PGlite } from '@electric-sql/pglite';
 import { syncDirectoriesAbove, syncDirectory, syncTree } from '../lib/files/durable-files.ts';
 import { moduleFile } from '../lib/files/module-file.ts';
@@ -81,13 +80,11 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
     if (!existsSync(files)) await initialise(files);
     // A power cut may leave the engine's own owner file empty, and the engine would take that for another process.
     rmSync(join(files, 'postmaster.pid'), { force: true });
-    engine = await compiledLate(() =>
-      PGlite.create({
-        fs: openFiles(files),
-        startParams: START_PARAMETERS,
-        parsers: { [BIGINT_OID]: BigInt, [DATE_OID]: String },
-      }),
-    );
+    engine = await PGlite.create({
+      fs: openFiles(files),
+      startParams: START_PARAMETERS,
+      parsers: { [BIGINT_OID]: BigInt, [DATE_OID]: String },
+    });
     // The engine makes some of its files with rights of its own.
     makePrivateDirectory(dataDir);
   } catch (error) {
@@ -190,24 +187,6 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
     ),
   );
   return database;
-}
-
-/** Bytes of code that a function of the engine runs before it is compiled to be fast: 13 million is what Node does. */
-const LATE_TIERING = 1_000_000_000;
-const USUAL_TIERING = 13_000_000;
-
-/**
- * Loads the engine so that its functions are compiled for speed only if there is load. A start alone reaches what Node takes
- * for busy, and then compiles for a second of CPU, one function with 600 MB of memory, of which some stays. The flag counts
- * where code is loaded; it is set back because compiled code is kept from start to start for the flags of that moment.
- */
-async function compiledLate<Result>(load: () => Promise<Result>): Promise<Result> {
-  setFlagsFromString(`--wasm-tiering-budget=${LATE_TIERING}`);
-  try {
-    return await load();
-  } finally {
-    setFlagsFromString(`--wasm-tiering-budget=${USUAL_TIERING}`);
-  }
 }
 
 /** Runs one piece of work after the other, in the order of the calls; one that is aborted before its turn never begins. */
