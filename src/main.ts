@@ -1,5 +1,10 @@
 import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import { setFlagsFromString } from 'node:v8';
+
+// One thread at a time compiles functions of the embedded database for speed: each keeps memory of its own afterwards. It is
+// set first because compiled code is kept for the flags that it was made with.
+setFlagsFromString('--wasm-num-compilation-tasks=1');
 
 // Compiled code is kept from one start to the next, beside the program and not where other users of the machine write too.
 enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/faregate', import.meta.url)));

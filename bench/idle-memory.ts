@@ -1,0 +1,103 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { startPostgresServer } from '../test/support/postgres-server.ts';
+import { nextMessage } from './processes.ts';
+
+/**
+ * The resident memory of a fresh `faregate serve` on either engine some seconds after it listens, with data from an earlier
+ * start, and the CPU that it took until it listened. Linux only, because the parts come from /proc.
+ *
+ *   node bench/idle-memory.ts [seconds after it listens] [flags for Node]
+ */
+const [secondsText = '5', ...flags] = process.argv.slice(2);
+const WAIT_MS = Number(secondsText) * 1_000;
+/** The first start makes the database and the compiled code that later ones find. */
+const STARTS = 4;
+
+const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+/** As `bin/faregate.js` sets it. */
+const COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/faregate', import.meta.url));
+/** Tells on request what the process itself knows of its memory; threads are started with the same flags. */
+const METER = `data:text/javascript,${encodeURIComponent(`
+  import { isMainThread } from 'node:worker_threads';
+  if (isMainThread) {
+    process.on('message', () => process.send({ ...process.memoryUsage(), cpu: process.cpuUsage() }));
+    process.channel.unref();
+  }
+`)}`;
+
+interface Memory extends NodeJS.MemoryUsage {
+  readonly cpu: NodeJS.CpuUsage;
+}
+
+const directory = mkdtempSync(join(tmpdir(), 'faregate-idle-'));
+const postgres = await startPostgresServer(directory);
+try {
+  const client = new pg.Client({ connectionString: `${postgres.url}/postgres` });
+  await client.connect();
+  await client.query('create database idle');
+  await client.end();
+  console.log(
+    row(['MB of', 'resident', 'most', 'files', 'JS heap', 'used of it', 'buffers', 'CPU s to listen', 'threads']),
+  );
+  await measure('PostgreSQL', `${postgres.url}/idle`);
+  await measure('embedded', '');
+} finally {
+  await postgres.stop();
+  rmSync(directory, { recursive: true, force: true });
+}
+
+async function measure(engine: string, databaseUrl: string): Promise<void> {
+  const home = join(directory, engine);
+  mkdirSync(home);
+  const file = join(home, 'faregate.yaml');
+  writeFileSync(file, configText(join(home, 'data'), databaseUrl));
+  for (let start = 1; start <= STARTS; start++) {
+    const child = spawn(process.execPath, [...flags, '--import', METER, MAIN, 'serve', '--config', file], {
+      env: { PATH: process.env.PATH, LOG_LEVEL: 'error', NODE_COMPILE_CACHE: COMPILE_CACHE },
+      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    });
+    await once(child.stdout!, 'data');
+    const ask = async (): Promise<Memory> => {
+      const told = nextMessage<Memory>(child);
+      child.send('memory');
+      return told;
+    };
+    const { cpu } = await ask();
+    await sleep(WAIT_MS);
+    const memory = await ask();
+    const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
+    const kib = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)![1]) * 1_024;
+    const sizes = [kib('VmRSS'), kib('VmHWM'), kib('RssFile'), memory.heapTotal, memory.heapUsed, memory.arrayBuffers];
+    const cpuSeconds = ((cpu.user + cpu.system) / 1e6).toFixed(2);
+    const threads = /^Threads:\s+(\d+)/m.exec(status)![1]!;
+    const name = `${engine}, ${start === 1 ? 'new' : `start ${start}`}`;
+    console.log(row([name, ...sizes.map((size) => (size / 1e6).toFixed(0)), cpuSeconds, threads]));
+    child.kill();
+    await once(child, 'exit');
+  }
+}
+
+function row([name, ...cells]: readonly string[]): string {
+  return name!.padEnd(20) + cells.map((cell) => cell.padStart(Math.max(9, cell.length + 1))).join(' ');
+}
+
+function configText(dataDir: string, databaseUrl: string): string {
+  return `
+server: { port: 0 }
+database: { url: "${databaseUrl}", dataDir: ${dataDir} }
+providers: { static: { protocol: chat, baseUrl: "http://127.0.0.1:9/v1", apiKey: bench } }
+models:
+  bench-model:
+    maxOutputTokens: "1000"
+    operations: [chat]
+    price: { input: "1", output: "2" }
+    routes: [{ provider: static, model: bench-upstream }]
+`;
+}

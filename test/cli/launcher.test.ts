@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { programVersion } from '../../src/lib/version.ts';
+
+const LAUNCHER = fileURLToPath(new URL('../../bin/faregate.js', import.meta.url));
+
+interface Seen {
+  readonly processes: readonly number[];
+  readonly printed: readonly string[];
+  readonly warnings: string;
+  readonly hasCompiler: boolean;
+}
+
+/** Every process of the start prints its number, and at its end whether Node's compiler of TypeScript was loaded. */
+const SPY = `data:text/javascript,${encodeURIComponent(`
+  console.log('process ' + process.pid);
+  process.on('exit', () => {
+    if (process.moduleLoadList.some((name) => name.includes('amaro'))) console.log('compiler');
+  });
+`)}`;
+
+async function launch(...args: string[]): Promise<Seen> {
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [LAUNCHER, ...args], {
+    env: { PATH: process.env.PATH, NODE_OPTIONS: `--import ${SPY}` },
+  });
+  const lines = stdout.trim().split('\n');
+  return {
+    processes: lines.filter((line) => line.startsWith('process ')).map((line) => Number(line.slice(8))),
+    printed: lines.filter((line) => !line.startsWith('process ') && line !== 'compiler'),
+    warnings: stderr,
+    hasCompiler: lines.includes('compiler'),
+  };
+}
+
+describe('bin/faregate.js', () => {
+  it('lets the program take its place, without a process that waits', {
+    skip: process.platform === 'win32',
+  }, async () => {
+    const { processes, printed, warnings } = await launch('--version');
+    assert.equal(processes.length, 2);
+    assert.equal(processes[0], processes[1]);
+    assert.deepEqual(printed, [programVersion()]);
+    assert.equal(warnings, '');
+  });
+
+  it('does not load the compiler of TypeScript for a start whose files are known', async () => {
+    await launch('--version');
+    assert.equal((await launch('--version')).hasCompiler, false);
+  });
+
+  it('ends with the exit code of the program', async () => {
+    await assert.rejects(launch('no-such-command'), { code: 2 });
+  });
+});
