@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
+import { ENDED_KEYS_KEPT_DAYS } from '../../src/accounting/accounts/ended-key-store.ts';
 import { ACTIVE_KEYS_MAX, KEYS_A_DAY_MAX } from '../../src/accounting/accounts/key-owner-store.ts';
 import { MEMBER_KEYS_MAX } from '../../src/api/keys/own.ts';
 import { HOLDER_LIMITS, VISITOR_LIMITS } from '../../src/api/management/request-body.ts';
@@ -8,6 +9,7 @@ import { STREAMS_MAX } from '../../src/api/management/streamed-lines.ts';
 import { HOLDER_SHARE } from '../../src/app/management-apis.ts';
 import { COSTS, OF_ACCOUNT, TO_ADDRESS } from '../../src/notices/send-rates.ts';
 import { ACCOUNT_ENDPOINTS_MAX, OPERATOR_ENDPOINTS_MAX } from '../../src/notices/webhooks.ts';
+import { LEFT_USERS_KEPT_DAYS } from '../../src/people/left-user-store.ts';
 import { INVITATIONS_A_DAY_MAX, OPEN_INVITATIONS_MAX, SESSIONS_MAX } from '../../src/people/user.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import type { RoleName } from './roles.ts';
@@ -103,13 +105,15 @@ describe('the table of what people cost', () => {
     [
       'API keys',
       'none',
-      `${count(ACTIVE_KEYS_MAX)} that work, ${count(KEYS_A_DAY_MAX)} made in a day; a member ${MEMBER_KEYS_MAX}`,
+      `${count(ACTIVE_KEYS_MAX)} that work, ${count(KEYS_A_DAY_MAX)} made in a day, a member ${MEMBER_KEYS_MAX}; ` +
+        `one that has ended and that no call names is forgotten after ${ENDED_KEYS_KEPT_DAYS} days`,
       'as the account',
     ],
     [
       'invitations',
       'none',
-      `${OPEN_INVITATIONS_MAX} of an account that are open, ${INVITATIONS_A_DAY_MAX} made in a day`,
+      `${OPEN_INVITATIONS_MAX} of an account that are open, ${INVITATIONS_A_DAY_MAX} made in a day; ` +
+        `who has left all accounts is forgotten after ${LEFT_USERS_KEPT_DAYS} days`,
       'none',
     ],
     ['webhook endpoints', 'none', `${ACCOUNT_ENDPOINTS_MAX} of an account`, `${OPERATOR_ENDPOINTS_MAX} of their own`],
