@@ -46,7 +46,7 @@ function codingInputBytesMax(plans: readonly PlanTerms[]): number {
 }
 
 /** Counts work that is under way, so that a shutdown can wait for its end. */
-export class InFlight {
+class InFlight {
   #count = 0;
   #listeners: (() => void)[] = [];
 

@@ -104,6 +104,11 @@ export class LaneFullError extends Error {
 /** What a server says that cannot serve: its connection broke (08), it is full (53), stops (57), or a lock was not free. */
 const CANNOT_SERVE = /^(08|53|57|55P03)/;
 
+const LOCK_NOT_AVAILABLE = '55P03';
+
+/** True if a statement was given up because a lock was not free in time. */
+export const isLockTimeout = (error: unknown): boolean => sqlState(error) === LOCK_NOT_AVAILABLE;
+
 /** True where the database could not be asked, or did not respond: another attempt, a little later, may succeed. */
 export function isUnavailable(error: unknown): boolean {
   const state = sqlState(error);

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { UPGRADE_FIRST } from '../lib/earliest.ts';
 import { ForeseenError } from '../lib/foreseen-error.ts';
 import type { Database, Queryable, Statement } from './database.ts';
-import { StatementError, sqlState } from './errors.ts';
+import { isLockTimeout, StatementError, sqlState } from './errors.ts';
 
 /** One step of the schema, from a file such as `0044_baseline.sql`. Steps only go forward. */
 export interface Migration {
@@ -115,7 +115,7 @@ export async function migrate(database: Database, options: MigrateOptions = {}):
         const nodes = error instanceof StatementError ? error.reason : '';
         say(`The database is about to change for a new version. Waiting for ${nodes} to stop.`, waitedMs);
         if (waitedMs >= patienceMs) throw new NodesRunningError(nodes);
-      } else if (sqlState(error) === LOCK_NOT_AVAILABLE) {
+      } else if (isLockTimeout(error)) {
         const holders = await lockHolders(database);
         say(
           `The database is about to change for a new version. Waiting for locks that others hold: ${holders}.`,
@@ -185,7 +185,6 @@ class NodesRunningError extends ForeseenError {
   }
 }
 
-const LOCK_NOT_AVAILABLE = '55P03';
 const MIGRATOR_LOCK_MS = 5_000;
 const TABLE_LOCK_MS = 200;
 

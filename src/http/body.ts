@@ -157,7 +157,7 @@ const DECODING_AT_ONCE = 2;
 const decodingTurns = new FairTurns(DECODING_AT_ONCE);
 
 /** Received chunks are garbage once they are copied or written. */
-const collectGarbage = createYoungGarbageCollector();
+const noteGarbage = createYoungGarbageCollector();
 
 /**
  * Asks for a body where the client waits for `100 Continue`, and gives it to `take` in order. When the returned promise
@@ -180,7 +180,7 @@ export async function receiveBody(
   const decoder = new BodyDecoder(encoding, decodingTurns, owner?.holder.accountId ?? '', (piece) => {
     sizeBytes += piece.length;
     if (sizeBytes > limits.sizeBytesMax) throw tooLarge(limits);
-    collectGarbage(piece.length);
+    noteGarbage(piece.length);
     return take(piece);
   });
   try {
@@ -222,7 +222,7 @@ function receiveRaw(body: OpenBody, response: ServerResponse, take: BodyTaker): 
         return;
       }
       pace.arrived(chunk.length, nowMs());
-      collectGarbage(chunk.length);
+      noteGarbage(chunk.length);
       try {
         const taken = take(chunk);
         if (taken !== null) holdUp(taken);
@@ -282,7 +282,7 @@ async function takeReceived(request: IncomingMessage, limits: BodyLimits, take: 
   const bytes = request.read() as Buffer | null;
   if (bytes === null) return;
   if (bytes.length > limits.sizeBytesMax) throw tooLarge(limits);
-  collectGarbage(bytes.length);
+  noteGarbage(bytes.length);
   await take(bytes);
 }
 

@@ -107,12 +107,12 @@ export class HttpReport implements Arrival {
   }
 
   /** Work begins that may outlast the response, such as a call whose client may leave. */
-  hold(): void {
+  enter(): void {
     this.#open++;
   }
 
   /** That work is over. */
-  letGo(): void {
+  leave(): void {
     this.#end();
   }
 

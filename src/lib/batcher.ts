@@ -34,8 +34,6 @@ interface BatcherOptions<Item, Result> {
   readonly besideAfterMs?: number | undefined;
   /** How long an item may take from its submission; by default as long as it likes. */
   readonly limit?: ItemLimit | undefined;
-  /** A batch has ended, whatever came of it: for metrics. */
-  readonly onBatch?: ((itemCount: number, tookMs: number) => void) | undefined;
 }
 
 export interface ItemLimit {
@@ -202,6 +200,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     if (waiting.length === 0 || !areAllSlow()) return [];
     const kinds = new Set<string>();
     for (const { entries } of running) for (const { item } of entries) kinds.add(kindOf(item));
+    if (![...waitingOfKind].some(([kind, count]) => count > 0 && !kinds.has(kind))) return [];
     const others = waiting.filter(({ item }) => !kinds.has(kindOf(item)));
     const batch = new Set(others.slice(0, countFor(others)));
     if (batch.size > 0) waiting.splice(0, waiting.length, ...waiting.filter((entry) => !batch.has(entry)));
@@ -209,6 +208,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
   }
 
   function areAllSlow(): boolean {
+    if (!Number.isFinite(besideAfterMs)) return running.size === 0;
     const slowSinceMs = timers.nowMs() - besideAfterMs;
     for (const { startedAtMs } of running) if (startedAtMs > slowSinceMs) return false;
     return true;
@@ -221,15 +221,17 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     running.add(state);
     await run(batch, state);
     running.delete(state);
-    options.onBatch?.(batch.length, timers.nowMs() - startedAtMs);
     begin();
   }
 
-  /** One timer, while something waits beside a batch: it looks whether all that run are slow. */
+  /** One timer, while something waits beside a batch: it looks again when all that run may be slow. */
   function watchSlow(): void {
     if (isBesideTimed || waiting.length === 0 || !Number.isFinite(besideAfterMs)) return;
     isBesideTimed = true;
-    timers.after(besideAfterMs, () => {
+    let slowAtMs = 0;
+    for (const { startedAtMs } of running) slowAtMs = Math.max(slowAtMs, startedAtMs + besideAfterMs);
+    const leftMs = slowAtMs - timers.nowMs();
+    timers.after(leftMs > 0 ? leftMs : besideAfterMs, () => {
       isBesideTimed = false;
       begin();
     });
@@ -297,10 +299,9 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
       return new Promise((resolve) => idleListeners.push(resolve));
     },
     countOf(kind) {
-      let count = 0;
-      for (const { item } of [...waiting, ...deferred, ...[...running].flatMap(({ entries }) => entries)]) {
-        if (kindOf(item) === kind) count++;
-      }
+      let count = waitingOfKind.get(kind) ?? 0;
+      for (const { item } of deferred) if (kindOf(item) === kind) count++;
+      for (const { entries } of running) for (const { item } of entries) if (kindOf(item) === kind) count++;
       return count;
     },
     get size() {

@@ -1,4 +1,5 @@
-import { collectGarbage } from './garbage-collector.ts';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 
 /**
  * Collects buffers that a long transfer leaves behind. Every read of a socket or a file makes a buffer of 64 KiB that is
@@ -13,8 +14,23 @@ export function createYoungGarbageCollector(everyBytes = COLLECT_EVERY_BYTES): (
     sinceBytes += sizeBytes;
     if (sinceBytes < everyBytes) return;
     sinceBytes = 0;
-    collectGarbage('young');
+    collectYoung ??= findCollector();
+    collectYoung({ type: 'minor' });
   };
 }
 
 const COLLECT_EVERY_BYTES = 16 * 1024 * 1024;
+
+type Collect = (options: { readonly type: 'minor' }) => void;
+
+let collectYoung: Collect | null = null;
+
+/** The engine exposes its collector to contexts that are created while the flag is set. */
+function findCollector(): Collect {
+  setFlagsFromString('--expose-gc');
+  try {
+    return runInNewContext('gc') as Collect;
+  } finally {
+    setFlagsFromString('--no-expose-gc');
+  }
+}

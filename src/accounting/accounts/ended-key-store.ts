@@ -1,5 +1,5 @@
 import { type Lane, type Statement, toArray } from '../../db/database.ts';
-import { sqlState } from '../../db/errors.ts';
+import { isLockTimeout } from '../../db/errors.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
 
 /**
@@ -10,8 +10,6 @@ import { lockAccount } from '../ledger/account-lock-store.ts';
 
 /** For how long a key that no call names is kept after its end: whoever still uses it is told that it was revoked or has expired. */
 export const ENDED_KEYS_KEPT_DAYS = 7;
-
-const LOCK_NOT_AVAILABLE = '55P03';
 
 /** Keys that are looked at in one statement. */
 const PAGE_ROWS = 200;
@@ -34,8 +32,8 @@ where (ended_at, key_id) < ($1::timestamptz, $2::text)`,
 };
 
 /**
- * Whether it can be told now which keys calls name: the sums of usage have all calls but for few, and the index of unresolved ones,
- * which is built in the background, is there. Plans: the queue is short; calls_by_status.
+ * Whether it can be told now which keys calls name: the sums of usage have all calls but for few, and the index of unresolved ones
+ * is whole, which it may not be in a database that is older than the baseline. Plans: the queue is short; calls_by_status.
  */
 const selectReadiness: Statement = {
   name: 'ended-keys.select-readiness',
@@ -133,7 +131,7 @@ export function createEndedKeyStore(database: Lane): EndedKeyStore {
       });
       return true;
     } catch (error) {
-      if (sqlState(error) === LOCK_NOT_AVAILABLE) return false;
+      if (isLockTimeout(error)) return false;
       throw error;
     }
   }

@@ -216,6 +216,23 @@ describe('ends and admissions that wait at the same time', () => {
     assert.deepEqual(batches.at(-1), 'end b');
   });
 
+  it('are given up after two seconds if they are ends alone, which does not mean that the database is down', async () => {
+    const { ends, admissions, timers } = setScene({
+      carryOut: async (batch, _locks, signal) => {
+        if (!batch.includes('slow')) return;
+        await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+      },
+    });
+    const slow = ends.submit(endOf('slow'));
+    const settled = slow.catch((error: unknown) => error);
+    await turn();
+    timers.advance(2_000);
+    assert.ok((await settled) instanceof LateError);
+    await turn();
+    assert.equal(await admissions.submit(askOf('a')), ADMITTED);
+    assert.deepEqual(await ends.submit(endOf('b')), { availableNano: 1n });
+  });
+
   it('are tried by kind if something else than an account is locked', async () => {
     const { ends, admissions, batches } = setScene({
       carryOut: async (batch, locks) => {

@@ -1,7 +1,12 @@
 import type { Questions } from '../../db/questions/database-questions.ts';
 import type { Batcher } from '../../lib/batcher.ts';
 import type { AdmissionTerms } from '../reservations/account-state.ts';
-import { createAccountBatcher, type LockMode, WAITING_ITEMS_MAX } from '../reservations/locked-accounts.ts';
+import {
+  createAccountBatcher,
+  type LockMode,
+  type RunBatch,
+  WAITING_ITEMS_MAX,
+} from '../reservations/locked-accounts.ts';
 import type { Admission, CallName, ReservationRequest } from '../reservations/reservation.ts';
 import type { SettlementRecord } from '../settlement/settlement-record.ts';
 import type { EndResult } from '../settlement/store.ts';
@@ -14,7 +19,7 @@ import type { BatchStore } from './store.ts';
  *                ├─▶ waiting ─▶ lock, read ─▶ decide ends, then admissions ─▶ write, commit ─▶ each its result
  *     admission ─┘
  *
- * So a node never waits for a lock of its own, and what ends gave back is there for the admissions beside them. Either has two
+ * So ends and admissions do not wait for each other's locks, and what ends gave back is there for the admissions beside them. Either has two
  * seconds: then an admission fails, and an end goes to the journal (`settlement/settlement.ts`). Beside ends that are slow, admissions go on.
  */
 export interface CallBatches {
@@ -90,6 +95,12 @@ export function createCallBatches(parts: CallBatchParts): CallBatches {
     }
   }
 
+  /** What a batch of ends alone takes says nothing of the database: it may wait for more than admissions do, which go on beside it. */
+  function guarded(run: RunBatch<Item, Result>): RunBatch<Item, Result> {
+    const [watched, unwatched] = [questions.guard(run), questions.unlessDown(run)];
+    return (items, batch) => (items.some((item) => 'admission' in item) ? watched : unwatched)(items, batch);
+  }
+
   const shared = {
     run,
     accountOf: (item: Item) => ('end' in item ? item.end.outcome.accountId : item.admission.accountId),
@@ -98,7 +109,7 @@ export function createCallBatches(parts: CallBatchParts): CallBatches {
   };
   const batches = createAccountBatcher<Item, Result>({
     ...shared,
-    guarded: questions.guard,
+    guarded,
     limit: questions.limit,
     waitingItemsMax,
     besideAfterMs: BESIDE_AFTER_MS,

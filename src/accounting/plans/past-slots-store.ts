@@ -1,10 +1,8 @@
 import type { Lane, Statement } from '../../db/database.ts';
 import { nowSql } from '../../db/database-time.ts';
-import { sqlState } from '../../db/errors.ts';
+import { isLockTimeout } from '../../db/errors.ts';
 
 /** The SQL that deletes the slots of subscriptions that are over. */
-
-const LOCK_NOT_AVAILABLE = '55P03';
 
 /** How long an ended subscription keeps its slots: far longer than the five-hour window. */
 const PAST = `${nowSql('$1')} - interval '1 day'`;
@@ -68,7 +66,7 @@ async function forgetSlotsOf(database: Lane, accountId: string, id: string, sign
         return row!.slots;
       })
       .catch((error: unknown) => {
-        if (sqlState(error) === LOCK_NOT_AVAILABLE) return null;
+        if (isLockTimeout(error)) return null;
         throw error;
       });
     if (left === null) return false;

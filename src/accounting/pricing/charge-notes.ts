@@ -54,7 +54,7 @@ export interface InnerModelNote {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly chargeNano: string;
-  /** Records may be older than it and the members below, and lack them. */
+  /** Absent in older records, as the members below. */
   readonly used?: NonzeroCounts;
   readonly pricedBy?: PricedBy;
   readonly price?: { readonly rule: PriceRule; readonly prices: RecordedPrices };

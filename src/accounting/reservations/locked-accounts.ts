@@ -1,4 +1,4 @@
-import { isDataError, sqlState } from '../../db/errors.ts';
+import { isDataError, isLockTimeout } from '../../db/errors.ts';
 import { type Batch, type Batcher, createBatcher, type ItemLimit, type KindBatcher } from '../../lib/batcher.ts';
 
 /**
@@ -23,11 +23,6 @@ export type LockMode = 'all' | 'free' | 'waiting';
 
 /** What stands for the result of an item whose account is locked: nothing, if the mode does not leave any out. */
 export type LockedIn<Locks extends LockMode> = 'free' extends Locks ? 'locked' : never;
-
-const LOCK_NOT_AVAILABLE = '55P03';
-
-/** True if a transaction was given up because a lock was not free. */
-const isLockTimeout = (error: unknown): boolean => sqlState(error) === LOCK_NOT_AVAILABLE;
 
 /** Runs work on all accounts, or, if a lock is not free in time, on those that are free. */
 export async function pastLocked<Result>(run: (locks: 'all' | 'free') => Promise<Result>): Promise<Result> {
@@ -62,12 +57,13 @@ interface AccountBatcherOptions<Item, Result> {
   readonly bytes?: { readonly of: (item: Item) => number; readonly batchMax: number } | undefined;
   /** An account's items begin to wait for its lock. */
   readonly onLocked?: ((accountId: string) => void) | undefined;
-  /** A batch has ended, whatever came of it: for metrics. */
-  readonly onBatch?: ((itemCount: number, tookMs: number) => void) | undefined;
 }
 
 /** Results of items that wait are promises. */
-type RunBatch<Item, Result> = (items: readonly Item[], batch: Batch) => Promise<readonly (Result | Promise<Result>)[]>;
+export type RunBatch<Item, Result> = (
+  items: readonly Item[],
+  batch: Batch,
+) => Promise<readonly (Result | Promise<Result>)[]>;
 
 /** Coalesces work on accounts, past those that are locked. */
 export function createAccountBatcher<Item, Result>(
@@ -82,7 +78,6 @@ export function createAccountBatcher<Item, Result>(
     kindOf,
     bytes,
     onLocked,
-    onBatch,
   } = options;
   const batches = { isItemFault: isDataError, batchItemsMax: BATCH_ITEMS_MAX, waitingItemsMax, kindOf, bytes };
   const waiting = new Map<string, Batcher<Item, Result>>();
@@ -143,6 +138,5 @@ export function createAccountBatcher<Item, Result>(
     limit,
     run: guarded(runAll),
     besideAfterMs: options.besideAfterMs,
-    onBatch,
   });
 }

@@ -103,8 +103,7 @@ export function encodeRecord(record: SettlementRecord): string {
 export function decodeRecord(text: string): SettlementRecord {
   const { version, [MEMBER]: record } = parseEntry(text);
   if (version !== VERSION) throw new Error(`a journal entry of version ${version} cannot be read; this is ${VERSION}`);
-  if (!isWhole(record))
-    throw new Error(`a journal entry lacks what entries of its database have since migration 44. ${UPGRADE_FIRST}`);
+  if (!isWhole(record)) throw new Error(`a journal entry was written before migration 44. ${UPGRADE_FIRST}`);
   return record;
 }
 

@@ -90,7 +90,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
   let isClosing = false;
   let isDownLogged = false;
 
-  /** Whether the journal takes it. The attempt then goes on, and removes the entry when it is done. */
+  /** Whether the journal takes it. The attempt removes the entry if it is done all the same; if its time is over, the end is written later. */
   async function writeJournal(record: SettlementRecord, attempt: Promise<EndedCall>): Promise<boolean> {
     const { callId } = record.outcome;
     let id: EntryId;

@@ -193,7 +193,7 @@ export function addEnds(
   };
 }
 
-/** A row of `readEndingCalls`. The columns of a reservation are all null if there is none. */
+/** A row of `readCallsAtEnd`. The columns of a reservation are all null if there is none. */
 interface EndRow extends StoredRow {
   no: number;
   status: CallStatus | null;

@@ -58,7 +58,7 @@ export function registerEndpoints(app: FastifyInstance, table: readonly Endpoint
         report.context = context;
         const asker = parts.refusals.askerOf(request.raw);
         settings.inFlight.enter();
-        report.hold();
+        report.enter();
         try {
           await handle(request, reply, settings, asker);
           parts.refusals.served(asker);
@@ -66,7 +66,7 @@ export function registerEndpoints(app: FastifyInstance, table: readonly Endpoint
           await parts.refusals.slowDown(asker, error, reply);
           throw error;
         } finally {
-          report.letGo();
+          report.leave();
           settings.inFlight.leave();
         }
       },

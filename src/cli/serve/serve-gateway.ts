@@ -7,7 +7,6 @@ import { ConfigLoads } from '../../config/loads.ts';
 import { watchConfig } from '../../config/watch.ts';
 import { announceGateway } from '../../db/data-dir.ts';
 import { systemClock } from '../../lib/clock.ts';
-import { collectGarbage } from '../../lib/garbage-collector.ts';
 import { programVersion } from '../../lib/version.ts';
 import { isAdminToken } from '../../people/admin-token.ts';
 import { createUserStore } from '../../people/user-store.ts';
@@ -98,8 +97,6 @@ export async function serveGateway(
         clock: systemClock,
       });
     }
-    // A start leaves twice as much garbage as it keeps. Now nobody waits; an idle process would keep it for hours.
-    collectGarbage('all');
     const url = await gateway.listen();
     if (isEmbedded) announceGateway(config.database.dataDir, url, localToken);
     const watcher = watchConfig({
