@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { CommandKit } from '../command.ts';
+import { startSimulator } from '../demo/start-simulator.ts';
 
 /** `faregate serve` */
 export function serveCommand(program: Command, kit: CommandKit): void {
@@ -10,9 +11,20 @@ export function serveCommand(program: Command, kit: CommandKit): void {
     .option('--port <port>', 'where to listen; 0 picks a free port (default: $PORT or the configuration)')
     .action(
       kit.plain(async (flags) => {
-        // Other commands need not wait until a whole gateway is loaded.
-        const { serveGateway } = await import('./serve-gateway.ts');
-        return serveGateway(flags, kit.process);
+        // Other commands need not wait until a whole gateway is loaded; nor does the provider of the demo, which is loading meanwhile.
+        const { findConfigSource } = await import('../environment.ts');
+        const simulator = findConfigSource(flags, kit.process.environment).isDemo ? startSimulator() : null;
+        // The gateway hears of a failure when it asks for its address.
+        const ended = simulator?.then(
+          ({ stop }) => stop,
+          () => () => undefined,
+        );
+        try {
+          const { serveGateway } = await import('./serve-gateway.ts');
+          return await serveGateway(flags, kit.process, simulator);
+        } finally {
+          (await ended)?.();
+        }
       }),
     );
 }
