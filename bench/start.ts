@@ -27,7 +27,8 @@ const TICKS_A_SECOND = 100;
 interface Started {
   readonly listenMs: number;
   readonly callMs: number;
-  readonly cpuSeconds: number;
+  /** `null` if the process has ended before it was read. */
+  readonly cpuSeconds: number | null;
 }
 
 const directory = mkdtempSync(join(tmpdir(), 'faregate-start-'));
@@ -67,7 +68,7 @@ for (const [name, runs] of results) {
       name,
       middle(({ listenMs }) => listenMs).toFixed(0),
       middle(({ callMs }) => callMs).toFixed(0),
-      middle(({ cpuSeconds }) => cpuSeconds).toFixed(2),
+      runs[0]!.cpuSeconds === null ? '-' : middle(({ cpuSeconds }) => cpuSeconds ?? 0).toFixed(2),
       most.toFixed(0),
     ]),
   );
@@ -105,7 +106,7 @@ async function runVersion(): Promise<Started> {
   const child = spawn(process.execPath, [BIN, '--version'], { env: environment(), stdio: 'ignore' });
   await once(child, 'exit');
   const tookMs = performance.now() - begun;
-  return { listenMs: tookMs, callMs: tookMs, cpuSeconds: Number.NaN };
+  return { listenMs: tookMs, callMs: tookMs, cpuSeconds: null };
 }
 
 async function startDemo(home: string, databaseUrl: string): Promise<Started> {
