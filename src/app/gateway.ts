@@ -61,6 +61,8 @@ export interface Gateway {
   readonly app: FastifyInstance;
   /** Starts to serve and returns the address, such as `http://127.0.0.1:8080`. */
   listen(): Promise<string>;
+  /** The id of this process in reservations, journals and logs. */
+  readonly nodeId: string;
   /** Where metrics are served without a token; `null` before `listen`, and where the configuration has no such address. */
   readonly metricsUrl: string | null;
   /** How many calls of an account wait in the admission queue of this node. */
@@ -296,6 +298,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 
   return {
     app,
+    nodeId,
     async listen() {
       const { host, port } = settings.current.config.server;
       await app.listen({ host, port });
@@ -309,7 +312,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     notices,
     callsWaiting: (accountId) => admissionQueue.waiting(accountId),
     reload(next) {
-      changes.configurationChanged(settings.current.config, next);
+      // Workers read the same file: one of them says so.
+      if (part.index === 0) changes.configurationChanged(settings.current.config, next);
       settings.change(next);
       void updateBodyBudgets();
       publicCatalog = createPublicCatalog(next, published, clock);

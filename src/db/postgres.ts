@@ -28,7 +28,7 @@ import { longTransaction, openSnapshots } from './postgres-long-work.ts';
 export interface PostgresOptions {
   readonly url: string;
   readonly logger: Logger;
-  readonly connectionsMax?: number;
+  readonly connectionsMax?: number | undefined;
   /** A statement that takes longer fails; a database that does not respond must not delay calls. */
   readonly statementTimeoutMs?: number;
   /** For tests: how long a statement of an audit may take. */
