@@ -53,7 +53,7 @@ import { serveEndpoints } from './served-endpoints.ts';
 import { serveMetrics } from './served-metrics.ts';
 import { SettingsInForce } from './settings-in-force.ts';
 import { recoverAndStart } from './startup.ts';
-import { configOfWorker, requestWorkerLimits } from './worker-limits.ts';
+import { configOfWorker, refusalsRecorded, requestWorkerLimits } from './worker-limits.ts';
 
 /** A wired gateway. It serves no socket until `listen`. */
 export interface Gateway {
@@ -197,6 +197,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     traces,
     settings,
     others: options.observers,
+    refusalsRecordedMax: refusalsRecorded(part),
     clock,
     ids,
     logger,

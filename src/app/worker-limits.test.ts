@@ -6,6 +6,7 @@ import { RefusalBrake } from '../http/refusal-brake.ts';
 import {
   budgetsOfWorker,
   configOfWorker,
+  refusalsRecorded,
   requestWorkerLimits,
   settingsBeyond,
   statementConnections,
@@ -72,6 +73,7 @@ describe('the limits of a worker', () => {
     const budgets = { memoryBytes: 80 * MIB, diskBytes: 32 * MIB };
     assert.deepEqual(budgetsOfWorker(budgets, CONFIG.server, part), { memoryBytes: 10 * MIB, diskBytes: 4 * MIB });
     assert.deepEqual(requestWorkerLimits(part), { quickThreadsMax: 1, placesMax: 32 });
+    assert.equal(refusalsRecorded(part), 12);
     assert.deepEqual([statementConnections({ index: 0, count: 2 }), statementConnections(part)], [5, 3]);
   });
 

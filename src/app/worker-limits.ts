@@ -9,14 +9,15 @@ import { type BodyBudgetLimits, LARGEST_IN_MEMORY, LARGEST_ON_DISK } from '../ht
 import { perAddressMax } from '../http/connections.ts';
 import { TimeShares } from '../lib/fair/time-shares.ts';
 import { type Part, partOf } from '../lib/part.ts';
+import { RECORDED_A_MINUTE } from '../requests/refusal.ts';
 
 /**
  * What workers share is divided here, and nowhere else: each limit that a process keeps in memory, and the part that a worker has of it. The
  * primary deals connections out by turns, so that parts are used evenly; together they are never more than the whole, but where a part
  * would be less than a single call needs (`settingsBeyond`).
  *
- * Not divided: what protects the threads and the memory of a single process from one request (what is read or decoded at a time, the
- * journal's entries), and what the database decides. Counted by the primary for all: `guesses.ts`. The brake of refusals divides itself
+ * Not divided: what protects the thread and the memory of a single process from one request (what is read or decoded at a time, the
+ * journal's entries), breakers, mails and webhooks under way, and what the database decides. Counted by the primary for all: `guesses.ts`. The brake of refusals divides itself
  * by the same part (`http/refusal-brake.ts`).
  */
 
@@ -105,6 +106,11 @@ export function holderLimits(
 /** The threads that read large bodies, and the bodies that may wait for them. */
 export function requestWorkerLimits(part: Part): Pick<RequestWorkersOptions, 'quickThreadsMax' | 'placesMax'> {
   return { quickThreadsMax: partOf(QUICK_THREADS_MAX, part), placesMax: partOf(PLACES_MAX, part) };
+}
+
+/** Refusals that are recorded one by one in a minute. */
+export function refusalsRecorded(part: Part): number {
+  return partOf(RECORDED_A_MINUTE, part);
 }
 
 /** Fewer connections for single statements would make key look-ups wait for each other. */
