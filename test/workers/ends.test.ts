@@ -15,13 +15,13 @@ import {
   recordsOf,
 } from '../settlement/callers.ts';
 import { serve } from '../settlement/programs.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createBareDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { ADMIN_TOKEN } from '../support/gateway.ts';
 import { runProgram, temporaryDirectory } from '../support/process.ts';
 import { type ScriptedProvider, startProvider } from '../support/provider.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { until } from '../support/until.ts';
-import { isRunning, startWorkers, type WorkersProgram, writeConfig } from './scene.ts';
+import { askOnce, isRunning, startWorkers, type WorkersProgram, writeConfig } from './scene.ts';
 
 /** How a gateway with workers begins and ends in other ways than it should. */
 
@@ -101,6 +101,34 @@ describe('workers', { timeout: 300_000 }, () => {
     const noDatabase = await run('no-database', '2', { DATABASE_URL: `postgres://127.0.0.1:${nobody}/none` });
     assert.equal(noDatabase.code, 1);
     assert.equal(noDatabase.stderr.match(/The database refuses connections/g)?.length, 1);
+  });
+
+  test('migrate an empty database once, whichever comes first', async (context) => {
+    const bare = await createBareDatabase('postgresql');
+    context.after(() => bare.remove());
+    const dataDir = join(directory.path, 'bare');
+    const g = await startWorkers({ providerUrl: provider.url, databaseUrl: bare.url, dataDir, workers: 3 });
+    context.after(() => g.program.child.kill('SIGKILL'));
+    const { calls } = await begin(g, 'bare');
+    gates.open('bare');
+    for (const each of calls) await assertDelivered(each);
+    await assertSound(g.admin);
+    g.program.child.kill('SIGINT');
+    assert.equal((await g.program.finished).code, 0);
+  });
+
+  test('that hang take one connection more, which ends with them, and others serve the rest', async (context) => {
+    const g = await start(context, 'hanging', 2);
+    const [hanging] = await g.workers();
+    process.kill(hanging!.process, 'SIGSTOP');
+    const asked = Array.from({ length: 6 }, () => askOnce(`${g.url}/healthz`).then(({ status }) => status, String));
+    let served = 0;
+    for (const each of asked) void each.then((status) => (served += Number(status === 200)));
+    await until(() => served === 5);
+    process.kill(hanging!.process, 'SIGKILL');
+    const statuses = await Promise.all(asked);
+    assert.equal(statuses.filter((status) => status === 200).length, 5);
+    assert.match(String(statuses.find((status) => status !== 200)), /ECONNRESET|socket hang up/);
   });
 
   test('leave no journal behind that a start with fewer of them does not apply', async (context) => {

@@ -12,6 +12,7 @@ import { programVersion } from '../../lib/version.ts';
 import type { CliProcess, GlobalFlags } from '../command.ts';
 import { demoEnvironment, findConfigSource, readAdminToken } from '../environment.ts';
 import { createServerLog } from '../log/logger.ts';
+import { watchDealtConnections } from './dealt-connections.ts';
 import type { StopSignal } from './stop-signals.ts';
 import { type ForkedWorker, type ProcessEnd, Supervisor } from './supervisor.ts';
 import { type WorkersAsked, workersFor } from './worker-count.ts';
@@ -119,6 +120,7 @@ function forkWorker(number: number, count: number, handlers: Handlers): ForkedWo
   // Figures may be infinite, which JSON cannot say.
   cluster.setupPrimary({ serialization: 'advanced' });
   const worker = cluster.fork({ [WORKER_VARIABLE]: `${number}/${count}` });
+  const closeDealt = watchDealtConnections(worker.process);
   const link = new ProcessLink(
     {
       send: (message, done) => worker.send(message, undefined, undefined, done),
@@ -128,7 +130,10 @@ function forkWorker(number: number, count: number, handlers: Handlers): ForkedWo
   );
   // A process that could not be started has an error in place of an end.
   const ended = new Promise<ProcessEnd>((resolve) => {
-    worker.on('exit', (code: number | null, signal: string | null) => resolve({ code, signal }));
+    worker.on('exit', (code: number | null, signal: string | null) => {
+      closeDealt();
+      resolve({ code, signal });
+    });
     worker.on('error', () => {
       if (worker.process.pid === undefined) resolve({ code: 1, signal: null });
     });
