@@ -24,7 +24,7 @@ export interface GatewayOrder {
   readonly flags: readonly string[];
 }
 
-/** A gateway that serves, with keys for both scenarios. */
+/** A gateway that serves, with keys for calls on balances and on Coding Plans. */
 export interface GatewayTarget {
   readonly child: ChildProcess;
   readonly url: string;
@@ -123,11 +123,15 @@ async function admin<Response>(url: string, path: string, body: object): Promise
   return (await response.json()) as Response;
 }
 
-/** What the program prints once it serves. */
-function listeningAddress(child: ChildProcess): Promise<string> {
+/**
+ * The address that the program prints once it serves.
+ *
+ * @throws Error with what it has printed, if it ends before that.
+ */
+export function listeningAddress(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     let printed = '';
-    child.on('exit', () => reject(new Error(`a gateway of the bench ended before it listened:\n${printed}`)));
+    child.on('close', () => reject(new Error(`a gateway of the bench ended before it listened:\n${printed}`)));
     child.stdout!.setEncoding('utf8').on('data', (text: string) => {
       printed += text;
       const url = /^listening on (\S+)$/m.exec(printed)?.[1];

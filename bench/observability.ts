@@ -82,7 +82,8 @@ async function measure(engine: 'PostgreSQL' | 'embedded'): Promise<readonly Swit
   load.send({
     kind: 'closed',
     call: { ...call, request: 'chat', response: 'chat' },
-    ...{ connections, seconds },
+    connections,
+    seconds,
   } satisfies ClosedOrder);
   const loaded = nextMessage<LoadResult>(load);
   await new Promise((resolve) => setTimeout(resolve, WARM_UP_S * 1_000));
