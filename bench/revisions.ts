@@ -96,10 +96,13 @@ function modulesFor(checkout: string, directory: string, repository: string): st
 function install(checkout: string, installed: string): void {
   mkdirSync(installed);
   for (const file of ['package.json', 'package-lock.json']) copyFileSync(join(checkout, file), join(installed, file));
-  // Scripts would build the console and fetch a Node, neither of which is measured.
+  // Scripts would build the console, which is not measured, and fetch a Node; all revisions have the same one.
   const args = ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund'];
   const { status, stderr } = spawnSync('npm', args, { cwd: installed, encoding: 'utf8' });
   if (status !== 0) throw new Error(`npm ci failed for ${checkout}: ${stderr.trim()}`);
+  const ownNode = join(installed, 'node_modules/node/bin');
+  rmSync(ownNode, { recursive: true, force: true });
+  symlinkSync(join(REPOSITORY, 'node_modules/node/bin'), ownNode);
 }
 
 function git(repository: string, ...args: string[]): string {

@@ -20,8 +20,11 @@ const FIXED_SLICE_S = 0.5;
 /** How many times as long as it has to work a target is warmed up at most: a fast one is never busy. */
 const FIXED_AT_MOST = 2;
 const SLICE_S = 1;
-/** What a call takes is level for some seconds before the compiler for speed has come to what is called less often. */
-const LEAST_SHARE = 0.25;
+/**
+ * The least, as a share of the limit. What a call takes is level for seconds while one thread compiles, whose time is in it, and
+ * falls once that thread has nothing left to do.
+ */
+const LEAST_SHARE = 0.4;
 
 /**
  * Until code that is run often has been compiled, a call costs half as much again and more. Streams come after calls that are no
