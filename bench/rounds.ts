@@ -38,7 +38,9 @@ export async function runRounds(
     const lines = targets.map(lineOf);
     for (const line of lines) {
       const carryOut = (what: LoadOrder): Promise<LoadResult> => order(stage, line, what);
-      if (results.length === 0) await warmUp(scenario, line.target, duration.warmUp, carryOut, tell);
+      if (results.length === 0) {
+        await warmUp(scenario, line.target, duration.warmUp, carryOut, tell, () => performance.now());
+      }
       line.idle = await line.target.read({ collect: true });
     }
     await measureLines(stage, scenario, lines, duration, tell);

@@ -36,6 +36,7 @@ export async function warmUp(
   { seconds, atMostSeconds }: WarmUp,
   carryOut: (order: LoadOrder) => Promise<LoadResult>,
   tell: (line: string) => void,
+  nowMs: () => number,
 ): Promise<void> {
   const { call } = target;
   const isStream = scenario.unit === 'streams';
@@ -48,13 +49,9 @@ export async function warmUp(
   // Each phase of two has half of the time.
   const mostMs = (atMostSeconds * 1_000) / (isStream ? 2 : 1);
   const work = async (what: string, workSlice: typeof workOnCalls): Promise<void> => {
-    if (seconds !== null) return workFor(target, seconds, workSlice);
+    if (seconds !== null) return workFor(target, seconds, workSlice, nowMs);
     const limits = { leastMs: mostMs * LEAST_SHARE, mostMs };
-    const warmed = await workUntilSteady(
-      () => cpuOfOne(target, workSlice),
-      limits,
-      () => performance.now(),
-    );
+    const warmed = await workUntilSteady(() => cpuOfOne(target, workSlice), limits, nowMs);
     tell(`${scenario.name}: ${nameOf(target)} ${told(what, warmed)}`);
   };
   await work('a call', workOnCalls);
@@ -69,12 +66,13 @@ async function workFor(
   target: Target,
   seconds: number,
   workSlice: (sliceSeconds: number) => Promise<LoadResult>,
+  nowMs: () => number,
 ): Promise<void> {
   const begin = await target.read({});
-  const endMs = performance.now() + FIXED_AT_MOST * seconds * 1_000;
+  const endMs = nowMs() + FIXED_AT_MOST * seconds * 1_000;
   do {
     await workSlice(FIXED_SLICE_S);
-  } while (performance.now() < endMs && (await target.read({})).cpuMicros - begin.cpuMicros < seconds * 1e6);
+  } while (nowMs() < endMs && (await target.read({})).cpuMicros - begin.cpuMicros < seconds * 1e6);
 }
 
 /** µs of CPU; `null` if nothing was done. */
