@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { appendFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
@@ -189,6 +190,21 @@ describe('workers', { timeout: 300_000 }, () => {
     const next = await start(context, 'orphans', 2);
     for (const caller of callers) await assertCharged(next.admin, next.url, caller);
     await assertSound(next.admin);
+  });
+
+  test('have one format of the log with the primary, which a reload changes', async (context) => {
+    const g = await start(context, 'pretty', 2);
+    appendFileSync(join(directory.path, 'pretty.yaml'), '\nlog: { format: pretty }\n');
+    g.program.child.kill('SIGHUP');
+    await until(async () => ((await g.program.printed(/^/)).match(/configuration reloaded/g)?.length ?? 0) === 2);
+    g.program.child.kill('SIGINT');
+    const { code, stderr } = await g.program.finished;
+    assert.equal(code, 0);
+    const lines = stderr.split('\n');
+    for (const text of ['a worker has stopped', 'the gateway has stopped']) {
+      const said = lines.filter((line) => line.includes(text));
+      assert.ok(said.length > 0 && said.every((line) => !line.startsWith('{')), stderr);
+    }
   });
 
   test('end at once with the primary by a signal while they finish their requests', async (context) => {

@@ -53,7 +53,7 @@ export async function servePrimary(
     logger,
     nowMs: () => performance.now(),
     fork: (number, handlers) => {
-      const shared = { scrape: all.scrape, readiness: all.readReadiness };
+      const shared = { scrape: all.scrape, readiness: all.readReadiness, logsAs: log.setFormat };
       return forkWorker(number, count, { ...guesses, ...shared, ...handlers });
     },
     onLeft: (number) => all.left(number),

@@ -119,6 +119,7 @@ export async function serveGateway(
       apply(next) {
         gateway.reload(next);
         log.setFormat(next.log.format);
+        worker?.logsAs(next.log.format);
       },
       onUnchanged: () => gateway.retryCredentials(),
       onDecided: (isInForce) => gateway.configDecided(isInForce),

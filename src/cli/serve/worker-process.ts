@@ -3,6 +3,7 @@ import { EventEmitter } from 'node:events';
 import { guessesAt } from '../../app/guesses.ts';
 import type { WorkerOptions } from '../../app/worker-options.ts';
 import type { Environment } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
 import type { Readiness } from '../../http/health.ts';
 import { type Part, WHOLE } from '../../lib/part.ts';
 import { ProcessLink } from '../../lib/process-link.ts';
@@ -16,6 +17,8 @@ export interface WorkerServes {
   readonly url: string;
   readonly nodeId: string;
 }
+
+type LogFormat = Config['log']['format'];
 
 /** What the primary asks of a worker once it is wired. */
 interface WorkerOwn {
@@ -36,6 +39,8 @@ export interface WorkerProcess {
   serves(where: WorkerServes): void;
   /** It cannot start. `message`: for people. */
   cannotStart(message: string): void;
+  /** From now on the log has this format: that of the primary, too. */
+  logsAs(format: LogFormat): void;
   /** It finishes what is under way, and takes nothing new. */
   closes(): void;
   /** Lets the process end. */
@@ -84,6 +89,7 @@ function createWorkerProcess(part: Part): WorkerProcess {
     },
     serves: (where) => primary.tell('serves', where),
     cannotStart: (message) => primary.tell('cannotStart', message),
+    logsAs: (format) => primary.tell('logsAs', format),
     closes: () => primary.tell('closes'),
     leave() {
       if (process.connected) process.disconnect();
