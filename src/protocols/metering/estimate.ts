@@ -42,10 +42,11 @@ export function textKeys(...names: readonly string[]): readonly Buffer[] {
  * and the offsets of the text. A key inside a string has its quotes escaped, so it does not match.
  */
 function eachText(bytes: Buffer, keys: BytePatterns, take: (key: number, start: number, end: number) => void): void {
-  /** Where the text of a key ended, before which it is not looked for. */
+  /** Behind each key, or behind its text: it is not looked for within them. */
   const ends: number[] = [];
   keys.each(bytes, (key, keyEnd) => {
     if (keyEnd - keys.sizeOf(key) < (ends[key] ?? 0)) return;
+    ends[key] = keyEnd;
     const value = valueStart(bytes, keyEnd);
     if (bytes[value] !== QUOTE) return;
     const end = stringEnd(bytes, value + 1);
