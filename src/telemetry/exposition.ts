@@ -3,12 +3,7 @@ import type { CallCounts } from './call-counts.ts';
 import type { Distributions } from './distribution.ts';
 import type { ReadMetric } from './metric.ts';
 import type { NodeFigures } from './node-figures.ts';
-
-/** The metrics of a node as a text of OpenMetrics. */
-export interface MetricsText {
-  readonly contentType: string;
-  readonly text: string;
-}
+import type { MetricsReport, MetricsText } from './summed-metrics.ts';
 
 interface ExposedParts {
   readonly distributions: readonly Distributions[];
@@ -16,9 +11,14 @@ interface ExposedParts {
   readonly nodeMetrics: readonly ReadMetric<NodeFigures>[];
 }
 
-/** Writes metrics as text, each time with the figures of that moment. */
+/** The metrics of a node as others read them. */
 export interface Exposition {
-  readonly write: (calls: CallCounts, node: NodeFigures) => Promise<MetricsText>;
+  /** Takes the figures of this moment. */
+  readonly copy: (calls: CallCounts, node: NodeFigures) => void;
+  /** What was taken, as a text of OpenMetrics. */
+  readonly text: () => Promise<MetricsText>;
+  /** The same as values. */
+  readonly values: () => Promise<MetricsReport>;
 }
 
 /** Registers all metrics at prom-client, and its own of the process, which watch that until it ends. */
@@ -30,11 +30,12 @@ export function createExposition({ distributions, callMetrics, nodeMetrics }: Ex
   const copyNode = nodeMetrics.map((row) => copierOf(row, registry));
   collectDefaultMetrics({ register: registry });
   return {
-    async write(calls, node) {
+    copy(calls, node) {
       for (const copy of copyCalls) copy(calls);
       for (const copy of copyNode) copy(node);
-      return { contentType: registry.contentType, text: await registry.metrics() };
     },
+    text: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+    values: () => registry.getMetricsAsJSON(),
   };
 }
 
@@ -42,8 +43,8 @@ type OpenRegistry = Registry<OpenMetricsContentType>;
 
 /** Registers a metric, and returns a function that replaces its values by those of figures. */
 function copierOf<Figures>(row: ReadMetric<Figures>, registry: OpenRegistry): (figures: Figures) => void {
-  const { name, help, labels, read } = row;
-  const options = { name, help, labelNames: labels, registers: [registry] };
+  const { name, help, labels, read, ofWorkers = 'sum' } = row;
+  const options = { name, help, labelNames: labels, registers: [registry], aggregator: ofWorkers };
   const metric = row.type === 'counter' ? new Counter(options) : new Gauge(options);
   return (figures) => {
     metric.reset();

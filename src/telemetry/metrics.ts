@@ -6,13 +6,14 @@ import { CallCounts } from './call-counts.ts';
 import { callHistograms, callMetrics } from './call-metrics.ts';
 import { databaseMetrics } from './database-metrics.ts';
 import { type Distribution, Distributions } from './distribution.ts';
-import type { Exposition, MetricsText } from './exposition.ts';
+import type { Exposition } from './exposition.ts';
 import type { HistogramRow, MetricRow } from './metric.ts';
 import type { NodeFigures } from './node-figures.ts';
 import { noticeMetrics } from './notice-metrics.ts';
 import { observedMetrics } from './observed-metrics.ts';
 import { providerMetrics } from './provider-metrics.ts';
 import { servingMetrics } from './serving-metrics.ts';
+import type { MetricsReport, MetricsText } from './summed-metrics.ts';
 
 const nodeMetrics = [...servingMetrics, ...accountingMetrics, ...databaseMetrics, ...providerMetrics, ...noticeMetrics];
 
@@ -37,6 +38,8 @@ export interface Metrics {
   readonly observers: NodeObservers;
   /** The metrics as a text of OpenMetrics. `readNode` is asked once; scrapes at the same time get the same text. */
   scrape(readNode: () => Promise<NodeFigures>): Promise<MetricsText>;
+  /** The same as values, which are summed with those of other workers. Use one of the two. */
+  report(readNode: () => Promise<NodeFigures>): Promise<MetricsReport>;
 }
 
 /**
@@ -72,15 +75,21 @@ export function createMetrics(): Metrics {
     });
   }
 
-  async function scrapeOnce(readNode: () => Promise<NodeFigures>): Promise<MetricsText> {
+  /** Registers what is not yet, and copies the figures. */
+  async function fill(readNode: () => Promise<NodeFigures>): Promise<Exposition> {
     exposition ??= load().catch((error: unknown) => {
       exposition = null;
       throw error;
     });
-    const { write } = await exposition;
+    const exposed = await exposition;
     const node = await readNode();
     calls.know(node.routes);
-    return write(calls, node);
+    exposed.copy(calls, node);
+    return exposed;
+  }
+
+  async function scrapeOnce(readNode: () => Promise<NodeFigures>): Promise<MetricsText> {
+    return (await fill(readNode)).text();
   }
 
   return {
@@ -104,6 +113,9 @@ export function createMetrics(): Metrics {
         scraping = null;
       });
       return scraping;
+    },
+    async report(readNode) {
+      return (await fill(readNode)).values();
     },
   };
 }
