@@ -1,7 +1,7 @@
-import type { Database, Queryable, Statement } from '../../db/database.ts';
+import { type Database, type Queryable, type Statement, toArray } from '../../db/database.ts';
 import type { CallOutcome } from '../calls/call-outcome.ts';
 import { recordWrites } from '../calls/call-record-store.ts';
-import { createPartition, partitionOf } from '../calls/calls-store.ts';
+import { createPartition, forgetOpenFilters, partitionOf } from '../calls/calls-store.ts';
 import { StoredPriceLists } from '../pricing/price-list-store.ts';
 
 /**
@@ -57,9 +57,9 @@ export function writeHistory(database: Database, { rows, outcomes }: History): P
     const [identity] = await transaction.query<{ has_accounts: boolean }>(lockIdentity);
     if (identity!.has_accounts) return false;
     const months = new Set(outcomes.map(({ startedAtMs }) => new Date(startedAtMs).toISOString().slice(0, 7)));
-    for (const month of months) {
-      await transaction.query(createPartition(partitionOf(new Date(`${month}-01T00:00:00Z`))));
-    }
+    const partitions = [...months].map((month) => partitionOf(new Date(`${month}-01T00:00:00Z`)));
+    for (const partition of partitions) await transaction.query(createPartition(partition));
+    await transaction.query(forgetOpenFilters, [toArray(partitions.map(({ name }) => name))]);
     for (const table of TABLES) await insertRows(transaction, table, rows[table] ?? []);
     for (const { statement, parameters } of new StoredPriceLists().writes(outcomes.map(({ price }) => price.prices))) {
       await transaction.query(statement, parameters);

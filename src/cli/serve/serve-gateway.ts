@@ -14,7 +14,7 @@ import { createUserStore } from '../../people/user-store.ts';
 import { CliError, type CliProcess, type GlobalFlags } from '../command.ts';
 import { renderDemoBanner } from '../demo/banner.ts';
 import { type DemoAccount, ensureDemoAccount, readDemoAccountId } from '../demo/demo-account.ts';
-import { type Simulator, startSimulator } from '../demo/start-simulator.ts';
+import type { Simulator } from '../demo/start-simulator.ts';
 import { demoEnvironment, findConfigSource, hasDemoMonth, readAdminToken } from '../environment.ts';
 import { describeFailure } from '../failure.ts';
 import { createServerLog } from '../log/logger.ts';
@@ -26,11 +26,13 @@ import { partOfProcess, type WorkerProcess } from './worker-process.ts';
  * Serves until SIGTERM or SIGINT, which also end a start; returns the exit code. After SIGTERM it still serves for
  * `server.drainDelay`, while `/readyz` makes load balancers send calls elsewhere.
  *
- * `worker`: which of several workers this process is; it hears signals from the primary, which says to people what all of them do.
+ * @param simulator the provider of the demo, which is about to start; `null` if that is not what is served
+ * @param worker which of several workers this process is; it hears signals from the primary, which says to people what all of them do
  */
 export async function serveGateway(
   flags: GlobalFlags,
   { environment, writeOut, isErrorTerminal }: CliProcess,
+  simulator: Promise<Simulator> | null,
   worker: WorkerProcess | null = null,
 ): Promise<number> {
   const source = findConfigSource(flags, environment);
@@ -53,11 +55,7 @@ export async function serveGateway(
 
   try {
     let configEnvironment: Environment = environment;
-    if (source.isDemo) {
-      const simulator: Simulator = await startSimulator();
-      cleanUp.push(() => simulator.stop());
-      configEnvironment = demoEnvironment(environment, simulator.url);
-    }
+    if (simulator !== null) configEnvironment = demoEnvironment(environment, (await simulator).url);
     const config = loadConfig(source.file, configEnvironment, source.overrides);
     log.setFormat(config.log.format);
     const configLoads = new ConfigLoads(source.file, source.overrides, systemClock);

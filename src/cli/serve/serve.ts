@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { Command } from 'commander';
 import type { CommandKit } from '../command.ts';
+import { startSimulator } from '../demo/start-simulator.ts';
 import { workersAsked } from './worker-count.ts';
 import { thisWorker } from './worker-process.ts';
 
@@ -24,9 +25,20 @@ export function serveCommand(program: Command, kit: CommandKit): void {
           const code = await servePrimary(flags, kit.process, asked, availableParallelism());
           if (code !== null) return code;
         }
-        // Other commands need not wait until a whole gateway is loaded.
-        const { serveGateway } = await import('./serve-gateway.ts');
-        return serveGateway(flags, kit.process, worker);
+        // Other commands need not wait until a whole gateway is loaded; nor does the provider of the demo, which is loading meanwhile.
+        const { findConfigSource } = await import('../environment.ts');
+        const simulator = findConfigSource(flags, kit.process.environment).isDemo ? startSimulator() : null;
+        // The gateway hears of a failure when it asks for its address.
+        const ended = simulator?.then(
+          ({ stop }) => stop,
+          () => () => undefined,
+        );
+        try {
+          const { serveGateway } = await import('./serve-gateway.ts');
+          return await serveGateway(flags, kit.process, simulator, worker);
+        } finally {
+          (await ended)?.();
+        }
       }),
     );
 }
