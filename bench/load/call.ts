@@ -1,7 +1,6 @@
 import type { Pool } from 'undici';
 import { quantile } from '../quantile.ts';
-import type { Body } from './bodies.ts';
-import { requestBodies } from './bodies.ts';
+import { type Body, requestBodies } from './bodies.ts';
 import type { CallShape, LoadResult } from './order.ts';
 
 /** Makes one call of a shape after the other, each with the next key, and counts what became of them. */
