@@ -2,8 +2,8 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { isMainThread } from 'node:worker_threads';
 import { NEXT_TRANSACTION } from './next-transaction.ts';
+import { isTarget, replyToOrders } from './orders.ts';
 
 /**
  * Loaded into a target before its own code (`node --import`): replies to each `MeterOrder` of the bench with what the process
@@ -49,13 +49,9 @@ let delay: ReturnType<typeof monitorEventLoopDelay> | null = null;
 /** Where the checkout has PGlite, as a URL; unset for a gateway that uses a PostgreSQL server. */
 const pgliteUrl = process.env.FAREGATE_BENCH_PGLITE;
 
-// Threads of the gateway are started with the same flags.
-if (isMainThread && process.send !== undefined) {
+if (isTarget) {
   if (pgliteUrl !== undefined) await rememberEngine(pgliteUrl);
-  process.on('message', (order: MeterOrder) => void read(order).then((reading) => process.send?.(reading)));
-  process.on('disconnect', () => process.kill(process.pid, 'SIGINT'));
-  // It must not keep a gateway running that has stopped.
-  process.channel?.unref();
+  replyToOrders(read);
 }
 
 /** The embedded database has one owner, the gateway, so its transactions can only be counted from inside the process. */
