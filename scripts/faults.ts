@@ -5,6 +5,8 @@ export interface Fault {
   readonly fault: string;
   /** The error that clients get, whose status, code and advice come from the catalogue; `null`: what `seen` says. */
   readonly error: ErrorKind | null;
+  /** The calls that get it; absent: all. */
+  readonly of?: string;
   readonly seen?: string;
   readonly account: string;
   readonly tests: readonly FaultTest[];
@@ -94,7 +96,8 @@ export const faultGroups: readonly FaultGroup[] = [
       {
         fault: 'a connection is lost in the middle of a transaction',
         error: 'databaseDown',
-        seen: 'if it was an admission; an end is tried again',
+        of: 'a call that was being admitted',
+        seen: 'a call at its end gets its response, and the end is tried again',
         account: 'nothing stays reserved, and nothing is charged twice',
         tests: [
           [
@@ -135,7 +138,8 @@ export const faultGroups: readonly FaultGroup[] = [
       {
         fault: 'the row of one account is locked by somebody else',
         error: 'databaseDown',
-        seen: 'for calls of that account, after two seconds; all others are served',
+        of: 'calls of that account, after two seconds',
+        seen: 'all others are served',
         account: 'its calls cost nothing, an end that waits is charged once; others notice nothing',
         tests: [
           [LOCKED, 'calls of other accounts are served meanwhile; its own wait, and are served once the row is free'],
@@ -239,7 +243,8 @@ export const faultGroups: readonly FaultGroup[] = [
       {
         fault: 'the disk is full, or the journal cannot be written',
         error: 'journalUnwritable',
-        seen: 'for new calls; those in flight end',
+        of: 'new calls',
+        seen: 'those in flight end',
         account: 'nothing that was promised is lost',
         tests: [
           [

@@ -1,7 +1,6 @@
 import type { Dispatcher, Pool } from 'undici';
 import { quantile } from '../quantile.ts';
-import type { Body } from './bodies.ts';
-import { requestBodies } from './bodies.ts';
+import { type Body, requestBodies } from './bodies.ts';
 import type { CallShape, LoadResult } from './order.ts';
 import { createFailureCount, send } from './send.ts';
 

@@ -106,6 +106,9 @@ const CANNOT_SERVE = /^(08|53|57|55P03)/;
 
 const LOCK_NOT_AVAILABLE = '55P03';
 
+/** How long a batch of calls waits for a lock: far longer than another node's batch takes, far shorter than its calls may wait. */
+export const BATCH_LOCK_MAX_MS = 100;
+
 /** True if a statement was given up because a lock was not free in time. */
 export const isLockTimeout = (error: unknown): boolean => sqlState(error) === LOCK_NOT_AVAILABLE;
 

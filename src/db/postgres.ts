@@ -12,6 +12,7 @@ import {
   type Statement,
   type TableReader,
 } from './database.ts';
+import { BATCH_LOCK_MAX_MS } from './errors.ts';
 import {
   AUDIT_STATEMENT_MAX_MS,
   AUDITS_WAITING_MAX,
@@ -57,8 +58,6 @@ const HOT_CONNECTIONS_MAX = 4;
  */
 const BETWEEN_MESSAGES_MAX_MS = 2_000;
 
-/** How long a batch waits for a lock: far longer than another node's batch takes, far shorter than its calls may wait. */
-const LOCK_MAX_MS = 100;
 /** Connections of transactions that may wait for a lock, each of the calls of one account, for as long as these may wait. */
 const WAITING_CONNECTIONS_MAX = 2;
 const WAITING_LOCK_MAX_MS = 2_000;
@@ -107,7 +106,11 @@ export function openPostgres(options: PostgresOptions): Database {
     idle_in_transaction_session_timeout: BETWEEN_MESSAGES_MAX_MS,
   };
   const hotMax = Math.min(HOT_CONNECTIONS_MAX, connectionsMax);
-  const hotPool = new ConnectionPool('batches', { ...hot, max: hotMax, lock_timeout: LOCK_MAX_MS }, options.logger);
+  const hotPool = new ConnectionPool(
+    'batches',
+    { ...hot, max: hotMax, lock_timeout: BATCH_LOCK_MAX_MS },
+    options.logger,
+  );
   const waitingPool = new ConnectionPool(
     'locks',
     { ...hot, max: WAITING_CONNECTIONS_MAX, lock_timeout: WAITING_LOCK_MAX_MS },

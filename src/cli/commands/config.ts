@@ -3,8 +3,7 @@ import type { Command } from 'commander';
 import { loadConfig } from '../../config/load.ts';
 import { priceWarnings } from '../../config/price-warnings.ts';
 import { configTemplate } from '../../config/template.ts';
-import type { CommandKit } from '../command.ts';
-import { CliError } from '../command.ts';
+import { CliError, type CommandKit } from '../command.ts';
 import { demoEnvironment, findConfigSource } from '../environment.ts';
 import { renderFields } from '../table.ts';
 
