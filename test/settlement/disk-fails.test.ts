@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { test } from 'node:test';
 import { call } from '../support/client.ts';
 import { placeEmbedded, storedIn } from '../support/database.ts';
-import { FailingSyncs } from '../support/failing-syncs.ts';
+import { EngineSyncs } from '../support/engine-syncs.ts';
 import { type Family, families } from '../support/families.ts';
 import { makeFastDirectory } from '../support/fast-directory.ts';
 import { startGateway } from '../support/gateway.ts';
@@ -18,7 +18,7 @@ test('if the disk fails under the embedded database, a success is delivered and 
   const dataDir = makeFastDirectory('faregate-disk-');
   context.after(() => rmSync(dataDir, { recursive: true, force: true }));
   placeEmbedded(dataDir);
-  const syncs = new FailingSyncs();
+  const syncs = new EngineSyncs();
   const start = async () => {
     const stored = storedIn(dataDir, await syncs.open(dataDir));
     const gateway = await startGateway({ stored, dataDir });
@@ -30,7 +30,7 @@ test('if the disk fails under the embedded database, a success is delivered and 
   const account = await gateway.createAccount();
   gateway.provider.respond = afterwards(
     () => {
-      syncs.isBroken = true;
+      syncs.order('fail');
     },
     success(chat, false),
   );
@@ -45,7 +45,7 @@ test('if the disk fails under the embedded database, a success is delivered and 
   await ready.body?.cancel();
   await gateway.gateway.close();
 
-  syncs.isBroken = false;
+  syncs.order('nothing else');
   const next = await start();
   assert.equal(await countCharges(next.stored, account.id), 1);
   await next.stop();
