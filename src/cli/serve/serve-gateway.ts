@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { writeHistory } from '../../accounting/history/history-store.ts';
 import { localAdminClient } from '../../api/management/admin-client.ts';
-import { createGateway, type Gateway } from '../../app/gateway.ts';
+import type { Gateway } from '../../app/gateway.ts';
 import { type Environment, loadConfig } from '../../config/load.ts';
 import { ConfigLoads } from '../../config/loads.ts';
 import { watchConfig } from '../../config/watch.ts';
@@ -55,12 +55,11 @@ export async function serveGateway(
     log.setFormat(config.log.format);
     const configLoads = new ConfigLoads(source.file, source.overrides, systemClock);
     const isEmbedded = config.database.url === '';
-    const database = await openOrCreateOwnDatabase(
-      config.database,
-      logger,
-      (message) => logger.warn({}, message),
-      signals.begun,
-    );
+    // An embedded database starts in a thread of its own while this one loads most of the program.
+    const [database, { createGateway }] = await Promise.all([
+      openOrCreateOwnDatabase(config.database, logger, (message) => logger.warn({}, message), signals.begun),
+      import('../../app/gateway.ts'),
+    ]);
 
     /** The admin token of this machine's command line, which the demo prints; a new one at each start. */
     const localToken = randomBytes(24).toString('base64url');
