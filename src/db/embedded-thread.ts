@@ -53,9 +53,8 @@ async function serve(order: Order): Promise<void> {
   } catch (error) {
     response = { failure: order.kind === 'open' ? failureToOpen(error) : failureOf(error) };
   }
+  // The main thread ends this one, also after the last response: by itself, its end might be heard of before the response.
   port.postMessage(response);
-  // Nothing else keeps the thread.
-  if (order.kind === 'close') port.close();
 }
 
 async function carryOut(order: Order): Promise<readonly Rows[]> {
