@@ -4,6 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { BroadcastChannel, isMainThread, threadName } from 'node:worker_threads';
 import { NEXT_TRANSACTION } from './next-transaction.ts';
+import { isTarget, replyToOrders } from './orders.ts';
 
 /**
  * Loaded into a target before its own code (`node --import`): replies to each `MeterOrder` of the bench with what the process
@@ -66,17 +67,14 @@ if (!isMainThread && threadName === ENGINE_THREAD && pgliteUrl !== undefined) {
     line.postMessage('here');
   });
 }
-if (isMainThread && process.send !== undefined) {
+if (isTarget) {
   if (pgliteUrl !== undefined) {
     await rememberEngine(pgliteUrl, (count) => {
       countTransactions = count;
     });
     hearOfThread();
   }
-  process.on('message', (order: MeterOrder) => void read(order).then((reading) => process.send?.(reading)));
-  process.on('disconnect', () => process.kill(process.pid, 'SIGINT'));
-  // It must not keep a gateway running that has stopped.
-  process.channel?.unref();
+  replyToOrders(read);
 }
 
 /** The embedded database has one owner, the gateway, so its transactions can only be counted from inside the process. */
