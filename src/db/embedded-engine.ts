@@ -92,8 +92,14 @@ export class EmbeddedEngine {
   async listen(channel: string, onPayload: (payload: string) => void): Promise<() => Promise<void>> {
     const listeners = this.#listeners.get(channel) ?? new Set();
     this.#listeners.set(channel, listeners.add(onPayload));
-    const isFirst = listeners.size === 1;
-    if (isFirst) await this.#order({ kind: 'listen', channel }, 'database.listen');
+    if (listeners.size === 1) {
+      try {
+        await this.#order({ kind: 'listen', channel }, 'database.listen');
+      } catch (error) {
+        listeners.delete(onPayload);
+        throw error;
+      }
+    }
     return async () => {
       if (!listeners.delete(onPayload) || listeners.size > 0) return;
       await this.#order({ kind: 'unlisten', channel }, 'database.unlisten').catch((error: unknown) => {
