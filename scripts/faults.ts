@@ -311,6 +311,30 @@ export const faultGroups: readonly FaultGroup[] = [
         ],
       },
       {
+        fault: 'a worker of a gateway is killed',
+        error: null,
+        seen: 'the connection is reset; calls of other workers go on',
+        account: 'its calls are unresolved and cost nothing; the others are charged once',
+        tests: [
+          [
+            'test/workers/workers.test.ts',
+            'goes on while one of them is killed, whose calls are released, and who is replaced',
+          ],
+          [
+            'test/workers/ends.test.ts',
+            'whose journal is left by one that is killed is applied by the one in its place',
+          ],
+          ['test/workers/ends.test.ts', 'finish what they have under way if the primary is killed, and end then'],
+        ],
+      },
+      {
+        fault: 'a worker of a gateway hangs',
+        error: null,
+        seen: 'its connections wait; `/readyz` names it',
+        account: 'as when it goes on, or when it is killed',
+        tests: [['test/workers/workers.test.ts', 'says which worker hangs, and what the other one says']],
+      },
+      {
         fault: 'a node that lives is taken for dead',
         error: null,
         seen: 'its responses',

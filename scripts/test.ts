@@ -99,6 +99,8 @@ const FULL_ONLY = [
   'test/docs/moving.test.ts',
   'test/docs/operations.test.ts',
   'test/docs/readme.test.ts',
+  // Workers, each a process: what is decided about them, and what they have of limits, is in `src/cli/serve` and `src/app`.
+  'test/workers/**',
   // An export carried from engine to engine by processes: `test/transfer`.
   'test/cli/transfer.test.ts',
   // A browser, a generator of requests, an installation: what they use is tested without them.

@@ -32,6 +32,9 @@ export const LANES: Readonly<Record<LaneName, LaneLimits>> = {
   notices: { connectionsMax: 1, waitingMax: 128, statementMaxMs: 5_000, lockMaxMs: 1_000 },
 };
 
+/** Connections to a server for single statements that calls wait for, such as look-ups of keys. */
+export const STATEMENT_CONNECTIONS_MAX = 10;
+
 /** An audit reads whole tables, in slices: one at a time, and so many may wait. */
 export const AUDITS_WAITING_MAX = 4;
 /** A slice takes some milliseconds, or a second if nothing of it is in memory. */

@@ -12,7 +12,15 @@ import {
   type Statement,
   type TableReader,
 } from './database.ts';
-import { AUDIT_STATEMENT_MAX_MS, AUDITS_WAITING_MAX, createLane, createLanes, LANES, Turns } from './lanes.ts';
+import {
+  AUDIT_STATEMENT_MAX_MS,
+  AUDITS_WAITING_MAX,
+  createLane,
+  createLanes,
+  LANES,
+  STATEMENT_CONNECTIONS_MAX,
+  Turns,
+} from './lanes.ts';
 import { listen, type NotificationTiming } from './notifications.ts';
 import { Connection, ConnectionPool } from './postgres-connections.ts';
 import { longTransaction, openSnapshots } from './postgres-long-work.ts';
@@ -20,7 +28,7 @@ import { longTransaction, openSnapshots } from './postgres-long-work.ts';
 export interface PostgresOptions {
   readonly url: string;
   readonly logger: Logger;
-  readonly connectionsMax?: number;
+  readonly connectionsMax?: number | undefined;
   /** A statement that takes longer fails; a database that does not respond must not delay calls. */
   readonly statementTimeoutMs?: number;
   /** For tests: how long a statement of an audit may take. */
@@ -78,7 +86,7 @@ export function openPostgres(options: PostgresOptions): Database {
   const settings = { ...connection, options: PLANNER_OPTIONS.join(' ') };
   const readers = new Set<pg.Client>();
   const timeoutMs = options.statementTimeoutMs ?? 10_000;
-  const connectionsMax = options.connectionsMax ?? 10;
+  const connectionsMax = options.connectionsMax ?? STATEMENT_CONNECTIONS_MAX;
   const limits = { statement_timeout: timeoutMs, query_timeout: timeoutMs + 1_000 };
   const pool = new ConnectionPool(
     'statements',

@@ -13,6 +13,7 @@ import { noticeMetrics } from './notice-metrics.ts';
 import { observedMetrics } from './observed-metrics.ts';
 import { providerMetrics } from './provider-metrics.ts';
 import { servingMetrics } from './serving-metrics.ts';
+import type { MetricsReport, MetricsText } from './summed-metrics.ts';
 
 const nodeMetrics = [...servingMetrics, ...accountingMetrics, ...databaseMetrics, ...providerMetrics, ...noticeMetrics];
 
@@ -37,11 +38,8 @@ export interface Metrics {
   readonly observers: NodeObservers;
   /** The metrics as a text of OpenMetrics. `readNode` is asked once; scrapes at the same time get the same text. */
   scrape(readNode: () => Promise<NodeFigures>): Promise<MetricsText>;
-}
-
-interface MetricsText {
-  readonly contentType: string;
-  readonly text: string;
+  /** The same as values, which are summed with those of other workers. Use one of the two. */
+  report(readNode: () => Promise<NodeFigures>): Promise<MetricsReport>;
 }
 
 /**
@@ -72,7 +70,7 @@ export function createMetrics(): Metrics {
   let hasProcessMetrics = false;
   let scraping: Promise<MetricsText> | null = null;
 
-  async function scrapeOnce(readNode: () => Promise<NodeFigures>): Promise<MetricsText> {
+  async function fill(readNode: () => Promise<NodeFigures>): Promise<void> {
     if (!hasProcessMetrics) {
       // They watch the process until it ends; a gateway that nobody asks does without them.
       hasProcessMetrics = true;
@@ -82,6 +80,10 @@ export function createMetrics(): Metrics {
     calls.know(node.routes);
     for (const copy of copyCalls) copy(calls);
     for (const copy of copyNode) copy(node);
+  }
+
+  async function scrapeOnce(readNode: () => Promise<NodeFigures>): Promise<MetricsText> {
+    await fill(readNode);
     return { contentType: registry.contentType, text: await registry.metrics() };
   }
 
@@ -107,6 +109,10 @@ export function createMetrics(): Metrics {
       });
       return scraping;
     },
+    async report(readNode) {
+      await fill(readNode);
+      return registry.getMetricsAsJSON();
+    },
   };
 }
 
@@ -114,8 +120,8 @@ type OpenRegistry = Registry<OpenMetricsContentType>;
 
 /** Registers a metric, and returns a function that replaces its values by those of figures. */
 function copierOf<Figures>(row: ReadMetric<Figures>, registry: OpenRegistry): (figures: Figures) => void {
-  const { name, help, labels, read } = row;
-  const options = { name, help, labelNames: labels, registers: [registry] };
+  const { name, help, labels, read, ofWorkers = 'sum' } = row;
+  const options = { name, help, labelNames: labels, registers: [registry], aggregator: ofWorkers };
   const metric = row.type === 'counter' ? new Counter(options) : new Gauge(options);
   return (figures) => {
     metric.reset();

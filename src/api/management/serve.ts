@@ -44,6 +44,8 @@ export interface ManagementWatch extends GuessLimits {
   readonly shares: TimeShares | null;
   /** What the bodies of requests take their memory from; `null`: as much as they like. */
   readonly bodyBudgets: BodyBudgets | null;
+  /** What one holder may have under way at a time; absent: what one process allows. */
+  readonly atOnceMax?: { readonly streams: number; readonly bodies: number };
 }
 
 interface ManagementTable<Need, Context extends ChangingContext, Endpoint> {
@@ -74,8 +76,8 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
   watch: ManagementWatch,
 ): void {
   const { addresses, brake, changes, onChange, checksResponses, shares, bodyBudgets } = watch;
-  const streamed = new StreamedLines(shares);
-  const bodies = new RequestBodies(bodyBudgets);
+  const streamed = new StreamedLines(shares, watch.atOnceMax?.streams);
+  const bodies = new RequestBodies(bodyBudgets, watch.atOnceMax?.bodies);
 
   /** Does the work at the turn of its holder. @throws GatewayError 429, slowly, where too much of it waits already. */
   async function inShare<Result>(holder: string | null, work: () => Promise<Result>): Promise<Result> {

@@ -1,5 +1,8 @@
+import { availableParallelism } from 'node:os';
 import type { Command } from 'commander';
 import type { CommandKit } from '../command.ts';
+import { workersAsked } from './worker-count.ts';
+import { thisWorker } from './worker-process.ts';
 
 /** `faregate serve` */
 export function serveCommand(program: Command, kit: CommandKit): void {
@@ -8,11 +11,22 @@ export function serveCommand(program: Command, kit: CommandKit): void {
     .description('run the gateway (without a configuration file: a demo)')
     .option('--host <host>', 'where to listen (default: $HOST or the configuration)')
     .option('--port <port>', 'where to listen; 0 picks a free port (default: $PORT or the configuration)')
+    .option(
+      '--workers <number>',
+      'processes that serve, on PostgreSQL; auto: one a core (default: $FAREGATE_WORKERS or 1)',
+    )
     .action(
       kit.plain(async (flags) => {
+        const worker = thisWorker(kit.process.environment);
+        const asked = worker === null ? workersAsked(flags, kit.process.environment) : 1;
+        if (asked !== 1) {
+          const { servePrimary } = await import('./primary.ts');
+          const code = await servePrimary(flags, kit.process, asked, availableParallelism());
+          if (code !== null) return code;
+        }
         // Other commands need not wait until a whole gateway is loaded.
         const { serveGateway } = await import('./serve-gateway.ts');
-        return serveGateway(flags, kit.process);
+        return serveGateway(flags, kit.process, worker);
       }),
     );
 }
