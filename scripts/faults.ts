@@ -280,6 +280,13 @@ export const faultGroups: readonly FaultGroup[] = [
         ],
       },
       {
+        fault: 'the thread of the embedded database ends',
+        error: 'internal',
+        seen: 'until it is started again',
+        account: 'nothing is acknowledged that is not on the disk',
+        tests: [['test/db/embedded-thread.test.ts', 'takes the database down if it ${how}, with all that is asked']],
+      },
+      {
         fault: 'a second process opens an embedded data directory, also from another container',
         error: null,
         seen: 'nothing; that process does not start',

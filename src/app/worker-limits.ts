@@ -77,9 +77,9 @@ function largestBodies({ bodyLimit, editBodyLimit }: Pick<Config['server'], 'bod
 
 /**
  * What each account holder may use of the time for what it reads and changes. A page of the console asks for ten things at most, which
- * take a part of the burst; whoever asks without a pause leaves calls most of the time. The embedded database works in the thread
- * that serves calls. Of a server's work most is waiting here; one connection of the lane that these requests have in common is left to
- * others.
+ * take a part of the burst; whoever asks without a pause leaves calls most of the time. The embedded database has one session,
+ * which calls wait for as well. Of a server's work most is waiting here; one connection of the lane that these requests have in common
+ * is left to others.
  */
 export const HOLDER_SHARE = {
   embedded: { atOnceMax: 2, waitingMax: 50, burstMs: 200, share: 0.25 },

@@ -93,6 +93,14 @@ export async function asStatement<Result>(statement: string, work: () => Promise
   }
 }
 
+/** The embedded engine has ended in the middle of its work, as a server does whose disk fails. */
+export class EngineStoppedError extends Error {
+  constructor(reason: string) {
+    super(`the embedded database has stopped, and recovers when the gateway is started again: ${reason}`);
+    this.name = 'EngineStoppedError';
+  }
+}
+
 /** More statements wait for connections that are not those of calls than may (`lanes.ts`). */
 export class LaneFullError extends Error {
   constructor(lane: string, waitingMax: number) {

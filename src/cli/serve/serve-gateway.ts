@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { writeHistory } from '../../accounting/history/history-store.ts';
 import { localAdminClient } from '../../api/management/admin-client.ts';
-import { createGateway, type Gateway } from '../../app/gateway.ts';
-import { statementConnections } from '../../app/worker-limits.ts';
+import type { Gateway } from '../../app/gateway.ts';
 import { type Environment, loadConfig } from '../../config/load.ts';
 import { ConfigLoads } from '../../config/loads.ts';
 import { watchConfig } from '../../config/watch.ts';
 import { announceGateway } from '../../db/data-dir.ts';
+import type { Database } from '../../db/database.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { programVersion } from '../../lib/version.ts';
 import { isAdminToken } from '../../people/admin-token.ts';
@@ -60,13 +60,23 @@ export async function serveGateway(
     log.setFormat(config.log.format);
     const configLoads = new ConfigLoads(source.file, source.overrides, systemClock);
     const isEmbedded = config.database.url === '';
-    const database = await openOrCreateOwnDatabase(
-      config.database,
-      logger,
-      (message) => logger.warn({}, message),
-      signals.begun,
-      statementConnections(partOfProcess(worker)),
-    );
+    const open = (statementConnections?: number): Promise<Database> =>
+      openOrCreateOwnDatabase(
+        config.database,
+        logger,
+        (message) => logger.warn({}, message),
+        signals.begun,
+        statementConnections,
+      );
+    const openServer = async (): Promise<Database> => {
+      const { statementConnections } = await import('../../app/worker-limits.ts');
+      return open(statementConnections(partOfProcess(worker)));
+    };
+    // An embedded database starts in a thread of its own while this one loads most of the program.
+    const [database, { createGateway }] = await Promise.all([
+      isEmbedded ? open() : openServer(),
+      import('../../app/gateway.ts'),
+    ]);
 
     /** The admin token of this machine's command line, which the demo prints; a new one at each start. */
     const localToken = randomBytes(24).toString('base64url');
