@@ -91,6 +91,10 @@ const FULL_ONLY = [
   'test/settlement/crashes.test.ts',
   'test/settlement/killed.test.ts',
   'test/cli/demo-crashes.test.ts',
+  // The demo as a program, started several times: its mark stands in `test/db/demo-mark`, what it makes in `test/cli/demo-month`.
+  'test/cli/{demo,demo-mark,demo-mended}.test.ts',
+  // Disks that fail or fill under whole gateways, and a start that does: `src/journal`, `test/db/embedded-files`, `test/settlement/disk-full`.
+  'test/settlement/{disk-fails,half-start}.test.ts',
   // Syncs before what depends on them: `test/db/embedded-files`, `src/lib/files`, `src/journal`.
   'test/settlement/power-cuts.test.ts',
   // Large events in parts, and what is kept of them: `src/protocols/metering/tap-large-events`, `test/transport/slow-readers`.
@@ -99,6 +103,8 @@ const FULL_ONLY = [
   'test/docs/moving.test.ts',
   'test/docs/operations.test.ts',
   'test/docs/readme.test.ts',
+  // The vendors' types by their compiler: their clients take the same responses in `test/clients`.
+  'test/clients/vendor-types.test.ts',
   // An export carried from engine to engine by processes: `test/transfer`.
   'test/cli/transfer.test.ts',
   // A browser, a generator of requests, an installation: what they use is tested without them.

@@ -336,7 +336,7 @@ describe('a configuration of one’s own', () => {
     assert.match(result.stderr, /absent\.yaml: There is no such file/);
   });
 
-  it('is served, reloaded when it changes, and kept when the change is wrong', async () => {
+  it('is served, reloaded when it changes, and kept when the change is wrong', { skip: inFullRunsOnly }, async () => {
     const provider = createServer((_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end('{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}');
@@ -468,7 +468,7 @@ models: { slow: { operations: [chat], price: { input: "1", output: "1" }, routes
     await provider.close();
   });
 
-  it('ends a start that waits for somebody else when it is told to stop', async () => {
+  it('ends a start that waits for somebody else when it is told to stop', { skip: inFullRunsOnly }, async () => {
     const dataDir = join(directory.path, 'held');
     placeEmbedded(dataDir);
     const lock = await acquireDataDir(dataDir);
@@ -488,7 +488,7 @@ models: { slow: { operations: [chat], price: { input: "1", output: "1" }, routes
     }
   });
 
-  it('says that the port is taken', async () => {
+  it('says that the port is taken', { skip: inFullRunsOnly }, async () => {
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
     const { port } = taken.address() as AddressInfo;
