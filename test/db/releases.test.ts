@@ -62,7 +62,7 @@ interface CallRecord {
 
 for (const release of RELEASES)
   for (const engine of engines) {
-    const skip = engine === 'postgresql' && inFullRunsOnly;
+    const skip = engine === 'embedded' && inFullRunsOnly;
     describe(`what release ${release} left, ${engine}`, { timeout: 300_000, skip }, () => {
       let fixture: RestoredRelease;
       let clock: TestClock;
