@@ -30,6 +30,8 @@ export function runTests({ scope, options, files }: Run): Promise<number> {
       '--test-timeout=900000',
       // Processes wait for PostgreSQL, timers and programs much of their time.
       `--test-concurrency=${availableParallelism() * 2}`,
+      // Before any other that loads the runner.
+      '--import=./scripts/test-resources.ts',
       '--import=./scripts/test-end.ts',
       ...(process.env.FAREGATE_TEST_CPU === undefined ? [] : ['--import=./scripts/test-cpu.ts']),
       ...options,

@@ -73,6 +73,8 @@ function areaOf({ path, text }: TestFile): string {
   return ON_EMBEDDED.test(text) ? 'on the embedded database' : 'others';
 }
 
+const RESOURCES = new URL('./test-resources.ts', import.meta.url).href;
+
 /**
  * The module that a process of several files runs. No test begins before all files are loaded: a test that replaces timers
  * would give its own to the modules that are loaded meanwhile. One file that cannot be loaded fails as a test of its own, so
@@ -82,6 +84,7 @@ function areaOf({ path, text }: TestFile): string {
 export function processModule(urls: readonly string[], doneFile: string): string {
   return `import { writeFileSync } from 'node:fs';
 import { after, before, it } from 'node:test';
+import { stopFollowing } from ${JSON.stringify(RESOURCES)};
 
 const { promise: loaded, resolve: startTests } = Promise.withResolvers();
 before(() => loaded);
@@ -92,6 +95,7 @@ for (const url of ${JSON.stringify(urls)}) {
     it(\`\${url} can be loaded\`, () => { throw error; });
   }
 }
+stopFollowing();
 startTests();
 after(() => writeFileSync(${JSON.stringify(doneFile)}, ''));
 `;

@@ -91,6 +91,10 @@ const FULL_ONLY = [
   'test/settlement/crashes.test.ts',
   'test/settlement/killed.test.ts',
   'test/cli/demo-crashes.test.ts',
+  // The demo as a program, started several times: its mark stands in `test/db/demo-mark`, what it makes in `test/cli/demo-month`.
+  'test/cli/{demo,demo-mark,demo-mended}.test.ts',
+  // Disks that fail or fill under whole gateways, and a start that does: `src/journal`, `test/db/embedded-files`, `test/settlement/disk-full`.
+  'test/settlement/{disk-fails,half-start}.test.ts',
   // Syncs before what depends on them: `test/db/embedded-files`, `src/lib/files`, `src/journal`.
   'test/settlement/power-cuts.test.ts',
   // Large events in parts, and what is kept of them: `src/protocols/metering/tap-large-events`, `test/transport/slow-readers`.
@@ -101,6 +105,8 @@ const FULL_ONLY = [
   'test/docs/readme.test.ts',
   // Workers, each a process: what is decided about them, and what they have of limits, is in `src/cli/serve` and `src/app`.
   'test/workers/**',
+  // The vendors' types by their compiler: their clients take the same responses in `test/clients`.
+  'test/clients/vendor-types.test.ts',
   // An export carried from engine to engine by processes: `test/transfer`.
   'test/cli/transfer.test.ts',
   // A browser, a generator of requests, an installation: what they use is tested without them.
@@ -124,6 +130,8 @@ async function runQuickly(options: readonly string[]): Promise<number> {
   console.log(`${files.length} files. Only \`npm run test:full\`
   - runs ${leftOut.join(', ')}
   - tries properties as often as they say, and not a tenth as often
+  - cuts what vendors send at every byte, and not at every seventh
+  - has commands without a gateway on an embedded database, and not on PostgreSQL
   - tries what both protocols share on each of them whole and as a stream, and not one whole and the other as a stream
   - runs tests of the money and the records of a whole gateway on the embedded database too, and not on PostgreSQL alone
   - runs what is skipped below with "only \`npm run test:full\` runs it"

@@ -15,7 +15,7 @@ import { createRequestWorkers } from './request-workers.ts';
 
 const MIB = 2 ** 20;
 /** Of the largest body in production. The attacks of `npm run test:attacks` have the whole of it. */
-const SHARE = byScope({ full: 1 / 2, quick: 1 / 8 });
+const SHARE = byScope({ full: 1 / 2, quick: 1 / 32 });
 const BODY_BYTES_MAX = 64 * MIB * SHARE;
 /** Bodies for the event loop, for the two kinds of threads, and of many pieces. */
 const SIZES_BYTES = byScope({ full: [10, 100_000, 300_000, 5 * MIB], quick: [10, 100_000, 300_000] });

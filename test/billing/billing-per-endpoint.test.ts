@@ -635,7 +635,7 @@ for (const engine of gatewayEngines) {
               ['charge', record.id, costNano === 0n ? '0' : formatYuan(-costNano), formatYuan(balanceNano)],
             );
           }),
-          { numRuns: byScope({ full: 5, quick: 4 }), endOnFailure: true },
+          { numRuns: byScope({ full: 5, quick: 2 }), endOnFailure: true },
         );
       });
     }

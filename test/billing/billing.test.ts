@@ -84,6 +84,8 @@ for (const engine of gatewayEngines) {
         const id = await account();
         const admissions = observed.statement('reservations.admit');
         const releases = observed.statement('reservations.release');
+        // Those of the tests before.
+        await node.reservations.releaseUnknown();
         const released = releases.done;
         admissions.fail(when);
         await assert.rejects(node.reservations.admit(requestOf(id, `${id}_lost`, 5n)));

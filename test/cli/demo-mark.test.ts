@@ -5,7 +5,6 @@ import { after, before, describe, it } from 'node:test';
 import { runCommand } from '../support/command.ts';
 import { createTestDatabase, engines, placeEmbedded, type TestDatabase } from '../support/database.ts';
 import { runProgram, startProgram, temporaryDirectory } from '../support/process.ts';
-import { inFullRunsOnly } from '../support/scope.ts';
 
 /** A configuration of one's own; what its provider is does not matter here. */
 const OWN_CONFIG = `
@@ -20,9 +19,7 @@ models:
 `;
 
 for (const engine of engines) {
-  // It starts seven gateways. What decides is tested on both engines in every run (`test/db/demo-mark.test.ts`).
-  const skip = engine === 'embedded' && inFullRunsOnly;
-  describe(`the demo and configurations of one's own, ${engine}`, { skip }, () => {
+  describe(`the demo and configurations of one's own, ${engine}`, () => {
     const directory = temporaryDirectory();
     const config = join(directory.path, 'own.yaml');
     const dataOf = (name: string): string => join(directory.path, name);

@@ -11,7 +11,7 @@ import { loadConfig } from '../../src/config/load.ts';
 import type { Database } from '../../src/db/database.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { createTestDatabase, engines } from '../support/database.ts';
+import { createTestDatabase, gatewayEngines } from '../support/database.ts';
 
 const FILE = fileURLToPath(new URL('../../src/cli/demo/faregate.demo.yaml', import.meta.url));
 const config = loadConfig(FILE, { FAREGATE_DEMO_PROVIDER: 'http://127.0.0.1:9' }, {});
@@ -29,7 +29,7 @@ async function assertSound(database: Database): Promise<void> {
   assert.deepEqual(broken, []);
 }
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`the demo's month in a database, ${engine}`, () => {
     it('is sound by the audit, before its usage is summed and after, and written once', async () => {
       const { database, remove } = await createTestDatabase(engine);

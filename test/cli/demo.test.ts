@@ -4,17 +4,13 @@ import { once } from 'node:events';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { runCommand } from '../support/command.ts';
-import { placeEmbedded } from '../support/database.ts';
 import { runProgram, startProgram, temporaryDirectory } from '../support/process.ts';
-import { inFullRunsOnly, isQuickRun } from '../support/scope.ts';
 
 const run = promisify(execFile);
 
 describe('the demo', () => {
   const directory = temporaryDirectory();
   const environment = { PORT: '0', FAREGATE_DATA_DIR: `${directory.path}/data` };
-  // A full run has the first start of a newcomer, who waits for the database to be made.
-  if (isQuickRun) placeEmbedded(environment.FAREGATE_DATA_DIR);
   let demo = startProgram(['serve'], { environment, directory: directory.path });
   let printed = '';
   const startedAtMs = Date.now();
@@ -104,7 +100,7 @@ describe('the demo', () => {
     await second.finished;
   });
 
-  it('refuses the same data directory to a second gateway, and says what to do', { skip: inFullRunsOnly }, async () => {
+  it('refuses the same data directory to a second gateway, and says what to do', async () => {
     const second = await runProgram(['serve'], { environment, directory: directory.path });
     assert.equal(second.code, 1);
     assert.match(second.stderr, /in use by process \d+ \(listening on http:.*DATABASE_URL/s);
@@ -141,7 +137,7 @@ describe('the demo', () => {
     await startAgain(await balanceYuan());
   });
 
-  it('ends its simulated provider when it is killed, and loses nothing', { skip: inFullRunsOnly }, async () => {
+  it('ends its simulated provider when it is killed, and loses nothing', async () => {
     const { stdout } = await run('pgrep', ['-P', String(demo.child.pid)]);
     const simulator = Number(stdout.trim());
     assert.ok(simulator > 0);

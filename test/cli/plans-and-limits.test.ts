@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { openEmbedded } from '../../src/db/embedded.ts';
-import { runCommand } from '../support/command.ts';
+import { createCommandsDatabase, runCommand } from '../support/command.ts';
 import { placeEmbedded } from '../support/database.ts';
 import { ask, sessionOf, tokenOf } from '../support/people.ts';
 import { type Finished, type RunningProgram, startProgram, temporaryDirectory } from '../support/process.ts';
@@ -515,20 +514,21 @@ describe('the command line on plans and limits, with nothing else running', { ti
     }
   });
 
-  it('reports a plan and a key whose counts are wrong in the audit, with exit code 1', async () => {
+  it('reports a plan and a key whose counts are wrong in the audit, with exit code 1', async (context) => {
     const provider = await startProvider();
     const file = join(directory.path, 'alone.yaml');
     writeFileSync(file, CONFIG(provider.url));
     await provider.close();
-    placeEmbedded(environment.FAREGATE_DATA_DIR);
-    const run = (...given: string[]) => cli(...given, '--config', file);
+    const stored = await createCommandsDatabase(environment.FAREGATE_DATA_DIR);
+    context.after(() => stored.remove());
+    const run = (...given: string[]) => runCommand([...given, '--config', file], stored.environment);
     await run('db', 'migrate');
     await run('account', 'create', 'frank');
     const { id: subscriptionId, accountId } = JSON.parse((await run('plan', 'grant', 'frank', 'pro', '--json')).stdout);
     const { id: keyId } = JSON.parse((await run('key', 'create', 'frank', '--concurrency', '1', '--json')).stdout);
     assert.equal((await run('audit')).code, 0);
 
-    const database = await openEmbedded({ dataDir: environment.FAREGATE_DATA_DIR });
+    const database = await stored.open();
     await database.script('update subscriptions set in_flight = 1, slots = 3; update key_limits set in_flight = 2');
     await database.close();
     const audit = await run('audit');

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { openEmbedded } from '../../src/db/embedded.ts';
 import { call } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
 import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
@@ -263,9 +262,7 @@ describe('4.3 POST /v1/responses/compact', () => {
   }
 
   async function afterRestart(stored: TestDatabase, owner: TestAccount, item: object): Promise<void> {
-    const isEmbedded = stored.dataDir !== '';
-    const database = isEmbedded ? await openEmbedded({ dataDir: stored.dataDir }) : stored.openAnother();
-    const next = await startGateway({ stored, database });
+    const next = await startGateway({ stored, database: await stored.reopen() });
     try {
       next.provider.respond = responsesResponse();
       const body = { model: null, previous_response_id: 'resp_before' };

@@ -62,7 +62,7 @@ interface CallRecord {
 
 for (const release of RELEASES)
   for (const engine of engines) {
-    const skip = engine === 'postgresql' && inFullRunsOnly;
+    const skip = engine === 'embedded' && inFullRunsOnly;
     describe(`what release ${release} left, ${engine}`, { timeout: 300_000, skip }, () => {
       let fixture: RestoredRelease;
       let clock: TestClock;
@@ -350,9 +350,10 @@ for (const release of RELEASES)
       it('has exported what `faregate db import` reads, with sound books', async () => {
         const target = await createTestDatabase(engine);
         try {
+          const dataDir = target.dataDir || fixture.dataDir;
           if (engine === 'embedded') await target.database.close();
           const run = (...given: string[]) =>
-            runCommand([...given, '--data-dir', target.dataDir || fixture.dataDir], { DATABASE_URL: target.url });
+            runCommand([...given, '--data-dir', dataDir], { DATABASE_URL: target.url });
           const imported = await run('db', 'import', exportOf(release), '--json');
           assert.equal(imported.code, 0, imported.stderr);
           assert.equal(JSON.parse(imported.stdout).rows.accounts, accountNames.length);

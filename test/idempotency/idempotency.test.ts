@@ -4,7 +4,6 @@ import { gzipSync } from 'node:zlib';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI, { toFile } from 'openai';
 import { ROW_BYTES } from '../../src/accounting/repeats/stored-response-room.ts';
-import { openEmbedded } from '../../src/db/embedded.ts';
 import { type CallOptions, type ClientResponse, call, type StartedCall, startCall } from '../support/client.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 import { createTestDatabase, gatewayEngines } from '../support/database.ts';
@@ -815,7 +814,7 @@ describe('a gateway that stops, and starts again', { timeout: 120_000 }, () => {
       Array(2).fill([200, JSON.stringify(chatCompletion())]),
     );
 
-    const second = await startGateway({ stored, clock, database: await openEmbedded({ dataDir: stored.dataDir }) });
+    const second = await startGateway({ stored, clock, database: await stored.reopen() });
     try {
       const repeat = await call(second.url + path, account.key, body, { headers });
       assertRepeated(repeat, responses.find((response) => response.headers['x-faregate-repeated'] === undefined)!);

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { openEmbedded } from '../../src/db/embedded.ts';
 import { startCall } from '../support/client.ts';
 import { createTestDatabase, wireEngines } from '../support/database.ts';
 import { requestOf } from '../support/families.ts';
@@ -25,8 +24,7 @@ for (const engine of wireEngines) {
         await gateway.gateway.close();
         await gateway.provider.close();
 
-        const database = engine === 'embedded' ? await openEmbedded({ dataDir: stored.dataDir }) : stored.openAnother();
-        const next = await startGateway({ engine, stored, database });
+        const next = await startGateway({ engine, stored, database: await stored.reopen() });
         try {
           const { body } = await next.admin('GET', `/accounts/${account.id}`);
           assert.equal(body.balanceYuan, '100');

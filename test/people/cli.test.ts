@@ -2,16 +2,21 @@ import assert from 'node:assert/strict';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { runCommand } from '../support/command.ts';
-import { placeEmbedded } from '../support/database.ts';
+import { type CommandsDatabase, createCommandsDatabase, runCommand } from '../support/command.ts';
 import { temporaryDirectory } from '../support/process.ts';
 
 /** Tokens and the change log by the command line while no gateway runs; docs/operations has the same beside one that does. */
 describe('the command line without a gateway', { timeout: 300_000 }, () => {
   const directory = temporaryDirectory();
-  const at = (name: string) => ({ FAREGATE_DATA_DIR: join(directory.path, name) });
-  before(() => placeEmbedded(at('data').FAREGATE_DATA_DIR));
-  after(() => directory.remove());
+  const databases = new Map<string, CommandsDatabase>();
+  const at = (name: string) => databases.get(name)!.environment;
+  before(async () => {
+    for (const name of ['data', 'new']) databases.set(name, await createCommandsDatabase(join(directory.path, name)));
+  });
+  after(async () => {
+    for (const database of databases.values()) await database.remove();
+    directory.remove();
+  });
 
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
   async function json(given: readonly string[], environment = at('data')): Promise<any> {
@@ -35,7 +40,6 @@ describe('the command line without a gateway', { timeout: 300_000 }, () => {
 
     const file = join(directory.path, 'export.gz');
     await json(['db', 'export', file]);
-    placeEmbedded(at('new').FAREGATE_DATA_DIR);
     await json(['db', 'import', file], at('new'));
     const moved = await json(['changes'], at('new'));
     assert.deepEqual(

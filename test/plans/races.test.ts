@@ -24,7 +24,7 @@ import { createTestDatabase, engines, type TestDatabase } from '../support/datab
 import { startGateway } from '../support/gateway.ts';
 import { locksAwaited, waitingForLocks } from '../support/locks.ts';
 import { chatCompletion, type ScriptedProvider } from '../support/provider.ts';
-import { byScope } from '../support/scope.ts';
+import { byScope, inFullRunsOnly } from '../support/scope.ts';
 import { CALL_TOKENS, CODING_CHAT, codingBody, createSubscriber, plansText } from './coding.ts';
 import { onTwoNodes } from './two-nodes.ts';
 
@@ -123,7 +123,7 @@ for (const engine of engines) {
   });
 }
 
-describe(`${CALLS} coding calls at once on two processes`, { timeout: 240_000 }, () => {
+describe(`${CALLS} coding calls at once on two processes`, { timeout: 240_000, skip: inFullRunsOnly }, () => {
   it(`are ${LIMIT} in the end, and never more than ${CONCURRENCY} at once`, () =>
     onTwoNodes(plans, 'raced', async ({ provider, urls, key }) => {
       const crowd = new Crowd(provider);

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { parseConfig } from '../../src/config/load.ts';
-import { openEmbedded } from '../../src/db/embedded.ts';
 import { type ClientResponse, call, startCall } from '../support/client.ts';
 import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { startGateway, type TestAccount, type TestGateway, testConfigText } from '../support/gateway.ts';
@@ -225,8 +224,7 @@ for (const engine of gatewayEngines) {
       await drain({ provider: 'first' });
       await gateway.gateway.close();
       await gateway.provider.close();
-      const database = engine === 'embedded' ? await openEmbedded({ dataDir: stored.dataDir }) : stored.openAnother();
-      gateway = await startGateway({ ...options(), database });
+      gateway = await startGateway({ ...options(), database: await stored.reopen() });
       assert.equal((await send('only')).status, 503);
       assert.equal((await send('pair')).status, 200);
       assert.deepEqual(asked(), [0, 1]);

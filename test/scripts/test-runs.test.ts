@@ -101,6 +101,30 @@ it('is of the late file', () => undefined);`,
     assert.match(printed, /✔ is not hidden/);
   });
 
+  it('follows no promises in a process of several files, where all are declared, and fails by errors that nobody catches', async () => {
+    const following = `import { executionAsyncId } from 'node:async_hooks';
+it('follows promises', async () => { await null; if (executionAsyncId() === 0) throw new Error('it does not'); });`;
+    const one = write('a-followed', following);
+    const two = write('b-followed', following);
+    assert.equal((await run(['scripts/test.ts', one, two])).code, 0);
+    const together = await runTogether([one, two]);
+    assert.equal(together.printed.match(/Error: it does not/g)?.length, 2, together.printed);
+
+    const throwing = write(
+      'a-throwing',
+      `it('waits meanwhile', async () => {
+  await null;
+  setImmediate(() => { throw new Error('that nobody catches'); });
+  for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate);
+});`,
+    );
+    const sound = write('b-beside', "it('is beside it', () => undefined);");
+    const { code, printed } = await runTogether([throwing, sound]);
+    assert.equal(code, 1);
+    assert.match(printed, /that nobody catches/);
+    assert.match(printed, /✔ is beside it/);
+  });
+
   it('ends where a hook that failed has left something open, and says what', async () => {
     const leaving = write(
       'leaving',

@@ -7,6 +7,7 @@ import { openEmbedded } from '../../src/db/embedded.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { makeFastDirectory } from './fast-directory.ts';
+import { createKept } from './kept-databases.ts';
 import { isQuickRun } from './scope.ts';
 
 export type Engine = Database['engine'];
@@ -43,13 +44,18 @@ export interface TestDatabase {
   readonly dataDir: string;
   /** Opens another connection pool to the same database, as a second node would. PostgreSQL only. */
   openAnother(): Database;
+  /** Opens it for the next start of a gateway, after the one before has closed it. */
+  reopen(): Promise<Database>;
   /** Closes the database, unless that was done already, and removes it. */
   remove(): Promise<void>;
 }
 
-/** An empty, migrated database of its own: a copy of the one that the test run prepared. */
+/**
+ * An empty, migrated database of its own: a copy of the one that the test run prepared, or one that an earlier test has given
+ * back and that is as that copy again.
+ */
 export async function createTestDatabase(engine: Engine): Promise<TestDatabase> {
-  return engine === 'embedded' ? createEmbedded() : createPostgres('faregate_template');
+  return createKept(engine, () => (engine === 'embedded' ? createEmbedded() : createPostgres('faregate_template')));
 }
 
 /** A database as it is before the first start: without a table. */
@@ -89,6 +95,7 @@ export function storedIn(dataDir: string, database: Database, afterwards?: () =>
     openAnother: () => {
       throw new Error('the embedded database has one owner');
     },
+    reopen: () => openEmbedded({ dataDir }),
     async remove() {
       await database.close().catch(() => undefined);
       afterwards?.();
@@ -110,6 +117,7 @@ async function createPostgres(template: string): Promise<TestDatabase> {
     url,
     dataDir: '',
     openAnother: open,
+    reopen: async () => open(),
     async remove() {
       await database.close().catch(() => undefined);
       await administer(local, `drop database ${name} with (force)`);

@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { openConnection, requestBytes } from '../support/raw.ts';
+import { inFullRunsOnly } from '../support/scope.ts';
 
 /** Requests that have their response before their body was sent: how long the gateway reads on. */
 
@@ -47,12 +48,13 @@ describe('a request that has its response', { timeout: 300_000 }, () => {
 
   for (const [what, method, path, status] of [
     ['a GET that is served', 'GET', '/healthz', 200],
-    ['a GET of the catalog', 'GET', '/v1/public/models', 200],
     ['a call without a key', 'POST', '/v1/chat/completions', 401],
+    ['a GET of the catalog', 'GET', '/v1/public/models', 200],
     ['an address that is not there', 'POST', '/v1/nothing', 404],
     ['a method that is not taken', 'PUT', '/v1/chat/completions', 405],
   ] as const) {
-    test(`is not read without end: ${what}, with 2 GB`, async () => {
+    const skip = status !== 401 && path !== '/healthz' && inFullRunsOnly;
+    test(`is not read without end: ${what}, with 2 GB`, { skip }, async () => {
       const { sentBytes, response } = await flood(requestBytes({ method, path, headers: ENDLESS }));
       assert.match(response, new RegExp(`^HTTP/1\\.1 ${status} `));
       assert.match(response, /\r\nconnection: close\r\n/i);

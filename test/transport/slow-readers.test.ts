@@ -133,7 +133,9 @@ for (const onClientAbort of ['cancel', 'drain'] as const) {
       const outcome = isCancelled
         ? 'the provider is cancelled, and what came is charged'
         : 'the response is awaited to its end, and paid in full';
-      test(`${name}: the client counts as gone, ${outcome}`, async () => {
+      // A response that is whole is awaited in both cases, and both protocols are relayed by the same code.
+      const isRepeated = name === 'a messages stream' || (!isStream && onClientAbort === 'drain');
+      test(`${name}: the client counts as gone, ${outcome}`, { skip: isRepeated && inFullRunsOnly }, async () => {
         assertLimited(gateway);
         const account = await gateway.createAccount();
         const response = flood(pieces(), type);
@@ -157,7 +159,8 @@ for (const onClientAbort of ['cancel', 'drain'] as const) {
       });
     }
 
-    test('a whole response that has been paid for does not wait in memory for ever', async () => {
+    const skip = onClientAbort === 'drain' && inFullRunsOnly;
+    test('a whole response that has been paid for does not wait in memory for ever', { skip }, async () => {
       assertLimited(gateway);
       const account = await gateway.createAccount();
       const text = `{"usage":{"prompt_tokens":11,"completion_tokens":7},"text":"${'x'.repeat(30 * MIB)}"}`;

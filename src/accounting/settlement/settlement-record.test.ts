@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { anyCharacter } from '../../../test/support/any-text.ts';
 import { UPGRADE_FIRST } from '../../lib/earliest.ts';
 import type { CallOutcome } from '../calls/call-outcome.ts';
 import { decodeRecord, encodeRecord, type SettlementRecord, unpaid, withheld } from './settlement-record.ts';
@@ -44,7 +45,7 @@ describe('the end of a call', () => {
   });
 
   it('is one line, whatever a response and its headers contain', () => {
-    const text = fc.string({ unit: 'binary' });
+    const text = fc.string({ unit: anyCharacter });
     fc.assert(
       fc.property(text, fc.uint8Array(), fc.bigInt(), (words, bytes, chargeNano) => {
         const said: SettlementRecord = {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { propertyRuns } from '../../../test/support/scope.ts';
+import { inFullRunsOnly, propertyRuns } from '../../../test/support/scope.ts';
 import { type Disk, type DiskFile, nodeDisk } from '../../journal/disk.ts';
 import { type Journal, openJournal } from '../../journal/journal.ts';
 import { systemClock } from '../../lib/clock.ts';
@@ -505,7 +505,7 @@ describe('the end of a call that neither the database nor the journal takes', ()
     assert.equal(scene.charges.size, 0);
   });
 
-  it('is remembered however many wait in the journal', async () => {
+  it('is remembered however many wait in the journal', { skip: inFullRunsOnly }, async () => {
     const scene = await setScene();
     scene.state.isDown = true;
     const stored = Array.from({ length: 10_200 }, (_, i) => `stored_${i}`);

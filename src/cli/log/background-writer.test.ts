@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import fc from 'fast-check';
+import { anyCharacter } from '../../../test/support/any-text.ts';
 import { until } from '../../../test/support/until.ts';
 import { BackgroundWriter } from './background-writer.ts';
 
@@ -48,7 +49,7 @@ function newPipe() {
 describe('a writer in the background', () => {
   it('writes texts of any length and alphabet in their order', async () => {
     const text = fc.oneof(
-      fc.string({ unit: 'binary' }),
+      fc.string({ unit: anyCharacter }),
       fc.string({ unit: 'grapheme-ascii', maxLength: CHUNK_BYTES / 4 }),
       // So that chunks end within some of them, and some are longer than a chunk.
       fc

@@ -1,0 +1,156 @@
+import type { Database, Lane, Parameter, Queryable, Statement, Subscription } from '../../src/db/database.ts';
+import { sqlState, toStatementError } from '../../src/db/errors.ts';
+
+/**
+ * An open database that one test has after the other. Each sees a database of its own: what it closes fails from then on, and
+ * counts of connections begin at nothing.
+ */
+export interface Loan {
+  readonly database: Database;
+  /** Whether the test has closed it. */
+  readonly isClosed: boolean;
+  /**
+   * Nothing of it works from now on. Returns whether all that was done to it are changes of rows, each of them complete, so
+   * that it is as new once its tables are empty.
+   */
+  end(): boolean;
+}
+
+/** Anything else may change tables or the session, and so outlive the rows. */
+const CHANGES_ROWS_ONLY = /^[\s(]*(?:select|insert|update|delete|merge|values|with|lock)\b/i;
+/** Of what begins that way. */
+const REACHES_FURTHER =
+  /\b(?:pg_(?:try_)?advisory_(?:lock|unlock)|pg_terminate|pg_cancel|set_config|setval|nextval|into\s+temp)/i;
+
+/** What was prepared on the connections of a database, by name: more than one text where tests use a name for different ones. */
+export type PreparedTexts = Map<string, string[]>;
+
+/**
+ * @param texts what was prepared so far; it outlives this loan.
+ * @param staysOpen asked when the test closes the database: whether somebody else is to have it as it is.
+ */
+export function lend(real: Database, texts: PreparedTexts, staysOpen: () => boolean): Loan {
+  const before = new Map(real.figures().map((figures) => [figures.name, figures]));
+  let isClosed = false;
+  let isAltered = false;
+  let running = 0;
+  let subscriptions = 0;
+  const { promise: atRest, resolve: rest } = Promise.withResolvers<void>();
+
+  async function run<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
+    if (isClosed) throw toStatementError('database.connect', new Error('the database is closed'));
+    running++;
+    try {
+      return await work();
+    } catch (error) {
+      // A server may still be at work on what failed here without having heard of it.
+      if (sqlState(error) === undefined) isAltered = true;
+      throw error;
+    } finally {
+      if (signal?.aborted) isAltered = true;
+      running--;
+      if (isClosed && running === 0) rest();
+    }
+  }
+
+  function note(sql: string): void {
+    if (!CHANGES_ROWS_ONLY.test(sql) || REACHES_FURTHER.test(sql)) isAltered = true;
+  }
+
+  /** The same statement, under another name if another test has prepared another text under this one. */
+  function known(statement: Statement): Statement {
+    const { name, text } = statement;
+    note(text);
+    const prepared = texts.get(name) ?? [];
+    if (!prepared.includes(text)) prepared.push(text);
+    texts.set(name, prepared);
+    const at = prepared.indexOf(text);
+    return at === 0 ? statement : { name: `${name} (${at})`, text };
+  }
+
+  const lendLane = (lane: Lane): Lane => ({
+    query: <Row>(statement: Statement, parameters?: readonly Parameter[], signal?: AbortSignal) =>
+      run(() => lane.query<Row>(known(statement), parameters, signal), signal),
+    transaction: (work) => run(() => lane.transaction((transaction) => work(lendQueryable(transaction)))),
+  });
+  const lendQueryable = (queryable: Queryable): Queryable => ({
+    query: (statement, parameters, signal) => queryable.query(known(statement), parameters, signal),
+  });
+
+  const database: Database = {
+    engine: real.engine,
+    ...lendLane(real),
+    lane: (name) => lendLane(real.lane(name)),
+    readThenWrite: (transaction, signal) => {
+      for (const { statement } of transaction.reads) known(statement);
+      return run(() => real.readThenWrite(transaction, signal), signal);
+    },
+    readTables: (work) =>
+      run(() =>
+        real.readTables((reader) =>
+          work({ query: (statement, parameters) => reader.query(known(statement), parameters) }),
+        ),
+      ),
+    async openSnapshots() {
+      const reader = await run(() => real.openSnapshots());
+      subscriptions++;
+      return {
+        read: (queries) => run(() => reader.read(queries)),
+        async close() {
+          await reader.close();
+          subscriptions--;
+        },
+      };
+    },
+    longTransaction: (work) => run(() => real.longTransaction((transaction) => work(lendQueryable(transaction)))),
+    script(sql, signal) {
+      for (const statement of sql.split(';')) if (statement.trim() !== '') note(statement);
+      return run(() => real.script(sql, signal), signal);
+    },
+    async subscribe(channel, onPayload, onReconnect) {
+      const subscription = await run(() => real.subscribe(channel, onPayload, onReconnect));
+      subscriptions++;
+      return counted(subscription, () => subscriptions--);
+    },
+    figures: () =>
+      real.figures().map((now) => {
+        const { begun, waitedMs, refused } = before.get(now.name) ?? { begun: 0, waitedMs: 0, refused: 0 };
+        return {
+          ...now,
+          begun: now.begun - begun,
+          waitedMs: now.waitedMs - waitedMs,
+          refused: now.refused - refused,
+        };
+      }),
+    close() {
+      isClosed = true;
+      if (!staysOpen()) return real.close();
+      return running === 0 ? Promise.resolve() : atRest;
+    },
+  };
+
+  return {
+    database,
+    get isClosed() {
+      return isClosed;
+    },
+    end() {
+      isClosed = true;
+      return !isAltered && running === 0 && subscriptions === 0;
+    },
+  };
+}
+
+function counted(subscription: Subscription, onEnd: () => void): Subscription {
+  let isOpen = true;
+  return {
+    get isConnected() {
+      return subscription.isConnected;
+    },
+    async close() {
+      await subscription.close();
+      if (isOpen) onEnd();
+      isOpen = false;
+    },
+  };
+}
