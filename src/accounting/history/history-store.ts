@@ -42,11 +42,11 @@ export interface History {
   readonly rows: Readonly<Partial<Record<HistoryTable, readonly HistoryRow[]>>>;
   /** Calls that have ended, in the order of their beginnings; their ledger entries are among the rows. */
   readonly outcomes: readonly CallOutcome[];
-  readonly unresolved: readonly UnresolvedCall[];
+  readonly unresolved: readonly LostOutcome[];
 }
 
 /** A call on the balance whose node died: as far as it was known at its admission. It ended when that was noticed. */
-export type UnresolvedCall = CallOutcome & { readonly reservedNano: bigint };
+export type LostOutcome = CallOutcome & { readonly reservedNano: bigint };
 
 const lockIdentity: Statement = {
   name: 'history.lock-identity',
@@ -94,7 +94,7 @@ export function writeHistory(database: Database, { rows, outcomes, unresolved }:
   });
 }
 
-function reservationOf(call: UnresolvedCall): LostReservation {
+function reservationOf(call: LostOutcome): LostReservation {
   const { accountId, callId, keyId, model, startedAtMs, price, reservedNano } = call;
   const facts = factsText({ ...call, priceRule: price.rule });
   const ofPlan = { subscriptionId: null, periodNo: null, tokens: null };

@@ -1,5 +1,5 @@
 import { type CallOutcome, callIdOf } from '../../../accounting/calls/call-outcome.ts';
-import type { History, UnresolvedCall } from '../../../accounting/history/history-store.ts';
+import type { History, LostOutcome } from '../../../accounting/history/history-store.ts';
 import { subscriptionRows } from '../../../accounting/history/subscription-rows.ts';
 import { periodMsOf } from '../../../accounting/plans/plan.ts';
 import { createVoucherCode, storedVoucher } from '../../../accounting/vouchers/voucher-code.ts';
@@ -81,7 +81,7 @@ function addPlan(calls: readonly CallOutcome[], { add, atDay, config, demo, idAt
 }
 
 /** A call like another one, whose node died. */
-function lostCall(calls: readonly CallOutcome[], day: number, { atDay, idAt }: Scene): UnresolvedCall {
+function lostCall(calls: readonly CallOutcome[], day: number, { atDay, idAt }: Scene): LostOutcome {
   const like = calls.find(({ context, startedAtMs }) => context === 'balance' && startedAtMs > atDay(day))!;
   const requestId = idAt('req', like.startedAtMs);
   return { ...like, requestId, callId: callIdOf(requestId), reservedNano: 412_000_000n };
