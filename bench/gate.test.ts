@@ -5,9 +5,13 @@ import { BARE, type LineResult, type ScenarioResult } from './report.ts';
 import { type Figures, parseScenarios } from './scenarios.ts';
 
 const line = (name: string, rounds: Figures[]): LineResult => ({
-  ...{ name, version: '', rounds, failures: 0, firstFailure: null },
+  name,
+  version: '',
+  rounds,
+  failures: 0,
+  firstFailure: null,
 });
-const [chat, streams] = parseScenarios('chat-64,streams-500');
+const [chat, rate, streams] = parseScenarios('chat-64,rate-200,streams-500');
 const results: ScenarioResult[] = [
   {
     scenario: chat!,
@@ -17,6 +21,10 @@ const results: ScenarioResult[] = [
     ],
   },
   {
+    scenario: rate!,
+    lines: [line(BARE, [{ p50Ms: 1 }, { p50Ms: 2 }]), line('embedded', [{ p50Ms: 2.5 }, { p50Ms: 3 }])],
+  },
+  {
     scenario: streams!,
     lines: [line(BARE, [{ cpuMicros: 20, kbAStream: 0 }]), line('embedded', [{ cpuMicros: 25, kbAStream: 60 }])],
   },
@@ -24,21 +32,27 @@ const results: ScenarioResult[] = [
 
 describe('gate', () => {
   it('compares each round with the bare proxy, and nothing with a bare proxy that took nothing', () => {
-    assert.deepEqual(gateRatios(results), { embedded: { cpuACall: 4, cpuAChunk: 1.25, memoryAStream: null } });
+    assert.deepEqual(gateRatios(results), {
+      embedded: { cpuACall: 4, cpuAChunk: 1.25, memoryAStream: null, addedMs: 1.25 },
+    });
   });
 
   it('prints each ratio beside the recorded one', () => {
     const recorded: Recorded = {
-      ...{ recordedAt: '2026-01-02', revision: 'abc', node: '24', machine: 'two cores' },
-      ratios: { embedded: { cpuACall: 3.2, cpuAChunk: null, memoryAStream: 2 } },
+      recordedAt: '2026-01-02',
+      revision: 'abc',
+      node: '24',
+      machine: 'two cores',
+      ratios: { embedded: { cpuACall: 3.2, cpuAChunk: null, memoryAStream: 2, addedMs: 1 } },
     };
     assert.equal(
       renderGate(gateRatios(results), recorded),
       [
-        'multiples of a bare proxy                  now        recorded  now : recorded',
+        'of a bare proxy; ms above it               now        recorded  now : recorded',
         'embedded, CPU a call                      4.00            3.20            1.25',
         'embedded, CPU a chunk                     1.25               -               -',
         'embedded, memory a stream                    -            2.00               -',
+        'embedded, p50 at 200/s, ms                1.25            1.00            1.25',
         'Recorded 2026-01-02 at abc with Node 24 on two cores.',
       ].join('\n'),
     );

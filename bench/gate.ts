@@ -1,12 +1,13 @@
-import { median } from './quantile.ts';
-import { BARE, type ScenarioResult } from './report.ts';
-import type { FigureKey } from './scenarios.ts';
+import { BARE, compare, type ScenarioResult } from './report.ts';
+import type { FigureKey, Kind } from './scenarios.ts';
 
-/** What the gate watches, as multiples of the bare proxy's, by engine. */
+/** What the gate watches of an engine: multiples of the bare proxy's, but for times, which are compared by difference. */
 export interface GateRatios {
   readonly cpuACall: number | null;
   readonly cpuAChunk: number | null;
   readonly memoryAStream: number | null;
+  /** ms at the median that a call takes above one of the bare proxy, at a fixed rate. */
+  readonly addedMs: number | null;
 }
 
 /** The file of the last recorded run. */
@@ -23,9 +24,10 @@ const ROWS = [
   ['cpuACall', 'CPU a call'],
   ['cpuAChunk', 'CPU a chunk'],
   ['memoryAStream', 'memory a stream'],
+  ['addedMs', 'p50 at 200/s, ms'],
 ] as const;
 
-/** The ratios of every line beside the bare proxy, by its name. */
+/** What every line has beside the bare proxy, by its name. */
 export function gateRatios(results: readonly ScenarioResult[]): Record<string, GateRatios> {
   const names = new Set(results.flatMap(({ lines }) => lines.map(({ name }) => name)));
   names.delete(BARE);
@@ -33,30 +35,30 @@ export function gateRatios(results: readonly ScenarioResult[]): Record<string, G
     [...names].map((name) => [
       name,
       {
-        cpuACall: ratio(results, 'chat', name, 'cpuMicros'),
-        cpuAChunk: ratio(results, 'streams', name, 'cpuMicros'),
-        memoryAStream: ratio(results, 'streams', name, 'kbAStream'),
+        cpuACall: besideBare(results, 'chat', name, 'cpuMicros', 'ratio'),
+        cpuAChunk: besideBare(results, 'streams', name, 'cpuMicros', 'ratio'),
+        memoryAStream: besideBare(results, 'streams', name, 'kbAStream', 'ratio'),
+        addedMs: besideBare(results, 'rate', name, 'p50Ms', 'difference'),
       },
     ]),
   );
 }
 
-/** The median of what each round is of the bare proxy's; `null` where one of them has none. */
-function ratio(results: readonly ScenarioResult[], kind: string, name: string, key: FigureKey): number | null {
-  const result = results.find(({ scenario }) => scenario.name.startsWith(`${kind}-`));
-  const rounds = result?.lines.find((line) => line.name === name)?.rounds ?? [];
-  const bare = result?.lines.find((line) => line.name === BARE)?.rounds ?? [];
-  return median(
-    rounds.map((round, i) => {
-      const [one, other] = [round[key] ?? null, bare[i]?.[key] ?? null];
-      return one === null || other === null || other === 0 ? null : one / other;
-    }),
-  );
+function besideBare(
+  results: readonly ScenarioResult[],
+  kind: Kind,
+  name: string,
+  key: FigureKey,
+  by: 'ratio' | 'difference',
+): number | null {
+  const lines = results.find(({ scenario }) => scenario.name.startsWith(`${kind}-`))?.lines ?? [];
+  const [line, bare] = [name, BARE].map((wanted) => lines.find((candidate) => candidate.name === wanted));
+  return line === undefined || bare === undefined ? null : compare(line, bare, key, by);
 }
 
 /** A line for each ratio: now, as it was recorded, and what the one is of the other. */
 export function renderGate(ratios: Readonly<Record<string, GateRatios>>, recorded: Recorded | null): string {
-  const head = ['multiples of a bare proxy', 'now', 'recorded', 'now : recorded'];
+  const head = ['of a bare proxy; ms above it', 'now', 'recorded', 'now : recorded'];
   const rows = Object.entries(ratios).flatMap(([name, now]) =>
     ROWS.map(([key, title]) => {
       const [one, other] = [now[key], recorded?.ratios[name]?.[key] ?? null];

@@ -1,7 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { type OrderLine, openOrderLine } from './order-line.ts';
 
 /** How a gateway of the bench is started: of which checkout, and on what. */
 export interface GatewayOrder {
@@ -12,7 +14,7 @@ export interface GatewayOrder {
   readonly databaseUrl: string;
   /** A directory of this gateway's own, which does not exist yet. */
   readonly directory: string;
-  /** Starts Node on the core of the targets. */
+  /** Starts Node. */
   readonly spawn: (args: string[], environment: Record<string, string>) => ChildProcess;
   /** A module that is loaded before the program, in place of the meter. */
   readonly meter?: string;
@@ -24,10 +26,13 @@ export interface GatewayOrder {
   readonly flags: readonly string[];
 }
 
-/** A gateway that serves, with keys for both scenarios. */
+/** A gateway that serves, with keys for calls on balances and on Coding Plans. */
 export interface GatewayTarget {
   readonly child: ChildProcess;
   readonly url: string;
+  /** To what was loaded before the program. */
+  readonly orders: OrderLine;
+  stop(): Promise<void>;
   /** Of accounts with a balance; these keys have no limits. */
   readonly balanceKeys: readonly string[];
   /** Of accounts with a Coding Plan; these keys have every limit that there is, none of which is ever reached. */
@@ -40,33 +45,55 @@ export const ADMIN_TOKEN = 'bench-admin-token';
 const METER = fileURLToPath(new URL('./meter.ts', import.meta.url));
 
 /**
- * Starts the program of a checkout as its users do, by its configuration file, and makes accounts and keys by its admin
- * API: nothing of the checkout's source is imported, so it may be of any version that has these interfaces.
+ * Starts the program of a checkout as its users do, by its launcher and its configuration file, and makes accounts and keys by its
+ * admin API: nothing of the checkout's source is imported, so it may be of any version that has these interfaces. The launcher
+ * starts the Node of the checkout's modules.
  *
- * @throws Error if the program ends before it listens, or the admin API refuses something.
+ * @throws Error if the program ends before it listens, or the admin API refuses something; it is then stopped.
  */
 export async function startGatewayTarget(order: GatewayOrder): Promise<GatewayTarget> {
-  const { checkout, databaseUrl, directory } = order;
+  const { checkout, databaseUrl, directory, flags } = order;
   mkdirSync(directory, { recursive: true });
   const configFile = join(directory, 'faregate.yaml');
   writeFileSync(configFile, configText(order));
   const pglite = pathToFileURL(join(checkout, 'node_modules/@electric-sql/pglite/dist/index.js')).href;
-  const child = order.spawn(
-    [...order.flags, '--import', order.meter ?? METER, join(checkout, 'src/main.ts'), 'serve', '--config', configFile],
-    {
-      FAREGATE_ADMIN_TOKEN: ADMIN_TOKEN,
-      LOG_LEVEL: 'error',
-      ...(databaseUrl === '' ? { FAREGATE_BENCH_PGLITE: pglite } : {}),
-    },
-  );
-  const url = await listeningAddress(child);
-  const balanceKeys: string[] = [];
-  const codingKeys: string[] = [];
-  for (let i = 0; i < ACCOUNTS; i++) {
-    balanceKeys.push(await createBalanceKey(url));
-    codingKeys.push(await createCodingKey(url));
+  const orders = await openOrderLine();
+  const child = order.spawn([join(checkout, 'bin/faregate.js'), 'serve', '--config', configFile], {
+    ...orders.environment,
+    FAREGATE_ADMIN_TOKEN: ADMIN_TOKEN,
+    LOG_LEVEL: 'error',
+    NODE_OPTIONS: nodeOptions([...flags, '--import', pathToFileURL(order.meter ?? METER).href]),
+    ...(databaseUrl === '' ? { FAREGATE_BENCH_PGLITE: pglite } : {}),
+  });
+  child.once('exit', orders.close);
+  const stop = (): Promise<void> => endByClose(child, orders);
+  try {
+    const url = await listeningAddress(child);
+    const balanceKeys: string[] = [];
+    const codingKeys: string[] = [];
+    for (let i = 0; i < ACCOUNTS; i++) {
+      balanceKeys.push(await createBalanceKey(url));
+      codingKeys.push(await createCodingKey(url));
+    }
+    return { child, url, balanceKeys, codingKeys, orders, stop };
+  } catch (error) {
+    await stop();
+    throw error;
   }
-  return { child, url, balanceKeys, codingKeys };
+}
+
+/** Flags for the Node that a launcher starts. Values may have blanks; that of `--import` is a URL, which has none. */
+export function nodeOptions(flags: readonly string[]): string {
+  return flags.map((flag) => (/[\s"\\]/.test(flag) ? `"${flag.replace(/["\\]/g, '\\$&')}"` : flag)).join(' ');
+}
+
+/** Ends a target by its line. */
+export async function endByClose(child: ChildProcess, orders: OrderLine): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) {
+    const ended = once(child, 'exit');
+    orders.close();
+    await ended;
+  }
 }
 
 function configText({ upstreamUrl, databaseUrl, directory, models, connections }: GatewayOrder): string {
@@ -123,11 +150,15 @@ async function admin<Response>(url: string, path: string, body: object): Promise
   return (await response.json()) as Response;
 }
 
-/** What the program prints once it serves. */
-function listeningAddress(child: ChildProcess): Promise<string> {
+/**
+ * The address that the program prints once it serves.
+ *
+ * @throws Error with what it has printed, if it ends before that.
+ */
+export function listeningAddress(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     let printed = '';
-    child.on('exit', () => reject(new Error(`a gateway of the bench ended before it listened:\n${printed}`)));
+    child.on('close', () => reject(new Error(`a gateway of the bench ended before it listened:\n${printed}`)));
     child.stdout!.setEncoding('utf8').on('data', (text: string) => {
       printed += text;
       const url = /^listening on (\S+)$/m.exec(printed)?.[1];

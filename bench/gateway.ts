@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { describeFailures, hasFailed } from './failures.ts';
 import { gateRatios, type Recorded, renderGate } from './gate.ts';
 import { describeMachine, machineLine } from './machine.ts';
 import { type Options, parseOptions } from './options.ts';
@@ -8,10 +9,10 @@ import { givenPeer } from './peers/given.ts';
 import type { PeerKind } from './peers/peer.ts';
 import { findPeers, PEER_NAMES } from './peers/peers.ts';
 import { benchFile } from './processes.ts';
-import { type LineResult, renderMarkdown, renderText, type ScenarioResult, summarise } from './report.ts';
-import { runScenario } from './run.ts';
+import { renderMarkdown, renderText, type ScenarioResult, summarise } from './report.ts';
+import { runScenarios } from './run.ts';
 import { startStage } from './stage.ts';
-import { ENGINES, type Version } from './targets.ts';
+import type { Version } from './targets.ts';
 
 /**
  * How fast the gateway is beside a bare proxy, and beside others, in one run: `docs/performance.md` says what is measured and how.
@@ -24,11 +25,15 @@ import { ENGINES, type Version } from './targets.ts';
  *                                                   beside a gateway that runs, with http://127.0.0.1:9100/v1 behind it
  *   npm run bench -- --before DIRECTORY             beside another checkout, which has its node_modules
  *   npm run bench -- --rounds 5 --seconds 5 --warm-up 5
+ *                                                   longer, and a warm-up of so many seconds of the target's CPU
  *   npm run --silent bench -- --json                all rounds and medians as data
  *   npm run bench -- --record                       also writes the tables into docs/performance.md
- *   npm run bench -- --gate                         a minute: ratios to the bare proxy, and to the last recorded ones
+ *   npm run bench -- --gate                         up to two minutes: beside the bare proxy, and the last recorded run
  *   npm run bench -- --gate --record                also records them in bench/recorded.json
  *   npm run bench -- --profile DIRECTORY            also writes CPU profiles there, which slows all down
+ *
+ * Calls that fail are said at the end in every mode. If they are of the gateway or the bare proxy, nothing is recorded and the exit
+ * code is 1.
  */
 const RECORDED_FILE = benchFile('recorded.json');
 const PAGE_FILE = benchFile('../docs/performance.md');
@@ -40,12 +45,11 @@ const tell = (line: string): void => console.error(line);
 const results = await measureAll(options);
 if (options.isGate) reportGate();
 else report();
-if (!options.isGate && results.some(({ lines }) => lines.some(isFailedGateway))) process.exitCode = 1;
-
-/** What a peer cannot do is no fault of this version. */
-function isFailedGateway({ name, failures }: LineResult): boolean {
-  return failures > 0 && ENGINES.some((engine) => engine === name);
-}
+for (const line of describeFailures(results)) tell(line);
+if (hasFailed(results)) {
+  if (options.isRecorded) tell('Nothing was recorded, because calls failed.');
+  process.exitCode = 1;
+} else if (options.isRecorded) record();
 
 function readOptions(): Options {
   try {
@@ -56,15 +60,15 @@ function readOptions(): Options {
   }
 }
 
-async function measureAll({ scenarios, before, providerPort, profile, duration }: Options): Promise<ScenarioResult[]> {
+async function measureAll({ groups, before, providerPort, profile, duration }: Options): Promise<ScenarioResult[]> {
   tell(machineLine(machine));
   const peers = [...startable(), ...options.givenPeers.map(givenPeer)];
   const flags = profile === null ? [] : ['--cpu-prof', '--cpu-prof-dir', resolve(profile)];
   const stage = await startStage(providerPort, flags);
   const measured: ScenarioResult[] = [];
   try {
-    for (const scenario of scenarios) {
-      measured.push(await runScenario(stage, scenario, { versions: versionsOf(before), peers }, duration, tell));
+    for (const group of groups) {
+      measured.push(...(await runScenarios(stage, group, { versions: versionsOf(before), peers }, duration, tell)));
     }
   } finally {
     await stage.stop();
@@ -88,19 +92,18 @@ function startable(): PeerKind[] {
   });
 }
 
-function report(): void {
+function howLong(): string {
   const { rounds, seconds } = options.duration;
-  const how = `${rounds} rounds of ${seconds} s in turns, medians`;
-  if (options.isJson) {
-    const scenarios = results.map((result) => ({ ...result, summary: summarise(result) }));
-    console.log(JSON.stringify({ ...machine, duration: options.duration, scenarios }, null, 2));
-  } else console.log(`\n${how}\n\n${results.map(renderText).join('\n\n')}`);
-  if (!options.isRecorded) return;
-  const figures = [`Measured ${today()}: ${machineLine(machine)}; ${how}.`, ...results.map(renderMarkdown)].join(
-    '\n\n',
-  );
-  writeFileSync(PAGE_FILE, withFigures(readFileSync(PAGE_FILE, 'utf8'), figures));
-  tell(`The tables are in ${PAGE_FILE}.`);
+  return `${rounds} rounds of ${seconds} s in turns, medians`;
+}
+
+function report(): void {
+  if (!options.isJson) {
+    console.log(`\n${howLong()}\n\n${results.map(renderText).join('\n\n')}`);
+    return;
+  }
+  const scenarios = results.map((result) => ({ ...result, summary: summarise(result) }));
+  console.log(JSON.stringify({ ...machine, duration: options.duration, scenarios }, null, 2));
 }
 
 function reportGate(): void {
@@ -109,10 +112,20 @@ function reportGate(): void {
   console.log(
     options.isJson ? JSON.stringify({ ...machine, ratios, recorded }, null, 2) : renderGate(ratios, recorded),
   );
-  if (!options.isRecorded) return;
-  const { load: _, ...rest } = machine;
-  writeFileSync(RECORDED_FILE, `${JSON.stringify({ recordedAt: today(), ...rest, ratios }, null, 2)}\n`);
-  tell(`Recorded in ${RECORDED_FILE}.`);
+}
+
+function record(): void {
+  if (options.isGate) {
+    const { load: _, ...rest } = machine;
+    const recorded = { recordedAt: today(), ...rest, ratios: gateRatios(results) };
+    writeFileSync(RECORDED_FILE, `${JSON.stringify(recorded, null, 2)}\n`);
+    tell(`Recorded in ${RECORDED_FILE}.`);
+    return;
+  }
+  const head = `Measured ${today()}: ${machineLine(machine)}; ${howLong()}.`;
+  const figures = [head, ...results.map(renderMarkdown)].join('\n\n');
+  writeFileSync(PAGE_FILE, withFigures(readFileSync(PAGE_FILE, 'utf8'), figures));
+  tell(`The tables are in ${PAGE_FILE}.`);
 }
 
 function today(): string {

@@ -1,17 +1,17 @@
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { type HistoryOptions, parseHistoryOptions } from './history-options.ts';
 import { describeMachine, machineLine } from './machine.ts';
-import { parseDuration } from './options.ts';
-import { BARE, type ScenarioResult, summarise } from './report.ts';
-import { checkOut, describeRevision, removeCheckout, revisionsBetween } from './revisions.ts';
-import { runScenario } from './run.ts';
-import { parseScenarios, type Scenario } from './scenarios.ts';
+import { BARE, failuresOf, type ScenarioResult, summarise } from './report.ts';
+import { checkOut, describeRevision, REPOSITORY, removeCheckout } from './revisions.ts';
+import { runScenarios } from './run.ts';
+import type { Scenario } from './scenarios.ts';
 import { type Stage, startStage } from './stage.ts';
 import { ENGINES } from './targets.ts';
 
 /**
  * Where speed was lost or won: each of some revisions of this repository beside the bare proxy in turns, as multiples of its CPU
- * a call (of streams: a chunk) on both engines. A revision that cannot be run is named, and the others go on.
+ * a call (of streams: a chunk) on both engines. A revision that cannot be run is named, and the others go on; the exit code is
+ * then 1.
  *
  *   node bench/history.ts --revisions 4e7e0fe,HEAD
  *   node bench/history.ts --from 4e7e0fe --to HEAD --steps 8     so many, evenly apart
@@ -19,20 +19,6 @@ import { ENGINES } from './targets.ts';
  *
  * A first run of few steps says between which two revisions to look next.
  */
-const { values } = parseArgs({
-  options: {
-    revisions: { type: 'string' },
-    from: { type: 'string' },
-    to: { type: 'string', default: 'HEAD' },
-    steps: { type: 'string', default: '8' },
-    scenario: { type: 'string', default: 'chat-64' },
-    rounds: { type: 'string' },
-    seconds: { type: 'string' },
-    'warm-up': { type: 'string' },
-    json: { type: 'boolean', default: false },
-  },
-});
-
 /** What one revision showed in one scenario. */
 interface Row {
   readonly revision: string;
@@ -45,48 +31,57 @@ interface Row {
   readonly note: string;
 }
 
-const scenarios = parseScenarios(values.scenario);
-const duration = parseDuration(values, { rounds: 3, seconds: 3, warmUpSeconds: 3 });
+const options = readOptions();
 const machine = describeMachine();
 console.error(machineLine(machine));
-const stage = await startStage(0, []);
 const rows: Row[] = [];
+// Rows come as they are measured; data is one text, so that a program can read it, and then they are progress.
+const print = options.isJson ? console.error : console.log;
+const stage = await startStage(0, []);
 try {
-  for (const revision of chosen()) rows.push(...(await measureRevision(stage, revision)));
+  print(head());
+  for (const revision of options.revisions) await measureRevision(stage, revision);
 } finally {
   await stage.stop();
 }
-if (values.json) console.log(JSON.stringify({ ...machine, duration, rows }, null, 2));
-else for (const line of [head(), ...rows.map(shown)]) console.log(line);
+if (options.isJson) console.log(JSON.stringify({ ...machine, duration: options.duration, rows }, null, 2));
+if (rows.some(({ note }) => note !== '')) process.exitCode = 1;
 
-function chosen(): string[] {
-  if (values.revisions !== undefined) return values.revisions.split(',');
-  if (values.from !== undefined) return revisionsBetween(values.from, values.to, Number(values.steps));
-  throw new Error('Say which revisions: --revisions A,B,… or --from A [--to B] [--steps N].');
+function readOptions(): HistoryOptions {
+  try {
+    return parseHistoryOptions(process.argv.slice(2), REPOSITORY);
+  } catch (error) {
+    console.error((error as Error).message);
+    process.exit(2);
+  }
 }
 
-async function measureRevision(stage: Stage, revision: string): Promise<Row[]> {
-  const described = describeRevision(revision);
-  console.error(described);
+async function measureRevision(stage: Stage, commit: string): Promise<void> {
+  const revision = describeRevision(commit);
+  console.error(revision);
   try {
-    const checkout = checkOut(revision, join(stage.directory, 'revisions'));
+    const checkout = checkOut(commit, join(stage.directory, 'revisions'));
     try {
-      const measured: Row[] = [];
-      for (const scenario of scenarios) measured.push(await measureScenario(stage, described, scenario, checkout));
-      return measured;
+      for (const scenario of options.scenarios) add(await measureScenario(stage, revision, scenario, checkout));
     } finally {
       removeCheckout(checkout);
     }
   } catch (error) {
-    const note = `not measured: ${(error as Error).message.split('\n')[0]}`;
-    return [{ revision: described, scenario: '', bareMicros: null, multiples: {}, note }];
+    const note = `not measured: ${(error as Error).message.split('\n', 3).join(' ')}`;
+    add({ revision, scenario: '', bareMicros: null, multiples: {}, note });
   }
+}
+
+function add(row: Row): void {
+  rows.push(row);
+  print(shown(row));
 }
 
 async function measureScenario(stage: Stage, revision: string, scenario: Scenario, checkout: string): Promise<Row> {
   const contenders = { versions: [{ name: '', checkout }], peers: [] };
-  const result = await runScenario(stage, scenario, contenders, duration, (line) => console.error(`  ${line}`));
-  return rowOf(revision, result);
+  const tell = (line: string): void => console.error(`  ${line}`);
+  const [result] = await runScenarios(stage, [scenario], contenders, options.duration, tell);
+  return rowOf(revision, result!);
 }
 
 function rowOf(revision: string, result: ScenarioResult): Row {
@@ -94,11 +89,12 @@ function rowOf(revision: string, result: ScenarioResult): Row {
   const multiples = Object.fromEntries(
     ENGINES.map((engine) => [engine, lines.find(({ name }) => name === engine)?.figures.cpuMicros?.toBare ?? null]),
   );
-  const failed = lines.find(({ failures }) => failures > 0);
   return {
-    ...{ revision, scenario: result.scenario.name, multiples },
+    revision,
+    scenario: result.scenario.name,
+    multiples,
     bareMicros: lines.find(({ name }) => name === BARE)?.figures.cpuMicros?.value ?? null,
-    note: failed === undefined ? '' : `${failed.name}: ${failed.failures} calls failed: ${failed.firstFailure}`,
+    note: failuresOf(result).join('; '),
   };
 }
 

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { startPostgresServer } from '../test/support/postgres-server.ts';
+import { listeningAddress } from './gateway-target.ts';
 import { nextMessage } from './processes.ts';
 
 /**
@@ -63,7 +64,7 @@ async function measure(engine: string, databaseUrl: string): Promise<void> {
       env: { PATH: process.env.PATH, LOG_LEVEL: 'error', NODE_COMPILE_CACHE: COMPILE_CACHE },
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     });
-    await once(child.stdout!, 'data');
+    await listeningAddress(child);
     const ask = async (): Promise<Memory> => {
       const told = nextMessage<Memory>(child);
       child.send('memory');

@@ -57,7 +57,7 @@ async function main(): Promise<void> {
     spawn: (args, environment) =>
       spawn(process.execPath, args, {
         env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
-        stdio: ['ignore', 'pipe', 'ignore', 'ipc'],
+        stdio: ['ignore', 'pipe', 'ignore'],
       }),
   });
   const [ofLocked, ...others] = target.balanceKeys;
@@ -72,7 +72,7 @@ async function main(): Promise<void> {
   report('other accounts, a row locked for a second', await sendAll(target.url, others));
   await unlocked;
   report('the account of that row', await locked);
-  target.child.kill('SIGKILL');
+  await target.stop();
   load.kill();
 
   const nodes = ['one', 'two'].map((name) =>

@@ -50,8 +50,15 @@ function reporting(observers: readonly RequestObserver[], log: Logger): (call: n
   return (call) => {
     const requestId = `req_01hzy3v7k2m4n6p8q0r2${call}`;
     const report = open({
-      ...{ requestId, clientRequestId: null, method: 'POST', path: '/v1/chat/completions', kind: 'call' },
-      ...{ operation: 'chat', clientAddress: '203.0.113.7', traceparent: null, tracestate: null },
+      requestId,
+      clientRequestId: null,
+      method: 'POST',
+      path: '/v1/chat/completions',
+      kind: 'call',
+      operation: 'chat',
+      clientAddress: '203.0.113.7',
+      traceparent: null,
+      tracestate: null,
     });
     if (!(report instanceof OpenReport)) throw new Error('reports are made of another class now');
     report.principal = principal;

@@ -2,8 +2,9 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { isMainThread } from 'node:worker_threads';
+import { BroadcastChannel, isMainThread, threadName } from 'node:worker_threads';
 import { NEXT_TRANSACTION } from './next-transaction.ts';
+import { isTarget, replyToOrders } from './orders.ts';
 
 /**
  * Loaded into a target before its own code (`node --import`): replies to each `MeterOrder` of the bench with what the process
@@ -26,7 +27,7 @@ export interface MeterReading {
   readonly rssBytes: number;
   /** What the main thread has allocated and still refers to, if garbage was collected; `null` if it cannot be known. */
   readonly inUseBytes: number | null;
-  /** By `NEXT_TRANSACTION` on the embedded database; `null` if the target has none in this thread. */
+  /** By `NEXT_TRANSACTION` on the embedded database; `null` if the target has none. */
   readonly nextTransaction: number | null;
   /** By how much the event loop was late, at the 99th percentile since it is watched; `null` if it is not. */
   readonly delayP99Ms: number | null;
@@ -43,29 +44,71 @@ interface EngineModule {
 const DELAY_RESOLUTION_MS = 1;
 const FINALISED_WITHIN_MS = 50;
 
-let engine: Engine | null = null;
+/** What a checkout calls the thread of its embedded database; older ones have the database in the main thread. */
+const ENGINE_THREAD = 'embedded database';
+
+/** Asks for the number of the next transaction, in whichever thread the engine is, and gets it. */
+type CountMessage = 'here' | 'count' | { readonly nextTransaction: number };
+
+let countTransactions: (() => Promise<number>) | null = null;
 let delay: ReturnType<typeof monitorEventLoopDelay> | null = null;
 
 /** Where the checkout has PGlite, as a URL; unset for a gateway that uses a PostgreSQL server. */
 const pgliteUrl = process.env.FAREGATE_BENCH_PGLITE;
 
 // Threads of the gateway are started with the same flags.
-if (isMainThread && process.send !== undefined) {
-  if (pgliteUrl !== undefined) await rememberEngine(pgliteUrl);
-  process.on('message', (order: MeterOrder) => void read(order).then((reading) => process.send?.(reading)));
-  process.on('disconnect', () => process.kill(process.pid, 'SIGINT'));
-  // It must not keep a gateway running that has stopped.
-  process.channel?.unref();
+if (!isMainThread && threadName === ENGINE_THREAD && pgliteUrl !== undefined) {
+  const line = countLine();
+  await rememberEngine(pgliteUrl, (count) => {
+    line.onmessage = ({ data }) => {
+      if (data === 'count') void count().then((nextTransaction) => line.postMessage({ nextTransaction }));
+    };
+    line.unref();
+    line.postMessage('here');
+  });
+}
+if (isTarget) {
+  if (pgliteUrl !== undefined) {
+    await rememberEngine(pgliteUrl, (count) => {
+      countTransactions = count;
+    });
+    hearOfThread();
+  }
+  replyToOrders(read);
 }
 
 /** The embedded database has one owner, the gateway, so its transactions can only be counted from inside the process. */
-async function rememberEngine(url: string): Promise<void> {
+async function rememberEngine(url: string, onEngine: (count: () => Promise<number>) => void): Promise<void> {
   const { PGlite } = (await import(url)) as EngineModule;
   const create = PGlite.create;
   PGlite.create = async (...options) => {
-    engine = await create.apply(PGlite, options);
+    const engine = await create.apply(PGlite, options);
+    onEngine(async () => Number((await engine.exec(NEXT_TRANSACTION))[0]!.rows[0]!.next));
     return engine;
   };
+}
+
+function countLine(): Omit<BroadcastChannel, 'onmessage'> & {
+  onmessage: (event: { readonly data: CountMessage }) => void;
+} {
+  return new BroadcastChannel('faregate-bench-transactions') as never;
+}
+
+/** Counts by asking the thread of the engine, once there is one. */
+function hearOfThread(): void {
+  const line = countLine();
+  let onCount: (nextTransaction: number) => void = () => undefined;
+  line.onmessage = ({ data }) => {
+    if (data === 'here') {
+      countTransactions = () => {
+        const { promise, resolve } = Promise.withResolvers<number>();
+        onCount = resolve;
+        line.postMessage('count');
+        return promise;
+      };
+    } else if (data !== 'count') onCount(data.nextTransaction);
+  };
+  line.unref();
 }
 
 async function read({ collect, watchDelay }: MeterOrder): Promise<MeterReading> {
@@ -75,12 +118,11 @@ async function read({ collect, watchDelay }: MeterOrder): Promise<MeterReading> 
   if (collect) await collectGarbage();
   if (watchDelay !== undefined) watch(watchDelay);
   const { rss, heapUsed, external } = process.memoryUsage();
-  const results = await engine?.exec(NEXT_TRANSACTION);
   return {
     cpuMicros: userCPUTime + systemCPUTime,
     rssBytes: rss,
     inUseBytes: heapUsed + external,
-    nextTransaction: results === undefined ? null : Number(results[0]!.rows[0]!.next),
+    nextTransaction: (await countTransactions?.()) ?? null,
     delayP99Ms,
   };
 }

@@ -15,8 +15,15 @@ const MODELS = 50;
 const reports: readonly RequestReport[] = Array.from({ length: MODELS }, (_, i) => {
   const model = `model-${i}`;
   return {
-    ...{ kind: 'call', status: 200, end: 'succeeded', errorCode: null, modelAsked: model, model },
-    ...{ durationMs: 2_500, chunks: 40, outcome: sampleOutcome({ model }) },
+    kind: 'call',
+    status: 200,
+    end: 'succeeded',
+    errorCode: null,
+    modelAsked: model,
+    model,
+    durationMs: 2_500,
+    chunks: 40,
+    outcome: sampleOutcome({ model }),
   } as Partial<RequestReport> as RequestReport;
 });
 

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +7,15 @@ import { startPostgresServer } from '../test/support/postgres-server.ts';
 import { startGatewayTarget } from './gateway-target.ts';
 import type { ClosedOrder, LoadResult } from './load/order.ts';
 import type { SwitchedPair, SwitchOrder } from './observer-switch.ts';
-import { benchFile, hasCores, nextMessage, spawnOnCore } from './processes.ts';
+import {
+  benchFile,
+  endByDisconnect,
+  hasCores,
+  nextMessage,
+  OTHER_CORES,
+  spawnGateway,
+  spawnOnCore,
+} from './processes.ts';
 
 /**
  * What the log, records of refusals and metrics cost a call: CPU of the gateway's process with them on and off in turns, every
@@ -39,7 +46,7 @@ const administration = new pg.Client({ connectionString: `${postgres.url}/postgr
 await administration.connect();
 await administration.query('create database observed');
 await administration.end();
-const load = spawnOnCore([benchFile('load/load.ts')], 1);
+const load = spawnOnCore([benchFile('load/load.ts')], OTHER_CORES);
 const { url: upstreamUrl } = await nextMessage<{ url: string }>(load);
 
 console.log(
@@ -60,19 +67,18 @@ for (const engine of ['PostgreSQL', 'embedded'] as const) {
     `${engine.padEnd(12)}${cells.map((cell) => cell.padStart(8)).join(' ')}   ${median(ratios).toFixed(3)}      ${interval}`,
   );
 }
-load.disconnect();
-await once(load, 'exit');
+await endByDisconnect(load);
 await postgres.stop();
 rmSync(directory, { recursive: true, force: true });
 
 async function measure(engine: 'PostgreSQL' | 'embedded'): Promise<readonly SwitchedPair[]> {
   const log = openSync(join(directory, `${engine}.log`), 'a');
-  const { child, url, balanceKeys } = await startGatewayTarget({
+  const { url, balanceKeys, orders, stop } = await startGatewayTarget({
     checkout: benchFile('..'),
     upstreamUrl,
     databaseUrl: engine === 'PostgreSQL' ? `${postgres.url}/observed` : '',
     directory: join(directory, engine),
-    spawn: (args, environment) => spawnOnCore(args, 0, { ...environment, LOG_LEVEL: 'info' }, log),
+    spawn: (args, environment) => spawnGateway(args, { ...environment, LOG_LEVEL: 'info' }, log),
     flags: options.profile === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', options.profile],
     meter: benchFile('observer-switch.ts'),
   });
@@ -82,17 +88,15 @@ async function measure(engine: 'PostgreSQL' | 'embedded'): Promise<readonly Swit
   load.send({
     kind: 'closed',
     call: { ...call, request: 'chat', response: 'chat' },
-    ...{ connections, seconds },
+    connections,
+    seconds,
   } satisfies ClosedOrder);
   const loaded = nextMessage<LoadResult>(load);
   await new Promise((resolve) => setTimeout(resolve, WARM_UP_S * 1_000));
-  child.send({ pairs, sliceMs } satisfies SwitchOrder);
-  const measured = await nextMessage<SwitchedPair[]>(child);
+  const measured = await orders.ask<SwitchedPair[]>({ pairs, sliceMs } satisfies SwitchOrder);
   const { failures } = await loaded;
   if (failures > 0) throw new Error(`${engine}: ${failures} calls failed`);
-  const ended = once(child, 'exit');
-  child.disconnect();
-  await ended;
+  await stop();
   closeSync(log);
   return measured;
 }

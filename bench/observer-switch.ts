@@ -1,6 +1,6 @@
 import { registerHooks } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isMainThread } from 'node:worker_threads';
+import { isTarget, replyToOrders } from './orders.ts';
 
 /**
  * Loaded into a gateway before its own code (`node --import`), in place of the meter: switches on and off what observes
@@ -49,7 +49,7 @@ const gatewaySwitch = {
   requests: (observers: readonly unknown[]): unknown[] => [() => calls++, ...observers.map(switched)],
 };
 
-if (isMainThread && process.send !== undefined) {
+if (isTarget) {
   Reflect.set(globalThis, SWITCH, gatewaySwitch);
   registerHooks({
     load(url, context, nextLoad) {
@@ -63,10 +63,7 @@ if (isMainThread && process.send !== undefined) {
       return { ...loaded, source };
     },
   });
-  process.on('message', (order: SwitchOrder) => void measure(order).then((pairs) => process.send?.(pairs)));
-  process.on('disconnect', () => process.kill(process.pid, 'SIGINT'));
-  // It must not keep a gateway running that has stopped.
-  process.channel?.unref();
+  replyToOrders(measure);
 }
 
 function replaced(text: string, from: string, to: string): string {

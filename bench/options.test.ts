@@ -1,37 +1,60 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseOptions } from './options.ts';
+import type { Scenario } from './scenarios.ts';
 
 const PEERS = ['nginx', 'other'];
+const names = (groups: readonly (readonly Scenario[])[]): string[][] =>
+  groups.map((group) => group.map(({ name }) => name));
 const parse = (...args: string[]): ReturnType<typeof parseOptions> => parseOptions(args, PEERS);
 
 describe('options of the bench', () => {
   it('without any: the default scenarios beside nginx, this version alone', () => {
-    const { scenarios, peers, before, isGate, isJson, isRecorded } = parse();
+    const { groups, peers, before, isGate, isJson, isRecorded } = parse();
+    const each = ['chat-1', 'chat-64', 'chat-256', 'coding-64', 'rate-500', 'streams-1000'];
     assert.deepEqual(
-      scenarios.map(({ name }) => name),
-      ['chat-1', 'chat-64', 'chat-256', 'coding-64', 'rate-500', 'streams-1000'],
+      names(groups),
+      each.map((name) => [name]),
     );
     assert.deepEqual([peers, before, isGate, isJson, isRecorded], [['nginx'], null, false, false, false]);
   });
 
   it('says what is measured, for how long, and beside whom', () => {
-    const { scenarios, duration, peers, before } = parse(
+    const { groups, duration, peers, before } = parse(
       ...['--scenario', 'estimate', '--rounds', '5', '--seconds', '0.5', '--warm-up', '1'],
       ...['--peers', 'all', '--before', '../old'],
     );
-    assert.deepEqual(
-      scenarios.map(({ name }) => name),
-      ['estimate-2'],
-    );
-    assert.deepEqual(duration, { rounds: 5, seconds: 0.5, warmUpSeconds: 1 });
+    assert.deepEqual(names(groups), [['estimate-2']]);
+    assert.deepEqual(duration, { rounds: 5, seconds: 0.5, warmUp: { seconds: 1, atMostSeconds: 20 } });
     assert.deepEqual([peers, before], [PEERS, '../old']);
   });
 
   it('the gate has its own scenarios, and no peers', () => {
-    const { scenarios, peers, isGate } = parse('--gate');
-    assert.deepEqual([scenarios.map(({ name }) => name), peers, isGate], [['chat-64', 'streams-500'], [], true]);
-    assert.throws(() => parse('--gate', '--scenario', 'chat'), /^Error: --gate has scenarios of its own/);
+    const { groups, peers, isGate, duration } = parse('--gate');
+    assert.deepEqual([names(groups), peers, isGate], [[['chat-64', 'rate-200'], ['streams-500']], [], true]);
+    assert.deepEqual(duration.warmUp, { seconds: null, atMostSeconds: 6 });
+  });
+
+  it('scenarios of a group make the same calls, because what warms targets up for the first does so for all', () => {
+    for (const group of parse('--gate').groups) {
+      const shapes = new Set(group.map(({ request, response, path }) => `${request} ${response} ${path}`));
+      assert.equal(shapes.size, 1, String(names([group])));
+    }
+  });
+
+  it('refuses what does not go together, and says what to do', () => {
+    for (const [args, message] of [
+      [['--gate', '--scenario', 'chat'], /^Error: --gate and --scenario: .*leave out one of the two\.$/],
+      [['--gate', '--before', '../old'], /^Error: --gate and --before: .*compare versions without --gate\.$/],
+      [['--gate', '--peers', 'none'], /^Error: --gate and --peers: .*measure them without --gate\.$/],
+      [['--gate', '--peer', 'a=http://h,,m,1'], /^Error: --gate and --peer: .*measure them without --gate\.$/],
+      [['--gate', '--profile', 'p'], /^Error: --gate and --profile: .*write one without --gate\.$/],
+      [['--record', '--before', '../old'], /^Error: --record and --before: .*leave out one of the two\.$/],
+      [['--record', '--profile', 'p'], /^Error: --record and --profile: .*record without --profile\.$/],
+    ] as const) {
+      assert.throws(() => parse(...args), message);
+    }
+    assert.ok(parse('--gate', '--record').isRecorded);
   });
 
   it('refuses what is not a number above zero, and peers that it does not know', () => {

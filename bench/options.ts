@@ -5,7 +5,8 @@ import { DEFAULT_SCENARIOS, parseScenarios, type Scenario } from './scenarios.ts
 
 /** What `npm run bench` is asked for. */
 export interface Options {
-  readonly scenarios: readonly Scenario[];
+  /** Those of a group are measured on the same targets, one after the other; their calls are the same. */
+  readonly groups: readonly (readonly Scenario[])[];
   readonly duration: Duration;
   /** The root of another checkout, which takes turns with this one; `null` if this one is measured alone. */
   readonly before: string | null;
@@ -20,10 +21,21 @@ export interface Options {
   readonly isRecorded: boolean;
 }
 
-/** What the gate measures: CPU a call, CPU a chunk, memory a stream. */
-const GATE_SCENARIOS = 'chat-64,streams-500';
-const GATE_DURATION: Duration = { rounds: 3, seconds: 1.2, warmUpSeconds: 1.5 };
-const DURATION: Duration = { rounds: 3, seconds: 3, warmUpSeconds: 3 };
+/** What the gate measures: CPU a call and the time of a call at a fixed rate; CPU a chunk and memory a stream. */
+const GATE_GROUPS = ['chat-64,rate-200', 'streams-500'];
+const GATE_DURATION: Duration = { rounds: 3, seconds: 1, warmUp: { seconds: null, atMostSeconds: 6 } };
+const DURATION: Duration = { rounds: 3, seconds: 3, warmUp: { seconds: null, atMostSeconds: 20 } };
+
+/** Options that cannot be given together, with the reason and what to do. */
+const CONFLICTS = [
+  ['gate', 'scenario', 'the gate has scenarios of its own; leave out one of the two'],
+  ['gate', 'before', 'the gate compares with the last recorded run; compare versions without --gate'],
+  ['gate', 'peers', 'the gate measures no peers; measure them without --gate'],
+  ['gate', 'peer', 'the gate measures no peers; measure them without --gate'],
+  ['gate', 'profile', 'a profile slows all down; write one without --gate'],
+  ['record', 'before', 'what is recorded are figures of one version; leave out one of the two'],
+  ['record', 'profile', 'a profile slows all down; record without --profile'],
+] as const;
 
 /** @throws Error that says which option is wrong, and what is expected. */
 export function parseOptions(args: readonly string[], peerNames: readonly string[]): Options {
@@ -36,7 +48,7 @@ export function parseOptions(args: readonly string[], peerNames: readonly string
       'warm-up': { type: 'string' },
       before: { type: 'string' },
       peers: { type: 'string' },
-      peer: { type: 'string', multiple: true, default: [] },
+      peer: { type: 'string', multiple: true },
       'provider-port': { type: 'string' },
       profile: { type: 'string' },
       json: { type: 'boolean', default: false },
@@ -45,15 +57,17 @@ export function parseOptions(args: readonly string[], peerNames: readonly string
     },
   });
   const isGate = values.gate;
-  if (isGate && (values.scenario ?? values.before ?? values.peers) !== undefined) {
-    throw new Error('--gate has scenarios of its own, and neither --before nor --peers.');
+  for (const [one, other, why] of CONFLICTS) {
+    if (values[one] && values[other] !== undefined) throw new Error(`--${one} and --${other}: ${why}.`);
   }
   return {
-    scenarios: parseScenarios(values.scenario ?? (isGate ? GATE_SCENARIOS : DEFAULT_SCENARIOS)),
+    groups: isGate
+      ? GATE_GROUPS.map(parseScenarios)
+      : parseScenarios(values.scenario ?? DEFAULT_SCENARIOS).map((scenario) => [scenario]),
     duration: parseDuration(values, isGate ? GATE_DURATION : DURATION),
     before: values.before ?? null,
     peers: parsePeers(values.peers ?? (isGate ? 'none' : 'nginx'), peerNames),
-    givenPeers: values.peer.map(parsePeer),
+    givenPeers: (values.peer ?? []).map(parsePeer),
     providerPort: parseNumber('provider-port', values['provider-port'], 0),
     profile: values.profile ?? null,
     isJson: values.json,
@@ -73,11 +87,16 @@ export function parseDuration(values: DurationValues, usual: Duration): Duration
   return {
     rounds: Math.ceil(parseNumber('rounds', values.rounds, usual.rounds)),
     seconds: parseNumber('seconds', values.seconds, usual.seconds),
-    warmUpSeconds: parseNumber('warm-up', values['warm-up'], usual.warmUpSeconds),
+    warmUp: { ...usual.warmUp, seconds: parseNumber('warm-up', values['warm-up'], usual.warmUp.seconds) },
   };
 }
 
-function parseNumber(option: string, text: string | undefined, usual: number): number {
+/** @throws Error if it is given and not a number above zero. */
+export function parseNumber<Usual extends number | null>(
+  option: string,
+  text: string | undefined,
+  usual: Usual,
+): number | Usual {
   if (text === undefined) return usual;
   if (!/^\d+(\.\d+)?$/.test(text) || Number(text) === 0) {
     throw new Error(`--${option}: expected a number above zero; found "${text}".`);

@@ -1,6 +1,5 @@
 import { type ChildProcess, type StdioOptions, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
@@ -13,18 +12,15 @@ export const TARGET_CORE = '0';
 /** Those of all the rest: load, provider, database server. */
 export const OTHER_CORES = availableParallelism() > 2 ? `1-${availableParallelism() - 1}` : '1';
 
-/**
- * Starts Node, the same one for all checkouts, on a core; the process can be sent messages. Its errors are shown, or go to the
- * file of `errors`.
- */
-export function spawnOnCore(
-  args: string[],
-  core: number | string,
-  environment: Record<string, string> = {},
-  errors?: number,
-): ChildProcess {
-  const stdio: StdioOptions = ['ignore', 'pipe', errors ?? 'inherit', 'ipc'];
-  return spawnPinned([process.execPath, ...args], String(core), environment, stdio);
+/** Starts a program of the bench on a core; it can be sent messages. Its errors are shown. */
+export function spawnOnCore(args: string[], core: string, environment: Record<string, string> = {}): ChildProcess {
+  return spawnPinned([process.execPath, ...args], core, environment, ['ignore', 'pipe', 'inherit', 'ipc']);
+}
+
+/** Starts a gateway on the core of the targets. Its errors are shown, or go to the file of `errors`. */
+export function spawnGateway(args: string[], environment: Record<string, string>, errors?: number): ChildProcess {
+  const stdio: StdioOptions = ['ignore', 'pipe', errors ?? 'inherit'];
+  return spawnPinned([process.execPath, ...args], TARGET_CORE, environment, stdio);
 }
 
 /** Starts any program on a core. */
@@ -61,16 +57,6 @@ export async function endByDisconnect(child: ChildProcess): Promise<void> {
   const ended = once(child, 'exit');
   child.disconnect();
   await ended;
-}
-
-/** A port of loopback that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
 }
 
 /** The path of a file of the bench. */

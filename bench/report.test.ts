@@ -4,7 +4,11 @@ import { BARE, type LineResult, renderMarkdown, renderText, summarise } from './
 import { type Figures, parseScenarios } from './scenarios.ts';
 
 const line = (name: string, rounds: Figures[], version = ''): LineResult => ({
-  ...{ name, version, rounds, failures: 0, firstFailure: null },
+  name,
+  version,
+  rounds,
+  failures: 0,
+  firstFailure: null,
 });
 const cpu = (...values: number[]): Figures[] => values.map((cpuMicros) => ({ cpuMicros }));
 const [chat] = parseScenarios('chat-64');

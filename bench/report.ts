@@ -58,7 +58,13 @@ function counterpart({ name }: LineResult, all: readonly LineResult[]): LineResu
   return all.find((other) => other.version === 'before' && other.name === name);
 }
 
-function compare(line: LineResult, other: LineResult, key: FigureKey, by: 'ratio' | 'difference'): number | null {
+/** The median of what each round of a line is of, or above, that of the other one; `null` where one of them has none. */
+export function compare(
+  line: LineResult,
+  other: LineResult,
+  key: FigureKey,
+  by: 'ratio' | 'difference',
+): number | null {
   return median(
     line.rounds.map((round, i) => {
       const [one, two] = [round[key] ?? null, other.rounds[i]?.[key] ?? null];
@@ -76,7 +82,7 @@ export function renderText(result: ScenarioResult): string {
   const widths = head!.map((title, i) => (i === 0 ? NAME_WIDTH : Math.max(title.length, 8) + 2));
   const line = (cells: readonly string[]): string =>
     cells.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!))).join('');
-  return [titleOf(result), '', line(head!), ...rows.map(line), ...failuresOf(result)].join('\n');
+  return [titleOf(result), '', line(head!), ...rows.map(line), ...belowTable(result)].join('\n');
 }
 
 /** A scenario's table for a page. */
@@ -84,20 +90,23 @@ export function renderMarkdown(result: ScenarioResult): string {
   const [head, ...rows] = tableOf(result);
   const line = (cells: readonly string[]): string => `| ${cells.map((cell) => cell.trim()).join(' | ')} |`;
   const rule = `|${head!.map(() => '---').join('|')}|`;
-  return [`### ${titleOf(result)}`, '', line(head!), rule, ...rows.map(line), ...failuresOf(result)].join('\n');
+  return [`### ${titleOf(result)}`, '', line(head!), rule, ...rows.map(line), ...belowTable(result)].join('\n');
 }
 
 function titleOf({ scenario }: ScenarioResult): string {
   return `${scenario.what}, ${scenario.size.toLocaleString('en')} ${scenario.unit} (\`${scenario.name}\`)`;
 }
 
-function failuresOf({ lines }: ScenarioResult): string[] {
-  const failed = lines.filter(({ failures }) => failures > 0);
-  if (failed.length === 0) return [];
-  return [
-    '',
-    ...failed.map((line) => `${nameOf(line)}: ${line.failures} calls failed, the first with: ${line.firstFailure}`),
-  ];
+/** A line for each target of which calls failed. */
+export function failuresOf({ lines }: ScenarioResult): string[] {
+  return lines
+    .filter(({ failures }) => failures > 0)
+    .map((line) => `${nameOf(line)}: ${line.failures} calls failed, the first with: ${line.firstFailure}`);
+}
+
+function belowTable(result: ScenarioResult): string[] {
+  const failures = failuresOf(result);
+  return failures.length === 0 ? [] : ['', ...failures];
 }
 
 function tableOf(result: ScenarioResult): string[][] {
@@ -128,7 +137,8 @@ function beforeRow({ figures }: LineSummary, columns: readonly Column[]): string
   return ['  after : before', ...cells];
 }
 
-function nameOf({ name, version }: Pick<LineResult, 'name' | 'version'>): string {
+/** What a line is called in reports. */
+export function nameOf({ name, version }: Pick<LineResult, 'name' | 'version'>): string {
   return version === '' ? name : `${name}, ${version}`;
 }
 

@@ -1,16 +1,16 @@
-import type { CallShape, LoadOrder, LoadResult } from './load/order.ts';
+import type { LoadOrder, LoadResult } from './load/order.ts';
 import type { MeterReading } from './meter.ts';
-import type { LineResult, ScenarioResult } from './report.ts';
+import { type LineResult, nameOf, type ScenarioResult } from './report.ts';
 import type { Figures, Scenario } from './scenarios.ts';
 import type { Stage } from './stage.ts';
 import type { Target } from './targets.ts';
+import { type WarmUp, warmUp } from './warm-up.ts';
 
 /** How long targets are measured. */
 export interface Duration {
   readonly rounds: number;
   readonly seconds: number;
-  /** How long a target works before it is measured. */
-  readonly warmUpSeconds: number;
+  readonly warmUp: WarmUp;
 }
 
 interface Line extends LineResult {
@@ -22,74 +22,58 @@ interface Line extends LineResult {
   idle: MeterReading | null;
 }
 
-/** Streams by which a target is warmed up: few, so that what the rest of them take is new to it. */
-const WARM_UP_STREAMS = 20;
-/** Of calls at a fixed rate too, which would take long to warm a target up. */
-const WARM_UP_CONNECTIONS = 16;
-const WARM_UP_STEP_S = 0.5;
-/** How many times as long as it has to work a target is warmed up at most: a fast one is never busy. */
-const WARM_UP_AT_MOST = 2;
-
 /**
- * Warms targets up, and measures them in rounds that take turns. `tell` is told of each round as it ends.
+ * Warms targets up, and measures them in rounds that take turns, all of the first scenario before the next one. Their calls are
+ * the same, so that what is warm for one is so for the others. `tell` is told of each round as it ends.
  */
 export async function runRounds(
   stage: Stage,
-  scenario: Scenario,
+  scenarios: readonly Scenario[],
   targets: readonly Target[],
   duration: Duration,
   tell: (line: string) => void,
-): Promise<ScenarioResult> {
-  const lines = targets.map(
-    (target): Line => ({
-      ...{ name: target.name, version: target.version, target, rounds: [] },
-      ...{ failures: 0, firstFailure: null, idle: null },
-    }),
-  );
-  for (const line of lines) {
-    await warmUp(stage, scenario, line, duration.warmUpSeconds);
-    line.idle = await line.target.read({ collect: true });
+): Promise<ScenarioResult[]> {
+  const results: ScenarioResult[] = [];
+  for (const scenario of scenarios) {
+    const lines = targets.map(lineOf);
+    for (const line of lines) {
+      const carryOut = (what: LoadOrder): Promise<LoadResult> => order(stage, line, what);
+      if (results.length === 0) {
+        await warmUp(scenario, line.target, duration.warmUp, carryOut, tell, () => performance.now());
+      }
+      line.idle = await line.target.read({ collect: true });
+    }
+    await measureLines(stage, scenario, lines, duration, tell);
+    results.push({
+      scenario,
+      lines: lines.map(({ name, version, rounds, failures, firstFailure }) => {
+        return { name, version, rounds, failures, firstFailure };
+      }),
+    });
   }
-  for (let round = 0; round < duration.rounds; round++) {
+  return results;
+}
+
+function lineOf(target: Target): Line {
+  const { name, version } = target;
+  return { name, version, target, rounds: [], failures: 0, firstFailure: null, idle: null };
+}
+
+async function measureLines(
+  stage: Stage,
+  scenario: Scenario,
+  lines: readonly Line[],
+  { rounds, seconds }: Duration,
+  tell: (line: string) => void,
+): Promise<void> {
+  for (let round = 0; round < rounds; round++) {
     // What comes later in a round must not always be the same.
     for (const line of round % 2 === 0 ? lines : lines.toReversed()) {
-      const figures = await measure(stage, scenario, line, duration.seconds);
+      const figures = await measure(stage, scenario, line, seconds);
       line.rounds.push(figures);
-      tell(`${scenario.name}, round ${round + 1}: ${line.name} ${line.version} ${told(figures)}`);
+      tell(`${scenario.name}, round ${round + 1}: ${nameOf(line)} ${told(figures)}`);
     }
   }
-  return {
-    scenario,
-    lines: lines.map(({ name, version, rounds, failures, firstFailure }) => {
-      return { name, version, rounds, failures, firstFailure };
-    }),
-  };
-}
-
-/**
- * Until code that is run often has been compiled, a call costs half as much again and more. What counts is how long the target
- * has worked, which on a busy machine is less than the time that has gone by.
- */
-async function warmUp(stage: Stage, scenario: Scenario, line: Line, seconds: number): Promise<void> {
-  const { call } = line.target;
-  const begin = await line.target.read({});
-  const endMs = performance.now() + WARM_UP_AT_MOST * seconds * 1_000;
-  const isWarm = async (): Promise<boolean> =>
-    performance.now() >= endMs || (await line.target.read({})).cpuMicros - begin.cpuMicros >= seconds * 1e6;
-  const isStream = scenario.unit === 'streams';
-  const warming: CallShape = isStream ? { ...call, request: 'chat', response: 'chat' } : call;
-  const connections = Math.max(scenario.unit === 'connections' ? scenario.size : 0, WARM_UP_CONNECTIONS);
-  do {
-    await order(stage, line, { kind: 'closed', call: warming, connections, seconds: WARM_UP_STEP_S });
-  } while (!(await isWarm()));
-  if (isStream) await warmUpStreams(stage, line, seconds);
-}
-
-/** After calls that are no streams, so that memory which the first hundreds of calls take or free is not said to be that of streams. */
-async function warmUpStreams(stage: Stage, line: Line, seconds: number): Promise<void> {
-  await order(stage, line, { kind: 'begin streams', call: line.target.call, streams: WARM_UP_STREAMS });
-  await order(stage, line, { kind: 'watch streams', seconds });
-  await order(stage, line, { kind: 'end streams' });
 }
 
 function orderOf({ unit, size }: Scenario, { call }: Target, seconds: number): LoadOrder {

@@ -11,14 +11,19 @@ export interface Contenders {
   readonly peers: readonly PeerKind[];
 }
 
-/** Measures one scenario, on targets that are started for it alone: what it leaves in them is nobody else's. */
-export async function runScenario(
+/**
+ * Measures scenarios whose calls are the same, on targets that are started for these alone: what they leave in them is nobody
+ * else's.
+ */
+export async function runScenarios(
   stage: Stage,
-  scenario: Scenario,
+  scenarios: readonly Scenario[],
   { versions, peers }: Contenders,
   duration: Duration,
   tell: (line: string) => void,
-): Promise<ScenarioResult> {
+): Promise<ScenarioResult[]> {
+  const [scenario] = scenarios;
+  if (scenario === undefined) return [];
   const targets: Target[] = [];
   try {
     if (scenario.isPassedOn) targets.push(await startBare(stage, scenario));
@@ -28,7 +33,7 @@ export async function runScenario(
     for (const peer of peers) {
       if (peer.serves(scenario.kind)) targets.push(await peer.start(stage, scenario));
     }
-    return await runRounds(stage, scenario, targets, duration, tell);
+    return await runRounds(stage, scenarios, targets, duration, tell);
   } finally {
     for (const target of targets) await target.stop();
   }

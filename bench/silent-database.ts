@@ -42,7 +42,7 @@ const target = await startGatewayTarget({
   spawn: (args, environment) =>
     spawn(process.execPath, args, {
       env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
-      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+      stdio: ['ignore', 'pipe', 'inherit'],
     }),
 });
 
@@ -56,7 +56,7 @@ await new Promise((wait) => setTimeout(wait, 3_000));
 report('three seconds after it responds again', await sendAll(target.url, target.balanceKeys));
 console.log(`connections of the gateway at the end of the silence: ${openBefore}`);
 
-target.child.kill('SIGKILL');
+await target.stop();
 load.kill();
 await proxy.close();
 await server.stop();

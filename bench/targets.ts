@@ -1,9 +1,9 @@
-import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
-import { startGatewayTarget } from './gateway-target.ts';
+import { endByClose, startGatewayTarget } from './gateway-target.ts';
 import type { CallShape } from './load/order.ts';
 import type { MeterOrder, MeterReading } from './meter.ts';
-import { benchFile, endByDisconnect, nextMessage, spawnOnCore, TARGET_CORE } from './processes.ts';
+import { openOrderLine } from './order-line.ts';
+import { benchFile, nextMessage, spawnGateway, spawnOnCore, TARGET_CORE } from './processes.ts';
 import { BARE } from './report.ts';
 import type { Scenario } from './scenarios.ts';
 import type { Stage } from './stage.ts';
@@ -44,11 +44,17 @@ export function passedOn({ request, response, kind, path }: Scenario, url: strin
 }
 
 export async function startBare(stage: Stage, scenario: Scenario): Promise<Target> {
+  const orders = await openOrderLine();
   const args = [...stage.flags, '--import', METER, benchFile('bare-proxy.ts'), stage.providerUrl];
-  const child = spawnOnCore(args, TARGET_CORE);
+  const child = spawnOnCore(args, TARGET_CORE, orders.environment);
   const { url } = await nextMessage<{ url: string }>(child);
-  const read = (order: MeterOrder): Promise<MeterReading> => ask(child, order);
-  return { name: BARE, version: '', call: passedOn(scenario, url), read, stop: () => endByDisconnect(child) };
+  return {
+    name: BARE,
+    version: '',
+    call: passedOn(scenario, url),
+    read: (order) => orders.ask(order),
+    stop: () => endByClose(child, orders),
+  };
 }
 
 export async function startGateway(
@@ -57,12 +63,12 @@ export async function startGateway(
   engine: Engine,
   { name: version, checkout }: Version,
 ): Promise<Target> {
-  const { child, url, balanceKeys, codingKeys } = await startGatewayTarget({
+  const gateway = await startGatewayTarget({
     checkout,
     upstreamUrl: stage.providerUrl,
     databaseUrl: engine === 'PostgreSQL' ? await stage.createDatabase() : '',
     directory: join(stage.directory, stage.uniqueName()),
-    spawn: (args, environment) => spawnOnCore(args, TARGET_CORE, environment),
+    spawn: spawnGateway,
     flags: stage.flags,
     ...(scenario.kind === 'images' ? { models: IMAGE_MODEL } : {}),
     // Some are kept for accounts that have few calls.
@@ -72,20 +78,15 @@ export async function startGateway(
   });
   const { request, response, path, kind } = scenario;
   const model = kind === 'images' ? 'bench-images' : 'bench-model';
-  const keys = kind === 'coding' ? codingKeys : balanceKeys;
+  const keys = kind === 'coding' ? gateway.codingKeys : gateway.balanceKeys;
   return {
     name: engine,
     version,
-    call: { url, path, model, request, response, keys, headers: {} },
+    call: { url: gateway.url, path, model, request, response, keys, headers: {} },
     async read(order) {
-      const reading = await ask(child, order);
+      const reading = await gateway.orders.ask<MeterReading>(order);
       return engine === 'embedded' ? reading : { ...reading, nextTransaction: await stage.nextTransaction() };
     },
-    stop: () => endByDisconnect(child),
+    stop: gateway.stop,
   };
-}
-
-async function ask(child: ChildProcess, order: MeterOrder): Promise<MeterReading> {
-  child.send(order);
-  return nextMessage(child);
 }

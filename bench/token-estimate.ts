@@ -8,10 +8,13 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
+import { tokenSamples } from '../scripts/token-samples.ts';
 import { createRequestWorkers } from '../src/calls/request-workers.ts';
+import { seededRandom } from '../src/lib/seeded-random.ts';
 
 /**
- * How long the thread that serves calls is held while large bodies are estimated back to back: the event loop's delay
+ * How fast bodies of mixed text are estimated (English, Chinese, source code, numbers, JSON; no sentence twice in a row), by the clock and
+ * by the CPU of the process, and how long the thread that serves calls is held while large bodies are estimated back to back: the event loop's delay
  * without any estimate, while the first one starts the worker, and while 4 MiB bodies follow one another. Then the same
  * through a real gateway: how long another request takes meanwhile, reading and checking the bodies included.
  *
@@ -45,6 +48,7 @@ const estimator = createRequestWorkers();
 const alone = { accountId: 'bench', isOnlyAccount: true };
 const small = messagesBody(1_000);
 const large = messagesBody(BODY_BYTES);
+const mixed = mixedBody(BODY_BYTES);
 
 await report('idle', () => sleep(PHASE_MS));
 await report('first estimate, small', async () => {
@@ -54,6 +58,7 @@ await report('first estimate, small', async () => {
 });
 await report('small back to back', () => estimateFor(small, PHASE_MS));
 await report('4 MiB back to back', () => estimateFor(large, PHASE_MS));
+await report('4 MiB of mixed text', () => estimateFor(mixed, PHASE_MS));
 await report('idle again', () => sleep(PHASE_MS));
 await estimator.close();
 await throughGateway();
@@ -62,12 +67,18 @@ async function estimateFor(body: Buffer, durationMs: number): Promise<void> {
   const end = performance.now() + durationMs;
   let bodies = 0;
   const start = performance.now();
+  const cpu = process.cpuUsage();
   while (performance.now() < end) {
     await estimator.count('messages', body, alone);
     bodies++;
   }
-  const eachMs = (performance.now() - start) / bodies;
-  console.log(`${bodies} bodies of ${body.length} bytes, ${eachMs.toFixed(2)} ms each`);
+  const tookMs = performance.now() - start;
+  const { user, system } = process.cpuUsage(cpu);
+  const megabytes = (bodies * body.length) / 1e6;
+  const rates = [megabytes / (tookMs / 1e3), megabytes / ((user + system) / 1e6)].map((rate) => rate.toFixed(1));
+  console.log(
+    `${bodies} bodies of ${body.length} bytes, ${(tookMs / bodies).toFixed(2)} ms each: ${rates[0]} MB/s, ${rates[1]} MB a CPU second`,
+  );
 }
 
 /** The histogram has a resolution of 1 ms, so an idle loop shows a little more than that. */
@@ -87,12 +98,32 @@ function messagesBody(sizeBytes: number): Buffer {
   return Buffer.from(JSON.stringify({ model: 'some-model', messages: Array.from({ length: count }, () => message) }));
 }
 
+/** Messages of all kinds in turns, each of some hundred characters from somewhere in its sample. */
+function mixedBody(sizeBytes: number): Buffer {
+  const random = seededRandom(1);
+  const below = (limit: number): number => Math.floor(random() * limit);
+  const samples = tokenSamples();
+  const texts = ['English', 'Chinese', 'Source code', 'JSON'].map((kind) => {
+    const { text } = samples.find((sample) => sample.kind === kind)!;
+    return () => text.slice(below(text.length / 2)).slice(0, 400);
+  });
+  const numbers = (): string => Array.from({ length: 40 }, () => below(1e9)).join(' ');
+  const kinds = [...texts, numbers];
+  const messages: { readonly role: string; readonly content: string }[] = [];
+  for (let bytes = 0; bytes < sizeBytes; ) {
+    const content = kinds[messages.length % kinds.length]!();
+    messages.push({ role: 'user', content });
+    bytes += Buffer.byteLength(content) + 30;
+  }
+  return Buffer.from(JSON.stringify({ model: 'some-model', messages }));
+}
+
 /** Small requests to a gateway of its own, one after the other, with and without 4 MiB bodies beside them. */
 async function throughGateway(): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'faregate-bench-'));
   const gateway = spawn(process.execPath, [MAIN, 'serve'], {
     cwd: dataDir,
-    env: { PATH: process.env.PATH, PORT: '0', FAREGATE_DATA_DIR: join(dataDir, 'data') },
+    env: { PATH: process.env.PATH, PORT: '0', LOG_LEVEL: 'error', FAREGATE_DATA_DIR: join(dataDir, 'data') },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   try {

@@ -9,17 +9,24 @@ import { fileURLToPath } from 'node:url';
 const require = createRequire(import.meta.url);
 const executable = process.platform === 'win32' ? 'node.exe' : 'node';
 const node = join(dirname(require.resolve('node/package.json')), 'bin', executable);
+if (!existsSync(node)) {
+  // A process that is to take the place of this one and is not there would only abort it.
+  console.error(`The Node of this project is missing: ${node}. Install it with npm ci, which must run install scripts.`);
+  process.exit(1);
+}
 // A clone has the source, which runs as it is; the package has it compiled.
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const source = join(root, 'src', 'main.ts');
 const main = existsSync(source) ? source : join(root, 'dist', 'main.js');
 
 const args = [main, ...process.argv.slice(2)];
-// Known from the first file on, so that a clone need not load the compiler of its own language (20 MB) for that one.
+// Node knows the cache of compiled code before it loads the first file, so that it loads its compiler of TypeScript (20 MB) for none
+// of the files that the cache has. `src/main.ts` says the same place: this file cannot import it, since the host's Node runs it.
 const env = { NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'faregate'), ...process.env };
 
 if (process.execve !== undefined && process.platform !== 'win32' && process.send === undefined) {
-  // The program takes the place of this process, which would keep 45 MB only to wait. The listener would print that this is new.
+  // The program takes the place of this process, which would keep 45 MB only to wait. A listener of Node's
+  // would print the warning that execve is experimental.
   process.removeAllListeners('warning');
   process.execve(node, [node, ...args], env);
 }

@@ -19,7 +19,8 @@ import { type PostgresServer, startPostgresServer } from '../test/support/postgr
 
 /**
  * Attacks a gateway as strangers with a key would, beside an innocent caller: `npm run test:attacks`, or
- * `npm run test:attacks -- <names>`. With `--list` it says what there is, with `--postgres` the gateway has a PostgreSQL.
+ * `npm run test:attacks -- <names>`. With `--list` it says what there is, with `--postgres` the gateway has a PostgreSQL, and with
+ * `--workers 2` it has so many workers there.
  * Exit code 1 if a call of the innocent caller failed, the gateway ended or took too much memory, or a caller paid less
  * than it should. Waits are printed and never fail a run.
  */
@@ -44,8 +45,9 @@ function innocentAt(gateway: string): Attack {
 
 const { values: flags, positionals: names } = parseArgs({
   allowPositionals: true,
-  options: { list: { type: 'boolean' }, postgres: { type: 'boolean' } },
+  options: { list: { type: 'boolean' }, postgres: { type: 'boolean' }, workers: { type: 'string', default: '1' } },
 });
+const workers = Number(flags.workers);
 const isChosen = ({ name }: Attack): boolean => names.length === 0 || names.includes(name);
 const unknown = names.filter((name) => !ATTACKS.some((attack) => attack.name === name));
 
@@ -77,7 +79,7 @@ async function runAll(): Promise<number> {
   let postgres: PostgresServer | null = null;
   const outcomes: Outcome[] = [];
   try {
-    if (flags.postgres === true) postgres = await startPostgresServer(folder);
+    if (flags.postgres === true || workers > 1) postgres = await startPostgresServer(folder);
     const providerUrl = await provider.ask<string>('url');
     const run: Run = { folder, provider, providerUrl, attacker, postgres, outcomes };
     await attacker.ask(
@@ -150,7 +152,7 @@ function add({ outcomes }: Run, ended: readonly Outcome[]): void {
 async function setUp(run: Run, stage: Stage, name: string, attacks: readonly Attack[]): Promise<Stand> {
   const { folder, providerUrl, postgres } = run;
   const databaseUrl = postgres === null ? '' : await createDatabase(postgres, name);
-  const gateway = await startGateway(join(folder, name), { stage, providerUrl, databaseUrl });
+  const gateway = await startGateway(join(folder, name), { stage, providerUrl, databaseUrl }, workers);
   const accounts = new Map<string, SceneOrder['accounts']>();
   const innocentAs = innocentAt(name);
   for (const attack of [...attacks, innocentAs]) accounts.set(attack.name, await createAccounts(gateway, attack));
@@ -214,7 +216,7 @@ async function attackOnce({ providerUrl, attacker }: Run, stand: Stand, attack: 
     before,
     during: waitsOf(during),
     memoryMiB: memory.stop() - idleMiB,
-    memoryMiBMax: attack.memoryMiB ?? MEMORY_MIB_MAX,
+    memoryMiBMax: (attack.memoryMiB ?? MEMORY_MIB_MAX) * workers,
     death: gateway.death(),
   };
 }
@@ -230,7 +232,7 @@ async function takeDown(run: Run, { gateway, innocent, innocentAs, accounts, bef
     const settled = await scene.settle('caller', 'the innocent caller');
     if (all.every(({ failure }) => failure === null)) scene.expectBill('the innocent caller', settled);
     const outcome = { report: scene.report(), before, during: waitsOf(all), death: gateway.death() };
-    add(run, [{ name, ...outcome, memoryMiB, memoryMiBMax: MEMORY_MIB_MAX }]);
+    add(run, [{ name, ...outcome, memoryMiB, memoryMiBMax: MEMORY_MIB_MAX * workers }]);
   }
   innocent.stop();
   await gateway.stop();

@@ -31,10 +31,10 @@ function renderTest([file, title]: FaultTest): string {
 
 const RETRY = { yes: ', may be repeated', no: ', not to be repeated', unsaid: '' } as const;
 
-function renderSeen({ error, seen }: Fault): string {
+function renderSeen({ error, of, seen }: Fault): string {
   if (error === null) return seen ?? '';
   const { status, code, retry } = errorCatalogue[error];
-  return `${status} \`${code}\`${RETRY[retry]}${seen === undefined ? '' : `; ${seen}`}`;
+  return `${of === undefined ? '' : `${of}: `}${status} \`${code}\`${RETRY[retry]}${seen === undefined ? '' : `; ${seen}`}`;
 }
 
 function renderRow(fault: Fault): string {
@@ -54,7 +54,8 @@ ${faults.map(renderRow).join('\n')}
 const text = `# Faults
 
 What happens when something fails: what clients see, what it does to their accounts, and the tests that show it. Statuses and codes
-are those of [the errors](errors.md). In all of it a response that left is charged once at most, and nobody is charged for an
+are those of [the errors](errors.md); "may be repeated" is what the header \`x-should-retry: true\` says: the call certainly did not run, or
+waiting helps. In all of it a response that left is charged once at most, and nobody is charged for an
 unknown outcome ([the life of a call](calls.md#what-happens-when-the-gateway-or-its-database-fails)).
 
 ${sections.join('\n')}

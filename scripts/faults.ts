@@ -5,6 +5,8 @@ export interface Fault {
   readonly fault: string;
   /** The error that clients get, whose status, code and advice come from the catalogue; `null`: what `seen` says. */
   readonly error: ErrorKind | null;
+  /** The calls that get it; absent: all. */
+  readonly of?: string;
   readonly seen?: string;
   readonly account: string;
   readonly tests: readonly FaultTest[];
@@ -94,7 +96,8 @@ export const faultGroups: readonly FaultGroup[] = [
       {
         fault: 'a connection is lost in the middle of a transaction',
         error: 'databaseDown',
-        seen: 'if it was an admission; an end is tried again',
+        of: 'a call that was being admitted',
+        seen: 'a call at its end gets its response, and the end is tried again',
         account: 'nothing stays reserved, and nothing is charged twice',
         tests: [
           [
@@ -135,7 +138,8 @@ export const faultGroups: readonly FaultGroup[] = [
       {
         fault: 'the row of one account is locked by somebody else',
         error: 'databaseDown',
-        seen: 'for calls of that account, after two seconds; all others are served',
+        of: 'calls of that account, after two seconds',
+        seen: 'all others are served',
         account: 'its calls cost nothing, an end that waits is charged once; others notice nothing',
         tests: [
           [LOCKED, 'calls of other accounts are served meanwhile; its own wait, and are served once the row is free'],
@@ -239,7 +243,8 @@ export const faultGroups: readonly FaultGroup[] = [
       {
         fault: 'the disk is full, or the journal cannot be written',
         error: 'journalUnwritable',
-        seen: 'for new calls; those in flight end',
+        of: 'new calls',
+        seen: 'those in flight end',
         account: 'nothing that was promised is lost',
         tests: [
           [
@@ -275,6 +280,13 @@ export const faultGroups: readonly FaultGroup[] = [
         ],
       },
       {
+        fault: 'the thread of the embedded database ends',
+        error: 'internal',
+        seen: 'until it is started again',
+        account: 'nothing is acknowledged that is not on the disk',
+        tests: [['test/db/embedded-thread.test.ts', 'takes the database down if it ${how}, with all that is asked']],
+      },
+      {
         fault: 'a second process opens an embedded data directory, also from another container',
         error: null,
         seen: 'nothing; that process does not start',
@@ -302,6 +314,30 @@ export const faultGroups: readonly FaultGroup[] = [
           ],
           ['test/nodes/clocks.test.ts', 'count what a day costs in one day, at the end of calls too'],
         ],
+      },
+      {
+        fault: 'a worker of a gateway is killed',
+        error: null,
+        seen: 'the connection is reset; calls of other workers go on',
+        account: 'its calls are unresolved and cost nothing; the others are charged once',
+        tests: [
+          [
+            'test/workers/workers.test.ts',
+            'goes on while one of them is killed, whose calls are released, and who is replaced',
+          ],
+          [
+            'test/workers/ends.test.ts',
+            'whose journal is left by one that is killed is applied by the one in its place',
+          ],
+          ['test/workers/ends.test.ts', 'finish what they have under way if the primary is killed, and end then'],
+        ],
+      },
+      {
+        fault: 'a worker of a gateway hangs',
+        error: null,
+        seen: 'its connections wait; `/readyz` names it',
+        account: 'as when it goes on, or when it is killed',
+        tests: [['test/workers/workers.test.ts', 'says which worker hangs, and what the other one says']],
       },
       {
         fault: 'a node that lives is taken for dead',

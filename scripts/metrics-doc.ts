@@ -9,12 +9,12 @@ import { type GeneratedDoc, writeLastPart } from './generated-doc.ts';
  */
 const DOC: GeneratedDoc = { file: 'docs/metrics.md', command: 'node scripts/metrics-doc.ts' };
 
-const rows = metricRows.map(({ name, type, labels, unit, help }) => {
+const rows = metricRows.map(({ name, type, labels, unit, help, ofWorkers = 'sum' }) => {
   const quoted = labels.map((label) => `\`${label}\``).join(', ');
-  return `| \`${name}\` | ${type} | ${quoted} | ${unit} | ${help} |`;
+  return `| \`${name}\` | ${type} | ${quoted} | ${unit} | ${ofWorkers} | ${help} |`;
 });
-const part = `| name | type | labels | unit | what it is |
-|---|---|---|---|---|
+const part = `| name | type | labels | unit | of workers | what it is |
+|---|---|---|---|---|---|
 ${rows.join('\n')}
 `;
 

@@ -60,11 +60,14 @@ try {
   await askDatabase(`${database.url}/postgres`, 'create database fixture');
   const databaseUrl = `${database.url}/fixture`;
   const made = await playScenario(databaseUrl);
-  mkdirSync(target);
-  exportTo(join(target, 'export.jsonl.gz'), databaseUrl);
-  await dumpTo(join(target, 'database.sql.gz'), databaseUrl);
-  cpSync(join(dataDir, 'journal'), join(target, 'journal'), { recursive: true });
-  writeFileSync(join(target, 'made.json'), `${JSON.stringify(made, null, 2)}\n`);
+  const fixture = join(directory, 'fixture');
+  mkdirSync(fixture);
+  exportTo(join(fixture, 'export.jsonl.gz'), databaseUrl);
+  await dumpTo(join(fixture, 'database.sql.gz'), databaseUrl);
+  cpSync(join(dataDir, 'journal'), join(fixture, 'journal'), { recursive: true });
+  writeFileSync(join(fixture, 'made.json'), `${JSON.stringify(made, null, 2)}\n`);
+  // Last, so that a run that fails leaves nothing there.
+  cpSync(fixture, target, { recursive: true });
 } finally {
   await database.stop();
   rmSync(directory, { recursive: true, force: true });

@@ -103,6 +103,8 @@ const FULL_ONLY = [
   'test/docs/moving.test.ts',
   'test/docs/operations.test.ts',
   'test/docs/readme.test.ts',
+  // Workers, each a process: what is decided about them, and what they have of limits, is in `src/cli/serve` and `src/app`.
+  'test/workers/**',
   // The vendors' types by their compiler: their clients take the same responses in `test/clients`.
   'test/clients/vendor-types.test.ts',
   // An export carried from engine to engine by processes: `test/transfer`.

@@ -2,11 +2,13 @@ import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 
-// One thread at a time compiles functions of the embedded database for speed: each keeps memory of its own afterwards. It is
-// set first because compiled code is kept for the flags that it was made with.
+// One thread at a time compiles functions of the embedded database for speed: each keeps memory of its own afterwards. If this file
+// is started directly, the cache below begins after that and is one for these flags; `bin/faregate.js` has had Node begin it
+// before, with no flag set, so that each way of starting has a cache of its own.
 setFlagsFromString('--wasm-num-compilation-tasks=1');
 
-// Compiled code is kept from one start to the next, beside the program and not where other users of the machine write too.
+// Compiled code is kept from one start to the next, beside the program and not where other users of the machine write too. The
+// launcher says the same place: neither file can import the other, or a third one, before the cache is there.
 enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/faregate', import.meta.url)));
 const { runCli } = await import('./cli/program.ts');
 

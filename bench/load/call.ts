@@ -1,8 +1,8 @@
-import type { Pool } from 'undici';
+import type { Dispatcher, Pool } from 'undici';
 import { quantile } from '../quantile.ts';
-import type { Body } from './bodies.ts';
-import { requestBodies } from './bodies.ts';
+import { type Body, requestBodies } from './bodies.ts';
 import type { CallShape, LoadResult } from './order.ts';
+import { createFailureCount, send } from './send.ts';
 
 /** Makes one call of a shape after the other, each with the next key, and counts what became of them. */
 export interface Caller {
@@ -11,39 +11,18 @@ export interface Caller {
   result(elapsedMs: number): LoadResult;
 }
 
-/** How much of a failed response is shown. */
-const FAILURE_CHARACTERS = 300;
-
 export function createCaller(pool: Pool, shape: CallShape): Caller {
   const bodies = requestBodies(shape.request, shape.model);
   const took: number[] = [];
-  let [failures, turn] = [0, 0];
-  let firstFailure: string | null = null;
-
-  function fail(why: string): void {
-    failures++;
-    firstFailure ??= why.slice(0, FAILURE_CHARACTERS);
-  }
+  const failures = createFailureCount();
+  let turn = 0;
 
   function call(startMs = performance.now()): Promise<void> {
     return new Promise((resolve) => {
-      let status = 0;
-      let refusal = '';
-      pool.dispatch(requestOf(shape, bodies, turn++), {
-        onRequestStart: () => undefined,
-        onResponseStart: (_controller, received) => {
-          status = received;
-        },
-        onResponseData: (_controller, data) => {
-          if (status !== 200) refusal += data.toString();
-        },
-        onResponseEnd() {
-          if (status === 200) took.push(performance.now() - startMs);
-          else fail(`${status} ${refusal}`);
-          resolve();
-        },
-        onResponseError(_controller, error) {
-          fail(String(error));
+      send(pool, requestOf(shape, bodies, turn++), {
+        onEnd(failure) {
+          if (failure === null) took.push(performance.now() - startMs);
+          else failures.add(failure);
           resolve();
         },
       });
@@ -52,13 +31,13 @@ export function createCaller(pool: Pool, shape: CallShape): Caller {
 
   function result(elapsedMs: number): LoadResult {
     const requestBytes = took.length * (bodies[0]?.bytes.length ?? 0);
-    return { done: took.length, failures, firstFailure, requestBytes, elapsedMs, ...quantilesOf(took) };
+    return { done: took.length, ...failures.take(), requestBytes, elapsedMs, ...quantilesOf(took) };
   }
   return { call, result };
 }
 
 /** What undici is to send for the call of a turn. */
-export function requestOf(shape: CallShape, bodies: readonly Body[], turn: number): Parameters<Pool['dispatch']>[0] {
+export function requestOf(shape: CallShape, bodies: readonly Body[], turn: number): Dispatcher.DispatchOptions {
   const { path, keys } = shape;
   const headers: Record<string, string> = { authorization: `Bearer ${keys[turn % keys.length]}`, ...shape.headers };
   const body = bodies[turn % bodies.length];

@@ -7,8 +7,6 @@ export interface SimulatedProvider {
   readonly server: Server;
   /** What is given from now on. */
   give(kind: ResponseKind): void;
-  /** How many streams are open. */
-  streamCount(): number;
   /** Sends the next chunk on the stream whose turn it is; the chunk says the time at which it is sent. */
   sendChunk(): void;
   /** Ends all streams as providers do: usage, then the end mark. */
@@ -76,7 +74,6 @@ export function createProvider(): SimulatedProvider {
     give: (given) => {
       kind = given;
     },
-    streamCount: () => streams.size,
     sendChunk() {
       if (turn >= turns.length) {
         turns = [...streams];

@@ -3,6 +3,7 @@ import { requestBodies } from './bodies.ts';
 import { quantilesOf, requestOf } from './call.ts';
 import type { BeginStreamsOrder, LoadResult, WatchStreamsOrder } from './order.ts';
 import { type SimulatedProvider, sendTimes } from './provider.ts';
+import { createFailureCount, send } from './send.ts';
 
 /**
  * Chunks a second of all streams together, however many there are: what is compared between 100 and 2,000 streams is what the number
@@ -25,50 +26,37 @@ export function createStreamClients(provider: SimulatedProvider): StreamClients 
   let pool: Pool | null = null;
   let open: Promise<void>[] = [];
   let delays: number[] = [];
-  let failures = 0;
-  let firstFailure: string | null = null;
-
-  function fail(why: string): void {
-    failures++;
-    firstFailure ??= why.slice(0, 300);
-  }
+  const failures = createFailureCount();
 
   async function begin({ call, streams }: BeginStreamsOrder): Promise<LoadResult> {
     const startMs = performance.now();
     pool = new Pool(call.url, { connections: streams, allowH2: false });
-    [open, delays, failures, firstFailure] = [[], [], 0, null];
+    [open, delays] = [[], []];
+    failures.take();
     const bodies = requestBodies(call.request, call.model);
     for (let begun = 0; begun < streams; begun += BEGIN_AT_A_TIME) {
       const count = Math.min(BEGIN_AT_A_TIME, streams - begun);
       await Promise.all(Array.from({ length: count }, (_, i) => beginOne(pool!, requestOf(call, bodies, begun + i))));
     }
-    return result(streams - failures, startMs);
+    return result(streams, startMs);
   }
 
   /** Resolves at the first chunk, or when there will be none. */
   function beginOne(pool: Pool, request: ReturnType<typeof requestOf>): Promise<void> {
     return new Promise((hasBegun) => {
       const over = new Promise<void>((isOver) => {
-        let status = 0;
         let text = '';
         let isBegun = false;
-        const end = (why: string | null): void => {
-          if (why !== null) fail(why);
-          hasBegun();
-          isOver();
-        };
-        pool.dispatch(
+        send(
+          pool,
           { ...request, bodyTimeout: 0 },
           {
-            onRequestStart(controller) {
+            onStart(controller) {
               setTimeout(() => {
                 if (!isBegun) controller.abort(new Error(`no chunk within ${FIRST_CHUNK_WITHIN_MS / 1_000} s`));
               }, FIRST_CHUNK_WITHIN_MS).unref();
             },
-            onResponseStart: (_controller, received) => {
-              status = received;
-            },
-            onResponseData(_controller, data) {
+            onData(data) {
               const nowMs = performance.now();
               const { sentMs, rest } = sendTimes(text + data.toString('latin1'));
               text = rest;
@@ -77,8 +65,11 @@ export function createStreamClients(provider: SimulatedProvider): StreamClients 
               isBegun = true;
               hasBegun();
             },
-            onResponseEnd: () => end(status === 200 ? null : `${status} ${text}`),
-            onResponseError: (_controller, error) => end(String(error)),
+            onEnd(failure) {
+              if (failure !== null) failures.add(failure);
+              hasBegun();
+              isOver();
+            },
           },
         );
       });
@@ -111,10 +102,7 @@ export function createStreamClients(provider: SimulatedProvider): StreamClients 
 
   function result(done: number, startMs: number): LoadResult {
     const elapsedMs = performance.now() - startMs;
-    const reported = { done, failures, firstFailure, requestBytes: 0, elapsedMs, ...quantilesOf(delays) };
-    // Each is reported once.
-    failures = 0;
-    return reported;
+    return { done, ...failures.take(), requestBytes: 0, elapsedMs, ...quantilesOf(delays) };
   }
   return { begin, watch, end };
 }

@@ -1,27 +1,11 @@
-import { type ChildProcess, spawnSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { CallShape } from '../load/order.ts';
 import { readTree } from '../process-tree.ts';
 import { spawnPinned, TARGET_CORE } from '../processes.ts';
 import type { Target } from '../targets.ts';
 
 const STARTS_WITHIN_MS = 90_000;
-
-/** Where peers are fetched into, once for all runs on this machine: never a part of the product. */
-export function peerDirectory(name: string): string {
-  const directory = join(tmpdir(), 'faregate-bench-peers', name);
-  mkdirSync(directory, { recursive: true });
-  return directory;
-}
-
-/** Runs an installer; what it says goes to standard error. */
-export function install(command: readonly string[]): boolean {
-  const [program, ...args] = command;
-  return spawnSync(program!, args, { stdio: ['ignore', 2, 2] }).status === 0;
-}
 
 /** Starts a peer on the core of the targets. Its usage is what the operating system has counted of it and its children. */
 export async function startPeer(
@@ -47,7 +31,10 @@ export async function startPeer(
 
 export function peerTarget(name: string, pid: number, call: CallShape, stop: () => Promise<void>): Target {
   return {
-    ...{ name, version: '', call, stop },
+    name,
+    version: '',
+    call,
+    stop,
     read: async () => ({ ...readTree(pid), inUseBytes: null, nextTransaction: null, delayP99Ms: null }),
   };
 }

@@ -5,7 +5,11 @@ import { parsePeer } from './given.ts';
 describe('a peer that is given', () => {
   it('has a name, an address, a header that may have commas, a model and a process', () => {
     assert.deepEqual(parsePeer('other=http://127.0.0.1:3000/,X-Key: a, b,gpt-4,4711'), {
-      ...{ name: 'other', url: 'http://127.0.0.1:3000', headers: { 'x-key': 'a, b' }, model: 'gpt-4', pid: 4711 },
+      name: 'other',
+      url: 'http://127.0.0.1:3000',
+      headers: { 'x-key': 'a, b' },
+      model: 'gpt-4',
+      pid: 4711,
     });
   });
 

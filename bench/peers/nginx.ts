@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort } from '../processes.ts';
+import { freePort } from '../../test/support/free-port.ts';
 import { passedOn } from '../targets.ts';
 import { startPeer } from './child.ts';
 import type { FoundPeer } from './peer.ts';

@@ -1,22 +1,22 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort } from '../processes.ts';
+import { cacheDirectory } from '../../test/support/cache-directory.ts';
+import { freePort } from '../../test/support/free-port.ts';
 import { passedOn } from '../targets.ts';
-import { install, peerDirectory, startPeer } from './child.ts';
+import { startPeer } from './child.ts';
 import { CHAT_KINDS, type FoundPeer } from './peer.ts';
 
 const PACKAGE = '@portkey-ai/gateway';
+const VERSION = '1.15.2';
 
 /** Portkey's gateway from the npm registry. It keeps no accounts; provider and credential come with each call. */
 export function findPortkey(): FoundPeer {
-  const directory = peerDirectory('portkey');
-  const root = join(directory, 'node_modules', PACKAGE);
-  const program = join(root, 'build/start-server.js');
-  if (!existsSync(program) && !install(['npm', 'install', '--no-audit', '--no-fund', '--prefix', directory, PACKAGE])) {
-    return { name: 'Portkey', missing: `npm could not fetch ${PACKAGE}` };
-  }
-  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
-  const name = `Portkey ${version}`;
+  const name = `Portkey ${VERSION}`;
+  const directory = cacheDirectory(`portkey-${VERSION}`);
+  const program = join(directory, 'node_modules', PACKAGE, 'build/start-server.js');
+  if (!existsSync(program) && !install(directory))
+    return { name, missing: `npm could not fetch ${PACKAGE}@${VERSION}` };
   return {
     name,
     serves: (kind) => CHAT_KINDS.has(kind),
@@ -28,4 +28,11 @@ export function findPortkey(): FoundPeer {
       return startPeer(name, command, { NODE_ENV: 'production' }, call);
     },
   };
+}
+
+/** Fetches it once for all runs on this machine; what npm says goes to standard error. */
+function install(directory: string): boolean {
+  mkdirSync(directory, { recursive: true });
+  const command = ['install', '--no-audit', '--no-fund', '--prefix', directory, `${PACKAGE}@${VERSION}`];
+  return spawnSync('npm', command, { stdio: ['ignore', 2, 2] }).status === 0;
 }

@@ -1,4 +1,4 @@
-import { GuessLimit } from '../accounting/vouchers/guess-limit.ts';
+import type { VoucherGuesses } from '../accounting/vouchers/guess-limit.ts';
 import type { AccountParts } from '../api/registers/account.ts';
 import type { createAdminParts } from './admin-parts.ts';
 import type { People } from './people.ts';
@@ -7,13 +7,13 @@ import type { People } from './people.ts';
 export function createAccountParts(
   parts: ReturnType<typeof createAdminParts>,
   people: People,
-  monotonicMs: () => number,
+  voucherGuesses: VoucherGuesses,
 ): AccountParts {
   const { accounts, calls, webhooks } = parts;
   return {
     ...people,
     ...parts,
-    voucherGuesses: new GuessLimit(monotonicMs),
+    voucherGuesses,
     owners: {
       async key(id) {
         const key = await accounts.findKey(id);

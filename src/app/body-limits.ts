@@ -7,6 +7,8 @@ import {
   defaultUploadDiskBytes,
 } from '../http/body-budgets.ts';
 import type { Disk } from '../journal/disk.ts';
+import type { Part } from '../lib/part.ts';
+import { budgetsOfWorker } from './worker-limits.ts';
 
 /** Sets the budgets of bodies by the configuration, and by the memory and the disk that are available now. */
 export async function setBodyBudgets(
@@ -14,9 +16,11 @@ export async function setBodyBudgets(
   disk: Disk,
   dataDir: string,
   config: () => Config,
+  part: Part,
 ): Promise<void> {
   const freeBytes = await disk.freeBytes(dataDir).catch(() => Number.POSITIVE_INFINITY);
-  bodyBudgets.change(bodyBudgetLimits(config(), freeBytes + bodyBudgets.diskUsedBytes));
+  const all = bodyBudgetLimits(config(), freeBytes + bodyBudgets.diskUsedBytes);
+  bodyBudgets.change(budgetsOfWorker(all, config().server, part));
 }
 
 function bodyBudgetLimits({ server }: Config, freeBytes: number): BodyBudgetLimits {

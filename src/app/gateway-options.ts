@@ -14,6 +14,7 @@ import type { RandomSource } from '../providers/routing/choose.ts';
 import type { RequestObserver } from '../requests/request-report.ts';
 import type { TracesOptions } from '../telemetry/traces.ts';
 import type { NoticeOptions } from './notices.ts';
+import type { WorkerOptions } from './worker-options.ts';
 
 /** What a gateway is made of, beside what it wires itself. */
 export interface GatewayOptions {
@@ -27,6 +28,8 @@ export interface GatewayOptions {
   readonly localToken?: string;
   /** Whether it is the demo that serves; by default it is not. */
   readonly servedAs?: ServedAs;
+  /** What it has from the primary, if it is one of several workers. */
+  readonly worker?: WorkerOptions | undefined;
   readonly clock?: Clock;
   /** For tests: in place of the database's clock, by which limits, claims and the billing day are decided. */
   readonly testDatabaseClock?: Clock | undefined;

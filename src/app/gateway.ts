@@ -18,7 +18,7 @@ import { makePrivateDirectory } from '../db/private-directory.ts';
 import { BodyBudgets } from '../http/body-budgets.ts';
 import { createClientAddresses } from '../http/client-address.ts';
 import { registerCors } from '../http/cors.ts';
-import { registerHealth } from '../http/health.ts';
+import { type ReadReadiness, registerHealth } from '../http/health.ts';
 import { addressOf } from '../http/listening.ts';
 import { RefusalBrake } from '../http/refusal-brake.ts';
 import { createHttpServer } from '../http/server.ts';
@@ -26,11 +26,13 @@ import { sweepSpool } from '../http/spool.ts';
 import { nodeDisk } from '../journal/disk.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createIds } from '../lib/ids.ts';
+import { WHOLE } from '../lib/part.ts';
 import { allRoutes } from '../providers/catalog/catalog.ts';
 import { createPublicCatalog } from '../providers/catalog/public-catalog.ts';
 import { createRouteHealth } from '../providers/routing/health.ts';
 import { createReports } from '../requests/request-report.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
+import type { MetricsReport } from '../telemetry/summed-metrics.ts';
 import { createTraces } from '../telemetry/traces.ts';
 import { type Accounting, createAccounting } from './accounting.ts';
 import { setBodyBudgets } from './body-limits.ts';
@@ -38,6 +40,7 @@ import { logBreakers } from './breaker-log.ts';
 import { createChanges } from './changes.ts';
 import { closeParts } from './closing.ts';
 import type { GatewayOptions } from './gateway-options.ts';
+import { createGuesses } from './guesses.ts';
 import { housekeepingTasks } from './housekeeping.ts';
 import { createMaintenance } from './maintenance.ts';
 import { serveManagementApis } from './management-apis.ts';
@@ -50,6 +53,7 @@ import { serveEndpoints } from './served-endpoints.ts';
 import { serveMetrics } from './served-metrics.ts';
 import { SettingsInForce } from './settings-in-force.ts';
 import { recoverAndStart } from './startup.ts';
+import { configOfWorker, refusalsRecorded, requestWorkerLimits } from './worker-limits.ts';
 
 /** A wired gateway. It serves no socket until `listen`. */
 export interface Gateway {
@@ -57,6 +61,8 @@ export interface Gateway {
   readonly app: FastifyInstance;
   /** Starts to serve and returns the address, such as `http://127.0.0.1:8080`. */
   listen(): Promise<string>;
+  /** The id of this process in reservations, journals and logs. */
+  readonly nodeId: string;
   /** Where metrics are served without a token; `null` before `listen`, and where the configuration has no such address. */
   readonly metricsUrl: string | null;
   /** How many calls of an account wait in the admission queue of this node. */
@@ -69,6 +75,8 @@ export interface Gateway {
    * Makes `/readyz` respond with 503, while calls are served as before, and returns how long load balancers get to notice it.
    */
   announceClose(): { readonly drainDelayMs: number };
+  /** What the primary asks of a worker: its own part of what is served for all. */
+  readonly own: { readonly report: () => Promise<MetricsReport>; readonly readReadiness: ReadReadiness };
   /** Looks for what is due to be told, and sends it. For tests. */
   readonly notices: Pick<Notices, 'settle'>;
   /** The configuration file was read: whether what it says is in force. For metrics. */
@@ -92,6 +100,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const ids = createIds(clock);
   const monotonicMs = options.monotonicMs ?? (() => performance.now());
   const nodeId = ids.next('node');
+  const part = options.worker?.part ?? WHOLE;
   // Before anything is opened that would have to be closed if its packages are not installed.
   const traces =
     config.tracing === undefined
@@ -115,9 +124,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   await migrate(database, { onWaiting: (message) => logger.warn({}, message), stopped: options.stopped });
   await setDemoMark(database, servedAs);
   const bodyBudgets = new BodyBudgets({ memoryBytes: 0, diskBytes: 0 });
-  const settings = new SettingsInForce(config);
+  const settings = new SettingsInForce(config, part);
   const updateBodyBudgets = () =>
-    setBodyBudgets(bodyBudgets, disk, config.database.dataDir, () => settings.current.config);
+    setBodyBudgets(bodyBudgets, disk, config.database.dataDir, () => settings.current.config, part);
   const metrics = createMetrics();
   const accounting = await createAccounting({
     observers: metrics.observers,
@@ -188,6 +197,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     traces,
     settings,
     others: options.observers,
+    refusalsRecordedMax: refusalsRecorded(part),
     clock,
     ids,
     logger,
@@ -201,7 +211,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     logger,
     isClosing: () => isClosing,
     unknownAddresses: createUnknownAddresses(table, messagesNames),
-    limits: config.server,
+    limits: configOfWorker(config, part).server,
     openReport: createReports({
       clock,
       monotonicMs,
@@ -211,13 +221,13 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     }),
   });
   registerCors(app, () => settings.current.config.server.cors.origins, CALL_HEADER_NAMES);
-  const requestWorkers = createRequestWorkers(options.requestWorkers);
+  const requestWorkers = createRequestWorkers({ ...requestWorkerLimits(part), ...options.requestWorkers });
   const published = publishedOperations(table);
   let publicCatalog = createPublicCatalog(config, published, clock);
   const admissionQueue = createAdmissionQueue();
   const unpricedUses = new UnpricedUses({ clock, logger });
   const addresses = createClientAddresses(config.server.trustedProxies);
-  const brake = new RefusalBrake(monotonicMs);
+  const brake = new RefusalBrake(monotonicMs, part);
   serveEndpoints({
     app,
     table,
@@ -255,11 +265,13 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     nodeId,
     clock,
     monotonicMs,
+    guesses: options.worker?.guesses ?? createGuesses(monotonicMs),
+    part,
     databaseNowMs,
     ids,
     logger,
   });
-  registerHealth(app, status);
+  registerHealth(app, options.worker?.readReadiness ?? status.readReadiness);
   const servedMetrics = serveMetrics({
     metrics,
     app,
@@ -278,6 +290,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     guard,
     address: config.server.metrics,
     status,
+    worker: options.worker,
     ids,
     logger,
   });
@@ -286,6 +299,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 
   return {
     app,
+    nodeId,
     async listen() {
       const { host, port } = settings.current.config.server;
       await app.listen({ host, port });
@@ -295,10 +309,12 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     get metricsUrl() {
       return metricsUrl;
     },
+    own: { report: servedMetrics.report, readReadiness: status.readReadiness },
     notices,
     callsWaiting: (accountId) => admissionQueue.waiting(accountId),
     reload(next) {
-      changes.configurationChanged(settings.current.config, next);
+      // Workers read the same file: one of them says so.
+      if (part.index === 0) changes.configurationChanged(settings.current.config, next);
       settings.change(next);
       void updateBodyBudgets();
       publicCatalog = createPublicCatalog(next, published, clock);

@@ -45,7 +45,7 @@ export function housekeepingTasks(parts: HousekeepingParts): HousekeepingTask[] 
       isBeforeCalls: true,
       run: () => calls.preparePartitions(new Date(clock.nowMs())),
     },
-    { name: 'ids of requests', run: () => calls.summariseRequestIds() },
+    { name: 'ids of requests', run: () => calls.summariseRequestIds(new Date(clock.nowMs())) },
     {
       name: 'continuation keys',
       run: (signal) => continuationKeys.deleteBefore(oldestContinuationKey(clock.nowMs()), signal),

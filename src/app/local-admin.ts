@@ -47,6 +47,7 @@ import { exportDatabase } from '../transfer/export.ts';
 import { createExportStore } from '../transfer/export-store.ts';
 import { createAccountDomain } from './account-domain.ts';
 import { auditPace } from './audit-pace.ts';
+import { createGuesses } from './guesses.ts';
 import { createLocalWebhooks } from './notices.ts';
 import { createPeople } from './people.ts';
 
@@ -106,6 +107,7 @@ export function createLocalAdmin(
     addresses: limits.addresses,
     clock,
     monotonicMs: () => performance.now(),
+    guesses: createGuesses(() => performance.now()),
     ids,
     logger,
   });

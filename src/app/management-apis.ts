@@ -11,28 +11,19 @@ import type { BodyBudgets } from '../http/body-budgets.ts';
 import type { ClientAddresses } from '../http/client-address.ts';
 import { ownUrl } from '../http/listening.ts';
 import type { RefusalBrake } from '../http/refusal-brake.ts';
-import { TimeShares } from '../lib/fair/time-shares.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { Part } from '../lib/part.ts';
 import { createAccountParts } from './account-parts.ts';
 import type { Accounting } from './accounting.ts';
 import { type AdministeredParts, createAdminParts } from './admin-parts.ts';
 import { type AdminTokens, createAdminTokens } from './admin-tokens.ts';
 import { type Changes, logChange } from './changes.ts';
 import type { GatewayOptions } from './gateway-options.ts';
+import type { Guesses } from './guesses.ts';
 import { createNotices, type Notices } from './notices.ts';
 import { createPeople } from './people.ts';
 import { serveDocs } from './served-docs.ts';
-
-/**
- * What each account holder may use of the time for what it reads and changes. A page of the console asks for ten things at most, which
- * take a part of the burst; whoever asks without a pause leaves calls most of the time. The embedded database works in the thread
- * that serves calls. Of a server's work most is waiting here; one connection of the lane that these requests have in common is left to
- * others.
- */
-export const HOLDER_SHARE = {
-  embedded: { atOnceMax: 2, waitingMax: 50, burstMs: 200, share: 0.25 },
-  postgresql: { atOnceMax: 2, waitingMax: 50, burstMs: 5_000, share: 0.5 },
-};
+import { holderLimits } from './worker-limits.ts';
 
 interface ManagementApiParts
   extends Omit<AdministeredParts, 'accounting' | 'adminTokens' | 'changes' | 'notices' | 'people'> {
@@ -46,6 +37,9 @@ interface ManagementApiParts
   readonly brake: RefusalBrake;
   readonly changes: Changes;
   readonly monotonicMs: () => number;
+  readonly guesses: Guesses;
+  /** What this process has of the limits of account holders. */
+  readonly part: Part;
   readonly logger: Logger;
 }
 
@@ -58,7 +52,8 @@ interface ManagementApis {
 
 /** Wires the admin API, the account API and the addresses of people, and serves them with their description and the console. */
 export function serveManagementApis(parts: ManagementApiParts): ManagementApis {
-  const { app, options, accounting, addresses, brake, changes, database, settings, clock, monotonicMs, ids } = parts;
+  const { app, options, accounting, addresses, brake, changes, database, settings, clock, monotonicMs, guesses, ids } =
+    parts;
   const notices = createNotices({ ...parts, databaseClock: accounting.databaseClock, options: options.notices ?? {} });
   notices.start();
   const people = createPeople({
@@ -68,6 +63,7 @@ export function serveManagementApis(parts: ManagementApiParts): ManagementApis {
     addresses,
     clock,
     monotonicMs,
+    guesses,
     ids,
     logger: parts.logger,
     deliverLink: notices.deliverLink,
@@ -92,7 +88,7 @@ export function serveManagementApis(parts: ManagementApiParts): ManagementApis {
     changes: changes.log,
     onChange: logChange(parts.logger),
     checksResponses: options.checksResponses ?? false,
-    shares: new TimeShares(HOLDER_SHARE[database.engine]),
+    ...holderLimits(database.engine, parts.part),
     bodyBudgets: parts.bodyBudgets,
   };
   const adminParts = createAdminParts({
@@ -103,7 +99,7 @@ export function serveManagementApis(parts: ManagementApiParts): ManagementApis {
     people,
   });
   registerAdmin(app, adminParts, guard, watch);
-  const accountParts = createAccountParts(adminParts, people, monotonicMs);
+  const accountParts = createAccountParts(adminParts, people, guesses.vouchers);
   registerAccount(app, accountParts, guard, watch);
   registerPeople(app, people, guard, watch);
   registerConsole(app);

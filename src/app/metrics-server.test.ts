@@ -9,7 +9,7 @@ test('the address of the metrics in the configuration stays as it is, so that a 
   const server = createMetricsServer({
     address: Object.freeze({ host: '127.0.0.1', port: 0 }),
     scrape: async () => ({ contentType: 'text/plain', text: '' }),
-    health: { isReady: async () => true, warnings: () => [] },
+    readReadiness: async () => ({ isReady: true, detail: [] }),
     clock: systemClock,
     ids: createIds(systemClock),
     logger: silentLogger,

@@ -1,6 +1,6 @@
 import { type MetricsPage, registerMetrics } from '../api/metrics.ts';
 import { adminEnvelope } from '../errors/envelopes.ts';
-import { type HealthSources, registerHealth } from '../http/health.ts';
+import { type ReadReadiness, registerHealth } from '../http/health.ts';
 import { addressOf, closeServer } from '../http/listening.ts';
 import { createHttpServer } from '../http/server.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -10,7 +10,7 @@ import type { Logger } from '../lib/logger.ts';
 export interface MetricsServerOptions {
   readonly address: { readonly host: string; readonly port: number };
   readonly scrape: () => Promise<MetricsPage>;
-  readonly health: HealthSources;
+  readonly readReadiness: ReadReadiness;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
@@ -28,7 +28,7 @@ const LIMITS = { connections: 64, connectionsPerAddress: 64, headerTimeout: 10_0
 const CLOSE_MS = 1_000;
 
 export function createMetricsServer(options: MetricsServerOptions): MetricsServer {
-  const { address, scrape, health, clock, ids, logger } = options;
+  const { address, scrape, readReadiness, clock, ids, logger } = options;
   const app = createHttpServer({
     clock,
     ids,
@@ -38,7 +38,7 @@ export function createMetricsServer(options: MetricsServerOptions): MetricsServe
     unknownAddresses: { envelopeOf: () => adminEnvelope, messageFor: () => 'There is nothing at this address.' },
     limits: LIMITS,
   });
-  registerHealth(app, health);
+  registerHealth(app, readReadiness);
   registerMetrics(app, scrape, null);
   return {
     async listen() {

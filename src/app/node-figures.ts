@@ -31,6 +31,8 @@ export interface MeasuredParts {
   readonly requestWorkers: RequestWorkers;
   readonly settings: SettingsInForce;
   readonly reload: () => NodeFigures['reload'];
+  /** With how many workers the gateway is started; 1: it is one process. */
+  readonly workers: number;
   /** Whether the database responds in time; asked once for each reading. */
   readonly isDatabaseUp: () => Promise<boolean>;
   /** Whether the node takes calls, where the database responds. */
@@ -47,6 +49,7 @@ export function createNodeFigures(parts: MeasuredParts): () => Promise<NodeFigur
     const [isUp, open] = await Promise.all([parts.isDatabaseUp(), connectionsOf(app)]);
     return {
       build,
+      workers: parts.workers,
       isReady: isUp && parts.takesCalls(),
       reload: parts.reload(),
       requestsInFlight: settings.requestsInFlight,

@@ -1,10 +1,12 @@
 import type { Database } from '../db/database.ts';
-import type { HealthSources } from '../http/health.ts';
+import type { ReadReadiness } from '../http/health.ts';
 import type { Accounting } from './accounting.ts';
 import { createReadiness } from './readiness.ts';
 
 /** Whether a node takes calls, and what it says of that to load balancers, people and metrics. */
-export interface NodeStatus extends HealthSources {
+export interface NodeStatus {
+  /** Whether this node is ready: one worker of several, too. */
+  readonly readReadiness: ReadReadiness;
   /** Whether the node takes calls, where the database responds. */
   readonly takesCalls: () => boolean;
   readonly isDatabaseUp: () => Promise<boolean>;
@@ -24,11 +26,14 @@ export function createNodeStatus(
   return {
     takesCalls,
     isDatabaseUp,
-    isReady: async () => takesCalls() && (await isDatabaseUp()),
-    warnings: () => [
-      ...(isCloseAnnounced ? [CLOSE_ANNOUNCED] : []),
-      ...(databaseClock.warning === null ? [] : [databaseClock.warning]),
-    ],
+    async readReadiness() {
+      const isReady = takesCalls() && (await isDatabaseUp());
+      const detail = [
+        ...(isCloseAnnounced ? [CLOSE_ANNOUNCED] : []),
+        ...(databaseClock.warning === null ? [] : [databaseClock.warning]),
+      ];
+      return { isReady, detail };
+    },
     announceClose() {
       isCloseAnnounced = true;
     },

@@ -14,10 +14,9 @@ import { createLinkStore } from '../people/link-store.ts';
 import { createMembershipStore } from '../people/membership-store.ts';
 import { createOidcFlowStore } from '../people/oidc-flow-store.ts';
 import { type CountMail, createOneTimeLinks, type DeliverLink } from '../people/one-time-links.ts';
-import { Passwords } from '../people/passwords.ts';
 import { createSessionStore } from '../people/session-store.ts';
-import { SignInLimits } from '../people/sign-in-limits.ts';
 import { createUserStore } from '../people/user-store.ts';
+import type { Guesses } from './guesses.ts';
 import { requestLane } from './lanes.ts';
 import type { HousekeepingTask } from './maintenance.ts';
 import { createOidc } from './oidc.ts';
@@ -31,6 +30,7 @@ interface PeopleOptions {
   readonly addresses: ClientAddresses;
   readonly clock: Clock;
   readonly monotonicMs: () => number;
+  readonly guesses: Pick<Guesses, 'attempts' | 'passwords'>;
   readonly ids: Ids;
   readonly logger: Logger;
   /** Sends links to people; absent: whoever makes a link passes it on. */
@@ -69,8 +69,8 @@ export function createPeople(options: PeopleOptions): People {
       fillRandom: randomFillSync,
     }),
     ...createOidc({ ...options, lane, links, publicUrl }),
-    passwords: new Passwords(),
-    limits: new SignInLimits(options.monotonicMs),
+    passwords: options.guesses.passwords,
+    limits: options.guesses.attempts,
     sessionTimes,
     billingTimezone: () => config().billing.timezone,
     sessionReader: createSessionReader({ sessions, publicUrl, addresses, clock }),

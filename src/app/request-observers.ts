@@ -17,6 +17,8 @@ interface ObserverParts {
   readonly traces: Traces | null;
   readonly settings: SettingsInForce;
   readonly others: readonly RequestObserver[] | undefined;
+  /** Refusals that this process records one by one in a minute. */
+  readonly refusalsRecordedMax: number;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
@@ -32,7 +34,8 @@ export interface RequestObservers {
 /** Wires what is done with the report of every request: its line in the log, metrics, the record of a refusal, spans. */
 export function createRequestObservers(parts: ObserverParts): RequestObservers {
   const { accounting, metrics, traces, settings, others = [], clock, ids, logger } = parts;
-  const refusals = createRefusalRecorder({ store: accounting.housekeeping.refusals, clock, ids, logger });
+  const { refusals: store } = accounting.housekeeping;
+  const refusals = createRefusalRecorder({ store, clock, ids, logger, recordedMax: parts.refusalsRecordedMax });
   return {
     all: [
       createRequestLog(logger, () => settings.current.config.log.requests),

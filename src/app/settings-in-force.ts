@@ -1,15 +1,20 @@
 import { createSettings, type Settings } from '../calls/settings.ts';
 import type { Config } from '../config/schema.ts';
+import { type Part, WHOLE } from '../lib/part.ts';
+import { configOfWorker } from './worker-limits.ts';
 
 /** The settings in force, and those of earlier configurations that requests still use. */
 export class SettingsInForce {
+  readonly #part: Part;
   #current: Settings;
   readonly #inUse: Set<Settings>;
   /** Resolves when no request uses settings of an earlier configuration. */
   #retired: Promise<void> = Promise.resolve();
 
-  constructor(config: Config) {
-    this.#current = createSettings(config);
+  /** `part`: what this process has of the limits of providers and of the queues of plans. */
+  constructor(config: Config, part: Part = WHOLE) {
+    this.#part = part;
+    this.#current = createSettings(config, undefined, configOfWorker(config, part));
     this.#inUse = new Set([this.#current]);
   }
 
@@ -20,7 +25,7 @@ export class SettingsInForce {
   /** Applies another configuration to requests that begin from now on. */
   change(config: Config): void {
     const previous = this.#current;
-    this.#current = createSettings(config, previous);
+    this.#current = createSettings(config, previous, configOfWorker(config, this.#part));
     const { providers } = this.#current;
     providers.useCredentials();
     this.#inUse.add(this.#current);

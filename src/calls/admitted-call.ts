@@ -57,10 +57,10 @@ export class AdmittedCall implements ShownHeaders {
     this.#admittedAtMs = admittedAtMs;
     this.#parts = parts;
     this.#route = prepared.routes[0]!;
-    prepared.client.show(this);
+    prepared.client.setHeaders(this);
   }
 
-  /** Whether the call has ended, or its end was tried and failed. */
+  /** Whether the call has ended, or its end was tried and failed; not if there was nothing to try because it could not be recorded. */
   get isEnded(): boolean {
     return this.#isEnded;
   }
@@ -98,13 +98,14 @@ export class AdmittedCall implements ShownHeaders {
     const isFailed = end.status === 'failed';
     const trace = isFailed ? null : prepared.report.trace;
     if (!isFailed) reportResult(this.#permit!, end);
-    this.#isEnded = true;
     const endedAtMs = clock.nowMs();
     if (trace !== null) trace.settlement = { startedAtMs: endedAtMs, endedAtMs };
     try {
       const record = settlementRecord(this, end, endedAtMs);
       const { outcome } = record;
       if (outcome.notes !== undefined) this.#logNotes(outcome, outcome.notes);
+      // Until here nothing is settled, and what fails leaves a call that can be released.
+      this.#isEnded = true;
       const { availableNano } = await settlement.end(record);
       this.#parts.onEnded(outcome.accountId);
       prepared.report.outcome = outcome;
@@ -116,7 +117,7 @@ export class AdmittedCall implements ShownHeaders {
         this.#hasFailed = isFailed;
       }
     } catch (error) {
-      this.#isEnded = !(error instanceof ClaimLostError);
+      if (error instanceof ClaimLostError) this.#isEnded = false;
       if (isFailed) throw error;
       logger.error({ err: error, callId: prepared.callId, chargedTokens: end.usage }, 'a call could not be settled');
       throw new GatewayError('settlementFailed', { cause: error });

@@ -33,7 +33,7 @@ export interface CallEnd {
 
 /** What the end of a call needs to know of it, beside how it ended. */
 interface CallAtEnd {
-  readonly prepared: PreparedCall;
+  readonly prepared: PreparedAtEnd;
   /** The route of the last attempt. */
   readonly route: Route;
   readonly failedRoutes: readonly FailedRoute[];
@@ -41,6 +41,14 @@ interface CallAtEnd {
   /** Whether a limit of tokens a minute counts what it used. */
   readonly isTokenLimited: boolean;
 }
+
+type PreparedAtEnd = Pick<PreparedCall, 'callId' | 'startedAtMs' | 'model' | 'price' | 'basis' | 'inner' | 'claim'> & {
+  readonly principal: Pick<PreparedCall['principal'], 'accountId' | 'keyId' | 'isKeyLimited'>;
+  readonly policy: Pick<PreparedCall['policy'], 'context' | 'operation'>;
+  readonly input: Pick<PreparedCall['input'], 'model' | 'isStream' | 'choices' | 'demand'>;
+  readonly report: Pick<PreparedCall['report'], 'clientRequestId'>;
+  readonly reservation: Pick<PreparedCall['reservation'], 'amountNano'>;
+};
 
 /**
  * All that the end of a call stores, from how it ended: the one place where an outcome is made. The charge is what the provider
@@ -90,7 +98,7 @@ export function settlementRecord(call: CallAtEnd, end: CallEnd, endedAtMs: numbe
 }
 
 /** The charge of a call as its headers show it; `null` on a plan, which charges nothing. */
-export function shownCharge({ policy }: PreparedCall, chargeNano: bigint | null): bigint | null {
+export function shownCharge({ policy }: Pick<PreparedAtEnd, 'policy'>, chargeNano: bigint | null): bigint | null {
   return policy.context === 'balance' ? (chargeNano ?? 0n) : null;
 }
 
@@ -115,7 +123,7 @@ const NO_NAMES: readonly string[] = [];
 
 /** What the route costs that served the call, by the prices that were in force when it began. */
 function costOf(
-  { policy, startedAtMs }: PreparedCall,
+  { policy, startedAtMs }: PreparedAtEnd,
   { providerId }: Route,
   cost: NonNullable<Route['cost']>,
 ): CostTerms<AllowedModel> {
@@ -138,7 +146,7 @@ function notesOf(call: CallAtEnd, { usage, chargeNano, notes }: CallCharge): Cal
 }
 
 /** The response for repeats, with the headers that stay true in every repeat. */
-function kept(prepared: PreparedCall, { head, body }: StoredResponse, chargeNano: bigint | null): StoredClaim {
+function kept(prepared: PreparedAtEnd, { head, body }: StoredResponse, chargeNano: bigint | null): StoredClaim {
   const { callId, startedAtMs } = prepared;
   const callHeaders = chargeHeaders(callId, shownCharge(prepared, chargeNano));
   const { held, keptForMs } = prepared.claim!;

@@ -70,10 +70,10 @@ const READING_BYTES_MAX: Readonly<Record<JsonOperation['reading'], { readonly he
 const QUICK_COUNT_BYTES_MAX = 256 * KIB;
 
 /** One core is left to the thread that serves calls. The one slow thread is mostly idle. */
-const QUICK_THREADS_MAX = Math.max(1, Math.min(2, availableParallelism() - 1));
+export const QUICK_THREADS_MAX = Math.max(1, Math.min(2, availableParallelism() - 1));
 const SLOW_THREADS_MAX = 1;
 /** For each of the two pools. The memory of bodies has a budget of its own. */
-const PLACES_MAX = 256;
+export const PLACES_MAX = 256;
 /** Ten times what the worst body of 64 MiB takes on a busy machine. */
 const TASK_MS_MAX = 30_000;
 /** Twice what the worst body of 64 MiB takes, within the limits of `scanJson`. */

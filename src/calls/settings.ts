@@ -25,12 +25,13 @@ export interface Settings {
   readonly inFlight: InFlight;
 }
 
-export function createSettings(config: Config, previous?: Settings): Settings {
-  const plans = compilePlans(config);
+/** `own`: the same configuration with the limits that this process has of it, if it is one of several. */
+export function createSettings(config: Config, previous?: Settings, own: Config = config): Settings {
+  const plans = compilePlans(own);
   return {
     config,
     catalog: createCatalog(config),
-    providers: createProviders(config.providers, previous?.providers),
+    providers: createProviders(own.providers, previous?.providers),
     localTime: createLocalTime(config.billing.timezone),
     plans,
     rateDefaults: compileRateDefaults(config),

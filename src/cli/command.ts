@@ -30,6 +30,7 @@ export interface GlobalFlags {
   readonly gateway?: string;
   readonly host?: string;
   readonly port?: string;
+  readonly workers?: string;
 }
 
 /** The environment and the outputs of the process that a command runs in. */

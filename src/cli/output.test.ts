@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createOutput, renderFields, renderTable } from './output.ts';
+import { createOutput } from './output.ts';
+import { renderFields, renderTable } from './table.ts';
 
 /** A name that could be stored before names were checked: it clears the screen and imitates another row. */
 const FORGER = 'eve\u001b[2J\nacct_2  alice  active\u202e\u009b1m';

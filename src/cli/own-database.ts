@@ -17,9 +17,10 @@ export function openOrCreateOwnDatabase(
   logger: Logger,
   onWaiting: OnWaiting,
   stopped?: AbortSignal,
+  statementConnections?: number,
 ): Promise<Database> {
   keepToUser();
-  return openDatabase(location, logger, { onWaiting, stopped });
+  return openDatabase(location, logger, { onWaiting, stopped, statementConnections });
 }
 
 /**

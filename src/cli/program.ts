@@ -1,8 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { AdminClientError } from '../api/management/admin-client-error.ts';
-import { StatementError } from '../db/errors.ts';
-import { ForeseenError } from '../lib/foreseen-error.ts';
-import { escapeLines, escapeText } from '../lib/plain-text.ts';
+import { escapeLines } from '../lib/plain-text.ts';
 import { programVersion } from '../lib/version.ts';
 import {
   type Action,
@@ -13,6 +11,7 @@ import {
   UsageError,
 } from './command.ts';
 import { neededCommands } from './commands/all.ts';
+import { describeFailure } from './failure.ts';
 import { createOutput } from './output.ts';
 import type { AdminUse } from './with-admin.ts';
 
@@ -95,58 +94,6 @@ function toJson(error: unknown): { message: string; code?: string; param?: strin
   return { message: describeFailure(error) };
 }
 
-/** SQLSTATE codes with which a server refuses a connection. */
-const INVALID_AUTHORIZATION = '28000';
-const INVALID_PASSWORD = '28P01';
-const UNKNOWN_DATABASE = '3D000';
-
-const UNREACHED = 'The database cannot be reached. Check DATABASE_URL and the network.';
-/** The messages of the driver, without a code, if a server did not respond in time. */
-const DRIVER_TIMEOUT =
-  /^(timeout expired|timeout exceeded when trying to connect|Connection terminated due to connection timeout)/;
-
-/** The text of a failure: its message if it is foreseen, else with the stack, which a bug report needs. */
-function describeFailure(error: unknown): string {
-  // A message of the API is one sentence, which may quote stored text.
-  if (error instanceof AdminClientError) return escapeText(error.message);
-  if (error instanceof ForeseenError) return error.message;
-  if (!(error instanceof Error)) return String(error);
-  const words = error instanceof StatementError ? error.reason : error.message;
-  switch ((error as NodeJS.ErrnoException).code) {
-    case 'EADDRINUSE':
-      return describeAddressInUse(error);
-    case 'EACCES':
-      return `Not permitted: ${words}`;
-    case 'ECONNREFUSED':
-      return 'The database refuses connections. Check DATABASE_URL and that PostgreSQL is running.';
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return `The host of the database is not known here. Check DATABASE_URL: ${words}`;
-    case 'ETIMEDOUT':
-    case 'EHOSTUNREACH':
-    case 'ENETUNREACH':
-      return UNREACHED;
-    case INVALID_AUTHORIZATION:
-    case INVALID_PASSWORD:
-      return `The database does not authorize this connection. Check DATABASE_URL: ${words}`;
-    case UNKNOWN_DATABASE:
-      return `The server has no such database. Check DATABASE_URL, or create it there with createdb: ${words}`;
-    default:
-      if (DRIVER_TIMEOUT.test(words)) return UNREACHED;
-      return error.stack ?? words;
-  }
-}
-
-/** A gateway has two addresses where it serves metrics at one of their own. */
-function describeAddressInUse(error: Error): string {
-  const { address, port } = error as Error & { readonly address?: string; readonly port?: number };
-  const which = address === undefined || port === undefined ? '' : ` ${address}:${port}`;
-  return (
-    `The address${which} is in use. Stop the other program, or choose another port: with PORT, --port or server.port for the ` +
-    'gateway, with server.metrics for its metrics.'
-  );
-}
-
 const HELP = `
 Getting started:
   faregate serve                                   a demo on http://127.0.0.1:8080, nothing to set up
@@ -186,6 +133,7 @@ Environment:
   FAREGATE_ADMIN_TOKEN  the credential of the admin API, 16 characters at least; with --gateway also a named token
   DATABASE_URL          postgres://… instead of the embedded database
   HOST, PORT            where to listen; port 0 picks a free one
+  FAREGATE_WORKERS      how many processes serve, or auto: one a core (default: 1); more than one need PostgreSQL
   LOG_LEVEL             error, warn, info (default), debug
 
 A flag beats the environment, the environment beats the file.

@@ -1,6 +1,4 @@
-import { type Parameter, type Query, type Statement, toArray } from './database.ts';
-
-export type SqlValue = string | number | bigint | boolean | null;
+import { type Parameter, type Query, type SqlValue, type Statement, toArrayItem } from './database.ts';
 
 /**
  * A parameter for each column, an array of a value for each row: what `unnest` makes rows of. A column without a value is
@@ -8,17 +6,22 @@ export type SqlValue = string | number | bigint | boolean | null;
  * item costs time on both sides.
  */
 export function columnsOf<Row>(rows: readonly Row[], ...columns: readonly ((row: Row) => SqlValue)[]): string[] {
-  return columns.map((read) => {
-    let hasValue = false;
-    const values = new Array<SqlValue>(rows.length);
-    for (let i = 0; i < rows.length; i++) {
-      const value = read(rows[i]!);
-      values[i] = value;
-      hasValue ||= value !== null;
-    }
-    return hasValue ? toArray(values) : '{}';
-  });
+  return columns.map((read) => columnOf(rows, read));
 }
+
+function columnOf<Row>(rows: readonly Row[], read: (row: Row) => SqlValue): string {
+  let items = '';
+  for (let i = 0; i < rows.length; i++) {
+    const value = read(rows[i]!);
+    if (value === null && items === '') continue;
+    // The rows before the first one that has a value.
+    items += items === '' ? NULL_AND_COMMA.repeat(i) : ',';
+    items += toArrayItem(value);
+  }
+  return `{${items}}`;
+}
+
+const NULL_AND_COMMA = `${toArrayItem(null)},`;
 
 /** A statement that writes rows, if there are any. */
 export function writeRows<Row>(

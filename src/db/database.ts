@@ -178,22 +178,27 @@ export const SLICE_PLANS = [
 
 /** Runs a prepared statement by its name in SQL, so that several fit into one message. */
 export function executeText(preparedName: string, parameters: readonly Parameter[]): string {
-  const values = parameters.length === 0 ? '' : `(${parameters.map(toLiteral).join(',')})`;
-  return `execute "${preparedName}"${values}`;
+  if (parameters.length === 0) return `execute "${preparedName}"`;
+  let text = `execute "${preparedName}"(`;
+  for (let i = 0; i < parameters.length; i++)
+    text += i === 0 ? toLiteral(parameters[i]!) : `,${toLiteral(parameters[i]!)}`;
+  return `${text})`;
 }
 
 const NEEDS_ESCAPE = /["\\]/;
 
+/** A value of a column in a parameter that is an array. */
+export type SqlValue = string | number | bigint | boolean | null;
+
 /** An array parameter as PostgreSQL writes it. Written by hand because the drivers' own code shows in a profile. */
-export function toArray(values: readonly (string | number | bigint | boolean | null)[]): string {
+export function toArray(values: readonly SqlValue[]): string {
   let text = '{';
-  for (let i = 0; i < values.length; i++) {
-    if (i > 0) text += ',';
-    const value = values[i]!;
-    if (value === null) text += 'NULL';
-    else if (typeof value === 'string') {
-      text += NEEDS_ESCAPE.test(value) ? `"${value.replace(/["\\]/g, '\\$&')}"` : `"${value}"`;
-    } else text += String(value);
-  }
+  for (let i = 0; i < values.length; i++) text += i === 0 ? toArrayItem(values[i]!) : `,${toArrayItem(values[i]!)}`;
   return `${text}}`;
+}
+
+export function toArrayItem(value: SqlValue): string {
+  if (value === null) return 'NULL';
+  if (typeof value !== 'string') return String(value);
+  return NEEDS_ESCAPE.test(value) ? `"${value.replace(/["\\]/g, '\\$&')}"` : `"${value}"`;
 }

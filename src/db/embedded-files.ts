@@ -1,6 +1,7 @@
 import { closeSync, fdatasyncSync, fsyncSync, openSync } from 'node:fs';
 import type { PGlite } from '@electric-sql/pglite';
 import { NodeFS } from '@electric-sql/pglite/nodefs';
+import { EngineStoppedError } from './errors.ts';
 
 /** How the engine's files get onto the disk: a port, so that a test can see when. Each fails with the system's own error. */
 export interface EngineSync {
@@ -53,14 +54,6 @@ interface SystemFiles {
 }
 
 type Module = Parameters<NonNullable<Awaited<ReturnType<NodeFS['init']>>['emscriptenOpts']['preRun']>[number]>[0];
-
-/** The engine has ended in the middle of its work, as a server does whose disk fails. */
-export class EngineStoppedError extends Error {
-  constructor(reason: string) {
-    super(`the embedded database has stopped, and recovers when the gateway is started again: ${reason}`);
-    this.name = 'EngineStoppedError';
-  }
-}
 
 /**
  * The files of the embedded engine, with syncs: PGlite's own have none, so the engine's `fsync` does nothing there.

@@ -93,6 +93,14 @@ export async function asStatement<Result>(statement: string, work: () => Promise
   }
 }
 
+/** The embedded engine has ended in the middle of its work, as a server does whose disk fails. */
+export class EngineStoppedError extends Error {
+  constructor(reason: string) {
+    super(`the embedded database has stopped, and recovers when the gateway is started again: ${reason}`);
+    this.name = 'EngineStoppedError';
+  }
+}
+
 /** More statements wait for connections that are not those of calls than may (`lanes.ts`). */
 export class LaneFullError extends Error {
   constructor(lane: string, waitingMax: number) {
@@ -105,6 +113,9 @@ export class LaneFullError extends Error {
 const CANNOT_SERVE = /^(08|53|57|55P03)/;
 
 const LOCK_NOT_AVAILABLE = '55P03';
+
+/** How long a batch of calls waits for a lock: far longer than another node's batch takes, far shorter than its calls may wait. */
+export const BATCH_LOCK_MAX_MS = 100;
 
 /** True if a statement was given up because a lock was not free in time. */
 export const isLockTimeout = (error: unknown): boolean => sqlState(error) === LOCK_NOT_AVAILABLE;

@@ -31,16 +31,6 @@ describe('turns', () => {
   });
 });
 
-describe('turns of work in this thread', () => {
-  it('let other events have the thread between two pieces, however many wait', async () => {
-    const turns = new Turns('test', 1, 8, { isInThread: true });
-    const events: string[] = [];
-    setImmediate(() => events.push('another event'));
-    await Promise.all(Array.from({ length: 4 }, (_, i) => turns.run(async () => void events.push(`piece ${i}`))));
-    assert.ok(events.indexOf('another event') < events.indexOf('piece 2'), events.join());
-  });
-});
-
 describe('turns of holders', () => {
   /** Work that a test ends, by name. */
   function scene(atOnceMax: number, heldWaitingMax: number) {

@@ -32,6 +32,9 @@ export const LANES: Readonly<Record<LaneName, LaneLimits>> = {
   notices: { connectionsMax: 1, waitingMax: 128, statementMaxMs: 5_000, lockMaxMs: 1_000 },
 };
 
+/** Connections to a server for single statements that calls wait for, such as look-ups of keys. */
+export const STATEMENT_CONNECTIONS_MAX = 10;
+
 /** An audit reads whole tables, in slices: one at a time, and so many may wait. */
 export const AUDITS_WAITING_MAX = 4;
 /** A slice takes some milliseconds, or a second if nothing of it is in memory. */
@@ -45,7 +48,6 @@ const HELD_TIMES = 16;
 const HOLDER_PART = 1 / 4;
 
 interface TurnsOptions {
-  readonly isInThread?: boolean;
   readonly heldWaitingMax?: number;
 }
 
@@ -71,7 +73,6 @@ export class Turns {
   readonly #holderAtOnceMax: number;
   readonly #waitingMax: number;
   readonly #heldWaitingMax: number;
-  readonly #isInThread: boolean;
   readonly #waiting: (() => void)[] = [];
   readonly #held = new FairQueue<HeldTurn>();
   /** Those that run or wait. */
@@ -82,15 +83,11 @@ export class Turns {
   #waitedMs = 0;
   #refused = 0;
 
-  /**
-   * `isInThread`: the work is done in this thread, by the embedded engine. Then others get the thread between two pieces of it: promises
-   * alone would go on without a pause for as long as anything waits, and no request, not even a call, would be read meanwhile.
-   */
   constructor(
     name: string,
     atOnceMax: number,
     waitingMax: number,
-    { isInThread = false, heldWaitingMax = HELD_TIMES * waitingMax }: TurnsOptions = {},
+    { heldWaitingMax = HELD_TIMES * waitingMax }: TurnsOptions = {},
   ) {
     this.#name = name;
     this.#atOnceMax = atOnceMax;
@@ -98,7 +95,6 @@ export class Turns {
     this.#holderAtOnceMax = Math.max(1, atOnceMax - 2);
     this.#waitingMax = waitingMax;
     this.#heldWaitingMax = heldWaitingMax;
-    this.#isInThread = isInThread;
   }
 
   get figures(): ConnectionFigures {
@@ -126,14 +122,9 @@ export class Turns {
     try {
       return await work();
     } finally {
-      if (this.#isInThread) setImmediate(() => this.#endTurn(holder));
-      else this.#endTurn(holder);
+      this.#end(holder);
+      this.#serve();
     }
-  }
-
-  #endTurn(holder: string | null): void {
-    this.#end(holder);
-    this.#serve();
   }
 
   #mayBegin(holder: string | null): boolean {

@@ -197,9 +197,14 @@ async function applyPending(database: Database, migrations: readonly Migration[]
     `set local lock_timeout = '${TABLE_LOCK_MS}ms';`,
     `${createTable};`,
   ];
-  const pending = pendingMigrations(migrations, await appliedVersions(database, migrations));
+  const applied = await appliedVersions(database, migrations);
+  const pending = pendingMigrations(migrations, applied);
   if (pending.length === 0) return [];
-  for (const migration of pending) script.push(guarded(migration));
+  const prepared = applied.size === 0 ? await preparedVersions(database, migrations) : [];
+  for (const migration of pending) {
+    script.push(prepared.includes(migration.version) ? recorded(migration) : guarded(migration));
+  }
+  if (prepared.length > 0) script.push(OWN_PREPARED);
   script.push('commit;');
   try {
     await database.script(script.join('\n'));
@@ -208,6 +213,39 @@ async function applyPending(database: Database, migrations: readonly Migration[]
     throw error;
   }
   return pending;
+}
+
+/**
+ * The files of a new embedded database may have been prepared (`prepared/`): the steps that they are made with stand in this table, in
+ * place of the record of steps. It has its identity with that record, in one transaction: until then it is a database without a schema.
+ */
+const PREPARED_TABLE = 'prepared_schema';
+
+/** For the script that prepares files, behind `migrate`: takes away what each database has for itself. */
+export const MAKE_PREPARED = `begin;
+create table ${PREPARED_TABLE} as select version from schema_migrations;
+drop table schema_migrations;
+delete from database_identity;
+commit;`;
+
+const OWN_PREPARED = `drop table ${PREPARED_TABLE};
+insert into database_identity (id) values (gen_random_uuid()::text);`;
+
+const listPrepared: Statement = {
+  name: 'migrate.list-prepared',
+  text: `select version from ${PREPARED_TABLE} order by version`,
+};
+
+/** @throws SchemaError if the files were prepared by a newer program. */
+async function preparedVersions(database: Database, known: readonly Migration[]): Promise<number[]> {
+  if (database.engine !== 'embedded' || !(await isTableThere(database, PREPARED_TABLE))) return [];
+  const versions = (await database.query<{ version: number }>(listPrepared)).map(({ version }) => version);
+  requireKnown(versions.at(-1)!, known);
+  return versions;
+}
+
+function recorded({ version, name }: Migration): string {
+  return `insert into schema_migrations (version, name) values (${version}, '${name}');`;
 }
 
 /** A step that does nothing if another node applied it while this one waited for the lock. */
@@ -255,14 +293,9 @@ export async function migrationState(database: Queryable): Promise<MigrationStat
  */
 async function appliedVersions(database: Queryable, known: readonly Migration[]): Promise<Map<number, Date>> {
   const applied = new Map((await appliedRows(database)).map((row) => [row.version, row.applied_at]));
-  const [baseline, newest] = [known[0]!.version, known.at(-1)!.version];
   const version = Math.max(0, ...applied.keys());
-  if (version > newest) {
-    throw new SchemaError({
-      reason: `The database is at schema version ${version}, but this program knows only ${newest}.`,
-      advice: 'Use a newer Faregate.',
-    });
-  }
+  requireKnown(version, known);
+  const baseline = known[0]!.version;
   if (applied.size > 0 && !applied.has(baseline)) {
     throw new SchemaError({
       reason: `The database is at schema version ${version}, and this program reads none before ${baseline}.`,
@@ -270,6 +303,15 @@ async function appliedVersions(database: Queryable, known: readonly Migration[])
     });
   }
   return applied;
+}
+
+function requireKnown(version: number, known: readonly Migration[]): void {
+  const newest = known.at(-1)!.version;
+  if (version <= newest) return;
+  throw new SchemaError({
+    reason: `The database is at schema version ${version}, but this program knows only ${newest}.`,
+    advice: 'Use a newer Faregate.',
+  });
 }
 
 /**
@@ -307,9 +349,15 @@ interface AppliedRow {
 }
 
 async function appliedRows(database: Queryable): Promise<AppliedRow[]> {
-  const [table] = await database.query<{ exists: boolean }>({
-    name: 'migrate.table-exists',
-    text: `select to_regclass('schema_migrations') is not null as exists`,
-  });
-  return table?.exists ? database.query<AppliedRow>(listApplied) : [];
+  return (await isTableThere(database, 'schema_migrations')) ? database.query<AppliedRow>(listApplied) : [];
+}
+
+const findTable: Statement = {
+  name: 'migrate.find-table',
+  text: 'select to_regclass($1::text) is not null as is_there',
+};
+
+async function isTableThere(database: Queryable, table: string): Promise<boolean> {
+  const [found] = await database.query<{ is_there: boolean }>(findTable, [table]);
+  return found!.is_there;
 }

@@ -12,6 +12,8 @@ export interface OpenOptions {
   readonly mustExist?: boolean;
   /** Called once, if another process has to let go of an embedded database first. */
   readonly onWaiting?: (message: string) => void;
+  /** Connections to a server for single statements that calls wait for; absent: what one process has. */
+  readonly statementConnections?: number | undefined;
   /** Ends the waiting for that process. */
   readonly stopped?: AbortSignal | undefined;
   /** Does not wait for a gateway that serves an embedded database. */
@@ -31,7 +33,7 @@ export async function openDatabase(
 ): Promise<Database> {
   if (location.url !== '') {
     const { openPostgres } = await import('./postgres.ts');
-    return openPostgres({ url: location.url, logger });
+    return openPostgres({ url: location.url, logger, connectionsMax: options.statementConnections });
   }
   const { openEmbedded } = await import('./embedded.ts');
   return openEmbedded({ dataDir: location.dataDir, logger, ...options });

@@ -12,7 +12,16 @@ import {
   type Statement,
   type TableReader,
 } from './database.ts';
-import { AUDIT_STATEMENT_MAX_MS, AUDITS_WAITING_MAX, createLane, createLanes, LANES, Turns } from './lanes.ts';
+import { BATCH_LOCK_MAX_MS } from './errors.ts';
+import {
+  AUDIT_STATEMENT_MAX_MS,
+  AUDITS_WAITING_MAX,
+  createLane,
+  createLanes,
+  LANES,
+  STATEMENT_CONNECTIONS_MAX,
+  Turns,
+} from './lanes.ts';
 import { listen, type NotificationTiming } from './notifications.ts';
 import { Connection, ConnectionPool } from './postgres-connections.ts';
 import { longTransaction, openSnapshots } from './postgres-long-work.ts';
@@ -20,7 +29,7 @@ import { longTransaction, openSnapshots } from './postgres-long-work.ts';
 export interface PostgresOptions {
   readonly url: string;
   readonly logger: Logger;
-  readonly connectionsMax?: number;
+  readonly connectionsMax?: number | undefined;
   /** A statement that takes longer fails; a database that does not respond must not delay calls. */
   readonly statementTimeoutMs?: number;
   /** For tests: how long a statement of an audit may take. */
@@ -49,8 +58,6 @@ const HOT_CONNECTIONS_MAX = 4;
  */
 const BETWEEN_MESSAGES_MAX_MS = 2_000;
 
-/** How long a batch waits for a lock: far longer than another node's batch takes, far shorter than its calls may wait. */
-const LOCK_MAX_MS = 100;
 /** Connections of transactions that may wait for a lock, each of the calls of one account, for as long as these may wait. */
 const WAITING_CONNECTIONS_MAX = 2;
 const WAITING_LOCK_MAX_MS = 2_000;
@@ -78,7 +85,7 @@ export function openPostgres(options: PostgresOptions): Database {
   const settings = { ...connection, options: PLANNER_OPTIONS.join(' ') };
   const readers = new Set<pg.Client>();
   const timeoutMs = options.statementTimeoutMs ?? 10_000;
-  const connectionsMax = options.connectionsMax ?? 10;
+  const connectionsMax = options.connectionsMax ?? STATEMENT_CONNECTIONS_MAX;
   const limits = { statement_timeout: timeoutMs, query_timeout: timeoutMs + 1_000 };
   const pool = new ConnectionPool(
     'statements',
@@ -99,7 +106,11 @@ export function openPostgres(options: PostgresOptions): Database {
     idle_in_transaction_session_timeout: BETWEEN_MESSAGES_MAX_MS,
   };
   const hotMax = Math.min(HOT_CONNECTIONS_MAX, connectionsMax);
-  const hotPool = new ConnectionPool('batches', { ...hot, max: hotMax, lock_timeout: LOCK_MAX_MS }, options.logger);
+  const hotPool = new ConnectionPool(
+    'batches',
+    { ...hot, max: hotMax, lock_timeout: BATCH_LOCK_MAX_MS },
+    options.logger,
+  );
   const waitingPool = new ConnectionPool(
     'locks',
     { ...hot, max: WAITING_CONNECTIONS_MAX, lock_timeout: WAITING_LOCK_MAX_MS },

@@ -1,5 +1,5 @@
-import { type SqlValue, toTimestamp } from './columns.ts';
-import { type Statement, type StoredRow, toArray } from './database.ts';
+import { toTimestamp } from './columns.ts';
+import { type SqlValue, type Statement, type StoredRow, toArray } from './database.ts';
 
 /**
  * How a store describes the columns of what it reads and writes, once: the type of a row, the lists of columns in statements, and how

@@ -156,13 +156,17 @@ function overloaded(): GatewayError {
   return new GatewayError('overloaded', { headers: { 'retry-after': '2' } });
 }
 
+/** The largest bodies that memory and disk have room for at least: of one whose length is not known, as it comes and as one piece. */
+export const LARGEST_IN_MEMORY = 4;
+export const LARGEST_ON_DISK = 2;
+
 const DEFAULT_MEMORY_PART = 1 / 4;
 const DEFAULT_DISK_PART = 1 / 2;
 const DEFAULT_DISK_BYTES_MAX = 8 * 2 ** 30;
 
 /** If nothing is configured: a quarter of the memory that the process may use, and room for two of the largest bodies. */
 export function defaultBodyMemoryBytes(availableBytes: number, bodyLimitBytes: number): number {
-  return Math.max(Math.floor(availableBytes * DEFAULT_MEMORY_PART), 4 * bodyLimitBytes);
+  return Math.max(Math.floor(availableBytes * DEFAULT_MEMORY_PART), LARGEST_IN_MEMORY * bodyLimitBytes);
 }
 
 /** If nothing is configured: half of what is free, and no more than 8 GiB. */

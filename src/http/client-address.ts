@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { type AddressRange, AddressRanges, canonicalAddress, clientNetwork } from '../lib/ip-address.ts';
+import { type AddressRange, AddressRanges, canonicalAddress, clientNetwork, widerNetworks } from '../lib/ip-address.ts';
 
 /** The addresses by which connections and refusals of clients are counted. */
 export interface ClientAddresses {
@@ -7,6 +7,8 @@ export interface ClientAddresses {
   ofPeer(peerAddress: string | undefined): string | null;
   /** The network of the client that sent a request, also behind trusted proxies. */
   ofRequest(request: IncomingMessage): string;
+  /** The home line of that client, which may have many networks. */
+  lineOf(request: IncomingMessage): string;
   /** The very address of that client; empty if its connection is gone. */
   exactOf(request: IncomingMessage): string;
 }
@@ -40,6 +42,7 @@ export function createClientAddresses(trustedProxies: readonly AddressRange[]): 
       return trusted.has(peer) ? null : clientNetwork(peer);
     },
     ofRequest: (request) => clientNetwork(clientOf(request)),
+    lineOf: (request) => widerNetworks(clientNetwork(clientOf(request))).line,
     exactOf: clientOf,
   };
 }

@@ -53,6 +53,8 @@ export function watchConnections(
   let hasWarnedOfAddress = false;
 
   server.maxConnections = connectionsMax;
+  // A worker would else give a connection that it has no place for back to the primary, which would offer it again and again.
+  (server as Server & { dropMaxConnection: boolean }).dropMaxConnection = true;
   server.on('drop', (dropped) => {
     onRefused(dropped?.remoteAddress);
     if (hasWarned) return;

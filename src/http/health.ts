@@ -1,14 +1,17 @@
 import type { FastifyInstance } from 'fastify';
 
-export interface HealthSources {
-  /** Whether new calls can be served: the database responds and no shutdown is under way. */
-  isReady(): Promise<boolean>;
-  /** What an operator should know of this node although it serves calls, a sentence each. */
-  warnings(): readonly string[];
+/** Whether new calls can be served, and what an operator should know, a sentence each. */
+export interface Readiness {
+  /** The database responds and no shutdown is under way: of this node, or of each worker. */
+  readonly isReady: boolean;
+  /** Why not, or what is wrong although calls are served. */
+  readonly detail: readonly string[];
 }
 
+export type ReadReadiness = () => Promise<Readiness>;
+
 /** The addresses that load balancers and clients probe. */
-export function registerHealth(app: FastifyInstance, { isReady, warnings }: HealthSources): void {
+export function registerHealth(app: FastifyInstance, readReadiness: ReadReadiness): void {
   const get = ['GET', 'HEAD'];
   const config = { kind: 'health' } as const;
   app.route({ method: get, url: '/', config, handler: async () => ({ name: 'faregate', status: 'ok' }) });
@@ -18,10 +21,9 @@ export function registerHealth(app: FastifyInstance, { isReady, warnings }: Heal
     url: '/readyz',
     config,
     async handler(_request, reply) {
-      const ready = await isReady();
-      reply.code(ready ? 200 : 503);
-      const detail = warnings();
-      return { status: ready ? 'ready' : 'not ready', ...(detail.length > 0 && { detail }) };
+      const { isReady, detail } = await readReadiness();
+      reply.code(isReady ? 200 : 503);
+      return { status: isReady ? 'ready' : 'not ready', ...(detail.length > 0 && { detail }) };
     },
   });
 }

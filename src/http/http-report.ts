@@ -128,11 +128,19 @@ export class HttpReport implements Arrival {
   }
 }
 
-const reports = new WeakMap<ServerResponse, HttpReport>();
+const REPORT = Symbol('report');
+
+/**
+ * A response with the report of its request. Not in a `WeakMap`: the collector of the young generation keeps all its values, so that the
+ * report of every call, with all that it says of the call, would become old.
+ */
+interface ReportedResponse extends ServerResponse {
+  [REPORT]?: HttpReport;
+}
 
 /** The report of the request that a response belongs to; `null` if nobody observes the server. */
-export function reportOfResponse(response: ServerResponse): HttpReport | null {
-  return reports.get(response) ?? null;
+export function reportOfResponse(response: ReportedResponse): HttpReport | null {
+  return response[REPORT] ?? null;
 }
 
 /** Opens the report of a request; whatever becomes of it, the end of its response closes the report. */
@@ -155,7 +163,7 @@ export function reportRequest(
     tracestate: oneHeader(raw.headers.tracestate),
   });
   request.report = report;
-  reports.set(response, report);
+  (response as ReportedResponse)[REPORT] = report;
   response.once('close', () => {
     // A response that is called without a socket ends without being finished.
     const isWhole = response.writableFinished || (response.writableEnded && response.socket?.destroyed === false);

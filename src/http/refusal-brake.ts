@@ -1,5 +1,6 @@
 import type { GatewayError } from '../errors/gateway-error.ts';
-import { debtAfter, overMs } from '../lib/rate-debts.ts';
+import { type Part, partOf, partOfRate, WHOLE } from '../lib/part.ts';
+import { debtAfter, overMs, type Rate } from '../lib/rate-debts.ts';
 import { rememberRecent } from '../lib/recent.ts';
 
 /** Refusals a second that are sent at once; as many may come in a burst. */
@@ -25,12 +26,18 @@ const REMEMBERED_MAX = 16;
  */
 export class RefusalBrake {
   readonly #nowMs: () => number;
+  readonly #rate: Rate;
+  readonly #heldMaxEach: number;
+  readonly #heldMax: number;
   readonly #subjects = rememberRecent<Subject>(SUBJECTS_MAX);
   #held = 0;
 
-  /** `nowMs`: any clock that never goes back. */
-  constructor(nowMs: () => number) {
+  /** `nowMs`: any clock that never goes back. `part`: what this process has of the rate, and of what may be delayed. */
+  constructor(nowMs: () => number, part: Part = WHOLE) {
     this.#nowMs = nowMs;
+    this.#rate = partOfRate(RATE, part);
+    this.#heldMaxEach = partOf(HELD_MAX_EACH, part);
+    this.#heldMax = partOf(HELD_MAX, part);
   }
 
   /**
@@ -40,13 +47,13 @@ export class RefusalBrake {
   async hold(name: string, cost: number): Promise<boolean> {
     const subject = this.#subjectOf(name);
     const nowMs = this.#nowMs();
-    const repaidAtMs = debtAfter(subject.repaidAtMs, RATE, nowMs, cost);
-    const aheadMs = overMs(repaidAtMs, RATE, nowMs);
+    const repaidAtMs = debtAfter(subject.repaidAtMs, this.#rate, nowMs, cost);
+    const aheadMs = overMs(repaidAtMs, this.#rate, nowMs);
     const heldMs = Math.min(aheadMs, HELD_MS_MAX);
     // The debt beyond the burst is never greater than the longest delay repays.
     subject.repaidAtMs = repaidAtMs - (aheadMs - heldMs);
     if (heldMs <= 0) return true;
-    if (subject.held >= HELD_MAX_EACH || this.#held >= HELD_MAX) return false;
+    if (subject.held >= this.#heldMaxEach || this.#held >= this.#heldMax) return false;
     subject.held++;
     this.#held++;
     await new Promise((resolve) => setTimeout(resolve, heldMs));
@@ -62,14 +69,14 @@ export class RefusalBrake {
 
   /** Whether no more refusals of a subject can be delayed. */
   isSaturated(name: string): boolean {
-    return (this.#subjects.get(name)?.held ?? 0) >= HELD_MAX_EACH || this.#held >= HELD_MAX;
+    return (this.#subjects.get(name)?.held ?? 0) >= this.#heldMaxEach || this.#held >= this.#heldMax;
   }
 
   /** Remembers how a subject was refused at a place, if it is refused too often. */
   remember(name: string, place: string, error: GatewayError): void {
     const subject = this.#subjects.get(name);
     if (subject === undefined) return;
-    const isTooOften = overMs(subject.repaidAtMs, RATE, this.#nowMs()) >= 0;
+    const isTooOften = overMs(subject.repaidAtMs, this.#rate, this.#nowMs()) >= 0;
     if (!isTooOften || this.recall(name, place) !== null) return;
     // Each lives for a second, so the oldest ends first. A flood has a map for each of its subjects: it has to be small.
     subject.refusals ??= new Map();

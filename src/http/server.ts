@@ -56,6 +56,13 @@ const HEADERS_LOOK_MS = 30_000;
 /** More than clients send; Node's own limit is half of it. */
 const HEADER_LINES_MAX = 2000;
 
+/** No address has a schema for the framework, which would load its compilers of them, 100 modules, all the same. */
+function compileNothing(): () => never {
+  return () => {
+    throw new Error('addresses have no schemas for the framework');
+  };
+}
+
 /**
  * The HTTP side, without models and without money: raw bodies, request ids on every response, and one place that
  * renders every error.
@@ -75,6 +82,7 @@ export function createHttpServer(options: ServerOptions): FastifyInstance {
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     routerOptions: ROUTER_OPTIONS,
+    schemaController: { compilersFactory: { buildValidator: compileNothing, buildSerializer: compileNothing } },
     frameworkErrors: (error, request, reply) => {
       if (openReport !== undefined) reportRequest(request, reply, addresses, openReport);
       responseError(toGatewayError(error), request, reply, options);

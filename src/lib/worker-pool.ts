@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Piscina } from 'piscina';
+import type { Piscina } from 'piscina';
 import { FairQueue } from './fair/fair-queue.ts';
 import { type ShareHolder, Shares } from './fair/shares.ts';
 
@@ -69,17 +69,8 @@ export class WorkerFailedError extends Error {
 
 export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   const { file, name, threadsMax, placesMax, taskMsMax, heapMiBMax, idleMs } = options;
-  const threads = new Piscina({
-    filename: file,
-    name: 'run',
-    minThreads: 0,
-    maxThreads: threadsMax,
-    idleTimeout: idleMs,
-    recordTiming: false,
-    resourceLimits: { maxOldGenerationSizeMb: heapMiBMax },
-  });
-  // A thread that died without a task fails no caller; without a listener, the event would end the process.
-  threads.on('error', () => {});
+  /** Made with the first task: many a gateway has none. */
+  let threads: Promise<Piscina> | null = null;
   const places = new Shares(placesMax);
   const underWay = new Set<Promise<unknown>>();
   /**
@@ -89,6 +80,31 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   const waiting = new FairQueue<() => void>();
   let running = 0;
   let closing: Promise<void> | null = null;
+
+  async function makeThreads(): Promise<Piscina> {
+    const { Piscina } = await import('piscina');
+    const made = new Piscina({
+      filename: file,
+      name: 'run',
+      minThreads: 0,
+      maxThreads: threadsMax,
+      idleTimeout: idleMs,
+      recordTiming: false,
+      resourceLimits: { maxOldGenerationSizeMb: heapMiBMax },
+    });
+    // A thread that died without a task fails no caller; without a listener, the event would end the process.
+    made.on('error', () => {});
+    return made;
+  }
+
+  /** A failure is that of the tasks that wait for it; the next one tries again. */
+  function startThreads(): Promise<Piscina> {
+    threads ??= makeThreads().catch((error: unknown) => {
+      threads = null;
+      throw error;
+    });
+    return threads;
+  }
 
   async function runInTurn<Task, Result>(
     accountId: string,
@@ -106,11 +122,12 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   }
 
   async function runNow<Task, Result>({ task, moved }: WorkerMessage<Task>): Promise<Result> {
+    const pool = await startThreads();
     const overdue = new AbortController();
     const timer = setTimeout(() => overdue.abort(), taskMsMax);
     try {
       // An aborted task ends its thread.
-      return await threads.run(task, { transferList: moved, signal: overdue.signal });
+      return await pool.run(task, { transferList: moved, signal: overdue.signal });
     } catch (error) {
       if (overdue.signal.aborted) {
         throw new WorkerFailedError(`a task of the pool "${name}" took longer than ${taskMsMax} ms`, error);
@@ -125,7 +142,7 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   /** Not the threads' own `close`, which ends a thread that is still starting and fails what waits for it. */
   async function closePool(): Promise<void> {
     await Promise.allSettled(underWay);
-    await threads.destroy();
+    await (await threads)?.destroy();
   }
 
   return {

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type BackgroundJob, createBackgroundJob } from '../lib/background-job.ts';
 import type { Clock } from '../lib/clock.ts';
 import { firstIdAt, type Ids } from '../lib/ids.ts';
@@ -55,8 +54,6 @@ export function createFinder(parts: FinderParts): BackgroundJob {
   async function all(slice: () => Promise<SliceResult>, isStopping: () => boolean): Promise<void> {
     while (!isStopping() && (await slice()) === 'more') {
       onNotices();
-      // The embedded engine works in this thread: calls have their turn between two slices.
-      await nextTurn();
     }
   }
 
@@ -77,7 +74,7 @@ export function createFinder(parts: FinderParts): BackgroundJob {
     }
     onNotices();
     const before = firstIdAt('ntc', nowMs - terms().keepDays * DAY_MS);
-    while (!isStopping() && (await store.forgetBefore(before)) > 0) await nextTurn();
+    while (!isStopping() && (await store.forgetBefore(before)) > 0);
     seldomAtMs = nowMs;
   }
 

@@ -1,4 +1,4 @@
-import { createTransport } from 'nodemailer';
+import type { Transporter } from 'nodemailer';
 import { mailText } from './mail-text.ts';
 import type { Notice } from './notice.ts';
 import type { SendResult } from './webhook-sender.ts';
@@ -42,40 +42,44 @@ export async function sendOneMail(
   signal: AbortSignal,
   deadlineMs = DEADLINE_MS,
 ): Promise<SendResult> {
-  const transport = createTransport({
-    host,
-    port,
-    secure: tls === 'implicit',
-    requireTLS: tls === 'starttls',
-    ignoreTLS: tls === 'none',
-    ...(user !== null && { auth: { user, pass: password ?? '' } }),
-    ...(ca !== undefined && { tls: { ca } }),
-    connectionTimeout: STAGE_MS,
-    greetingTimeout: STAGE_MS,
-    socketTimeout: STAGE_MS,
-    dnsTimeout: STAGE_MS,
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  });
   const deadline = AbortSignal.timeout(deadlineMs);
   const record = AbortSignal.any([signal, deadline]);
-  const sent = transport.sendMail({
-    from,
-    to: { name: '', address: to },
-    subject,
-    text,
-    headers: { 'auto-submitted': 'auto-generated' },
-    ...(id !== null && { messageId: `<${id}@${domainOf(from)}>` }),
-  });
-  sent.catch(() => undefined);
+  let transport: Transporter | null = null;
   try {
+    // Most gateways send no mail, and all would have the library in memory.
+    const { createTransport } = await import('nodemailer');
+    record.throwIfAborted();
+    transport = createTransport({
+      host,
+      port,
+      secure: tls === 'implicit',
+      requireTLS: tls === 'starttls',
+      ignoreTLS: tls === 'none',
+      ...(user !== null && { auth: { user, pass: password ?? '' } }),
+      ...(ca !== undefined && { tls: { ca } }),
+      connectionTimeout: STAGE_MS,
+      greetingTimeout: STAGE_MS,
+      socketTimeout: STAGE_MS,
+      dnsTimeout: STAGE_MS,
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    });
+    const sent = transport.sendMail({
+      from,
+      to: { name: '', address: to },
+      subject,
+      text,
+      headers: { 'auto-submitted': 'auto-generated' },
+      ...(id !== null && { messageId: `<${id}@${domainOf(from)}>` }),
+    });
+    sent.catch(() => undefined);
     await Promise.race([sent, aborted(record)]);
     return { outcome: 'delivered', status: null };
   } catch (error) {
     signal.throwIfAborted();
     return toFailure(error, deadline.aborted);
   } finally {
-    transport.close();
+    transport?.close();
   }
 }
 

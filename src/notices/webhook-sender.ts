@@ -1,6 +1,5 @@
 import type { LookupFunction } from 'node:net';
-import { Webhook } from 'standardwebhooks';
-import { Client, errors } from 'undici';
+import { errors } from '../lib/http-client.ts';
 import type { AddressRanges } from '../lib/ip-address.ts';
 import { programVersion } from '../lib/version.ts';
 import { type CheckedTarget, type Resolve, resolveTarget, TargetRefusedError } from './target.ts';
@@ -81,6 +80,8 @@ async function post(
   ca?: string,
 ): Promise<number> {
   const { noticeId, secret, payload, at } = notice;
+  // Libraries that a gateway without receivers does without.
+  const [{ Client }, { Webhook }] = await Promise.all([import('undici'), import('standardwebhooks')]);
   const client = new Client(url.origin, {
     connect: { lookup: lookupAmong(addresses), ...(ca !== undefined && { ca }) },
     autoSelectFamily: true,

@@ -1,18 +1,4 @@
-import {
-  AuthorizationResponseError,
-  allowInsecureRequests,
-  authorizationCodeGrant,
-  buildAuthorizationUrl,
-  ClientSecretBasic,
-  ClientSecretPost,
-  type Configuration,
-  calculatePKCECodeChallenge,
-  clockTolerance,
-  customFetch,
-  discovery,
-  enableNonRepudiationChecks,
-  None,
-} from 'openid-client';
+import type { Configuration } from 'openid-client';
 import { isPlainText, isStorable } from '../lib/plain-text.ts';
 import { type FetchOptions, fetchFromProvider, ProviderUnavailableError } from './oidc-fetch.ts';
 import type { FlowSecrets } from './oidc-secrets.ts';
@@ -81,6 +67,9 @@ interface Discovered {
   readonly configuration: Promise<Configuration>;
 }
 
+/** Loaded with the first sign-in: most gateways have no such provider. */
+const loadLibrary = () => import('openid-client');
+
 /** `nowMs`: any clock that never goes back. */
 export function createOidcClient(nowMs: () => number): OidcClient {
   /** By the settings, which are new objects with each configuration; those of former ones are forgotten with them. */
@@ -99,6 +88,7 @@ export function createOidcClient(nowMs: () => number): OidcClient {
   return {
     authorizationUrl: (provider, { state, nonce, codeVerifier }, redirectUri) =>
       orOidcError(async () => {
+        const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await loadLibrary();
         const configuration = await configurationOf(provider);
         const url = buildAuthorizationUrl(configuration, {
           redirect_uri: redirectUri,
@@ -112,6 +102,7 @@ export function createOidcClient(nowMs: () => number): OidcClient {
       }),
     identify: (provider, { state, nonce, codeVerifier }, callback) =>
       orOidcError(async () => {
+        const { authorizationCodeGrant } = await loadLibrary();
         const tokens = await authorizationCodeGrant(await configurationOf(provider), callback, {
           expectedState: state,
           expectedNonce: nonce,
@@ -130,12 +121,15 @@ async function discover({
   timeout,
   allowInsecure,
 }: OidcSettings): Promise<Configuration> {
+  const library = await loadLibrary();
+  const { allowInsecureRequests, discovery, enableNonRepudiationChecks } = library;
+  const { ClientSecretBasic, ClientSecretPost, None } = library;
   // Signatures are checked too, although the token comes from the provider itself.
   const execute = [enableNonRepudiationChecks, ...(allowInsecure ? [allowInsecureRequests] : [])];
   const configuration = await discovery(
     new URL(issuer),
     clientId,
-    { [clockTolerance]: CLOCK_TOLERANCE_SECONDS },
+    { [library.clockTolerance]: CLOCK_TOLERANCE_SECONDS },
     (server, client, body, headers) => {
       if (clientSecret === undefined) return None()(server, client, body, headers);
       const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
@@ -146,7 +140,7 @@ async function discover({
     {
       execute,
       timeout: timeout / 1000,
-      [customFetch]: (url, options) => fetchFromProvider(url, options as unknown as FetchOptions),
+      [library.customFetch]: (url, options) => fetchFromProvider(url, options as unknown as FetchOptions),
     },
   );
   return configuration;
@@ -185,6 +179,7 @@ async function orOidcError<Result>(work: () => Promise<Result>): Promise<Result>
     if (error instanceof OidcError) throw error;
     const unavailable = causeOf(error, ProviderUnavailableError);
     if (unavailable !== null) throw new OidcError('provider_unavailable', unavailable.message);
+    const { AuthorizationResponseError } = await loadLibrary();
     if (error instanceof AuthorizationResponseError) {
       throw new OidcError('provider_refused', String(error.error).slice(0, 100));
     }

@@ -9,8 +9,8 @@ import { rememberRecent } from '../lib/recent.ts';
  * people, and at one person from many networks. These do not concern a network from which that person has signed in lately: there
  * the limit of the pair is enough, and nobody else uses it up.
  *
- * The counts are those of one node, in memory: several nodes allow as many times more. That is still far from what guessing
- * needs, and a sign-in writes nothing to the database for it.
+ * The counts are in the memory of one process: that of a node, or the primary of several workers. Several machines allow as many times
+ * more. That is still far from what guessing needs, and a sign-in writes nothing to the database for it.
  */
 export const SIGN_IN_RATES = {
   /** One person from one network. */
@@ -35,7 +35,26 @@ export const SIGN_IN_RATES = {
 /** Counts that are remembered of each kind; beyond it the least recent is forgotten. */
 const REMEMBERED_MAX = 20_000;
 
-export class SignInLimits {
+/** How attempts are counted: here, or by a process that counts for several. */
+export interface AttemptCounts {
+  /**
+   * Counts an attempt before the password is checked, so that many at once are no more than the limit. Returns 0, or after how
+   * many milliseconds the next one is allowed: then this one is not counted.
+   *
+   * @param person what the attempt names, whether there is such a person or not; `null` if it names nobody.
+   */
+  begin(person: string | null, network: string): number | Promise<number>;
+  /** The attempt was right: it does not count, nor do the wrong ones before it from there. */
+  succeeded(person: string | null, network: string): void;
+  /** Whether the person has signed in from this network lately. */
+  isKnown(person: string, network: string): boolean | Promise<boolean>;
+  /** Counts a look at a link, its use, or a new name to sign in with. Returns 0, or after how many milliseconds the next one is allowed. */
+  beginTry(network: string): number | Promise<number>;
+  /** It did not fail: it does not count. */
+  tryWorked(network: string): void;
+}
+
+export class SignInLimits implements AttemptCounts {
   readonly #nowMs: () => number;
   readonly #pairs = new RateDebts(REMEMBERED_MAX);
   readonly #networks = new RateDebts(REMEMBERED_MAX);
@@ -48,17 +67,10 @@ export class SignInLimits {
     this.#nowMs = nowMs;
   }
 
-  /**
-   * Counts an attempt before the password is checked, so that many at once are no more than the limit. Returns 0, or after how
-   * many milliseconds the next one is allowed: then this one is not counted.
-   *
-   * @param person what the attempt names, whether there is such a person or not; `null` if it names nobody.
-   */
   begin(person: string | null, network: string): number {
     return this.#count(this.#subjects(person, network));
   }
 
-  /** The attempt was right: it does not count, nor do the wrong ones before it from there. */
   succeeded(person: string | null, network: string): void {
     takeBack(this.#subjects(person, network));
     if (person === null) return;
@@ -67,17 +79,14 @@ export class SignInLimits {
     this.#known.set(pair, true);
   }
 
-  /** Whether the person has signed in from this network lately. */
   isKnown(person: string, network: string): boolean {
     return this.#known.has(pairOf(person, network));
   }
 
-  /** Counts a look at a link, its use, or a new name to sign in with. Returns 0, or after how many milliseconds the next one is allowed. */
   beginTry(network: string): number {
     return this.#count(this.#tries(network));
   }
 
-  /** It did not fail: it does not count. */
   tryWorked(network: string): void {
     takeBack(this.#tries(network));
   }

@@ -1,12 +1,12 @@
 import type { Passwords } from './passwords.ts';
-import type { SignInLimits } from './sign-in-limits.ts';
+import type { AttemptCounts } from './sign-in-limits.ts';
 import { foldSignInName } from './sign-in-name.ts';
 import type { UserCredential, UserStore } from './user-store.ts';
 
 export interface PasswordChecks {
   readonly users: Pick<UserStore, 'findCredential' | 'credentialOf'>;
   readonly passwords: Pick<Passwords, 'verify'>;
-  readonly limits: SignInLimits;
+  readonly limits: AttemptCounts;
 }
 
 /** Whose password it was. */
@@ -44,11 +44,12 @@ async function check(
   { password, network }: { readonly password: string; readonly network: string },
   find: () => Promise<UserCredential | null>,
 ): Promise<CheckedPassword | PasswordRefusal> {
-  const waitMs = limits.begin(person, network);
+  const waitMs = await limits.begin(person, network);
   if (waitMs > 0) return { waitMs };
   const credential = await find();
   const stored = credential?.status === 'active' ? credential.passwordHash : null;
-  const isRight = await passwords.verify(password, stored, { network, isKnown: limits.isKnown(person, network) });
+  const isKnown = await limits.isKnown(person, network);
+  const isRight = await passwords.verify(password, stored, { network, isKnown });
   if (!isRight || credential === null || stored === null) return 'wrong';
   limits.succeeded(person, network);
   return { userId: credential.userId, passwordHash: stored };

@@ -19,6 +19,8 @@ interface RefusalRecorderOptions {
   readonly ids: Ids;
   readonly logger: Logger;
   readonly timers?: Timers;
+  /** Refusals that are recorded one by one in a minute, of an account and code, and of all strangers together. */
+  readonly recordedMax?: number;
 }
 
 /** Records refusals in the background: nothing waits for it, and where the database is slow it drops some and counts them. */
@@ -32,7 +34,7 @@ export interface RefusalRecorder {
 
 export function createRefusalRecorder(options: RefusalRecorderOptions): RefusalRecorder {
   const { store, clock, ids, logger, timers = systemTimers } = options;
-  const minute = new RefusalMinute();
+  const minute = new RefusalMinute(options.recordedMax);
   let waiting: Refusal[] = [];
   let dropped = 0;
   let isFailing = false;

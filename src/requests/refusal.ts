@@ -19,15 +19,21 @@ interface CountedRefusals {
  * addresses, share one allowance: guessing keys must not fill the database.
  */
 export class RefusalMinute {
+  readonly #recordedMax: number;
   #minuteMs = Number.NEGATIVE_INFINITY;
   readonly #recorded = new Map<string, number>();
   readonly #counted = new Map<string, { accountId: string | null; code: string; count: number }>();
+
+  /** `recordedMax`: of an account and code, and of all strangers together. */
+  constructor(recordedMax = RECORDED_A_MINUTE) {
+    this.#recordedMax = recordedMax;
+  }
 
   /** What becomes of a refusal. Call `takeCounts` first, which begins a minute. */
   decide(accountId: string | null, code: string): RefusalFate {
     const allowance = accountId === null ? '' : nameOf(accountId, code);
     const recorded = this.#recorded.get(allowance) ?? 0;
-    if (recorded < RECORDED_A_MINUTE && (recorded > 0 || this.#recorded.size < COUNTED_MAX)) {
+    if (recorded < this.#recordedMax && (recorded > 0 || this.#recorded.size < COUNTED_MAX)) {
       this.#recorded.set(allowance, recorded + 1);
       return 'recorded';
     }

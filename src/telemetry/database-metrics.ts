@@ -11,24 +11,28 @@ function byLane({ value, ...row }: LaneMetric): NodeMetric {
 export const databaseMetrics: readonly NodeMetric[] = [
   gauge({
     name: 'faregate_database_up',
+    ofWorkers: 'min',
     unit: '',
     help: 'Whether the database has responded to the question of this scrape within a second: 1 or 0.',
     value: (node) => node.database.isUp,
   }),
   gauge({
     name: 'faregate_database_silent',
+    ofWorkers: 'max',
     unit: '',
     help: 'Whether the last question of a call ran out of time, so that calls fail at once: 1 or 0.',
     value: (node) => node.database.isSilent,
   }),
   gauge({
     name: 'faregate_notifications_connected',
+    ofWorkers: 'min',
     unit: '',
     help: 'Whether notifications of the database reach this node: 1, or 0 if it reads every key from the database.',
     value: (node) => node.database.isNotified,
   }),
   gauge({
     name: 'faregate_database_clock_ahead_seconds',
+    ofWorkers: 'max',
     unit: 'seconds',
     help: "How far the node's clock is ahead of the database's at least; negative: behind.",
     value: (node) => node.database.clockAheadMs / 1_000,
@@ -36,6 +40,7 @@ export const databaseMetrics: readonly NodeMetric[] = [
   byLane({
     type: 'gauge',
     name: 'faregate_database_connections_used',
+    ofWorkers: 'sum',
     unit: 'connections',
     help: 'Connections to the database at work, by what they are for; the embedded database has one session.',
     value: ({ used }) => used,
@@ -43,6 +48,7 @@ export const databaseMetrics: readonly NodeMetric[] = [
   byLane({
     type: 'gauge',
     name: 'faregate_database_connections_max',
+    ofWorkers: 'sum',
     unit: 'connections',
     help: 'The most of them.',
     value: ({ connectionsMax }) => connectionsMax,
@@ -50,6 +56,7 @@ export const databaseMetrics: readonly NodeMetric[] = [
   byLane({
     type: 'gauge',
     name: 'faregate_database_waiting',
+    ofWorkers: 'sum',
     unit: 'statements',
     help: 'Statements and transactions that wait for one of them.',
     value: ({ waiting }) => waiting,

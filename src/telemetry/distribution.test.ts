@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Histogram, type OpenMetricsContentType, Registry } from 'prom-client';
-import { DistributionMetric } from './distribution.ts';
+import { Distributions } from './distribution.ts';
+import { registerDistributions } from './exposition.ts';
 
 function createRegistry(): Registry<OpenMetricsContentType> {
   const registry = new Registry<OpenMetricsContentType>();
@@ -21,7 +22,8 @@ describe('a distribution', () => {
       help: 'Help.',
       buckets,
     } as const;
-    const metric = new DistributionMetric(row, ours);
+    const distributions = new Distributions(row);
+    registerDistributions(distributions, ours);
     const reference = new Histogram({
       name: row.name,
       help: row.help,
@@ -33,7 +35,7 @@ describe('a distribution', () => {
       ['x', 'y'],
       ['x', 'with "quotes"'],
     ] as const) {
-      const distribution = metric.add(a, b);
+      const distribution = distributions.add(a, b);
       for (const value of [0, 0.5, 0.51, 1, 2.4, 2.5, 2.6, 100]) {
         distribution.observe(value);
         reference.labels(a, b).observe(value);

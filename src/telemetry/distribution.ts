@@ -1,4 +1,3 @@
-import { Gauge, type OpenMetricsContentType, type Registry } from 'prom-client';
 import type { HistogramRow } from './metric.ts';
 
 /** Events sorted by size, for one set of labels. */
@@ -38,31 +37,25 @@ export class Distribution {
   }
 }
 
-/**
- * A histogram of distributions, which are counted without it: that of prom-client looks its labels up at each event, which
- * takes ten times as long (`bench/metrics.ts`), and has no way to set what it has counted.
- */
-export class DistributionMetric extends Gauge {
-  readonly #row: HistogramRow;
+/** The distributions of a histogram, by their labels. */
+export class Distributions {
+  readonly row: HistogramRow;
   readonly #distributions: { readonly labels: Record<string, string>; readonly distribution: Distribution }[] = [];
 
-  constructor(row: HistogramRow, registry: Registry<OpenMetricsContentType>) {
-    super({ name: row.name, help: row.help, registers: [registry] });
-    this.#row = row;
+  constructor(row: HistogramRow) {
+    this.row = row;
   }
 
   /** Adds a distribution; each set of labels once. */
   add(...values: readonly string[]): Distribution {
-    const distribution = new Distribution(this.#row.buckets);
-    const labels = Object.fromEntries(this.#row.labels.map((label, i) => [label, values[i]!]));
+    const distribution = new Distribution(this.row.buckets);
+    const labels = Object.fromEntries(this.row.labels.map((label, i) => [label, values[i]!]));
     this.#distributions.push({ labels, distribution });
     return distribution;
   }
 
-  override async get() {
-    const { name, help } = this.#row;
-    const values = this.#distributions.flatMap(({ labels, distribution }) => distribution.samples(name, labels));
-    // The types of the library have a number for each type, and its code the word.
-    return { ...(await super.get()), name, help, type: 'histogram' as never, values };
+  /** The samples of all of them. */
+  samples() {
+    return this.#distributions.flatMap(({ labels, distribution }) => distribution.samples(this.row.name, labels));
   }
 }

@@ -11,7 +11,12 @@ export interface MetricRow {
   readonly labels: readonly string[];
   readonly unit: string;
   readonly help: string;
+  /** What of the values of several workers is shown. Counters and histograms are summed, so it is absent there; a gauge has to say. */
+  readonly ofWorkers?: OfWorkers;
 }
+
+/** The sum of the workers' values, or the lowest, or the highest of them. */
+export type OfWorkers = 'sum' | 'min' | 'max';
 
 /** A metric that is read from figures that others keep. */
 export interface ReadMetric<Figures> extends MetricRow {
@@ -27,7 +32,7 @@ export interface HistogramRow extends MetricRow {
 
 /** A gauge without labels; true is 1, false 0. */
 export function gauge<Figures>(
-  row: Omit<MetricRow, 'labels'> & { value(figures: Figures): number | boolean },
+  row: Omit<MetricRow, 'labels'> & { ofWorkers: OfWorkers; value(figures: Figures): number | boolean },
 ): ReadMetric<Figures> {
   const { value, ...rest } = row;
   return { ...rest, type: 'gauge', labels: [], read: (figures) => [{ labels: [], value: Number(value(figures)) }] };

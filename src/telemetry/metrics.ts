@@ -1,4 +1,3 @@
-import { Counter, collectDefaultMetrics, Gauge, type OpenMetricsContentType, Registry } from 'prom-client';
 import type { AdmissionObserver } from '../accounting/reservations/reservations.ts';
 import type { EndPlace } from '../accounting/settlement/settlement.ts';
 import type { RequestObserver } from '../requests/request-report.ts';
@@ -6,13 +5,15 @@ import { accountingMetrics } from './accounting-metrics.ts';
 import { CallCounts } from './call-counts.ts';
 import { callHistograms, callMetrics } from './call-metrics.ts';
 import { databaseMetrics } from './database-metrics.ts';
-import { type Distribution, DistributionMetric } from './distribution.ts';
-import type { HistogramRow, MetricRow, ReadMetric } from './metric.ts';
+import { type Distribution, Distributions } from './distribution.ts';
+import type { Exposition } from './exposition.ts';
+import type { HistogramRow, MetricRow } from './metric.ts';
 import type { NodeFigures } from './node-figures.ts';
 import { noticeMetrics } from './notice-metrics.ts';
 import { observedMetrics } from './observed-metrics.ts';
 import { providerMetrics } from './provider-metrics.ts';
 import { servingMetrics } from './serving-metrics.ts';
+import type { MetricsReport, MetricsText } from './summed-metrics.ts';
 
 const nodeMetrics = [...servingMetrics, ...accountingMetrics, ...databaseMetrics, ...providerMetrics, ...noticeMetrics];
 
@@ -37,26 +38,21 @@ export interface Metrics {
   readonly observers: NodeObservers;
   /** The metrics as a text of OpenMetrics. `readNode` is asked once; scrapes at the same time get the same text. */
   scrape(readNode: () => Promise<NodeFigures>): Promise<MetricsText>;
-}
-
-interface MetricsText {
-  readonly contentType: string;
-  readonly text: string;
+  /** The same as values, which are summed with those of other workers. Use one of the two. */
+  report(readNode: () => Promise<NodeFigures>): Promise<MetricsReport>;
 }
 
 /**
  * Counts are kept as plain numbers, or by the parts that they are of, and copied into the registry of prom-client when
- * they are asked for: its own look up their labels each time.
+ * they are asked for: its own look up their labels each time. A gateway that nobody asks does without that library.
  */
 export function createMetrics(): Metrics {
-  const registry = new Registry<OpenMetricsContentType>();
-  registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
-  const times = distributionMetrics(callHistograms, registry);
+  const times = distributionsOf(callHistograms);
   const calls = new CallCounts((model, provider) => ({
     duration: times.duration.add(model, provider),
     firstByte: times.firstByte.add(model, provider),
   }));
-  const observed = distributionMetrics(observedMetrics, registry);
+  const observed = distributionsOf(observedMetrics);
   const admission = observed.admission.add();
   const admissionBatch = observed.admissionBatch.add();
   const admissionBatchCalls = observed.admissionBatchCalls.add();
@@ -67,22 +63,33 @@ export function createMetrics(): Metrics {
     journal: observed.settlement.add('journal'),
     nowhere: observed.settlement.add('nowhere'),
   } as const satisfies Record<EndPlace, Distribution>;
-  const copyCalls = callMetrics.map((row) => copierOf(row, registry));
-  const copyNode = nodeMetrics.map((row) => copierOf(row, registry));
-  let hasProcessMetrics = false;
+  let exposition: Promise<Exposition> | null = null;
   let scraping: Promise<MetricsText> | null = null;
 
-  async function scrapeOnce(readNode: () => Promise<NodeFigures>): Promise<MetricsText> {
-    if (!hasProcessMetrics) {
-      // They watch the process until it ends; a gateway that nobody asks does without them.
-      hasProcessMetrics = true;
-      collectDefaultMetrics({ register: registry });
-    }
+  async function load(): Promise<Exposition> {
+    const { createExposition } = await import('./exposition.ts');
+    return createExposition({
+      distributions: [...Object.values(times), ...Object.values(observed)],
+      callMetrics,
+      nodeMetrics,
+    });
+  }
+
+  /** Registers what is not yet, and copies the figures. */
+  async function fill(readNode: () => Promise<NodeFigures>): Promise<Exposition> {
+    exposition ??= load().catch((error: unknown) => {
+      exposition = null;
+      throw error;
+    });
+    const exposed = await exposition;
     const node = await readNode();
     calls.know(node.routes);
-    for (const copy of copyCalls) copy(calls);
-    for (const copy of copyNode) copy(node);
-    return { contentType: registry.contentType, text: await registry.metrics() };
+    exposed.copy(calls, node);
+    return exposed;
+  }
+
+  async function scrapeOnce(readNode: () => Promise<NodeFigures>): Promise<MetricsText> {
+    return (await fill(readNode)).text();
   }
 
   return {
@@ -107,32 +114,15 @@ export function createMetrics(): Metrics {
       });
       return scraping;
     },
+    async report(readNode) {
+      return (await fill(readNode)).values();
+    },
   };
 }
 
-type OpenRegistry = Registry<OpenMetricsContentType>;
-
-/** Registers a metric, and returns a function that replaces its values by those of figures. */
-function copierOf<Figures>(row: ReadMetric<Figures>, registry: OpenRegistry): (figures: Figures) => void {
-  const { name, help, labels, read } = row;
-  const options = { name, help, labelNames: labels, registers: [registry] };
-  const metric = row.type === 'counter' ? new Counter(options) : new Gauge(options);
-  return (figures) => {
-    metric.reset();
-    for (const sample of read(figures)) metric.inc(labelled(labels, sample.labels), sample.value);
-  };
-}
-
-function labelled(names: readonly string[], values: readonly string[]): Record<string, string> {
-  return Object.fromEntries(names.map((name, i) => [name, values[i]!]));
-}
-
-function distributionMetrics<Name extends string>(
+function distributionsOf<Name extends string>(
   rows: Readonly<Record<Name, HistogramRow>>,
-  registry: OpenRegistry,
-): Readonly<Record<Name, DistributionMetric>> {
-  const entries = Object.entries<HistogramRow>(rows).map(
-    ([name, row]) => [name, new DistributionMetric(row, registry)] as const,
-  );
-  return Object.fromEntries(entries) as Record<Name, DistributionMetric>;
+): Readonly<Record<Name, Distributions>> {
+  const entries = Object.entries<HistogramRow>(rows).map(([name, row]) => [name, new Distributions(row)] as const);
+  return Object.fromEntries(entries) as Record<Name, Distributions>;
 }

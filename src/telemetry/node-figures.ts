@@ -7,7 +7,9 @@ import type { ReadMetric } from './metric.ts';
 /** What a node does at one moment, read from all of its parts for one scrape. */
 export interface NodeFigures {
   readonly build: { readonly version: string; readonly nodeVersion: string; readonly engine: string };
-  /** As `/readyz` says. */
+  /** With how many workers the gateway is started; 1: this process is all of it. */
+  readonly workers: number;
+  /** As `/readyz` says, of this node. */
   readonly isReady: boolean;
   readonly reload: { readonly isInForce: boolean; readonly lastAtMs: number };
   readonly requestsInFlight: number;

@@ -16,12 +16,14 @@ export const noticeMetrics: readonly NodeMetric[] = [
   },
   gauge({
     name: 'faregate_notice_attempts_running',
+    ofWorkers: 'sum',
     unit: 'receivers',
     help: 'Receivers that this node sends notices to at the moment.',
     value: ({ notices }) => notices.inFlight,
   }),
   gauge({
     name: 'faregate_notice_receivers_due',
+    ofWorkers: 'max',
     unit: 'receivers',
     help: 'Receivers for which notices were due on all nodes when this one looked last, up to 10,000.',
     value: ({ notices }) => notices.due,

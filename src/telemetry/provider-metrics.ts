@@ -17,6 +17,7 @@ export const providerMetrics: readonly NodeMetric[] = [
   byProvider({
     type: 'gauge',
     name: 'faregate_provider_calls_in_flight',
+    ofWorkers: 'sum',
     unit: 'calls',
     help: 'Calls under way at a provider.',
     value: ({ callsUnderWay }) => callsUnderWay,
@@ -24,6 +25,7 @@ export const providerMetrics: readonly NodeMetric[] = [
   byProvider({
     type: 'gauge',
     name: 'faregate_provider_calls_max',
+    ofWorkers: 'max',
     unit: 'calls',
     help: 'The most of them: the connections of the provider.',
     value: ({ callsMax }) => callsMax,
@@ -31,6 +33,7 @@ export const providerMetrics: readonly NodeMetric[] = [
   byProvider({
     type: 'gauge',
     name: 'faregate_provider_calls_waiting',
+    ofWorkers: 'sum',
     unit: 'calls',
     help: 'Calls in the queue of a provider.',
     value: ({ callsWaiting }) => callsWaiting,
@@ -45,12 +48,14 @@ export const providerMetrics: readonly NodeMetric[] = [
   byProvider({
     type: 'gauge',
     name: 'faregate_provider_connections_open',
+    ofWorkers: 'sum',
     unit: 'connections',
     help: 'Open connections to a provider.',
     value: ({ connectionsOpen }) => connectionsOpen,
   }),
   {
     name: 'faregate_provider_credentials',
+    ofWorkers: 'max',
     type: 'gauge',
     labels: ['provider', 'state'],
     unit: 'credentials',
@@ -62,6 +67,7 @@ export const providerMetrics: readonly NodeMetric[] = [
   },
   {
     name: 'faregate_route_breaker_state',
+    ofWorkers: 'max',
     type: 'gauge',
     labels: ['model', 'provider', 'provider_model', 'state'],
     unit: '',
@@ -73,6 +79,7 @@ export const providerMetrics: readonly NodeMetric[] = [
   },
   {
     name: 'faregate_route_accounts_left_out',
+    ofWorkers: 'max',
     type: 'gauge',
     labels: ['model', 'provider', 'provider_model'],
     unit: 'accounts',

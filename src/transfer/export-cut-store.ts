@@ -11,8 +11,7 @@ import {
 import { freeReservation, NO_USE } from '../accounting/reservations/release.ts';
 import type { OpenReservation } from '../accounting/reservations/reservation.ts';
 import { BALANCES, HAS_SLOT, RATE_LIMITS, RESERVATIONS, SUBSCRIPTIONS } from '../accounting/reservations/tables.ts';
-import type { SqlValue } from '../db/columns.ts';
-import type { SnapshotReader, Statement, StoredRow } from '../db/database.ts';
+import type { SnapshotReader, SqlValue, Statement, StoredRow } from '../db/database.ts';
 import type { TableColumns } from '../db/table.ts';
 
 /**

@@ -1,5 +1,4 @@
-import type { AddressInfo } from 'node:net';
-import { createServer, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 
 /** The proxy that agents are given for every address but the gateway's. It lets nothing through and remembers who asked. */
 export interface Outside {

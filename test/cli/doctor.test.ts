@@ -8,6 +8,7 @@ import type { Finding } from '../../src/cli/doctor/doctor-finding.ts';
 import { acquireDataDir, announceGateway } from '../../src/db/data-dir.ts';
 import { runCommand } from '../support/command.ts';
 import { createBareDatabase, placeEmbedded } from '../support/database.ts';
+import { freePort } from '../support/free-port.ts';
 import { temporaryDirectory } from '../support/process.ts';
 
 const directory = temporaryDirectory();
@@ -23,13 +24,6 @@ async function listen(handler: RequestListener): Promise<number> {
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return (server.address() as AddressInfo).port;
-}
-
-/** A port on which nobody listens. */
-async function freePort(): Promise<number> {
-  const port = await listen(() => undefined);
-  await new Promise((resolve) => servers.pop()!.close(resolve));
-  return port;
 }
 
 async function examine(environment: Record<string, string>, ...given: string[]) {

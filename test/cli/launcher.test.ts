@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -49,6 +52,20 @@ describe('bin/faregate.js', () => {
   it('does not load the compiler of TypeScript for a start whose files are known', async () => {
     await launch('--version');
     assert.equal((await launch('--version')).hasCompiler, false);
+  });
+
+  it('says how to get the Node of the project if it is missing', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'faregate-launcher-'));
+    try {
+      await mkdir(join(directory, 'bin'));
+      await mkdir(join(directory, 'node_modules/node'), { recursive: true });
+      await writeFile(join(directory, 'node_modules/node/package.json'), '{}');
+      await cp(LAUNCHER, join(directory, 'bin/faregate.mjs'));
+      const started = promisify(execFile)(process.execPath, [join(directory, 'bin/faregate.mjs')]);
+      await assert.rejects(started, { code: 1, stderr: /^The Node of this project is missing: .*npm ci.*\n$/ });
+    } finally {
+      await rm(directory, { recursive: true, force: true });
+    }
   });
 
   it('ends with the exit code of the program', async () => {

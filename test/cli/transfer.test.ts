@@ -10,8 +10,7 @@ import { LineDigest, TransferError } from '../../src/transfer/format.ts';
 import { runCommand } from '../support/command.ts';
 import { createTestDatabase, placeEmbedded, type TestDatabase } from '../support/database.ts';
 import { ADMIN_TOKEN, startGateway } from '../support/gateway.ts';
-import type { Finished } from '../support/process.ts';
-import { temporaryDirectory } from '../support/process.ts';
+import { type Finished, temporaryDirectory } from '../support/process.ts';
 
 /** `faregate db export`, `import` and `backup`: files, refusals, and that an import is all or nothing. */
 

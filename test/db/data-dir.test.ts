@@ -32,7 +32,7 @@ const withoutContainers =
 
 /** A process that runs the script, and says one line a result. */
 function startProcess(script: string, within: readonly string[] = []): ChildProcess {
-  const [command, ...given] = [...within, process.execPath, '--input-type=module-typescript', '--eval', script];
+  const [command, ...given] = [...within, process.execPath, '--eval', script];
   return spawn(command!, given, { stdio: ['pipe', 'pipe', 'inherit'] });
 }
 

@@ -4,12 +4,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { Database } from '../../src/db/database.ts';
 import { openEmbedded } from '../../src/db/embedded.ts';
-import { EmbeddedFiles, systemSync } from '../../src/db/embedded-files.ts';
 import { embeddedTemplate, placeEmbedded } from '../support/database.ts';
-import { FailingSyncs } from '../support/failing-syncs.ts';
+import { EngineSyncs } from '../support/engine-syncs.ts';
 import { makeFastDirectory } from '../support/fast-directory.ts';
 import { PowerCutDisk } from '../support/power-cut-disk.ts';
-import { RecordedFiles } from '../support/recorded-files.ts';
 import { recordSyncs, withoutRecordedSyncs } from '../support/recorded-syncs.ts';
 import { inFullRunsOnly } from '../support/scope.ts';
 
@@ -32,23 +30,16 @@ describe('the embedded database on its disk', { timeout: 180_000 }, () => {
 
   test('syncs its log once for each transaction that changes something, before it acknowledges it', async () => {
     placeEmbedded(dataDir);
-    let syncs = 0;
-    const sync = {
-      ...systemSync,
-      file(descriptor: number) {
-        systemSync.file(descriptor);
-        syncs++;
-      },
-    };
-    database = await openEmbedded({ dataDir, openFiles: (files) => new EmbeddedFiles(files, sync) });
+    const syncs = new EngineSyncs();
+    database = await syncs.open(dataDir);
     await database.script('create table kept (n integer)');
     await database.query(insertRow);
     await database.query(countRows);
-    const before = syncs;
+    const before = syncs.count;
     await database.query(insertRow);
-    assert.equal(syncs - before, 1);
+    assert.equal(syncs.count - before, 1);
     await database.query(countRows);
-    assert.equal(syncs - before, 1);
+    assert.equal(syncs.count - before, 1);
     await database.readThenWrite({
       name: 'test.count-and-insert',
       reads: [{ statement: countRows, parameters: [] }],
@@ -60,7 +51,7 @@ describe('the embedded database on its disk', { timeout: 180_000 }, () => {
         result: null,
       }),
     });
-    assert.equal(syncs - before, 2);
+    assert.equal(syncs.count - before, 2);
     const settings = await database.query<{ name: string; setting: string }>({
       name: 'test.sync-settings',
       text: `select name, setting from pg_settings where name in ('fsync', 'full_page_writes', 'synchronous_commit') order by name`,
@@ -74,7 +65,7 @@ describe('the embedded database on its disk', { timeout: 180_000 }, () => {
   test('keeps the names of files that it made before a checkpoint, where a synced file may lose its name', async () => {
     placeEmbedded(dataDir);
     const disk = new PowerCutDisk(dataDir, embeddedTemplate());
-    database = await openEmbedded({ dataDir, openFiles: (files) => new RecordedFiles(files, disk) });
+    database = await openEmbedded({ dataDir, engineFiles: disk.engineFiles() });
     // What the engine renames at its start has its directories synced as well.
     await database.script('create table other (n integer); checkpoint');
     await database.script('create table kept (n integer)');
@@ -91,13 +82,13 @@ describe('the embedded database on its disk', { timeout: 180_000 }, () => {
 
   test('stops if the disk fails, acknowledges nothing more, and starts again with what it acknowledged before', async () => {
     placeEmbedded(dataDir);
-    const syncs = new FailingSyncs();
+    const syncs = new EngineSyncs();
     database = await syncs.open(dataDir);
     await database.script('create table kept (n integer)');
     await database.query(insertRow);
-    syncs.isBroken = true;
+    syncs.order('fail');
     await assert.rejects(database.query(insertRow), /has stopped, .*: could not fsync file "…": I\/O error/);
-    syncs.isBroken = false;
+    syncs.order('nothing else');
     await assert.rejects(database.query(countRows), /has stopped/);
     await database.close();
     database = await openEmbedded({ dataDir });
@@ -118,19 +109,17 @@ describe('the embedded database on its disk', { timeout: 180_000 }, () => {
     const files = join(dataDir, 'db');
     const unfinished = `${files}.new`;
     const syncedBefore = new Set<string>();
-    const syncedAfter = new Set<string>();
+    const syncs = new EngineSyncs();
     await recordSyncs(
       async () => {
-        database = await openEmbedded({
-          dataDir,
-          openFiles: (opened) => {
-            assert.ok(syncedAfter.has(dataDir), 'the name of the database is on the disk');
-            return new EmbeddedFiles(opened);
-          },
-        });
+        database = await syncs.open(dataDir);
       },
-      (path) => (existsSync(files) ? syncedAfter : syncedBefore).add(path),
+      (path) => {
+        if (!existsSync(files)) syncedBefore.add(path);
+        else if (path === dataDir) syncs.mark();
+      },
     );
+    assert.ok(syncs.wereOpenedAfterMark, 'the name of the database is on the disk');
     assert.ok(syncedBefore.has(directory), 'the name of the data directory is on the disk');
     assert.ok(syncedBefore.has(unfinished));
     const names = readdirSync(files, { recursive: true, encoding: 'utf8' });

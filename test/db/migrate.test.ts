@@ -51,6 +51,13 @@ async function dropPartitions(database: Database): Promise<void> {
   end $$`);
 }
 
+const insertCall = (id: string, at: string): string =>
+  `insert into calls (account_id, id, started_at, ended_at, key_id, context, operation, model, provider,
+  provider_model, is_stream, status, request_id, input_tokens, cached_input_tokens, cache_write_tokens,
+  cache_write_1h_tokens, output_tokens, reasoning_tokens, price_rule, prices)
+values ('acct_1', '${id}', '${at}', '${at}', 'k', 'balance', 'chat', 'm', 'p', 'pm', false, 'failed', 'r',
+  0, 0, 0, 0, 0, 0, 'base', '{}')`;
+
 async function withDatabase(stored: TestDatabase, work: (stored: TestDatabase) => Promise<void>): Promise<void> {
   try {
     await work(stored);
@@ -188,6 +195,28 @@ for (const engine of engines) {
         );
       }));
 
+    // A record that is written into pages with a filter is added to that filter, which takes longer than the record.
+    test('have no filters of the pages that take the next records', async () =>
+      withDatabase(await createTestDatabase(engine), async ({ database }) => {
+        const calls = createCallsStore(database);
+        const [past, now] = ['2031-02-10T00:00:00Z', '2031-03-10T00:00:00Z'];
+        await calls.preparePartitions(new Date(past));
+        for (const at of [past, now]) await database.script(insertCall(`call_${at}`, at));
+        const madeOf = async (month: string): Promise<number> => {
+          const [made] = await database.query<{ filters: number }>({
+            name: `test.summarise-${month}`,
+            text: `select brin_summarize_range(inhrelid::regclass, 0) as filters from pg_inherits join pg_index on indexrelid = inhrelid
+where inhparent = 'calls_by_request'::regclass and indrelid = 'calls_2031_${month}'::regclass`,
+          });
+          return made!.filters;
+        };
+        assert.deepEqual([await madeOf('02'), await madeOf('03')], [1, 1]);
+        assert.deepEqual([await madeOf('02'), await madeOf('03')], [0, 0]);
+        await calls.summariseRequestIds(new Date(now));
+        assert.deepEqual([await madeOf('02'), await madeOf('03')], [0, 1]);
+        assert.equal((await calls.findByRequest('r', 10)).length, 2);
+      }));
+
     test('are an error if there is nothing to divide', async () =>
       withDatabase(await createBareDatabase(engine), async ({ database }) => {
         await assert.rejects(createCallsStore(database).preparePartitions(new Date('2026-11-20')), /calls/);
@@ -196,11 +225,7 @@ for (const engine of engines) {
     // A machine that slept for months writes its first calls before the months are prepared.
     test('do not stop a start if records of such a month went to the default already', async () =>
       withDatabase(await createTestDatabase(engine), async ({ database }) => {
-        await database.script(`insert into calls (account_id, id, started_at, ended_at, key_id, context, operation, model, provider,
-  provider_model, is_stream, status, request_id, input_tokens, cached_input_tokens, cache_write_tokens,
-  cache_write_1h_tokens, output_tokens, reasoning_tokens, price_rule, prices)
-values ('acct_1', 'call_1', '2027-06-15', '2027-06-15', 'k', 'balance', 'chat', 'm', 'p', 'pm', false, 'failed', 'r',
-  0, 0, 0, 0, 0, 0, 'base', '{}')`);
+        await database.script(insertCall('call_1', '2027-06-15'));
         const calls = createCallsStore(database);
         await calls.preparePartitions(new Date('2027-06-20T00:00:00Z'));
         assert.equal((await calls.find('call_1'))?.accountId, 'acct_1');

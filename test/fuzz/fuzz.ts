@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http';
+import { Dice } from '../../src/lib/dice.ts';
 import { type Child, startChild } from '../attacks/scene/rpc.ts';
-import { Dice } from '../support/dice.ts';
 import type { FuzzedGateway } from './gateway-process.ts';
 import { type FuzzRequest, type Operation, operationsOf, refOf, requestOf } from './requests.ts';
 import type { Schema } from './values.ts';

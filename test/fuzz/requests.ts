@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import type { Dice } from '../support/dice.ts';
+import type { Dice } from '../../src/lib/dice.ts';
 import { type Schema, textFor, type Values, valueFor } from './values.ts';
 
 /** An operation of the description of the API. */

@@ -5,7 +5,7 @@ import { createVoucherCode } from '../../src/accounting/vouchers/voucher-code.ts
 import { type AccountParts, accountTable } from '../../src/api/registers/account.ts';
 import { type AdminParts, adminTable } from '../../src/api/registers/admin.ts';
 import { type PeopleParts, peopleTable } from '../../src/api/registers/people.ts';
-import { Dice } from '../support/dice.ts';
+import { Dice } from '../../src/lib/dice.ts';
 import { refOf } from './requests.ts';
 import { type Schema, valueFor } from './values.ts';
 

@@ -1,4 +1,4 @@
-import type { Dice } from '../support/dice.ts';
+import type { Dice } from '../../src/lib/dice.ts';
 
 /** The part of JSON Schema that the description of the API uses. */
 export interface Schema {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
+import { Dice } from '../../src/lib/dice.ts';
 import { parseYuan } from '../../src/lib/yuan.ts';
 import { EDITS, editForm, formType } from '../conformance/images.ts';
 import { call, startCall } from '../support/client.ts';
 import type { Engine } from '../support/database.ts';
-import { Dice } from '../support/dice.ts';
 import { clientLeaves, startGateway, type TestGateway } from '../support/gateway.ts';
 import { event, json, liveResponse, type ReceivedRequest, sse } from '../support/provider.ts';
 import { recomputedCharge } from '../support/recomputed-charge.ts';

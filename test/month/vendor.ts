@@ -1,4 +1,4 @@
-import type { Dice } from '../support/dice.ts';
+import type { Dice } from '../../src/lib/dice.ts';
 
 /**
  * A made-up vendor: it draws what a call uses, bills that in a line of its own, and only then says it in the dialect of a

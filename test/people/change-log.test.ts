@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { changeActor } from '../../src/changes/change-log.ts';
-import type { Change } from '../../src/changes/changes-store.ts';
-import { type ChangeFilter, createChangesStore } from '../../src/changes/changes-store.ts';
+import { type Change, type ChangeFilter, createChangesStore } from '../../src/changes/changes-store.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import { createIds, type Ids } from '../../src/lib/ids.ts';
 import { UNHURRIED } from '../../src/lib/slices.ts';

@@ -6,7 +6,7 @@ import { ACTIVE_KEYS_MAX, KEYS_A_DAY_MAX } from '../../src/accounting/accounts/k
 import { MEMBER_KEYS_MAX } from '../../src/api/keys/own.ts';
 import { HOLDER_LIMITS, VISITOR_LIMITS } from '../../src/api/management/request-body.ts';
 import { STREAMS_MAX } from '../../src/api/management/streamed-lines.ts';
-import { HOLDER_SHARE } from '../../src/app/management-apis.ts';
+import { HOLDER_SHARE } from '../../src/app/worker-limits.ts';
 import { COSTS, OF_ACCOUNT, TO_ADDRESS } from '../../src/notices/send-rates.ts';
 import { ACCOUNT_ENDPOINTS_MAX, OPERATOR_ENDPOINTS_MAX } from '../../src/notices/webhooks.ts';
 import { LEFT_USERS_KEPT_DAYS } from '../../src/people/left-user-store.ts';

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { parseConfig } from '../../src/config/load.ts';
-import type { Logger } from '../../src/lib/logger.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
+import { type Logger, silentLogger } from '../../src/lib/logger.ts';
 import { CALL_TOKENS, CODING_CHAT, codingBody, grant, plansText } from '../plans/coding.ts';
 import { call } from '../support/client.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';

@@ -10,7 +10,7 @@ import { embeddedTemplate, placeEmbedded, storedIn } from '../support/database.t
 import { makeFastDirectory } from '../support/fast-directory.ts';
 import { ADMIN_TOKEN, startGateway } from '../support/gateway.ts';
 import { type CutOptions, PowerCutDisk } from '../support/power-cut-disk.ts';
-import { RecordedFiles, recordedDisk } from '../support/recorded-files.ts';
+import { recordedDisk } from '../support/recorded-disk.ts';
 import { until } from '../support/until.ts';
 import { leftHeld } from './crash-books.ts';
 import { CRASH_PLAN, CrashLoad, CrashProvider, costOf, createPurses } from './crash-load.ts';
@@ -58,7 +58,7 @@ export async function runUnderLoad({ seed, rounds }: { seed: number; rounds: num
   const dataDir = makeFastDirectory('faregate-power-');
   placeEmbedded(dataDir);
   const disk = new PowerCutDisk(dataDir, embeddedTemplate());
-  const database = await openEmbedded({ dataDir, openFiles: (directory) => new RecordedFiles(directory, disk) });
+  const database = await openEmbedded({ dataDir, engineFiles: disk.engineFiles() });
   const outage = createOutage(database);
   const gateway = await startGateway({
     stored: storedIn(dataDir, database),

@@ -1,6 +1,5 @@
 import { NO_LIMITS } from '../../src/accounting/accounts/key-limit-store.ts';
-import type { KeyLimits } from '../../src/accounting/accounts/key-limit-tables.ts';
-import { KEY_LIMITS } from '../../src/accounting/accounts/key-limit-tables.ts';
+import { KEY_LIMITS, type KeyLimits } from '../../src/accounting/accounts/key-limit-tables.ts';
 import { CLOCK_TOLERANCE_MS } from '../../src/accounting/counts/counted-since.ts';
 import type { PlanTerms } from '../../src/accounting/plans/plan.ts';
 import { createLocalTime } from '../../src/accounting/pricing/local-time.ts';
@@ -17,8 +16,13 @@ import type { AskingCall } from '../../src/accounting/reservations/limits/limit.
 import type { RateDefaults, RateMaxima } from '../../src/accounting/reservations/rate-defaults.ts';
 import { freeReservation } from '../../src/accounting/reservations/release.ts';
 import type { Admission, CallUse, Refusal, ReservationRequest } from '../../src/accounting/reservations/reservation.ts';
-import type { Reservation, SubscriptionTerms } from '../../src/accounting/reservations/tables.ts';
-import { BALANCES, RATE_LIMITS, SUBSCRIPTIONS } from '../../src/accounting/reservations/tables.ts';
+import {
+  BALANCES,
+  RATE_LIMITS,
+  type Reservation,
+  SUBSCRIPTIONS,
+  type SubscriptionTerms,
+} from '../../src/accounting/reservations/tables.ts';
 import { unusedCounts } from './unused-counts.ts';
 
 /**

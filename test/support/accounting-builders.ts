@@ -2,8 +2,7 @@ import { createCallBatches } from '../../src/accounting/batches/call-batches.ts'
 import { createBatchStore } from '../../src/accounting/batches/store.ts';
 import type { CallOutcome } from '../../src/accounting/calls/call-outcome.ts';
 import { createLocalTime } from '../../src/accounting/pricing/local-time.ts';
-import type { BillingTime } from '../../src/accounting/pricing/running-periods.ts';
-import { type RunningPeriods, runningPeriods } from '../../src/accounting/pricing/running-periods.ts';
+import { type BillingTime, type RunningPeriods, runningPeriods } from '../../src/accounting/pricing/running-periods.ts';
 import type { AdmissionContext, AdmissionTerms } from '../../src/accounting/reservations/account-state.ts';
 import { admissionTerms } from '../../src/accounting/reservations/admission-terms.ts';
 import {

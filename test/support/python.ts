@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { cacheDirectory } from './cache-directory.ts';
 
 /** Python with packages of its own. */
 export interface PythonEnvironment {
@@ -16,7 +16,7 @@ export interface PythonEnvironment {
  * one needs a package registry.
  */
 export function pythonEnvironment(name: string, packages: readonly string[]): PythonEnvironment {
-  const home = join(homedir(), '.cache', 'faregate', name);
+  const home = cacheDirectory(name);
   return { program: (program) => join(home, 'bin', program), missing: install(home, packages) };
 }
 

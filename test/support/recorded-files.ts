@@ -1,9 +1,14 @@
 import { fstatSync, statSync } from 'node:fs';
 import { EmbeddedFiles, type EngineSync } from '../../src/db/embedded-files.ts';
-import { type Disk, type DiskFile, nodeDisk } from '../../src/journal/disk.ts';
-import type { PowerCutDisk } from './power-cut-disk.ts';
+import { DiskRecorder, type SharedRecord } from './disk-recorder.ts';
 
-/** The files of the embedded engine and of the journal, of which a `PowerCutDisk` is told every change and every sync. */
+/**
+ * The files of the embedded engine, of which a `PowerCutDisk` is told every change and every sync. They are in the thread of
+ * the engine (`EmbeddedOptions.engineFiles`).
+ */
+
+export const openFiles = (directory: string, record: SharedRecord): EmbeddedFiles =>
+  new RecordedFiles(directory, new DiskRecorder(record));
 
 /** The parts of Emscripten's file system that change files. */
 interface FileNode {
@@ -35,11 +40,11 @@ interface Operations {
 
 type Init = EmbeddedFiles['init'];
 
-/** The real files of the real engine. Its syncs reach only the `PowerCutDisk`. */
-export class RecordedFiles extends EmbeddedFiles {
-  readonly #disk: PowerCutDisk;
+/** The real files of the real engine. Its syncs reach only the `recorder. */
+class RecordedFiles extends EmbeddedFiles {
+  readonly #disk: DiskRecorder;
 
-  constructor(directory: string, disk: PowerCutDisk) {
+  constructor(directory: string, disk: DiskRecorder) {
     const sync: EngineSync = {
       file: (descriptor) => disk.synced(fstatSync(descriptor).ino),
       directory: (path) => disk.syncedDirectory(path),
@@ -55,7 +60,7 @@ export class RecordedFiles extends EmbeddedFiles {
   }
 }
 
-function recordChanges({ realPath, node_ops: nodes, stream_ops: streams }: Operations, disk: PowerCutDisk): void {
+function recordChanges({ realPath, node_ops: nodes, stream_ops: streams }: Operations, disk: DiskRecorder): void {
   const { mknod, rename, unlink, rmdir, setattr } = nodes;
   nodes.mknod = (parent, name, mode, device) => {
     const node = mknod(parent, name, mode, device);
@@ -86,64 +91,7 @@ function recordChanges({ realPath, node_ops: nodes, stream_ops: streams }: Opera
   };
   streams.write = (stream, buffer, offset, length, position) => {
     const written = write(stream, buffer, offset, length, position);
-    disk.wrote(fstatSync(stream.nfd).ino, position, Buffer.from(buffer.subarray(offset, offset + written)));
+    disk.wrote(fstatSync(stream.nfd).ino, position, new Uint8Array(buffer.subarray(offset, offset + written)));
     return written;
   };
-}
-
-/** The disk of this machine as the journal sees it. Its syncs reach only the `PowerCutDisk`. */
-export function recordedDisk(disk: PowerCutDisk): Disk {
-  const record = (path: string, file: DiskFile): DiskFile => {
-    const inode = statSync(path).ino;
-    return {
-      read: (into, offset) => file.read(into, offset),
-      identity: () => file.identity(),
-      close: () => file.close(),
-      async write(bytes, offset) {
-        const written = await file.write(bytes, offset);
-        disk.wrote(inode, offset, Buffer.from(bytes.subarray(0, written)));
-        return written;
-      },
-      async truncate(bytes) {
-        await file.truncate(bytes);
-        disk.truncated(inode, bytes);
-      },
-      async sync() {
-        disk.synced(inode);
-      },
-    };
-  };
-  return {
-    ...nodeDisk,
-    async makeDirectory(directory) {
-      const missing: string[] = [];
-      for (let path = directory; disk.has(path) && !exists(path); path = path.slice(0, path.lastIndexOf('/'))) {
-        missing.unshift(path);
-      }
-      await nodeDisk.makeDirectory(directory);
-      for (const path of missing) disk.made(path);
-      for (const path of missing) disk.syncedDirectory(path.slice(0, path.lastIndexOf('/')));
-    },
-    async create(path) {
-      const file = await nodeDisk.create(path);
-      disk.made(path);
-      return record(path, file);
-    },
-    open: async (path) => record(path, await nodeDisk.open(path)),
-    async rename(from, to) {
-      await nodeDisk.rename(from, to);
-      disk.renamed(from, to);
-    },
-    async remove(path) {
-      await nodeDisk.remove(path);
-      disk.removed(path);
-    },
-    async syncDirectory(directory) {
-      disk.syncedDirectory(directory);
-    },
-  };
-}
-
-function exists(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }

@@ -1,6 +1,5 @@
 import { Anchor } from '@mantine/core';
-import type { ReactNode } from 'react';
-import { useCallback, useMemo, useSyncExternalStore } from 'react';
+import { type ReactNode, useCallback, useMemo, useSyncExternalStore } from 'react';
 
 /**
  * Where in the console somebody is: the part of the address behind the `#`, which reaches no server. It has a path and a query,

@@ -1,5 +1,6 @@
+import { BATCH_LOCK_MAX_MS } from '../../db/errors.ts';
 import type { Questions } from '../../db/questions/database-questions.ts';
-import type { Batcher } from '../../lib/batcher.ts';
+import type { Batcher, KindBatcher } from '../../lib/batcher.ts';
 import type { AdmissionTerms } from '../reservations/account-state.ts';
 import {
   createAccountBatcher,
@@ -59,12 +60,6 @@ const BATCH_BYTES_MAX = 1024 * 1024;
 /** The columns of a record, or of a reservation, roughly. */
 const ITEM_BYTES = 1024;
 
-/**
- * A batch that takes longer than it may wait for a lock is slow. If it has ends alone, which may wait for more than admissions do, such as
- * for a table of records, admissions go on beside it; and the other way round.
- */
-const BESIDE_AFTER_MS = 100;
-
 export function createCallBatches(parts: CallBatchParts): CallBatches {
   const { store, questions, terms, onEnded, onLocked, observer, waitingItemsMax = WAITING_ITEMS_MAX } = parts;
   const { timers } = questions.limit;
@@ -104,6 +99,7 @@ export function createCallBatches(parts: CallBatchParts): CallBatches {
   const shared = {
     run,
     accountOf: (item: Item) => ('end' in item ? item.end.outcome.accountId : item.admission.accountId),
+    kindOf,
     lockLimit: questions.limit,
     bytes: { of: sizeBytesOf, batchMax: BATCH_BYTES_MAX },
   };
@@ -112,32 +108,34 @@ export function createCallBatches(parts: CallBatchParts): CallBatches {
     guarded,
     limit: questions.limit,
     waitingItemsMax,
-    besideAfterMs: BESIDE_AFTER_MS,
-    kindOf: (item) => ('end' in item ? 'end' : 'admission'),
+    // A batch that takes longer than it may wait for a lock is slow. If it has ends alone, which may wait for more than admissions
+    // do, such as for a table of records, admissions go on beside it; and the other way round.
+    besideAfterMs: BATCH_LOCK_MAX_MS,
     onLocked,
   });
   const late = createAccountBatcher<Item, Result>({ ...shared, guarded: questions.unlessDown });
   return {
-    admissions: {
-      submit: (admission, dueMs) => batches.submit({ admission }, dueMs) as Promise<Admission>,
-      drain: batches.drain,
-      get size() {
-        return batches.countOf('admission');
-      },
-    },
-    ends: {
-      submit: (end, dueMs) => batches.submit({ end }, dueMs) as Promise<EndResult>,
-      drain: batches.drain,
-      get size() {
-        return batches.countOf('end');
-      },
-    },
-    lateEnds: {
-      submit: (end, dueMs) => late.submit({ end }, dueMs) as Promise<EndResult>,
-      drain: late.drain,
-      get size() {
-        return late.size;
-      },
+    admissions: batcherOf<ReservationRequest, Admission>(batches, 'admission', (admission) => ({ admission })),
+    ends: batcherOf<SettlementRecord, EndResult>(batches, 'end', (end) => ({ end })),
+    lateEnds: batcherOf<SettlementRecord, EndResult>(late, 'end', (end) => ({ end })),
+  };
+}
+
+type Kind = 'end' | 'admission';
+
+const kindOf = (item: Item): Kind => ('end' in item ? 'end' : 'admission');
+
+/** What one kind of items, whose results are of one kind too, sees of a batcher of both. */
+function batcherOf<Given, Got extends Result>(
+  batches: KindBatcher<Item, Result>,
+  kind: Kind,
+  toItem: (given: Given) => Item,
+): Batcher<Given, Got> {
+  return {
+    submit: (given, dueMs) => batches.submit(toItem(given), dueMs) as Promise<Got>,
+    drain: batches.drain,
+    get size() {
+      return batches.countOf(kind);
     },
   };
 }

@@ -78,21 +78,21 @@ export function createBatchStore(database: Database, logger: Pick<Logger, 'warn'
             const context = terms.contextAt(nowMs);
             const isDecided = ({ accountId }: { readonly accountId: string }): boolean =>
               locks !== 'free' || accounts.has(accountId);
-            const endsDecided = ends.filter(({ outcome }) => isDecided(outcome));
-            const asking = admissions.filter(isDecided);
-            const ended = decideOnEnds?.(rows, endsDecided, accounts, context);
-            const admitted = asking.length === 0 ? null : decideAdmissions(asking, accounts, context);
+            const toEnd = decidable(ends, ({ outcome }) => isDecided(outcome));
+            const toAdmit = decidable(admissions, isDecided);
+            const ended = decideOnEnds?.(rows, toEnd.items, accounts, context);
+            const admitted = toAdmit.items.length === 0 ? null : decideAdmissions(toAdmit.items, accounts, context);
             warnOfCountsAhead(logger, countsAhead(accounts, before, nowMs));
             prices = ended?.prices ?? prices;
-            const endResults = endsDecided.map(({ outcome }, i): EndResult => {
+            const endResults = toEnd.items.map(({ outcome }, i): EndResult => {
               if (ended!.verdicts[i] === 'claim_lost') return 'claim_lost';
               const money = accounts.get(outcome.accountId)?.money;
               return { availableNano: money === undefined ? null : money.balanceNano - money.reservedNano };
             });
             return {
               result: {
-                ends: inPlace(ends, ({ outcome }) => isDecided(outcome), endResults),
-                admissions: inPlace(admissions, isDecided, admitted?.admissions ?? []),
+                ends: toEnd.inPlace(endResults),
+                admissions: toAdmit.inPlace(admitted?.admissions ?? []),
               },
               writes: [
                 ...(ended?.writes ?? []),
@@ -144,12 +144,15 @@ function addLimitsOfEnds(reads: Reads, ends: readonly SettlementRecord[]): Retur
   );
 }
 
-/** Puts the results of those that were decided on in their places; those of locked accounts have none. */
-function inPlace<Item, Result>(
-  items: readonly Item[],
-  isDecided: (item: Item) => boolean,
-  results: readonly Result[],
-): (Result | 'locked')[] {
-  let next = 0;
-  return items.map((item) => (isDecided(item) ? results[next++]! : 'locked'));
+/** The items that are decided on, and what puts their results in the places of all: those of locked accounts have none. */
+function decidable<Item>(all: readonly Item[], isDecided: (item: Item) => boolean) {
+  const items = all.filter(isDecided);
+  return {
+    items,
+    inPlace<Result>(results: readonly Result[]): readonly (Result | 'locked')[] {
+      if (items.length === all.length) return results;
+      let next = 0;
+      return all.map((item) => (item === items[next] ? results[next++]! : 'locked'));
+    },
+  };
 }

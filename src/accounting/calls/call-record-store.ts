@@ -175,9 +175,24 @@ const NAME_COLUMNS = [
   ({ outcome }: RecordedEnd) => toTimestamp(outcome.startedAtMs),
 ];
 
+/** What the record of an unresolved call says of its reservation. */
+export type LostReservation = Pick<
+  OpenReservation,
+  | 'accountId'
+  | 'callId'
+  | 'keyId'
+  | 'model'
+  | 'reservedAtMs'
+  | 'facts'
+  | 'amountNano'
+  | 'subscriptionId'
+  | 'periodNo'
+  | 'tokens'
+>;
+
 /** The writes of unresolved calls. Facts that cannot be read are recorded empty. */
-export function unresolvedWrites(reservations: readonly OpenReservation[], now: Date): Query[] {
-  type Known = { readonly r: OpenReservation; readonly facts: Partial<CallFacts> };
+export function unresolvedWrites(reservations: readonly LostReservation[], now: Date): Query[] {
+  type Known = { readonly r: LostReservation; readonly facts: Partial<CallFacts> };
   const known = reservations.map((r): Known => ({ r, facts: readFacts(r.facts) }));
   const columns = [
     ({ r }: Known) => r.accountId,
@@ -202,7 +217,7 @@ export function unresolvedWrites(reservations: readonly OpenReservation[], now: 
 }
 
 /** What an operator who resolves the call may count; the reservation is gone then. `null` on the balance. */
-function reservedTokensText({ subscriptionId, periodNo, tokens }: OpenReservation): string | null {
+function reservedTokensText({ subscriptionId, periodNo, tokens }: LostReservation): string | null {
   if (subscriptionId === null || periodNo === null) return null;
   const notes: CallNotes = { reservedTokens: { subscriptionId, periodNo, tokens: tokens ?? 0 } };
   return JSON.stringify(notes);

@@ -127,17 +127,39 @@ export interface CallsStore {
     timing?: SliceTiming,
   ): Promise<LookedThrough<CallRecord>>;
   find(id: string): Promise<CallRecord | null>;
-  /** Makes the filters by which request ids are found of what has been recorded since the last time. */
-  summariseRequestIds(): Promise<void>;
+  /**
+   * Makes the filters by which request ids are found of what has been recorded since the last time, but for the pages of this month
+   * that take the next records.
+   */
+  summariseRequestIds(now: Date): Promise<void>;
   /** Prepares the partitions of this month and the next two. Call records of a month without one go to the default. */
   preparePartitions(now: Date): Promise<void>;
 }
+
+/** What PostgreSQL makes one of, if nothing else is said. */
+const PAGES_A_FILTER = 128;
 
 /** The servers do it too, from time to time; the embedded engine does not. It keeps nobody from writing. */
 const summariseRequestIds: Statement = {
   name: 'calls.summarise-request-ids',
   text: `select brin_summarize_new_values(inhrelid::regclass) as ranges from pg_inherits
 where inhparent = to_regclass('calls_by_request')`,
+};
+
+/**
+ * Takes the filters away of the pages that records are being written into: each record would be added to them, which took an embedded
+ * database five times what the rest of a record takes. A search reads those pages, 1 MB at most. An index has a filter of its first pages
+ * from the moment on at which its table is made.
+ */
+export const forgetOpenFilters: Statement = {
+  name: 'calls.forget-open-filters',
+  text: `select brin_desummarize_range(indexrelid::regclass, pages - pages % ${PAGES_A_FILTER})
+from (
+  select i.indexrelid, pg_relation_size(i.indrelid) / current_setting('block_size')::bigint as pages
+  from unnest($1::text[]) as name
+  join pg_index i on i.indrelid = to_regclass(name)
+  join pg_inherits h on h.inhrelid = i.indexrelid and h.inhparent = to_regclass('calls_by_request')
+) as filters`,
 };
 
 const MONTHS_AHEAD = 2;
@@ -189,20 +211,23 @@ export function createCallsStore(database: Lane): CallsStore {
       return CALLS.all(await database.query(findByRequest, [requestId, callIdOf(requestId), limit, ...of]));
     },
     find: async (id) => CALLS.first(await database.query(selectCall, [id])),
-    async summariseRequestIds() {
+    async summariseRequestIds(now) {
       await database.query(summariseRequestIds);
+      await database.query(forgetOpenFilters, [toArray([partitionOf(now).name])]);
     },
     async preparePartitions(now) {
       const partitions = partitionsFrom(now);
       const missing = await database.query<{ name: string }>(findMissingTables, [
         toArray(partitions.map(({ name }) => name)),
       ]);
+      if (missing.length === 0) return;
       for (const { name, from, to } of partitions) {
         if (!missing.some((table) => table.name === name)) continue;
         await database.query(createPartition({ name, from, to })).catch((error: unknown) => {
           if (!isPartitionNeedless(error)) throw error;
         });
       }
+      await database.query(forgetOpenFilters, [toArray(missing.map(({ name }) => name))]);
     },
   };
 }

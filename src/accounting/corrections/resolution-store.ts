@@ -1,6 +1,5 @@
 import { writeRows } from '../../db/columns.ts';
-import type { StoredRow } from '../../db/database.ts';
-import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
+import { type Lane, type Queryable, type Statement, type StoredRow, toArray } from '../../db/database.ts';
 import {
   bigintColumn,
   countColumn,

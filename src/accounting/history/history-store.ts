@@ -1,12 +1,14 @@
-import type { Database, Queryable, Statement } from '../../db/database.ts';
+import { type Database, type Queryable, type Statement, toArray } from '../../db/database.ts';
+import { snakeCase } from '../../lib/snake-case.ts';
 import type { CallOutcome } from '../calls/call-outcome.ts';
-import { recordWrites } from '../calls/call-record-store.ts';
-import { createPartition, partitionOf } from '../calls/calls-store.ts';
+import { type LostReservation, recordWrites, unresolvedWrites } from '../calls/call-record-store.ts';
+import { createPartition, forgetOpenFilters, partitionOf } from '../calls/calls-store.ts';
 import { StoredPriceLists } from '../pricing/price-list-store.ts';
+import { factsText } from '../reservations/reservation.ts';
 
 /**
  * The SQL that gives a new database a past: accounts as they would be if they had been used for some time. The demo has one.
- * Whoever makes it responds for what `faregate audit` checks; the records of calls are written as those of every call.
+ * The records of calls are written as those of every call, and what follows from others is not given (`README.md`).
  */
 
 /** In an order in which rows can be inserted: what others refer to comes first. */
@@ -15,7 +17,6 @@ const TABLES = [
   'balances',
   'api_keys',
   'key_limits',
-  'key_uses',
   'ledger_entries',
   'subscriptions',
   'plan_slots',
@@ -26,24 +27,37 @@ const TABLES = [
   'voucher_redemptions',
   'refusals',
   'changes',
-  'calls',
 ] as const;
 
 export type HistoryTable = (typeof TABLES)[number];
 
-/** A row by the names of its columns, as JSON: amounts of money are text, and bytes are in hex behind `\x`. */
-export type HistoryRow = Readonly<Record<string, string | number | boolean | null | readonly string[] | object>>;
+/**
+ * A row by the names that its columns have in the code: `createdAtMs` is `created_at`, in milliseconds. Amounts are `bigint`, and
+ * objects are JSON.
+ */
+export type HistoryRow = Readonly<Record<string, string | number | bigint | boolean | null | object>>;
 
 export interface History {
   /** Columns that no row of a table names have their default; those that some name are null in the others. */
   readonly rows: Readonly<Partial<Record<HistoryTable, readonly HistoryRow[]>>>;
   /** Calls that have ended, in the order of their beginnings; their ledger entries are among the rows. */
   readonly outcomes: readonly CallOutcome[];
+  readonly unresolved: readonly UnresolvedCall[];
 }
+
+/** A call on the balance whose node died: as far as it was known at its admission. It ended when that was noticed. */
+export type UnresolvedCall = CallOutcome & { readonly reservedNano: bigint };
 
 const lockIdentity: Statement = {
   name: 'history.lock-identity',
   text: 'select exists (select from accounts) as has_accounts from database_identity for update',
+};
+
+/** Keys were used last when the last call of theirs began. */
+const insertKeyUses: Statement = {
+  name: 'history.insert-key-uses',
+  text: `insert into key_uses (account_id, key_id, last_used_at)
+select account_id, key_id, max(started_at) from calls group by account_id, key_id`,
 };
 
 const ROWS_AT_ONCE = 500;
@@ -52,14 +66,14 @@ const ROWS_AT_ONCE = 500;
  * Writes a history into a database without accounts, all of it or nothing. Returns false if there are accounts: somebody
  * else was first.
  */
-export function writeHistory(database: Database, { rows, outcomes }: History): Promise<boolean> {
+export function writeHistory(database: Database, { rows, outcomes, unresolved }: History): Promise<boolean> {
   return database.longTransaction(async (transaction) => {
     const [identity] = await transaction.query<{ has_accounts: boolean }>(lockIdentity);
     if (identity!.has_accounts) return false;
     const months = new Set(outcomes.map(({ startedAtMs }) => new Date(startedAtMs).toISOString().slice(0, 7)));
-    for (const month of months) {
-      await transaction.query(createPartition(partitionOf(new Date(`${month}-01T00:00:00Z`))));
-    }
+    const partitions = [...months].map((month) => partitionOf(new Date(`${month}-01T00:00:00Z`)));
+    for (const partition of partitions) await transaction.query(createPartition(partition));
+    await transaction.query(forgetOpenFilters, [toArray(partitions.map(({ name }) => name))]);
     for (const table of TABLES) await insertRows(transaction, table, rows[table] ?? []);
     for (const { statement, parameters } of new StoredPriceLists().writes(outcomes.map(({ price }) => price.prices))) {
       await transaction.query(statement, parameters);
@@ -70,19 +84,42 @@ export function writeHistory(database: Database, { rows, outcomes }: History): P
         await transaction.query(statement, parameters);
       }
     }
+    for (const call of unresolved) {
+      for (const { statement, parameters } of unresolvedWrites([reservationOf(call)], new Date(call.endedAtMs))) {
+        await transaction.query(statement, parameters);
+      }
+    }
+    await transaction.query(insertKeyUses);
     return true;
   });
 }
 
+function reservationOf(call: UnresolvedCall): LostReservation {
+  const { accountId, callId, keyId, model, startedAtMs, price, reservedNano } = call;
+  const facts = factsText({ ...call, priceRule: price.rule });
+  const ofPlan = { subscriptionId: null, periodNo: null, tokens: null };
+  return { accountId, callId, keyId, model, reservedAtMs: startedAtMs, amountNano: reservedNano, facts, ...ofPlan };
+}
+
 async function insertRows(transaction: Queryable, table: HistoryTable, rows: readonly HistoryRow[]): Promise<void> {
   if (rows.length === 0) return;
-  const columns = Object.keys(Object.assign({}, ...rows)).join(', ');
+  const written = rows.map((row) => Object.fromEntries(Object.entries(row).map(toColumn)));
+  const columns = Object.keys(Object.assign({}, ...written)).join(', ');
   const statement: Statement = {
     name: `history.insert-${table}`,
     text: `insert into ${table} (${columns}) select ${columns} from json_populate_recordset(null::${table}, $1::json)`,
   };
-  for (const some of slices(rows)) await transaction.query(statement, [JSON.stringify(some)]);
+  for (const some of slices(written)) await transaction.query(statement, [JSON.stringify(some)]);
 }
+
+/** The name of a column, and its value as JSON can have it. */
+function toColumn([name, value]: [string, HistoryRow[string]]): [string, unknown] {
+  if (IS_INSTANT.test(name)) return [snakeCase(name.slice(0, -2)), value === null ? null : new Date(Number(value))];
+  if (typeof value === 'bigint') return [snakeCase(name), String(value)];
+  return [snakeCase(name), Buffer.isBuffer(value) ? `\\x${value.toString('hex')}` : value];
+}
+
+const IS_INSTANT = /(^a|A)tMs$/;
 
 function* slices<Item>(items: readonly Item[]): Generator<Item[]> {
   for (let i = 0; i < items.length; i += ROWS_AT_ONCE) yield items.slice(i, i + ROWS_AT_ONCE);

@@ -38,8 +38,8 @@ interface TokenQuota {
   readonly supportedModels: readonly string[];
 }
 
-const FIVE_HOURS_MS = 5 * 3_600_000;
-const WEEK_MS = 7 * 24 * 3_600_000;
+export const FIVE_HOURS_MS = 5 * 3_600_000;
+export const WEEK_MS = 7 * 24 * 3_600_000;
 export const DAY_MS = 24 * 3_600_000;
 
 /** The plan that an account may use at an instant, or why it has none. */

@@ -1,6 +1,5 @@
 import { columnsOf, toTimestamp } from '../../db/columns.ts';
-import type { StoredRow } from '../../db/database.ts';
-import { type Statement, toArray } from '../../db/database.ts';
+import { type Statement, type StoredRow, toArray } from '../../db/database.ts';
 import { NOW_COLUMN, nowMsOf, nowSql, type TimedRow } from '../../db/database-time.ts';
 import type { Reads, RowsOf } from '../../db/reads.ts';
 import { countColumn, instantColumn, type RowOf, selection, textColumn } from '../../db/table.ts';
@@ -8,8 +7,7 @@ import { KEY_LIMITS } from '../accounts/key-limit-tables.ts';
 import { CLOCK_TOLERANCE_MS } from '../counts/counted-since.ts';
 import { type AccountState, rateName, type Slot, type SubscriptionState } from './account-state.ts';
 import type { LockMode } from './locked-accounts.ts';
-import type { RateTerms } from './tables.ts';
-import { BALANCES, RATE_LIMITS, SUBSCRIPTIONS } from './tables.ts';
+import { BALANCES, RATE_LIMITS, type RateTerms, SUBSCRIPTIONS } from './tables.ts';
 
 /**
  * The SQL that reads what limits accounts, for every transaction that changes any of it: admissions, ends and releases. Each

@@ -1,5 +1,4 @@
-import type { StoredRow } from '../../db/database.ts';
-import { type Lane, toArray } from '../../db/database.ts';
+import { type Lane, type StoredRow, toArray } from '../../db/database.ts';
 import { KEY_LIMITS } from '../accounts/key-limit-tables.ts';
 import type { RunningPeriods } from '../pricing/running-periods.ts';
 import { readKeys } from './account-store.ts';

@@ -3,8 +3,7 @@ import { type Questions, refusedFor } from '../../db/questions/database-question
 import { type Batcher, createBatcher, NotBegunError } from '../../lib/batcher.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type { BillingTime } from '../pricing/running-periods.ts';
-import { runningPeriods } from '../pricing/running-periods.ts';
+import { type BillingTime, runningPeriods } from '../pricing/running-periods.ts';
 import { admissionTerms, type ReservationTerms } from './admission-terms.ts';
 import { decideLooks } from './admit.ts';
 import type { AskingCall } from './limits/limit.ts';

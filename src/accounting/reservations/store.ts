@@ -1,6 +1,5 @@
 import { columnsOf, writeRows } from '../../db/columns.ts';
-import type { StoredRow } from '../../db/database.ts';
-import { type Database, type Query, type Statement, toArray } from '../../db/database.ts';
+import { type Database, type Query, type Statement, type StoredRow, toArray } from '../../db/database.ts';
 import { nowMsOf } from '../../db/database-time.ts';
 import { IS_OF_DEAD_NODE } from '../../db/nodes/dead.ts';
 import { Reads } from '../../db/reads.ts';

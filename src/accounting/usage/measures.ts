@@ -1,3 +1,4 @@
+import { snakeCase } from '../../lib/snake-case.ts';
 import { shownUnits, type UnitName, usageUnits } from '../../protocols/metering/usage-units.ts';
 
 /** What is summed of calls: the columns of `usage_rollups` and `usage_totals` beside their keys. */
@@ -35,7 +36,3 @@ export const measures: readonly Measure[] = [
   { column: 'images', ofCall: 'c.images' },
   ...unitMeasures,
 ];
-
-function snakeCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from '../../lib/logger.ts';
 import type { RollupStore } from './rollup-store.ts';
 
@@ -31,10 +30,7 @@ export function createRollups({ store, timezone, logger, intervalMs = INTERVAL_M
   let running: Promise<void> = Promise.resolve();
 
   async function sumAll(): Promise<void> {
-    while (!isStopping && (await store.sumSlice(timezone())) === 'more') {
-      // The embedded engine works in this thread: calls have their turn between two slices.
-      await nextTurn();
-    }
+    while (!isStopping && (await store.sumSlice(timezone())) === 'more');
   }
 
   async function round(): Promise<void> {

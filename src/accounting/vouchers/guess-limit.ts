@@ -5,11 +5,18 @@ const GUESSES: Rate = { burst: 10, everyMs: 6_000 };
 /** Accounts that are remembered; beyond it the one that tried least recently is forgotten. */
 const ACCOUNTS_MAX = 10_000;
 
+/** How tries are counted: here, or by a process that counts for several. */
+export interface VoucherGuesses {
+  /** Takes a try. Returns 0, or where there is none left, after how many milliseconds there is. */
+  take(accountId: string): number | Promise<number>;
+  giveBack(accountId: string): void;
+}
+
 /**
- * How often members of an account may try codes that are none, on one node. Each try is taken before the look-up, so that many at a time count too,
+ * How often members of an account may try codes that are none, on one machine. Each try is taken before the look-up, so that many at a time count too,
  * and is given back if the code was one.
  */
-export class GuessLimit {
+export class GuessLimit implements VoucherGuesses {
   readonly #nowMs: () => number;
   readonly #debts = new RateDebts(ACCOUNTS_MAX);
 
@@ -18,7 +25,6 @@ export class GuessLimit {
     this.#nowMs = nowMs;
   }
 
-  /** Takes a try. Returns 0, or where there is none left, after how many milliseconds there is. */
   take(accountId: string): number {
     const nowMs = this.#nowMs();
     const waitMs = this.#debts.waitMs(accountId, GUESSES, nowMs);

@@ -52,6 +52,11 @@ export function hashVoucherCode(code: string): Buffer {
   return createHash('sha256').update(code).digest();
 }
 
+/** What is stored of a voucher. `code`: as `createVoucherCode` made it. */
+export function storedVoucher(code: string): { readonly codeHash: Buffer; readonly codeEnd: string } {
+  return { codeHash: hashVoucherCode(readVoucherCode(code)!), codeEnd: shownEnd(code) };
+}
+
 /** What lists show of a code, so that support can tell which one somebody has. */
 export function shownEnd(code: string): string {
   return code.slice(-SHOWN_CHARS);

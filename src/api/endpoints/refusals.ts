@@ -18,8 +18,8 @@ interface RefusalParts {
   readonly brake: RefusalBrake;
 }
 
-/** Who sends a request: its address, and once that is known its account. */
-export interface Asker {
+/** What refusals of a request count against: the address that sends it, and once that is known its account. */
+export interface RefusalSubject {
   readonly request: IncomingMessage;
   /** The account or address that a refusal of the request counts against. */
   name: string;
@@ -29,33 +29,33 @@ export interface Asker {
 
 /** Authenticates requests, and delays the refusals of accounts and addresses that are refused too often. */
 export interface Refusals {
-  /** Whoever sends a request, before anything is known but the address. */
-  askerOf(request: IncomingMessage): Asker;
+  /** The subject of a request of which nothing is known but the address. */
+  subjectOf(request: IncomingMessage): RefusalSubject;
   /**
-   * @throws GatewayError if the key is not valid, or not from the client's network, or where the account was refused the same
+   * @throws GatewayError if the key is not valid, or not from the client's network, or if the account was refused the same
    * request a moment ago.
    */
   identify(
-    asker: Asker,
+    subject: RefusalSubject,
     path: string,
     forms: CredentialForms,
     report: Pick<CallReport, 'principal'>,
   ): Promise<Principal>;
   /** The request was served. */
-  served(asker: Asker): void;
+  served(subject: RefusalSubject): void;
   /** Delays the error of a request, if it is a refusal and its account or address is refused too often. */
-  slowDown(asker: Asker, error: unknown, reply: FastifyReply): Promise<void>;
+  slowDown(subject: RefusalSubject, error: unknown, reply: FastifyReply): Promise<void>;
 }
 
 export function createRefusals({ principals, addresses, brake }: RefusalParts): Refusals {
   return {
-    askerOf: (request) => ({ request, name: `address ${addresses.ofRequest(request)}`, place: '' }),
+    subjectOf: (request) => ({ request, name: `address ${addresses.ofRequest(request)}`, place: '' }),
 
-    async identify(asker, path, forms, report) {
-      const { request, name: address } = asker;
+    async identify(subject, path, forms, report) {
+      const { request, name: address } = subject;
       const key = readCredential(request, forms, isApiKey);
       const place = principalHash(key);
-      asker.place = place;
+      subject.place = place;
       const known = brake.recall(address, place);
       if (known !== null) {
         report.principal = principals.holderOf(place);
@@ -71,10 +71,11 @@ export function createRefusals({ principals, addresses, brake }: RefusalParts): 
         throw new GatewayError('networkNotAllowed');
       }
       if (!principal.mayCall) throw new GatewayError('scopeNotAllowed');
-      asker.name = `account ${principal.accountId}`;
-      asker.place = `${principal.keyId} ${path}`;
+      subject.name = `account ${principal.accountId}`;
+      subject.place = `${principal.keyId} ${path}`;
       // A repeat of an idempotent call may have a stored response.
-      const refusal = request.headers['idempotency-key'] === undefined ? brake.recall(asker.name, asker.place) : null;
+      const refusal =
+        request.headers['idempotency-key'] === undefined ? brake.recall(subject.name, subject.place) : null;
       if (refusal !== null) throw refusal;
       return principal;
     },

@@ -24,7 +24,7 @@ import { reportOf } from '../../requests/request-report.ts';
 import type { QueryString } from '../queries/paging.ts';
 import type { QuerySources } from '../queries/query.ts';
 import type { CallEndpoint, Endpoint, EstimateEndpoint, QueryEndpoint } from './endpoint.ts';
-import type { Asker, Refusals } from './refusals.ts';
+import type { RefusalSubject, Refusals } from './refusals.ts';
 
 export interface EndpointParts {
   readonly refusals: Refusals;
@@ -40,7 +40,12 @@ export interface EndpointParts {
 }
 
 /** Serves a request with the settings in force when it arrived. */
-type Handler = (request: FastifyRequest, reply: FastifyReply, settings: Settings, asker: Asker) => Promise<void>;
+type Handler = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  settings: Settings,
+  subject: RefusalSubject,
+) => Promise<void>;
 
 /** Serves every row of the table, and 405 with `Allow` for the methods that a path does not take. */
 export function registerEndpoints(app: FastifyInstance, table: readonly Endpoint[], parts: EndpointParts): void {
@@ -56,14 +61,14 @@ export function registerEndpoints(app: FastifyInstance, table: readonly Endpoint
         const settings = parts.settings();
         const report = reportOf(request);
         report.context = context;
-        const asker = parts.refusals.askerOf(request.raw);
+        const subject = parts.refusals.subjectOf(request.raw);
         settings.inFlight.enter();
         report.enter();
         try {
-          await handle(request, reply, settings, asker);
-          parts.refusals.served(asker);
+          await handle(request, reply, settings, subject);
+          parts.refusals.served(subject);
         } catch (error) {
-          await parts.refusals.slowDown(asker, error, reply);
+          await parts.refusals.slowDown(subject, error, reply);
           throw error;
         } finally {
           report.leave();
@@ -100,10 +105,10 @@ function createHandler(endpoint: Endpoint, parts: EndpointParts): Handler {
 function createCallHandler(endpoint: CallEndpoint, parts: EndpointParts): Handler {
   const { refusals, runCall, runIdempotentCall, requestWorkers, bodyBudgets, lookAtCall, spoolDirectory } = parts;
   const { operation } = endpoint;
-  return async (request, reply, settings, asker) => {
+  return async (request, reply, settings, subject) => {
     const client = new Client(reply.raw, operation, () => reply.hijack());
     const report = reportOf(request);
-    const principal = await refusals.identify(asker, endpoint.path, endpoint.credential, report);
+    const principal = await refusals.identify(subject, endpoint.path, endpoint.credential, report);
     const limits = bodyLimits(endpoint, settings);
     const fingerprint = isRepeatable(request.raw, settings) ? new Fingerprint(endpoint.path) : null;
     const owner: BodyOwner = {
@@ -161,9 +166,9 @@ function isRepeatable({ headers }: IncomingMessage, { config }: Settings): boole
 function createEstimateHandler(endpoint: EstimateEndpoint, parts: EndpointParts): Handler {
   const { refusals, requestWorkers, bodyBudgets } = parts;
   const { path, credential, estimate } = endpoint;
-  return async (request, reply, settings, asker) => {
+  return async (request, reply, settings, subject) => {
     const report = reportOf(request);
-    const principal = await refusals.identify(asker, path, credential, report);
+    const principal = await refusals.identify(subject, path, credential, report);
     requireJson(request.raw);
     // Estimates are free, so no balance or limit needs a check.
     const owner: BodyOwner = { holder: principal, budgets: bodyBudgets, look: null };
@@ -197,9 +202,9 @@ function bodyLimits({ bodyLimitBytes }: { readonly bodyLimitBytes: number }, { c
 
 function createQueryHandler(endpoint: QueryEndpoint, { refusals, querySources }: EndpointParts): Handler {
   const { path, credential, query } = endpoint;
-  return async (request, reply, _settings, asker) => {
+  return async (request, reply, _settings, subject) => {
     const principal =
-      credential === 'none' ? null : await refusals.identify(asker, path, credential, reportOf(request));
+      credential === 'none' ? null : await refusals.identify(subject, path, credential, reportOf(request));
     const modelId = (request.params as { model?: string }).model ?? '';
     const search = request.query as QueryString;
     const asked = {

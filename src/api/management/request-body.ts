@@ -26,7 +26,7 @@ export const VISITOR_LIMITS: RequestBodyLimits = {
 };
 
 /** Bodies of one account, or of one person, at a time: those that run or may wait, and some that arrive meanwhile. */
-const BODIES_MAX = 64;
+export const BODIES_MAX = 64;
 
 /** A body that was received and not read yet. */
 export interface ReceivedBody {
@@ -39,11 +39,14 @@ export interface ReceivedBody {
 /** Receives the bodies of both APIs. */
 export class RequestBodies {
   readonly #budgets: BodyBudgets | null;
-  readonly #places = new AtATime(BODIES_MAX);
+  readonly #atOnceMax: number;
+  readonly #places: AtATime;
 
-  /** `budgets`: what they take their memory from; `null`: as much as they like. */
-  constructor(budgets: BodyBudgets | null) {
+  /** `budgets`: what they take their memory from; `null`: as much as they like. `atOnceMax`: bodies of one holder at a time. */
+  constructor(budgets: BodyBudgets | null, atOnceMax = BODIES_MAX) {
     this.#budgets = budgets;
+    this.#atOnceMax = atOnceMax;
+    this.#places = new AtATime(atOnceMax);
   }
 
   /**
@@ -53,7 +56,7 @@ export class RequestBodies {
    */
   async receive(request: FastifyRequest, reply: FastifyReply, holder: BodyHolder | null): Promise<ReceivedBody> {
     const giveBack = holder === null || holder.isOnlyAccount ? null : this.#places.take(holder.accountId);
-    if (giveBack === null && holder !== null && !holder.isOnlyAccount) throw tooManyBodies();
+    if (giveBack === null && holder !== null && !holder.isOnlyAccount) throw tooManyBodies(this.#atOnceMax);
     try {
       const received = await receiveJsonBody(request, reply, holder, this.#budgets);
       return {
@@ -70,10 +73,10 @@ export class RequestBodies {
   }
 }
 
-function tooManyBodies(): GatewayError {
+function tooManyBodies(atOnceMax: number): GatewayError {
   return new GatewayError('rateLimitExceeded', {
     code: 'too_many_requests',
-    message: `${BODIES_MAX} requests with a body of yours are under way. Send fewer at a time.`,
+    message: `${atOnceMax} requests with a body of yours are under way. Send fewer at a time.`,
     // The body is not read, so the connection cannot serve another request.
     headers: { 'retry-after': '1', connection: 'close' },
   });

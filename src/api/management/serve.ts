@@ -9,7 +9,6 @@ import type { RequestKind } from '../../http/http-report.ts';
 import { readIdempotencyKey } from '../../http/idempotency-key.ts';
 import { groupMethods } from '../../http/served-addresses.ts';
 import { ShareBusyError, type TimeShares } from '../../lib/fair/time-shares.ts';
-import { widerNetworks } from '../../lib/ip-address.ts';
 import { isStorable } from '../../lib/plain-text.ts';
 import type { Actor } from '../../people/actor.ts';
 import { LineStream, type ManagementEndpoint } from './endpoint.ts';
@@ -44,6 +43,8 @@ export interface ManagementWatch extends GuessLimits {
   readonly shares: TimeShares | null;
   /** What the bodies of requests take their memory from; `null`: as much as they like. */
   readonly bodyBudgets: BodyBudgets | null;
+  /** What one holder may have under way at a time; absent: what one process allows. */
+  readonly atOnceMax?: { readonly streams: number; readonly bodies: number };
 }
 
 interface ManagementTable<Need, Context extends ChangingContext, Endpoint> {
@@ -74,10 +75,10 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
   watch: ManagementWatch,
 ): void {
   const { addresses, brake, changes, onChange, checksResponses, shares, bodyBudgets } = watch;
-  const streamed = new StreamedLines(shares);
-  const bodies = new RequestBodies(bodyBudgets);
+  const streamed = new StreamedLines(shares, watch.atOnceMax?.streams);
+  const bodies = new RequestBodies(bodyBudgets, watch.atOnceMax?.bodies);
 
-  /** Does the work at the turn of its holder. @throws GatewayError 429, slowly, where too much of it waits already. */
+  /** Does the work at the turn of its holder. @throws GatewayError 429, slowly, if too much of it waits already. */
   async function inShare<Result>(holder: string | null, work: () => Promise<Result>): Promise<Result> {
     if (holder === null || shares === null) return work();
     try {
@@ -131,8 +132,8 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
     // What a person is shown, and secrets that are shown once, stay in no cache.
     reply.header('cache-control', 'no-store');
     const query = { ...(request.query as Record<string, unknown>) };
-    // Whoever it is, is not known yet. All networks of a home line take one turn.
-    const network = `network ${widerNetworks(addresses.ofRequest(request.raw)).line}`;
+    // Who sends it is not known yet. All requests of one home line wait in one queue: its many networks get no more than one does.
+    const network = `network ${addresses.lineOf(request.raw)}`;
     const context = await asHolder(network, () => enter(endpoint, request, reply, query));
     const id = idInPath(request);
     const idempotencyKey = readIdempotencyKey(request);

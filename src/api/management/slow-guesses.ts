@@ -2,10 +2,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ClientAddresses } from '../../http/client-address.ts';
 import type { RefusalBrake } from '../../http/refusal-brake.ts';
-import { widerNetworks } from '../../lib/ip-address.ts';
 import { PasswordsBusyError } from '../../people/passwords.ts';
 
-/** What slows down an address that guesses credentials. */
+/** What slows down a home line from which credentials are guessed: of IPv6 a /56, of IPv4 an address. */
 export interface GuessLimits {
   readonly addresses: ClientAddresses;
   readonly brake: RefusalBrake;
@@ -26,8 +25,7 @@ export async function slowGuesses(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  const { line } = widerNetworks(addresses.ofRequest(request.raw));
-  const isSlowed = await brake.hold(`${what} ${line}`, GUESS_COST);
+  const isSlowed = await brake.hold(`${what} ${addresses.lineOf(request.raw)}`, GUESS_COST);
   // Too many are delayed already: the next one needs a new connection.
   if (!isSlowed) reply.header('connection', 'close');
 }

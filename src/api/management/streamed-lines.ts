@@ -9,10 +9,14 @@ export const STREAMS_MAX = 4;
 /** Sends what holders ask for line by line: each piece of it is made at its holder's turn, and only once the client wants it. */
 export class StreamedLines {
   readonly #shares: TimeShares | null;
-  readonly #open = new AtATime(STREAMS_MAX);
+  readonly #atOnceMax: number;
+  readonly #open: AtATime;
 
-  constructor(shares: TimeShares | null) {
+  /** `atOnceMax`: responses of one holder at a time. */
+  constructor(shares: TimeShares | null, atOnceMax = STREAMS_MAX) {
     this.#shares = shares;
+    this.#atOnceMax = atOnceMax;
+    this.#open = new AtATime(atOnceMax);
   }
 
   /**
@@ -25,7 +29,7 @@ export class StreamedLines {
     const shares = this.#shares;
     if (holder === null || shares === null) return pieces;
     const close = this.#open.take(holder);
-    if (close === null) throw tooManyStreams();
+    if (close === null) throw tooManyStreams(this.#atOnceMax);
     const all = pieces[Symbol.asyncIterator]();
     const next = closing(() => all.next(), close);
     const first = await next();
@@ -65,10 +69,10 @@ function closing(
   };
 }
 
-function tooManyStreams(): GatewayError {
+function tooManyStreams(atOnceMax: number): GatewayError {
   return new GatewayError('rateLimitExceeded', {
     code: 'too_many_requests',
-    message: `${STREAMS_MAX} responses of yours are being sent line by line already. Read them to their end first.`,
+    message: `${atOnceMax} responses of yours are being sent line by line already. Read them to their end first.`,
     headers: { 'retry-after': '1' },
   });
 }

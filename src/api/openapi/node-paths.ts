@@ -25,7 +25,7 @@ export function nodeOperations(schemas: SchemaCollection, errors: ErrorResponses
   const failures = errors.of([], adminEnvelope);
   const metrics = get(
     '/metrics',
-    'Read the metrics of this node',
+    'Read the metrics of this node, or of all workers of a gateway',
     {
       200: {
         description: 'In the text format of OpenMetrics.',
@@ -41,7 +41,7 @@ export function nodeOperations(schemas: SchemaCollection, errors: ErrorResponses
       200: { description: 'It does.', content: json(health) },
       ...failures,
     }),
-    get('/readyz', 'Ask whether this node takes calls', {
+    get('/readyz', 'Ask whether this node takes calls, or each worker of a gateway', {
       ...failures,
       200: { description: 'It does.', content: json(readiness) },
       503: { description: 'It does not.', content: json(readiness) },

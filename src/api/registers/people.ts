@@ -35,7 +35,7 @@ export function registerPeople(app: FastifyInstance, parts: PeopleParts, guard: 
         const visit = new Visit(parts, request, reply, { kind: 'visitor' });
         if (path.startsWith(LINKS)) {
           // Before anything is read or recorded.
-          const waitMs = parts.limits.beginTry(visit.network);
+          const waitMs = await parts.limits.beginTry(visit.network);
           if (waitMs > 0) throw tooManyAttempts(waitMs);
         }
         return visit;

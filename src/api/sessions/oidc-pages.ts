@@ -42,7 +42,7 @@ export function registerOidcPages(app: FastifyInstance, parts: OidcParts & OwnUs
     if (unknown !== undefined) throw invalidRequest(`${unknown.slice(0, 100)}: Unknown parameter.`, unknown);
     const checked = returnTo.safeParse(given);
     if (!checked.success) throw invalidRequest(`returnTo: ${checked.error.issues[0]!.message}`, 'returnTo');
-    countAttempt(parts, visit);
+    await countAttempt(parts, visit);
     const flow = { linkTokenHash: null, attachToUserId: null, returnTo: checked.data };
     return (await beginFlow(parts, visit, provider, flow)).url;
   });
@@ -90,7 +90,7 @@ export function registerOidcPages(app: FastifyInstance, parts: OidcParts & OwnUs
     request: FastifyRequest,
   ): Promise<OidcOutcome | PageError> {
     const { limits, oidc } = parts;
-    if (limits.begin(null, visit.network) > 0) return 'too_many_attempts';
+    if ((await limits.begin(null, visit.network)) > 0) return 'too_many_attempts';
     const handle = visit.flowHandle;
     const query = new URLSearchParams(request.raw.url!.split('?')[1] ?? '');
     const findSignedIn = async (): Promise<string | null> => {

@@ -117,7 +117,7 @@ export function oidcEndpoints(parts: OidcParts & OwnUserParts): PeopleEndpoint[]
       async run({ id, body }, visit) {
         const { token, attach, currentPassword } = body;
         const provider = findProvider(parts, id);
-        countAttempt(parts, visit);
+        await countAttempt(parts, visit);
         const linkTokenHash = token === undefined ? null : await findLink(token);
         const attachToUserId = attach ? await findAttaching(visit, currentPassword) : null;
         const { url, expiresAt } = await beginFlow(parts, visit, provider, {
@@ -174,8 +174,8 @@ export function findProvider({ oidcProviders }: Pick<OidcParts, 'oidcProviders'>
  *
  * @throws GatewayError 429
  */
-export function countAttempt({ limits }: Pick<OwnUserParts, 'limits'>, { network }: Visit): void {
-  const waitMs = limits.begin(null, network);
+export async function countAttempt({ limits }: Pick<OwnUserParts, 'limits'>, { network }: Visit): Promise<void> {
+  const waitMs = await limits.begin(null, network);
   if (waitMs > 0) throw tooManyAttempts(waitMs);
 }
 

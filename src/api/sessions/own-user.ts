@@ -72,7 +72,7 @@ export function ownUserEndpoints(parts: OwnUserParts): PeopleEndpoint[] {
         if (user === null) throw peopleError('absent');
         const changesSignIn = body.email !== undefined || user.email === null;
         if (changesSignIn) {
-          const waitMs = parts.limits.beginTry(visit.network);
+          const waitMs = await parts.limits.beginTry(visit.network);
           if (waitMs > 0) throw tooManyAttempts(waitMs);
           if (body.currentPassword === undefined) {
             throw invalidRequest(

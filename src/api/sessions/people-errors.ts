@@ -75,13 +75,13 @@ export function tooManyAttempts(waitMs: number): GatewayError {
   });
 }
 
-/** @throws GatewayError where the rules of passwords do not allow it. */
+/** @throws GatewayError if the rules of passwords do not allow it. */
 export function requireGoodPassword(password: string, known: readonly (string | null)[]): void {
   const fault = passwordFault(password, known);
   if (fault !== null) throw invalidRequest(`password: ${fault}`, 'password');
 }
 
-/** @throws GatewayError 503 where more passwords wait than may. */
+/** @throws GatewayError 503 if more passwords wait than may. */
 export async function orBusy<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;

@@ -4,12 +4,7 @@ import type { AccountStore } from '../../accounting/accounts/store.ts';
 import type { PlanTerms } from '../../accounting/plans/plan.ts';
 import type { RedemptionStore } from '../../accounting/vouchers/redemption-store.ts';
 import type { VoucherGift } from '../../accounting/vouchers/voucher.ts';
-import {
-  createVoucherCode,
-  hashVoucherCode,
-  readVoucherCode,
-  shownEnd,
-} from '../../accounting/vouchers/voucher-code.ts';
+import { createVoucherCode, storedVoucher } from '../../accounting/vouchers/voucher-code.ts';
 import type { VoucherRedeemer } from '../../accounting/vouchers/voucher-redeemer.ts';
 import type { VoucherStore } from '../../accounting/vouchers/vouchers-store.ts';
 import { invalidRequest, quoted } from '../../errors/gateway-error.ts';
@@ -104,10 +99,7 @@ export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
           id: ids.next('vb'),
           name: body.name,
           gift,
-          vouchers: codes.map((code) => ({
-            codeHash: hashVoucherCode(readVoucherCode(code)!),
-            codeEnd: shownEnd(code),
-          })),
+          vouchers: codes.map(storedVoucher),
           expiresAt,
           at: now,
           createdBy: signatureOf(actor),

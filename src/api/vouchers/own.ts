@@ -1,4 +1,4 @@
-import type { GuessLimit } from '../../accounting/vouchers/guess-limit.ts';
+import type { VoucherGuesses } from '../../accounting/vouchers/guess-limit.ts';
 import type { VoucherRedeemer } from '../../accounting/vouchers/voucher-redeemer.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { signatureOf } from '../../people/actor.ts';
@@ -8,7 +8,7 @@ import { ownRedemptionResponse, ownRedemptionToWire } from './wire.ts';
 
 export interface OwnVoucherParts {
   readonly redeemer: VoucherRedeemer;
-  readonly voucherGuesses: Pick<GuessLimit, 'take' | 'giveBack'>;
+  readonly voucherGuesses: VoucherGuesses;
 }
 
 /** Vouchers that are redeemed for the account: members too, because it only adds something. */
@@ -24,7 +24,7 @@ export function ownVoucherEndpoints({ redeemer, voucherGuesses }: OwnVoucherPart
       body: voucherCodeBody,
       response: ownRedemptionResponse,
       async run({ body }, { actor, scope: { accountId } }) {
-        const waitMs = voucherGuesses.take(accountId);
+        const waitMs = await voucherGuesses.take(accountId);
         if (waitMs > 0) throw tooManyGuesses(waitMs);
         let isGuess = false;
         try {

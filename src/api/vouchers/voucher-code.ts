@@ -19,7 +19,7 @@ export const voucherCodeBody = z
   })
   .meta({ examples: [{ code: '01234-56789-ABCDE-FGHJT' }] });
 
-/** What is responded where a code is not redeemed; nothing has changed then. */
+/** What is responded if a code is not redeemed; nothing has changed then. */
 export function redeemError(refusal: RedeemRefusal, accountId: string): GatewayError {
   switch (refusal) {
     case 'unknown_account':

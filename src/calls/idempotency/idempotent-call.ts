@@ -85,7 +85,7 @@ function sendAgain(
   showsCallHeaders: boolean,
   takeMemory: (bodyBytes: number) => Taken | null,
 ): void {
-  if (showsCallHeaders) client.show({ headers: { ...head.callHeaders, ...REPEATED_HEADER }, rateHeaders: null });
+  if (showsCallHeaders) client.setHeaders({ headers: { ...head.callHeaders, ...REPEATED_HEADER }, rateHeaders: null });
   if ('error' in head) throw restoreFailure(head);
   if (body === null) {
     const reason = head.hasNoRoom

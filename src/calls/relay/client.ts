@@ -65,8 +65,8 @@ export class Client {
     else this.#response.once('close', listener);
   }
 
-  /** Says what the headers of the response are; it replaces what was said before. */
-  show(headers: ShownHeaders): void {
+  /** Sets the gateway's own headers of the response, in place of those that were set before. */
+  setHeaders(headers: ShownHeaders): void {
     this.#shown = headers;
   }
 

@@ -39,15 +39,6 @@ export async function estimateInput(
   }
 }
 
-/** An estimate of a call, reduced to what was reserved for it, as far as it was not assumed and then delivered. */
-export function boundEstimate(
-  estimate: UsageFacts,
-  known: KnownOutput,
-  { price, basis, estimate: { amountNano, assumesOutput } }: PreparedCall,
-): UsageFacts {
-  return withinReservation(estimate, known, { amountNano, prices: price.prices, basis, assumesOutput });
-}
-
 /**
  * The estimate of a whole response whose provider reported no usage, up to what was reserved. Its other facts, such as
  * uses of tools, are read as if the provider had reported the estimated tokens. `null` where such a response is not charged.
@@ -71,7 +62,11 @@ export async function estimateUnreported(
     basis,
   );
   if (usage === null) return null;
-  return boundEstimate({ ...usage, source: 'estimated' }, { reported: null, delivered: usage }, call);
+  return withinReservation(
+    { ...usage, source: 'estimated' },
+    { reported: null, delivered: usage },
+    reservationOf(call),
+  );
 }
 
 const NO_MEDIA = { audioOutputTokens: 0, imageOutputTokens: 0 };
@@ -85,8 +80,13 @@ interface Reservation {
   readonly assumesOutput: boolean;
 }
 
+/** The reservation of a call, for the usage of its own model. */
+export function reservationOf({ price, basis, estimate: { amountNano, assumesOutput } }: PreparedCall): Reservation {
+  return { amountNano, prices: price.prices, basis, assumesOutput };
+}
+
 /** What is known of an estimated call. */
-export interface KnownOutput {
+interface KnownOutput {
   /** What the provider has reported, which is no estimate and never reduced; `null`: nothing. */
   readonly reported: Usage | null;
   /** The estimate of what came through, without what the model may have written unseen. */

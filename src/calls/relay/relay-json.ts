@@ -168,7 +168,7 @@ class JsonRelay {
     }
     const response = this.#readResponse();
     const { input, client, claim } = this.#call.prepared;
-    const usage = response === null ? null : await this.#usage(response);
+    const usage = response === null ? null : (this.#reportedUsage(response) ?? (await this.#estimatedUsage(response)));
     if (usage === null) throw this.#unusable(response);
     await this.#call.end({
       status: 'succeeded',
@@ -188,11 +188,15 @@ class JsonRelay {
     client.end(last);
   }
 
-  /** The usage as reported, or where it is not as estimated, if the provider is one of which that is known. */
-  #usage(response: ReadResponse): UsageFacts | Promise<UsageFacts | null> | null {
+  /** `null`: the provider has not reported it, or not all of it. */
+  #reportedUsage(response: ReadResponse): UsageFacts | null {
     const { input, basis } = this.#call.prepared;
     const observed = input.response.usage(response, basis);
-    if (observed !== null) return { ...observed, source: 'observed' };
+    return observed && { ...observed, source: 'observed' };
+  }
+
+  /** `null` if the provider is none of those whose missing usage is estimated, or there is nothing to estimate by. */
+  async #estimatedUsage(response: ReadResponse): Promise<UsageFacts | null> {
     if (!this.#upstream.provider.estimatesUsage) return null;
     return estimateUnreported(response, this.#parts.countInput, this.#call.prepared, this.#upstream.body);
   }

@@ -16,7 +16,7 @@ import { removeSecrets } from '../../providers/upstream/secrets.ts';
 import type { AdmittedCall } from '../admitted-call.ts';
 import { type KeepAlive, startKeepAlive } from './client.ts';
 import { type AbortEvent, type AbortLimits, type AbortState, limitOf, nextAbortState } from './client-abort.ts';
-import { boundEstimate, type EstimateParts, estimateInput } from './estimates.ts';
+import { type EstimateParts, estimateInput, reservationOf, withinReservation } from './estimates.ts';
 import { toResponse } from './failover.ts';
 
 /** The most bytes that are read behind the terminal event; a provider that sends more is cut off, and its stream is complete. */
@@ -298,7 +298,7 @@ class StreamRelay {
     const usage = this.#tap.usage(inputTokens, unseenOutputTokens);
     if (usage?.source !== 'estimated') return usage;
     const delivered = this.#tap.usage(inputTokens) ?? usage;
-    return boundEstimate(usage, { reported: this.#tap.reported, delivered }, prepared);
+    return withinReservation(usage, { reported: this.#tap.reported, delivered }, reservationOf(prepared));
   }
 
   /** Whether a part of the response came. Incomplete images count as delivered, but are not charged. */

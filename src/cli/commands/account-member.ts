@@ -3,8 +3,8 @@ import type { MemberResponse } from '../../api/sessions/wire.ts';
 import { resolveAccount } from '../account-reference.ts';
 import type { CommandKit } from '../command.ts';
 import { localTime } from '../local-time.ts';
-import { renderTable } from '../output.ts';
 import { listAll } from '../pages.ts';
+import { renderTable } from '../table.ts';
 import { resolveUser } from '../user-reference.ts';
 
 const ACCOUNT_ARGUMENT = ['<account>', 'id or name'] as const;

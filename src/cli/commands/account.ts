@@ -6,8 +6,9 @@ import type { AccountResponse, LedgerEntryResponse } from '../../api/management/
 import { resolveAccount } from '../account-reference.ts';
 import { type CommandKit, type CommandOptions, IDEMPOTENCY_KEY, idempotencyKeyOf, UsageError } from '../command.ts';
 import { localTime } from '../local-time.ts';
-import { type Output, renderFields, renderTable } from '../output.ts';
+import type { Output } from '../output.ts';
 import { listAll } from '../pages.ts';
+import { renderFields, renderTable } from '../table.ts';
 import { addMinuteOptions, describeMinuteLimits, orNull, readMinuteLimits } from './minute-options.ts';
 
 /** `faregate account …`; returns the command, for those of other files. */

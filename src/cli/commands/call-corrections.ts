@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { RefundResponse } from '../../api/calls/corrections.ts';
 import type { CallResponse } from '../../api/calls/wire.ts';
 import { type CommandKit, type CommandOptions, IDEMPOTENCY_KEY, idempotencyKeyOf, UsageError } from '../command.ts';
-import { renderFields } from '../output.ts';
+import { renderFields } from '../table.ts';
 
 const RESOLVE_HELP = `
 A call is unresolved if its node died before its end: what it had reserved was given back, nothing was charged, and nobody

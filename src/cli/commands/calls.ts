@@ -7,8 +7,9 @@ import { inputTokensOf, noUsage, outputTokensOf } from '../../protocols/metering
 import { resolveAccount } from '../account-reference.ts';
 import { type CommandKit, UsageError } from '../command.ts';
 import { localTime } from '../local-time.ts';
-import { type Output, renderTable } from '../output.ts';
+import type { Output } from '../output.ts';
 import { listUpTo } from '../pages.ts';
+import { renderTable } from '../table.ts';
 import { callCorrectionCommands } from './call-corrections.ts';
 import { renderRefusals } from './refusals.ts';
 

@@ -3,8 +3,8 @@ import type { ChangeResponse } from '../../api/changes/admin.ts';
 import { resolveAccount } from '../account-reference.ts';
 import type { CommandKit } from '../command.ts';
 import { localTime } from '../local-time.ts';
-import { renderTable } from '../output.ts';
 import { listUpTo } from '../pages.ts';
+import { renderTable } from '../table.ts';
 import { changeDifference } from './change-difference.ts';
 
 /** `faregate changes` */

@@ -3,10 +3,9 @@ import type { Command } from 'commander';
 import { loadConfig } from '../../config/load.ts';
 import { priceWarnings } from '../../config/price-warnings.ts';
 import { configTemplate } from '../../config/template.ts';
-import type { CommandKit } from '../command.ts';
-import { CliError } from '../command.ts';
+import { CliError, type CommandKit } from '../command.ts';
 import { demoEnvironment, findConfigSource } from '../environment.ts';
-import { renderFields } from '../output.ts';
+import { renderFields } from '../table.ts';
 
 /** `faregate init` and `faregate check` */
 export function configCommands(program: Command, kit: CommandKit): void {

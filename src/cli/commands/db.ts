@@ -6,8 +6,8 @@ import type { CommandKit } from '../command.ts';
 import { loadForBooks } from '../environment.ts';
 import { localTime } from '../local-time.ts';
 import { createLogger } from '../log/logger.ts';
-import { renderTable } from '../output.ts';
 import { openOrCreateOwnDatabase, openOwnDatabase } from '../own-database.ts';
+import { renderTable } from '../table.ts';
 import { transferCommands } from './transfer.ts';
 
 /** `faregate db …` */

@@ -6,7 +6,7 @@ import type { Page } from '../../api/management/response-fields.ts';
 import { SHOWN_CHARS } from '../../lib/secret-text.ts';
 import { CliError, type CliProcess, type CommandKit, UsageError } from '../command.ts';
 import { localTime } from '../local-time.ts';
-import { renderFields } from '../output.ts';
+import { renderFields } from '../table.ts';
 
 const SHOWN_LENGTH = KEY_PREFIX.length + SHOWN_CHARS;
 /** Far more than a key has. */

@@ -5,8 +5,8 @@ import { parseDurationMs } from '../../config/units.ts';
 import { resolveAccount } from '../account-reference.ts';
 import type { CommandKit } from '../command.ts';
 import { localTime } from '../local-time.ts';
-import { renderTable } from '../output.ts';
 import { listAll } from '../pages.ts';
+import { renderTable } from '../table.ts';
 import { keyFindCommand } from './key-find.ts';
 import { addMinuteOptions, describeMinuteLimits, NONE, orNull, readCount, readMinuteLimits } from './minute-options.ts';
 

@@ -4,8 +4,8 @@ import type { PlanRemainder, PlanResponse, PlansResponse } from '../../api/plans
 import { resolveAccount } from '../account-reference.ts';
 import { type CommandKit, IDEMPOTENCY_KEY, idempotencyKeyOf } from '../command.ts';
 import { localTime } from '../local-time.ts';
-import { renderFields, renderTable } from '../output.ts';
 import { listAll } from '../pages.ts';
+import { renderFields, renderTable } from '../table.ts';
 
 const describe = (subscription: SubscriptionResponse): string =>
   renderFields([

@@ -3,8 +3,8 @@ import type { ProviderTestResponse } from '../../api/providers/admin.ts';
 import type { Config } from '../../config/schema.ts';
 import { CliError, type CommandKit, type GlobalFlags } from '../command.ts';
 import { loadForCommand } from '../environment.ts';
-import { renderFields, renderTable } from '../output.ts';
 import { findServingGateway } from '../own-database.ts';
+import { renderFields, renderTable } from '../table.ts';
 import { askGateway, namedGateway } from '../with-admin.ts';
 
 interface Asked {

@@ -4,7 +4,7 @@ import type { RefusalResponse } from '../../api/refusals/admin.ts';
 import { resolveAccount } from '../account-reference.ts';
 import type { CommandKit } from '../command.ts';
 import { localTime } from '../local-time.ts';
-import { renderTable } from '../output.ts';
+import { renderTable } from '../table.ts';
 
 /** `faregate refusals` */
 export function refusalsCommand(program: Command, kit: CommandKit): void {

@@ -3,7 +3,7 @@ import type { BegunDrain, EndedDrain, RoutesResponse } from '../../api/routes/ad
 import type { DrainResponse, RouteResponse } from '../../api/routes/wire.ts';
 import { CliError, type CommandKit } from '../command.ts';
 import { localTime } from '../local-time.ts';
-import { renderTable } from '../output.ts';
+import { renderTable } from '../table.ts';
 
 type DrainTarget = Pick<DrainResponse, 'provider' | 'model' | 'providerModel'>;
 

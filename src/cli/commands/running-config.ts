@@ -3,7 +3,7 @@ import { stringify } from 'yaml';
 import type { ConfigResponse } from '../../api/config/admin.ts';
 import type { CommandKit } from '../command.ts';
 import { localTime } from '../local-time.ts';
-import { renderFields } from '../output.ts';
+import { renderFields } from '../table.ts';
 
 /** `faregate config` */
 export function runningConfigCommand(program: Command, kit: CommandKit): void {

@@ -4,7 +4,7 @@ import { CsvAmount, csvLine } from '../../lib/csv.ts';
 import { resolveAccount } from '../account-reference.ts';
 import type { CommandKit } from '../command.ts';
 import { localTime } from '../local-time.ts';
-import { renderFields, renderTable } from '../output.ts';
+import { renderFields, renderTable } from '../table.ts';
 import { AMOUNT_COLUMNS } from './usage.ts';
 
 /** `faregate statement` */

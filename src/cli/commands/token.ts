@@ -3,8 +3,8 @@ import type { AdminClient } from '../../api/management/admin-client.ts';
 import type { NewTokenResponse, TokenResponse } from '../../api/tokens/admin.ts';
 import { CliError, type CommandKit } from '../command.ts';
 import { localTime } from '../local-time.ts';
-import { renderTable } from '../output.ts';
 import { listAll } from '../pages.ts';
+import { renderTable } from '../table.ts';
 
 /** `faregate token …` */
 export function tokenCommands(program: Command, kit: CommandKit): void {

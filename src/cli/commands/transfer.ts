@@ -24,9 +24,9 @@ import { loadForBooks } from '../environment.ts';
 import { localUserName } from '../local-user.ts';
 import { createLogger } from '../log/logger.ts';
 import type { Output } from '../output.ts';
-import { renderTable } from '../output.ts';
 import { openBooks, openOrCreateOwnDatabase } from '../own-database.ts';
 import { createProgress } from '../progress.ts';
+import { renderTable } from '../table.ts';
 import { readExport, STANDARD, type Written, writeExport } from './export-file.ts';
 
 /** `faregate db export`, `import` and `backup`. */

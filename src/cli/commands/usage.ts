@@ -9,8 +9,8 @@ import { shownUnits } from '../../protocols/metering/usage-units.ts';
 import { resolveAccount } from '../account-reference.ts';
 import { type CommandKit, type CommandOptions, UsageError } from '../command.ts';
 import { localTime } from '../local-time.ts';
-import { type Column, renderTable } from '../output.ts';
 import { pages } from '../pages.ts';
+import { type Column, renderTable } from '../table.ts';
 
 const GROUPS = {
   account: 'accountName',

@@ -5,8 +5,9 @@ import type { LinkedUser } from '../../api/users/admin.ts';
 import { resolveAccount } from '../account-reference.ts';
 import { type CommandKit, type CommandOptions, UsageError } from '../command.ts';
 import { localTime } from '../local-time.ts';
-import { type Output, renderFields, renderTable } from '../output.ts';
+import type { Output } from '../output.ts';
 import { listAll } from '../pages.ts';
+import { renderFields, renderTable } from '../table.ts';
 import { resolveUser } from '../user-reference.ts';
 
 const USER_ARGUMENT = ['<user>', 'id, e-mail address, or the name of somebody without one'] as const;

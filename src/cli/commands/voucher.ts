@@ -18,8 +18,8 @@ import {
   UsageError,
 } from '../command.ts';
 import { localTime } from '../local-time.ts';
-import { renderFields, renderTable } from '../output.ts';
 import { listAll } from '../pages.ts';
+import { renderFields, renderTable } from '../table.ts';
 
 /** In place of a code: it is read from standard input. */
 const STANDARD = '-';

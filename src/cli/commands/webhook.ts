@@ -9,8 +9,8 @@ import type {
 import { resolveAccount } from '../account-reference.ts';
 import type { CommandKit } from '../command.ts';
 import { localTime } from '../local-time.ts';
-import { renderFields, renderTable } from '../output.ts';
 import { listUpTo } from '../pages.ts';
+import { renderFields, renderTable } from '../table.ts';
 
 const ENDPOINT = 'the id of the endpoint, such as whk_01…';
 

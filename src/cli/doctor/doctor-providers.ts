@@ -1,4 +1,5 @@
 import type { Config } from '../../config/schema.ts';
+import { completePool } from '../../lib/http-client.ts';
 import { createProvider, type Provider } from '../../providers/upstream/provider.ts';
 import { errorText, type Finding, failed, ok, warning } from './doctor-finding.ts';
 
@@ -24,7 +25,8 @@ async function lookAt(provider: Provider): Promise<Look> {
   const limitMs = provider.timeouts.connectMs * 2;
   const begunMs = performance.now();
   try {
-    const { statusCode, headers, body } = await provider.pool.request({
+    const pool = await completePool(provider.pool);
+    const { statusCode, headers, body } = await pool.request({
       method: 'HEAD',
       path: provider.basePath || '/',
       headersTimeout: limitMs,

@@ -18,7 +18,7 @@ interface Chunk {
   end: number;
 }
 
-interface WriterEvents {
+export interface WriterEvents {
   /** Nothing waits that is due. */
   onIdle(): void;
   /** What could not be written waits, and is tried again with what comes next. */

@@ -108,6 +108,42 @@ describe('the log of a gateway', () => {
     closeSync(pipe);
   });
 
+  it('keeps the lines of several processes whole in a pipe that takes a part at a time', {
+    skip: process.platform === 'win32',
+  }, async () => {
+    const path = newPath();
+    execFileSync('mkfifo', [path]);
+    const pipe = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+    const loggers = [1, 2].map((worker) => {
+      const destination = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
+      return loggerTo(new LogStream({ destination, format: 'json', isShared: true }), {}, worker);
+    });
+    const LINES = 400;
+    for (let n = 0; n < LINES; n++)
+      for (const each of loggers) each.info({ n, filler: 'x'.repeat((n * 37) % 900) }, 'request');
+    const buffer = Buffer.alloc(4_000);
+    let text = '';
+    await until(() => {
+      try {
+        text += buffer.toString('utf8', 0, readSync(pipe, buffer));
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+      }
+      return text.split('\n').length > 2 * LINES;
+    });
+    const lines = text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    for (const worker of [1, 2]) {
+      assert.deepEqual(
+        lines.filter((line) => line.worker === worker).map(({ n }) => n),
+        Array.from({ length: LINES }, (_, n) => n),
+      );
+    }
+    closeSync(pipe);
+  });
+
   it('goes on if standard error fails, such as on a full disk', { skip: !existsSync('/dev/full') }, async () => {
     const stream = new LogStream({ destination: '/dev/full', format: 'json', waitingBytesMax: 10_000 });
     const logger = loggerTo(stream, {});

@@ -1,6 +1,6 @@
 import { openSync } from 'node:fs';
 import { escapeJson } from '../../lib/plain-text.ts';
-import { BackgroundWriter } from './background-writer.ts';
+import { BackgroundWriter, type WriterEvents } from './background-writer.ts';
 import { prettyLine } from './pretty-line.ts';
 
 type LogFormat = 'json' | 'pretty';
@@ -11,6 +11,8 @@ const WRITTEN_AFTER_MS = 200;
 const WAITING_BYTES_MAX = 4 * 1024 * 1024;
 /** How long a process that ends waits for a destination that takes nothing. */
 const LAST_WRITE_MS = 1_000;
+/** What a pipe takes from one process without bytes of others between: 4 KiB on Linux; POSIX promises 512. */
+const PIPE_BUF = 4_096;
 const WARNING = 40;
 
 interface LogStreamOptions {
@@ -19,6 +21,11 @@ interface LogStreamOptions {
   readonly format: LogFormat;
   /** Whether each line is written before the next one is made: for commands that end soon. */
   readonly isSync?: boolean;
+  /**
+   * Whether other processes write there, too. A pipe takes some bytes of each in between if one writes more than a page at once, so each
+   * write is whole lines of no more than that. A longer line is written alone.
+   */
+  readonly isShared?: boolean;
   /** The most that waits for the destination; for tests. */
   readonly waitingBytesMax?: number;
 }
@@ -39,20 +46,23 @@ export class LogStream {
   #isOpen = true;
   #onSettled: (() => void) | null = null;
 
-  constructor({ destination, format, isSync = false, waitingBytesMax = WAITING_BYTES_MAX }: LogStreamOptions) {
+  constructor(options: LogStreamOptions) {
+    const { destination, format, isSync = false, isShared = false, waitingBytesMax = WAITING_BYTES_MAX } = options;
     // Tells pino to say the level of each line.
     Object.defineProperty(this, Symbol.for('pino.metadata'), { value: true });
     this.format = format;
     this.#isSync = isSync;
     this.#waitingBytesMax = waitingBytesMax;
-    this.#writer = new BackgroundWriter(typeof destination === 'string' ? openSync(destination, 'a') : destination, {
+    const events: WriterEvents = {
       onIdle: () => {
         this.#sayWhatWasDropped();
         if (this.#writer.waitingBytes === 0) this.#onSettled?.();
       },
       // Nobody is left who could be told. What could not be written is tried again with what comes next.
       onError: () => this.#onSettled?.(),
-    });
+    };
+    const fd = typeof destination === 'string' ? openSync(destination, 'a') : destination;
+    this.#writer = isShared ? new BackgroundWriter(fd, events, PIPE_BUF) : new BackgroundWriter(fd, events);
     if (!isSync) process.on('exit', this.#writeRest);
   }
 

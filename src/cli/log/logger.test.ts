@@ -56,6 +56,21 @@ describe('the logger', () => {
     );
   });
 
+  it('has the number of the worker in each line, whoever makes it', () => {
+    const ofWorker = loggerTo(new LogStream({ destination: path, format: 'json', isSync: true }), {}, 3);
+    ofWorker.info({ a: 1 }, 'by us');
+    ofWorker.error({ err: new Error('Broken.') }, 'by pino');
+    const lines = newLines();
+    assert.deepEqual(
+      lines.map(({ worker, msg }) => [worker, msg]),
+      [
+        [3, 'by us'],
+        [3, 'by pino'],
+      ],
+    );
+    assert.deepEqual(Object.keys(lines[0]!), ['level', 'time', 'worker', 'a', 'msg']);
+  });
+
   it('has the instant of each line', () => {
     let now = 0;
     const timestamp = createTimestamp(() => now);

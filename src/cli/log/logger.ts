@@ -22,11 +22,12 @@ interface ServerLog {
   close(): Promise<boolean>;
 }
 
-export function createServerLog(environment: Environment, isTerminal: boolean): ServerLog {
+/** `worker`: the number of the worker that the process is, which every line says; absent: it is none. */
+export function createServerLog(environment: Environment, isTerminal: boolean, worker?: number): ServerLog {
   const usual = isTerminal ? 'pretty' : 'json';
-  const stream = new LogStream({ destination: STANDARD_ERROR, format: usual });
+  const stream = new LogStream({ destination: STANDARD_ERROR, format: usual, isShared: worker !== undefined });
   return {
-    logger: loggerTo(stream, environment),
+    logger: loggerTo(stream, environment, worker),
     setFormat(format) {
       stream.format = format ?? usual;
     },
@@ -34,11 +35,13 @@ export function createServerLog(environment: Environment, isTerminal: boolean): 
   };
 }
 
-export function loggerTo(stream: LogStream, environment: Environment): PinoLogger {
+export function loggerTo(stream: LogStream, environment: Environment, worker?: number): PinoLogger {
   const level = environment.LOG_LEVEL || 'info';
   if (!LEVELS.includes(level)) throw new CliError(`LOG_LEVEL is "${level}"; use one of ${LEVELS.join(', ')}.`);
   const timestamp = createTimestamp(Date.now);
-  return withNativeJson(pino({ level, base: null, timestamp }, stream), stream, timestamp);
+  const base = worker === undefined ? null : { worker };
+  const ownFields = worker === undefined ? '' : `,"worker":${worker}`;
+  return withNativeJson(pino({ level, base, timestamp }, stream), stream, () => `${timestamp()}${ownFields}`);
 }
 
 /** The instant of a line as pino writes it, in ISO 8601. All but its milliseconds is made once a second. */

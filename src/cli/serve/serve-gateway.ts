@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { writeHistory } from '../../accounting/history/history-store.ts';
 import { localAdminClient } from '../../api/management/admin-client.ts';
-import { createGateway, type Gateway } from '../../app/gateway.ts';
+import type { Gateway } from '../../app/gateway.ts';
 import { type Environment, loadConfig } from '../../config/load.ts';
 import { ConfigLoads } from '../../config/loads.ts';
 import { watchConfig } from '../../config/watch.ts';
 import { announceGateway } from '../../db/data-dir.ts';
+import type { Database } from '../../db/database.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { programVersion } from '../../lib/version.ts';
 import { isAdminToken } from '../../people/admin-token.ts';
@@ -13,19 +14,26 @@ import { createUserStore } from '../../people/user-store.ts';
 import { CliError, type CliProcess, type GlobalFlags } from '../command.ts';
 import { renderDemoBanner } from '../demo/banner.ts';
 import { type DemoAccount, ensureDemoAccount, readDemoAccountId } from '../demo/demo-account.ts';
-import { type Simulator, startSimulator } from '../demo/start-simulator.ts';
+import type { Simulator } from '../demo/start-simulator.ts';
 import { demoEnvironment, findConfigSource, hasDemoMonth, readAdminToken } from '../environment.ts';
+import { describeFailure } from '../failure.ts';
 import { createServerLog } from '../log/logger.ts';
 import { openOrCreateOwnDatabase } from '../own-database.ts';
 import { StoppedError, type StopSignal, StopSignals } from './stop-signals.ts';
+import { partOfProcess, type WorkerProcess } from './worker-process.ts';
 
 /**
  * Serves until SIGTERM or SIGINT, which also end a start; returns the exit code. After SIGTERM it still serves for
  * `server.drainDelay`, while `/readyz` makes load balancers send calls elsewhere.
+ *
+ * @param simulator the provider of the demo, which is about to start; `null` if that is not what is served
+ * @param worker which of several workers this process is; it hears signals from the primary, which says to people what all of them do
  */
 export async function serveGateway(
   flags: GlobalFlags,
   { environment, writeOut, isErrorTerminal }: CliProcess,
+  simulator: Promise<Simulator> | null,
+  worker: WorkerProcess | null = null,
 ): Promise<number> {
   const source = findConfigSource(flags, environment);
   const operatorToken = readAdminToken(environment);
@@ -37,30 +45,38 @@ export async function serveGateway(
     );
   }
   const hasMonth = source.isDemo && hasDemoMonth(environment);
-  const log = createServerLog(environment, isErrorTerminal === true);
+  const log = createServerLog(environment, isErrorTerminal === true, worker?.number);
   const { logger } = log;
-  const signals = new StopSignals(process);
+  const signalSource = worker?.signals ?? process;
+  const signals = new StopSignals(signalSource);
   const cleanUp: (() => void | Promise<void>)[] = [];
   let hasServed = false;
   let stopSignal: StopSignal | null = null;
 
   try {
     let configEnvironment: Environment = environment;
-    if (source.isDemo) {
-      const simulator: Simulator = await startSimulator();
-      cleanUp.push(() => simulator.stop());
-      configEnvironment = demoEnvironment(environment, simulator.url);
-    }
+    if (simulator !== null) configEnvironment = demoEnvironment(environment, (await simulator).url);
     const config = loadConfig(source.file, configEnvironment, source.overrides);
     log.setFormat(config.log.format);
     const configLoads = new ConfigLoads(source.file, source.overrides, systemClock);
     const isEmbedded = config.database.url === '';
-    const database = await openOrCreateOwnDatabase(
-      config.database,
-      logger,
-      (message) => logger.warn({}, message),
-      signals.begun,
-    );
+    const open = (statementConnections?: number): Promise<Database> =>
+      openOrCreateOwnDatabase(
+        config.database,
+        logger,
+        (message) => logger.warn({}, message),
+        signals.begun,
+        statementConnections,
+      );
+    const openServer = async (): Promise<Database> => {
+      const { statementConnections } = await import('../../app/worker-limits.ts');
+      return open(statementConnections(partOfProcess(worker)));
+    };
+    // An embedded database starts in a thread of its own while this one loads most of the program.
+    const [database, { createGateway }] = await Promise.all([
+      isEmbedded ? open() : openServer(),
+      import('../../app/gateway.ts'),
+    ]);
 
     /** The admin token of this machine's command line, which the demo prints; a new one at each start. */
     const localToken = randomBytes(24).toString('base64url');
@@ -76,12 +92,14 @@ export async function serveGateway(
         configLoads,
         servedAs: { isDemo: source.isDemo, demoAccountId: readDemoAccountId(config.database.dataDir) },
         stopped: signals.begun,
+        worker: worker?.options,
       });
     } catch (error) {
       await database.close();
       throw error;
     }
     cleanUp.push(() => gateway.close());
+    worker?.isWired(gateway.own);
     signals.begun.throwIfAborted();
 
     let demoAccount: DemoAccount | null = null;
@@ -109,20 +127,27 @@ export async function serveGateway(
       apply(next) {
         gateway.reload(next);
         log.setFormat(next.log.format);
+        worker?.logsAs(next.log.format);
       },
       onUnchanged: () => gateway.retryCredentials(),
       onDecided: (isInForce) => gateway.configDecided(isInForce),
     });
     cleanUp.push(() => watcher.close());
-    process.on('SIGHUP', watcher.reload);
-    cleanUp.push(() => void process.off('SIGHUP', watcher.reload));
+    signalSource.on('SIGHUP', watcher.reload);
+    cleanUp.push(() => void signalSource.off('SIGHUP', watcher.reload));
 
     const { engine } = database;
-    logger.info({ version: programVersion(), url, database: engine, process: process.pid }, 'the gateway serves');
     hasServed = true;
-    writeOut(`listening on ${url}\n`);
+    if (worker === null) {
+      logger.info({ version: programVersion(), url, database: engine, process: process.pid }, 'the gateway serves');
+      writeOut(`listening on ${url}\n`);
+    } else {
+      const { nodeId } = gateway;
+      logger.info({ nodeId, url, process: process.pid }, 'a worker serves');
+      worker.serves({ url, nodeId });
+    }
     if (demoAccount !== null) writeOut(renderDemoBanner(url, demoAccount, localToken));
-    else if (operatorToken === null) {
+    else if (operatorToken === null && worker === null) {
       logger.info(
         {},
         'FAREGATE_ADMIN_TOKEN is not set: the admin API is open to the command line on this machine only',
@@ -142,14 +167,21 @@ export async function serveGateway(
     }
     return 0;
   } catch (error) {
-    if (!(error instanceof StoppedError)) throw error;
-    logger.info({}, 'stopped before it served');
-    return 0;
+    if (error instanceof StoppedError) {
+      logger.info({}, 'stopped before it served');
+      return 0;
+    }
+    if (worker === null || hasServed) throw error;
+    // The primary says it once, whichever workers fail for the same reason.
+    worker.cannotStart(describeFailure(error));
+    return 1;
   } finally {
+    worker?.closes();
     signals.letGo();
     for (const close of cleanUp.reverse()) await close();
-    if (hasServed) logger.info({}, 'the gateway has stopped');
+    if (hasServed) logger.info({}, worker === null ? 'the gateway has stopped' : 'a worker has stopped');
     // A thread that writes to a pipe which nobody reads would keep the process for ever; all else is done.
     if (!(await log.close())) process.kill(process.pid, stopSignal ?? 'SIGKILL');
+    worker?.leave();
   }
 }

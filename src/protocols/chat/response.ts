@@ -61,8 +61,9 @@ export function chatResponse({
   asksForSearch = false,
   offersTools = false,
 }: ChatResponseOptions = {}): ResponseReading {
-  if (!hasAudio && audioFormat === null) return WITHOUT_AUDIO[(asksForSearch ? 1 : 0) + (offersTools ? 2 : 0)]!;
-  return makeReading({ hasAudio, audioFormat, asksForSearch, offersTools });
+  if (hasAudio || audioFormat !== null) return makeReading({ hasAudio, audioFormat, asksForSearch, offersTools });
+  if (asksForSearch) return offersTools ? OF_SEARCH_AND_TOOLS : OF_SEARCH;
+  return offersTools ? OF_TOOLS : PLAIN;
 }
 
 function makeReading({ hasAudio, audioFormat, asksForSearch, offersTools }: Required<ChatResponseOptions>) {
@@ -97,6 +98,8 @@ function shownIn(response: ReadResponse, names: readonly string[]): ToolUses {
 
 const NOTHING_SHOWN: ToolUses = {};
 
-const WITHOUT_AUDIO: readonly ResponseReading[] = [0, 1, 2, 3].map((bits) =>
-  makeReading({ hasAudio: false, audioFormat: null, asksForSearch: (bits & 1) !== 0, offersTools: (bits & 2) !== 0 }),
-);
+const NO_AUDIO = { hasAudio: false, audioFormat: null };
+const PLAIN = makeReading({ ...NO_AUDIO, asksForSearch: false, offersTools: false });
+const OF_SEARCH = makeReading({ ...NO_AUDIO, asksForSearch: true, offersTools: false });
+const OF_TOOLS = makeReading({ ...NO_AUDIO, asksForSearch: false, offersTools: true });
+const OF_SEARCH_AND_TOOLS = makeReading({ ...NO_AUDIO, asksForSearch: true, offersTools: true });

@@ -1,3 +1,4 @@
+import { BytePatterns } from '../../lib/byte-patterns.ts';
 import { isRecord, parseJson } from '../../lib/json/json.ts';
 import { eventData, eventName } from '../../lib/sse/sse.ts';
 import { textKeys, valueStart } from '../metering/estimate.ts';
@@ -39,6 +40,12 @@ const NAMED = Buffer.from('event:');
 const AUDIO = Buffer.from('"audio"');
 const FINISH = Buffer.from('"finish_reason"');
 const TIER = Buffer.from('"service_tier"');
+/** What an event may have that is read. */
+const SIGNS = [USAGE, FINISH, ERROR, TIER, AUDIO, DONE, NAMED, ...PICTURE_MARKS];
+const SIGN_PATTERNS = new BytePatterns(SIGNS);
+const [USAGE_PATTERN, FINISH_PATTERN, ERROR_PATTERN, TIER_PATTERN] = [USAGE, FINISH, ERROR, TIER].map(
+  (pattern) => new BytePatterns([pattern]),
+) as [BytePatterns, BytePatterns, BytePatterns, BytePatterns];
 /** Includes the input of custom tools and the transcript of audio. */
 const STREAMED_TEXT = textKeys('content', 'refusal', 'arguments', 'input', 'transcript');
 /** Providers use different names, and some send two at once; `text` is that of content in parts. */
@@ -67,15 +74,33 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
   const mayShowTools = (bytes: Buffer): boolean => options.offersTools === true && shown.mayShow(bytes);
 
   const mayHoldTier = (bytes: Buffer): boolean =>
-    options.asksForTier === true && serviceTier === undefined && hasValueAfter(bytes, TIER);
+    options.asksForTier === true && serviceTier === undefined && hasValueAfter(bytes, TIER_PATTERN);
 
   const holdsMedia = (bytes: Buffer): boolean =>
     (options.hasAudio === true && bytes.includes(AUDIO)) || PICTURE_MARKS.some((mark) => bytes.includes(mark));
 
+  /** Whether what stands at its end makes a sign one of what is read. */
+  function isSign(bytes: Buffer, sign: Buffer, end: number): boolean {
+    switch (sign) {
+      case USAGE:
+        return isValueAt(bytes, end);
+      case FINISH:
+        return isReasonAt(bytes, end);
+      case ERROR:
+        return isErrorAt(bytes, end);
+      case TIER:
+        return options.asksForTier === true && serviceTier === undefined && isValueAt(bytes, end);
+      case AUDIO:
+        return options.hasAudio === true;
+      default:
+        return true;
+    }
+  }
+
   function read(event: Buffer): EventMeaning {
     if (event.includes(NAMED) && eventName(event) === 'error') return 'error';
     const mayFinish = finished.size < options.choices && hasFinishReason(event);
-    const mayHoldUsage = hasValueAfter(event, USAGE);
+    const mayHoldUsage = hasValueAfter(event, USAGE_PATTERN);
     const mayHoldError = mayBeError(event);
     // What comes behind the end is not delivered, and so not charged, except for its usage.
     const mayHoldMedia = !hasEnded && holdsMedia(event);
@@ -130,15 +155,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
   }
 
   return {
-    matters: (run) =>
-      hasValueAfter(run, USAGE) ||
-      hasFinishReason(run) ||
-      mayBeError(run) ||
-      run.includes(DONE) ||
-      run.includes(NAMED) ||
-      holdsMedia(run) ||
-      mayHoldTier(run) ||
-      mayShowTools(run),
+    matters: (run) => SIGN_PATTERNS.some(run, (sign, end) => isSign(run, SIGNS[sign]!, end)) || mayShowTools(run),
     textKeys: STREAMED_TEXT,
     reasoningKeys: STREAMED_REASONING,
     read,
@@ -173,28 +190,25 @@ const LETTER_N = 0x6e;
 const QUOTE = 0x22;
 
 /** Whether a choice has finished; some providers send an empty reason, or null, until then. */
-function hasFinishReason(bytes: Buffer): boolean {
-  for (let at = bytes.indexOf(FINISH); at !== -1; at = bytes.indexOf(FINISH, at + FINISH.length)) {
-    const value = valueStart(bytes, at + FINISH.length);
-    if (bytes[value] === QUOTE && bytes[value + 1] !== QUOTE) return true;
-  }
-  return false;
-}
+const hasFinishReason = (bytes: Buffer): boolean => FINISH_PATTERN.some(bytes, (_, end) => isReasonAt(bytes, end));
 
 /** Whether "error" occurs as a key with a value other than null, or as a value. */
-function mayBeError(bytes: Buffer): boolean {
-  for (let at = bytes.indexOf(ERROR); at !== -1; at = bytes.indexOf(ERROR, at + ERROR.length)) {
-    const value = valueStart(bytes, at + ERROR.length);
-    if (value === -1 || bytes[value] !== LETTER_N) return true;
-  }
-  return false;
-}
+const mayBeError = (bytes: Buffer): boolean => ERROR_PATTERN.some(bytes, (_, end) => isErrorAt(bytes, end));
 
 /** Whether the key occurs with a value other than null. Avoids parsing if there is nothing to read. */
-function hasValueAfter(event: Buffer, key: Buffer): boolean {
-  for (let at = event.indexOf(key); at !== -1; at = event.indexOf(key, at + key.length)) {
-    const value = valueStart(event, at + key.length);
-    if (value !== -1 && event[value] !== LETTER_N) return true;
-  }
-  return false;
+const hasValueAfter = (bytes: Buffer, key: BytePatterns): boolean => key.some(bytes, (_, end) => isValueAt(bytes, end));
+
+function isReasonAt(bytes: Buffer, keyEnd: number): boolean {
+  const value = valueStart(bytes, keyEnd);
+  return bytes[value] === QUOTE && bytes[value + 1] !== QUOTE;
+}
+
+function isErrorAt(bytes: Buffer, end: number): boolean {
+  const value = valueStart(bytes, end);
+  return value === -1 || bytes[value] !== LETTER_N;
+}
+
+function isValueAt(bytes: Buffer, keyEnd: number): boolean {
+  const value = valueStart(bytes, keyEnd);
+  return value !== -1 && bytes[value] !== LETTER_N;
 }

@@ -1,3 +1,4 @@
+import { BytePatterns } from '../../lib/byte-patterns.ts';
 import { isRecord, parseJson } from '../../lib/json/json.ts';
 import { eventData, eventName } from '../../lib/sse/sse.ts';
 import { textKeys } from '../metering/estimate.ts';
@@ -12,10 +13,13 @@ import { MessagesUsage } from './usage.ts';
  * with cumulative usage, `message_stop`; `error` may come anywhere. Clients know an error by the name of its event,
  * whatever the data are, so its name counts as well as its `type`.
  */
-const MARKS = ['"usage"', '"message_delta"', '"message_stop"', '"error"', 'event: error', 'event:error'].map((mark) =>
-  Buffer.from(mark),
-);
-const BLOCK_END = Buffer.from('"content_block_stop"');
+const BLOCK_END = '"content_block_stop"';
+const BLOCK_START = '"content_block_start"';
+const SIGNS = [
+  ...['"usage"', '"message_delta"', '"message_stop"', '"error"', 'event: error', 'event:error'],
+  ...[BLOCK_END, BLOCK_START],
+];
+const SIGN_PATTERNS = new BytePatterns(SIGNS.map((sign) => Buffer.from(sign)));
 const STREAMED_TEXT = textKeys('text', 'partial_json');
 /**
  * A model may leave its thinking out of the stream: then its signature, or its redacted data, is all that the gateway
@@ -26,8 +30,6 @@ const STREAMED_REASONING = [
   { key: Buffer.from('"signature"'), isOpaque: true },
   { key: Buffer.from('"data"'), isOpaque: true },
 ];
-
-const BLOCK_START = Buffer.from('"content_block_start"');
 
 /**
  * `namesContainer`: the request goes on in a container that was made before; `offersTools`: it offers tools that the provider
@@ -82,13 +84,15 @@ export function readMessagesStream(namesContainer = false, offersTools = false):
     }
   }
 
+  function isSign(sign: string): boolean {
+    if (sign === BLOCK_END) return !hasOutputEnd;
+    return sign !== BLOCK_START || offersTools;
+  }
+
   const withTools = (usage: Usage | null): Usage | null => withShown(usage, countsTools, shown.uses());
 
   return {
-    matters: (run) =>
-      MARKS.some((mark) => run.includes(mark)) ||
-      (!hasOutputEnd && run.includes(BLOCK_END)) ||
-      (offersTools && run.includes(BLOCK_START)),
+    matters: (run) => SIGN_PATTERNS.some(run, (sign) => isSign(SIGNS[sign]!)),
     textKeys: STREAMED_TEXT,
     reasoningKeys: STREAMED_REASONING,
     read,

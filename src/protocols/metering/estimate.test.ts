@@ -10,7 +10,7 @@ import {
   valueText,
 } from '../../../test/support/json-text.ts';
 import { propertyRuns } from '../../../test/support/scope.ts';
-import { countTextBytes, estimateTokens, PartedText, textKeys, valueStart } from './estimate.ts';
+import { estimateTokens, PartedText, StreamedText, textKeys, valueStart } from './estimate.ts';
 
 /** UTF-8 of each character as it is escaped: half a pair that stands alone has two bytes of a whole one. */
 const decodedBytes = (json: string) => {
@@ -18,7 +18,13 @@ const decodedBytes = (json: string) => {
   const halves = text.match(/(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]|[\uD800-\uDBFF](?![\uDC00-\uDFFF])/g) ?? [];
   return Buffer.byteLength(text) - halves.length;
 };
-const count = (text: string, ...keys: readonly string[]) => countTextBytes(Buffer.from(text), textKeys(...keys));
+/** The size of the text of whole events under these keys. */
+function textBytes(events: Buffer, keys: readonly Buffer[]): number {
+  const text = new StreamedText(keys, []);
+  text.add(events);
+  return text.sizeBytes;
+}
+const count = (text: string, ...keys: readonly string[]) => textBytes(Buffer.from(text), textKeys(...keys));
 
 describe('estimateTokens', () => {
   it('takes four bytes for a token and begins a new one with every rest', () => {
@@ -26,7 +32,7 @@ describe('estimateTokens', () => {
   });
 });
 
-describe('countTextBytes', () => {
+describe('the text of a stream', () => {
   const cases: readonly [text: string, bytes: number][] = [
     ['{"content":"abc"}', 3],
     ['{"content" : \t"abc"}', 3],
@@ -85,7 +91,7 @@ describe('countTextBytes', () => {
     fc.assert(
       fc.property(noise, (parts) => {
         const bytes = Buffer.from(parts.join(''));
-        const counted = countTextBytes(bytes, textKeys('content'));
+        const counted = textBytes(bytes, textKeys('content'));
         assert.ok(counted >= 0 && counted <= bytes.length);
       }),
       { numRuns: propertyRuns(300) },
@@ -114,7 +120,7 @@ describe('PartedText', () => {
         const counts = cuts.slice(1).map((end, i) => parted.count(bytes.subarray(cuts[i], end)));
         assert.equal(
           counts.reduce((sum, each) => sum + each, 0),
-          countTextBytes(bytes, keys),
+          textBytes(bytes, keys),
         );
       }),
       { numRuns: propertyRuns(3000) },

@@ -1,3 +1,4 @@
+import { BytePatterns } from '../../lib/byte-patterns.ts';
 import { DataRuns } from './data-runs.ts';
 
 /**
@@ -31,31 +32,27 @@ const CR = 0x0d;
 /** How a further line of an event's data begins. */
 const DATA = Buffer.from('data:');
 
-/** The patterns under which a protocol streams text, such as `"content":`, prepared for `countTextBytes`. */
+/** The patterns under which a protocol streams text, such as `"content":`, as bytes. */
 export function textKeys(...names: readonly string[]): readonly Buffer[] {
   return names.map((name) => Buffer.from(`"${name}"`));
 }
 
 /**
- * The size of the string values that stand under any of the keys, escapes decoded, found by byte search, without parsing. A key
- * inside a string has its quotes escaped, so it does not match. `runs`: for each key, what finds pictures in its text, which do
- * not count.
+ * Finds the string values that stand under any of the keys, by byte search, without parsing, and calls `take` with the index of the key
+ * and the offsets of the text. A key inside a string has its quotes escaped, so it does not match.
  */
-export function countTextBytes(bytes: Buffer, keys: readonly Buffer[], runs: readonly DataRuns[] = []): number {
-  let total = 0;
-  for (const [i, key] of keys.entries()) {
-    let at = bytes.indexOf(key);
-    while (at !== -1) {
-      let next = at + key.length;
-      const value = valueStart(bytes, next);
-      if (bytes[value] === QUOTE) {
-        next = stringEnd(bytes, value + 1);
-        total += decodedSize(bytes, value + 1, next) - (runs[i]?.dataIn(bytes, value + 1, next) ?? 0);
-      }
-      at = bytes.indexOf(key, next);
-    }
-  }
-  return total;
+function eachText(bytes: Buffer, keys: BytePatterns, take: (key: number, start: number, end: number) => void): void {
+  /** Behind each key, or behind its text: it is not looked for within them. */
+  const ends: number[] = [];
+  keys.each(bytes, (key, keyEnd) => {
+    if (keyEnd - keys.sizeOf(key) < (ends[key] ?? 0)) return;
+    ends[key] = keyEnd;
+    const value = valueStart(bytes, keyEnd);
+    if (bytes[value] !== QUOTE) return;
+    const end = stringEnd(bytes, value + 1);
+    ends[key] = end;
+    take(key, value + 1, end);
+  });
 }
 
 /**
@@ -138,6 +135,8 @@ export interface ReasoningKey {
 export class StreamedText {
   readonly #keys: readonly Buffer[];
   readonly #reasoningKeys: readonly ReasoningKey[];
+  /** The keys of the text, and those of reasoning behind them. */
+  readonly #patterns: BytePatterns;
   readonly #reasoningBytes: number[];
   #textBytes = 0;
   /** For each key of text. */
@@ -150,6 +149,7 @@ export class StreamedText {
     this.#runs = keys.map(() => new DataRuns());
     this.#reasoningKeys = reasoningKeys;
     this.#reasoningBytes = reasoningKeys.map(() => 0);
+    this.#patterns = patternsOf(keys, reasoningKeys);
   }
 
   /** The pictures that stand in the text as base64. */
@@ -172,10 +172,11 @@ export class StreamedText {
 
   /** Counts whole events. */
   add(events: Buffer): void {
-    this.#textBytes += countTextBytes(events, this.#keys, this.#runs);
-    for (const [i, { key }] of this.#reasoningKeys.entries()) {
-      this.#reasoningBytes[i]! += countTextBytes(events, [key]);
-    }
+    eachText(events, this.#patterns, (key, start, end) => {
+      const sizeBytes = decodedSize(events, start, end);
+      if (key < this.#keys.length) this.#textBytes += sizeBytes - this.#runs[key]!.dataIn(events, start, end);
+      else this.#reasoningBytes[key - this.#keys.length]! += sizeBytes;
+    });
   }
 
   /** Counts the next part of an event that is too large to be kept. */
@@ -191,11 +192,23 @@ export class StreamedText {
   }
 }
 
+/** Protocols have the same keys for each stream. */
+const patternsOfKeys = new WeakMap<readonly Buffer[], BytePatterns>();
+
+function patternsOf(keys: readonly Buffer[], reasoningKeys: readonly ReasoningKey[]): BytePatterns {
+  let patterns = patternsOfKeys.get(keys);
+  if (patterns === undefined) {
+    patterns = new BytePatterns([...keys, ...reasoningKeys.map(({ key }) => key)]);
+    patternsOfKeys.set(keys, patterns);
+  }
+  return patterns;
+}
+
 /** Bytes between a key and its value; one that has more of them if a part ends is not counted. */
 const KEY_GAP_BYTES_MAX = 1024;
 const NO_BYTES = Buffer.alloc(0);
 
-/** As `countTextBytes`, of one event that is too large to be kept and comes in parts, cut anywhere. */
+/** The size of the text of one event that is too large to be kept and comes in parts, cut anywhere. */
 export class PartedText {
   readonly #keys: readonly PartedKey[];
 

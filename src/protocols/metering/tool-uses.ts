@@ -64,6 +64,8 @@ interface ReportedUses {
  * counts none. If a relay states a use in several spellings, the greatest count is taken.
  */
 export function reportedToolUses(usage: Readonly<Record<string, unknown>>): ReportedUses | null {
+  // Nearly all calls; the rest of this function would be most of what reading their usage takes.
+  if (MEMBERS_WITH_USES.every((member) => usage[member] === undefined)) return null;
   // OpenRouter; xAI.
   const all = [readToolUses(usage.server_tool_use), readToolUses(usage.server_side_tool_usage_details)];
   const some = [
@@ -84,6 +86,12 @@ export function reportedToolUses(usage: Readonly<Record<string, unknown>>): Repo
   }
   return areAll || Object.keys(uses).length > 0 ? { uses, areAll } : null;
 }
+
+/** Those that are read above. */
+const MEMBERS_WITH_USES = [
+  ...['server_tool_use', 'server_side_tool_usage_details'],
+  ...['plugins', 'x_tools', 'tool_usage', 'num_search_queries'],
+];
 
 function readCountsOf(tools: unknown, countOf: (tool: unknown) => unknown): ToolUses | null {
   if (!isRecord(tools)) return null;

@@ -5,7 +5,7 @@ import { keySpelling, memberOf, objectText } from '../../../test/support/json-te
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { halfEventStart } from '../../../test/support/streams.ts';
 import { EVENT_BYTES_MAX } from '../../lib/sse/sse.ts';
-import { countTextBytes, StreamedText } from '../metering/estimate.ts';
+import { StreamedText } from '../metering/estimate.ts';
 import { createStreamTap, type EventMeaning, type StreamReading, type StreamTap } from '../metering/tap.ts';
 import { noUsage } from '../metering/usage-facts.ts';
 import { stateKey } from '../state-references.ts';
@@ -204,7 +204,11 @@ describe('responses stream', () => {
 
   it('counts text in deltas and not where it is repeated', () => {
     const { textKeys } = readResponsesStream();
-    const count = (event: Buffer): number => countTextBytes(event, textKeys);
+    const count = (event: Buffer): number => {
+      const text = new StreamedText(textKeys, []);
+      text.add(event);
+      return text.sizeBytes;
+    };
     for (const family of ['output_text', 'refusal', 'reasoning_text', 'reasoning_summary_text', 'mcp_call_arguments']) {
       assert.equal(count(eventOf(`response.${family}.delta`, { delta: '12345', obfuscation: 'xxxxx' })), 5);
     }

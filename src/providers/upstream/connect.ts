@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { isIPv6, type Socket } from 'node:net';
-import { buildConnector } from 'undici';
+import { buildConnector, type Connector } from '../../lib/http-client.ts';
 
 interface ConnectOptions {
   /** For the TCP connection and the TLS handshake together; by way of a proxy, for the proxy and the handshake each. */
@@ -14,7 +14,7 @@ interface ConnectOptions {
 }
 
 /** Makes the connections to a provider. Its errors name no credential, and their codes never cause a retry. */
-export function createConnector({ timeoutMs, http2, ca, proxy }: ConnectOptions): buildConnector.connector {
+export function createConnector({ timeoutMs, http2, ca, proxy }: ConnectOptions): Connector {
   const direct = buildConnector({
     timeout: timeoutMs,
     noDelay: true,
@@ -42,7 +42,7 @@ class ProxyFailure extends Error {
  * undici's own agent for proxies waits for the response to CONNECT for as long as for the first byte of a model's
  * response, and keeps its limit of connections per agent; so the tunnel is made here, below the pool.
  */
-function throughProxy(proxy: URL, direct: buildConnector.connector, timeoutMs: number): buildConnector.connector {
+function throughProxy(proxy: URL, direct: Connector, timeoutMs: number): Connector {
   const authorization = proxyAuthorization(proxy);
   return (options, callback) => {
     const { hostname, protocol } = options;

@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ClientHttp2Stream } from 'node:http2';
 import { Readable } from 'node:stream';
-import { type Dispatcher, errors } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { ShareHolder } from '../../lib/fair/shares.ts';
+import { errors } from '../../lib/http-client.ts';
 import type { RequestBody } from '../../protocols/operations/operation.ts';
 import { allConnectionsInUse, connectionFailure, givenUpUnsent, type UpstreamFailure } from './failure.ts';
 import { presentableHeaders } from './headers.ts';

@@ -1,6 +1,6 @@
-import { Pool } from 'undici';
 import { credentialsOf, type NamedCredential } from '../../config/provider-credentials.ts';
 import type { ProviderConfig } from '../../config/schema.ts';
+import { Pool } from '../../lib/http-client.ts';
 import { withoutTrailing } from '../../lib/trailing.ts';
 import { protocolOf } from '../../protocols/all.ts';
 import type { Protocol } from '../../protocols/protocol.ts';

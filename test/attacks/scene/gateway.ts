@@ -5,6 +5,7 @@ import { start } from '../../agents/child.ts';
 import { type AdminClient, adminClient } from '../../support/admin-client.ts';
 import type { CallerTerms } from '../attack.ts';
 import { type ConfigOptions, configText } from './config.ts';
+import { childrenOf } from './memory.ts';
 
 const MAIN = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 export const ADMIN_TOKEN = 'attacks-admin-token-5b1c9e';
@@ -31,23 +32,41 @@ export interface Gateway {
 const AT_ONCE = 16;
 
 /** Starts the program as an operator does: with a configuration file, in a process of its own. */
-export async function startGateway(folder: string, options: Omit<ConfigOptions, 'dataDir'>): Promise<Gateway> {
+export async function startGateway(
+  folder: string,
+  options: Omit<ConfigOptions, 'dataDir'>,
+  workers = 1,
+): Promise<Gateway> {
   mkdirSync(folder, { recursive: true });
   const file = join(folder, 'faregate.yaml');
   writeFileSync(file, configText({ ...options, dataDir: join(folder, 'data') }));
-  const program = start([process.execPath, `--max-old-space-size=${HEAP_MIB}`, MAIN, 'serve', '--config', file], {
-    directory: folder,
-    environment: {
-      PATH: process.env.PATH ?? '',
-      HOME: folder,
-      FAREGATE_ADMIN_TOKEN: ADMIN_TOKEN,
-      LOG_LEVEL: 'error',
+  const program = start(
+    [
+      process.execPath,
+      `--max-old-space-size=${HEAP_MIB}`,
+      MAIN,
+      'serve',
+      '--config',
+      file,
+      '--workers',
+      String(workers),
+    ],
+    {
+      directory: folder,
+      environment: {
+        PATH: process.env.PATH ?? '',
+        HOME: folder,
+        FAREGATE_ADMIN_TOKEN: ADMIN_TOKEN,
+        LOG_LEVEL: 'error',
+      },
     },
-  });
+  );
   let log = '';
   let death: string | null = null;
   program.child.stderr!.on('data', (text) => {
     log = (log + text).slice(-4000);
+    // The gateway goes on, but an attack has ended what served others.
+    if (log.includes('a worker has died')) death ??= `a worker died: ${log.slice(-300)}`;
   });
   program.child.on('exit', (code, signal) => {
     death = `ended with ${code ?? signal}: ${/FATAL ERROR.*/.exec(log)?.[0] ?? log.slice(-300)}`;
@@ -78,7 +97,9 @@ export async function startGateway(folder: string, options: Omit<ConfigOptions, 
       return made;
     },
     async stop() {
+      const workers = childrenOf(program.child.pid!);
       program.child.kill('SIGKILL');
+      for (const pid of workers) process.kill(pid, 'SIGKILL');
       await program.finished;
     },
   };

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 const EVERY_MS = 100;
 
-/** Watches the resident memory of a process while something is done to it. */
+/** Watches the resident memory of a process, and of its workers, while something is done to it. */
 export class MemoryWatch {
   readonly #pid: number;
   readonly #timer: NodeJS.Timeout;
@@ -26,8 +26,22 @@ export class MemoryWatch {
   }
 }
 
-/** Zero if the process has ended, or where the system does not say. */
+/** With its child processes. Zero if it has ended, or where the system does not say. */
 export function residentMiB(pid: number): number {
+  return [pid, ...childrenOf(pid)].reduce((sum, each) => sum + residentMiBOf(each), 0);
+}
+
+/** The processes that a process has started and that run. */
+export function childrenOf(pid: number): number[] {
+  try {
+    const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+    return text.split(' ').filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
+}
+
+function residentMiBOf(pid: number): number {
   try {
     const [, kilobytes = '0'] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
     return Number(kilobytes) / 1024;

@@ -1,6 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { AdminClient } from '../../support/admin-client.ts';
-import { adminClient } from '../../support/admin-client.ts';
+import { type AdminClient, adminClient } from '../../support/admin-client.ts';
 import type { Attack } from '../attack.ts';
 import { type BilledCall, scriptMark } from './bill.ts';
 import { type Account, ADMIN_TOKEN } from './gateway.ts';

@@ -2,8 +2,8 @@ import { randomFillSync } from 'node:crypto';
 import type { HistoryRow, HistoryTable } from '../../../accounting/history/history-store.ts';
 import { createLocalTime } from '../../../accounting/pricing/local-time.ts';
 import type { Config } from '../../../config/schema.ts';
+import { Dice } from '../../../lib/dice.ts';
 import { createIds, type FillRandom } from '../../../lib/ids.ts';
-import { seededRandom } from '../../../lib/seeded-random.ts';
 import { NANO_PER_YUAN } from '../../../lib/yuan.ts';
 import { createCatalog } from '../../../providers/catalog/catalog.ts';
 import type { NewDemo } from '../new-demo.ts';
@@ -24,9 +24,7 @@ export const DAY_MS = 24 * HOUR_MS;
 /** Any number would do; all demos have the same month. */
 const SEED = 20_261_123;
 
-export const nanoText = (yuan: number): string => String(BigInt(yuan) * NANO_PER_YUAN);
-export const instant = (atMs: number): string => new Date(atMs).toISOString();
-export const hex = (bytes: Buffer): string => `\\x${bytes.toString('hex')}`;
+export const nanoOf = (yuan: number): bigint => BigInt(yuan) * NANO_PER_YUAN;
 
 export type Scene = ReturnType<typeof createScene>;
 
@@ -40,7 +38,7 @@ export function createScene({ fillRandom = randomFillSync, ...parts }: DemoParts
     fillRandom,
     rows,
     catalog: createCatalog(parts.config),
-    random: seededRandom(SEED),
+    dice: new Dice(SEED),
     localTime: createLocalTime(parts.config.billing.timezone),
     atDay: (day: number): number => startMs + day * DAY_MS,
     add(table: HistoryTable, row: HistoryRow): void {

@@ -1,4 +1,4 @@
-import { seededRandom } from '../../src/lib/seeded-random.ts';
+import { seededRandom } from './seeded-random.ts';
 
 /** What is decided by chance from a seed, so that it can be repeated. */
 export class Dice {
@@ -25,5 +25,10 @@ export class Dice {
   /** Whether something of this probability happens. */
   happens(probability: number): boolean {
     return this.next() < probability;
+  }
+
+  /** A whole number around a median: most are near it, a few many times as large. A sum of several numbers is nearly normal. */
+  around(median: number): number {
+    return Math.ceil(median * Math.exp(0.8 * (this.next() + this.next() + this.next() + this.next() - 2)));
   }
 }

@@ -1,0 +1,87 @@
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startGatewayTarget } from './gateway-target.ts';
+import { benchFile, spawnGateway } from './processes.ts';
+import { startStage } from './stage.ts';
+
+/**
+ * How much of what calls allocate becomes old: what the collector of the young generation moves to the old one, which whole
+ * collections have to free. Of calls under way it moves none, if it does its work well, and of calls that have ended none at all.
+ *
+ *   node bench/promotion.ts                                  128 calls at a time, on PostgreSQL
+ *   node bench/promotion.ts --connections 256 --embedded --starts 3
+ *
+ * Starts of one version differ: some have a fifth of all that is allocated become old for as long as they run.
+ */
+const { values } = parseArgs({
+  options: {
+    connections: { type: 'string', default: '128' },
+    seconds: { type: 'string', default: '12' },
+    starts: { type: 'string', default: '2' },
+    embedded: { type: 'boolean', default: false },
+  },
+});
+
+/** The first ones come while the program is still compiled. */
+const COLLECTIONS = 24;
+const SCAVENGE = /Scavenge ([\d.]+) \([\d.]+\) -> ([\d.]+) \(/g;
+
+const stage = await startStage(0, []);
+try {
+  for (let start = 1; start <= Number(values.starts); start++) console.log(`start ${start}: ${await measureStart()}`);
+} finally {
+  await stage.stop();
+}
+
+async function measureStart(): Promise<string> {
+  let printed = '';
+  const gateway = await startGatewayTarget({
+    checkout: join(import.meta.dirname, '..'),
+    upstreamUrl: stage.providerUrl,
+    databaseUrl: values.embedded ? '' : await stage.createDatabase(),
+    directory: join(stage.directory, stage.uniqueName()),
+    spawn: spawnGateway,
+    meter: benchFile('trace-collections.ts'),
+    flags: [],
+  });
+  gateway.child.stdout!.on('data', (text: string) => {
+    printed += text;
+  });
+  const { done, failures } = await stage.load({
+    kind: 'closed',
+    call: {
+      url: gateway.url,
+      path: '/v1/chat/completions',
+      model: 'bench-model',
+      request: 'chat',
+      response: 'chat',
+      keys: gateway.balanceKeys,
+      headers: {},
+    },
+    connections: Number(values.connections),
+    seconds: Number(values.seconds),
+  });
+  gateway.child.kill();
+  await gateway.stop();
+  const whole = printed.match(/Mark-Compact/g)?.length ?? 0;
+  return `${done} calls, ${failures} failed; ${describe(printed)}; ${whole} collections of the whole heap`;
+}
+
+function describe(printed: string): string {
+  const collections = [...printed.matchAll(SCAVENGE)].map(
+    ([, before, after]) => [Number(before), Number(after)] as const,
+  );
+  let allocatedMb = 0;
+  let grownMb = 0;
+  let pairs = 0;
+  for (const [i, [before, after]] of collections.entries()) {
+    const [, last] = collections[i - 1] ?? [0, before];
+    // Behind a collection of the whole heap it is smaller.
+    if (i < collections.length - COLLECTIONS || before < last || after < last - (before - last)) continue;
+    allocatedMb += before - last;
+    grownMb += after - last;
+    pairs++;
+  }
+  const share = allocatedMb === 0 ? 0 : Math.max(0, (100 * grownMb) / allocatedMb);
+  return `of ${(allocatedMb / pairs).toFixed(0)} MB in ${pairs} collections of the young generation each, ${share.toFixed(1)} % became old`;
+}

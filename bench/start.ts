@@ -1,0 +1,227 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { startPostgresServer } from '../test/support/postgres-server.ts';
+
+/**
+ * How long a start takes, from the command to the response of the first call: with a configuration, and of the demo, with a new
+ * database and with the data of an earlier start, on either engine; and how long `faregate --version` takes. Medians of all rounds,
+ * in turns; CPU is that of the gateway's process with all that it has waited for. Linux only, because it comes from /proc.
+ *
+ *   node bench/start.ts [rounds]
+ *
+ * A new database that is configured has no account yet: making one, with its key, is part of the start there.
+ */
+const ROUNDS = Number(process.argv[2] ?? 5);
+
+const BIN = fileURLToPath(new URL('../bin/faregate.js', import.meta.url));
+const ADMIN_TOKEN = 'token-of-the-bench-of-starts';
+const TICKS_A_SECOND = 100;
+
+interface Started {
+  readonly listenMs: number;
+  readonly callMs: number;
+  /** `null` if the process has ended before it was read. */
+  readonly cpuSeconds: number | null;
+}
+
+const directory = mkdtempSync(join(tmpdir(), 'faregate-start-'));
+const postgres = await startPostgresServer(directory);
+const provider = createServer((request, response) => {
+  request.resume().on('end', () => {
+    response.setHeader('content-type', 'application/json');
+    response.end(
+      JSON.stringify({
+        id: 'chatcmpl-1',
+        object: 'chat.completion',
+        created: 1,
+        model: 'bench-upstream',
+        choices: [{ index: 0, message: { role: 'assistant', content: 'Hello!' }, finish_reason: 'stop' }],
+        usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+      }),
+    );
+  });
+}).listen(0, '127.0.0.1');
+await once(provider, 'listening');
+const results = new Map<string, Started[]>();
+try {
+  // Makes the compiled code that later starts find.
+  await runVersion();
+  for (let round = 0; round <= ROUNDS; round++) await measureRound(round);
+} finally {
+  provider.close();
+  await postgres.stop();
+  rmSync(directory, { recursive: true, force: true });
+}
+console.log(row(['medians', 'listens ms', 'first call ms', 'CPU s', 'most ms']));
+for (const [name, runs] of results) {
+  const middle = (value: (run: Started) => number): number => median(runs.map(value));
+  const most = Math.max(...runs.map(({ callMs }) => callMs));
+  console.log(
+    row([
+      name,
+      middle(({ listenMs }) => listenMs).toFixed(0),
+      middle(({ callMs }) => callMs).toFixed(0),
+      runs[0]!.cpuSeconds === null ? '-' : middle(({ cpuSeconds }) => cpuSeconds ?? 0).toFixed(2),
+      most.toFixed(0),
+    ]),
+  );
+}
+
+/** The round 0 warms up and is not counted. */
+async function measureRound(round: number): Promise<void> {
+  const note = (name: string, started: Started): void => {
+    if (round > 0) results.set(name, [...(results.get(name) ?? []), started]);
+  };
+  note('faregate --version', await runVersion());
+  for (const engine of ['PostgreSQL', 'embedded']) {
+    for (const kind of ['configured', 'demo']) {
+      const home = join(directory, `${engine}-${kind}-${round}`);
+      mkdirSync(home);
+      const url = engine === 'PostgreSQL' ? await newDatabase(`${kind}_${round}`) : '';
+      const start = kind === 'demo' ? startDemo : startConfigured;
+      note(`${engine}, ${kind}, new`, await start(home, url));
+      note(`${engine}, ${kind}, with data`, await start(home, url));
+      rmSync(home, { recursive: true });
+    }
+  }
+}
+
+async function newDatabase(name: string): Promise<string> {
+  const client = new pg.Client({ connectionString: `${postgres.url}/postgres` });
+  await client.connect();
+  await client.query(`create database ${name}`);
+  await client.end();
+  return `${postgres.url}/${name}`;
+}
+
+async function runVersion(): Promise<Started> {
+  const begun = performance.now();
+  const child = spawn(process.execPath, [BIN, '--version'], { env: environment(), stdio: 'ignore' });
+  await once(child, 'exit');
+  const tookMs = performance.now() - begun;
+  return { listenMs: tookMs, callMs: tookMs, cpuSeconds: null };
+}
+
+async function startDemo(home: string, databaseUrl: string): Promise<Started> {
+  return startGateway(home, ['serve'], { DATABASE_URL: databaseUrl }, async (_url, printed) => {
+    const key = /API key +(\S+)/.exec(await printed(/API key +\S+\n/))![1]!;
+    return { key, model: 'demo-chat' };
+  });
+}
+
+async function startConfigured(home: string, databaseUrl: string): Promise<Started> {
+  const file = join(home, 'faregate.yaml');
+  writeFileSync(file, configText(databaseUrl));
+  const keyFile = join(home, 'key');
+  return startGateway(home, ['serve', '--config', file], {}, async (url) => {
+    const isNew = !existsSync(keyFile);
+    if (isNew) writeFileSync(keyFile, await makeKey(url));
+    return { key: readFileSync(keyFile, 'utf8'), model: 'bench-model' };
+  });
+}
+
+async function makeKey(url: string): Promise<string> {
+  const post = async (path: string, body: unknown): Promise<Record<string, string>> => {
+    const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' };
+    const response = await fetch(`${url}/admin/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    if (!response.ok) throw new Error(await response.text());
+    return (await response.json()) as Record<string, string>;
+  };
+  const { id } = await post('/accounts', { name: 'bench', verified: true, balanceYuan: '100' });
+  const { key } = await post(`/accounts/${id}/keys`, { name: 'bench' });
+  return key!;
+}
+
+async function startGateway(
+  home: string,
+  args: readonly string[],
+  added: Record<string, string>,
+  caller: (
+    url: string,
+    printed: (pattern: RegExp) => Promise<string>,
+  ) => Promise<{ readonly key: string; readonly model: string }>,
+): Promise<Started> {
+  const begun = performance.now();
+  const child = spawn(process.execPath, [BIN, ...args], {
+    cwd: home,
+    env: environment({ PORT: '0', FAREGATE_ADMIN_TOKEN: ADMIN_TOKEN, FAREGATE_DATA_DIR: join(home, 'data'), ...added }),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  try {
+    const printed = readPrinted(child);
+    const url = /^listening on (.*)$/m.exec(await printed(/^listening on .*\n/m))![1]!;
+    const listenMs = performance.now() - begun;
+    const { key, model } = await caller(url, printed);
+    const response = await fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello!' }] }),
+    });
+    const text = await response.text();
+    const callMs = performance.now() - begun;
+    if (response.status !== 200) throw new Error(text);
+    return { listenMs, callMs, cpuSeconds: cpuSeconds(child.pid!) };
+  } finally {
+    child.kill('SIGINT');
+    await once(child, 'exit');
+  }
+}
+
+/** What a process has printed, once a pattern is in it. */
+function readPrinted(child: ChildProcess): (pattern: RegExp) => Promise<string> {
+  let text = '';
+  const output = child.stdout!.setEncoding('utf8').on('data', (part: string) => {
+    text += part;
+  });
+  return async (pattern) => {
+    while (!pattern.test(text)) {
+      await Promise.race([
+        once(output, 'data'),
+        once(child, 'exit').then(() => Promise.reject(new Error(`the gateway ended early:\n${text}`))),
+      ]);
+    }
+    return text;
+  };
+}
+
+/** CPU of a process and of the ended ones that it has waited for. */
+function cpuSeconds(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  // Behind the name of the program, which may have spaces: the fields 14 to 17, counted from 1.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / TICKS_A_SECOND;
+}
+
+function environment(added: Record<string, string> = {}): Record<string, string | undefined> {
+  return { PATH: process.env.PATH, LOG_LEVEL: 'error', ...added };
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)]!;
+}
+
+function row([name, ...cells]: readonly string[]): string {
+  return name!.padEnd(34) + cells.map((cell) => cell.padStart(14)).join('');
+}
+
+function configText(databaseUrl: string): string {
+  const { port } = provider.address() as AddressInfo;
+  return `
+database: { url: "${databaseUrl}" }
+providers: { static: { protocol: chat, baseUrl: "http://127.0.0.1:${port}/v1", apiKey: bench } }
+models:
+  bench-model:
+    maxOutputTokens: "1000"
+    operations: [chat]
+    price: { input: "1", output: "2" }
+    routes: [{ provider: static, model: bench-upstream }]
+`;
+}

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { LoadOrder, LoadResult } from './load/order.ts';
+import { parseScenarios } from './scenarios.ts';
+import { passedOn, type Target } from './targets.ts';
+import { type WarmUp, warmUp } from './warm-up.ts';
+
+/** Warms a target up whose calls take so many µs in one slice after the other; each slice has 1,000 calls. */
+async function run(
+  name: string,
+  given: WarmUp,
+  micros: readonly number[],
+): Promise<{ orders: string[]; told: string[] }> {
+  const [scenario] = parseScenarios(name);
+  const orders: string[] = [];
+  const told: string[] = [];
+  let [cpuMicros, nowMs, slices] = [0, 0, 0];
+  const target: Target = {
+    name: 'embedded',
+    version: 'after',
+    call: passedOn(scenario!, 'http://127.0.0.1:9'),
+    read: async () => ({ cpuMicros, rssBytes: 0, inUseBytes: null, nextTransaction: null, delayP99Ms: null }),
+    stop: async () => undefined,
+  };
+  const carryOut = async (order: LoadOrder): Promise<LoadResult> => {
+    orders.push('call' in order ? `${order.kind}: ${order.call.response}` : order.kind);
+    if ('seconds' in order) {
+      nowMs += order.seconds * 1_000;
+      cpuMicros += 1_000 * micros[slices++]!;
+    }
+    const times = { p50Ms: null, p99Ms: null, p999Ms: null };
+    return { done: 1_000, failures: 0, firstFailure: null, requestBytes: 0, elapsedMs: 0, ...times };
+  };
+  await warmUp(
+    scenario!,
+    target,
+    given,
+    carryOut,
+    (line) => told.push(line),
+    () => nowMs,
+  );
+  return { orders, told };
+}
+
+describe('warm-up of a target', () => {
+  it('goes on until what a call takes does not change, and says how long that was', async () => {
+    const { orders, told } = await run('chat-64', { seconds: null, atMostSeconds: 6 }, [300, 200, 143, 142, 143]);
+    assert.equal(orders.length, 5);
+    assert.deepEqual(told, ['chat-64: embedded, after is warm after 5 s, 143 µs a call']);
+  });
+
+  it('says that it ended at its limit', async () => {
+    const { told } = await run('chat-64', { seconds: null, atMostSeconds: 4 }, [300, 200, 150, 120]);
+    assert.deepEqual(told, [
+      'chat-64: embedded, after may not be warm: its limit of 4 s is over, and the last seconds took 200, 150, 120 µs a call',
+    ]);
+  });
+
+  it('with seconds: until the target has worked for so long, and at most for twice that', async () => {
+    // Half a second of CPU a slice, and a tenth of that.
+    assert.equal((await run('chat-64', { seconds: 2, atMostSeconds: 20 }, Array(9).fill(500))).orders.length, 4);
+    assert.equal((await run('chat-64', { seconds: 2, atMostSeconds: 20 }, Array(9).fill(50))).orders.length, 8);
+  });
+
+  it('streams come after calls, each with half of the limit', async () => {
+    const { orders, told } = await run('streams-500', { seconds: null, atMostSeconds: 6 }, Array(6).fill(100));
+    assert.deepEqual(orders, [
+      ...['closed: chat', 'closed: chat', 'closed: chat'],
+      'begin streams: stream',
+      ...['watch streams', 'watch streams', 'watch streams'],
+      'end streams',
+    ]);
+    assert.deepEqual(told, [
+      'streams-500: embedded, after is warm after 3 s, 100 µs a call',
+      'streams-500: embedded, after is warm after 3 s, 100 µs a chunk',
+    ]);
+  });
+});

@@ -1,0 +1,36 @@
+import type { HistoryRow } from './history-store.ts';
+
+/** The ledger of one account of a history: it numbers the entries, in the order of time, and keeps the balance. */
+export class AccountLedger {
+  readonly entries: HistoryRow[] = [];
+  readonly #accountId: string;
+  #balanceNano = 0n;
+
+  constructor(accountId: string) {
+    this.#accountId = accountId;
+  }
+
+  get balanceNano(): bigint {
+    return this.#balanceNano;
+  }
+
+  /** The row of the balance after all entries. */
+  get balance(): HistoryRow {
+    return { accountId: this.#accountId, balanceNano: this.#balanceNano, lastEntryNo: this.entries.length };
+  }
+
+  /** Returns the number of the entry. `more`: columns that entries of its kind have. */
+  post(kind: 'top_up' | 'charge', amountNano: bigint, createdAtMs: number, more?: HistoryRow): number {
+    this.#balanceNano += amountNano;
+    const entryNo = this.entries.length + 1;
+    const amounts = { amountNano, balanceAfterNano: this.#balanceNano };
+    this.entries.push({ accountId: this.#accountId, entryNo, kind, ...amounts, createdAtMs, ...more });
+    return entryNo;
+  }
+
+  /** Adds what is missing to a balance, if anything is. */
+  topUpTo(balanceNano: bigint, atMs: number): void {
+    const missingNano = balanceNano - this.#balanceNano;
+    if (missingNano > 0n) this.post('top_up', missingNano, atMs);
+  }
+}

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { readinessOfAll, type WorkerReadiness } from './all-workers.ts';
+
+const READY: WorkerReadiness = { isReady: true, detail: [] };
+const SKEWED: WorkerReadiness = { isReady: true, detail: ['The clock is wrong.'] };
+const STOPPING: WorkerReadiness = { isReady: false, detail: ['It stops.'] };
+const SILENT: WorkerReadiness = { isReady: false, detail: [] };
+
+describe('the readiness of all workers', () => {
+  for (const [what, workers, isReady, detail] of [
+    ['all are', [READY, READY], true, []],
+    ['one does not run', [READY, 'absent'], false, ['Worker 2: It does not run.']],
+    ['one hangs', ['late', READY], false, ['Worker 1: It does not respond.']],
+    ['one has no database', [READY, SILENT], false, ['Worker 2: It takes no calls.']],
+    ['none has a database', [SILENT, SILENT], false, ['It takes no calls.']],
+    ['all stop', [STOPPING, STOPPING], false, ['It stops.']],
+    ['a warning of all is said once', [SKEWED, SKEWED], true, ['The clock is wrong.']],
+    [
+      'what one says alone has its number',
+      [SKEWED, STOPPING],
+      false,
+      ['Worker 1: The clock is wrong.', 'Worker 2: It stops.'],
+    ],
+  ] as const) {
+    it(what, () => {
+      const numbered = workers.map((worker, index) => [index + 1, worker] as const);
+      assert.deepEqual(readinessOfAll(numbered), { isReady, detail });
+    });
+  }
+});

@@ -1,0 +1,84 @@
+import { GuessLimit, type VoucherGuesses } from '../accounting/vouchers/guess-limit.ts';
+import type { Handlers, ProcessLink } from '../lib/process-link.ts';
+import type { HashAsker } from '../people/hash-queue.ts';
+import { Passwords, PasswordsBusyError } from '../people/passwords.ts';
+import { type AttemptCounts, SignInLimits } from '../people/sign-in-limits.ts';
+
+/**
+ * What is counted of those who guess: passwords, links, vouchers. The limits are small, so a part of them for each worker would keep
+ * out people who mistype a password; workers ask the primary instead, which counts for all and hashes their passwords. Neither is
+ * on the way of a call.
+ */
+export interface Guesses {
+  readonly attempts: AttemptCounts;
+  readonly passwords: Pick<Passwords, 'hash' | 'verify'>;
+  readonly vouchers: VoucherGuesses;
+}
+
+/** Counts in this process. `monotonicMs`: any clock that never goes back. */
+export function createGuesses(monotonicMs: () => number): Guesses {
+  return {
+    attempts: new SignInLimits(monotonicMs),
+    passwords: new Passwords(),
+    vouchers: new GuessLimit(monotonicMs),
+  };
+}
+
+/** What a password came to, `null`: too many wait to be hashed. */
+type Hashed<Result> = { readonly result: Result } | null;
+
+/** What workers ask the primary, which counts for all of them. */
+export function guessHandlers({ attempts, passwords, vouchers }: Guesses): Handlers {
+  return {
+    'attempts.begin': (person: string | null, network: string) => attempts.begin(person, network),
+    'attempts.succeeded': (person: string | null, network: string) => attempts.succeeded(person, network),
+    'attempts.isKnown': (person: string, network: string) => attempts.isKnown(person, network),
+    'attempts.beginTry': (network: string) => attempts.beginTry(network),
+    'attempts.tryWorked': (network: string) => attempts.tryWorked(network),
+    'passwords.hash': (password: string, asker: HashAsker) => unlessBusy(passwords.hash(password, asker)),
+    'passwords.verify': (password: string, stored: string | null, asker: HashAsker) =>
+      unlessBusy(passwords.verify(password, stored, asker)),
+    'vouchers.take': (accountId: string) => vouchers.take(accountId),
+    'vouchers.giveBack': (accountId: string) => vouchers.giveBack(accountId),
+  };
+}
+
+/** Counts at the primary. */
+export function guessesAt(primary: ProcessLink): Guesses {
+  return {
+    attempts: {
+      begin: (person, network) => primary.ask('attempts.begin', person, network),
+      succeeded: (person, network) => primary.tell('attempts.succeeded', person, network),
+      isKnown: (person, network) => primary.ask('attempts.isKnown', person, network),
+      beginTry: (network) => primary.ask('attempts.beginTry', network),
+      tryWorked: (network) => primary.tell('attempts.tryWorked', network),
+    },
+    passwords: {
+      async hash(password, asker) {
+        return orBusy(await primary.ask<Hashed<string>>('passwords.hash', password, asker));
+      },
+      async verify(password, stored, asker) {
+        return orBusy(await primary.ask<Hashed<boolean>>('passwords.verify', password, stored, asker));
+      },
+    },
+    vouchers: {
+      take: (accountId) => primary.ask('vouchers.take', accountId),
+      giveBack: (accountId) => primary.tell('vouchers.giveBack', accountId),
+    },
+  };
+}
+
+async function unlessBusy<Result>(work: Promise<Result>): Promise<Hashed<Result>> {
+  try {
+    return { result: await work };
+  } catch (error) {
+    if (error instanceof PasswordsBusyError) return null;
+    throw error;
+  }
+}
+
+/** @throws PasswordsBusyError */
+function orBusy<Result>(hashed: Hashed<Result>): Result {
+  if (hashed === null) throw new PasswordsBusyError();
+  return hashed.result;
+}

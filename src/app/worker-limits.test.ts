@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { parseConfig } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
+import { RefusalBrake } from '../http/refusal-brake.ts';
+import {
+  budgetsOfWorker,
+  configOfWorker,
+  refusalsRecorded,
+  requestWorkerLimits,
+  settingsBeyond,
+  statementConnections,
+} from './worker-limits.ts';
+
+const MIB = 2 ** 20;
+
+const CONFIG = parseConfig(
+  `
+server: { connections: 1001, bodyLimit: 1MiB, bodyMemory: 10MiB, editBodyLimit: 1MiB, uploadDisk: 6MiB }
+providers:
+  wide: { protocol: chat, baseUrl: "https://wide.example", apiKey: secret, connections: 10, queue: { length: 7 } }
+  narrow: { protocol: chat, baseUrl: "https://narrow.example", apiKey: secret, connections: 2, queue: { length: 0 } }
+models:
+  m: { operations: [chat], price: { input: "1", output: "1" }, maxOutputTokens: "10", routes: [{ provider: wide, model: m }] }
+plans:
+  p: { name: P, fiveHourCalls: 10, weeklyCalls: 10, concurrency: 2, quotaTokens: 10, periodDays: 1, models: [m],
+       inputByteLimit: 1MiB, outputTokenLimit: 10, queue: { length: 5 } }
+`,
+  'faregate.yaml',
+  {},
+);
+
+const workers = (count: number): Config[] =>
+  Array.from({ length: count }, (_, index) => configOfWorker(CONFIG, { index, count }));
+
+describe('the limits of a worker', () => {
+  it('are those of the configuration if it is alone', () => {
+    assert.equal(configOfWorker(CONFIG, { index: 0, count: 1 }), CONFIG);
+  });
+
+  it('are parts that make the whole together, of connections, of providers and of queues', () => {
+    const limits = workers(3).map(({ server, providers, plans }) => [
+      server.connections,
+      server.connectionsPerAddress,
+      providers.wide!.connections,
+      providers.wide!.queue.length,
+      providers.narrow!.queue.length,
+      plans.p!.queue.length,
+    ]);
+    assert.deepEqual(limits, [
+      [334, 167, 4, 3, 0, 2],
+      [334, 167, 3, 2, 0, 2],
+      [333, 166, 3, 2, 0, 1],
+    ]);
+  });
+
+  it('are one connection of a provider with fewer than workers', () => {
+    assert.deepEqual(
+      workers(3).map(({ providers }) => providers.narrow!.connections),
+      [1, 1, 1],
+    );
+  });
+
+  it('leave everything else of the configuration as it is', () => {
+    const [first] = workers(2);
+    const { server, providers, plans, ...others } = CONFIG;
+    assert.deepEqual({ ...first, server, providers, plans }, { ...others, server, providers, plans });
+    assert.deepEqual({ ...first!.providers.wide, connections: 10, queue: providers.wide!.queue }, providers.wide);
+  });
+
+  it('are parts of memory, disk, threads and statements, as far as a process can work with them', () => {
+    const part = { index: 7, count: 8 };
+    const budgets = { memoryBytes: 80 * MIB, diskBytes: 32 * MIB };
+    assert.deepEqual(budgetsOfWorker(budgets, CONFIG.server, part), { memoryBytes: 10 * MIB, diskBytes: 4 * MIB });
+    assert.deepEqual(requestWorkerLimits(part), { quickThreadsMax: 1, placesMax: 32 });
+    assert.equal(refusalsRecorded(part), 12);
+    assert.deepEqual([statementConnections({ index: 0, count: 2 }), statementConnections(part)], [5, 3]);
+  });
+
+  it('are no less memory or disk than one body of the largest size needs, if there is as much', () => {
+    const part = { index: 0, count: 8 };
+    const budgets = { memoryBytes: 10 * MIB, diskBytes: MIB };
+    assert.deepEqual(budgetsOfWorker(budgets, CONFIG.server, part), { memoryBytes: 4 * MIB, diskBytes: MIB });
+  });
+
+  it('are named where workers have more of them together than is configured', () => {
+    assert.deepEqual(settingsBeyond(CONFIG, 2), []);
+    assert.deepEqual(settingsBeyond(CONFIG, 3), ['providers.narrow.connections', 'server.bodyMemory']);
+    assert.deepEqual(settingsBeyond(CONFIG, 4), [
+      'providers.narrow.connections',
+      'server.bodyMemory',
+      'server.uploadDisk',
+    ]);
+  });
+
+  it('let no more refusals leave at once than one process would', async () => {
+    const count = 4;
+    const brakes = Array.from({ length: count }, (_, index) => new RefusalBrake(() => 1_000, { index, count }));
+    let atOnce = 0;
+    // A refusal that is delayed needs a timer, so those that leave now are those whose promise settles without one.
+    const left = Promise.race(
+      brakes.flatMap((brake) => Array.from({ length: 50 }, () => brake.hold('account', 1).then(() => atOnce++))),
+    );
+    await left;
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(atOnce, 100);
+    assert.equal(
+      brakes.reduce((held, brake) => held + brake.held, 0),
+      100,
+    );
+  });
+});

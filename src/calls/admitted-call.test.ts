@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { SettlementRecord } from '../accounting/settlement/settlement-record.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
+import { silentLogger } from '../lib/logger.ts';
+import { chat } from '../protocols/operations/chat.ts';
+import { AdmittedCall } from './admitted-call.ts';
+import type { CallEnd } from './call-end.ts';
+import type { PreparedCall } from './prepared-call.ts';
+import { UnpricedUses } from './unpriced-uses.ts';
+
+const SUCCESS: CallEnd = {
+  status: 'succeeded',
+  usage: null,
+  httpStatus: 200,
+  error: null,
+  requestId: 'req_1',
+  counts: true,
+  firstByteAtMs: 0,
+  continuationKeys: [],
+  response: null,
+};
+
+/** A call on the balance, and what of it was settled. Its first record cannot be made if `fails`. */
+function admittedCall(fails: boolean) {
+  let leftToFail = fails ? 1 : 0;
+  const settled: SettlementRecord[] = [];
+  const route = { providerId: 'provider', providerModel: 'model' };
+  const prepared = {
+    callId: 'call_1',
+    requestId: 'req_1',
+    claim: null,
+    client: { setHeaders: () => undefined },
+    input: { isStream: false },
+    policy: { context: 'balance', operation: chat },
+    principal: { accountId: 'acct', keyId: 'key', isKeyLimited: false },
+    report: { trace: null, clientRequestId: null, outcome: null },
+    routes: [route],
+    startedAtMs: 0,
+    price: null,
+    get model() {
+      if (leftToFail-- > 0) throw new Error('no record can be made');
+      return { id: 'model' };
+    },
+  } as unknown as PreparedCall;
+  const call = new AdmittedCall(
+    prepared,
+    { isAdmitted: true, remaining: null, rates: null, priceFactorBasisPoints: 10_000 },
+    0,
+    {
+      settlement: {
+        end: async (record) => {
+          settled.push(record);
+          return { availableNano: 0n };
+        },
+      },
+      onEnded: () => undefined,
+      unpricedUses: new UnpricedUses({ clock: { nowMs: () => 1 }, logger: silentLogger }),
+      clock: { nowMs: () => 1 },
+      logger: silentLogger,
+    },
+  );
+  const permit = {
+    began: () => undefined,
+    succeeded: () => undefined,
+    failed: () => undefined,
+    ended: () => undefined,
+  };
+  call.goesOver(prepared.routes[0]!, permit, null);
+  return { call, settled };
+}
+
+describe('an admitted call', () => {
+  it('has ended once it is settled', async () => {
+    const { call, settled } = admittedCall(false);
+    await call.end(SUCCESS);
+    assert.equal(call.isEnded, true);
+    assert.deepEqual(
+      settled.map(({ outcome }) => outcome.status),
+      ['succeeded'],
+    );
+  });
+
+  it('has not ended if its record cannot be made, so that it is released, once', async () => {
+    const { call, settled } = admittedCall(true);
+    await assert.rejects(call.end(SUCCESS), { code: 'internal_error' });
+    assert.equal(call.isEnded, false);
+    assert.equal(settled.length, 0);
+    await call.release(new GatewayError('internal'), false, false);
+    assert.equal(call.isEnded, true);
+    assert.deepEqual(
+      settled.map(({ outcome }) => outcome.status),
+      ['failed'],
+    );
+  });
+});

@@ -1,0 +1,56 @@
+import { AdminClientError } from '../api/management/admin-client-error.ts';
+import { StatementError } from '../db/errors.ts';
+import { ForeseenError } from '../lib/foreseen-error.ts';
+import { escapeText } from '../lib/plain-text.ts';
+
+/** SQLSTATE codes with which a server refuses a connection. */
+const INVALID_AUTHORIZATION = '28000';
+const INVALID_PASSWORD = '28P01';
+const UNKNOWN_DATABASE = '3D000';
+
+const UNREACHED = 'The database cannot be reached. Check DATABASE_URL and the network.';
+/** The messages of the driver, without a code, if a server did not respond in time. */
+const DRIVER_TIMEOUT =
+  /^(timeout expired|timeout exceeded when trying to connect|Connection terminated due to connection timeout)/;
+
+/** The text of a failure: its message if it is foreseen, else with the stack, which a bug report needs. */
+export function describeFailure(error: unknown): string {
+  // A message of the API is one sentence, which may quote stored text.
+  if (error instanceof AdminClientError) return escapeText(error.message);
+  if (error instanceof ForeseenError) return error.message;
+  if (!(error instanceof Error)) return String(error);
+  const words = error instanceof StatementError ? error.reason : error.message;
+  switch ((error as NodeJS.ErrnoException).code) {
+    case 'EADDRINUSE':
+      return describeAddressInUse(error);
+    case 'EACCES':
+      return `Not permitted: ${words}`;
+    case 'ECONNREFUSED':
+      return 'The database refuses connections. Check DATABASE_URL and that PostgreSQL is running.';
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `The host of the database is not known here. Check DATABASE_URL: ${words}`;
+    case 'ETIMEDOUT':
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
+      return UNREACHED;
+    case INVALID_AUTHORIZATION:
+    case INVALID_PASSWORD:
+      return `The database does not authorize this connection. Check DATABASE_URL: ${words}`;
+    case UNKNOWN_DATABASE:
+      return `The server has no such database. Check DATABASE_URL, or create it there with createdb: ${words}`;
+    default:
+      if (DRIVER_TIMEOUT.test(words)) return UNREACHED;
+      return error.stack ?? words;
+  }
+}
+
+/** A gateway has two addresses where it serves metrics at one of their own. */
+function describeAddressInUse(error: Error): string {
+  const { address, port } = error as Error & { readonly address?: string; readonly port?: number };
+  const which = address === undefined || port === undefined ? '' : ` ${address}:${port}`;
+  return (
+    `The address${which} is in use. Stop the other program, or choose another port: with PORT, --port or server.port for the ` +
+    'gateway, with server.metrics for its metrics.'
+  );
+}

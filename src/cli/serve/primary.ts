@@ -1,0 +1,142 @@
+import cluster from 'node:cluster';
+import { AllWorkers } from '../../app/all-workers.ts';
+import { createGuesses, guessHandlers } from '../../app/guesses.ts';
+import { settingsBeyond } from '../../app/worker-limits.ts';
+import { loadConfig } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { createIds } from '../../lib/ids.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { type Handlers, ProcessLink } from '../../lib/process-link.ts';
+import { programVersion } from '../../lib/version.ts';
+import type { CliProcess, GlobalFlags } from '../command.ts';
+import { demoEnvironment, findConfigSource, readAdminToken } from '../environment.ts';
+import { createServerLog } from '../log/logger.ts';
+import { watchDealtConnections } from './dealt-connections.ts';
+import type { StopSignal } from './stop-signals.ts';
+import { type ForkedWorker, type ProcessEnd, Supervisor } from './supervisor.ts';
+import { type WorkersAsked, workersFor } from './worker-count.ts';
+import { WORKER_VARIABLE } from './worker-process.ts';
+
+const STOP_SIGNALS: readonly StopSignal[] = ['SIGTERM', 'SIGINT'];
+
+/**
+ * Serves by several processes until SIGTERM or SIGINT; returns the exit code, or `null` if one process is to serve. This one serves no
+ * call: it listens and deals connections out by turns, counts guesses for all workers, and says to machines what all of them say.
+ */
+export async function servePrimary(
+  flags: GlobalFlags,
+  { environment, writeOut, isErrorTerminal }: CliProcess,
+  asked: WorkersAsked,
+  cores: number,
+): Promise<number | null> {
+  const { file, isDemo, overrides } = findConfigSource(flags, environment);
+  const config = loadConfig(file, isDemo ? demoEnvironment(environment) : environment, overrides);
+  const count = workersFor(asked, { isDemo, isEmbedded: config.database.url === '', cores });
+  if (count === 1) return null;
+  const hasToken = readAdminToken(environment) !== null;
+  const log = createServerLog(environment, isErrorTerminal === true);
+  log.setFormat(config.log.format);
+  const { logger } = log;
+  const beyond = settingsBeyond(config, count);
+  if (beyond.length > 0) {
+    logger.warn(
+      { settings: beyond, workers: count },
+      'settings are too small to be shared: workers have more of them together',
+    );
+  }
+
+  const guesses = guessHandlers(createGuesses(() => performance.now()));
+  const all = new AllWorkers(() => supervisor.workers);
+  const supervisor = new Supervisor({
+    count,
+    logger,
+    nowMs: () => performance.now(),
+    fork: (number, handlers) => {
+      const shared = { scrape: all.scrape, readiness: all.readReadiness, logsAs: log.setFormat };
+      return forkWorker(number, count, { ...guesses, ...shared, ...handlers });
+    },
+    onLeft: (number) => all.left(number),
+    onUp(workers, url) {
+      logger.info(
+        { version: programVersion(), url, database: 'postgresql', process: process.pid, workers },
+        `the gateway serves with ${count} workers`,
+      );
+      writeOut(`listening on ${url}\n`);
+      if (!hasToken)
+        logger.info(
+          {},
+          'FAREGATE_ADMIN_TOKEN is not set: the admin API is open to the command line on this machine only',
+        );
+    },
+  });
+  const onSignal = (signal: StopSignal): void => {
+    if (supervisor.stop(signal) === 'passed on') {
+      logger.info({ signal }, 'stopping: every worker finishes its requests');
+      return;
+    }
+    for (const each of STOP_SIGNALS) process.removeAllListeners(each);
+    process.kill(process.pid, signal);
+  };
+  const onReload = (): void => supervisor.reload();
+  let metrics: { close(): Promise<void> } | null = null;
+  try {
+    // An address in use is found before anything else has begun.
+    metrics = await serveMetricsOfAll(config, all, logger);
+    for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
+    process.on('SIGHUP', onReload);
+    supervisor.start();
+    const code = await supervisor.ended;
+    logger.info({}, 'the gateway has stopped');
+    return code;
+  } finally {
+    await metrics?.close();
+    process.off('SIGHUP', onReload);
+    for (const signal of STOP_SIGNALS) process.off(signal, onSignal);
+    // As in `serveGateway`: a thread that writes to a pipe which nobody reads would keep the process for ever.
+    if (!(await log.close())) process.kill(process.pid, 'SIGKILL');
+  }
+}
+
+/** Serves health and metrics of all workers at the address that is for them; nothing if the configuration has none. */
+async function serveMetricsOfAll(
+  config: Config,
+  all: AllWorkers,
+  logger: Logger,
+): Promise<{ close(): Promise<void> } | null> {
+  const address = config.server.metrics;
+  if (address === undefined) return null;
+  const { createMetricsServer } = await import('../../app/metrics-server.ts');
+  const { scrape, readReadiness } = all;
+  const ids = createIds(systemClock);
+  const server = createMetricsServer({ address, scrape, readReadiness, clock: systemClock, ids, logger });
+  logger.info({ url: await server.listen() }, 'metrics of all workers are served');
+  return server;
+}
+
+function forkWorker(number: number, count: number, handlers: Handlers): ForkedWorker {
+  // A worker that hangs is not dealt another connection, and each has as many as the others, which its part of the limits relies on.
+  cluster.schedulingPolicy = cluster.SCHED_RR;
+  // Figures may be infinite, which JSON cannot say.
+  cluster.setupPrimary({ serialization: 'advanced' });
+  const worker = cluster.fork({ [WORKER_VARIABLE]: `${number}/${count}` });
+  const closeDealt = watchDealtConnections(worker.process);
+  const link = new ProcessLink(
+    {
+      send: (message, done) => worker.send(message, undefined, undefined, done),
+      on: (event, listener) => worker.on(event, listener),
+    },
+    handlers,
+  );
+  // A process that could not be started has an error in place of an end.
+  const ended = new Promise<ProcessEnd>((resolve) => {
+    worker.on('exit', (code: number | null, signal: string | null) => {
+      closeDealt();
+      resolve({ code, signal });
+    });
+    worker.on('error', () => {
+      if (worker.process.pid === undefined) resolve({ code: 1, signal: null });
+    });
+  });
+  return { pid: worker.process.pid ?? 0, link, ended, kill: () => void worker.process.kill('SIGKILL') };
+}

@@ -1,0 +1,45 @@
+import type { Environment } from '../../config/load.ts';
+import { CliError, type GlobalFlags, UsageError } from '../command.ts';
+
+/** More processes than a machine has cores gain nothing; each takes some 100 MB. */
+const WORKERS_MAX = 128;
+
+export type WorkersAsked = number | 'auto';
+
+/** How many workers the flag or the environment asks for; 1 if neither does. @throws UsageError */
+export function workersAsked({ workers }: GlobalFlags, environment: Environment): WorkersAsked {
+  const text = workers ?? (environment.FAREGATE_WORKERS || '1');
+  if (text === 'auto') return 'auto';
+  const count = Number(text);
+  if (/^\d{1,3}$/.test(text) && count >= 1 && count <= WORKERS_MAX) return count;
+  const source = workers === undefined ? 'FAREGATE_WORKERS' : '--workers';
+  throw new UsageError(`${source}: Expected a whole number from 1 to ${WORKERS_MAX}, or "auto".`);
+}
+
+interface Served {
+  readonly isDemo: boolean;
+  readonly isEmbedded: boolean;
+  readonly cores: number;
+}
+
+/**
+ * How many workers serve. `auto` is one a core where several can serve, and one process where they cannot.
+ *
+ * @throws CliError where several were asked for and cannot serve.
+ */
+export function workersFor(asked: WorkersAsked, { isDemo, isEmbedded, cores }: Served): number {
+  if (asked === 'auto') return isDemo || isEmbedded ? 1 : Math.min(cores, WORKERS_MAX);
+  if (asked > 1 && isDemo) {
+    throw new CliError(
+      `The demo is one process, and ${asked} workers are asked for. Leave --workers and FAREGATE_WORKERS out, or write a ` +
+        'configuration with "faregate init" and set DATABASE_URL to a PostgreSQL.',
+    );
+  }
+  if (asked > 1 && isEmbedded) {
+    throw new CliError(
+      `The embedded database has one owner at a time, and ${asked} workers are asked for. Set DATABASE_URL to a PostgreSQL ` +
+        '(docs/moving.md says how data get there), or leave --workers and FAREGATE_WORKERS out.',
+    );
+  }
+  return asked;
+}

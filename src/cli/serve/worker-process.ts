@@ -1,0 +1,103 @@
+import cluster from 'node:cluster';
+import { EventEmitter } from 'node:events';
+import { guessesAt } from '../../app/guesses.ts';
+import type { WorkerOptions } from '../../app/worker-options.ts';
+import type { Environment } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
+import type { Readiness } from '../../http/health.ts';
+import { type Part, WHOLE } from '../../lib/part.ts';
+import { ProcessLink } from '../../lib/process-link.ts';
+import type { MetricsReport, MetricsText } from '../../telemetry/summed-metrics.ts';
+
+/** Says which of how many workers a process is, such as `2/4`. The primary sets it. */
+export const WORKER_VARIABLE = 'FAREGATE_WORKER';
+
+/** Where a worker serves, for the primary. */
+export interface WorkerServes {
+  readonly url: string;
+  readonly nodeId: string;
+}
+
+type LogFormat = Config['log']['format'];
+
+/** What the primary asks of a worker once it is wired. */
+interface WorkerOwn {
+  readonly report: () => Promise<MetricsReport>;
+  readonly readReadiness: () => Promise<Readiness>;
+}
+
+/** The side of a worker: what it hears from the primary, and what it says. */
+export interface WorkerProcess {
+  readonly part: Part;
+  /** From 1, for logs and people. */
+  readonly number: number;
+  readonly options: WorkerOptions;
+  /** The signals that the primary passes on, and SIGINT if the primary is gone: then no new connection comes. */
+  readonly signals: EventEmitter;
+  /** From now on the primary can ask. */
+  isWired(own: WorkerOwn): void;
+  serves(where: WorkerServes): void;
+  /** It cannot start. `message`: for people. */
+  cannotStart(message: string): void;
+  /** From now on the log has this format: that of the primary, too. */
+  logsAs(format: LogFormat): void;
+  /** It finishes what is under way, and takes nothing new. */
+  closes(): void;
+  /** Lets the process end. */
+  leave(): void;
+}
+
+/** The worker that this process is; `null` if it is none. */
+export function thisWorker(environment: Environment): WorkerProcess | null {
+  const named = /^(\d+)\/(\d+)$/.exec(environment[WORKER_VARIABLE] ?? '');
+  if (!cluster.isWorker || cluster.worker === undefined || named === null) return null;
+  return createWorkerProcess({ index: Number(named[1]) - 1, count: Number(named[2]) });
+}
+
+function createWorkerProcess(part: Part): WorkerProcess {
+  const signals = new EventEmitter();
+  let own: WorkerOwn | null = null;
+  // Without it the process would end with its calls at once if the primary is gone.
+  cluster.worker!.exitedAfterDisconnect = true;
+  // A terminal and a service manager signal every process of a gateway, and the primary passes signals on: each would come twice.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => undefined);
+  const channel = {
+    send: (message: object, done: (error: Error | null) => void) => process.send!(message, undefined, {}, done),
+    on: (event: 'message', listener: (message: unknown) => void) => process.on(event, listener),
+  };
+  const primary = new ProcessLink(channel, {
+    signal: (signal: string) => void signals.emit(signal),
+    report: () => own?.report() ?? [],
+    readiness: () => own?.readReadiness() ?? { isReady: false, detail: [] },
+  });
+  process.once('disconnect', () => {
+    primary.close();
+    signals.emit('SIGINT');
+  });
+  return {
+    part,
+    number: part.index + 1,
+    signals,
+    options: {
+      part,
+      guesses: guessesAt(primary),
+      scrapeAll: () => primary.ask<MetricsText>('scrape'),
+      readReadiness: () => primary.ask<Readiness>('readiness'),
+    },
+    isWired(wired) {
+      own = wired;
+    },
+    serves: (where) => primary.tell('serves', where),
+    cannotStart: (message) => primary.tell('cannotStart', message),
+    logsAs: (format) => primary.tell('logsAs', format),
+    closes: () => primary.tell('closes'),
+    leave() {
+      if (process.connected) process.disconnect();
+    },
+  };
+}
+
+/** What a process has of the limits that workers share: everything, if it is no worker. */
+export function partOfProcess(worker: WorkerProcess | null): Part {
+  return worker?.part ?? WHOLE;
+}

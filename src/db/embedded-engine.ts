@@ -1,0 +1,179 @@
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
+import { moduleFile } from '../lib/files/module-file.ts';
+import type { Statement } from './database.ts';
+import type {
+  Failure,
+  FilesModule,
+  Notification,
+  Order,
+  Response,
+  Rows,
+  ThreadOptions,
+  Work,
+} from './embedded-messages.ts';
+import { EngineStoppedError, StatementError } from './errors.ts';
+
+const THREAD = moduleFile('./embedded-thread', import.meta.url);
+
+/** The thread's garbage is gone with each message: room for more of it is memory of an idle process, and saves no time. */
+const YOUNG_MIB = 6;
+
+interface EngineOptions {
+  /** For tests: where the engine's files come from. */
+  readonly files?: FilesModule | undefined;
+  /** Runs if the thread ends by itself, which it never does while all is well. */
+  readonly onEnd: (error: unknown) => void;
+}
+
+/** What is to be run: SQL that executes prepared statements, and these statements. */
+interface Run extends Pick<Work, 'name' | 'sql'>, Partial<Pick<Work, 'from' | 'to' | 'rollsBack'>> {
+  readonly statements?: readonly Statement[];
+}
+
+/**
+ * The embedded engine, which works in a thread of its own, as the main thread has it: orders, which the thread carries out in
+ * the order in which they are given. Whatever ends the engine or its thread fails what is under way and all that comes later.
+ */
+export class EmbeddedEngine {
+  readonly #worker: Worker;
+  readonly #port: MessagePort;
+  /** Those who wait for a response; `null` tells them that there will be none. */
+  readonly #waiting: ((response: Response | null) => void)[] = [];
+  /** Names of statements whose text the thread has. */
+  readonly #sent = new Set<string>();
+  readonly #listeners = new Map<string, Set<(payload: string) => void>>();
+  /** Why nothing can be asked any more. */
+  #ended: string | null = null;
+
+  /** Starts the thread, which loads the engine. It never keeps the process running, except while something is asked. */
+  constructor({ files, onEnd }: EngineOptions) {
+    const { port1, port2 } = new MessageChannel();
+    this.#port = port1;
+    const workerData: ThreadOptions = { port: port2, files: files && { url: files.url, data: files.data } };
+    this.#worker = new Worker(THREAD, {
+      name: 'embedded database',
+      workerData,
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB },
+      transferList: [port2, ...(files?.moved ?? [])],
+    });
+    this.#worker.unref();
+    const end = (error: unknown, reason: string): void => {
+      if (this.#ended !== null) return;
+      this.#end(new EngineStoppedError(reason).message);
+      onEnd(error);
+    };
+    this.#worker.on('error', (error) => end(error, `its thread has failed: ${(error as Error)?.message ?? error}`));
+    this.#worker.on('exit', (code) => {
+      const reason = `its thread has ended with exit code ${code}`;
+      end(new Error(reason), reason);
+      // Also of a thread whose engine had stopped before.
+      this.#refuseAll();
+    });
+    this.#port.on('message', (message: Response | Notification) => this.#receive(message));
+    this.#port.unref();
+  }
+
+  /** Starts the engine on the files of a directory. @throws the reason for which it cannot start. */
+  async open(directory: string): Promise<void> {
+    await this.#order({ kind: 'open', directory }, 'database.open');
+  }
+
+  /** Returns the rows of the statements `from` to `to`, as for `slice`: by default, all. @throws StatementError */
+  async run(run: Run): Promise<Record<string, unknown>[][]> {
+    const { name, statements = [], sql, from = 0, to, rollsBack = false } = run;
+    const unprepared = statements.filter((each) => !this.#sent.has(each.name));
+    for (const each of unprepared) this.#sent.add(each.name);
+    try {
+      const results = await this.#order({ kind: 'run', name, unprepared, sql, from, to, rollsBack }, name);
+      return results.map(toObjects);
+    } catch (error) {
+      for (const each of unprepared) this.#sent.delete(each.name);
+      throw error;
+    }
+  }
+
+  /** Returns a function that ends it. */
+  async listen(channel: string, onPayload: (payload: string) => void): Promise<() => Promise<void>> {
+    const listeners = this.#listeners.get(channel) ?? new Set();
+    this.#listeners.set(channel, listeners.add(onPayload));
+    if (listeners.size === 1) {
+      try {
+        await this.#order({ kind: 'listen', channel }, 'database.listen');
+      } catch (error) {
+        listeners.delete(onPayload);
+        throw error;
+      }
+    }
+    return async () => {
+      if (!listeners.delete(onPayload) || listeners.size > 0) return;
+      await this.#order({ kind: 'unlisten', channel }, 'database.unlisten').catch((error: unknown) => {
+        // An engine that has ended notifies nobody.
+        if (this.#ended === null) throw error;
+      });
+    };
+  }
+
+  /** Ends the engine in good order, unless it has stopped, and its thread. */
+  async close(): Promise<void> {
+    try {
+      if (this.#ended === null) await this.#order({ kind: 'close' }, 'database.close');
+    } finally {
+      await this.terminate();
+    }
+  }
+
+  /** Ends the thread, whatever it does. */
+  async terminate(): Promise<void> {
+    this.#ended ??= 'the database is closed';
+    await this.#worker.terminate();
+  }
+
+  async #order(order: Order, name: string): Promise<readonly Rows[]> {
+    const response = this.#ended === null ? await this.#send(order) : null;
+    if (response === null) throw new StatementError(name, this.#ended ?? 'no response', undefined, undefined);
+    if ('failure' in response) throw this.#errorOf(response.failure);
+    return response.results;
+  }
+
+  #send(order: Order): Promise<Response | null> {
+    this.#port.postMessage(order);
+    return new Promise((resolve) => {
+      // Not the port: it would let the process go when the thread ends, before anybody has heard of that.
+      if (this.#waiting.push(resolve) === 1) this.#worker.ref();
+    });
+  }
+
+  #receive(message: Response | Notification): void {
+    if ('channel' in message) {
+      for (const listener of this.#listeners.get(message.channel) ?? []) listener(message.payload);
+      return;
+    }
+    const resolve = this.#waiting.shift();
+    if (this.#waiting.length === 0) this.#worker.unref();
+    resolve?.(message);
+  }
+
+  #errorOf({ statement, reason, code, constraint, hasStopped }: Failure): Error {
+    if (hasStopped) this.#end(reason);
+    if (statement !== null) return new StatementError(statement, reason, code, constraint);
+    return Object.assign(new Error(reason), code === undefined ? {} : { code });
+  }
+
+  #end(reason: string): void {
+    this.#ended ??= reason;
+    this.#refuseAll();
+  }
+
+  #refuseAll(): void {
+    for (const refuse of this.#waiting.splice(0)) refuse(null);
+    this.#worker.unref();
+  }
+}
+
+function toObjects({ columns, rows }: Rows): Record<string, unknown>[] {
+  return rows.map((values) => {
+    const row: Record<string, unknown> = {};
+    for (let i = 0; i < columns.length; i++) row[columns[i]!] = values[i];
+    return row;
+  });
+}

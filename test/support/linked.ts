@@ -1,0 +1,26 @@
+import { EventEmitter } from 'node:events';
+import { type Channel, type Handlers, ProcessLink } from '../../src/lib/process-link.ts';
+
+/** One end of a channel that passes messages on as copies, as processes do. */
+export class End extends EventEmitter implements Channel {
+  /** `null`: the other process is gone. */
+  other: End | null = null;
+
+  send(message: object, done: (error: Error | null) => void): void {
+    const { other } = this;
+    const copy: unknown = structuredClone(message);
+    queueMicrotask(() => {
+      if (other === null) done(new Error('closed'));
+      else other.emit('message', copy);
+    });
+  }
+}
+
+/** A link to another side that replies by these handlers, and the ends of its channel. */
+export function linkTo(handlers: Handlers): { readonly asker: ProcessLink; readonly ends: readonly [End, End] } {
+  const [one, other] = [new End(), new End()];
+  one.other = other;
+  other.other = one;
+  new ProcessLink(other, handlers);
+  return { asker: new ProcessLink(one, {}), ends: [one, other] };
+}

@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict';
+import { appendFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { after, before, describe, type TestContext, test } from 'node:test';
+import {
+  assertCharged,
+  assertDelivered,
+  assertSound,
+  beginAll,
+  type Caller,
+  type CallInFlight,
+  createCallers,
+  Gates,
+  journalEntries,
+  recordsOf,
+} from '../settlement/callers.ts';
+import { serve } from '../settlement/programs.ts';
+import { createBareDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { ADMIN_TOKEN } from '../support/gateway.ts';
+import { runProgram, temporaryDirectory } from '../support/process.ts';
+import { type ScriptedProvider, startProvider } from '../support/provider.ts';
+import { startProxy, type TestProxy } from '../support/proxy.ts';
+import { until } from '../support/until.ts';
+import { askOnce, isRunning, startWorkers, type WorkersProgram, writeConfig } from './scene.ts';
+
+/** How a gateway with workers begins and ends in other ways than it should. */
+
+describe('workers', { timeout: 300_000 }, () => {
+  const gates = new Gates();
+  const directory = temporaryDirectory();
+  let provider: ScriptedProvider;
+  let stored: TestDatabase;
+  /** Between the workers and the database. */
+  let proxy: TestProxy;
+
+  before(async () => {
+    provider = await startProvider();
+    provider.respond = gates.respond;
+    stored = await createTestDatabase('postgresql');
+    proxy = await startProxy(stored.url);
+  });
+  after(async () => {
+    await proxy?.close();
+    await stored?.remove();
+    await provider?.close();
+    directory.remove();
+  });
+
+  async function start(context: TestContext, name: string, workers: number, server = ''): Promise<WorkersProgram> {
+    const dataDir = join(directory.path, name);
+    const g = await startWorkers({ providerUrl: provider.url, databaseUrl: proxy.url, dataDir, workers, server });
+    context.after(async () => {
+      g.program.child.kill('SIGKILL');
+      await g.program.finished;
+      for (const { process: pid } of await g.workers()) if (isRunning(pid)) process.kill(pid, 'SIGKILL');
+    });
+    await until(async () => (await g.workers()).length === workers);
+    return g;
+  }
+
+  async function begin(g: WorkersProgram, gate: string): Promise<{ callers: Caller[]; calls: CallInFlight[] }> {
+    const callers = await createCallers(g.admin);
+    return { callers, calls: await beginAll(g.url, provider, callers, gate) };
+  }
+
+  /** What a start prints and ends with. */
+  function run(name: string, workers: string, environment: Record<string, string> = {}, server = '') {
+    const file = writeConfig({ providerUrl: provider.url, dataDir: join(directory.path, name), server });
+    return runProgram(['serve', '--config', file, '--workers', workers], {
+      environment: { FAREGATE_ADMIN_TOKEN: ADMIN_TOKEN, ...environment },
+    });
+  }
+
+  test('are refused on the embedded database, and a number that is none is wrong use', async () => {
+    const embedded = await run('embedded', '2');
+    assert.equal(embedded.code, 1);
+    assert.match(embedded.stderr, /The embedded database has one owner.*2 workers.*Set DATABASE_URL to a PostgreSQL/);
+    const none = await run('none', '0');
+    assert.equal(none.code, 2);
+    assert.match(none.stderr, /--workers: Expected a whole number from 1 to 128, or "auto"\./);
+  });
+
+  test('end the command with the error of one that cannot start, said once', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => taken.once('listening', resolve));
+    const { port } = taken.address() as { port: number };
+    try {
+      const inUse = await run('in-use', '2', { DATABASE_URL: stored.url, PORT: String(port) });
+      assert.equal(inUse.code, 1);
+      assert.equal(inUse.stdout, '');
+      assert.equal(inUse.stderr.match(new RegExp(`The address 127\\.0\\.0\\.1:${port} is in use`, 'g'))?.length, 1);
+    } finally {
+      taken.close();
+    }
+    const { port: nobody } = await new Promise<{ port: number }>((resolve) => {
+      const server = createServer().listen(0, '127.0.0.1', () => {
+        const address = server.address() as { port: number };
+        server.close(() => resolve(address));
+      });
+    });
+    const noDatabase = await run('no-database', '2', { DATABASE_URL: `postgres://127.0.0.1:${nobody}/none` });
+    assert.equal(noDatabase.code, 1);
+    assert.equal(noDatabase.stderr.match(/The database refuses connections/g)?.length, 1);
+  });
+
+  test('migrate an empty database once, whichever comes first', async (context) => {
+    const bare = await createBareDatabase('postgresql');
+    context.after(() => bare.remove());
+    const dataDir = join(directory.path, 'bare');
+    const g = await startWorkers({ providerUrl: provider.url, databaseUrl: bare.url, dataDir, workers: 3 });
+    context.after(() => g.program.child.kill('SIGKILL'));
+    const { calls } = await begin(g, 'bare');
+    gates.open('bare');
+    for (const each of calls) await assertDelivered(each);
+    await assertSound(g.admin);
+    g.program.child.kill('SIGINT');
+    assert.equal((await g.program.finished).code, 0);
+  });
+
+  test('that hang take one connection more, which ends with them, and others serve the rest', async (context) => {
+    const g = await start(context, 'hanging', 2);
+    const [hanging] = await g.workers();
+    process.kill(hanging!.process, 'SIGSTOP');
+    const asked = Array.from({ length: 6 }, () => askOnce(`${g.url}/healthz`).then(({ status }) => status, String));
+    let served = 0;
+    for (const each of asked) void each.then((status) => (served += Number(status === 200)));
+    await until(() => served === 5);
+    process.kill(hanging!.process, 'SIGKILL');
+    const statuses = await Promise.all(asked);
+    assert.equal(statuses.filter((status) => status === 200).length, 5);
+    assert.match(String(statuses.find((status) => status !== 200)), /ECONNRESET|socket hang up/);
+  });
+
+  test('leave no journal behind that a start with fewer of them does not apply', async (context) => {
+    const g = await start(context, 'journals', 3);
+    const { callers, calls } = await begin(g, 'journals');
+    proxy.refuse();
+    proxy.cut();
+    gates.open('journals');
+    for (const each of calls) await assertDelivered(each);
+    const workers = await g.workers();
+    g.program.child.kill('SIGKILL');
+    for (const { process: pid } of workers) process.kill(pid, 'SIGKILL');
+    await until(() => workers.every(({ process: pid }) => !isRunning(pid)));
+    assert.equal((await journalEntries(join(directory.path, 'journals'))).length, callers.length);
+
+    proxy.allow();
+    const next = await serve({
+      providerUrl: provider.url,
+      dataDir: join(directory.path, 'journals'),
+      databaseUrl: stored.url,
+    });
+    context.after(() => next.kill());
+    for (const caller of callers) {
+      await assertCharged(next.admin, next.url, caller);
+      assert.equal((await recordsOf(next.admin, caller)).length, 1);
+    }
+    await assertSound(next.admin);
+    await until(async () => (await journalEntries(join(directory.path, 'journals'))).length === 0);
+    assert.equal((await next.stop()).code, 0);
+  });
+
+  test('whose journal is left by one that is killed is applied by the one in its place', async (context) => {
+    const g = await start(context, 'replaced', 2);
+    const { callers, calls } = await begin(g, 'replaced');
+    proxy.refuse();
+    proxy.cut();
+    gates.open('replaced');
+    for (const each of calls) await assertDelivered(each);
+    const [first] = await g.workers();
+    process.kill(first!.process, 'SIGKILL');
+    await until(async () => (await g.log()).some(({ msg }) => msg === 'a worker cannot start; it is tried again'));
+    proxy.allow();
+    await until(async () => (await g.workers()).length === 3);
+    for (const caller of callers) await assertCharged(g.admin, g.url, caller);
+    await assertSound(g.admin);
+    await until(async () => (await journalEntries(join(directory.path, 'replaced'))).length === 0);
+  });
+
+  test('finish what they have under way if the primary is killed, and end then', async (context) => {
+    const g = await start(context, 'orphans', 2);
+    const { callers, calls } = await begin(g, 'orphans');
+    const workers = await g.workers();
+    g.program.child.kill('SIGKILL');
+    await until(async () => (await g.log()).filter(({ msg }) => String(msg).startsWith('stopping')).length === 2);
+    gates.open('orphans');
+    for (const each of calls) await assertDelivered(each);
+    await until(() => workers.every(({ process: pid }) => !isRunning(pid)));
+    const next = await start(context, 'orphans', 2);
+    for (const caller of callers) await assertCharged(next.admin, next.url, caller);
+    await assertSound(next.admin);
+  });
+
+  test('have one format of the log with the primary, which a reload changes', async (context) => {
+    const g = await start(context, 'pretty', 2);
+    appendFileSync(join(directory.path, 'pretty.yaml'), '\nlog: { format: pretty }\n');
+    g.program.child.kill('SIGHUP');
+    await until(async () => ((await g.program.printed(/^/)).match(/configuration reloaded/g)?.length ?? 0) === 2);
+    g.program.child.kill('SIGINT');
+    const { code, stderr } = await g.program.finished;
+    assert.equal(code, 0);
+    const lines = stderr.split('\n');
+    for (const text of ['a worker has stopped', 'the gateway has stopped']) {
+      const said = lines.filter((line) => line.includes(text));
+      assert.ok(said.length > 0 && said.every((line) => !line.startsWith('{')), stderr);
+    }
+  });
+
+  test('end at once with the primary by a signal while they finish their requests', async (context) => {
+    const g = await start(context, 'at-once', 2);
+    await begin(g, 'never');
+    const workers = await g.workers();
+    g.program.child.kill('SIGINT');
+    await until(async () => (await g.log()).filter(({ msg }) => String(msg).startsWith('stopping')).length === 3);
+    g.program.child.kill('SIGINT');
+    assert.equal((await g.program.finished).code, null);
+    await until(() => workers.every(({ process: pid }) => !isRunning(pid)));
+  });
+});
