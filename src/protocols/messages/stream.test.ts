@@ -28,6 +28,23 @@ function read(reading: StreamReading, ...events: readonly Buffer[]): (EventMeani
 }
 
 describe('messages stream', () => {
+  it('counts uses of tools that it shows if the request offered such tools, and none if not, whatever came together', () => {
+    const call = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} };
+    const use = eventOf('content_block_start', { index: 1, content_block: call });
+    const provisional = start({ input_tokens: 41, output_tokens: 23 });
+    for (const [offersTools, webSearches] of [
+      [true, 1],
+      [false, 0],
+    ] as const) {
+      const apart = readMessagesStream(false, offersTools);
+      read(apart, use, provisional);
+      const together = readMessagesStream(false, offersTools);
+      assert.equal(together.matters(Buffer.concat([use, provisional])), true);
+      for (const event of [use, provisional]) together.read(event);
+      for (const reading of [apart, together]) assert.equal(reading.partialUsage()?.webSearches, webSearches);
+    }
+  });
+
   it('leaves content and pings unread', () => {
     const reading = readMessagesStream();
     const events = [

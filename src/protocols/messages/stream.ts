@@ -60,7 +60,8 @@ export function readMessagesStream(namesContainer = false, offersTools = false):
         }
         return 'pass';
       case 'content_block_start':
-        if (!hasEnded) shown.add(body.content_block);
+        // Whether this event is read otherwise depends on what came together with it.
+        if (offersTools && !hasEnded) shown.add(body.content_block);
         return 'pass';
       case 'content_block_stop':
         hasOutputEnd = true;
