@@ -97,6 +97,8 @@ const FULL_ONLY = [
   'test/settlement/{disk-fails,half-start}.test.ts',
   // Syncs before what depends on them: `test/db/embedded-files`, `src/lib/files`, `src/journal`.
   'test/settlement/power-cuts.test.ts',
+  // Databases that are packed, unpacked and brought up to date: the embedded ones that a quick run copies come from such a one.
+  'test/db/prepared.test.ts',
   // Large events in parts, and what is kept of them: `src/protocols/metering/tap-large-events`, `test/transport/slow-readers`.
   'test/hostile/memory.test.ts',
   // Every command of a page as a reader runs it: the commands have tests in `test/cli`, which carry them out in their process.

@@ -7,7 +7,7 @@ import type { Database } from '../../src/db/database.ts';
 import { readMigrations } from '../../src/db/migrate.ts';
 import { UPGRADE_FIRST } from '../../src/lib/earliest.ts';
 import { runCommand } from '../support/command.ts';
-import { createBareDatabase, createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createBareDatabase, createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { temporaryDirectory } from '../support/process.ts';
 import { byScope, inFullRunsOnly } from '../support/scope.ts';
 
@@ -152,7 +152,8 @@ describe('a command whose server has no such database', () => {
   });
 });
 
-for (const engine of engines) {
+// Each command opens an embedded database anew, which takes it a second; what is decided is the same on both engines.
+for (const engine of gatewayEngines) {
   describe(`a command on ${engine}`, { timeout: 300_000 }, () => {
     const name =
       engine === 'embedded' ? /^database: embedded, in \/\S+\n$/ : /^database: PostgreSQL, test_\w+ at \S+\n$/;

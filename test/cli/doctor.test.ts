@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Finding } from '../../src/cli/doctor/doctor-finding.ts';
 import { acquireDataDir, announceGateway } from '../../src/db/data-dir.ts';
 import { runCommand } from '../support/command.ts';
-import { createBareDatabase, placeEmbedded } from '../support/database.ts';
+import { createBareDatabase, createTestDatabase, placeEmbedded, type TestDatabase } from '../support/database.ts';
 import { freePort } from '../support/free-port.ts';
 import { temporaryDirectory } from '../support/process.ts';
 
@@ -43,10 +43,14 @@ const provider = (name: string, port: number): string =>
   `  ${name}: { protocol: chat, baseUrl: "http://127.0.0.1:${port}/v1", apiKey: the-operators-key }\n`;
 
 describe('faregate doctor', () => {
-  before(() => {
+  /** For tests of all but the database: it is open already, and an embedded one takes a second to open. */
+  let server: TestDatabase;
+  before(async () => {
     placeEmbedded(dataDir);
     chmodSync(dataDir, 0o700);
+    server = await createTestDatabase('postgresql');
   });
+  after(() => server.remove());
 
   it('finds nothing wrong if a gateway could start', async () => {
     const found = await examine({ PORT: String(await freePort()) });
@@ -84,17 +88,18 @@ describe('faregate doctor', () => {
     const port = await listen((_request, response) => {
       response.writeHead(200, { date: new Date(Date.now() + 3_600_000).toUTCString() }).end();
     });
-    const found = await examine({}, '--config', writeConfig('clock.yaml', provider('acme', port)));
+    const config = writeConfig('clock.yaml', provider('acme', port));
+    const found = await examine({}, '--config', config);
     assert.equal(found.code, 0);
     assert.match(found.of('clock')!.detail, /^this machine is (3599|3600) s behind the clocks of the providers$/);
   });
 
   it('tells a gateway on its port from another program', async () => {
     const other = await listen((_request, response) => response.end('hello'));
-    const taken = await examine({ PORT: String(other) });
+    const taken = await examine({ DATABASE_URL: server.url, PORT: String(other) });
     assert.deepEqual([taken.code, taken.of('address')!.state], [1, 'failed']);
     const gateway = await listen((_request, response) => response.end('{"name":"faregate","status":"ok"}'));
-    const served = await examine({ PORT: String(gateway) });
+    const served = await examine({ DATABASE_URL: server.url, PORT: String(gateway) });
     assert.deepEqual([served.code, served.of('address')!.detail], [0, `a gateway listens on 127.0.0.1:${gateway}`]);
   });
 
@@ -103,7 +108,7 @@ describe('faregate doctor', () => {
     const of = async (metrics: string): Promise<string> => {
       const file = join(directory.path, `${metrics.replace(':', '-')}.yaml`);
       writeFileSync(file, `server: { port: ${other + 1}, metrics: "${metrics}" }\nproviders: {}\n`);
-      return (await examine({}, '--config', file)).of('metrics address')!.detail;
+      return (await examine({ DATABASE_URL: server.url }, '--config', file)).of('metrics address')!.detail;
     };
     assert.deepEqual(await Promise.all([`127.0.0.1:${other}`, `127.0.0.1:${other + 1}`].map(of)), [
       `127.0.0.1:${other} is taken by another program`,

@@ -6,6 +6,7 @@ import type { Database } from '../../src/db/database.ts';
 import { openEmbedded } from '../../src/db/embedded.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { keepEngineCompiled } from './compiled-engine.ts';
 import { makeFastDirectory } from './fast-directory.ts';
 import { createKept } from './kept-databases.ts';
 import { isQuickRun } from './scope.ts';
@@ -71,6 +72,7 @@ export async function createBareDatabase(engine: Engine): Promise<TestDatabase> 
  * not make one, which takes it some seconds.
  */
 export function placeEmbedded(dataDir: string): void {
+  keepEngineCompiled();
   if (existsSync(join(dataDir, 'db'))) return;
   cpSync(embeddedTemplate(), dataDir, { recursive: true });
 }
