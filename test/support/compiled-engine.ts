@@ -7,7 +7,10 @@ import { dirname, join } from 'node:path';
  * one of them has it: a process that opens one database after the other would compile it for each, which is two thirds of
  * what opening takes.
  */
-let compiled: WebAssembly.Module | null = null;
+let compiled: object | null = null;
+
+/** The types of Node have none of WebAssembly. */
+declare const WebAssembly: { readonly Module: new (bytes: Uint8Array) => object };
 
 export function keepEngineCompiled(): void {
   if (compiled !== null) return;
