@@ -4,7 +4,7 @@ import { type LineResult, nameOf, type ScenarioResult } from './report.ts';
 import type { Figures, Scenario } from './scenarios.ts';
 import type { Stage } from './stage.ts';
 import type { Target } from './targets.ts';
-import { type WarmUp, warmUp } from './warm-up.ts';
+import { type WarmUp, type WarmUpWork, warmUp } from './warm-up.ts';
 
 /** How long targets are measured. */
 export interface Duration {
@@ -18,7 +18,7 @@ interface Line extends LineResult {
   readonly rounds: Figures[];
   failures: number;
   firstFailure: string | null;
-  /** After it was warmed up, before its first round. */
+  /** Before the first stream of a scenario; `null` for calls. */
   idle: MeterReading | null;
 }
 
@@ -38,10 +38,13 @@ export async function runRounds(
     const lines = targets.map(lineOf);
     for (const line of lines) {
       const carryOut = (what: LoadOrder): Promise<LoadResult> => order(stage, line, what);
-      if (results.length === 0) {
-        await warmUp(scenario, line.target, duration.warmUp, carryOut, tell, () => performance.now());
-      }
+      const warm = (what: WarmUpWork) =>
+        warmUp(scenario, what, line.target, duration.warmUp, carryOut, tell, () => performance.now());
+      if (results.length === 0) await warm('calls');
+      if (scenario.unit !== 'streams') continue;
+      // A collection that is asked for drops compiled code too, so chunks are warmed up after it, and calls have none.
       line.idle = await line.target.read({ collect: true });
+      await warm('chunks');
     }
     await measureLines(stage, scenario, lines, duration, tell);
     results.push({
@@ -69,7 +72,7 @@ async function measureLines(
   for (let round = 0; round < rounds; round++) {
     // What comes later in a round must not always be the same.
     for (const line of round % 2 === 0 ? lines : lines.toReversed()) {
-      const figures = await measure(stage, scenario, line, seconds);
+      const figures = await measure(stage, scenario, line, seconds, round === rounds - 1);
       line.rounds.push(figures);
       tell(`${scenario.name}, round ${round + 1}: ${nameOf(line)} ${told(figures)}`);
     }
@@ -81,9 +84,9 @@ function orderOf({ unit, size }: Scenario, { call }: Target, seconds: number): L
   return { kind: 'open', call, callsPerSecond: size, seconds };
 }
 
-function measure(stage: Stage, scenario: Scenario, line: Line, seconds: number): Promise<Figures> {
+function measure(stage: Stage, scenario: Scenario, line: Line, seconds: number, isLast: boolean): Promise<Figures> {
   return scenario.unit === 'streams'
-    ? measureStreams(stage, scenario, line, seconds)
+    ? measureStreams(stage, scenario, line, seconds, isLast)
     : measureCalls(stage, scenario, line, seconds);
 }
 
@@ -106,17 +109,24 @@ async function measureCalls(stage: Stage, scenario: Scenario, line: Line, second
   };
 }
 
-async function measureStreams(stage: Stage, scenario: Scenario, line: Line, seconds: number): Promise<Figures> {
+/** `isLast`: garbage is collected at its end, so that the memory of streams is known; what follows would be as if it began anew. */
+async function measureStreams(
+  stage: Stage,
+  scenario: Scenario,
+  line: Line,
+  seconds: number,
+  isLast: boolean,
+): Promise<Figures> {
   const { target } = line;
   await order(stage, line, { kind: 'begin streams', call: target.call, streams: scenario.size });
   const before = await target.read({});
   const result = await order(stage, line, { kind: 'watch streams', seconds });
-  const after = await target.read({ collect: true });
+  const after = await target.read({ collect: isLast });
   await order(stage, line, { kind: 'end streams' });
   return {
     cpuMicros: share(after.cpuMicros - before.cpuMicros, result.done),
     ...times(result),
-    kbAStream: result.done === 0 ? null : grown(line.idle!, after) / 1_000 / scenario.size,
+    kbAStream: !isLast || result.done === 0 ? null : grown(line.idle!, after) / 1_000 / scenario.size,
     rssMb: after.rssBytes / 1e6,
   };
 }

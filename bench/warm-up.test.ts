@@ -31,14 +31,17 @@ async function run(
     const times = { p50Ms: null, p99Ms: null, p999Ms: null };
     return { done: 1_000, failures: 0, firstFailure: null, requestBytes: 0, elapsedMs: 0, ...times };
   };
-  await warmUp(
-    scenario!,
-    target,
-    given,
-    carryOut,
-    (line) => told.push(line),
-    () => nowMs,
-  );
+  for (const what of scenario!.unit === 'streams' ? (['calls', 'chunks'] as const) : (['calls'] as const)) {
+    await warmUp(
+      scenario!,
+      what,
+      target,
+      given,
+      carryOut,
+      (line) => told.push(line),
+      () => nowMs,
+    );
+  }
   return { orders, told };
 }
 

@@ -27,11 +27,15 @@ const SLICE_S = 1;
 const LEAST_SHARE = 0.4;
 
 /**
- * Until code that is run often has been compiled, a call costs half as much again and more. Streams come after calls that are no
- * streams, so that memory which the first hundreds of calls take or free is not said to be that of streams.
+ * What a target is warmed up by. Chunks come after calls, so that memory which the first hundreds of calls take or free is not
+ * said to be that of streams.
  */
+export type WarmUpWork = 'calls' | 'chunks';
+
+/** Until code that is run often has been compiled, a call costs half as much again and more. */
 export async function warmUp(
   scenario: Scenario,
+  what: WarmUpWork,
   target: Target,
   { seconds, atMostSeconds }: WarmUp,
   carryOut: (order: LoadOrder) => Promise<LoadResult>,
@@ -48,14 +52,13 @@ export async function warmUp(
     carryOut({ kind: 'watch streams', seconds: sliceSeconds });
   // Each phase of two has half of the time.
   const mostMs = (atMostSeconds * 1_000) / (isStream ? 2 : 1);
-  const work = async (what: string, workSlice: typeof workOnCalls): Promise<void> => {
+  const work = async (unit: string, workSlice: typeof workOnCalls): Promise<void> => {
     if (seconds !== null) return workFor(target, seconds, workSlice, nowMs);
     const limits = { leastMs: mostMs * LEAST_SHARE, mostMs };
     const warmed = await workUntilSteady(() => cpuOfOne(target, workSlice), limits, nowMs);
-    tell(`${scenario.name}: ${nameOf(target)} ${told(what, warmed)}`);
+    tell(`${scenario.name}: ${nameOf(target)} ${told(unit, warmed)}`);
   };
-  await work('a call', workOnCalls);
-  if (!isStream) return;
+  if (what === 'calls') return work('a call', workOnCalls);
   await carryOut({ kind: 'begin streams', call, streams: WARM_UP_STREAMS });
   await work('a chunk', workOnStreams);
   await carryOut({ kind: 'end streams' });
