@@ -11,7 +11,7 @@ import { startStage } from './stage.ts';
  *   node bench/promotion.ts                                  128 calls at a time, on PostgreSQL
  *   node bench/promotion.ts --connections 256 --embedded --starts 3
  *
- * Starts of one version differ: some have a fifth of all that is allocated become old for as long as they run.
+ * Before decision 58, starts of one version differed: some had a fifth of all that is allocated become old for as long as they ran.
  */
 const { values } = parseArgs({
   options: {

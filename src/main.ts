@@ -7,6 +7,16 @@ import { setFlagsFromString } from 'node:v8';
 // before, with no flag set, so that each way of starting has a cache of its own.
 setFlagsFromString('--wasm-num-compilation-tasks=1');
 
+// The engine notes which places in the code make objects that outlive a collection, as those of calls under way do, and from then
+// on has such places make old objects, which only collections of the whole heap free. With many calls at a time that came to a fifth of all
+// that calls allocate, in some starts and not in others (`bench/promotion.ts`).
+setFlagsFromString('--no-allocation-site-pretenuring');
+
+// Code that is compiled for speed depends on the shapes of the objects of calls. When none is under way for some seconds, the engine would
+// collect those shapes, and with them hundreds of functions, so that the next thousands of calls took twice as long (`bench/idle-code.ts`).
+setFlagsFromString('--retain-maps-for-n-gc=1000000');
+setFlagsFromString('--no-memory-reducer-favors-memory');
+
 // Compiled code is kept from one start to the next, beside the program and not where other users of the machine write too. The
 // launcher says the same place: neither file can import the other, or a third one, before the cache is there.
 enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/faregate', import.meta.url)));

@@ -1,0 +1,62 @@
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { parseScenarios } from './scenarios.ts';
+import { startStage } from './stage.ts';
+import { ENGINES, type Engine, startGateway, type Target, type Version } from './targets.ts';
+
+/**
+ * What a call takes after a gateway was idle, beside what it took before: the engine of Node drops code that it compiled for speed once
+ * the shapes of objects that the code depends on are gone, unless it is told to keep them (`src/main.ts`).
+ *
+ *   node bench/idle-code.ts                                   10 seconds of idleness
+ *   node bench/idle-code.ts --before ../before --pause 30
+ */
+const { values } = parseArgs({
+  options: { before: { type: 'string' }, pause: { type: 'string', default: '10' } },
+});
+const PAUSE_MS = Number(values.pause) * 1_000;
+const WARM_ROUNDS = 8;
+const ROUNDS = 4;
+const ROUND_S = 3;
+
+const here: Version = { name: values.before === undefined ? '' : 'after', checkout: join(import.meta.dirname, '..') };
+const before: Version[] = values.before === undefined ? [] : [{ name: 'before', checkout: resolve(values.before) }];
+const scenario = parseScenarios('chat-64')[0]!;
+const stage = await startStage(0, []);
+try {
+  console.log(
+    `µs of CPU a call, in rounds of ${ROUND_S} s, the last ones behind ${values.pause} s without a call each`,
+  );
+  for (const engine of ENGINES) for (const version of [...before, here]) await measure(engine, version);
+} finally {
+  await stage.stop();
+}
+
+async function measure(engine: Engine, version: Version): Promise<void> {
+  const target = await startGateway(stage, scenario, engine, version);
+  try {
+    const warm = await rounds(target, WARM_ROUNDS, 0);
+    const afterwards = await rounds(target, ROUNDS, PAUSE_MS);
+    console.log(`${`${engine} ${version.name}`.padEnd(20)} ${warm.join(' ')} | ${afterwards.join(' ')}`);
+  } finally {
+    await target.stop();
+  }
+}
+
+async function rounds(target: Target, count: number, pauseMs: number): Promise<string[]> {
+  const micros: string[] = [];
+  for (let round = 0; round < count; round++) {
+    await sleep(pauseMs);
+    const begin = await target.read({});
+    const { done } = await stage.load({
+      kind: 'closed',
+      call: target.call,
+      connections: scenario.size,
+      seconds: ROUND_S,
+    });
+    const end = await target.read({});
+    micros.push(((end.cpuMicros - begin.cpuMicros) / done).toFixed(0));
+  }
+  return micros;
+}
