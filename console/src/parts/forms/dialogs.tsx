@@ -1,5 +1,5 @@
 import { Button, type ButtonProps, Group, Modal, Stack, Text } from '@mantine/core';
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type FormEvent, type ReactNode, useRef, useState } from 'react';
 import { useTexts } from '../../text/language.tsx';
 import { ErrorNotice } from '../notices.tsx';
 import { commonTexts } from '../texts.ts';
@@ -76,11 +76,14 @@ export function ConfirmButton({ label, question, onConfirm, isDangerous, isDisab
   const [isOpen, setIsOpen] = useState(false);
   const [isBusy, setIsBusy] = useState(false);
   const [error, setError] = useState<Error | null>(null);
+  // Known at once, and not with the next rendering.
+  const isSending = useRef(false);
   const open = (): void => {
     setError(null);
     setIsOpen(true);
   };
   const confirm = async (): Promise<void> => {
+    isSending.current = true;
     setIsBusy(true);
     try {
       await onConfirm();
@@ -88,6 +91,7 @@ export function ConfirmButton({ label, question, onConfirm, isDangerous, isDisab
     } catch (thrown) {
       setError(thrown as Error);
     } finally {
+      isSending.current = false;
       setIsBusy(false);
     }
   };
@@ -99,7 +103,9 @@ export function ConfirmButton({ label, question, onConfirm, isDangerous, isDisab
       <FormDialog
         title={label}
         isOpen={isOpen}
-        onClose={() => setIsOpen(false)}
+        onClose={() => {
+          if (!isSending.current) setIsOpen(false);
+        }}
         submitLabel={label}
         onSubmit={() => void confirm()}
         isBusy={isBusy}
