@@ -18,6 +18,8 @@ import { countCharges, journalEmptied, success, successText, temporaryDataDir } 
  */
 
 const CALLS = 200;
+/** Calls are made until so many statements have failed: how many there are depends on how calls fall into batches. */
+const FAILED_MIN = 20;
 const AT_ONCE = 12;
 const ACCOUNTS = 3;
 const FAILS_OF_HUNDRED = 15;
@@ -137,11 +139,11 @@ for (const engine of gatewayEngines) {
         let next = 0;
         await Promise.all(
           Array.from({ length: AT_ONCE }, async () => {
-            while (next < CALLS) await makeCall(next++);
+            while (next < CALLS || flaky.state.failed <= FAILED_MIN) await makeCall(next++);
           }),
         );
         flaky.state.isFlaky = false;
-        assert.ok(flaky.state.failed > 20 && succeeded > 50, JSON.stringify({ ...flaky.state, succeeded }));
+        assert.ok(succeeded > 50, JSON.stringify({ ...flaky.state, succeeded }));
 
         await journalEmptied(dataDir);
         await until(async () => (await countReserved(stored.database)) === 0);
