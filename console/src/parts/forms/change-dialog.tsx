@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import type { ChangeName, InputOf, ResponseOf } from '../../api/client.ts';
 import { useChange } from '../../api/queries.ts';
 import { FormDialog } from './dialogs.tsx';
@@ -28,42 +28,34 @@ export function ChangeDialog<Name extends ChangeName>(props: ChangeDialogProps<N
   const { endpoint, input, problem, onDone, isOpen, onClose, result, children, ...dialog } = props;
   const { mutateAsync, reset, isPending, error, data } = useChange(endpoint);
   const [found, setFound] = useState<string | null>(null);
-  // Known at once, and not with the next rendering: a key that is pressed in between would close the form.
-  const isSending = useRef(false);
   useEffect(() => {
     if (!isOpen) return;
     reset();
     setFound(null);
   }, [isOpen, reset]);
-  const submit = (): void => {
+  const submit = (): Promise<unknown> | null => {
     const wrong = problem?.() ?? null;
     setFound(wrong);
-    if (wrong !== null) return;
+    if (wrong !== null) return null;
     const given = input();
     if (given === null) {
       onClose();
-      return;
+      return null;
     }
     // What opened the form may be gone with the change, such as a button in a row: what follows is not left to it.
-    isSending.current = true;
-    mutateAsync(given).then(
+    return mutateAsync(given).then(
       (response) => {
-        isSending.current = false;
         if (result === undefined) onClose();
         onDone?.(response);
       },
-      () => {
-        isSending.current = false;
-      },
+      () => undefined,
     );
   };
   return (
     <FormDialog
       {...dialog}
       isOpen={isOpen}
-      onClose={() => {
-        if (!isSending.current) onClose();
-      }}
+      onClose={onClose}
       onSubmit={submit}
       isBusy={isPending}
       error={found === null ? error : new Error(found)}

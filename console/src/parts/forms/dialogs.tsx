@@ -9,7 +9,8 @@ interface FormDialogProps {
   readonly isOpen: boolean;
   readonly onClose: () => void;
   readonly submitLabel: string;
-  readonly onSubmit: () => void;
+  /** Sends what was entered, and resolves or fails with the response; `null`: nothing was sent. */
+  readonly onSubmit: () => Promise<unknown> | null;
   readonly isBusy: boolean;
   readonly error: Error | null;
   readonly isDangerous?: boolean;
@@ -27,16 +28,26 @@ export function FormDialog(props: FormDialogProps) {
   const { title, isOpen, onClose, submitLabel, onSubmit, isBusy, error, isDangerous = false, size, children } = props;
   const { noValidate = false } = props;
   const text = useTexts(commonTexts);
+  // Known at once, where `isBusy` comes with the next rendering: a key that is pressed in between would close the form.
+  const isSending = useRef(false);
+  const settled = (): void => {
+    isSending.current = false;
+  };
+  const close = (): void => {
+    if (!isSending.current) onClose();
+  };
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     // A form within a dialog is within the page for React.
     event.stopPropagation();
-    onSubmit();
+    const response = onSubmit();
+    isSending.current = response !== null;
+    response?.then(settled, settled);
   };
   return (
     <Modal
       opened={isOpen}
-      onClose={onClose}
+      onClose={close}
       title={title}
       size={size ?? 'md'}
       closeOnClickOutside={!isBusy}
@@ -48,7 +59,7 @@ export function FormDialog(props: FormDialogProps) {
           {children}
           <ErrorNotice error={error} isOfChange />
           <Group justify="flex-end">
-            <Button variant="default" onClick={onClose} disabled={isBusy}>
+            <Button variant="default" onClick={close} disabled={isBusy}>
               {text.cancel}
             </Button>
             <Button type="submit" loading={isBusy} {...(isDangerous ? { color: 'red' } : {})}>
@@ -76,14 +87,11 @@ export function ConfirmButton({ label, question, onConfirm, isDangerous, isDisab
   const [isOpen, setIsOpen] = useState(false);
   const [isBusy, setIsBusy] = useState(false);
   const [error, setError] = useState<Error | null>(null);
-  // Known at once, and not with the next rendering.
-  const isSending = useRef(false);
   const open = (): void => {
     setError(null);
     setIsOpen(true);
   };
   const confirm = async (): Promise<void> => {
-    isSending.current = true;
     setIsBusy(true);
     try {
       await onConfirm();
@@ -91,7 +99,6 @@ export function ConfirmButton({ label, question, onConfirm, isDangerous, isDisab
     } catch (thrown) {
       setError(thrown as Error);
     } finally {
-      isSending.current = false;
       setIsBusy(false);
     }
   };
@@ -103,11 +110,9 @@ export function ConfirmButton({ label, question, onConfirm, isDangerous, isDisab
       <FormDialog
         title={label}
         isOpen={isOpen}
-        onClose={() => {
-          if (!isSending.current) setIsOpen(false);
-        }}
+        onClose={() => setIsOpen(false)}
         submitLabel={label}
-        onSubmit={() => void confirm()}
+        onSubmit={confirm}
         isBusy={isBusy}
         error={error}
         isDangerous={isDangerous ?? false}
