@@ -40,9 +40,12 @@ export async function runRounds(
       const carryOut = (what: LoadOrder): Promise<LoadResult> => order(stage, line, what);
       const warm = (what: WarmUpWork) =>
         warmUp(scenario, what, line.target, duration.warmUp, carryOut, tell, () => performance.now());
-      if (results.length === 0) await warm('calls');
+      const isFirst = results.length === 0;
+      if (isFirst) await warm('calls');
       if (scenario.unit !== 'streams') continue;
-      // A collection that is asked for drops compiled code too, so chunks are warmed up after it, and calls have none.
+      // What the first chunks take or free is not memory of streams either.
+      if (isFirst) await warm('chunks');
+      // A collection that is asked for drops compiled code too, so chunks are warmed up again, and calls have none.
       line.idle = await line.target.read({ collect: true });
       await warm('chunks');
     }
