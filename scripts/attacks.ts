@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { ATTACKS, ROUNDS } from '../test/attacks/all.ts';
+import { ATTACKS, STAGES } from '../test/attacks/all.ts';
 import type { Attack, Stage } from '../test/attacks/attack.ts';
 import { moneyTable, type Outcome, problemsOf, remarks, waitsOf, waitsTable } from '../test/attacks/report.ts';
 import { scriptMark } from '../test/attacks/scene/bill.ts';
@@ -86,11 +86,13 @@ async function runAll(): Promise<number> {
       'prepare',
       ATTACKS.filter(isChosen).map(({ name }) => name),
     );
-    for (const stage of ['main', 'fewConnections'] as const) {
-      const rounds = ROUNDS.map((round) => round.filter((attack) => isChosen(attack) && isOf(stage, attack)));
-      const chosen = rounds.filter((round) => round.length > 0);
-      if (chosen.length > 0) await play(run, stage, chosen);
-    }
+    const stages = Object.entries(STAGES) as [Stage, (typeof STAGES)[Stage]][];
+    await Promise.all(
+      stages.map(async ([stage, rounds]) => {
+        const chosen = rounds.map((round) => round.filter(isChosen)).filter((round) => round.length > 0);
+        if (chosen.length > 0) await play(run, stage, chosen);
+      }),
+    );
   } finally {
     provider.stop();
     attacker.stop();
@@ -101,10 +103,6 @@ async function runAll(): Promise<number> {
   console.log(`\n${waitsTable(outcomes)}\n\n${moneyTable(outcomes)}\n\n${remarks(outcomes)}\n`);
   console.log(`${outcomes.length - failed.length} passed, ${failed.length} failed, in ${seconds} s`);
   return failed.length === 0 ? 0 : 1;
-}
-
-function isOf(wanted: Stage, { stage = 'main' }: Attack): boolean {
-  return stage === wanted;
 }
 
 /** A gateway with the accounts of its attacks, and the innocent caller at work. */

@@ -1,4 +1,4 @@
-import type { Attack } from './attack.ts';
+import type { Attack, Stage } from './attack.ts';
 import { continuedResponses } from './money/continued-responses.ts';
 import { foldedMembers } from './money/folded-members.ts';
 import { forms } from './money/forms.ts';
@@ -37,37 +37,39 @@ import { slowBodies } from './stop/slow-bodies.ts';
 import { valuesInCalls } from './stop/values-in-calls.ts';
 import { valuesInEstimates } from './stop/values-in-estimates.ts';
 
-/** What is run one after the other; attacks of one list are run at the same time. */
-export const ROUNDS: readonly (readonly Attack[])[] = [
-  [slowBodies],
-  [bombs],
-  [halfSentBodies],
-  [halfSentEdits],
-  [emptyArrays],
-  [largeEstimates],
-  [deepNesting],
-  [equalReferences],
-  [valuesInCalls],
-  [valuesInEstimates],
-  [endlessBodies],
-  [allConnections],
-  [providerErrors],
-  [refusals],
-  [adminGuesses],
-  [ownLists],
-  [headerBlanks],
-  [nestedSignIns],
-  [signInsOfALine],
-  [usageAsCsv],
-  [longNames],
-  [halfSentChanges],
-  [leaving, leavingEarly, leavingAPlan, usageTricks, planWindow],
-  overdrafts.slice(0, 4),
-  overdrafts.slice(4, 7),
-  overdrafts.slice(7),
-  [continuedResponses, planTokens],
-  [hugeUsage, namedModels, forms, foldedMembers, pictureSize, references],
-  [silentSockets],
-];
+/**
+ * Where attacks are run: each stage is a gateway of its own, beside the others, with an innocent caller of its own. What is run there
+ * one after the other; attacks of one list are run at the same time.
+ */
+export const STAGES: Readonly<Record<Stage, readonly (readonly Attack[])[]>> = {
+  stop: [
+    [slowBodies],
+    [bombs],
+    [halfSentBodies],
+    [halfSentEdits],
+    [emptyArrays],
+    [largeEstimates],
+    [deepNesting],
+    [equalReferences],
+    [valuesInCalls],
+    [valuesInEstimates],
+    [endlessBodies],
+    [allConnections],
+    [providerErrors],
+    [refusals],
+    [adminGuesses],
+    [ownLists],
+  ],
+  people: [[headerBlanks], [nestedSignIns], [signInsOfALine], [usageAsCsv], [longNames], [halfSentChanges]],
+  money: [
+    [leaving, leavingEarly, leavingAPlan, usageTricks, planWindow],
+    overdrafts.slice(0, 4),
+    overdrafts.slice(4, 7),
+    overdrafts.slice(7),
+    [continuedResponses, planTokens],
+    [hugeUsage, namedModels, forms, foldedMembers, pictureSize, references],
+  ],
+  fewConnections: [[silentSockets]],
+};
 
-export const ATTACKS: readonly Attack[] = ROUNDS.flat();
+export const ATTACKS: readonly Attack[] = Object.values(STAGES).flat(2);

@@ -12,8 +12,11 @@ export interface CallerTerms {
   readonly accounts?: number;
 }
 
-/** Where an attack is run. `fewConnections` is a gateway of its own that takes few connections of clients. */
-export type Stage = 'main' | 'fewConnections';
+/**
+ * The gateway that an attack is run at. `stop` has those that would stop it for others, `money` those that try to pay less than they
+ * should, `people` those that sign in or sign up; `fewConnections` takes few connections of clients.
+ */
+export type Stage = 'stop' | 'money' | 'people' | 'fewConnections';
 
 /**
  * One attack, as a plain description. It runs in a process of its own, beside an innocent caller in another one; what it
@@ -23,7 +26,6 @@ export interface Attack {
   readonly name: string;
   /** What is sent, in one line of the list. */
   readonly sends: string;
-  readonly stage?: Stage;
   /** For how long it sends. */
   readonly seconds: number;
   /** It goes on beside all other attacks of its stage. */

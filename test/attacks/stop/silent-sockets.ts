@@ -5,7 +5,6 @@ const SOCKETS = 300;
 export const silentSockets: Attack = {
   name: 'silent-sockets',
   sends: `${SOCKETS} connections from one address that say nothing, at a gateway that takes 256`,
-  stage: 'fewConnections',
   seconds: 3,
   callers: {},
   async run(scene) {
