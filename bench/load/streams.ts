@@ -14,6 +14,8 @@ const CHUNKS_PER_SECOND = 5_000;
 const BEGIN_AT_A_TIME = 50;
 /** A stream that waits for the end of another one would wait for ever. */
 const FIRST_CHUNK_WITHIN_MS = 20_000;
+/** A target that loses the end of a stream would keep the run for ever. */
+const END_WITHIN_MS = 20_000;
 
 /** Clients of event streams, from their beginning to their end. */
 export interface StreamClients {
@@ -95,7 +97,12 @@ export function createStreamClients(provider: SimulatedProvider): StreamClients 
   async function end(): Promise<LoadResult> {
     const startMs = performance.now();
     provider.endStreams();
+    const late = setTimeout(
+      () => void pool?.destroy(new Error(`no end within ${END_WITHIN_MS / 1_000} s`)),
+      END_WITHIN_MS,
+    );
     await Promise.all(open);
+    clearTimeout(late);
     await pool?.close();
     return result(open.length, startMs);
   }

@@ -1,0 +1,192 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createBatchStore } from '../src/accounting/batches/store.ts';
+import type { CallOutcome } from '../src/accounting/calls/call-outcome.ts';
+import { createCallsStore } from '../src/accounting/calls/calls-store.ts';
+import { createLocalTime } from '../src/accounting/pricing/local-time.ts';
+import { runningPeriods } from '../src/accounting/pricing/running-periods.ts';
+import type { AdmissionTerms } from '../src/accounting/reservations/account-state.ts';
+import { factsText, type ReservationRequest } from '../src/accounting/reservations/reservation.ts';
+import type { SettlementRecord } from '../src/accounting/settlement/settlement-record.ts';
+import type { Database } from '../src/db/database.ts';
+import { migrate } from '../src/db/migrate.ts';
+import { openDatabase } from '../src/db/open.ts';
+import { systemClock } from '../src/lib/clock.ts';
+import { createIds } from '../src/lib/ids.ts';
+import { silentLogger } from '../src/lib/logger.ts';
+import { planOf } from '../test/support/account-in-memory.ts';
+
+/** The two transactions of a call by themselves, without a gateway: what an admission and an end take of a database. */
+
+export const KINDS = ['balance', 'coding, limited key'] as const;
+export type Kind = (typeof KINDS)[number];
+
+/** So many accounts make the calls of a batch, whatever else the database has. */
+export const ACCOUNTS = 20;
+const ROUNDS = 60;
+
+/** Milliseconds a transaction, at the mean of so many rounds. */
+export interface BatchTimes {
+  readonly admitMs: number;
+  readonly endMs: number;
+}
+
+export interface CallBatches {
+  readonly engine: Database['engine'];
+  /** Admits and ends batches of so many calls, one after the other. */
+  measure(kind: Kind, size: number, rounds?: number): Promise<BatchTimes>;
+  close(): Promise<void>;
+}
+
+/** Brings a database up to date and gives it accounts, keys and subscriptions for these calls. Without an address: a new embedded one. */
+export async function openCallBatches(url: string): Promise<CallBatches> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'faregate-statements-'));
+  const database = await openDatabase({ url, dataDir }, silentLogger);
+  await migrate(database);
+  const calls = createCallsStore(database);
+  await calls.preparePartitions(new Date());
+  // As a gateway does every hour: a database that was filled by other means has it undone.
+  await calls.summariseRequestIds(new Date());
+  await database.script(`
+    insert into accounts (id, name, verified, status, created_at, updated_at)
+      select 'bench_' || n, 'bench', true, 'active', now(), now() from generate_series(1, ${ACCOUNTS}) n on conflict do nothing;
+    insert into balances (account_id, balance_nano)
+      select 'bench_' || n, 1000000000000000 from generate_series(1, ${ACCOUNTS}) n on conflict do nothing;
+    insert into api_keys (account_id, id, name, key_hash, prefix, created_at)
+      select 'bench_' || n, 'key_' || n, 'bench', sha256(n::text::bytea), 'sk-fg-', now()
+      from generate_series(1, ${ACCOUNTS}) n on conflict do nothing;
+    insert into key_limits (account_id, key_id, daily_calls_max, concurrency_max)
+      select 'bench_' || n, 'key_' || n, 1000000, 100000 from generate_series(1, ${ACCOUNTS}) n on conflict do nothing;
+    insert into subscriptions (account_id, id, plan_id, starts_at, ends_at, created_at)
+      select 'bench_' || n, 'sub_' || n, 'bench', now() - interval '1 day', now() + interval '29 days', now()
+      from generate_series(1, ${ACCOUNTS}) n on conflict do nothing`);
+  const batches = createBatchStore(database);
+  return {
+    engine: database.engine,
+    async measure(kind, size, rounds = ROUNDS) {
+      let admitMs = 0;
+      let endMs = 0;
+      for (let round = 0; round < rounds; round++) {
+        const requests = Array.from({ length: size }, (_, i) => request(kind, i));
+        const startMs = performance.now();
+        const { admissions } = await batches.run({ ends: [], admissions: requests }, terms);
+        const admittedMs = performance.now();
+        await batches.run({ ends: requests.map(record), admissions: [] }, terms);
+        admitMs += admittedMs - startMs;
+        endMs += performance.now() - admittedMs;
+        if (!admissions.every(({ isAdmitted }) => isAdmitted)) throw new Error('a call was refused');
+      }
+      return { admitMs: admitMs / rounds, endMs: endMs / rounds };
+    },
+    async close() {
+      await database.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+const ids = createIds(systemClock);
+const plan = planOf({
+  id: 'bench',
+  fiveHourCalls: 100_000,
+  weeklyCalls: 1_000_000,
+  concurrency: 100_000,
+  quotaTokens: 1_000_000_000,
+  models: new Set(['bench']),
+  inputBytesMax: 1_000,
+  outputTokensMax: 1_000,
+});
+const plans = new Map([[plan.id, plan]]);
+const localTime = createLocalTime('Asia/Shanghai');
+const terms: AdmissionTerms = {
+  nowMs: null,
+  rateDefaults: null,
+  plans,
+  contextAt: (nowMs) => ({
+    ...runningPeriods(localTime, nowMs),
+    defaultDailyCapNano: null,
+    rateDefaults: null,
+    plans,
+    nodeId: 'bench',
+  }),
+};
+const prices = {
+  inputNanoPerMillion: 1n,
+  cachedInputNanoPerMillion: 1n,
+  cacheWriteNanoPerMillion: 1n,
+  cacheWrite1hNanoPerMillion: 1n,
+  imageInputNanoPerMillion: 1n,
+  outputNanoPerMillion: 1n,
+  imageOutputNanoPerMillion: 1n,
+  perImageNano: null,
+  perSearchUnitNano: null,
+  perCallNano: null,
+};
+
+function request(kind: Kind, i: number): ReservationRequest {
+  const isOnPlan = kind !== 'balance';
+  const account = (i % ACCOUNTS) + 1;
+  return {
+    accountId: `bench_${account}`,
+    callId: ids.next('call'),
+    keyId: `key_${account}`,
+    model: 'bench',
+    modelAliases: [],
+    isKeyLimited: isOnPlan,
+    isRateLimited: false,
+    tokens: 1,
+    amountNano: isOnPlan ? null : 1_000n,
+    plan: isOnPlan ? { inputBytes: 100, outputTokensRequested: 10, tokens: 50, innerModels: [] } : null,
+    facts: factsText({
+      context: isOnPlan ? 'coding' : 'balance',
+      operation: 'chat',
+      provider: 'bench',
+      providerModel: 'bench',
+      isStream: false,
+      requestId: 'req_bench',
+      priceRule: 'base',
+      startedAtMs: Date.now(),
+    }),
+  };
+}
+
+function record(call: ReservationRequest): SettlementRecord {
+  const isOnPlan = call.plan !== null;
+  return {
+    outcome: outcome(call),
+    plan: isOnPlan ? { counts: true, tokens: 20 } : null,
+    key: isOnPlan ? { counts: true, chargeNano: 0n } : null,
+    rate: null,
+    kept: null,
+    made: null,
+  };
+}
+
+function outcome({ accountId, callId, keyId, model, plan: onPlan }: ReservationRequest): CallOutcome {
+  return {
+    accountId,
+    callId,
+    keyId,
+    model,
+    context: onPlan === null ? 'balance' : 'coding',
+    failedRoutes: [],
+    operation: 'chat',
+    provider: 'bench',
+    providerModel: 'bench',
+    isStream: false,
+    status: 'succeeded',
+    httpStatus: 200,
+    errorCode: null,
+    requestId: 'req_bench',
+    clientRequestId: null,
+    startedAtMs: Date.now(),
+    firstByteMs: 1,
+    endedAtMs: Date.now(),
+    usage: null,
+    price: { rule: 'base', prices },
+    priceFactorBasisPoints: 10_000,
+    chargeNano: onPlan === null ? 5n : null,
+    costNano: null,
+  };
+}

@@ -1,0 +1,110 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import { startPostgresServer } from '../test/support/postgres-server.ts';
+import { type CallBatches, KINDS, type Kind, openCallBatches } from './call-batches.ts';
+import { fillDatabase } from './fill-database.ts';
+import { median } from './quantile.ts';
+
+/**
+ * How what a call costs the database grows with what is in it: admission and end of a call on PostgreSQL databases with ever more
+ * accounts and records of calls, which take turns, beside an empty one. Printed are medians of rounds, and of the ratios of rounds.
+ *
+ *     node bench/growth.ts [--sizes 200:10000,10000:100000,100000:1000000] [--rounds 7]
+ *
+ * A size is accounts and calls. A million accounts with ten million calls take some five minutes to be made.
+ */
+const { values: given } = parseArgs({
+  options: {
+    sizes: { type: 'string', default: '200:10000,10000:100000,100000:1000000,1000000:10000000' },
+    rounds: { type: 'string', default: '7' },
+  },
+});
+const sizes = given.sizes.split(',').map((text) => {
+  const [accounts = Number.NaN, calls = Number.NaN] = text.split(':').map(Number);
+  if (!(accounts >= 200 && calls >= 1))
+    throw new RangeError(`--sizes: "${text}" is not ACCOUNTS:CALLS, with 200 accounts or more`);
+  return { accounts, calls };
+});
+const rounds = Number(given.rounds);
+
+/** One call by itself, and as many as one batch has under load. */
+const BATCHES = [1, 64] as const;
+/** In each of a target's turns. */
+const TRANSACTIONS = { 1: 200, 64: 40 } as const;
+
+interface Target {
+  readonly accounts: number;
+  readonly calls: number;
+  readonly batches: CallBatches;
+  /** µs a call in each round, by kind and size of the batch. */
+  readonly micros: Map<string, number[]>;
+}
+
+const directory = mkdtempSync(join(tmpdir(), 'faregate-growth-'));
+// So much memory as a small server gives it.
+const server = await startPostgresServer(directory, ['-c', 'shared_buffers=1GB', '-c', 'max_wal_size=8GB']);
+const targets: Target[] = [];
+try {
+  for (const [at, { accounts, calls }] of [{ accounts: 0, calls: 0 }, ...sizes].entries()) {
+    const url = await createDatabase(`growth_${at}`);
+    if (calls > 0) {
+      console.error(`${accounts} accounts and ${calls} calls are made …`);
+      await fillDatabase({ url, accounts, calls });
+    }
+    targets.push({ accounts, calls, batches: await openCallBatches(url), micros: new Map() });
+  }
+  // The first round finds statements unplanned and pages unread.
+  for (let round = 0; round <= rounds; round++) {
+    console.error(`round ${round} of ${rounds}`);
+    const order = round % 2 === 0 ? targets : targets.toReversed();
+    for (const kind of KINDS) {
+      for (const size of BATCHES) {
+        for (const target of order) {
+          const { admitMs, endMs } = await target.batches.measure(kind, size, TRANSACTIONS[size]);
+          if (round > 0) add(target, kind, size, ((admitMs + endMs) / size) * 1_000);
+        }
+      }
+    }
+  }
+  print();
+} finally {
+  for (const { batches } of targets) await batches.close();
+  await server.stop();
+  rmSync(directory, { recursive: true, force: true });
+}
+
+function add({ micros }: Target, kind: Kind, size: number, value: number): void {
+  const key = `${kind} ${size}`;
+  micros.set(key, [...(micros.get(key) ?? []), value]);
+}
+
+function print(): void {
+  const columns = KINDS.flatMap((kind) => BATCHES.map((size) => ({ kind, size })));
+  const titles = columns.map(({ kind, size }) => `${kind}, ${size === 1 ? 'alone' : `of ${size}`}: µs | of empty`);
+  console.log(`| accounts | calls | ${titles.join(' | ')} |`);
+  console.log(`|${'---|'.repeat(2 + 2 * columns.length)}`);
+  const [empty] = targets;
+  for (const target of targets) {
+    const cells = columns.flatMap(({ kind, size }) => {
+      const [own, beside] = [target, empty!].map(({ micros }) => micros.get(`${kind} ${size}`)!) as [
+        number[],
+        number[],
+      ];
+      const ratios = own.map((value, round) => value / beside[round]!);
+      return [median(own)!.toFixed(0), median(ratios)!.toFixed(2)];
+    });
+    const counts = [target.accounts, target.calls].map((count) => count.toLocaleString('en'));
+    console.log(`| ${[...counts, ...cells].join(' | ')} |`);
+  }
+}
+
+async function createDatabase(name: string): Promise<string> {
+  const client = new pg.Client({ connectionString: `${server.url}/postgres` });
+  await client.connect();
+  await client.query(`create database ${name}`);
+  await client.end();
+  return `${server.url}/${name}`;
+}
