@@ -103,8 +103,8 @@ log:
 
 # How long records are kept: docs/operations/retention.md.
 retention:
-  # Call records, by whole months: 400d drops months that ended longer ago. Without it none is ever dropped. Ledgers, usage and
-  # statements stay.
+  # Call records, by whole months: 400d drops months that ended longer ago. Without it none is ever dropped. Ledgers,
+  # usage and statements stay.
   #calls: 400d
   # Requests that were refused; 0 records none.
   #refusals: 30d
