@@ -25,6 +25,8 @@ import { createInFlightStore } from '../accounting/reservations/in-flight-store.
 import { createKeyBudgetStore } from '../accounting/reservations/key-budget-store.ts';
 import { createReservations } from '../accounting/reservations/reservations.ts';
 import { createReservationStore } from '../accounting/reservations/store.ts';
+import { createDropping } from '../accounting/retention/dropping.ts';
+import { createRetentionStore } from '../accounting/retention/retention-store.ts';
 import { createDatabaseSettlement } from '../accounting/settlement/database-settlement.ts';
 import { createRecovery } from '../accounting/settlement/recovery.ts';
 import { createSettlement, type SettlementTiming } from '../accounting/settlement/settlement.ts';
@@ -53,6 +55,7 @@ import { createDrainStore, DRAINS_CHANNEL } from '../providers/routing/drains/dr
 import { createDrains } from '../providers/routing/drains/drains.ts';
 import { createRefusalsStore } from '../requests/refusals-store.ts';
 import type { NodeObservers } from '../telemetry/metrics.ts';
+import { auditPace } from './audit-pace.ts';
 import { requestLane } from './lanes.ts';
 import type { SettingsInForce } from './settings-in-force.ts';
 
@@ -217,6 +220,15 @@ export async function createAccounting(parts: AccountingParts) {
       storedResponses: createStoredResponseStore(housekeeping),
       nodes: createNodeStore(housekeeping),
       endedKeys: createEndedKeyStore(housekeeping),
+      dropping: createDropping({
+        store: createRetentionStore(housekeeping, database.engine),
+        keptMs: () => settings.current.config.retention.calls,
+        timezone: () => settings.current.config.billing.timezone,
+        clock: databaseClock,
+        runId: nodeId,
+        pace: auditPace(),
+        logger,
+      }),
     },
     keyUses: createKeyUses({ store: createKeyUseStore(housekeeping), clock }),
     rollups: createRollups({

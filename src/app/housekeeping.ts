@@ -4,7 +4,9 @@ import type { ContinuationKeyStore } from '../accounting/continuation/continuati
 import { oldestContinuationKey } from '../accounting/continuation/continuation-keys.ts';
 import type { SubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
 import type { StoredResponseStore } from '../accounting/repeats/stored-response-store.ts';
+import type { Dropping } from '../accounting/retention/dropping.ts';
 import type { ChangesStore } from '../changes/changes-store.ts';
+import type { Config } from '../config/schema.ts';
 import type { NodeStore } from '../db/nodes/nodes-store.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { RefusalsStore } from '../requests/refusals-store.ts';
@@ -21,12 +23,11 @@ interface HousekeepingParts {
   readonly storedResponses: Pick<StoredResponseStore, 'forgetExpired'>;
   readonly nodes: Pick<NodeStore, 'forget'>;
   readonly endedKeys: EndedKeyStore;
+  readonly dropping: Dropping;
   readonly refusals: Pick<RefusalsStore, 'deleteBefore'>;
-  /** For how many days refusals are kept. */
-  readonly refusalsKeptDays: () => number;
   readonly changes: Pick<ChangesStore, 'deleteBefore'>;
-  /** For how many days rows of the change log are kept. */
-  readonly changesKeptDays: () => number;
+  /** How long records are kept, in milliseconds. */
+  readonly retention: () => Config['retention'];
   /** Sets the budgets of bodies by the memory and disk that are available now. */
   readonly setBodyBudgets: () => Promise<void>;
 }
@@ -54,16 +55,18 @@ export function housekeepingTasks(parts: HousekeepingParts): HousekeepingTask[] 
     { name: 'stored responses', run: (signal) => storedResponses.forgetExpired(testNowMs(), signal) },
     {
       name: 'refusals',
-      run: (signal) => parts.refusals.deleteBefore(clock.nowMs() - parts.refusalsKeptDays() * DAY_MS, signal),
+      run: (signal) => parts.refusals.deleteBefore(clock.nowMs() - parts.retention().refusals, signal),
     },
     {
       name: 'change log',
-      run: (signal) => parts.changes.deleteBefore(clock.nowMs() - parts.changesKeptDays() * DAY_MS, signal),
+      run: (signal) => parts.changes.deleteBefore(clock.nowMs() - parts.retention().changes, signal),
     },
     { name: 'nodes that are gone', run: () => nodes.forget() },
     {
       name: 'keys that have ended',
       run: (signal) => parts.endedKeys.forgetEndedBefore(clock.nowMs() - ENDED_KEYS_KEPT_DAYS * DAY_MS, signal),
     },
+    // Last, because the first time it may take long.
+    { name: 'call records of months that are over', run: (signal) => parts.dropping.run(signal) },
   ];
 }

@@ -92,13 +92,13 @@ export function createNotices(parts: NoticesParts): Notices {
   const finder = createFinder({
     store: createNoticeStore(lane),
     terms() {
-      const { lowBalanceYuan, planPercents, routeDownAfter, keepDays } = config().notices;
+      const { lowBalanceYuan, planPercents, routeDownAfter } = config().notices;
       return {
         lowBalanceNano: lowBalanceYuan ?? null,
         planPercents: planPercents.toSorted((one, other) => one - other),
         plans: new Map(settings.current.plans.map((plan) => [plan.id, plan])),
         routeDownAfterMs: routeDownAfter,
-        keepDays,
+        keptMs: config().retention.notices,
         hasMail: mailTerms() !== null,
       };
     },

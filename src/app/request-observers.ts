@@ -40,7 +40,7 @@ export function createRequestObservers(parts: ObserverParts): RequestObservers {
     all: [
       createRequestLog(logger, () => settings.current.config.log.requests),
       metrics.observers.request,
-      createRefusalRecords(refusals, () => settings.current.config.refusals.keepDays === 0),
+      createRefusalRecords(refusals, () => settings.current.config.retention.refusals === 0),
       ...(traces === null ? [] : [traces.observer]),
       ...others,
     ],

@@ -16,14 +16,22 @@ import { parseDayRange, parseDurationMs, parseSizeBytes } from './units.ts';
  * come as whole sentences, one a line.
  */
 
-/** An object that refuses unknown keys, and suggests the one that was probably meant. */
-export function section<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> {
+/**
+ * An object that refuses unknown keys, and suggests the one that was probably meant. `moved`: keys that it had once, and what has taken
+ * the place of each.
+ */
+export function section<Shape extends z.ZodRawShape>(
+  shape: Shape,
+  moved: Readonly<Record<string, string>> = {},
+): z.ZodObject<Shape, z.core.$strict> {
   const names = Object.keys(shape);
   const examples = names.slice(0, 3).join(', ');
   return z.strictObject(shape, {
     error: (issue) =>
       issue.code === 'unrecognized_keys'
-        ? (issue.keys as string[]).map((key) => unknownKeySentence(key, names)).join('\n')
+        ? (issue.keys as string[])
+            .map((key) => (Object.hasOwn(moved, key) ? moved[key] : unknownKeySentence(key, names)))
+            .join('\n')
         : `a section with ${names.length === 1 ? 'the key' : 'keys such as'} ${examples}`,
   });
 }
@@ -80,6 +88,19 @@ export const longDurationMs = parsed((text) => {
   const ms = parseDurationMs(text);
   return ms === null || ms < 60_000 || ms > 366 * 86_400_000 ? null : ms;
 }, 'a duration such as 12h or 7d, of one minute at least and at most 366d');
+
+/** How long something is kept: for what is deleted by the hour, or by the month. */
+const keptMs = (minMs: number, expected: string) =>
+  parsed((text) => {
+    const ms = text.trim() === '0' ? 0 : parseDurationMs(text);
+    return ms === null || ms < minMs || ms > KEPT_MS_MAX ? null : ms;
+  }, expected);
+
+const KEPT_MS_MAX = 36_500 * 86_400_000;
+
+export const keptDayMs = keptMs(86_400_000, 'a duration such as 400d, of one day at least and at most 36500d');
+export const keptWeekMs = keptMs(7 * 86_400_000, 'a duration such as 30d, of seven days at least and at most 36500d');
+export const keptOrZeroMs = keptMs(0, 'a duration such as 30d or 12h, at most 36500d, or 0');
 
 export const sizeBytes = parsed((text) => {
   const bytes = parseSizeBytes(text);

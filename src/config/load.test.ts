@@ -158,6 +158,14 @@ describe('unknown keys', () => {
     ]);
   });
 
+  it('that were there once are refused with what has taken their place', () => {
+    assert.deepEqual(problemsOf('refusals: { keepDays: 7 }\nchanges:\n  keepDays: 9\nnotices:\n  keepDays: 8\n'), [
+      '1: refusals: keepDays is retention.refusals now, a duration such as 30d.',
+      '2: changes: keepDays is retention.changes now, a duration such as 400d.',
+      '5: notices.keepDays: keepDays is retention.notices now, a duration such as 30d.',
+    ]);
+  });
+
   it('that JavaScript knows are as unknown as any', () => {
     assert.match(problemsOf('constructor: {}\n')[0]!, /^1: constructor: Unknown key\./);
     assert.match(problemsOf('toString: {}\n')[0]!, /^1: toString: Unknown key\./);

@@ -68,6 +68,36 @@ const KEYS = { ACME_API_KEY: 'acme-key', OTHER_API_KEY: 'other-key' };
 const parse = (text: string, environment: Record<string, string> = KEYS): Config =>
   parseConfig(text, 'faregate.yaml', environment);
 
+describe('retention', () => {
+  const retention = (text: string): Config['retention'] => parse(`retention: ${text}`, {}).retention;
+  const DAY_MS = 86_400_000;
+
+  it('keeps calls for ever unless it says otherwise, and may record no refusals', () => {
+    assert.deepEqual(retention('{ calls: 400d, refusals: 0, changes: 36h, notices: 7d }'), {
+      calls: 400 * DAY_MS,
+      refusals: 0,
+      changes: 36 * 3_600_000,
+      notices: 7 * DAY_MS,
+    });
+    assert.equal(retention('{}').calls, undefined);
+    assert.equal(retention('{ refusals: 0d }').refusals, 0);
+    assert.equal(retention('{ calls: 36500d }').calls, 36_500 * DAY_MS);
+  });
+
+  it('keeps calls and changes for a day at least, and notices as long as they are tried to be delivered', () => {
+    for (const text of [
+      '{ calls: 23h }',
+      '{ calls: 0 }',
+      '{ calls: 400 }',
+      '{ changes: 0 }',
+      '{ notices: 6d }',
+      '{ calls: 36501d }',
+    ]) {
+      assert.throws(() => retention(text), /a duration such as/, text);
+    }
+  });
+});
+
 describe('the schema', () => {
   it('reads a complete example, with units in the types', () => {
     assert.deepEqual(parse(EXAMPLE), {
@@ -89,11 +119,10 @@ describe('the schema', () => {
         trustedProxies: [],
       },
       log: { requests: 'all' },
-      refusals: { keepDays: 30 },
+      retention: { refusals: 30 * 86_400_000, changes: 400 * 86_400_000, notices: 30 * 86_400_000 },
       oidc: {},
       people: { sessionIdle: 7 * 86_400_000, sessionMax: 30 * 86_400_000 },
-      notices: { planPercents: [80, 100], routeDownAfter: 60_000, allowNetworks: [], keepDays: 30 },
-      changes: { keepDays: 400 },
+      notices: { planPercents: [80, 100], routeDownAfter: 60_000, allowNetworks: [] },
       database: { url: '', dataDir: './data' },
       limits: { requestsPerMinute: 600, models: { 'acme-large': { tokensPerMinute: 200_000 } } },
       billing: { dailySpendCapYuan: 500_000_000_000n, timezone: 'Asia/Shanghai', onClientAbort: 'cancel' },

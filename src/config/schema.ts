@@ -22,6 +22,9 @@ import {
   factor,
   headerValue,
   imagePrices,
+  keptDayMs,
+  keptOrZeroMs,
+  keptWeekMs,
   listenAddress,
   listOf,
   longDurationMs,
@@ -124,36 +127,45 @@ const tracing = section({
   sampleRatio: ratio.default(1),
 });
 
-const refusals = section({
-  /** For how many days refusals are kept; 0: none is recorded. */
-  keepDays: wholeNumber(0, 3650).default(30),
+const DAY_MS = 86_400_000;
+
+/** How long records are kept: `docs/operations/retention.md`. */
+const retention = section({
+  /** Months of call records that ended longer ago are dropped; absent: none ever is. */
+  calls: keptDayMs.optional(),
+  /** 0: none is recorded. */
+  refusals: keptOrZeroMs.default(30 * DAY_MS),
+  /** Rows of the change log. */
+  changes: keptDayMs.default(400 * DAY_MS),
+  /** Notices and their deliveries: longer than they are tried to be delivered. */
+  notices: keptWeekMs.default(30 * DAY_MS),
 });
+
+/** Where `keepDays` has gone. */
+const keptAs = (name: keyof typeof retention.shape, example: string): string =>
+  `keepDays is retention.${name} now, a duration such as ${example}.`;
 
 const people = section({
   /** How long a session lasts without a request. */
-  sessionIdle: longDurationMs.default(7 * 86_400_000),
+  sessionIdle: longDurationMs.default(7 * DAY_MS),
   /** How long it lasts in all. */
-  sessionMax: longDurationMs.default(30 * 86_400_000),
-});
-
-const changes = section({
-  /** For how many days rows of the change log are kept. */
-  keepDays: wholeNumber(1, 36_500).default(400),
+  sessionMax: longDurationMs.default(30 * DAY_MS),
 });
 
 /** What accounts and operators are told of, and where it may be sent: `docs/notices.md`. */
-const notices = section({
-  /** Below which balance an account is told of it; absent: those alone that have a threshold of their own. */
-  lowBalanceYuan: amountNano.optional(),
-  /** Shares of a plan's quota in percent. */
-  planPercents: listOf('percents from 1 to 100', wholeNumber(1, 100)).default([80, 100]),
-  /** How long a route has to be down. */
-  routeDownAfter: durationMs.default(60_000),
-  /** Networks that webhooks may go to beside the public internet, by http too. */
-  allowNetworks: listOf('addresses or ranges such as 10.0.0.0/8', addressRange).default([]),
-  /** For how many days notices are kept; longer than they are tried to be delivered. */
-  keepDays: wholeNumber(7, 3650).default(30),
-});
+const notices = section(
+  {
+    /** Below which balance an account is told of it; absent: those alone that have a threshold of their own. */
+    lowBalanceYuan: amountNano.optional(),
+    /** Shares of a plan's quota in percent. */
+    planPercents: listOf('percents from 1 to 100', wholeNumber(1, 100)).default([80, 100]),
+    /** How long a route has to be down. */
+    routeDownAfter: durationMs.default(60_000),
+    /** Networks that webhooks may go to beside the public internet, by http too. */
+    allowNetworks: listOf('addresses or ranges such as 10.0.0.0/8', addressRange).default([]),
+  },
+  { keepDays: keptAs('notices', '30d') },
+);
 
 /** The server that mail goes to; absent: none is sent. */
 const mail = section({
@@ -350,26 +362,28 @@ const minute = {
 /** What each account may use that has no limits of its own. */
 const limits = section({ ...minute, models: named('models', section(minute)).default({}) });
 
-export const configSchema = section({
-  server: server.prefault({}),
-  database: database.prefault({}),
-  billing: billing.prefault({}),
-  routing: routing.prefault({}),
-  idempotency: idempotency.prefault({}),
-  log: log.prefault({}),
-  refusals: refusals.prefault({}),
-  people: people.prefault({}),
-  changes: changes.prefault({}),
-  notices: notices.prefault({}),
-  mail: mail.optional(),
-  /** Where people can sign in besides with a password: `docs/openid-connect.md`. */
-  oidc: named('OpenID providers', oidcProvider).default({}),
-  tracing: tracing.optional(),
-  providers: named('providers', provider).default({}),
-  models: named('models', model).default({}),
-  plans: named('plans', plan).default({}),
-  limits: limits.prefault({}),
-});
+export const configSchema = section(
+  {
+    server: server.prefault({}),
+    database: database.prefault({}),
+    billing: billing.prefault({}),
+    routing: routing.prefault({}),
+    idempotency: idempotency.prefault({}),
+    log: log.prefault({}),
+    retention: retention.prefault({}),
+    people: people.prefault({}),
+    notices: notices.prefault({}),
+    mail: mail.optional(),
+    /** Where people can sign in besides with a password: `docs/openid-connect.md`. */
+    oidc: named('OpenID providers', oidcProvider).default({}),
+    tracing: tracing.optional(),
+    providers: named('providers', provider).default({}),
+    models: named('models', model).default({}),
+    plans: named('plans', plan).default({}),
+    limits: limits.prefault({}),
+  },
+  { refusals: keptAs('refusals', '30d'), changes: keptAs('changes', '400d') },
+);
 
 export type Config = z.infer<typeof configSchema>;
 export type TracingConfig = NonNullable<Config['tracing']>;

@@ -101,18 +101,22 @@ log:
   # Without it: lines to read if standard error is a terminal, else JSON.
   # format: json                        # json | pretty
 
-refusals:
-  # For how many days the record of a request that was refused is kept; 0 records none.
-  #keepDays: 30
+# How long records are kept: docs/operations/retention.md.
+retention:
+  # Call records, by whole months: 400d drops months that ended longer ago. Without it none is ever dropped. Ledgers,
+  # usage and statements stay.
+  #calls: 400d
+  # Requests that were refused; 0 records none.
+  #refusals: 30d
+  # Who changed what through the admin API, the account API and the command line.
+  #changes: 400d
+  # Notices and their deliveries.
+  #notices: 30d
 
 people:
   # Who has signed in is signed out after so long without a request, and after so long in all.
   #sessionIdle: 7d
   #sessionMax: 30d
-
-changes:
-  # For how many days it is kept who changed what through the admin API, the account API and the command line.
-  #keepDays: 400
 
 # Where people can sign in besides with a password, by OpenID Connect. This needs server.publicUrl, and the provider has
 # to know <publicUrl>/account/v1/oidc/<name>/callback. Whoever comes needs an invitation: docs/openid-connect.md.
@@ -134,8 +138,6 @@ notices:
   #routeDownAfter: 1m
   # Webhooks go to the public internet, by https. Networks here may be reached too, by http as well: [10.1.0.0/16]
   #allowNetworks: []
-  # For how many days notices and their deliveries are kept.
-  #keepDays: 30
 
 # A server that takes mail: for notices, invitations and links. Without this section no mail is sent.
 # mail:

@@ -31,7 +31,7 @@ describe('the finder of notices', () => {
         planPercents: [],
         plans: new Map(),
         routeDownAfterMs: 0,
-        keepDays: 1,
+        keptMs: 86_400_000,
         hasMail: false,
       }),
       status: () => ({ routes: [], credentials: [] }),

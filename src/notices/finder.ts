@@ -10,7 +10,8 @@ import type { ExpiringKey, NewNotices, NoticeStore, SliceResult } from './notice
 /** What decides which notices are due; read anew at each round. */
 interface FinderTerms extends Omit<AccountTerms, 'nowMs'> {
   readonly routeDownAfterMs: number;
-  readonly keepDays: number;
+  /** How long notices are kept. */
+  readonly keptMs: number;
   readonly hasMail: boolean;
 }
 
@@ -73,7 +74,7 @@ export function createFinder(parts: FinderParts): BackgroundJob {
       await all(() => store.noticeKeys(days, nowMs + days * DAY_MS, decide, options()), isStopping);
     }
     onNotices();
-    const before = firstIdAt('ntc', nowMs - terms().keepDays * DAY_MS);
+    const before = firstIdAt('ntc', nowMs - terms().keptMs);
     while (!isStopping() && (await store.forgetBefore(before)) > 0);
     seldomAtMs = nowMs;
   }

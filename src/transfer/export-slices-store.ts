@@ -69,6 +69,27 @@ const calls = sliced('calls', {
   where: isBeforeCut('t'),
   columns: ', t.charge_nano',
 });
+/** What is valid of it. It is not cut: an export fails where records are dropped while it is made. */
+const WRITTEN_DOWN = `$3::text is not null and exists (
+  select from dropped_months m where m.month = t.dropped_in and m.dropped_at is not null
+)`;
+const DROPPED_IN = ['dropped_in', 'date', '-infinity'] as const;
+const droppedCalls = sliced('dropped_calls', {
+  key: [DROPPED_IN, ['month', 'date', '-infinity']],
+  where: WRITTEN_DOWN,
+});
+const droppedUses = sliced('dropped_uses', {
+  key: [DROPPED_IN, TEXT_KEY('owner_id'), TEXT_KEY('counter'), TEXT_KEY('place')],
+  where: WRITTEN_DOWN,
+});
+const droppedUsage = sliced('dropped_usage', {
+  key: [
+    DROPPED_IN,
+    ['day', 'date', '-infinity'],
+    ...['key_id', 'model', 'provider', 'status', 'context'].map(TEXT_KEY),
+  ],
+  where: WRITTEN_DOWN,
+});
 const planSlots = sliced('plan_slots', {
   key: [TEXT_KEY('call_id')],
   where: isBeforeCut('t'),
@@ -147,6 +168,9 @@ export interface BatchTables {
   readonly apiKeys: BatchRows<ExportedKey>;
   readonly ledgerEntries: BatchRows<ExportedEntry>;
   readonly calls: BatchRows<ExportedCall>;
+  readonly droppedCalls: BatchRows<ExportedRow>;
+  readonly droppedUses: BatchRows<ExportedRow>;
+  readonly droppedUsage: BatchRows<ExportedRow>;
   readonly planSlots: BatchRows<ExportedSlot>;
   readonly subscriptionRequests: BatchRows<ExportedRow>;
   readonly voucherRedemptions: BatchRows<ExportedRow>;
@@ -164,6 +188,9 @@ export function openBatchTables(query: RunQuery, range: BatchRange, cut: Cut, ro
     apiKeys: open(apiKeys),
     ledgerEntries: open(ledgerEntries),
     calls: open(calls),
+    droppedCalls: open(droppedCalls),
+    droppedUses: open(droppedUses),
+    droppedUsage: open(droppedUsage),
     planSlots: open(planSlots),
     subscriptionRequests: open(subscriptionRequests),
     voucherRedemptions: open(voucherRedemptions),

@@ -67,6 +67,22 @@ const slicePriceLists: Statement = {
 where t.id > $1::uuid order by t.id limit ${SLICE_ROWS}`,
 };
 
+/** Those that records were dropped of. Plan: primary key. */
+const sliceDroppedMonths: Statement = {
+  name: 'export.slice-dropped_months',
+  text: `select row_to_json(t)::text as row, t.month::text as key_0 from dropped_months t
+where t.month > $1::date and t.dropped_at is not null order by t.month limit ${SLICE_ROWS}`,
+};
+
+/** How many times records were dropped. */
+const countDrops: Statement = {
+  name: 'export.count-drops',
+  text: 'select coalesce(sum(drops), 0)::text as drops from dropped_months',
+};
+
+/** On a server: keeps tables of records, which a snapshot that was taken before does not keep. The snapshot begins behind it. */
+const keepRecords: Statement = { name: 'export.keep-records', text: 'lock table only calls in access share mode' };
+
 /** Plan: primary key. */
 const sliceRouteDrains: Statement = {
   name: 'export.slice-route_drains',
@@ -153,6 +169,9 @@ interface ExportReader {
   /** Those of the accounts up to this one. */
   accountRequests(lastAccountId: string): AsyncIterable<readonly ExportedRow[]>;
   priceLists(): AsyncIterable<readonly ExportedRow[]>;
+  droppedMonths(): AsyncIterable<readonly ExportedRow[]>;
+  /** Another one than before: records were dropped in between. */
+  readDrops(): Promise<string>;
   routeDrains(): AsyncIterable<readonly ExportedRow[]>;
   vouchers(): AsyncIterable<readonly ExportedRow[]>;
   voucherBatches(): AsyncIterable<readonly ExportedRow[]>;
@@ -167,7 +186,13 @@ interface ExportReader {
 
 /** `sizes`: for tests. */
 export function createExportStore(database: Database, sizes: ExportSizes = SIZES[database.engine]): ExportStore {
-  return { open: async () => createReader(await database.openSnapshots(), sizes) };
+  return {
+    async open() {
+      const reader = await database.openSnapshots();
+      if (database.engine === 'postgresql') await reader.read([{ statement: keepRecords, parameters: [] }]);
+      return createReader(reader, sizes);
+    },
+  };
 }
 
 type KeyedRow = ExportedRow & { readonly [key: `key_${number}`]: string };
@@ -227,6 +252,11 @@ function createReader(reader: SnapshotReader, sizes: ExportSizes): ExportReader 
     },
     accountRequests: (lastAccountId) => slices(sliceAccountRequests, [''], [lastAccountId]),
     priceLists: () => slices(slicePriceLists, [FIRST_UUID]),
+    droppedMonths: () => slices(sliceDroppedMonths, ['-infinity']),
+    async readDrops() {
+      const [row] = await query<{ drops: string }>(countDrops, []);
+      return row!.drops;
+    },
     routeDrains: () => slices(sliceRouteDrains, ['', '', '']),
     vouchers: () => slices(sliceVouchers, ['']),
     voucherBatches: () => slices(sliceVoucherBatches, ['']),

@@ -10,7 +10,16 @@ import type {
   ExportedSlot,
 } from './export-slices-store.ts';
 import type { ExportStore } from './export-store.ts';
-import { type AccountEnd, type ExportEnd, type ExportHead, FORMAT, isSound, LineDigest, lineOf } from './format.ts';
+import {
+  type AccountEnd,
+  type ExportEnd,
+  type ExportHead,
+  FORMAT,
+  isSound,
+  LineDigest,
+  lineOf,
+  TransferError,
+} from './format.ts';
 import { EXPORTED_TABLES, type ExportedTable } from './tables.ts';
 
 interface ExportParts {
@@ -37,10 +46,11 @@ export async function* exportDatabase({ store, schema, clock }: ExportParts): As
       tables: await reader.readColumns(),
     };
     lines.control('faregate_export', head);
+    const drops = await reader.readDrops();
     let lastId = '';
     for await (const range of reader.batches()) {
       const { accounts, tables } = await reader.readBatch(range);
-      for (const account of accounts) yield* linesOf(account, tables, lines);
+      for (const account of accounts) yield* linesOf(account, tables, drops !== NONE, lines);
       yield* lines.take();
       lastId = range.last;
     }
@@ -48,6 +58,7 @@ export async function* exportDatabase({ store, schema, clock }: ExportParts): As
     yield* rowsOf('account_requests', reader.accountRequests(lastId), lines);
     // Last, so that every list is there that a record refers to.
     yield* rowsOf('price_lists', reader.priceLists(), lines);
+    yield* rowsOf('dropped_months', reader.droppedMonths(), lines);
     yield* rowsOf('route_drains', reader.routeDrains(), lines);
     yield* rowsOf('admin_tokens', reader.adminTokens(), lines);
     for await (const slice of reader.users(lastId)) {
@@ -68,6 +79,7 @@ export async function* exportDatabase({ store, schema, clock }: ExportParts): As
     // Behind them, because each batch was there before its vouchers.
     yield* rowsOf('voucher_batches', reader.voucherBatches(), lines);
     yield* lines.take();
+    if ((await reader.readDrops()) !== drops) throw new TransferError(DROPPED);
     lines.control('end', lines.end);
     yield* lines.take();
   } finally {
@@ -75,8 +87,19 @@ export async function* exportDatabase({ store, schema, clock }: ExportParts): As
   }
 }
 
+/** No records were ever dropped: nothing is read of them. */
+const NONE = '0';
+
+const DROPPED =
+  'Call records whose time is over were dropped while the export was made, so it has some of them and lacks others. Export again.';
+
 /** Yields what there is before each read of the database, so that no more than a slice of each table is in memory. */
-async function* linesOf(account: CutAccount, tables: BatchTables, lines: LinesOut): AsyncIterable<string> {
+async function* linesOf(
+  account: CutAccount,
+  tables: BatchTables,
+  hasDropped: boolean,
+  lines: LinesOut,
+): AsyncIterable<string> {
   const { id } = account;
   const inTable =
     (table: ExportedTable) =>
@@ -109,6 +132,15 @@ async function* linesOf(account: CutAccount, tables: BatchTables, lines: LinesOu
     calls++;
   };
   while (!tables.calls.visit(id, onCall)) yield* nextSlice(tables.calls, lines);
+
+  if (hasDropped) {
+    const onDroppedCalls = inTable('dropped_calls');
+    while (!tables.droppedCalls.visit(id, onDroppedCalls)) yield* nextSlice(tables.droppedCalls, lines);
+    const onDroppedUse = inTable('dropped_uses');
+    while (!tables.droppedUses.visit(id, onDroppedUse)) yield* nextSlice(tables.droppedUses, lines);
+    const onDroppedUsage = inTable('dropped_usage');
+    while (!tables.droppedUsage.visit(id, onDroppedUsage)) yield* nextSlice(tables.droppedUsage, lines);
+  }
 
   const slots = new Map<string, number>();
   const onSlot = ({ row, subscription_id: subscriptionId, call_id: callId }: ExportedSlot): void => {

@@ -1,4 +1,5 @@
 import { createPartition, partitionOf } from '../accounting/calls/calls-store.ts';
+import { ROLLUP_KEY, ROLLUP_SUMS, TOTALS_KEY } from '../accounting/usage/rollup-store.ts';
 import { type Database, type Queryable, type Statement, toArray } from '../db/database.ts';
 import { intColumn, selection, textColumn } from '../db/table.ts';
 import type { AccountEnd } from './format.ts';
@@ -53,6 +54,15 @@ const sumUsageAnew: Statement = {
   name: 'import.sum-usage-anew',
   text: `update usage_backfill set last_call_id = '', is_done = false`,
 };
+
+/** What records said that were dropped, and whose sums no record makes anew. */
+const addDropped = (table: string, key: readonly string[]): Statement => ({
+  name: `import.add-dropped-${table}`,
+  text: `insert into ${table} (${[...key, ...ROLLUP_SUMS].join(', ')})
+select ${[...key, ...ROLLUP_SUMS.map((name) => `sum(${name})`)].join(', ')} from dropped_usage group by ${key.join(', ')}`,
+});
+
+const ADD_DROPPED = [addDropped('usage_rollups', ROLLUP_KEY), addDropped('usage_totals', TOTALS_KEY)];
 
 const setIdentity: Statement = {
   name: 'import.set-identity',
@@ -109,6 +119,8 @@ export interface ImportWriter {
   insert(table: ExportedTable, rows: readonly string[]): Promise<void>;
   /** Has the sums of usage made from the call records. */
   sumUsageAnew(): Promise<void>;
+  /** Adds what dropped records said to the sums of usage, behind the last row. */
+  addDroppedUsage(): Promise<void>;
   /** What accounts have; those that are not there are left out. */
   sums(accounts: readonly string[]): Promise<AccountEnd[]>;
   countRows(table: ExportedTable): Promise<number>;
@@ -149,6 +161,9 @@ function createWriter(transaction: Queryable): ImportWriter {
     },
     async sumUsageAnew() {
       await transaction.query(sumUsageAnew);
+    },
+    async addDroppedUsage() {
+      for (const statement of ADD_DROPPED) await transaction.query(statement);
     },
     sums: async (accounts) => SUMS.all(await transaction.query(sumAccounts, [toArray(accounts)])),
     async countRows(table) {

@@ -83,6 +83,7 @@ export function importDatabase(
     if (head === null || end === null) throw new TransferError(CUT);
     await sums.compare();
     await batches.write();
+    await writer.addDroppedUsage();
     return { head, end, rows: await compareRows(writer, end, sums), unsound: sums.unsound };
   });
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { parseConfig } from '../../src/config/load.ts';
 import { placeEmbedded } from '../support/database.ts';
 import { type RunningProgram, startProgram, temporaryDirectory } from '../support/process.ts';
 import { json, type Respond, type ScriptedProvider, startProvider } from '../support/provider.ts';
@@ -270,6 +271,17 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     assert.match(shown, /^usr_\w+ +Lin Wei +lin@people\.example +member +active /m);
     assert.match(await shell(reset), link);
     assert.match(await shell(end), /^status +suspended$/m);
+  });
+
+  it('keeps things as long as it is said, and proves the books', async () => {
+    const [audit] = scriptsOf('retention') as [string];
+    const [, section] = /^```yaml\n([\s\S]*?)^```$/m.exec(readFileSync(join(PAGES, 'retention.md'), 'utf8'))!;
+    const { retention } = parseConfig(section!, 'retention.yaml', {});
+    assert.deepEqual(
+      Object.values(retention).map((ms) => Number(ms) / 86_400_000),
+      [400, 30, 400, 30],
+    );
+    assert.match(await shell(audit), /charges of calls whose records were dropped/);
   });
 
   it('has no page that is not tested', () => {

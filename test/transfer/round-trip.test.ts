@@ -114,6 +114,28 @@ describe('an export', { timeout: 300_000 }, () => {
     assert.equal(response.status, 200);
     g.provider.respond = json(400, { error: { message: 'no' } });
     assert.equal((await call(`${g.url}/v1/chat/completions`, account.key, BODY)).status, 400);
+    await dropMonth(g);
+  }
+
+  /** A month whose calls have failed, and that was dropped. */
+  async function dropMonth(g: TestGateway): Promise<void> {
+    const [row] = await g.database.query<{ sums: string }>({
+      name: 'test.sums-of-usage',
+      text: `select string_agg(quote_ident(attname), ', ') as sums from pg_attribute
+where attrelid = 'dropped_usage'::regclass and attnum > 0 and atttypid = 'bigint'::regtype`,
+    });
+    const sums = row!.sums;
+    await g.database.script(`
+insert into dropped_months (month, dropped_at, drops) values ('2020-01-01', '2020-03-01', 1);
+insert into dropped_calls (account_id, dropped_in, month, calls, charged_calls, charge_nano)
+values ('${account.id}', '2020-01-01', '2020-01-01', 7, 0, 0);
+insert into dropped_uses (account_id, dropped_in, owner_id, counter, place, amount)
+values ('${account.id}', '2020-01-01', '${account.keyId}', 'calls', '1@0', 7);
+insert into dropped_usage (account_id, dropped_in, day, key_id, model, provider, status, context, ${sums})
+values ('${account.id}', '2020-01-01', '2020-01-07', '${account.keyId}', 'test-chat', 'chatty', 'failed', 'balance', ${sums
+      .split(', ')
+      .map(() => 0)
+      .join(', ')})`);
   }
 
   it('has rows of every table', async () => {

@@ -122,7 +122,7 @@ describe('a gateway with two workers', { timeout: 300_000 }, () => {
   });
 
   test('reads its configuration again in both when the primary is told to, and records that once', async () => {
-    appendFileSync(join(directory.path, 'data.yaml'), '\nrefusals: { keepDays: 7 }\n');
+    appendFileSync(join(directory.path, 'data.yaml'), '\nretention: { refusals: 7d }\n');
     g.program.child.kill('SIGHUP');
     const reloaded = async () => (await g.log()).filter(({ msg }) => msg === 'configuration reloaded');
     await until(async () => new Set((await reloaded()).map(({ worker }) => worker)).size === 2);

@@ -21,6 +21,12 @@ interface CounterSql {
   readonly inFlight?: string;
 }
 
+/** SQL: what records of an owner that were dropped count in a counter `v`. Plan: primary key. */
+const dropped = (row: string, owner: string): string => `coalesce((
+    select sum(d.amount) from dropped_uses d join dropped_months m on m.month = d.dropped_in and m.dropped_at is not null
+    where d.account_id = ${row}.account_id and d.owner_id = ${owner} and d.counter = v.counter and d.place = v.place
+  ), 0)`;
+
 /** SQL: rows of counters of a row, with what they count that no record says. */
 function countersOf(row: string, counters: readonly CounterSql[]): string {
   const rows = counters.map(({ counter, place, stored, before, inFlight = '0' }) => {
@@ -76,7 +82,8 @@ const OF_SUBSCRIPTION: readonly CounterSql[] = [
 
 /**
  * The counters of a range, with what calls in flight count in them and up to where records are summed: all of one moment. The mark
- * of an account is its last entry itself, whatever its balance says of it. Plans: primary keys, along the index.
+ * of an account is its last entry itself, whatever its balance says of it. Plans: primary keys, along the index; dropped_uses by
+ * its account.
  */
 const readCounters: Statement = {
   name: 'audit.read-counters',
@@ -87,7 +94,7 @@ from balances b
 cross join lateral ${countersOf('b', OF_ACCOUNT)}
 where ${inRange('b')}
 union all
-select l.account_id, l.key_id, v.counter, v.place, v.stored::text, v.known::text, l.use_no::text
+select l.account_id, l.key_id, v.counter, v.place, v.stored::text, (v.known + ${dropped('l', 'l.key_id')})::text, l.use_no::text
 from key_limits l
 left join (
   select r.account_id, r.key_id, r.key_day_no, count(*) as calls from reservations r
@@ -96,7 +103,7 @@ left join (
 cross join lateral ${countersOf('l', OF_KEY)}
 where ${inRange('l')}
 union all
-select s.account_id, s.id, v.counter, v.place, v.stored::text, v.known::text, s.use_no::text
+select s.account_id, s.id, v.counter, v.place, v.stored::text, (v.known + ${dropped('s', 's.id')})::text, s.use_no::text
 from subscriptions s
 left join (
   select r.account_id, r.subscription_id, r.week_no, count(*) as calls from reservations r

@@ -2,6 +2,7 @@ import { type Parameter, type Statement, type TableReader, toArray } from '../..
 import { KEY_COUNTERS } from '../accounts/key-limit-tables.ts';
 import { placeSql } from '../counts/counted-use.ts';
 import type { Above, Marks, Sum } from './audit-counts.ts';
+import type { DroppedCharges } from './audit-dropped.ts';
 
 /**
  * The SQL of the two parts of an audit that grow with every call: the entries of accounts, and their calls beside the charges
@@ -30,6 +31,8 @@ export interface Slice {
   readonly sums: readonly Sum[];
   /** Of calls: what is behind a mark. */
   readonly above: readonly Above[];
+  /** Charges of calls whose records were dropped. */
+  readonly dropped: readonly DroppedCharges[];
 }
 
 /** A row of a slice: a breach; in the last row, where `invariant` is null, where the next slice begins. */
@@ -176,7 +179,7 @@ export async function* auditEntries(
       ...accountMarks(marks, account!),
     ]);
     const { breaches, next } = split(rows);
-    yield { breaches, rowsRead: next.rows_read, sums: next.sums, above: [] };
+    yield { breaches, rowsRead: next.rows_read, sums: next.sums, above: [], dropped: [] };
     if (next.next_account === null) return;
     from = [next.next_account, next.entry_no!, next.entries!, next.amount_nano!, next.balance_after_nano!];
   }
@@ -188,8 +191,9 @@ const IS_UNRESOLVED_BROKEN = `case s.status when 'unresolved' then s.charge_nano
 
 /**
  * Calls and charges up to account $3, $4 rows of each at most, and of both only those up to where the shorter one ends: every call
- * there is beside its charge. Plans: primary keys of the partitions, ledger_one_charge_a_call, along the index; price_lists by its
- * primary key.
+ * there is beside its charge. Charges without a record are summed by the month of their ids where the account has records of that
+ * month which were dropped. Plans: primary keys of the partitions, ledger_one_charge_a_call, along the index; price_lists and
+ * dropped_calls by their primary keys.
  */
 const sliceCalls = (name: string, isBehind: (account: string, call: string) => string): Statement => ({
   name,
@@ -244,8 +248,12 @@ sums as (
 above as (
   select account_id, owner_id, max(no) as no from uses where no > mark group by account_id, owner_id
 ),
-suspect as (
-  select s.*, s.price_list is not null and l.id is null as has_no_prices
+suspect as materialized (
+  select s.*, s.price_list is not null and l.id is null as has_no_prices,
+    case when s.status is null then (
+      select min(d.month) from dropped_calls d join dropped_months m on m.month = d.dropped_in and m.dropped_at is not null
+      where d.account_id = s.account_id and d.month = month_of_call(s.call_id)
+    ) end as dropped_month
   from both_sides s left join price_lists l on l.id = s.price_list
   where not exists (select from stop where (s.account_id, s.call_id) > (stop.account_id, stop.call_id)) and (
     s.amount_nano is distinct from -s.charge_nano or s.price_list is not null and l.id is null
@@ -255,10 +263,10 @@ suspect as (
 )
 (
   select v.invariant, s.account_id, v.detail, null::text as next_account, null::text as next_call, null::int as rows_read,
-    null::json as sums, null::json as above
+    null::json as sums, null::json as above, null::json as dropped
   from suspect s cross join lateral (values
     ('settled-calls', s.charge_nano is not null and s.amount_nano is distinct from -s.charge_nano, 'call ' || s.call_id),
-    ('charge-calls', s.entry_no is not null and s.charge_nano is null, 'entry ' || s.entry_no || ' of call ' || s.call_id),
+    ('charge-calls', s.entry_no is not null and s.charge_nano is null and s.dropped_month is null, 'entry ' || s.entry_no || ' of call ' || s.call_id),
     ('unresolved-charges',
       ${IS_UNRESOLVED_BROKEN}, 'call ' || s.call_id),
     ('recorded-prices', s.has_no_prices, 'call ' || s.call_id),
@@ -268,7 +276,11 @@ suspect as (
 )
 union all
 select null, null, null, stop.account_id, stop.call_id, (select count(*)::int from part), ${SUMS},
-  (select coalesce(json_agg(json_build_array(account_id, owner_id, no::text)), '[]') from above)
+  (select coalesce(json_agg(json_build_array(account_id, owner_id, no::text)), '[]') from above),
+  (select coalesce(json_agg(json_build_array(account_id, dropped_month, charges::text, charge_nano::text)), '[]') from (
+    select account_id, dropped_month, count(*) as charges, -sum(amount_nano) as charge_nano
+    from suspect where dropped_month is not null group by account_id, dropped_month
+  ) d)
 from (values (1)) as one (row) left join stop on true`,
 });
 
@@ -281,6 +293,7 @@ interface NextCalls {
   readonly rows_read: number;
   readonly sums: readonly Sum[];
   readonly above: readonly Above[];
+  readonly dropped: readonly DroppedCharges[];
 }
 
 /** The marks from an account on, as parameters. */
@@ -312,7 +325,8 @@ export async function* auditCalls(
         ...useMarks(marks, from[0]!),
       ]),
     );
-    yield { breaches, rowsRead: next.rows_read, sums: next.sums, above: next.above };
+    const { rows_read: rowsRead, sums, above, dropped } = next;
+    yield { breaches, rowsRead, sums, above, dropped };
     if (next.next_account === null) return;
     statement = nextCalls;
     from = [next.next_account, next.next_call!];

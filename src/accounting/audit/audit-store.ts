@@ -2,6 +2,7 @@ import type { Database, Statement, TableReader } from '../../db/database.ts';
 import { booleanColumn, intColumn, orNull, selection, textColumn } from '../../db/table.ts';
 import type { Pace } from '../../lib/pace.ts';
 import { readCounterCheck, wrongCounters } from './audit-counts-store.ts';
+import { readDroppedCheck, readDrops } from './audit-dropped-store.ts';
 import { type AccountRange, auditCalls, auditEntries, type FoundBreach, type Slice } from './audit-slices-store.ts';
 import { auditUsage } from './audit-usage-store.ts';
 
@@ -57,6 +58,7 @@ const INVARIANTS = {
   'last-entry': 'the last entry number of a balance is that of its ledger',
   'settled-calls': 'every settled call has its entry with its charge',
   'charge-calls': 'no charge without its call',
+  'dropped-calls': 'the charges of calls whose records were dropped are those that were written down then',
   'unresolved-charges':
     'an unresolved call has no charge, a resolved one none above what it had reserved, which no other record has',
   refunds: 'refunds are of a charged call of their account, and never more than its charge',
@@ -83,6 +85,12 @@ type InvariantId = keyof typeof INVARIANTS;
 /** SQL: the rows of the accounts of a range, which are $1 and $2. */
 const inRange = (row: string): string => `${row}.account_id > $1::text and ${row}.account_id <= $2::text`;
 
+/** SQL: whether an entry `e` is of a call whose record was dropped, if there is none. Plans: primary keys. */
+const isOfDroppedMonth = (row: string): string => `exists (
+        select from dropped_calls w join dropped_months m on m.month = w.dropped_in and m.dropped_at is not null
+        where w.account_id = ${row}.account_id and w.month = month_of_call(${row}.call_id)
+      )`;
+
 /**
  * Invariants of what is small in each account: a statement that finds what is broken in a range of accounts, as rows of
  * `(account_id, detail)`. Every table that it joins is limited to the range. Plans: primary keys,
@@ -97,7 +105,10 @@ group by b.account_id, b.reserved_nano having b.reserved_nano <> coalesce(sum(r.
   refunds: `select r.account_id, 'call ' || r.call_id || ' refunded ' || r.refunded_nano || ', charge ' || r.charge_nano as detail
 from (
   select e.account_id, e.call_id, sum(e.amount_nano) as refunded_nano, min(e.amount_nano) as least_nano,
-    (select coalesce(max(c.charge_nano), 0) from calls c where c.account_id = e.account_id and c.id = e.call_id) as charge_nano
+    (select coalesce(max(c.charge_nano), (
+      select -d.amount_nano from ledger_entries d
+      where d.account_id = e.account_id and d.call_id = e.call_id and d.kind = 'charge' and ${isOfDroppedMonth('e')}
+    ), 0) from calls c where c.account_id = e.account_id and c.id = e.call_id) as charge_nano
   from ledger_entries e where e.kind = 'refund' and ${inRange('e')} group by e.account_id, e.call_id
 ) r
 where r.least_nano <= 0 or r.refunded_nano > r.charge_nano`,
@@ -217,9 +228,65 @@ class Findings {
     }
   }
 
+  addAll(other: Findings): void {
+    for (const [id, breaches] of this.#breaches) {
+      breaches.push(...other.#breaches.get(id)!.slice(0, BREACHES_MAX - breaches.length));
+    }
+  }
+
   results(): InvariantResult[] {
     return Object.entries(INVARIANTS).map(([id, invariant]) => ({ invariant, breaches: this.#breaches.get(id)! }));
   }
+}
+
+/** What was found in a range of accounts, and how many rows of it were read. */
+interface RangeResult extends RowsRead {
+  readonly findings: Findings;
+}
+
+type RowsRead = Readonly<Record<'entries' | 'calls', number>>;
+type OnRead = (read: RowsRead) => void;
+
+/** A range whose records are all there, or dropped, from the beginning to the end: it is read anew where some were dropped meanwhile. */
+async function auditWhole(
+  reader: TableReader,
+  range: AccountRange,
+  rowsMax: number,
+  onRead: OnRead,
+): Promise<RangeResult> {
+  for (;;) {
+    const drops = await readDrops(reader);
+    const result = await auditRange(reader, range, rowsMax, onRead);
+    if ((await readDrops(reader)) === drops) return result;
+  }
+}
+
+async function auditRange(
+  reader: TableReader,
+  range: AccountRange,
+  rowsMax: number,
+  onRead: OnRead,
+): Promise<RangeResult> {
+  const findings = new Findings();
+  const read = { entries: 0, calls: 0 };
+  const counters = await readCounterCheck(reader, range);
+  const written = await readDroppedCheck(reader, range);
+  const readAll = async (slices: AsyncIterable<Slice>, counted: keyof RowsRead): Promise<void> => {
+    for await (const { breaches, rowsRead, sums, above, dropped } of slices) {
+      findings.add(breaches);
+      counters.add(sums, above);
+      written.add(dropped);
+      read[counted] += rowsRead;
+      onRead(read);
+    }
+  };
+  await readAll(auditEntries(reader, range, rowsMax, counters.marks), 'entries');
+  findings.add(await reader.query<FoundBreach>(auditAccounts, [range.behind, range.upTo]));
+  for await (const breaches of auditUsage(reader, range, rowsMax)) findings.add(breaches);
+  await readAll(auditCalls(reader, range, rowsMax, counters.marks), 'calls');
+  findings.add(await wrongCounters(reader, counters));
+  findings.add(written.findings());
+  return { findings, ...read };
 }
 
 /**
@@ -243,20 +310,12 @@ export function auditLedger(
     const [total] = await reader.query<{ n: number }>(countAccounts);
     const progress = { accounts: 0, accountsTotal: total!.n, entries: 0, calls: 0 };
     for await (const range of ranges(reader, accountsMax)) {
-      const counters = await readCounterCheck(reader, range);
-      const readAll = async (slices: AsyncIterable<Slice>, counted: 'entries' | 'calls'): Promise<void> => {
-        for await (const { breaches, rowsRead, sums, above } of slices) {
-          findings.add(breaches);
-          counters.add(sums, above);
-          progress[counted] += rowsRead;
-          onProgress?.({ ...progress });
-        }
-      };
-      await readAll(auditEntries(reader, range, rowsMax, counters.marks), 'entries');
-      findings.add(await reader.query<FoundBreach>(auditAccounts, [range.behind, range.upTo]));
-      for await (const breaches of auditUsage(reader, range, rowsMax)) findings.add(breaches);
-      await readAll(auditCalls(reader, range, rowsMax, counters.marks), 'calls');
-      findings.add(await wrongCounters(reader, counters));
+      const ofRange = await auditWhole(reader, range, rowsMax, (read) =>
+        onProgress?.({ ...progress, entries: progress.entries + read.entries, calls: progress.calls + read.calls }),
+      );
+      findings.addAll(ofRange.findings);
+      progress.entries += ofRange.entries;
+      progress.calls += ofRange.calls;
       progress.accounts += range.accounts;
     }
     onProgress?.({ ...progress });

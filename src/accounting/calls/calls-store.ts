@@ -91,6 +91,12 @@ order by c.id desc`,
 /** By calls_by_id in each partition. */
 const selectCall: Statement = { name: 'calls.select', text: `select ${CALLS.list} from ${RECORDS} where c.id = $1` };
 
+/** Plan: primary key. */
+const selectDropped: Statement = {
+  name: 'calls.select-dropped',
+  text: 'select from dropped_months where month = month_of_call($1::text) and dropped_at is not null',
+};
+
 /**
  * The calls of a request, by calls_by_id and the filters of calls_by_request in each partition; ranges of pages that are not
  * summarised yet are read. $2 is the id of the call where $1 is one of the gateway's own request ids.
@@ -127,6 +133,8 @@ export interface CallsStore {
     timing?: SliceTiming,
   ): Promise<LookedThrough<CallRecord>>;
   find(id: string): Promise<CallRecord | null>;
+  /** Whether records of calls that were made when this id was are no longer kept. */
+  isDropped(id: string): Promise<boolean>;
   /**
    * Makes the filters by which request ids are found of what has been recorded since the last time, but for the pages of this month
    * that take the next records.
@@ -211,6 +219,7 @@ export function createCallsStore(database: Lane): CallsStore {
       return CALLS.all(await database.query(findByRequest, [requestId, callIdOf(requestId), limit, ...of]));
     },
     find: async (id) => CALLS.first(await database.query(selectCall, [id])),
+    isDropped: async (id) => (await database.query(selectDropped, [id])).length > 0,
     async summariseRequestIds(now) {
       await database.query(summariseRequestIds);
       await database.query(forgetOpenFilters, [toArray([partitionOf(now).name])]);

@@ -27,11 +27,21 @@ const REFUNDABLE = selection({
 ) as refunded_nano`),
 });
 
-/** Read after the account is locked, so that no other refund comes between. Plans: primary key, ledger_refunds_by_call. */
+/**
+ * Read after the account is locked, so that no other refund comes between; until the refund is made the record is not dropped. Plans:
+ * primary key, ledger_refunds_by_call.
+ */
 const readCharge: Statement = {
   name: 'refunds.read-charge',
   text: `select ${REFUNDABLE.list}
-from calls c where c.account_id = $1 and c.id = $2 and c.started_at = $3::timestamptz`,
+from calls c where c.account_id = $1 and c.id = $2 and c.started_at = $3::timestamptz for key share of c`,
+};
+
+/** What is written down of records that are about to be dropped does not have the refund: it is made anew. Plan: primary key. */
+const voidWrittenDown: Statement = {
+  name: 'refunds.void-written-down',
+  text: `update dropped_months set is_void = true
+where month = date_trunc('month', $1::timestamptz at time zone 'UTC')::date and dropped_at is null`,
 };
 
 /** What a call had been refunded when an entry was posted, that one included. Plan: ledger_refunds_by_call. */
@@ -123,11 +133,11 @@ async function refundCall(
   { callId, amountNano, memo, idempotencyKey, at }: RefundRequest,
 ): Promise<RefundResult> {
   await lockAccount(transaction, accountId);
-  const readCall = async (): Promise<RefundableCall> => {
-    const [row] = await transaction.query(readCharge, [accountId, callId, startedAt]);
-    return REFUNDABLE.read(row!);
-  };
+  const readCall = async (): Promise<RefundableCall | null> =>
+    REFUNDABLE.first(await transaction.query(readCharge, [accountId, callId, startedAt]));
   const call = await readCall();
+  // Dropped since it was found.
+  if (call === null) return { outcome: 'unknown_call' };
   const first = idempotencyKey === null ? null : await selectKeyedEntry(transaction, accountId, idempotencyKey);
   if (first !== null) {
     const isSame = first.kind === 'refund' && first.callId === callId && first.memo === memo;
@@ -140,7 +150,8 @@ async function refundCall(
   const entry = { accountId, kind: 'refund', callId, memo, idempotencyKey, at } as const;
   const posted = await postEntry(transaction, { ...entry, amountNano: verdict.amountNano });
   if (posted.outcome !== 'posted') throw new Error(`a refund was not posted: ${posted.outcome}`);
-  return { outcome: 'refunded', entry: posted.entry, call: await readCall() };
+  await transaction.query(voidWrittenDown, [startedAt]);
+  return { outcome: 'refunded', entry: posted.entry, call: (await readCall())! };
 }
 
 /** Whether a refund gave back all that was left of the charge, as one does that names no amount. */

@@ -155,8 +155,10 @@ async function resolveCall(
   const { callId, resolution, idempotencyKey, memo, periods } = request;
   const at = new Date(periods.nowMs);
   await lockAccount(transaction, accountId);
-  const [row] = await transaction.query(readCall, [accountId, callId, startedAt]);
-  const { keyId, ...call } = RESOLVABLE.read(row!);
+  const found = RESOLVABLE.first(await transaction.query(readCall, [accountId, callId, startedAt]));
+  // Dropped since it was found.
+  if (found === null) return { outcome: 'unknown_call' };
+  const { keyId, ...call } = found;
   const verdict = decideResolution(call, resolution);
   if (verdict === 'repeated') return { outcome: 'repeated' };
   if (verdict !== 'resolve') return { outcome: 'refused', refusal: verdict.refusal, call };

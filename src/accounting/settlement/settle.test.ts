@@ -20,6 +20,7 @@ import type { SettlementRecord } from './settlement-record.ts';
  * - `claim a1`, `lose a1`: its Idempotency-Key is claimed, and taken by a repeat.
  * - `end a1+20 a2- b1+5?`: ends come together; a success and its charge, a failure without one. With `?` something is stored
  *   for repeats. On a plan a success is `a1+`, and uses 5 tokens.
+ * - `drop a1`: the record of the call, if it had one, is dropped with those of its month.
  * - `resolve a1 a2`: their node is dead.
  * - `day 2026-11-21`: it is noon of that day. `before 2026-11-21`: it is the last minute before that day.
  * - `money a`, `plan a`, `key a`: what is used.
@@ -44,6 +45,7 @@ function createScene(): Record<string, (...items: string[]) => string> {
   const reservations = new Map<string, OpenReservation>();
   const recorded = new Map<string, CallStatus>();
   const claims = new Set<string>();
+  const dropped = new Set<string>();
   let periods = periodsOf('2026-11-20');
 
   function reserve(item: string): void {
@@ -100,6 +102,11 @@ function createScene(): Record<string, (...items: string[]) => string> {
       claims.delete(callKey(claimOf(call)));
       return '';
     },
+    drop(call: string): string {
+      recorded.delete(callKey(nameOf(call)));
+      dropped.add(callKey(nameOf(call)));
+      return '';
+    },
     before(date: string): string {
       periods = periodsAt(periodsOf(date).dayBeganAtMs - 60_000);
       return '';
@@ -112,7 +119,7 @@ function createScene(): Record<string, (...items: string[]) => string> {
       const records = items.map((item) => recordOf(item, reservations));
       const { verdicts, fresh, freed, charges } = decideEnds(
         records,
-        { accounts, reservations, recorded, claims },
+        { accounts, reservations, recorded, dropped, claims },
         periods,
       );
       for (const each of freed) reservations.delete(callKey(each));
@@ -276,6 +283,15 @@ describe('the end of a call, decided', () => {
     play(`
       end a1+20  -> ended | recorded a1=succeeded | freed none | a#2 a1 20 leaves 80
       money a    -> 80 reserved 0 spent 20 on 2026-11-20 entries 2
+    `));
+
+  it('writes nothing if the records of its month were dropped: it may have ended before', () =>
+    play(`
+      reserve a1:30 a2:30
+      end a1+20  -> ended | recorded a1=succeeded | freed a1 | a#2 a1 20 leaves 80
+      drop a1
+      end a1+20  -> ended | recorded none | freed none
+      money a    -> 80 reserved 30 spent 20 on 2026-11-20 entries 2
     `));
 
   it('gives back a reservation that is left of a call that is on record', () =>

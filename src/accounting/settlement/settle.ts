@@ -20,6 +20,8 @@ export interface EndState {
   readonly reservations: ReadonlyMap<string, ReservedLimits>;
   /** Calls that are on record, and as what. */
   readonly recorded: ReadonlyMap<string, CallStatus>;
+  /** Calls of which nothing is known, because the records of their month were dropped. */
+  readonly dropped: ReadonlySet<string>;
   /** Claims of idempotency keys that are still those of their calls. */
   readonly claims: ReadonlySet<string>;
 }
@@ -59,7 +61,8 @@ interface EndDecision {
 /**
  * Decides on the ends of a batch of calls, one by one in order of arrival. A call ends once, with the first end that comes:
  * it is recorded, charged if it has a charge, and its reservation freed. So an end is safe to repeat, and one without a
- * charge keeps every later one from charging. Only a call that was recorded as `unresolved` may end after it was recorded.
+ * charge keeps every later one from charging. Only a call that was recorded as `unresolved` may end after it was recorded. Where
+ * records of its time were dropped, nobody knows whether the call has ended before, so nothing is written.
  * Pure but for `accounts`, which it changes to their state after the batch.
  */
 export function decideEnds(
@@ -78,7 +81,7 @@ export function decideEnds(
     const key = callKey(outcome);
     const account = state.accounts.get(outcome.accountId);
     const status = recorded.get(key);
-    const isOver = status !== undefined && status !== 'unresolved';
+    const isOver = status === undefined ? state.dropped.has(key) : status !== 'unresolved';
     if (!isOver && kept !== null && !state.claims.has(callKey(kept))) return 'claim_lost';
     const reservation = reservations.get(key);
     if (reservation !== undefined && account !== undefined) {

@@ -31,11 +31,15 @@ import type { SettlementRecord } from './settlement-record.ts';
 
 /**
  * What calls that end have reserved, if they have, and as what they are on record, if they are: a row a call, by its
- * place in the batch. Plan: reservations by primary key, calls by an index in the one partition of each call's instant.
+ * place in the batch. Where nothing is known of one, it may be of a month whose records were dropped. Plan: reservations by primary
+ * key, calls by an index in the one partition of each call's instant.
  */
 const readCallsAtEnd: Statement = {
   name: 'settlement.read-ending-calls',
-  text: `select v.no::int as no, c.status, ${RESERVED_LIMITS.of('r')}, ${HAS_SLOT}
+  text: `select v.no::int as no, c.status, ${RESERVED_LIMITS.of('r')}, ${HAS_SLOT},
+  case when r.call_id is null and c.id is null then exists (
+    select from dropped_months d where d.month = date_trunc('month', v.started_at at time zone 'UTC')::date
+  ) else false end as is_dropped
 from unnest($1::text[], $2::text[], $3::timestamptz[]) with ordinality as v (account_id, call_id, started_at, no)
 left join reservations r on r.account_id = v.account_id and r.call_id = v.call_id
 left join calls c on c.account_id = v.account_id and c.id = v.call_id and c.started_at = v.started_at`,
@@ -199,22 +203,25 @@ interface EndRow extends StoredRow {
   status: CallStatus | null;
   key_id: string | null;
   has_slot: boolean;
+  is_dropped: boolean;
 }
 
 function toCallsAtEnd(
   rows: readonly EndRow[],
   calls: readonly (CallName & { readonly model: string })[],
-): Pick<EndState, 'reservations' | 'recorded'> {
+): Pick<EndState, 'reservations' | 'recorded' | 'dropped'> {
   const reservations = new Map<string, ReservedLimits>();
   const recorded = new Map<string, CallStatus>();
+  const dropped = new Set<string>();
   for (const row of rows) {
     const { accountId, callId, model } = calls[row.no - 1]!;
     const key = callKey({ accountId, callId });
     if (row.status !== null) recorded.set(key, row.status);
+    if (row.is_dropped) dropped.add(key);
     if (row.key_id === null) continue;
     reservations.set(key, { accountId, callId, model, ...RESERVED_LIMITS.read(row), hasSlot: row.has_slot });
   }
-  return { reservations, recorded };
+  return { reservations, recorded, dropped };
 }
 
 interface RecordedRow {

@@ -21,40 +21,40 @@ const tryLock: Statement = {
   text: `select pg_try_advisory_xact_lock(${ROLLUP_LOCK}) as is_ours`,
 };
 
-const KEY = ['account_id', 'day', 'key_id', 'model', 'provider', 'status', 'context'] as const;
-const TOTALS_KEY = KEY.filter((name) => name !== 'account_id' && name !== 'key_id');
-const SUMS = measures.map(({ column }) => column);
+export const ROLLUP_KEY = ['account_id', 'day', 'key_id', 'model', 'provider', 'status', 'context'] as const;
+export const TOTALS_KEY = ROLLUP_KEY.filter((name) => name !== 'account_id' && name !== 'key_id');
+export const ROLLUP_SUMS = measures.map(({ column }) => column);
 
 /** A call belongs to the day of its charge in the ledger: that of its end, or that on which an operator resolved it. */
 const DAY_OF_CALL = `((case when c.status = 'resolved' then coalesce((c.notes -> 'resolution' ->> 'at')::timestamptz, c.ended_at)
     else c.ended_at end) at time zone $1::text)::date`;
 
-/** The keys and measures of call records `c`. */
-const OF_CALLS = `c.account_id, ${DAY_OF_CALL} as day, c.key_id, c.model, c.provider, c.status,
+/** The keys and measures of call records `c`, with the billing time zone as $1. */
+export const OF_CALLS = `c.account_id, ${DAY_OF_CALL} as day, c.key_id, c.model, c.provider, c.status,
     c.context, ${measures.map(({ column, ofCall }) => `${ofCall} as ${column}`).join(', ')}`;
 
-/** A refund belongs to the day on which it was made. */
-const OF_REFUNDS = `c.account_id, (e.created_at at time zone $1::text)::date, c.key_id, c.model, c.provider, c.status, c.context,
+/** A refund `e` belongs to the day on which it was made. */
+export const OF_REFUNDS = `c.account_id, (e.created_at at time zone $1::text)::date, c.key_id, c.model, c.provider, c.status, c.context,
     ${measures.map(({ column }) => (column === REFUND_COLUMN ? 'e.amount_nano' : '0')).join(', ')}`;
 
 /** Adds the rows of `found` to both tables, in the order of keys. */
 const ADD_FOUND = `summed as materialized (
-  select ${KEY.join(', ')}, ${SUMS.map((name) => `sum(${name}) as ${name}`).join(', ')}
-  from found group by ${KEY.join(', ')}
+  select ${ROLLUP_KEY.join(', ')}, ${ROLLUP_SUMS.map((name) => `sum(${name}) as ${name}`).join(', ')}
+  from found group by ${ROLLUP_KEY.join(', ')}
 ),
-by_account as (${addTo('usage_rollups', KEY, SUMS)}),
+by_account as (${addTo('usage_rollups', ROLLUP_KEY, ROLLUP_SUMS)}),
 over_all as (${addTo(
   'usage_totals',
   TOTALS_KEY,
-  SUMS.map((name) => `sum(${name})`),
+  ROLLUP_SUMS.map((name) => `sum(${name})`),
   `group by ${TOTALS_KEY.join(', ')}`,
 )})`;
 
 function addTo(table: string, key: readonly string[], values: readonly string[], grouped = ''): string {
-  return `insert into ${table} as t (${key.join(', ')}, ${SUMS.join(', ')})
+  return `insert into ${table} as t (${key.join(', ')}, ${ROLLUP_SUMS.join(', ')})
   select ${key.join(', ')}, ${values.join(', ')} from summed ${grouped} order by ${key.join(', ')}
   on conflict (${key.join(', ')}) do update set
-    ${SUMS.map((name) => `${name} = t.${name} + excluded.${name}`).join(', ')}`;
+    ${ROLLUP_SUMS.map((name) => `${name} = t.${name} + excluded.${name}`).join(', ')}`;
 }
 
 /** Plan: the queue is short and read from its start; calls by primary key in the partition of each, or in all for a refund. */

@@ -3,7 +3,7 @@ import type { AccountStore } from '../../accounting/accounts/store.ts';
 import { type CallRecord, type CallsStore, EVERYBODY, type OwnedBy } from '../../accounting/calls/calls-store.ts';
 import type { RefundStore } from '../../accounting/corrections/refund-store.ts';
 import type { InFlightStore } from '../../accounting/reservations/in-flight-store.ts';
-import { invalidRequest } from '../../errors/gateway-error.ts';
+import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import { LIST_TIMING } from '../../lib/slices.ts';
 import type { RefusalsStore } from '../../requests/refusals-store.ts';
 import { accountNamesOf } from '../accounts/account-names.ts';
@@ -125,10 +125,18 @@ async function showCalls({ accounts, refunds }: ShownWith, calls: readonly CallR
   );
 }
 
+/** The 404 of a call that has no record: it says so where records of its time are no longer kept, whosever it was. */
+export async function noCall({ calls }: Pick<CallAdminParts, 'calls'>, id: string): Promise<GatewayError> {
+  if (!(await calls.isDropped(id))) return notFound('call', id);
+  return new GatewayError('pathUnknown', {
+    message: `There is no record of call ${id.slice(0, 100)}: records of calls of that time are no longer kept.`,
+  });
+}
+
 /** A call as the admin API shows it. @throws GatewayError `pathUnknown` if there is none. */
 export async function readCall(parts: ShownWith & Pick<CallAdminParts, 'calls'>, id: string) {
   const call = await parts.calls.find(id);
-  if (call === null) throw notFound('call', id);
+  if (call === null) throw await noCall(parts, id);
   const [shown] = await showCalls(parts, [call]);
   return shown!;
 }

@@ -9,11 +9,11 @@ import type { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { type ChangeSubject, conflict, notFound, unprocessable } from '../management/endpoint.ts';
+import { type ChangeSubject, conflict, unprocessable } from '../management/endpoint.ts';
 import { operatorOf } from '../management/operator.ts';
 import { yuan } from '../management/response-fields.ts';
 import { capYuan, ledgerEntryId, positiveAmountYuan, shortText } from '../management/wire.ts';
-import { type CallAdminParts, readCall } from './admin.ts';
+import { type CallAdminParts, noCall, readCall } from './admin.ts';
 import { callResponse } from './wire.ts';
 
 export interface CallCorrectionParts extends Pick<CallAdminParts, 'accounts' | 'calls'> {
@@ -76,7 +76,7 @@ export function callCorrectionEndpoints(parts: CallCorrectionParts): AdminEndpoi
         });
         switch (result.outcome) {
           case 'unknown_call':
-            throw notFound('call', id);
+            throw await noCall(parts, id);
           case 'in_flight':
             throw conflict(
               'The call is in flight. Its node ends it; if the node died, it is unresolved within 30 seconds.',
@@ -110,7 +110,7 @@ export function callCorrectionEndpoints(parts: CallCorrectionParts): AdminEndpoi
         });
         switch (result.outcome) {
           case 'unknown_call':
-            throw notFound('call', id);
+            throw await noCall(parts, id);
           case 'key_conflict':
             throw conflict(
               'This Idempotency-Key was used for another entry of the account, or another refund. Use a new one.',

@@ -3,6 +3,7 @@ import { invalidRequest } from '../../errors/gateway-error.ts';
 import { isStorable } from '../../lib/plain-text.ts';
 import type { AccountNeed } from '../../people/access.ts';
 import { type OwnAccountParts, ownAccountEndpoints } from '../accounts/own.ts';
+import { noCall } from '../calls/admin.ts';
 import { type OwnCallParts, ownCallEndpoints } from '../calls/own.ts';
 import type { KeyAdminParts } from '../keys/key-keeper.ts';
 import { ownKeyEndpoints } from '../keys/own.ts';
@@ -61,7 +62,7 @@ export function registerAccount(app: FastifyInstance, parts: AccountParts, guard
       endpoints: accountTable(parts),
       async enter({ needs, resource }, request, reply, query) {
         const entry = await guard.enterAccount(request, reply, needs, takeAccountId(query));
-        if (resource !== null) await requireOwn(resource, request, entry, parts.owners);
+        if (resource !== null) await requireOwn(resource, request, entry, parts);
         return entry;
       },
       holderOf: ({ scope }) => scope.accountId,
@@ -79,15 +80,17 @@ function takeAccountId(query: Record<string, unknown>): string | null {
   return accountId;
 }
 
-/** @throws GatewayError 404, the same for what belongs to others and for what does not exist. */
+/** @throws GatewayError 404, the same for what belongs to others and for what does not exist (any more). */
 async function requireOwn(
   resource: OwnedResource,
   request: FastifyRequest,
   { scope }: AccountEntry,
-  owners: OwnerFinders,
+  parts: { readonly owners: OwnerFinders } & Parameters<typeof noCall>[0],
 ): Promise<void> {
   const { id } = request.params as { id: string };
+  const { owners } = parts;
   const owner = isStorable(id) ? await owners[resource](id) : null;
   const isOwn = owner?.accountId === scope.accountId && (scope.ownUserId === null || owner.userId === scope.ownUserId);
-  if (!isOwn) throw notFound(resource, id);
+  if (isOwn) return;
+  throw resource === 'call' && isStorable(id) ? await noCall(parts, id) : notFound(resource, id);
 }

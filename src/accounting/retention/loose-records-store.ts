@@ -1,0 +1,83 @@
+import { type Lane, type Statement, toArray } from '../../db/database.ts';
+import { writtenDown } from './dropped-sums-store.ts';
+import type { Month } from './months.ts';
+import { dropTable, firstIdBehind, lockRecords, SLICE, tableOf, writeSlice } from './records-store.ts';
+
+/** The SQL that deletes records row by row: those without a table of their month, and those that a month got after it was dropped. */
+
+/** Catches the records of months without a table of their own. */
+const DEFAULT_TABLE = 'calls_default';
+
+/**
+ * Locks records that started before $3 and whose ids are between $1 and $2, up to $4 of them, but for those that others have locked.
+ * Plan: index by id of the table.
+ */
+const lockSlice = (table: string): Statement => ({
+  name: `retention.lock-${table}`,
+  text: `select id from ${table} where id > $1::text and id < $2::text and started_at < $3::timestamptz
+order by id limit $4::int for update skip locked`,
+});
+
+/**
+ * Deletes locked records, and writes down what they say, but for those that do not agree with the ledger, and those with a refund that
+ * is not summed yet. Plans: index by id of the table; the queue is short.
+ */
+const deleteLocked = (table: string): Statement => ({
+  name: `retention.delete-${table}`,
+  text: `with part as materialized (select * from ${table} where id = any ($2::text[]) and started_at < $3::timestamptz),
+queued as materialized (select n.id from usage_queue q cross join lateral unnest(q.call_ids) as n (id)),
+${writtenDown('not exists (select from queued q where q.id = c.id)')},
+gone as (
+  delete from ${table} d using dropped c where d.account_id = c.account_id and d.id = c.id and d.started_at = c.started_at
+),
+months as (
+  insert into dropped_months as m (month, dropped_at, drops)
+  select distinct dropped_in, statement_timestamp(), 1 from dropped
+  on conflict (month) do update set dropped_at = excluded.dropped_at, drops = m.drops + 1
+)
+select ${SLICE.list} from (values (1)) as one (row) left join (select null as account_id, null as id) last on true`,
+});
+
+const findRecord = (month: Month): Statement => ({
+  name: `retention.find-record-${tableOf(month)}`,
+  text: `select id from ${tableOf(month)} limit 1`,
+});
+
+/** Where deletions have got to. */
+export interface DeletedSlice {
+  readonly dropped: number;
+  /** The last record that was looked at; `null`: there are no more. */
+  readonly lastId: string | null;
+  /** One that does not agree with the ledger, and stays. */
+  readonly wrongId: string | null;
+}
+
+export interface LooseRecords {
+  /** Deletes records before an instant and behind an id: those without a month's table, or those of the table of a month. */
+  deleteSlice(month: Month | null, beforeMs: number, behindId: string, timezone: string): Promise<DeletedSlice>;
+  /** Drops the table of a month whose records have been deleted. @throws as `drop`. */
+  dropEmpty(month: Month): Promise<'dropped' | 'not_empty'>;
+}
+
+export function createLooseRecords(database: Lane, rowsMax: number): LooseRecords {
+  return {
+    deleteSlice: (month, beforeMs, behindId, timezone) =>
+      database.transaction(async (transaction) => {
+        const table = month === null ? DEFAULT_TABLE : tableOf(month);
+        const before = new Date(beforeMs);
+        const bounds = [behindId, firstIdBehind(beforeMs), before, rowsMax];
+        const locked = await transaction.query<{ id: string }>(lockSlice(table), bounds);
+        if (locked.length === 0) return { dropped: 0, lastId: null, wrongId: null };
+        const ids = toArray(locked.map(({ id }) => id));
+        const { dropped, wrongId } = await writeSlice(transaction, deleteLocked(table), timezone, [ids, before]);
+        return { dropped, lastId: locked.length < rowsMax ? null : locked.at(-1)!.id, wrongId };
+      }),
+    dropEmpty: (month) =>
+      database.transaction(async (transaction) => {
+        await lockRecords(transaction);
+        if ((await transaction.query(findRecord(month))).length > 0) return 'not_empty';
+        await transaction.query(dropTable(month));
+        return 'dropped';
+      }),
+  };
+}

@@ -1,0 +1,116 @@
+import type { CallOutcome } from '../../src/accounting/calls/call-outcome.ts';
+import { createCallsStore } from '../../src/accounting/calls/calls-store.ts';
+import { createDropping } from '../../src/accounting/retention/dropping.ts';
+import { createRetentionStore } from '../../src/accounting/retention/retention-store.ts';
+import { createRollupStore } from '../../src/accounting/usage/rollup-store.ts';
+import type { Database, Queryable } from '../../src/db/database.ts';
+import { createIds } from '../../src/lib/ids.ts';
+import { noUsage } from '../../src/protocols/metering/usage-facts.ts';
+import { outcomeOf } from '../support/accounting-builders.ts';
+import { type RecordedLogger, recordLogs } from '../support/recorded-logger.ts';
+
+/** What the tests of retention share: calls of some months, and what drops these. */
+
+export const TIMEZONE = 'Asia/Shanghai';
+export const DAY_MS = 86_400_000;
+/** Two months that go, one of which ends some hours later in the billing time zone, and one that stays. */
+export const MONTHS = ['2026-01', '2026-02', '2026-03'] as const;
+export const NOW_MS = Date.parse('2026-04-02T00:00:00Z');
+export const KEPT_MS = 30 * DAY_MS;
+
+let statements = 0;
+
+export async function rows<Row>(database: Queryable, text: string): Promise<Row[]> {
+  return database.query<Row>({ name: `test.retention-${statements++}`, text });
+}
+
+export async function prepareMonths(database: Database): Promise<void> {
+  const calls = createCallsStore(database);
+  for (const month of MONTHS) await calls.preparePartitions(new Date(`${month}-01T00:00:00Z`));
+}
+
+/** The end of a call that a number stands for: spread over a month, its first and last moments among them. */
+export function endOf(month: string, n: number): CallOutcome {
+  const first = Date.parse(`${month}-01T00:00:00Z`);
+  const startedAtMs = n === 0 ? first : first + ((n * 7_919_017) % (27 * DAY_MS));
+  const ids = createIds({ nowMs: () => startedAtMs }, (bytes) => bytes.fill(n));
+  const isCharged = n % 5 !== 3;
+  return {
+    ...outcomeOf(`acct_${n % 3}`, ids.next('call'), isCharged ? BigInt(n * 7 + 1) : null),
+    keyId: `key_${n % 2}`,
+    model: n % 4 === 0 ? 'large' : 'small',
+    startedAtMs,
+    endedAtMs: startedAtMs + 60_000,
+    usage: isCharged ? { ...noUsage, source: 'observed', inputTokens: n, outputTokens: 2 * n } : null,
+    costNano: isCharged ? BigInt(n * 3) : null,
+  };
+}
+
+/** Adds what is queued to the sums of usage. */
+export async function sumUsage(database: Database): Promise<void> {
+  const store = createRollupStore(database.lane('housekeeping'));
+  while ((await store.sumSlice(TIMEZONE)) !== 'idle');
+}
+
+interface TestDropping {
+  readonly logs: RecordedLogger;
+  /** What is written in place of `KEPT_MS`. */
+  keptMs: number | undefined;
+  run(signal?: AbortSignal): Promise<void>;
+  /** What the log said of months since the last time, such as `2026-01 dropped`. */
+  said(): string[];
+}
+
+/** `rowsMax`: few, so that there are several slices. */
+export function droppingOf(database: Database, { runId = 'node_a', rowsMax = 7 } = {}): TestDropping {
+  const logs = recordLogs();
+  const dropping = createDropping({
+    store: createRetentionStore(database.lane('housekeeping'), database.engine, rowsMax),
+    keptMs: () => made.keptMs,
+    timezone: () => TIMEZONE,
+    clock: { nowMs: () => NOW_MS },
+    runId,
+    pace: (work) => work(),
+    logger: logs.logger,
+  });
+  const made: TestDropping = {
+    logs,
+    keptMs: KEPT_MS,
+    run: (signal = new AbortController().signal) => dropping.run(signal),
+    said: () => logs.lines.splice(0).map(({ details, message }) => inShort(details, message)),
+  };
+  return made;
+}
+
+function inShort(details: Readonly<Record<string, unknown>>, message: string): string {
+  const { month = 'records', reason, detail, records } = details;
+  if (message.endsWith('were dropped'))
+    return records === undefined ? `${month} dropped` : `records dropped: ${records}`;
+  return reason === undefined ? `${month} stays: ${detail}` : `${month} waits: ${reason}`;
+}
+
+/** Tables of records, and how many records there are by month. */
+export async function kept(database: Database): Promise<{ tables: string[]; calls: Record<string, number> }> {
+  const tables = await rows<{ name: string }>(
+    database,
+    `select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+where i.inhparent = 'calls'::regclass and (c.relname < 'calls_2026_04' or c.relname = 'calls_default') order by 1`,
+  );
+  const calls = await rows<{ month: string; n: number }>(
+    database,
+    `select to_char(started_at at time zone 'UTC', 'YYYY-MM') as month, count(*)::int as n from calls group by 1 order by 1`,
+  );
+  return { tables: tables.map(({ name }) => name), calls: Object.fromEntries(calls.map(({ month, n }) => [month, n])) };
+}
+
+/** What every day of usage has, and what it has over all accounts. */
+export const usage = (database: Database): Promise<unknown[]> =>
+  rows(
+    database,
+    `select account_id, day::text as day, key_id, model, status, calls, charge_nano, refund_nano, cost_nano, input_tokens
+from usage_rollups where calls <> 0 or refund_nano <> 0
+union all
+select '', day::text, '', model, status, calls, charge_nano, refund_nano, cost_nano, input_tokens
+from usage_totals where calls <> 0 or refund_nano <> 0
+order by 1, 2, 3, 4, 5`,
+  );
