@@ -83,6 +83,7 @@ export function importDatabase(
     if (head === null || end === null) throw new TransferError(CUT);
     await sums.compare();
     await batches.write();
+    await requireOwners(writer);
     return { head, end, rows: await compareRows(writer, end, sums), unsound: sums.unsound };
   });
 }
@@ -236,6 +237,15 @@ class AccountSums {
     }
     this.#waiting = [];
   }
+}
+
+/** What foreign keys cannot say, because the two may be in different databases. */
+async function requireOwners(writer: ImportWriter): Promise<void> {
+  const stranger = await writer.findStranger();
+  if (stranger === null) return;
+  const { table, accountId, keyId } = stranger;
+  const owner = keyId === '' ? `account ${accountId}` : `key ${keyId} of account ${accountId}`;
+  throw new TransferError(`${DAMAGED} It has a row of ${table} of the ${owner}, which it does not have.`);
 }
 
 const FIELDS = ['balance', 'entries', 'entriesSum', 'calls', 'chargesSum'] as const;
