@@ -12,7 +12,7 @@ const ROWS_MAX = 2_000;
 /** Reads what a database that nobody has used yet has in it. */
 export async function readNewDatabase(database: Database): Promise<NewDatabase> {
   const found = await database.query<{ name: string }>({
-    name: 'test.tables',
+    name: 'test.tables-of-a-new-database',
     text: `select relname::text as name from pg_class
       where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition order by 1`,
   });

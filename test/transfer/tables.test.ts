@@ -8,7 +8,7 @@ describe('the tables of an export', () => {
     const { database, remove } = await createTestDatabase(usualEngine);
     try {
       const tables = await database.query<{ name: string }>({
-        name: 'test.exported-tables',
+        name: 'test.tables',
         text: `select relname as name from pg_class
 where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') and not relispartition order by relname`,
       });
