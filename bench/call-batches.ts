@@ -45,7 +45,7 @@ export async function openCallBatches(url: string): Promise<CallBatches> {
   const database = await openDatabase({ url, dataDir }, silentLogger);
   await migrate(database);
   const calls = createCallsStore(database);
-  await calls.preparePartitions(new Date());
+  await calls.prepareMonths(new Date());
   // As a gateway does every hour: a database that was filled by other means has it undone.
   await calls.summariseRequestIds(new Date());
   await database.script(`

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { partitionOf } from '../src/accounting/calls/calls-store.ts';
+import { monthTableOf } from '../src/accounting/calls/calls-store.ts';
 import { migrate } from '../src/db/migrate.ts';
 import { openPostgres } from '../src/db/postgres.ts';
 import { silentLogger } from '../src/lib/logger.ts';
@@ -133,11 +133,11 @@ select ${sqlId('acct', 'n')}, ${sqlId('key', 'n')}, 'default', sha256(('fill ' |
 from generate_series(1, ${accounts}) n`);
 }
 
-type Month = ReturnType<typeof partitionOf>;
+type Month = ReturnType<typeof monthTableOf>;
 
 function months(startMs: number, endMs: number): Month[] {
   const found: Month[] = [];
-  for (let month = partitionOf(new Date(startMs)); month.from.getTime() < endMs; month = partitionOf(month.to)) {
+  for (let month = monthTableOf(new Date(startMs)); month.from.getTime() < endMs; month = monthTableOf(month.to)) {
     found.push(month);
   }
   return found;

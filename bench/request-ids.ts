@@ -35,7 +35,7 @@ const variants = {
 const dataDir = mkdtempSync(join(tmpdir(), 'faregate-request-ids-'));
 const database = await openDatabase({ url, dataDir }, silentLogger);
 await migrate(database);
-await createCallsStore(database).preparePartitions(new Date());
+await createCallsStore(database).prepareMonths(new Date());
 await database.script('drop index if exists calls_by_request');
 await database.script(`insert into calls (${columns}) select ${values('n')} from generate_series(1, ${records}) n`);
 let next = records;

@@ -17,7 +17,7 @@ interface HousekeepingParts {
   readonly clock: Clock;
   /** For tests: in place of the database's clock. */
   readonly testDatabaseClock: Clock | undefined;
-  readonly calls: Pick<CallsStore, 'preparePartitions' | 'summariseRequestIds'>;
+  readonly calls: Pick<CallsStore, 'prepareMonths' | 'summariseRequestIds'>;
   readonly continuationKeys: Pick<ContinuationKeyStore, 'deleteBefore'>;
   readonly subscriptions: Pick<SubscriptionStore, 'forgetSlots'>;
   readonly storedResponses: Pick<StoredResponseStore, 'forgetExpired'>;
@@ -34,17 +34,17 @@ interface HousekeepingParts {
 
 const DAY_MS = 86_400_000;
 
-/** What a gateway does every hour: partitions of call records, and the deletion of what has expired. */
+/** What a gateway does every hour: months of call records, and the deletion of what has expired. */
 export function housekeepingTasks(parts: HousekeepingParts): HousekeepingTask[] {
   const { clock, calls, continuationKeys, subscriptions, storedResponses, nodes, setBodyBudgets } = parts;
   const testNowMs = (): number | null => parts.testDatabaseClock?.nowMs() ?? null;
   return [
     { name: 'budgets of bodies', isBeforeCalls: true, run: setBodyBudgets },
     {
-      name: 'partitions of call records',
+      name: 'months of call records',
       // The records of a month without one go to the default, and stay there.
       isBeforeCalls: true,
-      run: () => calls.preparePartitions(new Date(clock.nowMs())),
+      run: () => calls.prepareMonths(new Date(clock.nowMs())),
     },
     { name: 'ids of requests', run: () => calls.summariseRequestIds(new Date(clock.nowMs())) },
     {

@@ -58,7 +58,7 @@ interface LocalAdmin {
 
 /**
  * The admin API for a command that opens the database itself: stores and endpoints, called without a socket. It does no
- * maintenance and no recovery: schema, partitions, old rows and calls of dead nodes stay as they are.
+ * maintenance and no recovery: schema, months of call records, old rows and calls of dead nodes stay as they are.
  *
  * @param localUser who is at the command line, for the change log.
  * @param database an open database with the schema of this program; `close` leaves it open.

@@ -26,7 +26,7 @@ export const LANES: Readonly<Record<LaneName, LaneLimits>> = {
   admin: { connectionsMax: 4, waitingMax: 64, statementMaxMs: 10_000, lockMaxMs: 5_000 },
   /** `/readyz`, which asks once for all who want to know. */
   probes: { connectionsMax: 1, waitingMax: 1, statementMaxMs: 1_000, lockMaxMs: 1_000 },
-  /** Partitions, and deletions of what has expired. */
+  /** Months of call records, and deletions of what has expired. */
   housekeeping: { connectionsMax: 1, waitingMax: 16, statementMaxMs: 5_000, lockMaxMs: 200 },
   /** What is due to be told, and its deliveries: more wait than are sent at a time. */
   notices: { connectionsMax: 1, waitingMax: 128, statementMaxMs: 5_000, lockMaxMs: 1_000 },

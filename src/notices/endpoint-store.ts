@@ -187,12 +187,15 @@ const selectLowBalance: Statement = {
   text: `select ${LOW_BALANCES.list} from accounts where id = $1`,
 };
 
-/** The account is looked at anew. */
 const updateLowBalance: Statement = {
   name: 'notices.update-low-balance',
-  text: `with changed as (update accounts set low_balance_nano = $2::bigint where id = $1 returning id),
-queued as (insert into account_changes (account_ids) select array[id] from changed)
-select id from changed`,
+  text: 'update accounts set low_balance_nano = $2::bigint where id = $1 returning id',
+};
+
+/** The account is looked at anew. */
+const queueAccount: Statement = {
+  name: 'notices.queue-account',
+  text: 'insert into account_changes (account_ids) values (array[$1::text])',
 };
 
 export interface EndpointStore {
@@ -272,8 +275,12 @@ export function createEndpointStore(database: Lane): EndpointStore {
     listDeliveries: async (endpointId, beforeId, limit) =>
       DELIVERIES.all(await database.query(listDeliveries, [endpointId, beforeId, limit])),
     findLowBalance: async (accountId) => LOW_BALANCES.first(await database.query(selectLowBalance, [accountId])),
-    setLowBalance: async (accountId, lowBalanceNano) =>
-      (await database.query(updateLowBalance, [accountId, lowBalanceNano])).length > 0,
+    setLowBalance: (accountId, lowBalanceNano) =>
+      database.transaction(async (transaction) => {
+        const changed = await transaction.query(updateLowBalance, [accountId, lowBalanceNano]);
+        if (changed.length > 0) await transaction.query(queueAccount, [accountId]);
+        return changed.length > 0;
+      }),
   };
 }
 

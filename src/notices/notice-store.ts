@@ -51,18 +51,24 @@ const takeChanges: Statement = {
 returning account_ids`,
 };
 
-const ACCOUNTS = selection({
-  accountId: textColumn('b.account_id'),
-  balanceNano: bigintColumn('b.balance_nano'),
-  lastEntryNo: bigintColumn('b.last_entry_no'),
-  lowBalanceNano: orNull(bigintColumn('a.low_balance_nano')),
+const BALANCES = selection({
+  accountId: textColumn('account_id'),
+  balanceNano: bigintColumn('balance_nano'),
+  lastEntryNo: bigintColumn('last_entry_no'),
 });
 
-/** Plan: primary keys. */
-const selectAccounts: Statement = {
-  name: 'notices.select-accounts',
-  text: `select ${ACCOUNTS.list}
-from balances b join accounts a on a.id = b.account_id where b.account_id = any ($1::text[])`,
+/** Plan: primary key, as the next one. */
+const selectBalances: Statement = {
+  name: 'notices.select-balances',
+  text: `select ${BALANCES.list} from balances where account_id = any ($1::text[])`,
+};
+
+const THRESHOLDS = selection({ id: textColumn('id'), lowBalanceNano: orNull(bigintColumn('low_balance_nano')) });
+
+/** Behind the queue: whoever sets a threshold queues its account with that. */
+const selectThresholds: Statement = {
+  name: 'notices.select-thresholds',
+  text: `select ${THRESHOLDS.list} from accounts where id = any ($1::text[])`,
 };
 
 const SUBSCRIPTIONS = selection({
@@ -339,8 +345,14 @@ async function writeStates(
 }
 
 async function readFacts(transaction: Queryable, ids: string, atMs: number): Promise<AccountFacts[]> {
-  const accounts = ACCOUNTS.all(await transaction.query(selectAccounts, [ids]));
+  const balances = BALANCES.all(await transaction.query(selectBalances, [ids]));
+  const accounts = THRESHOLDS.all(await transaction.query(selectThresholds, [ids]));
+  const lowBalanceOf = new Map(accounts.map(({ id, lowBalanceNano }) => [id, lowBalanceNano]));
   const active = SUBSCRIPTIONS.all(await transaction.query(selectSubscriptions, [ids, new Date(atMs)]));
   const subscriptions = Map.groupBy(active, ({ accountId }) => accountId);
-  return accounts.map((account) => ({ ...account, subscriptions: subscriptions.get(account.accountId) ?? [] }));
+  return balances.flatMap((balance) => {
+    const lowBalanceNano = lowBalanceOf.get(balance.accountId);
+    if (lowBalanceNano === undefined) return [];
+    return [{ ...balance, lowBalanceNano, subscriptions: subscriptions.get(balance.accountId) ?? [] }];
+  });
 }

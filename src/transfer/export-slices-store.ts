@@ -25,7 +25,7 @@ interface Sliced {
   readonly isBoundedByBytes?: boolean;
 }
 
-/** Plans: primary keys, which begin with the account; of `calls`, those of all partitions, merged. */
+/** Plans: primary keys, which begin with the account; of `calls`, those of all months, merged. */
 function sliced(
   table: ExportedTable,
   {

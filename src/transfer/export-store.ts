@@ -37,18 +37,31 @@ const selectIdentity: Statement = { name: 'export.select-identity', text: 'selec
 const countAccounts: Statement = { name: 'export.count-accounts', text: 'select count(*)::int as n from accounts' };
 
 /** SQL: how many rows of a table an account has, as far as that matters. */
-const rowsOf = (table: string): string =>
-  `(select count(*) from (select from ${table} t where t.account_id = a.id limit $3::int) counted)`;
+const rowsOf = (table: string, account: string): string =>
+  `(select count(*) from (select from ${table} t where t.account_id = ${account} limit $3::int) counted)`;
 
-/**
- * The next accounts, `$2` at most, and about how many rows a batch gets by each: those of its first read, its keys, and its
- * entries. Plans: primary keys.
- */
+/** The next accounts, `$2` at most, and how many keys each has. Plans: primary keys. */
 const listAccounts: Statement = {
   name: 'export.list-accounts',
-  text: `select a.id, (1 + ${['api_keys', 'key_limits', 'rate_limits', 'subscriptions', 'reservations'].map(rowsOf).join(' + ')}
-  + coalesce((select least(b.last_entry_no, $3::int) from balances b where b.account_id = a.id), 0))::int as rows
+  text: `select a.id, (1 + ${rowsOf('api_keys', 'a.id')})::int as rows
 from accounts a where a.id > $1::text order by a.id limit $2::int`,
+};
+
+/**
+ * About how many more rows a batch gets by each: those of its first read, and its entries. Accounts without a balance are not
+ * exported. Plans: primary keys.
+ */
+const countRows: Statement = {
+  name: 'export.count-rows',
+  text: `select b.account_id as id, (least(b.last_entry_no, $3::int) + ${[
+    'key_limits',
+    'rate_limits',
+    'subscriptions',
+    'reservations',
+  ]
+    .map((table) => rowsOf(table, 'b.account_id'))
+    .join(' + ')})::int as rows
+from balances b where b.account_id > $1::text order by b.account_id limit $2::int`,
 };
 
 /** The columns of every table. */
@@ -240,8 +253,12 @@ function createReader(reader: SnapshotReader, sizes: ExportSizes): ExportReader 
       const { accountsMax, batchRowsMax } = sizes;
       let behind = '';
       for (;;) {
-        const listed = await query<ListedAccount>(listAccounts, [behind, accountsMax, batchRowsMax]);
-        if (listed.length === 0) return;
+        const parameters = [behind, accountsMax, batchRowsMax];
+        const read = await reader.read([listAccounts, countRows].map((statement) => ({ statement, parameters })));
+        const [accounts, counts] = read as [ListedAccount[], ListedAccount[]];
+        if (accounts.length === 0) return;
+        const further = new Map(counts.map(({ id, rows }) => [id, rows]));
+        const listed = accounts.map(({ id, rows }) => ({ id, rows: rows + (further.get(id) ?? 0) }));
         yield* toBatches(listed, batchRowsMax);
         behind = listed.at(-1)!.id;
       }

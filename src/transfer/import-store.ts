@@ -1,4 +1,4 @@
-import { createPartition, partitionOf } from '../accounting/calls/calls-store.ts';
+import { createMonthTable, monthTableOf } from '../accounting/calls/calls-store.ts';
 import { ROLLUP_KEY, ROLLUP_SUMS, TOTALS_KEY } from '../accounting/usage/rollup-store.ts';
 import { type Database, type Queryable, type Statement, toArray } from '../db/database.ts';
 import { intColumn, selection, textColumn } from '../db/table.ts';
@@ -15,19 +15,20 @@ const listNodes: Statement = {
   text: `select id from nodes where seen_at > statement_timestamp() - interval '15 seconds' order by id`,
 };
 
-/** Which tables have rows. */
-const listFilled: Statement = {
-  name: 'import.list-filled',
-  text: EXPORTED_TABLES.map((table) => `select '${table}' as name where exists (select from ${table})`).join(
-    '\nunion all ',
-  ),
-};
+/** Whether a table has rows. */
+const isFilled = (table: ExportedTable): Statement => ({
+  name: `import.is-filled-${table}`,
+  text: `select exists (select from ${table}) as is_filled`,
+});
+
+/** One at a time, always in the same order: the tables have two homes. */
+const LOCKED_TABLES = [...EXPORTED_TABLES, 'nodes', 'database_identity'] as const;
 
 /** Nothing else gets in while rows are compared and written; a gateway that starts waits. */
-const lockTables: Statement = {
-  name: 'import.lock-tables',
-  text: `lock table ${EXPORTED_TABLES.join(', ')}, nodes, database_identity in share row exclusive mode`,
-};
+const lockTable = (table: (typeof LOCKED_TABLES)[number]): Statement => ({
+  name: `import.lock-${table}`,
+  text: `lock table ${table} in share row exclusive mode`,
+});
 
 const listColumns: Statement = {
   name: 'import.list-columns',
@@ -55,14 +56,14 @@ const sumUsageAnew: Statement = {
   text: `update usage_backfill set last_call_id = '', is_done = false`,
 };
 
-/** What records said that were dropped, and whose sums no record makes anew. */
-const addDropped = (table: string, key: readonly string[]): Statement => ({
-  name: `import.add-dropped-${table}`,
-  text: `insert into ${table} (${[...key, ...ROLLUP_SUMS].join(', ')})
-select ${[...key, ...ROLLUP_SUMS.map((name) => `sum(${name})`)].join(', ')} from dropped_usage group by ${key.join(', ')}`,
-});
+const droppedSums = (key: readonly string[]): string => `(${[...key, ...ROLLUP_SUMS].join(', ')})
+select ${[...key, ...ROLLUP_SUMS.map((name) => `sum(${name})`)].join(', ')} from dropped_usage group by ${key.join(', ')}`;
 
-const ADD_DROPPED = [addDropped('usage_rollups', ROLLUP_KEY), addDropped('usage_totals', TOTALS_KEY)];
+/** What records said that were dropped, and whose sums no record makes anew. */
+const ADD_DROPPED: readonly Statement[] = [
+  { name: 'import.add-dropped-usage', text: `insert into usage_rollups ${droppedSums(ROLLUP_KEY)}` },
+  { name: 'import.add-dropped-totals', text: `insert into usage_totals ${droppedSums(TOTALS_KEY)}` },
+];
 
 const setIdentity: Statement = {
   name: 'import.set-identity',
@@ -96,6 +97,40 @@ cross join lateral (
 ) c`,
 };
 
+/** Rows of one home that belong to what is in the other: no foreign key says so. */
+const OWNED = [
+  { table: 'balances', by: 'account', key: `''` },
+  { table: 'rate_limits', by: 'account', key: `''` },
+  { table: 'subscriptions', by: 'account', key: `''` },
+  { table: 'subscription_requests', by: 'account', key: `''` },
+  { table: 'key_limits', by: 'key', key: 'key_id' },
+] as const;
+
+const OWNERS_AT_ONCE = 1_000;
+
+const OWNERS = selection({ accountId: textColumn('account_id'), keyId: textColumn('key_id') });
+
+/** Whom rows of a table belong to, behind some of them. Plans: primary keys. */
+const listOwners = ({ table, key }: (typeof OWNED)[number]): Statement => ({
+  name: `import.list-owners-${table}`,
+  text: `select distinct account_id, ${key} as key_id from ${table}
+where (account_id, ${key}) > ($1::text, $2::text) order by account_id, key_id limit ${OWNERS_AT_ONCE}`,
+});
+
+/** Plans: primary keys. */
+const findStrangers: Readonly<Record<(typeof OWNED)[number]['by'], Statement>> = {
+  account: {
+    name: 'import.find-strange-accounts',
+    text: `select v.account_id, v.key_id from unnest($1::text[], $2::text[]) as v (account_id, key_id)
+where not exists (select from accounts a where a.id = v.account_id) limit 1`,
+  },
+  key: {
+    name: 'import.find-strange-keys',
+    text: `select v.account_id, v.key_id from unnest($1::text[], $2::text[]) as v (account_id, key_id)
+where not exists (select from api_keys k where k.account_id = v.account_id and k.id = v.key_id) limit 1`,
+  },
+};
+
 export interface ImportStore {
   /** Runs `work` in one transaction, which nothing limits in time. */
   import<Result>(work: (writer: ImportWriter) => Promise<Result>): Promise<Result>;
@@ -114,8 +149,8 @@ export interface ImportWriter {
   /** Whether the database is the demo's; `null` if no gateway has served it. */
   isDemo(): Promise<boolean | null>;
   setIdentity(id: string, isDemo: boolean | null): Promise<void>;
-  /** Prepares the partition of call records of a month, `2026-11`. */
-  preparePartition(month: string): Promise<void>;
+  /** Prepares the table of call records of a month, `2026-11`. */
+  prepareMonth(month: string): Promise<void>;
   insert(table: ExportedTable, rows: readonly string[]): Promise<void>;
   /** Has the sums of usage made from the call records. */
   sumUsageAnew(): Promise<void>;
@@ -124,6 +159,8 @@ export interface ImportWriter {
   /** What accounts have; those that are not there are left out. */
   sums(accounts: readonly string[]): Promise<AccountEnd[]>;
   countRows(table: ExportedTable): Promise<number>;
+  /** A row whose account or key is not there; `null`: each is. */
+  findStranger(): Promise<{ readonly table: ExportedTable; readonly accountId: string; readonly keyId: string } | null>;
 }
 
 export function createImportStore(database: Database): ImportStore {
@@ -138,10 +175,17 @@ function createWriter(transaction: Queryable): ImportWriter {
   }
   return {
     async lockTables() {
-      await transaction.query(lockTables);
+      for (const table of LOCKED_TABLES) await transaction.query(lockTable(table));
     },
     runningNodes: async () => (await transaction.query<{ id: string }>(listNodes)).map(({ id }) => id),
-    filledTables: async () => (await transaction.query<{ name: string }>(listFilled)).map(({ name }) => name),
+    async filledTables() {
+      const filled: string[] = [];
+      for (const table of EXPORTED_TABLES) {
+        const [row] = await transaction.query<{ is_filled: boolean }>(isFilled(table));
+        if (row!.is_filled) filled.push(table);
+      }
+      return filled;
+    },
     columnsOf,
     useColumns(table, columns) {
       inserts.set(table, insertInto(table, columns));
@@ -153,8 +197,8 @@ function createWriter(transaction: Queryable): ImportWriter {
     async setIdentity(id, isDemo) {
       await transaction.query(setIdentity, [id, isDemo]);
     },
-    async preparePartition(month) {
-      await transaction.query(createPartition(partitionOf(new Date(`${month}-01T00:00:00Z`))));
+    async prepareMonth(month) {
+      await transaction.query(createMonthTable(monthTableOf(new Date(`${month}-01T00:00:00Z`))));
     },
     async insert(table, rows) {
       await transaction.query(inserts.get(table)!, [`[${rows.join(',')}]`]);
@@ -172,6 +216,19 @@ function createWriter(transaction: Queryable): ImportWriter {
         text: `select count(*)::int as n from ${table}`,
       });
       return row!.n;
+    },
+    async findStranger() {
+      for (const owned of OWNED) {
+        for (let last = { accountId: '', keyId: '' }, isMore = true; isMore; ) {
+          const owners = OWNERS.all(await transaction.query(listOwners(owned), [last.accountId, last.keyId]));
+          const names = [owners.map(({ accountId }) => accountId), owners.map(({ keyId }) => keyId)].map(toArray);
+          const stranger = OWNERS.first(await transaction.query(findStrangers[owned.by], names));
+          if (stranger !== null) return { table: owned.table, ...stranger };
+          last = owners.at(-1) ?? last;
+          isMore = owners.length === OWNERS_AT_ONCE;
+        }
+      }
+      return null;
     },
   };
 }

@@ -84,6 +84,7 @@ export function importDatabase(
     await sums.compare();
     await batches.write();
     await writer.addDroppedUsage();
+    await requireOwners(writer);
     return { head, end, rows: await compareRows(writer, end, sums), unsound: sums.unsound };
   });
 }
@@ -193,7 +194,7 @@ class Batches {
     if (Number.isNaN(startedAt.getTime())) throw new TransferError(DAMAGED);
     const month = startedAt.toISOString().slice(0, 7);
     if (this.#months.has(month)) return;
-    await this.#writer.preparePartition(month);
+    await this.#writer.prepareMonth(month);
     this.#months.add(month);
   }
 }
@@ -237,6 +238,15 @@ class AccountSums {
     }
     this.#waiting = [];
   }
+}
+
+/** What foreign keys cannot say, because the two may be in different databases. */
+async function requireOwners(writer: ImportWriter): Promise<void> {
+  const stranger = await writer.findStranger();
+  if (stranger === null) return;
+  const { table, accountId, keyId } = stranger;
+  const owner = keyId === '' ? `account ${accountId}` : `key ${keyId} of account ${accountId}`;
+  throw new TransferError(`${DAMAGED} It has a row of ${table} of the ${owner}, which it does not have.`);
 }
 
 const FIELDS = ['balance', 'entries', 'entriesSum', 'calls', 'chargesSum'] as const;

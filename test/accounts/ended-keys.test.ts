@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createApiKeyStore } from '../../src/accounting/accounts/api-key-store.ts';
-import { createEndedKeyStore, selectEnded } from '../../src/accounting/accounts/ended-key-store.ts';
+import { createEndedKeyStore, selectEnded, selectNamed } from '../../src/accounting/accounts/ended-key-store.ts';
 import { createKeyUseStore } from '../../src/accounting/accounts/key-use-store.ts';
 import { createRollupStore } from '../../src/accounting/usage/rollup-store.ts';
 import type { Database } from '../../src/db/database.ts';
@@ -158,12 +158,14 @@ for (const engine of engines) {
 
     // The embedded engine explains no statement that has parameters.
     itOnServers('are found along an index, and what names them by its own', async () => {
-      const plan = await rows<{ 'QUERY PLAN': string }>(`explain (costs off) ${selectEnded.text}`, [
-        new Date(0),
-        '',
-        new Date(NOW_MS),
-      ]);
-      const lines = plan.map((row) => row['QUERY PLAN'].trim());
+      const plansOf = async ({ text }: { readonly text: string }, parameters: readonly (string | Date)[]) =>
+        (await rows<{ 'QUERY PLAN': string }>(`explain (costs off) ${text}`, parameters)).map((row) =>
+          row['QUERY PLAN'].trim(),
+        );
+      const lines = [
+        ...(await plansOf(selectEnded, [new Date(0), '', new Date(NOW_MS)])),
+        ...(await plansOf(selectNamed, [`{${ACCOUNT}}`, '{key_none}'])),
+      ];
       for (const [scan, condition] of [
         ['api_keys_by_end', 'Index Cond: ((LEAST(revoked_at, expires_at) <'],
         ['usage_rollups_by_key', 'Index Cond: ((account_id = p.account_id) AND (key_id = p.id))'],

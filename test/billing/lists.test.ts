@@ -113,7 +113,7 @@ for (const engine of engines) {
     let stored: TestDatabase;
     before(async () => {
       stored = await createTestDatabase(engine);
-      await createCallsStore(stored.database).preparePartitions(new Date(START_MS));
+      await createCallsStore(stored.database).prepareMonths(new Date(START_MS));
       await insertCalls(ROWS);
       await stored.database.script(`
         insert into accounts (id, name, email, verified, status, created_at, updated_at)

@@ -208,7 +208,7 @@ for (const engine of engines) {
         await dropPartitions(database);
         const calls = createCallsStore(database);
         for (const instant of ['2026-11-20T00:00:00Z', '2026-11-20T00:00:00Z', '2026-12-31T23:59:59Z']) {
-          await calls.preparePartitions(new Date(instant));
+          await calls.prepareMonths(new Date(instant));
         }
         const partitions = await database.query<{ name: string }>({
           name: 'test.partitions',
@@ -225,7 +225,7 @@ for (const engine of engines) {
       withDatabase(await createTestDatabase(engine), async ({ database }) => {
         const calls = createCallsStore(database);
         const [past, now] = ['2031-02-10T00:00:00Z', '2031-03-10T00:00:00Z'];
-        await calls.preparePartitions(new Date(past));
+        await calls.prepareMonths(new Date(past));
         for (const at of [past, now]) await database.script(insertCall(`call_${at}`, at));
         const madeOf = async (month: string): Promise<number> => {
           const [made] = await database.query<{ filters: number }>({
@@ -244,7 +244,7 @@ where inhparent = 'calls_by_request'::regclass and indrelid = 'calls_2031_${mont
 
     test('are an error if there is nothing to divide', async () =>
       withDatabase(await createBareDatabase(engine), async ({ database }) => {
-        await assert.rejects(createCallsStore(database).preparePartitions(new Date('2026-11-20')), /calls/);
+        await assert.rejects(createCallsStore(database).prepareMonths(new Date('2026-11-20')), /calls/);
       }));
 
     // A machine that slept for months writes its first calls before the months are prepared.
@@ -252,7 +252,7 @@ where inhparent = 'calls_by_request'::regclass and indrelid = 'calls_2031_${mont
       withDatabase(await createTestDatabase(engine), async ({ database }) => {
         await database.script(insertCall('call_1', '2027-06-15'));
         const calls = createCallsStore(database);
-        await calls.preparePartitions(new Date('2027-06-20T00:00:00Z'));
+        await calls.prepareMonths(new Date('2027-06-20T00:00:00Z'));
         assert.equal((await calls.find('call_1'))?.accountId, 'acct_1');
         const partitions = await database.query<{ name: string }>({
           name: 'test.partitions',
@@ -331,7 +331,7 @@ describe('postgresql: nodes that start at once', { timeout: 60_000 }, () => {
         await database.transaction(async (transaction) => {
           await transaction.query({ name: 'test.lock', text: 'lock table calls in share update exclusive mode' });
           preparing = Promise.allSettled(
-            nodes.map((node) => createCallsStore(node).preparePartitions(new Date('2026-11-20'))),
+            nodes.map((node) => createCallsStore(node).prepareMonths(new Date('2026-11-20'))),
           );
           // Both have seen that the partitions are missing, and now wait to create them.
           await locksAwaited(database, nodes.length);

@@ -36,6 +36,7 @@ import {
 import { createTestReservationStore, createTestSettlementStore } from '../support/call-stores.ts';
 import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { locksAwaited, waitingForLocks } from '../support/locks.ts';
+import { observeDatabase } from '../support/observed-database.ts';
 import { propertyRuns } from '../support/scope.ts';
 
 /** What dead nodes left: which calls these are, what becomes of them, and what where they end after all. */
@@ -277,6 +278,34 @@ for (const engine of gatewayEngines) {
         [id],
       );
       assert.deepEqual(key, { calls: 0n, in_flight: 0n, reserved_nano: 0n });
+    });
+
+    it('are not those of a node that begins, or comes back, while they are looked for', async () => {
+      const id = await account(100n);
+      const observed = observeDatabase(database);
+      const looking = createTestReservationStore(observed.database);
+      await node.admit(id, 'call_race_dead', 10n, 'node_race_dead');
+      await node.admit(id, 'call_race_back', 10n, 'node_race_back');
+      /** Lists while a node writes a heartbeat, and admits a call, before a statement is carried out. */
+      async function listedBeside(statement: string, nodeId: string, callId: string): Promise<string[]> {
+        const held = observed.statement(statement);
+        const before = held.asked;
+        held.hold();
+        const listed = looking.listOfDeadNodes(SELF, DEAD_AFTER_MS, EVERYTHING);
+        await held.reached(before + 1);
+        await node.nodes.beat(nodeId);
+        await node.admit(id, callId, 10n, nodeId);
+        held.release();
+        return callIdsOf(await listed);
+      }
+      const all = ['call_race_back', 'call_race_dead'];
+      assert.deepEqual(await listedBeside('nodes.select-dead', 'node_race_new', 'call_race_new'), all);
+      await node.nodes.leave('node_race_new');
+      const newer = await listedBeside('reservations.list-of-nodes', 'node_race_back', 'call_race_back_2');
+      assert.deepEqual(newer, ['call_race_dead', 'call_race_new']);
+      await node.nodes.leave('node_race_back');
+      const left = await node.resolveAll();
+      assert.deepEqual(callIdsOf(left), ['call_race_back', 'call_race_back_2', 'call_race_dead', 'call_race_new']);
     });
 
     it('are resolved once, however many nodes have found them', async () => {

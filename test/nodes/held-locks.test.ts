@@ -63,7 +63,7 @@ describe('postgresql: locks that somebody holds for long', { timeout: 60_000 }, 
     const failed = logs.lines.filter(({ message }) => message.startsWith('a part of the housekeeping failed'));
     assert.deepEqual(
       failed.map(({ details }) => details.task),
-      ['partitions of call records', 'slots of plans'],
+      ['months of call records', 'slots of plans'],
     );
     // The next start finds the locks free.
     const next = await startGateway({ stored, database: stored.openAnother() });

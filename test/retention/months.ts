@@ -26,7 +26,7 @@ export async function rows<Row>(database: Queryable, text: string): Promise<Row[
 
 export async function prepareMonths(database: Database): Promise<void> {
   const calls = createCallsStore(database);
-  for (const month of MONTHS) await calls.preparePartitions(new Date(`${month}-01T00:00:00Z`));
+  for (const month of MONTHS) await calls.prepareMonths(new Date(`${month}-01T00:00:00Z`));
 }
 
 /** The end of a call that a number stands for: spread over a month, its first and last moments among them. */

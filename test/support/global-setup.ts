@@ -44,7 +44,7 @@ export async function globalTeardown(): Promise<void> {
 /** As a gateway does it when it starts, so that it finds nothing to do. */
 async function prepare(database: Database): Promise<void> {
   await migrate(database);
-  await createCallsStore(database).preparePartitions(new Date());
+  await createCallsStore(database).prepareMonths(new Date());
 }
 
 async function createTemplate(url: string): Promise<void> {

@@ -1,5 +1,7 @@
+import { tablesIn } from '../../scripts/sql-tables.ts';
 import type { Database, Lane, Parameter, Queryable, Statement, Subscription } from '../../src/db/database.ts';
 import { sqlState, toStatementError } from '../../src/db/errors.ts';
+import { HOMES, type Table } from '../../src/db/homes.ts';
 
 /**
  * An open database that one test has after the other. Each sees a database of its own: what it closes fails from then on, and
@@ -62,7 +64,10 @@ export function lend(real: Database, texts: PreparedTexts, staysOpen: () => bool
     const { name, text } = statement;
     note(text);
     const prepared = texts.get(name) ?? [];
-    if (!prepared.includes(text)) prepared.push(text);
+    if (!prepared.includes(text)) {
+      requireOneHome(statement);
+      prepared.push(text);
+    }
     texts.set(name, prepared);
     const at = prepared.indexOf(text);
     return at === 0 ? statement : { name: `${name} (${at})`, text };
@@ -139,6 +144,17 @@ export function lend(real: Database, texts: PreparedTexts, staysOpen: () => bool
       return !isAltered && running === 0 && subscriptions === 0;
     },
   };
+}
+
+const TABLES: ReadonlySet<string> = new Set(Object.keys(HOMES));
+
+/** As `scripts/check-homes.ts`, of what is put together when it runs. Statements of tests may read what they like. */
+function requireOneHome({ name, text }: Statement): void {
+  if (name.startsWith('test.')) return;
+  const tables = [...tablesIn(text, TABLES)] as Table[];
+  if (new Set(tables.map((table) => HOMES[table])).size > 1) {
+    throw new Error(`${name} names tables of both homes: ${tables.join(', ')}`);
+  }
 }
 
 function counted(subscription: Subscription, onEnd: () => void): Subscription {

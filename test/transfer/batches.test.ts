@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createEndedKeyStore } from '../../src/accounting/accounts/ended-key-store.ts';
-import { createPartition, partitionOf } from '../../src/accounting/calls/calls-store.ts';
+import { createMonthTable, monthTableOf } from '../../src/accounting/calls/calls-store.ts';
 import type { Database, SnapshotReader } from '../../src/db/database.ts';
 import { schemaVersion } from '../../src/db/migrate.ts';
 import { exportDatabase } from '../../src/transfer/export.ts';
 import { createExportStore, type ExportSizes } from '../../src/transfer/export-store.ts';
+import { LineDigest } from '../../src/transfer/format.ts';
 import { importDatabase } from '../../src/transfer/import.ts';
 import { createImportStore } from '../../src/transfer/import-store.ts';
 import {
@@ -79,7 +80,7 @@ for (const engine of engines) {
     before(async () => {
       source = await createTestDatabase(engine);
       for (const month of ['2026-08', '2026-09', '2026-10', '2026-12']) {
-        await source.database.query(createPartition(partitionOf(new Date(`${month}-01T00:00:00Z`))));
+        await source.database.query(createMonthTable(monthTableOf(new Date(`${month}-01T00:00:00Z`))));
       }
       await source.database.script(FILL);
     });
@@ -130,6 +131,39 @@ for (const engine of engines) {
         assert.equal((await importAs(schemaVersion() + 1)).rows.balances, 5);
         const colours = { name: 'test.colours', text: 'select distinct colour from balances' };
         assert.deepEqual(await target.database.query(colours), [{ colour: 'grey' }]);
+      } finally {
+        await target.remove();
+      }
+    });
+
+    it('with rows of an account or a key that it does not have is refused', async () => {
+      const lines = (await exportedBy(source.database, SIZES[4]!)).trimEnd().split('\n');
+      const end = JSON.parse(lines.at(-1)!).end;
+      const target = await createTestDatabase('embedded');
+      /** Without the rows of some tables, as if they had never been in the file. */
+      const without = (...tables: string[]): string => {
+        const left = lines.slice(0, -1).filter((line) => !tables.some((table) => line.startsWith(`{"${table}":`)));
+        const digest = new LineDigest();
+        digest.add(left.map((line) => `${line}\n`).join(''));
+        const rows = { ...end.rows, ...Object.fromEntries(tables.map((table) => [table, 0])) };
+        return [...left, JSON.stringify({ end: { ...end, rows, sha256: digest.sha256 } })].join('\n');
+      };
+      const isRefused = (text: string, reason: string) =>
+        assert.rejects(
+          imported(target.database, text),
+          new RegExp(`^TransferError: The file is damaged: .* ${reason}$`),
+        );
+      try {
+        await isRefused(
+          without('api_keys'),
+          'It has a row of key_limits of the key key_acct_a1 of account acct_a, which it does not have.',
+        );
+        const rest = ['api_keys', 'key_limits', 'voucher_redemptions', 'memberships', 'webhook_endpoints'];
+        await isRefused(
+          without('accounts', ...rest),
+          'It has a row of balances of the account acct_a, which it does not have.',
+        );
+        await imported(target.database, without());
       } finally {
         await target.remove();
       }

@@ -1,3 +1,4 @@
+import { columnsOf } from '../../db/columns.ts';
 import { type Lane, type Statement, toArray } from '../../db/database.ts';
 import { isLockTimeout } from '../../db/errors.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
@@ -53,20 +54,23 @@ from (select from calls where status = 'unresolved' limit ${UNRESOLVED_MAX + 1})
 /** SQL: whether there is a row. As `exists`, but looked up row by row however few there are: `exists` may read all rows into a hash. */
 const isThere = (from: string): string => `coalesce((select true from ${from} limit 1), false)`;
 
-/**
- * Keys in the order of their ends, and whether a call names them: one in the sums, one on its way there, an unresolved one, or one in
- * flight. One state of all of these, because calls go from one to the other. Plans: api_keys_by_end, usage_rollups_by_key, primary keys,
- * calls_by_status.
- */
+/** Keys in the order of their ends. Plan: api_keys_by_end. */
 export const selectEnded: Statement = {
   name: 'ended-keys.select',
-  text: `with page as materialized (
-  select account_id, id, least(revoked_at, expires_at) as ended_at from api_keys
-  where (revoked_at is not null or expires_at is not null) and least(revoked_at, expires_at) < $3::timestamptz
-    and (least(revoked_at, expires_at), id) > ($1::timestamptz, $2::text)
-  order by least(revoked_at, expires_at), id limit ${PAGE_ROWS}
-),
-queued as materialized (
+  text: `select account_id, id, least(revoked_at, expires_at)::text as ended_at from api_keys
+where (revoked_at is not null or expires_at is not null) and least(revoked_at, expires_at) < $3::timestamptz
+  and (least(revoked_at, expires_at), id) > ($1::timestamptz, $2::text)
+order by least(revoked_at, expires_at), id limit ${PAGE_ROWS}`,
+};
+
+/**
+ * Those keys that a call names: one in the sums, one on its way there, an unresolved one, or one in flight. One state of all of these,
+ * because calls go from one to the other. That the keys were read before does not matter: no call begins with them any more. Plans:
+ * usage_rollups_by_key, primary keys, calls_by_status.
+ */
+export const selectNamed: Statement = {
+  name: 'ended-keys.select-named',
+  text: `with queued as materialized (
   select n.account_id, c.key_id
   from usage_queue q cross join lateral unnest(q.account_ids, q.call_ids, q.started_ats) as n (account_id, call_id, started_at)
   cross join lateral (
@@ -74,33 +78,36 @@ queued as materialized (
   ) c
 ),
 unresolved as materialized (select account_id, key_id from calls where status = 'unresolved')
-select p.account_id, p.id, p.ended_at::text as ended_at,
-  ${isThere('usage_rollups u where u.account_id = p.account_id and u.key_id = p.id')}
+select p.id from unnest($1::text[], $2::text[]) as p (account_id, id)
+where ${isThere('usage_rollups u where u.account_id = p.account_id and u.key_id = p.id')}
   or ${isThere('reservations r where r.account_id = p.account_id and r.key_id = p.id')}
   or ${isThere('queued q where q.account_id = p.account_id and q.key_id = p.id')}
-  or ${isThere('unresolved c where c.account_id = p.account_id and c.key_id = p.id')} as is_named
-from page p order by p.ended_at, p.id`,
+  or ${isThere('unresolved c where c.account_id = p.account_id and c.key_id = p.id')}`,
 };
 
-/** With what belongs to it. Plans: primary keys. */
-const deleteKeys: Statement = {
-  name: 'ended-keys.delete',
+/** What belongs to keys, before they are gone themselves. Plans: primary keys. */
+const deleteLimits: Statement = {
+  name: 'ended-keys.delete-limits',
   text: `with limits as (
   delete from key_limits where account_id = $1 and key_id = any ($2::text[])
 ), rates as (
   delete from rate_limits where account_id = $1 and key_id = any ($2::text[])
-), uses as (
-  delete from key_uses where account_id = $1 and key_id = any ($2::text[])
 )
-delete from api_keys where account_id = $1 and id = any ($2::text[])`,
+delete from key_uses where account_id = $1 and key_id = any ($2::text[])`,
+};
+
+/** Plan: primary key. */
+const deleteKeys: Statement = {
+  name: 'ended-keys.delete',
+  text: 'delete from api_keys where account_id = $1 and id = any ($2::text[])',
 };
 
 interface EndedKey {
   account_id: string;
+  /** No two accounts have a key of one id. */
   id: string;
   /** Text, because an instant of JavaScript is shorter. */
   ended_at: string;
-  is_named: boolean;
 }
 
 type Place = Pick<EndedKey, 'ended_at' | 'id'>;
@@ -127,6 +134,7 @@ export function createEndedKeyStore(database: Lane): EndedKeyStore {
     try {
       await database.transaction(async (transaction) => {
         await lockAccount(transaction, accountId);
+        await transaction.query(deleteLimits, [accountId, toArray(ids)]);
         await transaction.query(deleteKeys, [accountId, toArray(ids)]);
       });
       return true;
@@ -134,6 +142,22 @@ export function createEndedKeyStore(database: Lane): EndedKeyStore {
       if (isLockTimeout(error)) return false;
       throw error;
     }
+  }
+
+  /** Those that no call names, by their accounts. */
+  async function unnamedOf(page: readonly EndedKey[]): Promise<ReadonlyMap<string, readonly EndedKey[]>> {
+    if (page.length === 0) return new Map();
+    const names = columnsOf(
+      page,
+      (key) => key.account_id,
+      (key) => key.id,
+    );
+    const rows = await database.query<{ id: string }>(selectNamed, names);
+    const named = new Set(rows.map(({ id }) => id));
+    return Map.groupBy(
+      page.filter(({ id }) => !named.has(id)),
+      (key) => key.account_id,
+    );
   }
 
   return {
@@ -144,11 +168,7 @@ export function createEndedKeyStore(database: Lane): EndedKeyStore {
       let isMore = true;
       for (let rows = 0; isMore && rows < RUN_ROWS; rows += PAGE_ROWS) {
         const page = await database.query<EndedKey>(selectEnded, [last!.ended_at, last!.id, new Date(instantMs)]);
-        const unnamed = Map.groupBy(
-          page.filter((key) => !key.is_named),
-          (key) => key.account_id,
-        );
-        for (const [accountId, keys] of unnamed) {
+        for (const [accountId, keys] of await unnamedOf(page)) {
           if (signal.aborted) return isAll;
           isAll =
             (await forget(

@@ -41,12 +41,18 @@ const selectLimits: Statement = {
   text: `select key_id, ${LIMITS.list} from key_limits where account_id = $1 and key_id = any ($2::text[])`,
 };
 
+/** Under the lock of its account, with which a key is forgotten too. By primary key. */
+const selectKey: Statement = {
+  name: 'key-limits.select-key',
+  text: 'select from api_keys where account_id = $1 and id = $2',
+};
+
 /** SQL: whether a row `l` limits anything. */
 export const IS_LIMITED = `coalesce(${LIMITS_OF_L}) is not null`;
 
 export interface KeyLimitStore {
-  /** Sets the limits that the change names, and returns all of them. */
-  change(accountId: string, keyId: string, change: KeyLimitChange): Promise<KeyLimits>;
+  /** Sets the limits that the change names, and returns all of them; `null` if there is no such key. */
+  change(accountId: string, keyId: string, change: KeyLimitChange): Promise<KeyLimits | null>;
   /** The limits of those keys that have any. */
   find(accountId: string, keyIds: readonly string[]): Promise<ReadonlyMap<string, KeyLimits>>;
 }
@@ -54,7 +60,11 @@ export interface KeyLimitStore {
 export function createKeyLimitStore(database: Lane): KeyLimitStore {
   return {
     change: (accountId, keyId, change) =>
-      database.transaction((transaction) => setKeyLimits(transaction, accountId, keyId, change)),
+      database.transaction(async (transaction) => {
+        await lockAccount(transaction, accountId);
+        const [key] = await transaction.query(selectKey, [accountId, keyId]);
+        return key === undefined ? null : setKeyLimits(transaction, accountId, keyId, change);
+      }),
     async find(accountId, keyIds) {
       const rows = await database.query<StoredRow & { key_id: string }>(selectLimits, [accountId, toArray(keyIds)]);
       return new Map(rows.map((row) => [row.key_id, LIMITS.read(row)]));
@@ -62,7 +72,7 @@ export function createKeyLimitStore(database: Lane): KeyLimitStore {
   };
 }
 
-/** In a transaction of its caller, such as the one that creates the key. */
+/** In a transaction of its caller, which creates the key or has found it. */
 export async function setKeyLimits(
   transaction: Queryable,
   accountId: string,

@@ -1,4 +1,5 @@
-import type { Lane, Statement } from '../../db/database.ts';
+import { columnsOf } from '../../db/columns.ts';
+import type { Lane, Statement, StoredRow } from '../../db/database.ts';
 import { booleanColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { KEYS } from './api-key-store.ts';
 import { LIMITS } from './key-limit-tables.ts';
@@ -6,11 +7,9 @@ import type { AccountStatus } from './store.ts';
 
 /** The SQL by which operators find keys: by the whole key, of which only a hash is stored, or by what lists show of it. */
 
-/** A key `k` with all that says whose it is and whether it may be used. */
+/** A key `k` with its account `a`. */
 const FOUND_KEYS = selection({
   key: KEYS.from('k'),
-  limits: LIMITS.from('l'),
-  lastUsedAt: orNull(dateColumn('u.last_used_at')),
   account: selection({
     id: textColumn('a.id as id_of_account'),
     name: textColumn('a.name as account_name'),
@@ -21,13 +20,27 @@ const FOUND_KEYS = selection({
   }),
 });
 
-export type FoundKey = RowOf<typeof FOUND_KEYS>;
+/** What limits a key, and when it was used last. */
+const USES = selection({
+  limits: LIMITS.from('l'),
+  lastUsedAt: orNull(dateColumn('u.last_used_at')),
+});
 
-/** Plans: primary keys of accounts, key_limits and key_uses. */
+/** All that says whose a key is and whether it may be used. */
+export type FoundKey = RowOf<typeof FOUND_KEYS> & RowOf<typeof USES>;
+
+/** Plan: primary key of accounts. */
 const FOUND = `select ${FOUND_KEYS.list}
-from api_keys k join accounts a on a.id = k.account_id
+from api_keys k join accounts a on a.id = k.account_id`;
+
+/** Plans: primary keys of key_limits and key_uses. */
+const selectUses: Statement = {
+  name: 'key-search.select-uses',
+  text: `select k.position, ${USES.list}
+from unnest($1::text[], $2::text[]) with ordinality as k (account_id, id, position)
 left join key_limits l on l.account_id = k.account_id and l.key_id = k.id
-left join key_uses u on u.account_id = k.account_id and u.key_id = k.id`;
+left join key_uses u on u.account_id = k.account_id and u.key_id = k.id`,
+};
 
 /** Plan: api_keys_by_hash. */
 const findByHash: Statement = {
@@ -60,9 +73,23 @@ export interface KeySearchStore {
 }
 
 export function createKeySearchStore(database: Lane): KeySearchStore {
+  /** In the order in which they were found. */
+  async function withUses(rows: readonly StoredRow[]): Promise<FoundKey[]> {
+    const keys = FOUND_KEYS.all(rows);
+    if (keys.length === 0) return [];
+    const names = columnsOf(
+      keys,
+      ({ key }) => key.accountId,
+      ({ key }) => key.id,
+    );
+    const uses = await database.query<StoredRow & { readonly position: bigint }>(selectUses, names);
+    const usesOf = new Map(uses.map((row) => [Number(row.position) - 1, USES.read(row)]));
+    return keys.map((key, i) => ({ ...key, ...usesOf.get(i)! }));
+  }
+
   return {
-    findByHash: async (keyHash) => FOUND_KEYS.first(await database.query(findByHash, [keyHash])),
+    findByHash: async (keyHash) => (await withUses(await database.query(findByHash, [keyHash])))[0] ?? null,
     findByPrefix: async (prefix, beforeId, limit) =>
-      FOUND_KEYS.all(await database.query(findByPrefix, [prefix, beforeId, limit])),
+      withUses(await database.query(findByPrefix, [prefix, beforeId, limit])),
   };
 }

@@ -100,13 +100,18 @@ export function createKeys(parts: KeysParts): Keys {
   }
 
   /** It tells every node also if nothing changes, because an attempt before may have failed between the two steps. */
-  async function changeLimits({ accountId, id: keyId }: ApiKey, { limits, rates }: KeyChange): Promise<boolean> {
-    if (limits === undefined && rates === undefined) return true;
-    if (rates !== undefined && (await rateLimits.change({ accountId, keyId }, rates)) === 'too_many') return false;
-    if (limits !== undefined) await keyLimits.change(accountId, keyId, limits);
+  async function changeLimits(
+    { accountId, id: keyId }: ApiKey,
+    { limits, rates }: KeyChange,
+  ): Promise<'absent' | 'too_many_models' | null> {
+    if (limits === undefined && rates === undefined) return null;
+    if (rates !== undefined && (await rateLimits.change({ accountId, keyId }, rates)) === 'too_many') {
+      return 'too_many_models';
+    }
+    if (limits !== undefined && (await keyLimits.change(accountId, keyId, limits)) === null) return 'absent';
     await accounts.announceChange(accountId);
     principals.forget(accountId);
-    return true;
+    return null;
   }
 
   return {
@@ -123,7 +128,8 @@ export function createKeys(parts: KeysParts): Keys {
       return { key: made.key, limits: made.limits, rates: made.rateLimits, text };
     },
     async change(key, change) {
-      if (!(await changeLimits(key, change))) return 'too_many_models';
+      const refusal = await changeLimits(key, change);
+      if (refusal !== null) return refusal;
       const { allowed } = change;
       if (allowed === undefined || (allowed.models === undefined && allowed.networks === undefined)) return key;
       const changed = await accounts.changeAllowLists(key.id, allowed);

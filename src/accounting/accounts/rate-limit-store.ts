@@ -120,7 +120,7 @@ class TooManyModelsError extends Error {}
 /**
  * In a transaction of its caller, such as the one that creates the key.
  *
- * @throws TooManyModelsError
+ * @throws TooManyModelsError, and an error if there is no such account.
  */
 export async function setRateLimits(
   transaction: Queryable,
@@ -130,7 +130,7 @@ export async function setRateLimits(
   const own = keyId ?? '';
   const { models = new Map<string, MaximaChange>(), ...ofAll } = change;
   const changes = [['', ofAll] as const, ...models];
-  await lockAccount(transaction, accountId);
+  if (!(await lockAccount(transaction, accountId))) throw new Error(`there is no account ${accountId}`);
   await transaction.query(changeLimits, [
     accountId,
     own,

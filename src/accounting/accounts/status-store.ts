@@ -1,3 +1,4 @@
+import { columnsOf } from '../../db/columns.ts';
 import { type Lane, type Statement, type StoredRow, toArray } from '../../db/database.ts';
 import { booleanColumn, instantColumn, listColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { ALLOW_LISTS } from './api-key-store.ts';
@@ -20,9 +21,6 @@ const STATUSES = selection({
   isVerified: booleanColumn('a.verified'),
   isAccountActive: booleanColumn(`a.status = 'active' as is_account_active`),
   isRevoked: booleanColumn('k.revoked_at is not null as is_revoked'),
-  isKeyLimited: booleanColumn(`${IS_LIMITED} as is_limited`),
-  /** Whether the account or the key has limits by the minute of its own. */
-  isRateLimited: booleanColumn(`${IS_RATE_LIMITED} as is_rate_limited`),
   /** Whether there is no other account. */
   isOnlyAccount: booleanColumn('not exists (select from accounts other where other.id <> a.id) as is_only_account'),
   expiresAtMs: orNull(instantColumn('k.expires_at')),
@@ -34,8 +32,14 @@ const STATUSES = selection({
   seesBalance: booleanColumn(`${SEES_BALANCE} as sees_balance`),
 });
 
+const LIMITED = selection({
+  isKeyLimited: booleanColumn(`${IS_LIMITED} as is_limited`),
+  /** Whether the account or the key has limits by the minute of its own. */
+  isRateLimited: booleanColumn(`${IS_RATE_LIMITED} as is_rate_limited`),
+});
+
 /** What authentication reads of a key. */
-export type KeyStatus = RowOf<typeof STATUSES>;
+export type KeyStatus = RowOf<typeof STATUSES> & RowOf<typeof LIMITED>;
 
 /**
  * Many look-ups in one statement, by the unique index api_keys_by_hash. Whether there are other accounts is known after two
@@ -46,11 +50,21 @@ const selectStatuses: Statement = {
   text: `select asked.position, ${STATUSES.of('k')}
 from unnest($1::bytea[]) with ordinality as asked (key_hash, position)
 join api_keys k on k.key_hash = asked.key_hash
-join accounts a on a.id = k.account_id
+join accounts a on a.id = k.account_id`,
+};
+
+/** What limits the keys that were found. Plans: primary keys. */
+const selectLimited: Statement = {
+  name: 'accounts.select-limited',
+  text: `select k.position, ${LIMITED.list}
+from unnest($1::text[], $2::text[]) with ordinality as k (account_id, id, position)
 left join key_limits l on l.account_id = k.account_id and l.key_id = k.id`,
 };
 
-/** The standing of each key, in the order of the hashes; `null` for a hash that no key has. */
+/**
+ * The standing of each key, in the order of the hashes; `null` for a hash that no key has, which is all that is asked then. Whoever
+ * caches it is told of every change of either half.
+ */
 export async function findStatuses(
   database: Lane,
   keyHashes: readonly Buffer[],
@@ -58,9 +72,20 @@ export async function findStatuses(
 ): Promise<(KeyStatus | null)[]> {
   const asked = toArray(keyHashes.map((hash) => `\\x${hash.toString('hex')}`));
   const statuses: (KeyStatus | null)[] = keyHashes.map(() => null);
-  type Found = StoredRow & { readonly position: bigint };
-  for (const row of await database.query<Found>(selectStatuses, [asked], signal)) {
-    statuses[Number(row.position) - 1] = STATUSES.read(row);
+  type Placed = StoredRow & { readonly position: bigint };
+  const found = (await database.query<Placed>(selectStatuses, [asked], signal)).map((row) => ({
+    at: Number(row.position) - 1,
+    status: STATUSES.read(row),
+  }));
+  if (found.length === 0) return statuses;
+  const names = columnsOf(
+    found,
+    ({ status }) => status.accountId,
+    ({ status }) => status.keyId,
+  );
+  for (const row of await database.query<Placed>(selectLimited, names, signal)) {
+    const { at, status } = found[Number(row.position) - 1]!;
+    statuses[at] = { ...status, ...LIMITED.read(row) };
   }
   return statuses;
 }

@@ -31,12 +31,14 @@ export type Account = RowOf<typeof ACCOUNTS>;
 
 const insertAccount: Statement = {
   name: 'accounts.insert',
-  text: `with account as (
-  insert into accounts (id, name, email, verified, status, created_at, updated_at)
-  values ($1, $2, $3, $4, 'active', $5, $5)
-  returning id
-)
-insert into balances (account_id, daily_cap_nano) select id, $6::bigint from account`,
+  text: `insert into accounts (id, name, email, verified, status, created_at, updated_at)
+values ($1, $2, $3, $4, 'active', $5, $5)`,
+};
+
+/** In the transaction that makes the account: no other row says that it is there. */
+const insertBalance: Statement = {
+  name: 'accounts.insert-balance',
+  text: 'insert into balances (account_id, daily_cap_nano) values ($1, $2::bigint)',
 };
 
 const updateAccount: Statement = {
@@ -126,7 +128,8 @@ export function createAccountStore(database: Lane): AccountStore {
       database.transaction(async (transaction) => {
         const first = keyed === null ? null : await takeAccountKey(transaction, keyed, id, at);
         if (first !== null) return first === 'key_conflict' ? null : first.accountId;
-        await transaction.query(insertAccount, [id, name, email, verified, at, dailyCapNano]);
+        await transaction.query(insertAccount, [id, name, email, verified, at]);
+        await transaction.query(insertBalance, [id, dailyCapNano]);
         if (openingNano === 0n) return id;
         const topUp = { kind: 'top_up', amountNano: openingNano, memo: null, idempotencyKey: null } as const;
         await postEntry(transaction, { accountId: id, ...topUp, at });

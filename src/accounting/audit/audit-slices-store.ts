@@ -192,7 +192,7 @@ const IS_UNRESOLVED_BROKEN = `case s.status when 'unresolved' then s.charge_nano
 /**
  * Calls and charges up to account $3, $4 rows of each at most, and of both only those up to where the shorter one ends: every call
  * there is beside its charge. Charges without a record are summed by the month of their ids where the account has records of that
- * month which were dropped. Plans: primary keys of the partitions, ledger_one_charge_a_call, along the index; price_lists and
+ * month which were dropped. Plans: primary keys of the months, ledger_one_charge_a_call, along the index; price_lists and
  * dropped_calls by their primary keys.
  */
 const sliceCalls = (name: string, isBehind: (account: string, call: string) => string): Statement => ({

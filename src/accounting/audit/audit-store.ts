@@ -5,12 +5,13 @@ import { readCounterCheck, wrongCounters } from './audit-counts-store.ts';
 import { readDroppedCheck, readDrops } from './audit-dropped-store.ts';
 import { type AccountRange, auditCalls, auditEntries, type FoundBreach, type Slice } from './audit-slices-store.ts';
 import { auditUsage } from './audit-usage-store.ts';
+import { auditVouchers } from './audit-vouchers-store.ts';
 
 /**
  * The audit reads a database in slices: ranges of accounts, and within each its entries and calls so many at a time
  * (`audit-slices-store.ts`), and its sums of usage by as many accounts as have so many of them (`audit-usage-store.ts`). What an
  * invariant compares is read by one statement, so all of it is of one moment; or it is a counter that is read with a mark, and final
- * records up to that mark (`audit-counts.ts`).
+ * records up to that mark (`audit-counts.ts`); or it never changes (`audit-vouchers-store.ts`).
  */
 
 interface Breach {
@@ -93,8 +94,8 @@ const isOfDroppedMonth = (row: string): string => `exists (
 
 /**
  * Invariants of what is small in each account: a statement that finds what is broken in a range of accounts, as rows of
- * `(account_id, detail)`. Every table that it joins is limited to the range. Plans: primary keys,
- * ledger_refunds_by_call, ledger_voucher_entries and voucher_redemptions_by_account, along the index.
+ * `(account_id, detail)`. Every table that it joins is limited to the range. Plans: primary keys and ledger_refunds_by_call, along the
+ * index.
  */
 const ofAccounts: { readonly [Id in InvariantId]?: string } = {
   'reserved-sum': `select b.account_id, 'reserved ' || b.reserved_nano || ', reservations ' || coalesce(sum(r.amount_nano), 0) as detail
@@ -112,30 +113,6 @@ from (
   from ledger_entries e where e.kind = 'refund' and ${inRange('e')} group by e.account_id, e.call_id
 ) r
 where r.least_nano <= 0 or r.refunded_nano > r.charge_nano`,
-  // Beside each other by the number of the entry, so that a second entry of a voucher is beside none.
-  vouchers: `select v.account_id, v.detail from (
-  select coalesce(r.account_id, e.account_id) as account_id,
-    coalesce('voucher ' || r.id, 'entry ' || e.entry_no) || ', value ' || coalesce(b.amount_nano::text, 'none') || ', entry ' ||
-    coalesce(e.amount_nano::text, 'none') as detail,
-    r.id is null or e.entry_no is null or e.kind <> 'top_up' or e.amount_nano is distinct from b.amount_nano
-      or e.idempotency_key <> 'voucher ' || encode(r.code_hash, 'hex') as is_broken
-  from (
-    select * from voucher_redemptions r where r.subscription_id is null and ${inRange('r')}
-  ) r
-  full join (
-    select e.account_id, e.entry_no, e.kind, e.amount_nano, e.idempotency_key from ledger_entries e
-    where e.idempotency_key like 'voucher %' and ${inRange('e')}
-  ) e on e.account_id = r.account_id and e.entry_no = r.entry_no
-  left join vouchers v on v.code_hash = r.code_hash
-  left join voucher_batches b on b.id = v.batch_id and b.id = r.batch_id
-) v where v.is_broken
-union all
-select r.account_id, 'voucher ' || r.id || ', subscription ' || r.subscription_id from voucher_redemptions r
-where r.subscription_id is not null and ${inRange('r')} and not exists (
-  select from vouchers v join voucher_batches b on b.id = v.batch_id and b.id = r.batch_id
-  join subscriptions s on s.account_id = r.account_id and s.id = r.subscription_id and s.plan_id = b.plan_id
-  where v.code_hash = r.code_hash
-)`,
   'plan-in-flight': `select s.account_id, s.id || ' counts ' || s.in_flight || ', reservations ' || count(r.call_id) as detail
 from subscriptions s
 left join reservations r on r.account_id = s.account_id and r.subscription_id = s.id and ${inRange('r')}
@@ -282,6 +259,7 @@ async function auditRange(
   };
   await readAll(auditEntries(reader, range, rowsMax, counters.marks), 'entries');
   findings.add(await reader.query<FoundBreach>(auditAccounts, [range.behind, range.upTo]));
+  for await (const breaches of auditVouchers(reader, range, rowsMax)) findings.add(breaches);
   for await (const breaches of auditUsage(reader, range, rowsMax)) findings.add(breaches);
   await readAll(auditCalls(reader, range, rowsMax, counters.marks), 'calls');
   findings.add(await wrongCounters(reader, counters));

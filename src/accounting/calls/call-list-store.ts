@@ -51,8 +51,8 @@ interface Bounds {
 }
 
 /**
- * Plans: with an account its part of the primary key, backwards, in each partition; with a rare status calls_by_status; else
- * calls_by_id. A time range leaves out partitions, and bounds the ids.
+ * Plans: with an account its part of the primary key, backwards, in each month; with a rare status calls_by_status; else
+ * calls_by_id. A time range leaves out months, and bounds the ids.
  */
 function sliceOf({ accountId, status, from, to, beforeId }: Bounds): {
   text: string;

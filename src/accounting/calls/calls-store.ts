@@ -78,7 +78,7 @@ export type CallRecord = RowOf<typeof CALLS>;
 /** Records that are older than the lists have their prices themselves. */
 const RECORDS = 'calls c left join price_lists l on l.id = c.price_list';
 
-/** Those of a list. Plans: primary keys; the instant leaves out partitions. */
+/** Those of a list. Plans: primary keys; the instant leaves out months. */
 const selectListed: Statement = {
   name: 'calls.select-listed',
   text: `select ${CALLS.list}
@@ -88,7 +88,7 @@ left join price_lists l on l.id = c.price_list
 order by c.id desc`,
 };
 
-/** By calls_by_id in each partition. */
+/** By calls_by_id in each month. */
 const selectCall: Statement = { name: 'calls.select', text: `select ${CALLS.list} from ${RECORDS} where c.id = $1` };
 
 /** Plan: primary key. */
@@ -98,7 +98,7 @@ const selectDropped: Statement = {
 };
 
 /**
- * The calls of a request, by calls_by_id and the filters of calls_by_request in each partition; ranges of pages that are not
+ * The calls of a request, by calls_by_id and the filters of calls_by_request in each month; ranges of pages that are not
  * summarised yet are read. $2 is the id of the call where $1 is one of the gateway's own request ids.
  */
 const findByRequest: Statement = {
@@ -140,8 +140,8 @@ export interface CallsStore {
    * that take the next records.
    */
   summariseRequestIds(now: Date): Promise<void>;
-  /** Prepares the partitions of this month and the next two. Call records of a month without one go to the default. */
-  preparePartitions(now: Date): Promise<void>;
+  /** Prepares the tables of this month and the next two. Call records of a month without one go to the default. */
+  prepareMonths(now: Date): Promise<void>;
 }
 
 /** What PostgreSQL makes one of, if nothing else is said. */
@@ -178,29 +178,29 @@ const findMissingTables: Statement = {
   text: 'select name from unnest($1::text[]) as name where to_regclass(name) is null',
 };
 
-interface Partition {
+interface MonthTable {
   readonly name: string;
   readonly from: Date;
   readonly to: Date;
 }
 
-function partitionsFrom(now: Date): Partition[] {
+function monthTablesFrom(now: Date): MonthTable[] {
   return Array.from({ length: MONTHS_AHEAD + 1 }, (_, ahead) =>
-    partitionOf(new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead, 1))),
+    monthTableOf(new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead, 1))),
   );
 }
 
-/** The partition of call records of the month in which an instant is. */
-export function partitionOf(at: Date): Partition {
+/** The table of call records of the month in which an instant is. */
+export function monthTableOf(at: Date): MonthTable {
   const from = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), 1));
   const to = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 1));
   return { name: `calls_${from.toISOString().slice(0, 7).replace('-', '_')}`, from, to };
 }
 
-/** Makes a partition, unless it is there. */
-export function createPartition({ name, from, to }: Partition): Statement {
+/** Makes the table of a month, unless it is there. */
+export function createMonthTable({ name, from, to }: MonthTable): Statement {
   return {
-    name: `calls.create-partition-${name}`,
+    name: `calls.create-month-${name}`,
     text: `create table if not exists ${name} partition of calls
 for values from ('${from.toISOString()}') to ('${to.toISOString()}')`,
   };
@@ -222,18 +222,18 @@ export function createCallsStore(database: Lane): CallsStore {
     isDropped: async (id) => (await database.query(selectDropped, [id])).length > 0,
     async summariseRequestIds(now) {
       await database.query(summariseRequestIds);
-      await database.query(forgetOpenFilters, [toArray([partitionOf(now).name])]);
+      await database.query(forgetOpenFilters, [toArray([monthTableOf(now).name])]);
     },
-    async preparePartitions(now) {
-      const partitions = partitionsFrom(now);
+    async prepareMonths(now) {
+      const tables = monthTablesFrom(now);
       const missing = await database.query<{ name: string }>(findMissingTables, [
-        toArray(partitions.map(({ name }) => name)),
+        toArray(tables.map(({ name }) => name)),
       ]);
       if (missing.length === 0) return;
-      for (const { name, from, to } of partitions) {
+      for (const { name, from, to } of tables) {
         if (!missing.some((table) => table.name === name)) continue;
-        await database.query(createPartition({ name, from, to })).catch((error: unknown) => {
-          if (!isPartitionNeedless(error)) throw error;
+        await database.query(createMonthTable({ name, from, to })).catch((error: unknown) => {
+          if (!isTableNeedless(error)) throw error;
         });
       }
       await database.query(forgetOpenFilters, [toArray(missing.map(({ name }) => name))]);
@@ -244,8 +244,8 @@ export function createCallsStore(database: Lane): CallsStore {
 const DUPLICATE_TABLE = '42P07';
 const CHECK_VIOLATION = '23514';
 
-/** Another node was quicker, or the default partition already has records of that month, which then stay there. */
-function isPartitionNeedless(error: unknown): boolean {
+/** Another node was quicker, or the default table already has records of that month, which then stay there. */
+function isTableNeedless(error: unknown): boolean {
   const state = sqlState(error);
   return state === DUPLICATE_TABLE || state === CHECK_VIOLATION;
 }

@@ -13,7 +13,7 @@ import { decideRefund, type RefundableCall } from './refund.ts';
 
 const FOUND_CALLS = selection({ accountId: textColumn('account_id'), startedAt: dateColumn('started_at') });
 
-/** Plan: calls_by_id in each partition. */
+/** Plan: calls_by_id in each month. */
 const findCall: Statement = {
   name: 'refunds.find-call',
   text: `select ${FOUND_CALLS.list} from calls where id = $1`,

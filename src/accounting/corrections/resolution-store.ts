@@ -29,7 +29,7 @@ import { decideResolution, type Resolution, type ResolutionRefusal, type Resolva
 
 const FOUND_CALLS = selection({ accountId: textColumn('account_id'), startedAt: dateColumn('started_at') });
 
-/** Plan: calls_by_id in each partition. */
+/** Plan: calls_by_id in each month. */
 const findCall: Statement = {
   name: 'resolutions.find-call',
   text: `select ${FOUND_CALLS.list} from calls where id = $1`,

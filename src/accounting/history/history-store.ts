@@ -2,7 +2,7 @@ import { type Database, type Queryable, type Statement, toArray } from '../../db
 import { snakeCase } from '../../lib/snake-case.ts';
 import type { CallOutcome } from '../calls/call-outcome.ts';
 import { type LostReservation, recordWrites, unresolvedWrites } from '../calls/call-record-store.ts';
-import { createPartition, forgetOpenFilters, partitionOf } from '../calls/calls-store.ts';
+import { createMonthTable, forgetOpenFilters, monthTableOf } from '../calls/calls-store.ts';
 import { StoredPriceLists } from '../pricing/price-list-store.ts';
 import { factsText } from '../reservations/reservation.ts';
 
@@ -71,9 +71,9 @@ export function writeHistory(database: Database, { rows, outcomes, unresolved }:
     const [identity] = await transaction.query<{ has_accounts: boolean }>(lockIdentity);
     if (identity!.has_accounts) return false;
     const months = new Set(outcomes.map(({ startedAtMs }) => new Date(startedAtMs).toISOString().slice(0, 7)));
-    const partitions = [...months].map((month) => partitionOf(new Date(`${month}-01T00:00:00Z`)));
-    for (const partition of partitions) await transaction.query(createPartition(partition));
-    await transaction.query(forgetOpenFilters, [toArray(partitions.map(({ name }) => name))]);
+    const tables = [...months].map((month) => monthTableOf(new Date(`${month}-01T00:00:00Z`)));
+    for (const table of tables) await transaction.query(createMonthTable(table));
+    await transaction.query(forgetOpenFilters, [toArray(tables.map(({ name }) => name))]);
     for (const table of TABLES) await insertRows(transaction, table, rows[table] ?? []);
     for (const { statement, parameters } of new StoredPriceLists().writes(outcomes.map(({ price }) => price.prices))) {
       await transaction.query(statement, parameters);

@@ -173,7 +173,7 @@ export function createSubscriptionStore(database: Lane): SubscriptionStore {
     keyed: KeyedRequest | null = null,
   ) =>
     database.transaction(async (transaction) => {
-      await lockAccount(transaction, accountId);
+      if (!(await lockAccount(transaction, accountId))) return null;
       const repeated = keyed && (await findRepeated(transaction, accountId, keyed));
       if (repeated) return repeated;
       const subscription = SUBSCRIPTIONS.first(await transaction.query(statement, [accountId, ...parameters]));

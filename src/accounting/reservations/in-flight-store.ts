@@ -1,29 +1,34 @@
-import { type Lane, type Statement, toArray } from '../../db/database.ts';
+import { columnsOf } from '../../db/columns.ts';
+import { type Lane, type Statement, type StoredRow, toArray } from '../../db/database.ts';
 import { bigintColumn, countColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { readFacts } from './reservation.ts';
 
 /** The SQL of calls in flight as people see them, over all nodes: from their reservations. */
 
-/** A call that has not ended. */
 const IN_FLIGHT = selection({
-  id: textColumn('r.call_id'),
-  accountId: textColumn('r.account_id'),
-  accountName: textColumn('a.name as account_name'),
-  keyId: textColumn('r.key_id'),
-  keyName: orNull(textColumn('k.name as key_name')),
-  model: textColumn('r.model'),
-  nodeId: textColumn('r.node_id'),
-  reservedAt: dateColumn('r.reserved_at'),
+  id: textColumn('call_id'),
+  accountId: textColumn('account_id'),
+  keyId: textColumn('key_id'),
+  model: textColumn('model'),
+  nodeId: textColumn('node_id'),
+  reservedAt: dateColumn('reserved_at'),
   /** What it may cost; `null` on a plan. */
-  reservedNano: orNull(bigintColumn('r.amount_nano')),
+  reservedNano: orNull(bigintColumn('amount_nano')),
   /** What it may use of the plan's quota; `null` on the balance. */
-  reservedTokens: orNull(countColumn('r.tokens')),
-  subscriptionId: orNull(textColumn('r.subscription_id')),
+  reservedTokens: orNull(countColumn('tokens')),
+  subscriptionId: orNull(textColumn('subscription_id')),
   /** What was known when it was admitted; a reservation of another version may lack some of it. */
-  facts: selection({ text: textColumn('r.facts') }).to(({ text }) => readFacts(text)),
+  facts: selection({ text: textColumn('facts') }).to(({ text }) => readFacts(text)),
 });
 
-export type InFlightCall = RowOf<typeof IN_FLIGHT>;
+const NAMES = selection({
+  accountName: textColumn('a.name as account_name'),
+  /** `null`: the key is forgotten. */
+  keyName: orNull(textColumn('k.name as key_name')),
+});
+
+/** A call that has not ended. */
+export type InFlightCall = RowOf<typeof IN_FLIGHT> & RowOf<typeof NAMES>;
 
 interface InFlightFilter {
   readonly accountId: string | null;
@@ -37,21 +42,24 @@ interface InFlightFilter {
 
 /**
  * Newest first: ids sort by time. As many rows as there are calls in flight, which nodes bound: reservations by sequence, or by
- * primary key with an account. Plans of the names: primary keys, for the rows of a page.
+ * primary key with an account.
  */
 const listInFlight: Statement = {
   name: 'in-flight.list',
-  text: `select ${IN_FLIGHT.list}
-from (
-  select * from reservations
-  where ($1::text is null or account_id = $1) and ($2::text is null or key_id = $2) and ($3::text is null or model = $3)
-    and ($4::timestamptz is null or reserved_at >= $4) and ($5::timestamptz is null or reserved_at < $5)
-    and ($6::text is null or call_id < $6) and ($8::text[] is null or key_id = any ($8::text[]))
-  order by call_id desc limit $7::int
-) r
-join accounts a on a.id = r.account_id
-left join api_keys k on k.account_id = r.account_id and k.id = r.key_id
-order by r.call_id desc`,
+  text: `select ${IN_FLIGHT.list} from reservations
+where ($1::text is null or account_id = $1) and ($2::text is null or key_id = $2) and ($3::text is null or model = $3)
+  and ($4::timestamptz is null or reserved_at >= $4) and ($5::timestamptz is null or reserved_at < $5)
+  and ($6::text is null or call_id < $6) and ($8::text[] is null or key_id = any ($8::text[]))
+order by call_id desc limit $7::int`,
+};
+
+/** The names of the accounts and keys of a page. Plans: primary keys. */
+const selectNames: Statement = {
+  name: 'in-flight.select-names',
+  text: `select v.position, ${NAMES.list}
+from unnest($1::text[], $2::text[]) with ordinality as v (account_id, key_id, position)
+join accounts a on a.id = v.account_id
+left join api_keys k on k.account_id = v.account_id and k.id = v.key_id`,
 };
 
 export interface InFlightStore {
@@ -63,7 +71,19 @@ export function createInFlightStore(database: Lane): InFlightStore {
     async list({ accountId, keyId, ownKeyIds = null, model, from, to }, beforeId, limit) {
       const own = ownKeyIds === null ? null : toArray(ownKeyIds);
       const parameters = [accountId, keyId, model, from, to, beforeId, limit, own];
-      return IN_FLIGHT.all(await database.query(listInFlight, parameters));
+      const calls = IN_FLIGHT.all(await database.query(listInFlight, parameters));
+      if (calls.length === 0) return [];
+      const owners = columnsOf(
+        calls,
+        (call) => call.accountId,
+        (call) => call.keyId,
+      );
+      const rows = await database.query<StoredRow & { readonly position: bigint }>(selectNames, owners);
+      const namesOf = new Map(rows.map((row) => [Number(row.position) - 1, NAMES.read(row)]));
+      return calls.flatMap((call, i) => {
+        const names = namesOf.get(i);
+        return names === undefined ? [] : [{ ...call, ...names }];
+      });
     },
   };
 }

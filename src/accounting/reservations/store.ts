@@ -1,7 +1,7 @@
 import { columnsOf, writeRows } from '../../db/columns.ts';
 import { type Database, type Query, type Statement, type StoredRow, toArray } from '../../db/database.ts';
 import { nowMsOf } from '../../db/database-time.ts';
-import { IS_OF_DEAD_NODE } from '../../db/nodes/dead.ts';
+import { deadOf } from '../../db/nodes/nodes-store.ts';
 import { Reads } from '../../db/reads.ts';
 import { selection, textColumn } from '../../db/table.ts';
 import type { Logger } from '../../lib/logger.ts';
@@ -89,15 +89,19 @@ where (l.account_id, l.key_id, l.model) in (
 
 const NAMES = selection({ accountId: textColumn('account_id'), callId: textColumn('call_id') });
 
-/** As many rows as there are calls in flight: reservations and nodes by sequence. */
-const listOfDeadNodes: Statement = {
-  name: 'reservations.list-of-dead-nodes',
-  text: `select ${NAMES.list} from reservations h
-where ${IS_OF_DEAD_NODE} and (account_id, call_id) > ($4::text, $5::text)
-order by account_id, call_id limit $3::int`,
+/** As many rows as there are calls in flight: reservations by sequence, as the next two. */
+const listOtherNodes: Statement = {
+  name: 'reservations.list-other-nodes',
+  text: 'select distinct node_id from reservations where node_id <> $1::text',
 };
 
-/** As many rows as there are calls in flight: reservations by sequence. */
+const listOfNodes: Statement = {
+  name: 'reservations.list-of-nodes',
+  text: `select ${NAMES.list} from reservations
+where node_id = any ($1::text[]) and (account_id, call_id) > ($3::text, $4::text)
+order by account_id, call_id limit $2::int`,
+};
+
 const listOfNode: Statement = {
   name: 'reservations.list-of-node',
   text: `select ${NAMES.list} from reservations where node_id = $1::text`,
@@ -111,7 +115,10 @@ export interface ReservationStore {
    * calls whose accounts it could lock.
    */
   release(calls: readonly CallName[], time: BillingTime, locks?: LockMode): Promise<readonly CallName[]>;
-  /** Calls of other nodes that had no heartbeat for so long: the first `limit` of them, or the first ones behind a call. */
+  /**
+   * Calls of other nodes that had no heartbeat for so long: the first `limit` of them, or the first ones behind a call. A node that is
+   * back when they have been read is not among these.
+   */
   listOfDeadNodes(selfId: string, deadAfterMs: number, limit: number, behind?: CallName): Promise<CallName[]>;
   listOfNode(nodeId: string): Promise<CallName[]>;
 }
@@ -158,7 +165,21 @@ export function createReservationStore(
     },
     async listOfDeadNodes(selfId, deadAfterMs, limit, behind) {
       const { accountId = '', callId = '' } = behind ?? {};
-      return NAMES.all(await database.query(listOfDeadNodes, [selfId, deadAfterMs, limit, accountId, callId]));
+      const others = await database.query<{ node_id: string }>(listOtherNodes, [selfId]);
+      // A node writes its first heartbeat before it admits calls, so one whose calls are there is judged by its heartbeats.
+      let dead = await deadOf(
+        database,
+        others.map((row) => row.node_id),
+        deadAfterMs,
+      );
+      while (dead.length > 0) {
+        const calls = NAMES.all(await database.query(listOfNodes, [toArray(dead), limit, accountId, callId]));
+        // Judged again behind what was read: a node that has come back in between, and admits calls, keeps them.
+        const still = await deadOf(database, dead, deadAfterMs);
+        if (still.length === dead.length) return calls;
+        dead = still;
+      }
+      return [];
     },
     listOfNode: async (nodeId) => NAMES.all(await database.query(listOfNode, [nodeId])),
   };

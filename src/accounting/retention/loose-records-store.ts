@@ -5,16 +5,13 @@ import { dropTable, firstIdBehind, lockRecords, SLICE, tableOf, writeSlice } fro
 
 /** The SQL that deletes records row by row: those without a table of their month, and those that a month got after it was dropped. */
 
-/** Catches the records of months without a table of their own. */
-const DEFAULT_TABLE = 'calls_default';
-
 /**
  * Locks records that started before $3 and whose ids are between $1 and $2, up to $4 of them, but for those that others have locked.
  * Plan: index by id of the table.
  */
-const lockSlice = (table: string): Statement => ({
-  name: `retention.lock-${table}`,
-  text: `select id from ${table} where id > $1::text and id < $2::text and started_at < $3::timestamptz
+const lockSlice = (month: Month | null): Statement => ({
+  name: `retention.lock-${tableOf(month)}`,
+  text: `select id from ${tableOf(month)} where id > $1::text and id < $2::text and started_at < $3::timestamptz
 order by id limit $4::int for update skip locked`,
 });
 
@@ -22,13 +19,13 @@ order by id limit $4::int for update skip locked`,
  * Deletes locked records, and writes down what they say, but for those that do not agree with the ledger, and those with a refund that
  * is not summed yet. Plans: index by id of the table; the queue is short.
  */
-const deleteLocked = (table: string): Statement => ({
-  name: `retention.delete-${table}`,
-  text: `with part as materialized (select * from ${table} where id = any ($2::text[]) and started_at < $3::timestamptz),
+const deleteLocked = (month: Month | null): Statement => ({
+  name: `retention.delete-${tableOf(month)}`,
+  text: `with part as materialized (select * from ${tableOf(month)} where id = any ($2::text[]) and started_at < $3::timestamptz),
 queued as materialized (select n.id from usage_queue q cross join lateral unnest(q.call_ids) as n (id)),
 ${writtenDown('not exists (select from queued q where q.id = c.id)')},
 gone as (
-  delete from ${table} d using dropped c where d.account_id = c.account_id and d.id = c.id and d.started_at = c.started_at
+  delete from ${tableOf(month)} d using dropped c where d.account_id = c.account_id and d.id = c.id and d.started_at = c.started_at
 ),
 months as (
   insert into dropped_months as m (month, dropped_at, drops)
@@ -63,13 +60,12 @@ export function createLooseRecords(database: Lane, rowsMax: number): LooseRecord
   return {
     deleteSlice: (month, beforeMs, behindId, timezone) =>
       database.transaction(async (transaction) => {
-        const table = month === null ? DEFAULT_TABLE : tableOf(month);
         const before = new Date(beforeMs);
         const bounds = [behindId, firstIdBehind(beforeMs), before, rowsMax];
-        const locked = await transaction.query<{ id: string }>(lockSlice(table), bounds);
+        const locked = await transaction.query<{ id: string }>(lockSlice(month), bounds);
         if (locked.length === 0) return { dropped: 0, lastId: null, wrongId: null };
         const ids = toArray(locked.map(({ id }) => id));
-        const { dropped, wrongId } = await writeSlice(transaction, deleteLocked(table), timezone, [ids, before]);
+        const { dropped, wrongId } = await writeSlice(transaction, deleteLocked(month), timezone, [ids, before]);
         return { dropped, lastId: locked.length < rowsMax ? null : locked.at(-1)!.id, wrongId };
       }),
     dropEmpty: (month) =>

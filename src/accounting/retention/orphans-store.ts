@@ -24,12 +24,12 @@ const ACCOUNTS_MAX = 200;
  */
 const sliceOrphans: Statement = {
   name: 'retention.slice-orphans',
-  text: `with accounts as materialized (
+  text: `with owners as materialized (
   select account_id from balances where account_id >= $1::text order by account_id limit ${ACCOUNTS_MAX}
 ),
 part as materialized (
   select a.account_id, e.call_id, e.amount_nano
-  from accounts a
+  from owners a
   cross join lateral (
     select e.call_id, e.amount_nano from ledger_entries e
     where e.account_id = a.account_id and e.kind = 'charge' and e.call_id >= $3::text and e.call_id < $4::text
@@ -57,7 +57,7 @@ from (
   from (values (1)) as one (row) left join (select * from part order by account_id desc, call_id desc limit 1) l on true
 ) p
 cross join (
-  select (select count(*) from accounts) = ${ACCOUNTS_MAX} as is_full, (select max(account_id) from accounts) as account_id
+  select (select count(*) from owners) = ${ACCOUNTS_MAX} as is_full, (select max(account_id) from owners) as account_id
 ) a`,
 };
 

@@ -6,8 +6,9 @@ import type { Month } from './months.ts';
 
 /** The SQL that the stores of retention share: tables of records, their locks, and slices of records that are written down. */
 
-/** The table of the records of a month. */
-export const tableOf = (month: Month): string => `calls_${month.slice(0, 4)}_${month.slice(5, 7)}`;
+/** The table of the records of a month; `null`: of those without one. */
+export const tableOf = (month: Month | null): string =>
+  `calls_${month === null ? 'default' : month.slice(0, 7).replace('-', '_')}`;
 
 /** An id is made as the call starts. A clock that is set in between may make it more. */
 const ID_SLACK_MS = 600_000;

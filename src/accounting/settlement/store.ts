@@ -32,7 +32,7 @@ import type { SettlementRecord } from './settlement-record.ts';
 /**
  * What calls that end have reserved, if they have, and as what they are on record, if they are: a row a call, by its
  * place in the batch. Where nothing is known of one, it may be of a month whose records were dropped. Plan: reservations by primary
- * key, calls by an index in the one partition of each call's instant.
+ * key, calls by an index in the one month of each call's instant.
  */
 const readCallsAtEnd: Statement = {
   name: 'settlement.read-ending-calls',
@@ -45,7 +45,7 @@ left join reservations r on r.account_id = v.account_id and r.call_id = v.call_i
 left join calls c on c.account_id = v.account_id and c.id = v.call_id and c.started_at = v.started_at`,
 };
 
-/** As what calls are on record of which only the reservation is known. Plan: calls by an index of each partition. */
+/** As what calls are on record of which only the reservation is known. Plan: calls by an index of each month. */
 const readRecorded: Statement = {
   name: 'settlement.read-recorded',
   text: `select c.account_id, c.id as call_id, c.status

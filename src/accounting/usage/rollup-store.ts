@@ -57,7 +57,7 @@ function addTo(table: string, key: readonly string[], values: readonly string[],
     ${ROLLUP_SUMS.map((name) => `${name} = t.${name} + excluded.${name}`).join(', ')}`;
 }
 
-/** Plan: the queue is short and read from its start; calls by primary key in the partition of each, or in all for a refund. */
+/** Plan: the queue is short and read from its start; calls by primary key in the month of each, or in all for a refund. */
 const sumQueued: Statement = {
   name: 'usage.sum-queued',
   text: `with taken as (
@@ -91,7 +91,7 @@ const lockImported: Statement = {
   text: 'select last_call_id, is_done from usage_backfill for update',
 };
 
-/** Plan: calls_by_id in each partition, merged. */
+/** Plan: calls_by_id in each month, merged. */
 const sumImported: Statement = {
   name: 'usage.sum-imported',
   text: `with slice as materialized (

@@ -1,5 +1,15 @@
+import { columnsOf } from '../../db/columns.ts';
 import { type Lane, type Parameter, type Statement, type StoredRow, toArray } from '../../db/database.ts';
-import { bigintColumn, booleanColumn, countColumn, dateColumn, orNull, type RowOf, selection } from '../../db/table.ts';
+import {
+  bigintColumn,
+  booleanColumn,
+  countColumn,
+  dateColumn,
+  orNull,
+  type RowOf,
+  selection,
+  textColumn,
+} from '../../db/table.ts';
 import { byUnit, type UnitCounts } from '../../protocols/metering/usage-units.ts';
 import { measures, REFUND_COLUMN, unitMeasures } from './measures.ts';
 import { sqlTimezone } from './sql-timezone.ts';
@@ -78,13 +88,9 @@ const SUMS = selection({
 });
 
 /** Sums of one group. */
-export interface UsageRow extends RowOf<typeof SUMS> {
+export interface UsageRow extends RowOf<typeof SUMS>, GroupNames {
   /** The values of `groupBy`, in its order. */
   readonly group: readonly string[];
-  /** The names of its account and key if it has one, and by what else lists show that key. */
-  readonly accountName: string | null;
-  readonly keyName: string | null;
-  readonly keyPrefix: string | null;
 }
 
 /** How far the sums are. */
@@ -116,7 +122,7 @@ const FIRST_PARAMETERS = 9;
 
 /**
  * The statement of a grouping: 256 groupings in four scopes are the most that a connection prepares. Plan: usage_rollups by
- * primary key, of one account or of a window; usage_totals by primary key; calls_by_status in each partition.
+ * primary key, of one account or of a window; usage_totals by primary key; calls_by_status in each month.
  */
 function sumStatement(groupBy: readonly Dimension[], scope: ScopeKind): Statement {
   const keys = groupBy.map((name) => DIMENSIONS[name]);
@@ -134,27 +140,24 @@ function sumStatement(groupBy: readonly Dimension[], scope: ScopeKind): Statemen
   return {
     // Engines cut longer names.
     name: `usage.sum-${scope}-${dimensions.map((name) => (groupBy.includes(name) ? 1 : 0)).join('')}`,
-    text: `select ${['g.*', ...namesOf(groupBy)].join(', ')}
+    text: `select ${[...groups, ...SUM_COLUMNS.map((name) => `sum(u.${name})::bigint as ${name}`)].join(', ')},
+  sum(u.reserved_nano)::bigint as reserved_nano
 from (
-  select ${[...groups, ...SUM_COLUMNS.map((name) => `sum(u.${name})::bigint as ${name}`)].join(', ')},
-    sum(u.reserved_nano)::bigint as reserved_nano
-  from (
-    select ${ofAccount}day, model, provider, status, context, ${SUM_COLUMNS.join(', ')}, 0::bigint as reserved_nano
-    from ${table}
-    where ${days} and ${filters}
-    union all
-    select * from (
-      select ${ofAccount}(ended_at at time zone $7::text)::date as day, model, provider, status, context,
-        ${unresolvedSums.join(', ')}, coalesce(reserved_nano, 0)
-      from calls
-      where status = 'unresolved' and ${filters}
-    ) unresolved
-    where ${days}
-  ) u
-  where ${behind}
-  ${keys.length === 0 ? 'having count(*) > 0' : `group by ${keyList} order by ${keyList}`}
-  limit $8::int
-) g`,
+  select ${ofAccount}day, model, provider, status, context, ${SUM_COLUMNS.join(', ')}, 0::bigint as reserved_nano
+  from ${table}
+  where ${days} and ${filters}
+  union all
+  select * from (
+    select ${ofAccount}(ended_at at time zone $7::text)::date as day, model, provider, status, context,
+      ${unresolvedSums.join(', ')}, coalesce(reserved_nano, 0)
+    from calls
+    where status = 'unresolved' and ${filters}
+  ) unresolved
+  where ${days}
+) u
+where ${behind}
+${keys.length === 0 ? 'having count(*) > 0' : `group by ${keyList} order by ${keyList}`}
+limit $8::int`,
   };
 }
 
@@ -173,18 +176,25 @@ function scopeFilter(scope: ScopeKind, first: number): string {
   }
 }
 
+const NAMES = selection({
+  accountName: orNull(textColumn('a.name as account_name')),
+  keyName: orNull(textColumn('k.name as key_name')),
+  keyPrefix: orNull(textColumn('k.prefix as key_prefix')),
+});
+
+/** Of the account and key of a group if it has one, and by what else lists show that key. */
+type GroupNames = RowOf<typeof NAMES>;
+
+const NO_NAMES: GroupNames = { accountName: null, keyName: null, keyPrefix: null };
+
 /** Names of the accounts and keys of groups. Plans: primary keys. */
-function namesOf(groupBy: readonly Dimension[]): string[] {
-  const account = groupBy.indexOf('account');
-  const key = groupBy.indexOf('key');
-  if (account < 0) return [];
-  const names = [`(select a.name from accounts a where a.id = g.group_${account}) as account_name`];
-  if (key >= 0) {
-    const ofKey = `from api_keys k where k.account_id = g.group_${account} and k.id = g.group_${key}`;
-    names.push(`(select k.name ${ofKey}) as key_name`, `(select k.prefix ${ofKey}) as key_prefix`);
-  }
-  return names;
-}
+const selectNames: Statement = {
+  name: 'usage.select-names',
+  text: `select v.position, ${NAMES.list}
+from unnest($1::text[], $2::text[]) with ordinality as v (account_id, key_id, position)
+left join accounts a on a.id = v.account_id
+left join api_keys k on k.account_id = v.account_id and k.id = v.key_id`,
+};
 
 const statements = new Map<string, Statement>();
 
@@ -230,7 +240,7 @@ const COMPLETENESS = selection({
 
 /**
  * What was stored before `until` is in the sums: a row of the queue that is not seen here was deleted with its calls summed, or
- * is committed later than now. Plan: the queue is short; calls_by_id in each partition.
+ * is committed later than now. Plan: the queue is short; calls_by_id in each month.
  */
 const selectCompleteness: Statement = {
   name: 'usage.select-completeness',
@@ -239,12 +249,23 @@ const selectCompleteness: Statement = {
 
 interface SumRow extends StoredRow {
   readonly [key: `group_${number}`]: string;
-  readonly account_name?: string | null;
-  readonly key_name?: string | null;
-  readonly key_prefix?: string | null;
 }
 
 export function createUsageStore(database: Lane): UsageStore {
+  /** One a group, in the same order. */
+  async function namesOf(rows: readonly SumRow[], groupBy: readonly Dimension[]): Promise<readonly GroupNames[]> {
+    const [account, key] = [groupBy.indexOf('account'), groupBy.indexOf('key')];
+    if (account < 0 || rows.length === 0) return rows.map(() => NO_NAMES);
+    const names = columnsOf(
+      rows,
+      (row) => row[`group_${account}`]!,
+      (row) => (key < 0 ? null : row[`group_${key}`]!),
+    );
+    const found = await database.query<StoredRow & { readonly position: bigint }>(selectNames, names);
+    const inOrder = found.toSorted((left, right) => Number(left.position - right.position));
+    return NAMES.all(inOrder);
+  }
+
   return {
     async sum({ groupBy, filter, timezone }, scope, after, limit) {
       const { model, provider, status, context, from, to, keyId, ownKeyIds = null } = filter;
@@ -257,7 +278,8 @@ export function createUsageStore(database: Lane): UsageStore {
       if (scope.kind === 'window') parameters.push(keyId, scope.from, ...(scope.to === null ? [] : [scope.to]));
       const kind = scope.kind === 'window' && scope.to === null ? 'open' : scope.kind;
       const rows = await database.query<SumRow>(statementFor(groupBy, kind), parameters);
-      return rows.map((row) => toUsageRow(row, groupBy));
+      const names = await namesOf(rows, groupBy);
+      return rows.map((row, i) => ({ ...toUsageRow(row, groupBy), ...names[i]! }));
     },
     async windowFrom(accountId, accounts) {
       const [row] = await database.query<{ id: string }>(selectBoundary, [accountId, accounts]);
@@ -285,12 +307,6 @@ export function createUsageStore(database: Lane): UsageStore {
   };
 }
 
-function toUsageRow(row: SumRow, groupBy: readonly Dimension[]): UsageRow {
-  return {
-    group: groupBy.map((_, i) => row[`group_${i}`]!),
-    accountName: row.account_name ?? null,
-    keyName: row.key_name ?? null,
-    keyPrefix: row.key_prefix ?? null,
-    ...SUMS.read(row),
-  };
+function toUsageRow(row: SumRow, groupBy: readonly Dimension[]): Omit<UsageRow, keyof GroupNames> {
+  return { group: groupBy.map((_, i) => row[`group_${i}`]!), ...SUMS.read(row) };
 }

@@ -1,4 +1,5 @@
-import type { Lane, Queryable, Statement } from '../../db/database.ts';
+import { columnsOf } from '../../db/columns.ts';
+import type { Lane, Queryable, Statement, StoredRow } from '../../db/database.ts';
 import { sqlState } from '../../db/errors.ts';
 import { bigintColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
@@ -40,12 +41,14 @@ const REDEMPTIONS = selection({
   redeemedBy: textColumn('r.redeemed_by'),
   /** Of a value. */
   entryNo: orNull(bigintColumn('r.entry_no')),
-  /** Of a plan, and when that ends now. */
+  /** Of a plan. */
   subscriptionId: orNull(textColumn('r.subscription_id')),
-  subscriptionEndsAt: orNull(dateColumn('s.ends_at')),
 });
 
-export type Redemption = RowOf<typeof REDEMPTIONS>;
+export interface Redemption extends RowOf<typeof REDEMPTIONS> {
+  /** When the plan ends now. */
+  readonly subscriptionEndsAt: Date | null;
+}
 
 /** If it is refused, nothing has changed. */
 export type RedeemResult =
@@ -64,13 +67,21 @@ export type RedeemRefusal =
   | 'out_of_range';
 
 const SELECT_REDEMPTIONS = `select ${REDEMPTIONS.list}
-from voucher_redemptions r join voucher_batches b on b.id = r.batch_id
-left join subscriptions s on s.account_id = r.account_id and s.id = r.subscription_id`;
+from voucher_redemptions r join voucher_batches b on b.id = r.batch_id`;
 
 /** Plan: primary keys. */
 const selectRedemption: Statement = {
   name: 'vouchers.select-redemption',
   text: `${SELECT_REDEMPTIONS} where r.code_hash = $1::bytea`,
+};
+
+const ENDS = selection({ id: textColumn('s.id'), endsAt: dateColumn('s.ends_at') });
+
+/** When subscriptions end. Plan: primary key. */
+const selectEnds: Statement = {
+  name: 'vouchers.select-subscription-ends',
+  text: `select ${ENDS.list}
+from unnest($1::text[], $2::text[]) as v (account_id, id) join subscriptions s on s.account_id = v.account_id and s.id = v.id`,
 };
 
 const insertRedemption: Statement = {
@@ -97,7 +108,7 @@ export interface RedemptionStore {
 export function createRedemptionStore(database: Lane): RedemptionStore {
   return {
     list: async (batchId, beforeId, limit) =>
-      REDEMPTIONS.all(await database.query(listRedemptions, [batchId, beforeId, limit])),
+      withEnds(database, await database.query(listRedemptions, [batchId, beforeId, limit])),
     async redeem(request) {
       try {
         return await database.transaction((transaction) => redeem(transaction, request));
@@ -115,7 +126,7 @@ async function redeem(transaction: Queryable, request: RedemptionRequest): Promi
   if (!(await lockAccount(transaction, accountId))) return { outcome: 'unknown_account' };
   const voucher = VOUCHERS.first(await transaction.query(lockVoucher, [codeHash]));
   if (voucher === null) return { outcome: 'unknown_code' };
-  const earlier = REDEMPTIONS.first(await transaction.query(selectRedemption, [codeHash]));
+  const earlier = await findRedemption(transaction, codeHash);
   if (earlier !== null) {
     return earlier.accountId === accountId ? { outcome: 'repeated', redemption: earlier } : { outcome: 'unknown_code' };
   }
@@ -126,8 +137,29 @@ async function redeem(transaction: Queryable, request: RedemptionRequest): Promi
   const { batchId, codeEnd } = voucher;
   const values = [codeHash, redemptionId, batchId, codeEnd, accountId, at, by, given.entryNo, given.subscriptionId];
   await transaction.query(insertRedemption, values);
-  const [row] = await transaction.query(selectRedemption, [codeHash]);
-  return { outcome: 'redeemed', redemption: REDEMPTIONS.read(row!) };
+  return { outcome: 'redeemed', redemption: (await findRedemption(transaction, codeHash))! };
+}
+
+async function findRedemption(transaction: Queryable, codeHash: Buffer): Promise<Redemption | null> {
+  const [redemption] = await withEnds(transaction, await transaction.query(selectRedemption, [codeHash]));
+  return redemption ?? null;
+}
+
+/** Redemptions with the ends of the subscriptions that they gave, in the same order. */
+async function withEnds(queryable: Pick<Queryable, 'query'>, rows: readonly StoredRow[]): Promise<Redemption[]> {
+  const redemptions = REDEMPTIONS.all(rows);
+  const ofPlans = redemptions.filter(({ subscriptionId }) => subscriptionId !== null);
+  const names = columnsOf(
+    ofPlans,
+    ({ accountId }) => accountId,
+    ({ subscriptionId }) => subscriptionId,
+  );
+  const ends = ofPlans.length === 0 ? [] : ENDS.all(await queryable.query(selectEnds, names));
+  const endOf = new Map(ends.map(({ id, endsAt }) => [id, endsAt]));
+  return redemptions.map((each) => ({
+    ...each,
+    subscriptionEndsAt: each.subscriptionId === null ? null : (endOf.get(each.subscriptionId) ?? null),
+  }));
 }
 
 async function give(

@@ -1,4 +1,4 @@
-import type { Queryable, Statement } from '../database.ts';
+import { type Queryable, type Statement, toArray } from '../database.ts';
 import { countColumn, orNull, type RowOf, selection } from '../table.ts';
 
 /** The SQL of heartbeats. The clocks of nodes do not matter: every instant is the database's. */
@@ -36,6 +36,29 @@ const forget: Statement = {
 )
 delete from nodes n using gone where n.id = gone.id`,
 };
+
+/** Those of some nodes that had no heartbeat for `$2` milliseconds, or have no row. Plan: primary key. */
+const selectDead: Statement = {
+  name: 'nodes.select-dead',
+  text: `select v.id from unnest($1::text[]) as v (id)
+where not exists (
+  select from nodes n where n.id = v.id and n.seen_at > statement_timestamp() - $2::bigint * interval '1 millisecond'
+)`,
+};
+
+/**
+ * Which of some nodes are dead: without a heartbeat for `deadAfterMs` by the database's clock. On the embedded engine, with its one
+ * owner, nodes write no heartbeats, and each is dead.
+ */
+export async function deadOf(
+  database: Queryable,
+  nodeIds: readonly string[],
+  deadAfterMs: number,
+): Promise<readonly string[]> {
+  if (nodeIds.length === 0) return [];
+  const rows = await database.query<{ id: string }>(selectDead, [toArray(nodeIds), deadAfterMs]);
+  return rows.map(({ id }) => id);
+}
 
 export interface NodeStore {
   /** Writes a heartbeat. */

@@ -1,0 +1,62 @@
+/** The syntax tree of a source file, as the parser makes it, and what is asked of it. */
+
+export interface Node {
+  readonly type: string;
+  readonly start: number;
+  readonly [name: string]: unknown;
+}
+
+/** What has parameters and a body. */
+export const FUNCTIONS = new Set(['ArrowFunctionExpression', 'FunctionExpression', 'FunctionDeclaration']);
+
+/** The names that a parameter gives. */
+export function namesOfPattern(pattern: Node): string[] {
+  switch (pattern.type) {
+    case 'Identifier':
+      return [pattern.name as string];
+    case 'AssignmentPattern':
+      return namesOfPattern(pattern.left as Node);
+    case 'ObjectPattern':
+      return (pattern.properties as Node[]).flatMap((each) => namesOfPattern((each.value ?? each.argument) as Node));
+    case 'ArrayPattern':
+      return (pattern.elements as (Node | null)[]).flatMap((each) => (each === null ? [] : namesOfPattern(each)));
+    case 'RestElement':
+      return namesOfPattern(pattern.argument as Node);
+    default:
+      return [];
+  }
+}
+
+/** What a function returns, but for those within it. */
+export function returnsOf(node: Node): Node[] {
+  if (node.type === 'ReturnStatement') return isNode(node.argument) ? [node.argument] : [];
+  return FUNCTIONS.has(node.type) ? [] : children(node).flatMap(returnsOf);
+}
+
+/** Without types and parentheses around it. */
+export function unwrapped(node: Node): Node {
+  const isWrapper = node.type.startsWith('TS') || node.type === 'ParenthesizedExpression';
+  return isWrapper && isNode(node.expression) ? unwrapped(node.expression) : node;
+}
+
+/** Of an object that is written out. */
+export const propertiesOf = (node: Node): Node[] =>
+  node.type === 'ObjectExpression' ? (node.properties as Node[]).filter(({ type }) => type === 'Property') : [];
+
+/** Of a name or a text. */
+export const nameOf = (node: Node): string => String(node.name ?? node.value ?? '');
+
+export function children(node: Node): Node[] {
+  const found: Node[] = [];
+  for (const [name, value] of Object.entries(node)) {
+    if (name === 'typeAnnotation' || name === 'typeArguments' || name === 'typeParameters') continue;
+    if (name === 'returnType') continue;
+    if (Array.isArray(value)) found.push(...value.filter(isNode));
+    else if (isNode(value)) found.push(value);
+  }
+  return found;
+}
+
+export function isNode(value: unknown): value is Node {
+  return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string';
+}

@@ -1,0 +1,8 @@
+-- No foreign key goes from a partition to the directory (docs/decisions/0060-homes-of-tables.md): they may be in different databases.
+-- What these five said holds by what makes the rows.
+
+alter table balances drop constraint balances_account_id_fkey;
+alter table subscriptions drop constraint subscriptions_account_id_fkey;
+alter table subscription_requests drop constraint subscription_requests_account_id_fkey;
+alter table rate_limits drop constraint rate_limits_account_id_fkey;
+alter table key_limits drop constraint key_limits_account_id_key_id_fkey;

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { createKeyLimitStore } from '../../src/accounting/accounts/key-limit-store.ts';
+import { createRateLimitStore } from '../../src/accounting/accounts/rate-limit-store.ts';
+import { createAccountStore } from '../../src/accounting/accounts/store.ts';
+import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
+import { openAccount } from '../support/accounting-builders.ts';
+import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+
+/** What foreign keys would say if a partition and the directory were one (docs/decisions/0060-homes-of-tables.md). */
+
+const AT = new Date('2026-11-20T04:00:00Z');
+
+for (const engine of engines) {
+  describe(`what belongs to accounts and keys on ${engine}`, { timeout: 60_000 }, () => {
+    let stored: TestDatabase;
+    before(async () => {
+      stored = await createTestDatabase(engine);
+      await openAccount(stored.database, 'acct_owner', 1n);
+    });
+    after(() => stored?.remove());
+
+    const countOf = async (table: string): Promise<number> => {
+      const counted = { name: `test.count-${table}`, text: `select count(*)::int as n from ${table}` };
+      return (await stored.database.query<{ n: number }>(counted))[0]!.n;
+    };
+
+    it('is a balance with each account, or neither', async () => {
+      const accounts = createAccountStore(stored.database);
+      const account = { id: 'acct_rich', name: 'n', email: null, verified: true, dailyCapNano: 5n, at: AT };
+      await assert.rejects(accounts.insertAccount({ ...account, openingNano: 2n ** 63n }), { code: '22003' });
+      assert.deepEqual([await countOf('accounts'), await countOf('balances')], [1, 1]);
+      assert.equal(await accounts.insertAccount({ ...account, openingNano: 7n }), 'acct_rich');
+      const read = {
+        name: 'test.balance',
+        text: `select balance_nano, daily_cap_nano from balances where account_id = 'acct_rich'`,
+      };
+      assert.deepEqual(await stored.database.query(read), [{ balance_nano: 7n, daily_cap_nano: 5n }]);
+    });
+
+    it('are limits of keys that are there', async () => {
+      const limits = createKeyLimitStore(stored.database);
+      assert.equal(await limits.change('acct_owner', 'key_none', { dailyCallsMax: 1 }), null);
+      assert.equal(await limits.change('acct_none', 'key_none', { dailyCallsMax: 1 }), null);
+      assert.equal(await countOf('key_limits'), 0);
+      const rates = createRateLimitStore(stored.database);
+      await assert.rejects(rates.change({ accountId: 'acct_none', keyId: null }, { requestsMax: 1 }));
+      assert.equal(await countOf('rate_limits'), 0);
+    });
+
+    it('are plans of accounts that are there, and the requests that granted them', async () => {
+      const subscriptions = createSubscriptionStore(stored.database);
+      const keyed = { idempotencyKey: 'k', request: 'r' };
+      const granted = { id: 'sub_one', planId: 'p', startsAt: AT, endsAt: new Date(AT.getTime() + 1_000), at: AT };
+      assert.equal(await subscriptions.grant({ ...granted, accountId: 'acct_none' }, keyed), null);
+      assert.deepEqual([await countOf('subscriptions'), await countOf('subscription_requests')], [0, 0]);
+      assert.equal((await subscriptions.grant({ ...granted, accountId: 'acct_owner' }, keyed))!.id, 'sub_one');
+      assert.deepEqual([await countOf('subscriptions'), await countOf('subscription_requests')], [1, 1]);
+    });
+  });
+}

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { MARKS, tablesIn } from '../../scripts/sql-tables.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'faregate-homes-'));
+after(() => rmSync(directory, { recursive: true }));
+
+/** Runs the check over a file with these lines; returns the lines that it refuses, and why. */
+function check(...lines: string[]): { status: number | null; refused: string[] } {
+  const file = join(directory, 'store.ts');
+  writeFileSync(file, lines.join('\n'));
+  const { status, stderr } = spawnSync(process.execPath, ['scripts/check-homes.ts', file], { encoding: 'utf8' });
+  const refused = stderr.split('\n').filter((line) => line.includes(' names '));
+  return { status, refused: refused.map((line) => line.slice(line.lastIndexOf('store.ts:') + 'store.ts:'.length)) };
+}
+
+describe('The check of homes', () => {
+  it('refuses a statement that names tables of both', () => {
+    const { status, refused } = check(
+      'export const a = { name: "a", text: `select from calls c join accounts a on a.id = c.account_id` };',
+      'export const b = "with gone as (delete from users) insert into balances select";',
+      'export const c = "select (select count(*) from nodes), (select count(*) from reservations r)";',
+      'export const d = "lock table api_keys, key_limits in share mode";',
+    );
+    assert.equal(status, 1);
+    assert.deepEqual(refused, [
+      '1 names calls (partition), accounts (directory)',
+      '2 names users (directory), balances (partition)',
+      '3 names nodes (directory), reservations (partition)',
+      '4 names api_keys (directory), key_limits (partition)',
+    ]);
+  });
+
+  it('follows what is put into a statement: constants, lists, functions, and what they are called with', () => {
+    writeFileSync(join(directory, 'other.ts'), 'export const OF_PERSON = "exists (select from memberships m)";');
+    const { status, refused } = check(
+      "import { OF_PERSON } from './other.ts';",
+      'const KEYS = selection({ id: textColumn("id"), isOwn: booleanColumn(`${OF_PERSON} as is_own`) });',
+      'export const a = { name: "a", text: `select ${KEYS.list} from key_limits` };',
+      "export const b = ['vouchers', 'calls'].map((table) => `select from ${table}`).join(' union all ');",
+      'const isThere = (from: string) => `(select true from ${from} limit 1)`;',
+      "export const c = `select ${isThere('usage_queue q')} from users`;",
+      'const inTable = (table: string, more: string) => ({ name: table, text: `select from ${table} t ${more}` });',
+      "export const d = [inTable('calls', ''), inTable('users', 'where x'), inTable('users', 'join calls c using (id)')];",
+    );
+    assert.equal(status, 1);
+    assert.deepEqual(
+      refused.map((line) => line.replace(/, called at .*store\.ts:/, ' by ')),
+      [
+        '3 names memberships (directory), key_limits (partition)',
+        '4 names vouchers (directory), calls (partition)',
+        '6 names usage_queue (partition), users (directory)',
+        '8 names users (directory), calls (partition)',
+      ],
+    );
+  });
+
+  it('refuses a table that only a request names beside others, and lets one pass that stands alone', () => {
+    const { refused } = check(
+      'export const a = (table: string) => `select from ${table} t join users u using (id)`;',
+      'export const b = (table: string) => `delete from ${table}`;',
+    );
+    assert.deepEqual(refused, ['1 names ?, users (directory)']);
+  });
+
+  it('knows months of calls by the beginning of their names', () => {
+    const { refused } = check(
+      'const tableOf = (month: string) => `calls_${month}`;',
+      'export const a = (month: string) => `select from ${tableOf(month)} c join users u using (id)`;',
+      'export const b = (month: string) => `select from ${tableOf(month)} c join ledger_entries e using (id)`;',
+      'export const c = `select from calls_default c join users u using (id)`;',
+    );
+    assert.deepEqual(refused, [
+      '2 names calls (partition), users (directory)',
+      '4 names calls (partition), users (directory)',
+    ]);
+  });
+
+  it('lets statements of one home pass, whatever their columns are called', () => {
+    const { status, refused } = check(
+      'export const a = "select accounts, n.users from calls n where n.at is distinct from accounts -- from users";',
+      "export const b = `select 'from users, nodes' as text from calls order by accounts, users`;",
+    );
+    assert.deepEqual([status, refused], [0, []]);
+  });
+});
+
+describe('The tables of a statement', () => {
+  const known = new Set(['calls', 'users', 'nodes']);
+  const of = (sql: string): string[] => [...tablesIn(sql, known)].sort();
+
+  for (const [sql, tables] of [
+    ['select from calls c, lateral (select from users) u, nodes', ['calls', 'nodes', 'users']],
+    ['update calls c set users = 1 from nodes n where true', ['calls', 'nodes']],
+    ['delete from only calls using users', ['calls', 'users']],
+    ['insert into calls (nodes, users) select a, nodes from f(users)', ['calls']],
+    ['select from (calls c join users u on true)', ['calls', 'users']],
+    ['select extract(epoch from nodes.at) from calls for update of calls', ['calls']],
+    ["select 'it''s from users' from calls /* from nodes */", ['calls']],
+    [
+      `select from ${MARKS.open}calls${MARKS.or}(select from users)${MARKS.close} x, nodes`,
+      ['calls', 'nodes', 'users'],
+    ],
+  ] as const) {
+    it(`are ${tables.join(', ')} in: ${sql.replace(/[\ue000-\ue003]/g, '|')}`, () => assert.deepEqual(of(sql), tables));
+  }
+});
