@@ -13,6 +13,9 @@ import {
   durationOrZeroMs,
   headerValue,
   imagePrices,
+  keptDayMs,
+  keptOrZeroMs,
+  keptWeekMs,
   listenAddress,
   longDurationMs,
   name,
@@ -50,7 +53,9 @@ export function showConfig(config: Config): Shown {
 const FIELDS = new Map<unknown, (value: any) => Shown>([
   ...[text, anyText, name, nameOrNone, timezone, wireName, baseUrl, sender].map((field) => [field, asItIs] as const),
   ...[corsOrigins, issuerUrl, protocolNames, publicUrl, scope].map((field) => [field, asItIs] as const),
-  ...[durationMs, durationOrZeroMs, longDurationMs].map((field) => [field, showDuration] as const),
+  ...[durationMs, durationOrZeroMs, longDurationMs, keptDayMs, keptWeekMs, keptOrZeroMs].map(
+    (field) => [field, showDuration] as const,
+  ),
   ...[amountNano, priceFactor].map((field) => [field, formatYuan] as const),
   [sizeBytes, showSize],
   [imagePrices, showPrices],

@@ -116,9 +116,14 @@ function assertSame(read: () => StreamReading, bytes: Buffer, cuts: readonly num
   // Behind the end some events are left out; what comes is in order, and as it was.
   let at = forwarded.length;
   for (const event of eachEvent(finished)) {
-    const found = bytes.indexOf(event, at);
-    assert.ok(found !== -1);
-    at = found + event.length;
+    // The end of its last line may be that of two lines, between which an event is left out.
+    const pieces =
+      bytes.includes(event, at) || !event.toString('latin1').endsWith('\r\n') ? [event] : [event.subarray(0, -1), '\n'];
+    for (const piece of pieces) {
+      const found = bytes.indexOf(piece, at);
+      assert.ok(found !== -1);
+      at = found + piece.length;
+    }
   }
   const whole = relay(read(), [bytes]);
   const parted = relay(read(), cutInto(bytes, cuts));
@@ -150,6 +155,12 @@ describe('stream tap on anything', () => {
       }),
       { numRuns: propertyRuns(8000) },
     );
+  });
+
+  it('leaves an event out between a CR and an LF, which then are the end of one line', () => {
+    const { relayed } = relayBrokenOff(readings.responses, Buffer.from('event: error\r\rdata: \n\n\n'));
+    assert.equal(outOf(relayed).toString(), 'event: error\r\r\n');
+    assertSame(readings.responses, Buffer.from('event: error\r\rdata: \n\n\n'), []);
   });
 
   it('relays and measures events of any protocol in any order the same wherever they are cut', () => {
