@@ -37,9 +37,7 @@ import type { SettlementRecord } from './settlement-record.ts';
 const readCallsAtEnd: Statement = {
   name: 'settlement.read-ending-calls',
   text: `select v.no::int as no, c.status, ${RESERVED_LIMITS.of('r')}, ${HAS_SLOT},
-  case when r.call_id is null and c.id is null then exists (
-    select from dropped_months d where d.month = date_trunc('month', v.started_at at time zone 'UTC')::date
-  ) else false end as is_dropped
+  case when r.call_id is null and c.id is null then is_of_dropped_month(v.started_at) else false end as is_dropped
 from unnest($1::text[], $2::text[], $3::timestamptz[]) with ordinality as v (account_id, call_id, started_at, no)
 left join reservations r on r.account_id = v.account_id and r.call_id = v.call_id
 left join calls c on c.account_id = v.account_id and c.id = v.call_id and c.started_at = v.started_at`,

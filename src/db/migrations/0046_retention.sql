@@ -69,3 +69,11 @@ create table dropped_uses (
 create table dropped_usage (like usage_rollups including constraints);
 alter table dropped_usage add dropped_in date not null;
 alter table dropped_usage add primary key (account_id, dropped_in, day, key_id, model, provider, status, context);
+
+-- Whether records of the month of an instant were dropped, or are being. A function, because each end of a call has it in its statement
+-- and few ends reach it: the table is not opened for the others.
+create function is_of_dropped_month(at timestamptz) returns boolean language plpgsql stable as $body$
+begin
+  return exists (select from dropped_months d where d.month = date_trunc('month', at at time zone 'UTC')::date);
+end
+$body$;
