@@ -190,11 +190,15 @@ function monthTablesFrom(now: Date): MonthTable[] {
   );
 }
 
+/** The name of the table of call records of a month, such as `2026-11-01`; `null`: of those without a month's table. */
+export const monthTableName = (month: string | null): string =>
+  `calls_${month === null ? 'default' : month.slice(0, 'YYYY-MM'.length).replace('-', '_')}`;
+
 /** The table of call records of the month in which an instant is. */
 export function monthTableOf(at: Date): MonthTable {
   const from = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), 1));
   const to = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 1));
-  return { name: `calls_${from.toISOString().slice(0, 7).replace('-', '_')}`, from, to };
+  return { name: monthTableName(from.toISOString()), from, to };
 }
 
 /** Makes the table of a month, unless it is there. */

@@ -1,7 +1,8 @@
 import { type Lane, type Statement, toArray } from '../../db/database.ts';
+import { monthTableName } from '../calls/calls-store.ts';
 import { writtenDown } from './dropped-sums-store.ts';
 import type { Month } from './months.ts';
-import { dropTable, firstIdBehind, lockRecords, SLICE, tableOf, writeSlice } from './records-store.ts';
+import { dropTable, firstIdBehind, lockRecords, SLICE, writeSlice } from './records-store.ts';
 
 /** The SQL that deletes records row by row: those without a table of their month, and those that a month got after it was dropped. */
 
@@ -10,8 +11,8 @@ import { dropTable, firstIdBehind, lockRecords, SLICE, tableOf, writeSlice } fro
  * Plan: index by id of the table.
  */
 const lockSlice = (month: Month | null): Statement => ({
-  name: `retention.lock-${tableOf(month)}`,
-  text: `select id from ${tableOf(month)} where id > $1::text and id < $2::text and started_at < $3::timestamptz
+  name: `retention.lock-${monthTableName(month)}`,
+  text: `select id from ${monthTableName(month)} where id > $1::text and id < $2::text and started_at < $3::timestamptz
 order by id limit $4::int for update skip locked`,
 });
 
@@ -20,12 +21,12 @@ order by id limit $4::int for update skip locked`,
  * is not summed yet. Plans: index by id of the table; the queue is short.
  */
 const deleteLocked = (month: Month | null): Statement => ({
-  name: `retention.delete-${tableOf(month)}`,
-  text: `with part as materialized (select * from ${tableOf(month)} where id = any ($2::text[]) and started_at < $3::timestamptz),
+  name: `retention.delete-${monthTableName(month)}`,
+  text: `with part as materialized (select * from ${monthTableName(month)} where id = any ($2::text[]) and started_at < $3::timestamptz),
 queued as materialized (select n.id from usage_queue q cross join lateral unnest(q.call_ids) as n (id)),
 ${writtenDown('not exists (select from queued q where q.id = c.id)')},
 gone as (
-  delete from ${tableOf(month)} d using dropped c where d.account_id = c.account_id and d.id = c.id and d.started_at = c.started_at
+  delete from ${monthTableName(month)} d using dropped c where d.account_id = c.account_id and d.id = c.id and d.started_at = c.started_at
 ),
 months as (
   insert into dropped_months as m (month, dropped_at, drops)
@@ -36,8 +37,8 @@ select ${SLICE.list} from (values (1)) as one (row) left join (select null as ac
 });
 
 const findRecord = (month: Month): Statement => ({
-  name: `retention.find-record-${tableOf(month)}`,
-  text: `select id from ${tableOf(month)} limit 1`,
+  name: `retention.find-record-${monthTableName(month)}`,
+  text: `select id from ${monthTableName(month)} limit 1`,
 });
 
 /** Where deletions have got to. */

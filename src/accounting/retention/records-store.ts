@@ -1,14 +1,11 @@
 import type { Parameter, Queryable, Statement } from '../../db/database.ts';
 import { intColumn, jsonbColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { firstIdAt } from '../../lib/ids.ts';
+import { monthTableName } from '../calls/calls-store.ts';
 import { sqlTimezone } from '../usage/sql-timezone.ts';
 import type { Month } from './months.ts';
 
 /** The SQL that the stores of retention share: tables of records, their locks, and slices of records that are written down. */
-
-/** The table of the records of a month; `null`: of those without one. */
-export const tableOf = (month: Month | null): string =>
-  `calls_${month === null ? 'default' : month.slice(0, 7).replace('-', '_')}`;
 
 /** An id is made as the call starts. A clock that is set in between may make it more. */
 const ID_SLACK_MS = 600_000;
@@ -61,6 +58,6 @@ export async function lockRecords(transaction: Queryable): Promise<void> {
 
 /** With its indexes. */
 export const dropTable = (month: Month): Statement => ({
-  name: `retention.drop-${tableOf(month)}`,
-  text: `drop table ${tableOf(month)}`,
+  name: `retention.drop-${monthTableName(month)}`,
+  text: `drop table ${monthTableName(month)}`,
 });

@@ -1,11 +1,12 @@
 import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
 import { booleanColumn, listColumn, type RowOf, selection, textColumn } from '../../db/table.ts';
+import { monthTableName } from '../calls/calls-store.ts';
 import { DisagreementError } from './disagreement.ts';
 import { writtenDown } from './dropped-sums-store.ts';
 import { createLooseRecords, type LooseRecords } from './loose-records-store.ts';
 import { boundsOf, type Month } from './months.ts';
 import { createOrphanSearch, type OrphanSearch } from './orphans-store.ts';
-import { dropTable, firstIdBehind, lockRecords, SLICE, tableOf, writeSlice } from './records-store.ts';
+import { dropTable, firstIdBehind, lockRecords, SLICE, writeSlice } from './records-store.ts';
 
 /**
  * The SQL that drops months of call records. What the records of a month say is written down in slices, each a transaction, and becomes
@@ -101,9 +102,9 @@ where month = $1::date`,
 
 /** The next records of a month, up to $4 behind ($2, $3); those that may still change are named. Plan: primary key of the table. */
 const sumSlice = (month: Month): Statement => ({
-  name: `retention.sum-${tableOf(month)}`,
+  name: `retention.sum-${monthTableName(month)}`,
   text: `with part as materialized (
-  select * from ${tableOf(month)} where (account_id, id) > ($2::text, $3::text) order by account_id, id limit $4::int
+  select * from ${monthTableName(month)} where (account_id, id) > ($2::text, $3::text) order by account_id, id limit $4::int
 ),
 ${writtenDown(`c.status <> 'unresolved'`)}
 select ${SLICE.list}
@@ -112,8 +113,8 @@ from (values (1)) as one (row) left join (select account_id, id from part order 
 
 /** The records that could have changed since they were looked at, as they are now. Plan: index by id of the table. */
 const sumNamed = (month: Month): Statement => ({
-  name: `retention.sum-named-${tableOf(month)}`,
-  text: `with part as materialized (select * from ${tableOf(month)} where id = any ($2::text[])),
+  name: `retention.sum-named-${monthTableName(month)}`,
+  text: `with part as materialized (select * from ${monthTableName(month)} where id = any ($2::text[])),
 ${writtenDown('true')}
 select ${SLICE.list} from (values (1)) as one (row) left join (select null as account_id, null as id) last on true`,
 });
