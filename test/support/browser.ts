@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
 import { findChromium } from './chromium.ts';
 import type { TestGateway } from './gateway.ts';
 import type { PersonHeaders } from './people.ts';
@@ -117,6 +117,18 @@ export async function openConsole(
       assert.deepEqual(problems, []);
     },
   };
+}
+
+/**
+ * Saves a form, and waits for the end of it. The button alone would not say so: it is off from the click on, while the response is awaited.
+ *
+ * @throws if the gateway refuses the change.
+ */
+export async function saveForm(page: Page, form: Locator): Promise<void> {
+  const response = page.waitForResponse((each) => each.request().method() !== 'GET');
+  await form.getByRole('button', { name: 'Save' }).click();
+  assert.ok((await response).ok(), 'the change was refused');
+  await form.getByRole('button', { name: 'Save', disabled: true }).waitFor();
 }
 
 interface AxeResult {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { openBrowser, openConsole } from '../../support/browser.ts';
+import { openBrowser, openConsole, saveForm } from '../../support/browser.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
 import { call } from '../../support/client.ts';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
@@ -191,8 +191,7 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
       ['Threshold', '10.000000001'],
     ] as const) {
       await page.getByLabel(label).fill(amount);
-      await form(label).getByRole('button', { name: 'Save' }).click();
-      await form(label).getByRole('button', { name: 'Save', disabled: true }).waitFor();
+      await saveForm(page, form(label));
     }
     await page.getByText('¥99.123456789').waitFor();
     const { body } = await ask(server, 'GET', '/low-balance', undefined, owner.headers);
@@ -207,10 +206,8 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     const seen = page.getByRole('switch', { name: 'Keys of members read the balance' });
     const form = page.locator('form').filter({ has: seen });
     await seen.click();
-    await form.getByRole('button', { name: 'Save' }).click();
-    // The button is off too while the response is awaited.
+    await saveForm(page, form);
     await page.getByText('Saved.', { exact: true }).waitFor();
-    await form.getByRole('button', { name: 'Save', disabled: true }).waitFor();
     assert.equal(await seen.isChecked(), false);
     assert.equal((await ask(server, 'GET', '/account', undefined, owner.headers)).body.membersSeeBalance, false);
     await console.close();

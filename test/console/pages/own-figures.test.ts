@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { openBrowser, openConsole } from '../../support/browser.ts';
+import { openBrowser, openConsole, saveForm } from '../../support/browser.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
 import { call } from '../../support/client.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../../support/gateway.ts';
@@ -137,8 +137,7 @@ describe('the figures of an account', { skip: withoutBrowser }, () => {
     await console.go('#/settings');
     await page.getByLabel('Threshold').fill('100');
     const form = page.locator('form').filter({ has: page.getByLabel('Threshold') });
-    await form.getByRole('button', { name: 'Save' }).click();
-    await form.getByRole('button', { name: 'Save', disabled: true }).waitFor();
+    await saveForm(page, form);
     await console.go('#/');
     await page.getByText('It is below ¥100.00').waitFor();
     await console.assertAccessible();
