@@ -40,6 +40,7 @@ import { createVoucherStore } from '../accounting/vouchers/vouchers-store.ts';
 import type { Config } from '../config/schema.ts';
 import type { Database } from '../db/database.ts';
 import { isDataError } from '../db/errors.ts';
+import { inOneDatabase } from '../db/home-lanes.ts';
 import { readDatabaseIdentity } from '../db/identity.ts';
 import { createDatabaseClock } from '../db/nodes/database-clock.ts';
 import { createNodes } from '../db/nodes/nodes.ts';
@@ -56,6 +57,7 @@ import { createDrains } from '../providers/routing/drains/drains.ts';
 import { createRefusalsStore } from '../requests/refusals-store.ts';
 import type { NodeObservers } from '../telemetry/metrics.ts';
 import { auditPace } from './audit-pace.ts';
+import { createFinishing, createInSteps } from './in-steps.ts';
 import { requestLane } from './lanes.ts';
 import type { SettingsInForce } from './settings-in-force.ts';
 
@@ -204,6 +206,7 @@ export async function createAccounting(parts: AccountingParts) {
       statements: createStatementStore(admin),
       vouchers: createVoucherStore(admin),
       redemptions: createRedemptionStore(admin),
+      ...createInSteps(inOneDatabase(admin)),
     },
     drains: createDrains({
       // One read at a time: it never takes the place in which `/readyz` waits.
@@ -231,6 +234,7 @@ export async function createAccounting(parts: AccountingParts) {
       }),
     },
     keyUses: createKeyUses({ store: createKeyUseStore(housekeeping), clock }),
+    finishing: createFinishing(createInSteps(inOneDatabase(housekeeping)), logger),
     rollups: createRollups({
       store: createRollupStore(housekeeping),
       timezone: () => settings.current.config.billing.timezone,

@@ -27,6 +27,7 @@ import { createChangesStore } from '../changes/changes-store.ts';
 import { ConfigLoads } from '../config/loads.ts';
 import type { Config } from '../config/schema.ts';
 import type { Database } from '../db/database.ts';
+import { inOneDatabase } from '../db/home-lanes.ts';
 import { schemaVersion } from '../db/migrate.ts';
 import { adminEnvelope } from '../errors/envelopes.ts';
 import { createClientAddresses } from '../http/client-address.ts';
@@ -48,6 +49,7 @@ import { createExportStore } from '../transfer/export-store.ts';
 import { createAccountDomain } from './account-domain.ts';
 import { auditPace } from './audit-pace.ts';
 import { createGuesses } from './guesses.ts';
+import { createInSteps } from './in-steps.ts';
 import { createLocalWebhooks } from './notices.ts';
 import { createPeople } from './people.ts';
 
@@ -93,6 +95,7 @@ export function createLocalAdmin(
     ledger: createLedgerStore(database),
     subscriptions,
     redemptions: createRedemptionStore(database),
+    ...createInSteps(inOneDatabase(database)),
   };
   const drainStore = createDrainStore(database);
   const adminTokens = createAdminTokensStore(database);

@@ -7,6 +7,7 @@
 export const EXPORTED_TABLES = [
   'accounts',
   'account_requests',
+  'new_accounts',
   'balances',
   'api_keys',
   'key_limits',

@@ -7,6 +7,7 @@ import { readLine } from '../../src/transfer/format.ts';
 import { call } from '../support/client.ts';
 import { createTestDatabase, engines } from '../support/database.ts';
 import { startGateway } from '../support/gateway.ts';
+import { createAccountIn } from '../support/in-steps.ts';
 import { chatResponse } from '../support/provider.ts';
 import { assertSound, CLOCK, imported, startExport } from './books.ts';
 
@@ -103,7 +104,14 @@ describe('a key that is made behind the cut of its account', () => {
     try {
       const at = new Date(CLOCK.nowMs());
       const accounts = createAccountStore(stored.database);
-      await accounts.insertAccount({ id: 'acct', name: 'a', email: null, verified: true, dailyCapNano: null, at });
+      await createAccountIn(stored.database, {
+        id: 'acct',
+        name: 'a',
+        email: null,
+        verified: true,
+        dailyCapNano: null,
+        at,
+      });
       const limits = { dailyCallsMax: 3 };
       const create = (id: string) =>
         accounts.insertKey({
@@ -146,7 +154,7 @@ describe('an account that is made while others are exported', () => {
     const target = await createTestDatabase('embedded');
     try {
       const create = (database: Database, id: string, idempotencyKey: string) =>
-        createAccountStore(database).insertAccount({
+        createAccountIn(database, {
           ...{ id, name: 'a', email: null, verified: true, dailyCapNano: null, at: new Date(CLOCK.nowMs()) },
           keyed: { idempotencyKey, request: 'x' },
         });
