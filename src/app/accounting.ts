@@ -35,7 +35,6 @@ import { createRollupStore } from '../accounting/usage/rollup-store.ts';
 import { createRollups } from '../accounting/usage/rollups.ts';
 import { createStatementStore } from '../accounting/usage/statement-store.ts';
 import { createUsageStore } from '../accounting/usage/usage-store.ts';
-import { createRedemptionStore } from '../accounting/vouchers/redemption-store.ts';
 import { createVoucherStore } from '../accounting/vouchers/vouchers-store.ts';
 import type { Config } from '../config/schema.ts';
 import type { Database } from '../db/database.ts';
@@ -177,6 +176,7 @@ export async function createAccounting(parts: AccountingParts) {
   const balances = requestLane(database.lane('balances'));
   const admin = requestLane(database.lane('admin'));
   const housekeeping = database.lane('housekeeping');
+  const plans = () => settings.current.plans;
   return {
     questions,
     databaseClock,
@@ -205,8 +205,7 @@ export async function createAccounting(parts: AccountingParts) {
       usage: createUsageStore(admin),
       statements: createStatementStore(admin),
       vouchers: createVoucherStore(admin),
-      redemptions: createRedemptionStore(admin),
-      ...createInSteps(inOneDatabase(admin)),
+      ...createInSteps(inOneDatabase(admin), plans),
     },
     drains: createDrains({
       // One read at a time: it never takes the place in which `/readyz` waits.
@@ -234,7 +233,7 @@ export async function createAccounting(parts: AccountingParts) {
       }),
     },
     keyUses: createKeyUses({ store: createKeyUseStore(housekeeping), clock }),
-    finishing: createFinishing(createInSteps(inOneDatabase(housekeeping)), logger),
+    finishing: createFinishing(createInSteps(inOneDatabase(housekeeping), plans), logger),
     rollups: createRollups({
       store: createRollupStore(housekeeping),
       timezone: () => settings.current.config.billing.timezone,

@@ -17,7 +17,6 @@ import { runningPeriods } from '../accounting/pricing/running-periods.ts';
 import { createInFlightStore } from '../accounting/reservations/in-flight-store.ts';
 import { createStatementStore } from '../accounting/usage/statement-store.ts';
 import { createUsageStore } from '../accounting/usage/usage-store.ts';
-import { createRedemptionStore } from '../accounting/vouchers/redemption-store.ts';
 import { createVoucherStore } from '../accounting/vouchers/vouchers-store.ts';
 import { type AdminClient, localAdminClient } from '../api/management/admin-client.ts';
 import { createGuard } from '../api/management/guard.ts';
@@ -94,8 +93,7 @@ export function createLocalAdmin(
     rateLimits: createRateLimitStore(database),
     ledger: createLedgerStore(database),
     subscriptions,
-    redemptions: createRedemptionStore(database),
-    ...createInSteps(inOneDatabase(database)),
+    ...createInSteps(inOneDatabase(database), currentPlans),
   };
   const drainStore = createDrainStore(database);
   const adminTokens = createAdminTokensStore(database);

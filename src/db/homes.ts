@@ -64,6 +64,8 @@ export const HOMES = {
   dropped_usage: 'partition',
   subscriptions: 'partition',
   subscription_requests: 'partition',
+  /** Decided with what the redemption would have given, under the lock of its account. */
+  refused_redemptions: 'partition',
   plan_slots: 'partition',
   key_limits: 'partition',
   /** Written behind calls, for many keys at a time. */

@@ -6,10 +6,13 @@ import { finishAll } from '../../src/lib/unfinished.ts';
 
 /** Creates an account as the admin API does. */
 export async function createAccountIn(database: Lane, account: NewAccount): Promise<string | null> {
-  return createInSteps(inOneDatabase(database)).accountCreations.create(account);
+  return createInSteps(inOneDatabase(database), () => []).accountCreations.create(account);
 }
 
 /** Finishes everything that is under way, as a node does in the background. */
-export function finishNow({ accountCreations }: ReturnType<typeof createInSteps>): Promise<void> {
-  return finishAll([accountCreations.unfinished(0)], () => false);
+export function finishNow({
+  accountCreations,
+  redemptions,
+}: Pick<ReturnType<typeof createInSteps>, 'accountCreations' | 'redemptions'>): Promise<void> {
+  return finishAll([accountCreations.unfinished(0), redemptions.unfinished(0)], () => false);
 }
