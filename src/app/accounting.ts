@@ -35,11 +35,11 @@ import { createRollupStore } from '../accounting/usage/rollup-store.ts';
 import { createRollups } from '../accounting/usage/rollups.ts';
 import { createStatementStore } from '../accounting/usage/statement-store.ts';
 import { createUsageStore } from '../accounting/usage/usage-store.ts';
-import { createRedemptionStore } from '../accounting/vouchers/redemption-store.ts';
 import { createVoucherStore } from '../accounting/vouchers/vouchers-store.ts';
 import type { Config } from '../config/schema.ts';
 import type { Database } from '../db/database.ts';
 import { isDataError } from '../db/errors.ts';
+import { inOneDatabase } from '../db/home-lanes.ts';
 import { readDatabaseIdentity } from '../db/identity.ts';
 import { createDatabaseClock } from '../db/nodes/database-clock.ts';
 import { createNodes } from '../db/nodes/nodes.ts';
@@ -56,6 +56,7 @@ import { createDrains } from '../providers/routing/drains/drains.ts';
 import { createRefusalsStore } from '../requests/refusals-store.ts';
 import type { NodeObservers } from '../telemetry/metrics.ts';
 import { auditPace } from './audit-pace.ts';
+import { createFinishing, createInSteps } from './in-steps.ts';
 import { requestLane } from './lanes.ts';
 import type { SettingsInForce } from './settings-in-force.ts';
 
@@ -175,6 +176,7 @@ export async function createAccounting(parts: AccountingParts) {
   const balances = requestLane(database.lane('balances'));
   const admin = requestLane(database.lane('admin'));
   const housekeeping = database.lane('housekeeping');
+  const plans = () => settings.current.plans;
   return {
     questions,
     databaseClock,
@@ -203,7 +205,7 @@ export async function createAccounting(parts: AccountingParts) {
       usage: createUsageStore(admin),
       statements: createStatementStore(admin),
       vouchers: createVoucherStore(admin),
-      redemptions: createRedemptionStore(admin),
+      ...createInSteps(inOneDatabase(admin), plans),
     },
     drains: createDrains({
       // One read at a time: it never takes the place in which `/readyz` waits.
@@ -231,6 +233,7 @@ export async function createAccounting(parts: AccountingParts) {
       }),
     },
     keyUses: createKeyUses({ store: createKeyUseStore(housekeeping), clock }),
+    finishing: createFinishing(createInSteps(inOneDatabase(housekeeping), plans), logger),
     rollups: createRollups({
       store: createRollupStore(housekeeping),
       timezone: () => settings.current.config.billing.timezone,

@@ -17,7 +17,6 @@ import { runningPeriods } from '../accounting/pricing/running-periods.ts';
 import { createInFlightStore } from '../accounting/reservations/in-flight-store.ts';
 import { createStatementStore } from '../accounting/usage/statement-store.ts';
 import { createUsageStore } from '../accounting/usage/usage-store.ts';
-import { createRedemptionStore } from '../accounting/vouchers/redemption-store.ts';
 import { createVoucherStore } from '../accounting/vouchers/vouchers-store.ts';
 import { type AdminClient, localAdminClient } from '../api/management/admin-client.ts';
 import { createGuard } from '../api/management/guard.ts';
@@ -27,6 +26,7 @@ import { createChangesStore } from '../changes/changes-store.ts';
 import { ConfigLoads } from '../config/loads.ts';
 import type { Config } from '../config/schema.ts';
 import type { Database } from '../db/database.ts';
+import { inOneDatabase } from '../db/home-lanes.ts';
 import { schemaVersion } from '../db/migrate.ts';
 import { adminEnvelope } from '../errors/envelopes.ts';
 import { createClientAddresses } from '../http/client-address.ts';
@@ -48,6 +48,7 @@ import { createExportStore } from '../transfer/export-store.ts';
 import { createAccountDomain } from './account-domain.ts';
 import { auditPace } from './audit-pace.ts';
 import { createGuesses } from './guesses.ts';
+import { createInSteps } from './in-steps.ts';
 import { createLocalWebhooks } from './notices.ts';
 import { createPeople } from './people.ts';
 
@@ -92,7 +93,7 @@ export function createLocalAdmin(
     rateLimits: createRateLimitStore(database),
     ledger: createLedgerStore(database),
     subscriptions,
-    redemptions: createRedemptionStore(database),
+    ...createInSteps(inOneDatabase(database), currentPlans),
   };
   const drainStore = createDrainStore(database);
   const adminTokens = createAdminTokensStore(database);

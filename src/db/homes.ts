@@ -13,6 +13,8 @@ export const HOMES = {
   accounts: 'directory',
   /** The key of a request that creates an account comes before the account. */
   account_requests: 'directory',
+  /** Accounts that have no balance yet, or whose balance was just made. */
+  new_accounts: 'directory',
   /** Only the hash of a key is known of a request: it leads to the account. */
   api_keys: 'directory',
   users: 'directory',
@@ -62,6 +64,8 @@ export const HOMES = {
   dropped_usage: 'partition',
   subscriptions: 'partition',
   subscription_requests: 'partition',
+  /** Decided with what the redemption would have given, under the lock of its account. */
+  refused_redemptions: 'partition',
   plan_slots: 'partition',
   key_limits: 'partition',
   /** Written behind calls, for many keys at a time. */

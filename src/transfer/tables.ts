@@ -7,6 +7,7 @@
 export const EXPORTED_TABLES = [
   'accounts',
   'account_requests',
+  'new_accounts',
   'balances',
   'api_keys',
   'key_limits',
@@ -40,6 +41,7 @@ export type ExportedTable = (typeof EXPORTED_TABLES)[number];
 
 export const TABLES_LEFT_OUT: Readonly<Record<string, string>> = {
   reservations: 'calls in flight end in the database in which they began; an export has what they hold as free',
+  refused_redemptions: 'the new database decides on redemptions under way anew',
   usage_queue: 'an import sums all call records anew',
   usage_backfill: 'an import sums all call records anew',
   usage_rollups: 'an import sums all call records anew, and adds what those said that were dropped',

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createKeyLimitStore } from '../../src/accounting/accounts/key-limit-store.ts';
 import { createRateLimitStore } from '../../src/accounting/accounts/rate-limit-store.ts';
-import { createAccountStore } from '../../src/accounting/accounts/store.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
 import { openAccount } from '../support/accounting-builders.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createAccountIn } from '../support/in-steps.ts';
 
 /** What foreign keys would say if a partition and the directory were one (docs/decisions/0060-homes-of-tables.md). */
 
@@ -26,11 +26,13 @@ for (const engine of engines) {
     };
 
     it('is a balance with each account, or neither', async () => {
-      const accounts = createAccountStore(stored.database);
       const account = { id: 'acct_rich', name: 'n', email: null, verified: true, dailyCapNano: 5n, at: AT };
-      await assert.rejects(accounts.insertAccount({ ...account, openingNano: 2n ** 63n }), { code: '22003' });
-      assert.deepEqual([await countOf('accounts'), await countOf('balances')], [1, 1]);
-      assert.equal(await accounts.insertAccount({ ...account, openingNano: 7n }), 'acct_rich');
+      await assert.rejects(createAccountIn(stored.database, { ...account, openingNano: 2n ** 63n }), { code: '22003' });
+      assert.deepEqual(
+        [await countOf('accounts'), await countOf('new_accounts'), await countOf('balances')],
+        [1, 0, 1],
+      );
+      assert.equal(await createAccountIn(stored.database, { ...account, openingNano: 7n }), 'acct_rich');
       const read = {
         name: 'test.balance',
         text: `select balance_nano, daily_cap_nano from balances where account_id = 'acct_rich'`,
