@@ -5,6 +5,8 @@ import { createKeyReplacementStore } from '../accounting/accounts/key-replacemen
 import { createKeySearchStore } from '../accounting/accounts/key-search-store.ts';
 import { createKeyUseStore } from '../accounting/accounts/key-use-store.ts';
 import { createKeyUses } from '../accounting/accounts/key-uses.ts';
+import { createLooseKeyStore } from '../accounting/accounts/loose-key-store.ts';
+import { createLooseLimitStore } from '../accounting/accounts/loose-limit-store.ts';
 import { createRateLimitStore } from '../accounting/accounts/rate-limit-store.ts';
 import { createAccountStore } from '../accounting/accounts/store.ts';
 import { createCallBatches } from '../accounting/batches/call-batches.ts';
@@ -40,6 +42,7 @@ import { createVoucherStore } from '../accounting/vouchers/vouchers-store.ts';
 import type { Config } from '../config/schema.ts';
 import type { Database } from '../db/database.ts';
 import { isDataError } from '../db/errors.ts';
+import { inOneDatabase } from '../db/home-lanes.ts';
 import { readDatabaseIdentity } from '../db/identity.ts';
 import { createDatabaseClock } from '../db/nodes/database-clock.ts';
 import { createNodes } from '../db/nodes/nodes.ts';
@@ -189,6 +192,8 @@ export async function createAccounting(parts: AccountingParts) {
     admin: {
       accounts: createAccountStore(admin),
       refusals: createRefusalsStore(admin),
+      looseKeys: createLooseKeyStore(admin),
+      looseLimits: createLooseLimitStore(admin),
       keyLimits: createKeyLimitStore(admin),
       keyReplacements: createKeyReplacementStore(admin),
       keySearch: createKeySearchStore(admin),
@@ -219,7 +224,9 @@ export async function createAccounting(parts: AccountingParts) {
       subscriptions: createSubscriptionStore(housekeeping),
       storedResponses: createStoredResponseStore(housekeeping),
       nodes: createNodeStore(housekeeping),
-      endedKeys: createEndedKeyStore(housekeeping),
+      endedKeys: createEndedKeyStore(inOneDatabase(housekeeping)),
+      looseKeys: createLooseKeyStore(housekeeping),
+      looseLimits: createLooseLimitStore(housekeeping),
       dropping: createDropping({
         store: createRetentionStore(housekeeping, database.engine),
         keptMs: () => settings.current.config.retention.calls,

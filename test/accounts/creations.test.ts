@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type AccountStore, createAccountStore } from '../../src/accounting/accounts/store.ts';
 import { createLedgerStore } from '../../src/accounting/ledger/ledger-store.ts';
+import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { CONTEXT } from '../support/accounting-builders.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { keysOn } from '../support/keys.ts';
 import { type ObservedDatabase, observeDatabase } from '../support/observed-database.ts';
 
 const AT = new Date('2026-11-20T04:00:00Z');
@@ -60,8 +62,9 @@ for (const engine of engines) {
         await open(accountId, 0n);
         const limits = observed.statement('key-limits.change');
         limits.fail(when);
-        const key = { accountId, name: 'test', keyHash: Buffer.from(accountId), prefix: 'p', expiresAt: null, at: AT };
-        const create = () => accounts.insertKey({ ...key, id: `key_${when}`, limits: { dailyCallsMax: 3 } });
+        const keys = keysOn(inOneDatabase(observed.database), { nowMs: () => AT.getTime() });
+        const asked = { accountId, name: 'test', expiresAt: null, allowed: {}, userId: null };
+        const create = () => keys.make({ ...asked, limits: { dailyCallsMax: 3 } });
         await assert.rejects(create(), { code: 'ECONNRESET' });
         limits.recover();
         assert.deepEqual(await accounts.listKeys(accountId, null, 10), []);

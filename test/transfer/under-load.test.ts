@@ -7,6 +7,7 @@ import { readLine } from '../../src/transfer/format.ts';
 import { call } from '../support/client.ts';
 import { createTestDatabase, engines } from '../support/database.ts';
 import { startGateway } from '../support/gateway.ts';
+import { insertLimitedKey } from '../support/keys.ts';
 import { chatResponse } from '../support/provider.ts';
 import { assertSound, CLOCK, imported, startExport } from './books.ts';
 
@@ -105,17 +106,7 @@ describe('a key that is made behind the cut of its account', () => {
       const accounts = createAccountStore(stored.database);
       await accounts.insertAccount({ id: 'acct', name: 'a', email: null, verified: true, dailyCapNano: null, at });
       const limits = { dailyCallsMax: 3 };
-      const create = (id: string) =>
-        accounts.insertKey({
-          accountId: 'acct',
-          id,
-          name: id,
-          keyHash: Buffer.from(id),
-          prefix: 'p',
-          expiresAt: null,
-          limits,
-          at,
-        });
+      const create = (id: string) => insertLimitedKey(stored.database, { accountId: 'acct', id, at }, { limits });
       for (const id of ['key_active', 'key_revoked']) await create(id);
       const reader = await createExportStore(stored.database).open();
       const { accounts: cutAccounts, tables } = await reader.readBatch({ first: 'acct', last: 'acct' });
