@@ -46,6 +46,7 @@ export const TABLES_LEFT_OUT: Readonly<Record<string, string>> = {
   usage_totals: 'as usage_rollups',
   nodes: 'processes that run',
   account_changes: 'an import looks at all accounts anew',
+  due_notices: 'as notices',
   notices: 'what was to be told is told by the database in which it happened',
   notice_deliveries: 'as notices',
   notice_receivers: 'as notices',
