@@ -168,6 +168,26 @@ for (const engine of engines) {
       assert.equal(await limitRows(accountId), 2);
     });
 
+    it('replace a key by none with limits that it has no more', async () => {
+      const accountId = await account();
+      const { key } = await makeOn(keys(), accountId);
+      for (const given of [{ limits: { totalSpendCapNano: 10n } }, { rates: { requestsMax: 2 } }]) {
+        const homes = mortalHomes(database);
+        homes.beforeStep = async (step) => {
+          if (step === 3) assert.equal(await keys().change(key, given), key);
+        };
+        await assert.rejects(replaceOn(keysOn(homes, clock), key), { kind: 'overloaded' });
+        assert.equal((await listed(accountId)).length, 1);
+      }
+      const replaced = await replaceOn(keys(), key);
+      const taken = await rows<object>(
+        `select total_spend_cap_nano as cap, (select requests_max from rate_limits r where r.key_id = l.key_id) as requests
+from key_limits l where key_id = $1`,
+        [replaced!.key.id],
+      );
+      assert.deepEqual(taken, [{ cap: 10n, requests: 2n }]);
+    });
+
     it('make no key that was begun too long ago, and none that was given up', async () => {
       for (const late of [`interval '2 minutes'`, `interval '2 hours'`]) {
         const accountId = await account();
@@ -238,7 +258,7 @@ select $1, $1 || n, 'n', decode(md5($1 || n), 'hex'), 'p', '2026-01-01' from gen
         // Whoever has found the key before it is forgotten.
         const isThere = (await listed(accountId)).length > 0;
         assert.equal(await keysOn(late, clock).change(key, { limits: { dailyCallsMax: 9 } }), 'absent');
-        assert.equal(late.steps, isThere ? 4 : 1);
+        assert.equal(late.steps, isThere ? 5 : 1);
         assert.deepEqual(await listed(accountId), []);
         assert.deepEqual(await breaches(), []);
         await wait();

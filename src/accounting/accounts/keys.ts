@@ -81,7 +81,7 @@ export interface Keys {
 
 interface KeysParts {
   readonly accounts: Pick<ApiKeyStore, 'insertKey' | 'changeAllowLists' | 'revokeKey' | 'findKey'>;
-  readonly looseKeys: Pick<LooseKeyStore, 'begin' | 'giveUp' | 'add'>;
+  readonly looseKeys: Pick<LooseKeyStore, 'begin' | 'giveUp' | 'giveUpReplacing' | 'add'>;
   readonly looseLimits: Pick<LooseLimitStore, 'set' | 'copy'>;
   readonly keyLimits: Pick<KeyLimitStore, 'change'>;
   readonly keyReplacements: KeyReplacementStore;
@@ -114,6 +114,7 @@ export function createKeys(parts: KeysParts): Keys {
     }
     if (limits !== undefined && (await keyLimits.change(accountId, keyId, limits)) === null) return 'absent';
     principals.forget(accountId);
+    await looseKeys.giveUpReplacing({ accountId, keyId });
     if ((await accounts.findKey(keyId)) !== null) return null;
     // It was forgotten meanwhile, and its limits may have been removed before these were set.
     await looseKeys.add({ accountId, keyId });

@@ -23,13 +23,20 @@ const selectActive: Statement = {
 
 const beginKey: Statement = {
   name: 'loose-keys.begin',
-  text: `insert into loose_keys (account_id, key_id, is_begun, since) values ($1, $2, true, statement_timestamp())`,
+  text: `insert into loose_keys (account_id, key_id, replaced_id, is_begun, since)
+values ($1, $2, $3, true, statement_timestamp())`,
 };
 
 /** Plan: primary key. */
 const giveUpKey: Statement = {
   name: 'loose-keys.give-up',
   text: 'update loose_keys set is_begun = false where account_id = $1 and key_id = $2',
+};
+
+/** Plan: primary key, of one account. */
+const giveUpReplacing: Statement = {
+  name: 'loose-keys.give-up-replacing',
+  text: 'update loose_keys set is_begun = false where account_id = $1 and replaced_id = $2 and is_begun',
 };
 
 /** Those that somebody has begun to make and never ended. Plan: loose_keys_by_time. */
@@ -98,6 +105,8 @@ export interface LooseKeyStore {
   begin(key: BegunKey): Promise<boolean>;
   /** The key is not made: from now on nothing makes it. Where it is there already, nothing changes. */
   giveUp(key: LooseKey): Promise<void>;
+  /** Limits of a key have changed: what is being made to replace it may have those of before, and is not made. */
+  giveUpReplacing(key: LooseKey): Promise<void>;
   /** A key that is not there has got limits. */
   add(key: LooseKey): Promise<void>;
   /** Gives up what was begun long ago. */
@@ -117,11 +126,14 @@ export function createLooseKeyStore(directory: Lane): LooseKeyStore {
           if (active.length === 0) return false;
         }
         await requireRoomForKey(transaction, accountId, ownKeys, at, replacedId !== null);
-        await transaction.query(beginKey, [accountId, keyId]);
+        await transaction.query(beginKey, [accountId, keyId, replacedId]);
         return true;
       }),
     async giveUp({ accountId, keyId }) {
       await directory.query(giveUpKey, [accountId, keyId]);
+    },
+    async giveUpReplacing({ accountId, keyId }) {
+      await directory.query(giveUpReplacing, [accountId, keyId]);
     },
     add: ({ accountId, keyId }) => addLoose(directory, accountId, [keyId]),
     async giveUpOld() {

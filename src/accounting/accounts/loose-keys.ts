@@ -11,7 +11,7 @@ import type { LooseLimitStore } from './loose-limit-store.ts';
  * @param setLimits sets what limits it.
  * @param insert inserts the key, and takes it from the loose ones in the same transaction; `null` if the key that it replaces has ended.
  * @returns `null` if the key that it replaces has ended.
- * @throws TooManyKeysError; GatewayError `overloaded` if it took too long; and what the steps throw.
+ * @throws TooManyKeysError; GatewayError `overloaded` if it took too long, or limits that it takes over have changed meanwhile; and what the steps throw.
  */
 export async function makeLimited<Limits, Made>(
   looseKeys: Pick<LooseKeyStore, 'begin' | 'giveUp'>,

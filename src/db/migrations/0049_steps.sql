@@ -7,6 +7,8 @@ create table loose_keys (
   key_id text not null,
   -- whether it is being made: it may become a key
   is_begun boolean not null,
+  -- whose limits it takes over; null: of none
+  replaced_id text,
   since timestamptz not null,
   primary key (account_id, key_id)
 );
