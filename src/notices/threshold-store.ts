@@ -20,10 +20,10 @@ export type LowBalance = RowOf<typeof LOW_BALANCES>;
 
 const THRESHOLDS = selection({ id: textColumn('id'), lowBalanceNano: orNull(bigintColumn('low_balance_nano')) });
 
-/** Text, because an instant of JavaScript is shorter. */
-const MARKS = selection({ accountId: textColumn('id'), setAt: textColumn('low_balance_set_at::text as set_at') });
+/** By the transaction that has written the row: two of them may see the same instant. */
+const MARKS = selection({ accountId: textColumn('id'), writtenBy: textColumn('xmin::text as written_by') });
 
-/** When an account's threshold was set. */
+/** That an account's threshold was set. */
 export type ThresholdMark = RowOf<typeof MARKS>;
 
 /** Plan: primary key, as the next one. */
@@ -49,12 +49,12 @@ const selectMarks: Statement = {
 order by low_balance_set_at, id limit ${MARKED_ROWS}`,
 };
 
-/** Those of thresholds that were not set once more. Others that somebody changes now come again. Plan: primary key. */
+/** Those of accounts that nobody has changed since, and nobody changes now. The others come again. Plan: primary key. */
 const clearMarks: Statement = {
   name: 'thresholds.clear-marks',
   text: `update accounts set low_balance_set_at = null where id in (
-  select a.id from unnest($1::text[], $2::timestamptz[]) as v (id, set_at)
-  join accounts a on a.id = v.id and a.low_balance_set_at = v.set_at
+  select a.id from unnest($1::text[], $2::xid[]) as v (id, written_by)
+  join accounts a on a.id = v.id and a.xmin = v.written_by
   for no key update of a skip locked
 )`,
 };
@@ -86,7 +86,7 @@ export function createThresholdStore(directory: Lane): ThresholdStore {
       const names = columnsOf(
         marks,
         ({ accountId }) => accountId,
-        ({ setAt }) => setAt,
+        ({ writtenBy }) => writtenBy,
       );
       await directory.query(clearMarks, names);
     },

@@ -186,9 +186,16 @@ from notices n where account_id = $1 order by id`,
       const accountId = await account();
       await look();
       await thresholds().setLowBalance(accountId, 5n);
+      const [{ at } = { at: '' }] = await rows<{ at: string }>(
+        'select low_balance_set_at::text as at from accounts where id = $1',
+        [accountId],
+      );
       const homes = mortalHomes(database);
       homes.beforeStep = async (step) => {
-        if (step === 3) await thresholds().setLowBalance(accountId, 20n);
+        if (step !== 3) return;
+        await thresholds().setLowBalance(accountId, 20n);
+        // At the same instant, as clocks have it that are no finer.
+        await rows('update accounts set low_balance_set_at = $2::timestamptz where id = $1', [accountId, at]);
       };
       await accountsOn(homes).queueMarked();
       assert.equal((await thresholds().listMarks()).length, 1);
@@ -197,14 +204,20 @@ from notices n where account_id = $1 order by id`,
     });
 
     it('take nothing from the queue that was not read from it', async () => {
+      await look();
+      await database.script('vacuum account_changes');
       const first = await account();
+      const places = (): Promise<{ place: string }[]> => rows('select ctid::text as place from account_changes');
+      assert.deepEqual(await places(), [{ place: '(0,1)' }]);
       const homes = mortalHomes(database);
       let late = '';
       homes.beforeStep = async (step) => {
         if (step !== 2) return;
-        // Another node has taken what was read, and then there is something else in the queue.
+        // Another node has taken what was read, and then there is something else at its place.
         await look();
+        await database.script('vacuum account_changes');
         late = await account();
+        assert.deepEqual(await places(), [{ place: '(0,1)' }]);
       };
       const seen: string[] = [];
       const looked = accountsOn(homes).noticeChanges((facts) => {
