@@ -1,5 +1,5 @@
 import type { Queryable, Statement } from '../../db/database.ts';
-import { lockAccount } from '../ledger/account-lock-store.ts';
+import { lockAccountRow } from './account-row-store.ts';
 
 /** The SQL of the keys that persons have in an account. */
 
@@ -72,7 +72,7 @@ export async function requireRoomForKey(
   replaces: boolean,
 ): Promise<void> {
   // Two requests at a time count one after the other.
-  await lockAccount(transaction, accountId);
+  await lockAccountRow(transaction, accountId);
   const [row] = await transaction.query<Record<KeysLimit, number>>(countKeys, [accountId, own?.userId ?? null, at]);
   const keys = row!;
   if (own !== undefined && keys.own >= own.keysMax) throw new TooManyKeysError('own');
