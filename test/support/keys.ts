@@ -41,7 +41,7 @@ export async function insertLimitedKey(
   given: { readonly limits?: KeyLimitChange; readonly rates?: RateLimitChange },
 ): Promise<void> {
   const { directory, partition } = inOneDatabase(lane);
-  const key = { accountId, keyId: id, replacedId: null, at };
+  const key = { accountId, keyId: id, replacedId: null, endsReplaced: false, at };
   const made = { accountId, id, name: id, keyHash: Buffer.from(id), prefix: 'p', expiresAt: null, isBegun: true, at };
   await makeLimited(
     createLooseKeyStore(directory),

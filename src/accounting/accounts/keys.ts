@@ -137,7 +137,7 @@ export function createKeys(parts: KeysParts): Keys {
         return { key: await insert(false), limits: NO_LIMITS, rates: NO_RATE_LIMITS, text };
       }
       const { accountId, ownKeys } = asked;
-      const begun = { accountId, keyId: stored.id, replacedId: null, ownKeys, at };
+      const begun = { accountId, keyId: stored.id, replacedId: null, endsReplaced: false, ownKeys, at };
       const set = (): ReturnType<LooseLimitStore['set']> => looseLimits.set(begun, { limits, rates });
       const done = await makeLimited(looseKeys, begun, set, () => insert(true));
       return { key: done!.made, ...done!.limits, text };
@@ -154,9 +154,9 @@ export function createKeys(parts: KeysParts): Keys {
     },
     async replace(asked) {
       const { text, stored } = makeText();
-      const { accountId, keyId: replacedId, ownKeys } = asked;
+      const { accountId, keyId: replacedId, ownKeys, keepOldMs } = asked;
       const at = now();
-      const begun = { accountId, keyId: stored.id, replacedId, ownKeys, at };
+      const begun = { accountId, keyId: stored.id, replacedId, endsReplaced: keepOldMs === 0, ownKeys, at };
       const done = await makeLimited(
         looseKeys,
         begun,

@@ -84,6 +84,8 @@ export interface LooseKey {
 export interface BegunKey extends LooseKey {
   /** The key that it replaces; `null`: none. */
   readonly replacedId: string | null;
+  /** Whether that one ends at once. */
+  readonly endsReplaced: boolean;
   /** Absent: none beside those of the account. */
   readonly ownKeys?: OwnKeysLimit | undefined;
   readonly at: Date;
@@ -119,13 +121,14 @@ export interface LooseKeyStore {
 
 export function createLooseKeyStore(directory: Lane): LooseKeyStore {
   return {
-    begin: ({ accountId, keyId, replacedId, ownKeys, at }) =>
+    begin: ({ accountId, keyId, replacedId, endsReplaced, ownKeys, at }) =>
       directory.transaction(async (transaction) => {
         if (replacedId !== null) {
           const active = await transaction.query(selectActive, [replacedId, at]);
           if (active.length === 0) return false;
         }
-        await requireRoomForKey(transaction, accountId, ownKeys, at, replacedId !== null);
+        const endingId = endsReplaced ? replacedId : null;
+        await requireRoomForKey(transaction, accountId, ownKeys, at, replacedId !== null, endingId);
         await transaction.query(beginKey, [accountId, keyId, replacedId]);
         return true;
       }),
