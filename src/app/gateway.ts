@@ -13,6 +13,7 @@ import { UnpricedUses } from '../calls/unpriced-uses.ts';
 import { ConfigLoads } from '../config/loads.ts';
 import type { Config } from '../config/schema.ts';
 import { checkDemoMark, setDemoMark } from '../db/demo-mark.ts';
+import type { HomeDatabases } from '../db/home-lanes.ts';
 import { migrate, requireReadableSchema } from '../db/migrate.ts';
 import { makePrivateDirectory } from '../db/private-directory.ts';
 import { BodyBudgets } from '../http/body-budgets.ts';
@@ -130,11 +131,14 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const settings = new SettingsInForce(config, part);
   const updateBodyBudgets = () =>
     setBodyBudgets(bodyBudgets, disk, config.database.dataDir, () => settings.current.config, part);
+  const { partitions = [database] } = options;
+  // Nothing else knows that both are one.
+  const databases: HomeDatabases = { directory: database, partition: partitions[0]! };
   const metrics = createMetrics();
   const accounting = await createAccounting({
     observers: metrics.observers,
     config,
-    database,
+    databases,
     settings,
     nodeId,
     clock,
@@ -154,7 +158,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     },
     logBreakers(logger),
   );
-  const changes = createChanges({ database, nodeId, clock, ids, logger });
+  const changes = createChanges({ directory: databases.directory, nodeId, clock, ids, logger });
   const spoolDirectory = join(config.database.dataDir, 'spool');
   const maintenance = createMaintenance({
     tasks: [
@@ -166,22 +170,22 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         retention: () => settings.current.config.retention,
         setBodyBudgets: updateBodyBudgets,
       }),
-      ...peopleHousekeeping(database, clock),
+      ...peopleHousekeeping(databases.directory, clock),
     ],
     logger,
   });
   await recoverAndStart({
     ...accounting,
-    database,
+    databases,
     maintenance,
     removeOldUploads: () => sweepSpool(spoolDirectory),
   });
   accounting.rollups.start();
   accounting.finishing.start();
   const principals = await createPrincipals({
-    store: accounting.keys,
-    database,
-    questions: accounting.questions,
+    store: accounting.keyStatuses,
+    directory: databases.directory,
+    questions: accounting.directoryQuestions,
     clock,
     onUse: ({ accountId, keyId }) => accounting.keyUses.note(accountId, keyId),
   });
@@ -190,7 +194,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 
   const databaseNowMs = async ({ subscriptions }: Pick<Accounting['balances'], 'subscriptions'>): Promise<number> =>
     testDatabaseClock?.nowMs() ?? (await subscriptions.nowMs());
-  const status = createNodeStatus(database, accounting);
+  const status = createNodeStatus(databases.directory, accounting);
 
   let isClosing = false;
   let reload = { isInForce: true, lastAtMs: clock.nowMs() };
@@ -264,7 +268,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     settings,
     configLoads,
     unpricedUses,
-    database,
+    databases,
     nodeId,
     clock,
     monotonicMs,
@@ -283,7 +287,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     bodyBudgets,
     brake,
     clock,
-    database,
+    databases,
     health,
     notices,
     principals,
@@ -342,7 +346,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         adminTokens,
         changes,
         admissionQueue,
-        database,
+        databases,
         logger,
         maintenance,
         notices,

@@ -3,6 +3,7 @@ import { ConfigError, type Environment } from '../config/load.ts';
 import { ConfigLoads } from '../config/loads.ts';
 import type { Config } from '../config/schema.ts';
 import { NoDatabaseError } from '../db/data-dir.ts';
+import { inOneDatabase } from '../db/home-lanes.ts';
 import { describeDatabase } from '../db/open.ts';
 import { systemClock } from '../lib/clock.ts';
 import { escapeText } from '../lib/plain-text.ts';
@@ -67,7 +68,7 @@ export async function withAdmin<Result>(
   try {
     const { createLocalAdmin } = await import('../app/local-admin.ts');
     const loads = new ConfigLoads(file, overrides, systemClock);
-    const admin = createLocalAdmin(config, database, logger, loads, localUserName());
+    const admin = createLocalAdmin(config, inOneDatabase(database), logger, loads, localUserName());
     printDatabase(name);
     try {
       return await work(admin.client);

@@ -5,7 +5,7 @@ import { changeElsewhere } from '../../changes/change.ts';
 import { createChangeLog } from '../../changes/change-log.ts';
 import { createChangesStore } from '../../changes/changes-store.ts';
 import type { Environment } from '../../config/load.ts';
-import type { Database } from '../../db/database.ts';
+import { type DirectoryLane, inOneDatabase } from '../../db/home-lanes.ts';
 import { migrate, schemaVersion } from '../../db/migrate.ts';
 import { type DatabaseLocation, describeDatabase } from '../../db/open.ts';
 import { systemClock } from '../../lib/clock.ts';
@@ -113,7 +113,7 @@ async function fromDatabase<Result>(
   const { database } = books;
   try {
     process.writeError(`database: ${escapeText(name)}\n`);
-    const store = createExportStore(database);
+    const store = createExportStore(inOneDatabase(database));
     return await work(exportDatabase({ store, schema: schemaVersion(), clock: systemClock }));
   } finally {
     await database.close();
@@ -158,9 +158,9 @@ async function importFrom(
 }
 
 /** Records the import in the change log of the new database, which has that of the old one by then. */
-async function noteImport(database: Database, { end, head }: Imported, logger: Logger): Promise<void> {
+async function noteImport(directory: DirectoryLane, { end, head }: Imported, logger: Logger): Promise<void> {
   const ids = createIds(systemClock);
-  const log = createChangeLog({ store: createChangesStore(database), clock: systemClock, ids, logger });
+  const log = createChangeLog({ store: createChangesStore(directory), clock: systemClock, ids, logger });
   const change = changeElsewhere('command_line', 'db.import', 'database', head.identity, localUserName());
   await log.note(change, { accounts: end.accounts, exportedAt: head.exportedAt });
 }
