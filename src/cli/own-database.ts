@@ -34,6 +34,16 @@ export function openOwnDatabase(location: DatabaseLocation, logger: Logger, onWa
   return openDatabase(location, logger, { mustExist: true, onWaiting });
 }
 
+/**
+ * As `openOwnDatabase`, with the partitions.
+ *
+ * @throws NoDatabaseError if there is no embedded database.
+ */
+export function openOwnDatabases(location: DatabaseLocation, logger: Logger, onWaiting: OnWaiting): Promise<Databases> {
+  keepToUser();
+  return openDatabases(location, logger, { mustExist: true, onWaiting });
+}
+
 /** A gateway that serves an embedded database, and the credential for the command line of its machine. */
 export interface ServingGateway {
   readonly url: string;

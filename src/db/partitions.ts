@@ -54,6 +54,26 @@ export async function migrateAll(
   return applied;
 }
 
+/**
+ * Partitions that `migrateAll` would change, by number: they are behind, or were being made. Changes nothing. The directory must be of this
+ * version.
+ *
+ * @throws SchemaError as `migrateAll`, for what it would not mend.
+ */
+export async function partitionsBehind({
+  directory,
+  partitions,
+}: Pick<Databases, 'directory' | 'partitions'>): Promise<number[]> {
+  const behind: number[] = [];
+  for (const row of (await readPartitions(directory)).slice(1)) {
+    const partition = partitions[row.number];
+    if (partition === undefined) throw addedMeanwhile(row.number);
+    const { isThere, pending } = await stateOf(partition, row, readMigrations());
+    if (!isThere || pending.length > 0 || row.state === 'making') behind.push(row.number);
+  }
+  return behind;
+}
+
 const inPartition = (partition: number, steps: readonly Migration[]): AppliedStep[] =>
   steps.map(({ version, name }) => ({ partition, version, name }));
 
@@ -88,10 +108,10 @@ async function bringUp(
   partition: Database,
   row: PartitionRow,
   options: MigrateOptions,
-): Promise<Migration[]> {
+): Promise<readonly Migration[]> {
   const { migrations = readMigrations() } = options;
   try {
-    const attempt = (): Promise<Migration[]> => orAgain(() => applyTo(partition, row, migrations));
+    const attempt = (): Promise<readonly Migration[]> => orAgain(() => applyTo(partition, row, migrations));
     const applied = await untilApplied(partition, options, attempt);
     if (row.state === 'making') await completePartition(directory, row.number);
     return applied;
@@ -100,18 +120,29 @@ async function bringUp(
   }
 }
 
-async function applyTo(partition: Database, row: PartitionRow, migrations: readonly Migration[]): Promise<Migration[]> {
-  if (!(await requireOwn(partition, row))) {
-    await partition.script(underMigrationLock(makingOf(row, migrations)));
-    return [...migrations];
-  }
+async function applyTo(
+  partition: Database,
+  row: PartitionRow,
+  migrations: readonly Migration[],
+): Promise<readonly Migration[]> {
+  const { isThere, pending } = await stateOf(partition, row, migrations);
+  if (pending.length === 0) return [];
+  await partition.script(underMigrationLock(isThere ? pending.map(stepOf) : makingOf(row, migrations)));
+  return pending;
+}
+
+/** Whether the schema of a partition is there, and the steps that it lacks. @throws SchemaError if it is not as it must be. */
+async function stateOf(
+  partition: Database,
+  row: PartitionRow,
+  migrations: readonly Migration[],
+): Promise<{ readonly isThere: boolean; readonly pending: readonly Migration[] }> {
+  if (!(await requireOwn(partition, row))) return { isThere: false, pending: migrations };
   const applied = await appliedVersions(partition, migrations, nameOf(row));
   if (applied.size === 0) {
     throw new SchemaError({ reason: `${nameOf(row)} is damaged: it does not say its version.`, advice: RESTORE });
   }
-  const pending = pendingMigrations(migrations, applied);
-  if (pending.length > 0) await partition.script(underMigrationLock(pending.map(stepOf)));
-  return pending;
+  return { isThere: true, pending: pendingMigrations(migrations, applied) };
 }
 
 const nameOf = ({ number, schema }: PartitionRow): string => `Partition ${number} (schema ${schema})`;
