@@ -26,13 +26,17 @@ export interface GatewayOrder {
   readonly flags: readonly string[];
 }
 
-/** A gateway that serves, with keys for calls on balances and on Coding Plans. */
-export interface GatewayTarget {
+/** A gateway that serves. */
+export interface Program {
   readonly child: ChildProcess;
   readonly url: string;
   /** To what was loaded before the program. */
   readonly orders: OrderLine;
   stop(): Promise<void>;
+}
+
+/** A gateway that serves, with keys for calls on balances and on Coding Plans. */
+export interface GatewayTarget extends Program {
   /** Of accounts with a balance; these keys have no limits. */
   readonly balanceKeys: readonly string[];
   /** Of accounts with a Coding Plan; these keys have every limit that there is, none of which is ever reached. */
@@ -52,6 +56,27 @@ const METER = fileURLToPath(new URL('./meter.ts', import.meta.url));
  * @throws Error if the program ends before it listens, or the admin API refuses something; it is then stopped.
  */
 export async function startGatewayTarget(order: GatewayOrder): Promise<GatewayTarget> {
+  const started = await startProgram(order);
+  try {
+    const balanceKeys: string[] = [];
+    const codingKeys: string[] = [];
+    for (let i = 0; i < ACCOUNTS; i++) {
+      balanceKeys.push(await createBalanceKey(started.url));
+      codingKeys.push(await createCodingKey(started.url));
+    }
+    return { ...started, balanceKeys, codingKeys };
+  } catch (error) {
+    await started.stop();
+    throw error;
+  }
+}
+
+/**
+ * Starts the program alone, on the data of an earlier start where there is one.
+ *
+ * @throws Error if the program ends before it listens.
+ */
+export async function startProgram(order: GatewayOrder): Promise<Program> {
   const { checkout, databaseUrl, directory, flags } = order;
   mkdirSync(directory, { recursive: true });
   const configFile = join(directory, 'faregate.yaml');
@@ -68,14 +93,7 @@ export async function startGatewayTarget(order: GatewayOrder): Promise<GatewayTa
   child.once('exit', orders.close);
   const stop = (): Promise<void> => endByClose(child, orders);
   try {
-    const url = await listeningAddress(child);
-    const balanceKeys: string[] = [];
-    const codingKeys: string[] = [];
-    for (let i = 0; i < ACCOUNTS; i++) {
-      balanceKeys.push(await createBalanceKey(url));
-      codingKeys.push(await createCodingKey(url));
-    }
-    return { child, url, balanceKeys, codingKeys, orders, stop };
+    return { child, url: await listeningAddress(child), orders, stop };
   } catch (error) {
     await stop();
     throw error;

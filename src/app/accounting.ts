@@ -5,6 +5,8 @@ import { createKeyReplacementStore } from '../accounting/accounts/key-replacemen
 import { createKeySearchStore } from '../accounting/accounts/key-search-store.ts';
 import { createKeyUseStore } from '../accounting/accounts/key-use-store.ts';
 import { createKeyUses } from '../accounting/accounts/key-uses.ts';
+import { createLooseKeyStore } from '../accounting/accounts/loose-key-store.ts';
+import { createLooseLimitStore } from '../accounting/accounts/loose-limit-store.ts';
 import { createRateLimitStore } from '../accounting/accounts/rate-limit-store.ts';
 import { createAccountStore } from '../accounting/accounts/store.ts';
 import { createCallBatches } from '../accounting/batches/call-batches.ts';
@@ -35,11 +37,11 @@ import { createRollupStore } from '../accounting/usage/rollup-store.ts';
 import { createRollups } from '../accounting/usage/rollups.ts';
 import { createStatementStore } from '../accounting/usage/statement-store.ts';
 import { createUsageStore } from '../accounting/usage/usage-store.ts';
-import { createRedemptionStore } from '../accounting/vouchers/redemption-store.ts';
 import { createVoucherStore } from '../accounting/vouchers/vouchers-store.ts';
 import type { Config } from '../config/schema.ts';
 import type { Database } from '../db/database.ts';
 import { isDataError } from '../db/errors.ts';
+import { inOneDatabase } from '../db/home-lanes.ts';
 import { readDatabaseIdentity } from '../db/identity.ts';
 import { createDatabaseClock } from '../db/nodes/database-clock.ts';
 import { createNodes } from '../db/nodes/nodes.ts';
@@ -56,6 +58,7 @@ import { createDrains } from '../providers/routing/drains/drains.ts';
 import { createRefusalsStore } from '../requests/refusals-store.ts';
 import type { NodeObservers } from '../telemetry/metrics.ts';
 import { auditPace } from './audit-pace.ts';
+import { createFinishing, createInSteps } from './in-steps.ts';
 import { requestLane } from './lanes.ts';
 import type { SettingsInForce } from './settings-in-force.ts';
 
@@ -175,6 +178,7 @@ export async function createAccounting(parts: AccountingParts) {
   const balances = requestLane(database.lane('balances'));
   const admin = requestLane(database.lane('admin'));
   const housekeeping = database.lane('housekeeping');
+  const plans = () => settings.current.plans;
   return {
     questions,
     databaseClock,
@@ -189,6 +193,8 @@ export async function createAccounting(parts: AccountingParts) {
     admin: {
       accounts: createAccountStore(admin),
       refusals: createRefusalsStore(admin),
+      looseKeys: createLooseKeyStore(admin),
+      looseLimits: createLooseLimitStore(admin),
       keyLimits: createKeyLimitStore(admin),
       keyReplacements: createKeyReplacementStore(admin),
       keySearch: createKeySearchStore(admin),
@@ -203,7 +209,7 @@ export async function createAccounting(parts: AccountingParts) {
       usage: createUsageStore(admin),
       statements: createStatementStore(admin),
       vouchers: createVoucherStore(admin),
-      redemptions: createRedemptionStore(admin),
+      ...createInSteps(inOneDatabase(admin), plans),
     },
     drains: createDrains({
       // One read at a time: it never takes the place in which `/readyz` waits.
@@ -219,7 +225,9 @@ export async function createAccounting(parts: AccountingParts) {
       subscriptions: createSubscriptionStore(housekeeping),
       storedResponses: createStoredResponseStore(housekeeping),
       nodes: createNodeStore(housekeeping),
-      endedKeys: createEndedKeyStore(housekeeping),
+      endedKeys: createEndedKeyStore(inOneDatabase(housekeeping)),
+      looseKeys: createLooseKeyStore(housekeeping),
+      looseLimits: createLooseLimitStore(housekeeping),
       dropping: createDropping({
         store: createRetentionStore(housekeeping, database.engine),
         keptMs: () => settings.current.config.retention.calls,
@@ -231,6 +239,7 @@ export async function createAccounting(parts: AccountingParts) {
       }),
     },
     keyUses: createKeyUses({ store: createKeyUseStore(housekeeping), clock }),
+    finishing: createFinishing(createInSteps(inOneDatabase(housekeeping), plans), logger),
     rollups: createRollups({
       store: createRollupStore(housekeeping),
       timezone: () => settings.current.config.billing.timezone,

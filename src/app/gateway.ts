@@ -24,6 +24,7 @@ import { RefusalBrake } from '../http/refusal-brake.ts';
 import { createHttpServer } from '../http/server.ts';
 import { sweepSpool } from '../http/spool.ts';
 import { nodeDisk } from '../journal/disk.ts';
+import type { BackgroundJob } from '../lib/background-job.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createIds } from '../lib/ids.ts';
 import { WHOLE } from '../lib/part.ts';
@@ -79,6 +80,8 @@ export interface Gateway {
   readonly own: { readonly report: () => Promise<MetricsReport>; readonly readReadiness: ReadReadiness };
   /** Looks for what is due to be told, and sends it. For tests. */
   readonly notices: Pick<Notices, 'settle'>;
+  /** Finishes what requests have left between two steps. For tests. */
+  readonly finishing: Pick<BackgroundJob, 'round'>;
   /** The configuration file was read: whether what it says is in force. For metrics. */
   configDecided(isInForce: boolean): void;
   /** Refuses new calls, awaits those in flight up to the configured limit, and closes all parts. */
@@ -174,6 +177,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     removeOldUploads: () => sweepSpool(spoolDirectory),
   });
   accounting.rollups.start();
+  accounting.finishing.start();
   const principals = await createPrincipals({
     store: accounting.keys,
     database,
@@ -310,6 +314,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     },
     own: { report: servedMetrics.report, readReadiness: status.readReadiness },
     notices,
+    finishing: accounting.finishing,
     callsWaiting: (accountId) => admissionQueue.waiting(accountId),
     reload(next) {
       // Workers read the same file: one of them says so.

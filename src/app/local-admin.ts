@@ -3,6 +3,8 @@ import { createKeyLimitStore } from '../accounting/accounts/key-limit-store.ts';
 import { createKeyReplacementStore } from '../accounting/accounts/key-replacement-store.ts';
 import { createKeySearchStore } from '../accounting/accounts/key-search-store.ts';
 import { createKeyUseStore } from '../accounting/accounts/key-use-store.ts';
+import { createLooseKeyStore } from '../accounting/accounts/loose-key-store.ts';
+import { createLooseLimitStore } from '../accounting/accounts/loose-limit-store.ts';
 import { createRateLimitStore } from '../accounting/accounts/rate-limit-store.ts';
 import { createAccountStore } from '../accounting/accounts/store.ts';
 import { auditLedger } from '../accounting/audit/audit-store.ts';
@@ -17,7 +19,6 @@ import { runningPeriods } from '../accounting/pricing/running-periods.ts';
 import { createInFlightStore } from '../accounting/reservations/in-flight-store.ts';
 import { createStatementStore } from '../accounting/usage/statement-store.ts';
 import { createUsageStore } from '../accounting/usage/usage-store.ts';
-import { createRedemptionStore } from '../accounting/vouchers/redemption-store.ts';
 import { createVoucherStore } from '../accounting/vouchers/vouchers-store.ts';
 import { type AdminClient, localAdminClient } from '../api/management/admin-client.ts';
 import { createGuard } from '../api/management/guard.ts';
@@ -27,6 +28,7 @@ import { createChangesStore } from '../changes/changes-store.ts';
 import { ConfigLoads } from '../config/loads.ts';
 import type { Config } from '../config/schema.ts';
 import type { Database } from '../db/database.ts';
+import { inOneDatabase } from '../db/home-lanes.ts';
 import { schemaVersion } from '../db/migrate.ts';
 import { adminEnvelope } from '../errors/envelopes.ts';
 import { createClientAddresses } from '../http/client-address.ts';
@@ -48,6 +50,7 @@ import { createExportStore } from '../transfer/export-store.ts';
 import { createAccountDomain } from './account-domain.ts';
 import { auditPace } from './audit-pace.ts';
 import { createGuesses } from './guesses.ts';
+import { createInSteps } from './in-steps.ts';
 import { createLocalWebhooks } from './notices.ts';
 import { createPeople } from './people.ts';
 
@@ -87,12 +90,14 @@ export function createLocalAdmin(
   const [currentPlans, databaseNowMs] = [() => plans, () => subscriptions.nowMs()];
   const stores = {
     accounts: createAccountStore(database),
+    looseKeys: createLooseKeyStore(database),
+    looseLimits: createLooseLimitStore(database),
     keyLimits: createKeyLimitStore(database),
     keyReplacements: createKeyReplacementStore(database),
     rateLimits: createRateLimitStore(database),
     ledger: createLedgerStore(database),
     subscriptions,
-    redemptions: createRedemptionStore(database),
+    ...createInSteps(inOneDatabase(database), currentPlans),
   };
   const drainStore = createDrainStore(database);
   const adminTokens = createAdminTokensStore(database);

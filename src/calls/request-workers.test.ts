@@ -8,6 +8,7 @@ import { defaultJsonScanLimits } from '../lib/json/json-scan.ts';
 import { type OperationName, operations } from '../protocols/operations/all.ts';
 import { compact } from '../protocols/operations/compact.ts';
 import { imageGeneration } from '../protocols/operations/image-generation.ts';
+import { messages } from '../protocols/operations/messages.ts';
 import { totalTokens } from '../protocols/token-estimate/budgets.ts';
 import { type BodyKind, countBody } from '../protocols/token-estimate/count-body.ts';
 import { Tokenizer } from '../protocols/token-estimate/tokenizer.ts';
@@ -73,6 +74,21 @@ describe('bodies of calls', () => {
       }
     });
   }
+
+  it('of some hundred KB are read in this thread if they have few values, and by another one if they have many', async (test) => {
+    const withoutThreads = createRequestWorkers({ file: '/nonexistent/worker.js' });
+    test.after(() => withoutThreads.close());
+    const content = 'The ferry leaves at 6:15. 早班的渡船六点一刻离岸。\n'.repeat(4_000);
+    const prompt = Buffer.from(JSON.stringify({ ...bodies.messages, messages: [{ role: 'user', content }] }));
+    const { facts, body } = await withoutThreads.read(messages, Buffer.from(prompt), alone);
+    assert.deepEqual(facts, messages.read(prompt));
+    assert.deepEqual(body, prompt);
+    const values = Buffer.from(
+      JSON.stringify({ model: 'm', max_tokens: 1, messages: [], metadata: Array(100_000).fill(1) }),
+    );
+    await assert.rejects(withoutThreads.read(messages, values, alone));
+    assert.deepEqual((await workers.read(messages, Buffer.from(values), alone)).facts, messages.read(values));
+  });
 
   it('keep only as much of a prompt as its refusal needs', async () => {
     const body = Buffer.from(JSON.stringify({ prompt: 'p'.repeat(10 * MIB) }));

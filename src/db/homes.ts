@@ -13,8 +13,12 @@ export const HOMES = {
   accounts: 'directory',
   /** The key of a request that creates an account comes before the account. */
   account_requests: 'directory',
+  /** Accounts that have no balance yet, or whose balance was just made. */
+  new_accounts: 'directory',
   /** Only the hash of a key is known of a request: it leads to the account. */
   api_keys: 'directory',
+  /** Which limits belong to no key is asked of keys. */
+  loose_keys: 'directory',
   users: 'directory',
   memberships: 'directory',
   sessions: 'directory',
@@ -62,6 +66,8 @@ export const HOMES = {
   dropped_usage: 'partition',
   subscriptions: 'partition',
   subscription_requests: 'partition',
+  /** Decided with what the redemption would have given, under the lock of its account. */
+  refused_redemptions: 'partition',
   plan_slots: 'partition',
   key_limits: 'partition',
   /** Written behind calls, for many keys at a time. */
@@ -79,6 +85,8 @@ export const HOMES = {
   account_changes: 'partition',
   /** What was said of a balance and of a plan, decided under the changes of these. */
   notice_states: 'partition',
+  /** Written with what was said. */
+  due_notices: 'partition',
 } as const satisfies Readonly<Record<string, Home>>;
 
 export type Table = keyof typeof HOMES;

@@ -32,7 +32,8 @@ function sliced(
     key,
     where,
     columns = '',
-  }: { key: readonly (readonly [string, string, string])[]; where: string; columns?: string },
+    row = 'row_to_json(t)',
+  }: { key: readonly (readonly [string, string, string])[]; where: string; columns?: string; row?: string },
 ): Sliced {
   const names = ['t.account_id', ...key.map(([name]) => `t.${name}`)].join(', ');
   const behind = ['$5::text', ...key.map(([, type], i) => `$${i + 6}::${type}`)].join(', ');
@@ -41,7 +42,7 @@ function sliced(
     first: key.map(([, , first]) => first),
     statement: {
       name: `export.slice-${table}`,
-      text: `select row_to_json(t)::text as row, t.account_id, ${keys}${columns} from ${table} t
+      text: `select (${row})::text as row, t.account_id, ${keys}${columns} from ${table} t
 where t.account_id >= $1::text and t.account_id <= $2::text and ${where} and (${names}) > (${behind})
 order by ${names} limit $4::int`,
     },
@@ -99,9 +100,15 @@ const subscriptionRequests = sliced('subscription_requests', {
   key: [TEXT_KEY('idempotency_key')],
   where: isBeforeCut('t'),
 });
+/**
+ * What became of one behind the cut may have been given before it, or not: it is exported as under way, and whoever imports it gives what
+ * the exported account lacks.
+ */
 const voucherRedemptions = sliced('voucher_redemptions', {
   key: [['code_hash', 'bytea', '']],
-  where: isBeforeCut('t'),
+  where: 'true',
+  row: `case when ${isBeforeCut('t')} then row_to_json(t)
+    else (to_jsonb(t) || jsonb_build_object('entry_no', null, 'under_way_since', t.redeemed_at))::json end`,
 });
 /** Not cut: a key that was read again has a newer row, and more of them do no harm. */
 const continuationKeys = sliced('continuation_keys', { key: [TEXT_KEY('key')], where: '$3::text is not null' });

@@ -1,6 +1,12 @@
 import type { Database, Query, SnapshotReader, Statement } from '../db/database.ts';
 import { type BatchRange, type CutAccount, readCut } from './export-cut-store.ts';
-import { type BatchTables, type ExportedRow, openBatchTables, type RunQuery } from './export-slices-store.ts';
+import {
+  type BatchTables,
+  type ExportedKey,
+  type ExportedRow,
+  openBatchTables,
+  type RunQuery,
+} from './export-slices-store.ts';
 import type { ExportHead } from './format.ts';
 import { EXPORTED_TABLES, type ExportedTable } from './tables.ts';
 
@@ -161,6 +167,12 @@ const sliceAccountRequests: Statement = {
 where t.account_id <= $1::text and t.idempotency_key > $2::text order by t.idempotency_key limit ${SLICE_ROWS}`,
 };
 
+/** Plan: primary key. */
+const sliceNewAccounts: Statement = {
+  name: 'export.slice-new_accounts',
+  text: `select row_to_json(t)::text as row, t.id as key_0 from new_accounts t where t.id > $1::text order by t.id limit ${SLICE_ROWS}`,
+};
+
 /** A batch of accounts as of its cut. */
 interface Batch {
   /** In the order of their ids. */
@@ -179,6 +191,8 @@ interface ExportReader {
   /** All accounts, in the order of their ids. */
   batches(): AsyncIterable<BatchRange>;
   readBatch(range: BatchRange): Promise<Batch>;
+  /** Accounts that are under way, in the order of their ids. */
+  newAccounts(): AsyncIterable<readonly ExportedKey[]>;
   /** Those of the accounts up to this one. */
   accountRequests(lastAccountId: string): AsyncIterable<readonly ExportedRow[]>;
   priceLists(): AsyncIterable<readonly ExportedRow[]>;
@@ -267,6 +281,7 @@ function createReader(reader: SnapshotReader, sizes: ExportSizes): ExportReader 
       const cut = await readCut(reader, range);
       return { accounts: cut.accounts.values(), tables: openBatchTables(query, range, cut, sizes.sliceRowsMax) };
     },
+    newAccounts: () => slices<ExportedKey>(sliceNewAccounts, ['']),
     accountRequests: (lastAccountId) => slices(sliceAccountRequests, [''], [lastAccountId]),
     priceLists: () => slices(slicePriceLists, [FIRST_UUID]),
     droppedMonths: () => slices(sliceDroppedMonths, ['-infinity']),

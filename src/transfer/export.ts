@@ -46,6 +46,15 @@ export async function* exportDatabase({ store, schema, clock }: ExportParts): As
       tables: await reader.readColumns(),
     };
     lines.control('faregate_export', head);
+    // First: one that is made whole meanwhile is in the file as both, and an import finds that there is nothing left to do.
+    let lastNewId = '';
+    for await (const slice of reader.newAccounts()) {
+      for (const { row, key_0: id } of slice) {
+        lines.row('new_accounts', row);
+        lastNewId = id;
+      }
+      yield* lines.take();
+    }
     const drops = await reader.readDrops();
     let lastId = '';
     for await (const range of reader.batches()) {
@@ -55,7 +64,7 @@ export async function* exportDatabase({ store, schema, clock }: ExportParts): As
       lastId = range.last;
     }
     // Behind the accounts, because ids sort by time: so each account that is made meanwhile comes with its request, or not at all.
-    yield* rowsOf('account_requests', reader.accountRequests(lastId), lines);
+    yield* rowsOf('account_requests', reader.accountRequests(lastId > lastNewId ? lastId : lastNewId), lines);
     // Last, so that every list is there that a record refers to.
     yield* rowsOf('price_lists', reader.priceLists(), lines);
     yield* rowsOf('dropped_months', reader.droppedMonths(), lines);
@@ -113,9 +122,11 @@ async function* linesOf(
     keyIds.add(keyId);
   };
   while (!tables.apiKeys.visit(id, onKey)) yield* nextSlice(tables.apiKeys, lines);
-  // A key that had ended may have been forgotten since the cut.
+  // A key that had ended may have been forgotten since the cut, and one that is being made may not be there yet.
   for (const { keyId, row } of account.keyLimitRows) if (keyIds.has(keyId)) lines.row('key_limits', row);
-  for (const row of account.rateLimitRows) lines.row('rate_limits', row);
+  for (const { keyId, row } of account.rateLimitRows) {
+    if (keyId === '' || keyIds.has(keyId)) lines.row('rate_limits', row);
+  }
 
   let [entries, entriesSum] = [0, 0n];
   const onEntry = ({ row, amount_nano: amountNano }: ExportedEntry): void => {

@@ -65,6 +65,15 @@ const ADD_DROPPED: readonly Statement[] = [
   { name: 'import.add-dropped-totals', text: `insert into usage_totals ${droppedSums(TOTALS_KEY)}` },
 ];
 
+/** Goes on from now, and not since it was begun elsewhere. */
+const GO_ON: readonly Statement[] = [
+  { name: 'import.go-on-with-accounts', text: 'update new_accounts set under_way_since = clock_timestamp()' },
+  {
+    name: 'import.go-on-with-redemptions',
+    text: 'update voucher_redemptions set under_way_since = clock_timestamp() where under_way_since is not null',
+  },
+];
+
 const setIdentity: Statement = {
   name: 'import.set-identity',
   text: 'update database_identity set id = $1::text, is_demo = $2::boolean',
@@ -156,6 +165,8 @@ export interface ImportWriter {
   sumUsageAnew(): Promise<void>;
   /** Adds what dropped records said to the sums of usage, behind the last row. */
   addDroppedUsage(): Promise<void>;
+  /** What is under way goes on here, behind the last row. */
+  goOn(): Promise<void>;
   /** What accounts have; those that are not there are left out. */
   sums(accounts: readonly string[]): Promise<AccountEnd[]>;
   countRows(table: ExportedTable): Promise<number>;
@@ -208,6 +219,9 @@ function createWriter(transaction: Queryable): ImportWriter {
     },
     async addDroppedUsage() {
       for (const statement of ADD_DROPPED) await transaction.query(statement);
+    },
+    async goOn() {
+      for (const statement of GO_ON) await transaction.query(statement);
     },
     sums: async (accounts) => SUMS.all(await transaction.query(sumAccounts, [toArray(accounts)])),
     async countRows(table) {

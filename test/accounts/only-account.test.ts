@@ -6,6 +6,7 @@ import { createPrincipals, type Principals } from '../../src/accounting/accounts
 import { createAccountStore } from '../../src/accounting/accounts/store.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createTestDatabase, type TestDatabase, wireEngines } from '../support/database.ts';
+import { createAccountIn } from '../support/in-steps.ts';
 import { patientQuestions } from '../support/questions.ts';
 
 const AT = new Date('2026-11-20T04:00:00Z');
@@ -38,7 +39,7 @@ for (const engine of wireEngines) {
 
     async function createAccount(id: string): Promise<void> {
       const account = { id, name: id, email: null, verified: true, dailyCapNano: null, at: AT };
-      await createAccountStore(stored.database).insertAccount(account);
+      await createAccountIn(stored.database, account);
     }
 
     it('is known by its keys until another account has been seen, then no account is', async () => {

@@ -4,11 +4,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { createAccountStore } from '../../src/accounting/accounts/store.ts';
 import { runCli } from '../../src/cli/program.ts';
 import { acquireDataDir, announceGateway } from '../../src/db/data-dir.ts';
 import { type CommandsDatabase, createCommandsDatabase, runCommand } from '../support/command.ts';
 import { placeEmbedded } from '../support/database.ts';
+import { createAccountIn } from '../support/in-steps.ts';
 import { type Finished, runProgram, startProgram, temporaryDirectory } from '../support/process.ts';
 import { startProvider } from '../support/provider.ts';
 import { inFullRunsOnly } from '../support/scope.ts';
@@ -194,7 +194,7 @@ describe('the command line on a database that no gateway serves', () => {
 
   it('shows a name that was stored when any was taken without obeying it', async () => {
     const opened = await database.open();
-    await createAccountStore(opened).insertAccount({
+    await createAccountIn(opened, {
       id: 'acct_old',
       name: 'old\u001b[2J\nacct_forged  forged\u202e',
       email: null,

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { createAccountStore } from '../../src/accounting/accounts/store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { readMigrations } from '../../src/db/migrate.ts';
 import { UPGRADE_FIRST } from '../../src/lib/earliest.ts';
 import { runCommand } from '../support/command.ts';
 import { createBareDatabase, createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
+import { createAccountIn } from '../support/in-steps.ts';
 import { temporaryDirectory } from '../support/process.ts';
 import { byScope, inFullRunsOnly } from '../support/scope.ts';
 
@@ -234,7 +234,7 @@ for (const engine of gatewayEngines) {
       const { before, after } = await around(
         await createTestDatabase(engine),
         async (database) => {
-          await createAccountStore(database).insertAccount({
+          await createAccountIn(database, {
             id: 'acct_1',
             name: '李小龙',
             email: null,

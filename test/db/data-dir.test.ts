@@ -16,6 +16,7 @@ import {
 import { openEmbedded } from '../../src/db/embedded.ts';
 import { warnOfNetworkFileSystem } from '../../src/db/network-file-system.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { createAccountIn } from '../support/in-steps.ts';
 import { recordLogs } from '../support/recorded-logger.ts';
 import { inFullRunsOnly } from '../support/scope.ts';
 
@@ -273,7 +274,7 @@ describe('embedded: a database directory', { timeout: 60_000 }, () => {
     const { dataDir } = stored;
     try {
       const at = new Date('2026-11-20T00:00:00Z');
-      await createAccountStore(stored.database).insertAccount({
+      await createAccountIn(stored.database, {
         id: 'acct_1',
         name: 'first',
         email: null,
@@ -284,10 +285,11 @@ describe('embedded: a database directory', { timeout: 60_000 }, () => {
       await stored.database.close();
 
       const child = startProcess(`
-import { createAccountStore } from ${source('accounting/accounts/store.ts')};
+import { createInSteps } from ${source('app/in-steps.ts')};
+import { inOneDatabase } from ${source('db/home-lanes.ts')};
 import { openEmbedded } from ${source('db/embedded.ts')};
 const database = await openEmbedded({ dataDir: ${JSON.stringify(dataDir)} });
-await createAccountStore(database).insertAccount({
+await createInSteps(inOneDatabase(database), () => []).accountCreations.create({
   id: 'acct_2', name: 'second', email: null, verified: true, dailyCapNano: null, at: new Date('2026-11-20T00:00:00Z'),
 });
 console.log('stored');

@@ -30,8 +30,8 @@ export function imported(database: Database, text: string): Promise<Imported> {
   return importDatabase(linesOf(text), { store: createImportStore(database), schema: schemaVersion() });
 }
 
-/** Where a database has summed a record from; an import has the sums made anew. */
-const OF_ONE_DATABASE = ['is_queued'];
+/** Where a database has summed a record from, which an import has made anew; and since when something is under way there. */
+const OF_ONE_DATABASE = ['is_queued', 'under_way_since'];
 
 /** Every row of every exported table, as text, in an order of its own. */
 export async function allRows(database: Database): Promise<Record<string, string[]>> {

@@ -51,21 +51,33 @@ for (const engine of gatewayEngines) {
       }
     });
 
-    it('a database that is lost between any two statements leaves all or nothing', async () => {
+    it('a database that is lost between any two statements leaves nothing to see, and a repeat finishes it', async () => {
       const account = await g.createAccount();
       const headers = await scene.keyOf(account);
-      const steps = ['vouchers.lock-voucher', 'ledger.post-entry', 'vouchers.insert-redemption'] as const;
+      const steps = [
+        'vouchers.lock-voucher',
+        'ledger.post-entry',
+        'vouchers.insert-redemption',
+        'vouchers.complete-redemption',
+      ] as const;
       for (const step of steps) {
         for (const when of ['before', 'after'] as const) {
-          const { codes } = await scene.create({});
+          const batch = await scene.create({});
+          const [code] = batch.codes as [string];
           const before = await balanceOf(account);
           const statement = g.observed.statement(step);
           statement.fail(when);
-          assert.equal((await scene.redeem(codes[0]!, headers)).status, 500, `${step} ${when}`);
+          assert.equal((await scene.redeem(code, headers)).status, 500, `${step} ${when}`);
           statement.recover();
-          assert.equal(await balanceOf(account), before);
-          assert.equal((await scene.redeem(codes[0]!, headers)).status, 201);
+          const isLast = step === 'vouchers.complete-redemption';
+          assert.equal(await balanceOf(account), isLast ? before + 5_500_000_000n : before);
+          const { redeemedCount } = (await g.admin('GET', `/vouchers/${batch.id}`)).body;
+          assert.equal(redeemedCount, isLast && when === 'after' ? 1 : 0);
+          const redeemed = await scene.redeem(code, headers);
+          assert.equal(redeemed.status, 201);
           assert.equal(await balanceOf(account), before + 5_500_000_000n);
+          assert.deepEqual((await scene.redeem(code, headers)).body, redeemed.body);
+          assert.equal((await g.admin('GET', `/vouchers/${batch.id}`)).body.redeemedCount, 1);
         }
       }
       const { codes } = await scene.create({ planId: 'coder' });
@@ -75,6 +87,40 @@ for (const engine of gatewayEngines) {
       statement.recover();
       assert.deepEqual((await g.admin('GET', `/accounts/${account.id}/subscriptions`)).body.data, []);
       assert.equal((await scene.redeem(codes[0]!, headers)).status, 201);
+    });
+
+    it('what requests have left under way is finished in the background', async () => {
+      const account = await g.createAccount();
+      const batch = await scene.create({});
+      const headers = await scene.keyOf(account);
+      const steps = [
+        g.observed.statement('vouchers.complete-redemption'),
+        g.observed.statement('new-accounts.complete'),
+      ];
+      for (const step of steps) step.fail('before');
+      const left = [
+        await scene.redeem(batch.codes[0]!, headers),
+        await g.admin('POST', '/accounts', { name: 'left under way', balanceYuan: '3' }),
+      ];
+      for (const step of steps) step.recover();
+      assert.deepEqual(
+        left.map(({ status }) => status),
+        [500, 500],
+      );
+      const found = async () => (await g.admin('GET', '/accounts?name=left%20under%20way')).body.data;
+      const count = async () => (await g.admin('GET', `/vouchers/${batch.id}`)).body.redeemedCount;
+      // It is young, and may be at work still.
+      await g.gateway.finishing.round();
+      assert.deepEqual([await found(), await count()], [[], 0]);
+      await g.database.script(`update voucher_redemptions set under_way_since = now() - interval '1 minute' where under_way_since is not null;
+update new_accounts set under_way_since = now() - interval '1 minute'`);
+      await g.gateway.finishing.round();
+      assert.deepEqual(
+        [(await found()).map(({ balanceYuan }: { balanceYuan: string }) => balanceYuan), await count()],
+        [['3'], 1],
+      );
+      assert.equal((await scene.redeem(batch.codes[0]!, headers)).status, 201);
+      assert.equal(await balanceOf(account), 105_500_000_000n);
     });
 
     // The embedded engine has one session: there nothing else runs meanwhile.
@@ -119,7 +165,43 @@ for (const engine of gatewayEngines) {
       assert.deepEqual(await broken(), [account.id, account.id]);
       await change(`update voucher_redemptions set entry_no = 2, subscription_id = null ${ofAccount}`);
       assert.deepEqual(await broken(), []);
+
+      // One that is under way has what it gives, or does not have it yet; after some minutes it should be whole.
+      await change(`update voucher_redemptions set entry_no = null, under_way_since = clock_timestamp() ${ofAccount}`);
+      assert.deepEqual(await broken(), []);
+      await change(`update voucher_redemptions set under_way_since = now() - interval '16 minutes' ${ofAccount}`);
+      assert.deepEqual(await broken(), [account.id]);
+      await change(`update voucher_redemptions set account_id = '${(await g.createAccount()).id}' ${ofAccount}`);
+      assert.equal((await broken()).length, 2);
+      await change(
+        `update voucher_redemptions set account_id = '${account.id}', entry_no = 2, under_way_since = null where batch_id = '${batch.id}'`,
+      );
+      assert.deepEqual(await broken(), []);
     });
+
+    it('the audit tells a period that a voucher has granted without its redemption', async () => {
+      const account = await g.createAccount();
+      const batch = await scene.create({ planId: 'coder' });
+      await scene.redeem(batch.codes[0]!, await scene.keyOf(account));
+      const broken = async () =>
+        (await auditLedger(g.database, { accountsMax: 1, rowsMax: 1 }))
+          .flatMap(({ breaches }) => breaches)
+          .map(({ accountId, detail }) => [accountId, detail.replace(/ sub_\w+/, '')]);
+      assert.deepEqual(await broken(), []);
+      const rows = {
+        name: 'test.take-redemption',
+        text: `delete from voucher_redemptions where batch_id = '${batch.id}' returning to_jsonb(voucher_redemptions)::text as row`,
+      };
+      const [taken] = await g.database.query<{ row: string }>(rows);
+      assert.deepEqual(await broken(), [[account.id, 'subscription, voucher none']]);
+      const back = {
+        name: 'test.put-redemption',
+        text: 'insert into voucher_redemptions select * from jsonb_populate_record(null::voucher_redemptions, $1::jsonb)',
+      };
+      await g.database.query(back, [taken!.row]);
+      assert.deepEqual(await broken(), []);
+    });
+
     it('are made, listed, redeemed and canceled by the command line', async () => {
       const account = await g.createAccount();
       const directory = mkdtempSync(join(tmpdir(), 'faregate-vouchers-'));

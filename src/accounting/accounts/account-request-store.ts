@@ -24,8 +24,8 @@ const selectRequest: Statement = {
 };
 
 /**
- * Takes a key for an account in the transaction that creates it: `null`, and the account is to be created. Else the account
- * that was created with the key, or `key_conflict` if that was asked for otherwise.
+ * Takes a key for an account in the transaction that begins it: `null`, and the account is to be begun. Else the account
+ * that was begun with the key, which may be under way, or `key_conflict` if that was asked for otherwise.
  */
 export async function takeAccountKey(
   transaction: Queryable,

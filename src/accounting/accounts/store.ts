@@ -1,14 +1,12 @@
 import { type Lane, type Statement, toArray } from '../../db/database.ts';
 import { booleanColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { type LookedThrough, type SliceTiming, UNHURRIED } from '../../lib/slices.ts';
-import { postEntry } from '../ledger/ledger-store.ts';
 import { type AccountFilter, createAccountList } from './account-list-store.ts';
-import { type KeyedAccountRequest, takeAccountKey } from './account-request-store.ts';
 import { type ApiKeyStore, createApiKeyStore } from './api-key-store.ts';
 import { announceChange } from './principal-change-store.ts';
 import { findStatuses, type KeyStatus } from './status-store.ts';
 
-/** The SQL of accounts; that of their keys is in `api-key-store.ts`. */
+/** The SQL of accounts; that of their keys is in `api-key-store.ts`, and how they are made in `account-creations.ts`. */
 
 export type AccountStatus = 'active' | 'suspended';
 
@@ -28,18 +26,6 @@ const ACCOUNTS = selection({
 });
 
 export type Account = RowOf<typeof ACCOUNTS>;
-
-const insertAccount: Statement = {
-  name: 'accounts.insert',
-  text: `insert into accounts (id, name, email, verified, status, created_at, updated_at)
-values ($1, $2, $3, $4, 'active', $5, $5)`,
-};
-
-/** In the transaction that makes the account: no other row says that it is there. */
-const insertBalance: Statement = {
-  name: 'accounts.insert-balance',
-  text: 'insert into balances (account_id, daily_cap_nano) values ($1, $2::bigint)',
-};
 
 const updateAccount: Statement = {
   name: 'accounts.update',
@@ -70,19 +56,6 @@ const selectListed: Statement = {
   text: `select ${ACCOUNTS.list} from accounts where id = any ($1::text[]) order by id desc`,
 };
 
-interface NewAccount {
-  readonly id: string;
-  readonly name: string;
-  readonly email: string | null;
-  readonly verified: boolean;
-  readonly dailyCapNano: bigint | null;
-  /** The first top-up; none if it is 0 or absent. */
-  readonly openingNano?: bigint;
-  /** Absent, or `null`: another request with the same content makes another account. */
-  readonly keyed?: KeyedAccountRequest | null;
-  readonly at: Date;
-}
-
 export interface AccountFields {
   readonly name?: string | undefined;
   readonly email?: string | undefined;
@@ -94,11 +67,6 @@ export interface AccountFields {
 }
 
 export interface AccountStore extends ApiKeyStore {
-  /**
-   * Creates an account with its first top-up, or not at all. Returns its id, that of the first one for the repeat of a request
-   * with an idempotency key, `null` if the key was used for another account.
-   */
-  insertAccount(account: NewAccount): Promise<string | null>;
   /** Returns the changed account, or `null` if there is none. Every node drops its cached keys. */
   updateAccount(id: string, change: AccountFields, at: Date): Promise<Account | null>;
   findAccount(id: string): Promise<Account | null>;
@@ -114,8 +82,6 @@ export interface AccountStore extends ApiKeyStore {
     limit: number,
     timing?: SliceTiming,
   ): Promise<LookedThrough<Account>>;
-  /** Makes every node drop the cached keys of an account. */
-  announceChange(accountId: string): Promise<void>;
   /** The standing of each key, in the order of the hashes; `null` for a hash that no key has. */
   findStatuses(keyHashes: readonly Buffer[], signal?: AbortSignal): Promise<(KeyStatus | null)[]>;
 }
@@ -124,17 +90,6 @@ export function createAccountStore(database: Lane): AccountStore {
   const listIds = createAccountList(database);
   return {
     ...createApiKeyStore(database),
-    insertAccount: ({ id, name, email, verified, dailyCapNano, openingNano = 0n, keyed = null, at }) =>
-      database.transaction(async (transaction) => {
-        const first = keyed === null ? null : await takeAccountKey(transaction, keyed, id, at);
-        if (first !== null) return first === 'key_conflict' ? null : first.accountId;
-        await transaction.query(insertAccount, [id, name, email, verified, at]);
-        await transaction.query(insertBalance, [id, dailyCapNano]);
-        if (openingNano === 0n) return id;
-        const topUp = { kind: 'top_up', amountNano: openingNano, memo: null, idempotencyKey: null } as const;
-        await postEntry(transaction, { accountId: id, ...topUp, at });
-        return id;
-      }),
     updateAccount: (id, change, at) =>
       database.transaction(async (transaction) => {
         const values = [change.name ?? null, change.email ?? null, change.verified ?? null, change.status ?? null];
@@ -159,7 +114,6 @@ export function createAccountStore(database: Lane): AccountStore {
       const rows = items.length === 0 ? [] : await database.query(selectListed, [toArray(items)]);
       return { items: ACCOUNTS.all(rows), next };
     },
-    announceChange: (accountId) => announceChange(database, accountId),
     findStatuses: (keyHashes, signal) => findStatuses(database, keyHashes, signal),
   };
 }

@@ -1,9 +1,11 @@
 import type { Database, Statement, TableReader } from '../../db/database.ts';
 import { booleanColumn, intColumn, orNull, selection, textColumn } from '../../db/table.ts';
 import type { Pace } from '../../lib/pace.ts';
+import { auditBalances } from './audit-accounts-store.ts';
 import { readCounterCheck, wrongCounters } from './audit-counts-store.ts';
 import { readDroppedCheck, readDrops } from './audit-dropped-store.ts';
 import { type AccountRange, auditCalls, auditEntries, type FoundBreach, type Slice } from './audit-slices-store.ts';
+import { auditKeyOwners, auditSteps } from './audit-steps-store.ts';
 import { auditUsage } from './audit-usage-store.ts';
 import { auditVouchers } from './audit-vouchers-store.ts';
 
@@ -11,7 +13,8 @@ import { auditVouchers } from './audit-vouchers-store.ts';
  * The audit reads a database in slices: ranges of accounts, and within each its entries and calls so many at a time
  * (`audit-slices-store.ts`), and its sums of usage by as many accounts as have so many of them (`audit-usage-store.ts`). What an
  * invariant compares is read by one statement, so all of it is of one moment; or it is a counter that is read with a mark, and final
- * records up to that mark (`audit-counts.ts`); or it never changes (`audit-vouchers-store.ts`).
+ * records up to that mark (`audit-counts.ts`); or one side of it is there before the other, and stays (`audit-accounts-store.ts`,
+ * `audit-vouchers-store.ts`); or it is read again if it seems to be missing (`audit-steps-store.ts`).
  */
 
 interface Breach {
@@ -53,6 +56,7 @@ const ROWS_MAX: Readonly<Record<Database['engine'], number>> = { embedded: 500, 
 
 /** What a slice finds is listed by these names, in this order. */
 const INVARIANTS = {
+  'account-balances': 'every account has its balance, and every balance its account',
   'balance-sum': 'the balance is the sum of the ledger entries',
   'reserved-sum': 'reserved money is the sum of the open reservations',
   'entry-chain': 'entries are numbered without gaps and carry the balance forward',
@@ -78,7 +82,10 @@ const INVARIANTS = {
   'ended-reservations': 'an ended call has nothing reserved',
   vouchers:
     'every redeemed voucher has its ledger entry of its value, or its subscription, and every such entry its voucher',
+  'under-way': 'accounts and redemptions that are under way are whole after some minutes',
   'usage-sums': 'sums of usage have the charges and refunds of the ledger',
+  'key-owners': 'limits of keys are of keys that are there, or that are being made or forgotten',
+  'finished-steps': 'what is done in several transactions is finished within six hours',
 } as const;
 
 type InvariantId = keyof typeof INVARIANTS;
@@ -260,6 +267,7 @@ async function auditRange(
   await readAll(auditEntries(reader, range, rowsMax, counters.marks), 'entries');
   findings.add(await reader.query<FoundBreach>(auditAccounts, [range.behind, range.upTo]));
   for await (const breaches of auditVouchers(reader, range, rowsMax)) findings.add(breaches);
+  for await (const breaches of auditKeyOwners(reader, range, rowsMax)) findings.add(breaches);
   for await (const breaches of auditUsage(reader, range, rowsMax)) findings.add(breaches);
   await readAll(auditCalls(reader, range, rowsMax, counters.marks), 'calls');
   findings.add(await wrongCounters(reader, counters));
@@ -287,6 +295,7 @@ export function auditLedger(
     const findings = new Findings();
     const [total] = await reader.query<{ n: number }>(countAccounts);
     const progress = { accounts: 0, accountsTotal: total!.n, entries: 0, calls: 0 };
+    for await (const breaches of auditBalances(reader, rowsMax)) findings.add(breaches);
     for await (const range of ranges(reader, accountsMax)) {
       const ofRange = await auditWhole(reader, range, rowsMax, (read) =>
         onProgress?.({ ...progress, entries: progress.entries + read.entries, calls: progress.calls + read.calls }),
@@ -296,6 +305,7 @@ export function auditLedger(
       progress.calls += ofRange.calls;
       progress.accounts += range.accounts;
     }
+    findings.add(await auditSteps(reader));
     onProgress?.({ ...progress });
     return findings.results();
   });

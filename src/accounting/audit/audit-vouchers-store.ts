@@ -1,10 +1,12 @@
 import { columnsOf } from '../../db/columns.ts';
 import type { Statement, TableReader } from '../../db/database.ts';
+import { isLate } from './audit-accounts-store.ts';
 import type { AccountRange, FoundBreach } from './audit-slices-store.ts';
 
 /**
- * The SQL that compares redeemed vouchers with what they gave. The two have different homes, so no statement reads both. They are
- * written by one transaction and never change, so whatever one statement has found on its side is found on the other by a later one.
+ * The SQL that compares redeemed vouchers with what they gave. The two have different homes, so no statement reads both. A redemption is
+ * begun before something is given for it, and whole after that; neither changes then. So a redemption that one statement has found whole has
+ * given, and what was given has a redemption, whole or under way, whenever a later statement looks.
  */
 
 /**
@@ -13,7 +15,8 @@ import type { AccountRange, FoundBreach } from './audit-slices-store.ts';
  */
 const sliceRedemptions: Statement = {
   name: 'audit.slice-redemptions',
-  text: `select r.account_id, encode(r.code_hash, 'hex') as code_hash, r.id, r.entry_no, r.subscription_id, b.amount_nano, b.plan_id
+  text: `select r.account_id, encode(r.code_hash, 'hex') as code_hash, r.id, r.entry_no, r.subscription_id, b.amount_nano, b.plan_id,
+  r.under_way_since is not null as is_under_way, ${isLate('r.under_way_since')} as is_late
 from (
   select * from voucher_redemptions
   where account_id > $1::text and account_id <= $2::text and (account_id, code_hash) > ($3::text, decode($4::text, 'hex'))
@@ -24,7 +27,7 @@ left join voucher_batches b on b.id = v.batch_id and b.id = r.batch_id
 order by r.account_id, r.code_hash`,
 };
 
-/** Those that lack their entry of their value, or their subscription. Each is looked up by itself. Plans: primary keys. */
+/** Whole ones that lack their entry of their value, or their subscription. Each is looked up by itself. Plans: primary keys. */
 const findUnpaid: Statement = {
   name: 'audit.find-unpaid-redemptions',
   text: `select 'vouchers' as invariant, v.account_id, 'voucher ' || v.id || case when v.subscription_id is null
@@ -61,9 +64,31 @@ const findUnredeemed: Statement = {
   text: `select 'vouchers' as invariant, v.account_id, 'entry ' || v.entry_no || ', value none, entry ' || v.amount_nano as detail
 from unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[]) as v (account_id, entry_no, amount_nano, code_hash)
 left join lateral (
-  select account_id, entry_no from voucher_redemptions where code_hash = decode(v.code_hash, 'hex') limit 1
+  select account_id, entry_no, under_way_since from voucher_redemptions where code_hash = decode(v.code_hash, 'hex') limit 1
 ) r on true
-where r.account_id is distinct from v.account_id or r.entry_no is distinct from v.entry_no`,
+where r.account_id is distinct from v.account_id or r.under_way_since is null and r.entry_no is distinct from v.entry_no`,
+};
+
+/** Periods that vouchers have granted to the accounts behind $1, up to $2: $5 rows at most, behind one ($3, $4). Plan: primary key. */
+const sliceGrants: Statement = {
+  name: 'audit.slice-voucher-grants',
+  text: `select account_id, idempotency_key, subscription_id, substr(idempotency_key, length('voucher ') + 1) as code_hash
+from subscription_requests
+where account_id > $1::text and account_id <= $2::text and idempotency_key like 'voucher %'
+  and (account_id, idempotency_key) > ($3::text, $4::text)
+order by account_id, idempotency_key limit $5::int`,
+};
+
+/** Those that lack their redemption. Plan: primary key. */
+const findUnredeemedGrants: Statement = {
+  name: 'audit.find-unredeemed-grants',
+  text: `select 'vouchers' as invariant, v.account_id, 'subscription ' || v.subscription_id || ', voucher none' as detail
+from unnest($1::text[], $2::text[], $3::text[]) as v (account_id, subscription_id, code_hash)
+left join lateral (
+  select account_id, subscription_id, under_way_since from voucher_redemptions where code_hash = decode(v.code_hash, 'hex') limit 1
+) r on true
+where r.account_id is distinct from v.account_id
+  or r.under_way_since is null and r.subscription_id is distinct from v.subscription_id`,
 };
 
 interface RedemptionRow {
@@ -74,6 +99,8 @@ interface RedemptionRow {
   subscription_id: string | null;
   amount_nano: bigint | null;
   plan_id: string | null;
+  is_under_way: boolean;
+  is_late: boolean | null;
 }
 
 interface EntryRow {
@@ -83,7 +110,14 @@ interface EntryRow {
   code_hash: string;
 }
 
-/** What each slice of a range found: redemptions first, then entries. */
+interface GrantRow {
+  account_id: string;
+  idempotency_key: string;
+  subscription_id: string;
+  code_hash: string;
+}
+
+/** What each slice of a range found: redemptions first, then entries and periods. */
 export async function* auditVouchers(
   reader: TableReader,
   { behind, upTo }: AccountRange,
@@ -92,11 +126,13 @@ export async function* auditVouchers(
   for (let last = { account_id: '', code_hash: '' }, isMore = true; isMore; ) {
     const from = [behind, upTo, last.account_id, last.code_hash, rowsMax];
     const rows = await reader.query<RedemptionRow>(sliceRedemptions, from);
-    if (rows.length > 0) {
+    const whole = rows.filter((row) => !row.is_under_way);
+    yield rows.filter((row) => row.is_late).map(late);
+    if (whole.length > 0) {
       yield await reader.query<FoundBreach>(
         findUnpaid,
         columnsOf(
-          rows,
+          whole,
           (row) => row.account_id,
           (row) => row.code_hash,
           (row) => row.id,
@@ -121,8 +157,24 @@ export async function* auditVouchers(
           (row) => row.account_id,
           (row) => row.entry_no,
           (row) => row.amount_nano,
-          // Of anything else there is no redemption.
-          (row) => (IS_HEX.test(row.code_hash) ? row.code_hash : ''),
+          hexOf,
+        ),
+      );
+    }
+    last = rows.at(-1) ?? last;
+    isMore = rows.length === rowsMax;
+  }
+  for (let last = { account_id: '', idempotency_key: '' }, isMore = true; isMore; ) {
+    const from = [behind, upTo, last.account_id, last.idempotency_key, rowsMax];
+    const rows = await reader.query<GrantRow>(sliceGrants, from);
+    if (rows.length > 0) {
+      yield await reader.query<FoundBreach>(
+        findUnredeemedGrants,
+        columnsOf(
+          rows,
+          (row) => row.account_id,
+          (row) => row.subscription_id,
+          hexOf,
         ),
       );
     }
@@ -131,4 +183,13 @@ export async function* auditVouchers(
   }
 }
 
+const late = ({ account_id, id }: RedemptionRow): FoundBreach => ({
+  invariant: 'under-way',
+  account_id,
+  detail: `voucher ${id}`,
+});
+
 const IS_HEX = /^[0-9a-f]{64}$/;
+
+/** Of anything that is no hash there is no redemption. */
+const hexOf = ({ code_hash: hash }: { readonly code_hash: string }): string => (IS_HEX.test(hash) ? hash : '');

@@ -174,7 +174,7 @@ export function createSubscriptionStore(database: Lane): SubscriptionStore {
   ) =>
     database.transaction(async (transaction) => {
       if (!(await lockAccount(transaction, accountId))) return null;
-      const repeated = keyed && (await findRepeated(transaction, accountId, keyed));
+      const repeated = keyed && (await findKeyedSubscription(transaction, accountId, keyed));
       if (repeated) return repeated;
       const subscription = SUBSCRIPTIONS.first(await transaction.query(statement, [accountId, ...parameters]));
       if (subscription !== null && keyed !== null) {
@@ -187,7 +187,7 @@ export function createSubscriptionStore(database: Lane): SubscriptionStore {
     grant: ({ accountId, id, planId, startsAt, endsAt, at }, keyed) =>
       changed(accountId, insertSubscription, [id, planId, startsAt, endsAt, at], keyed),
     renew: (accountId, id, from, to, keyed) => changed(accountId, renewSubscription, [id, from, to], keyed),
-    findRepeated: (accountId, keyed) => findRepeated(database, accountId, keyed),
+    findRepeated: (accountId, keyed) => findKeyedSubscription(database, accountId, keyed),
     cancel: (accountId, id, at) => changed(accountId, cancelSubscription, [id, at]),
     find: async (id) => SUBSCRIPTIONS.first(await database.query(selectSubscription, [id])),
     list: async (accountId, beforeId, limit) =>
@@ -211,12 +211,13 @@ interface GrantedPeriod extends Pick<NewSubscription, 'accountId' | 'id' | 'plan
 }
 
 /**
- * Grants a period, or renews by it, in a transaction that holds the account's lock. Nothing is changed if another plan runs, or
- * another subscription begins within the period.
+ * Grants a period, or renews by it, in a transaction that holds the account's lock, for a request that was not carried out
+ * (`findKeyedSubscription`). Nothing is changed if another plan runs, or another subscription begins within the period.
  */
 export async function grantPeriod(
   transaction: Queryable,
   { accountId, id, planId, at, periodMs }: GrantedPeriod,
+  { idempotencyKey, request }: KeyedRequest,
 ): Promise<Subscription | 'other_plan' | 'overlapping'> {
   const after = (instant: Date): Date => new Date(instant.getTime() + periodMs);
   const running = SUBSCRIPTIONS.first(await transaction.query(selectRunning, [accountId, at]));
@@ -225,10 +226,18 @@ export async function grantPeriod(
     running === null
       ? await transaction.query(insertSubscription, [accountId, id, planId, at, after(at), at])
       : await transaction.query(renewSubscription, [accountId, running.id, running.endsAt, after(running.endsAt)]);
-  return SUBSCRIPTIONS.first(rows) ?? 'overlapping';
+  const granted = SUBSCRIPTIONS.first(rows);
+  if (granted === null) return 'overlapping';
+  await transaction.query(insertRequest, [accountId, idempotencyKey, request, granted.id]);
+  return granted;
 }
 
-async function findRepeated(
+/**
+ * The subscription of a keyed request that was carried out, as it is now; `null` if it is the first one.
+ *
+ * @throws OtherRequestError
+ */
+export async function findKeyedSubscription(
   queryable: Queryable,
   accountId: string,
   { idempotencyKey, request }: KeyedRequest,

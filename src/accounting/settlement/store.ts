@@ -32,7 +32,8 @@ import type { SettlementRecord } from './settlement-record.ts';
 /**
  * What calls that end have reserved, if they have, and as what they are on record, if they are: a row a call, by its
  * place in the batch. Where nothing is known of one, it may be of a month whose records were dropped. Plan: reservations by primary
- * key, calls by an index in the one month of each call's instant.
+ * key, calls by an index in the one month of each call's instant. The bounds say it before rows are read, so that the other months, of
+ * which there is one more each month, are not even opened.
  */
 const readCallsAtEnd: Statement = {
   name: 'settlement.read-ending-calls',
@@ -40,7 +41,8 @@ const readCallsAtEnd: Statement = {
   case when r.call_id is null and c.id is null then is_of_dropped_month(v.started_at) else false end as is_dropped
 from unnest($1::text[], $2::text[], $3::timestamptz[]) with ordinality as v (account_id, call_id, started_at, no)
 left join reservations r on r.account_id = v.account_id and r.call_id = v.call_id
-left join calls c on c.account_id = v.account_id and c.id = v.call_id and c.started_at = v.started_at`,
+left join calls c on c.account_id = v.account_id and c.id = v.call_id and c.started_at = v.started_at
+  and c.started_at between $4::timestamptz and $5::timestamptz`,
 };
 
 /** As what calls are on record of which only the reservation is known. Plan: calls by an index of each month. */
@@ -167,15 +169,17 @@ export function addEnds(
   periods: RunningPeriods,
 ) => DecidedEnds {
   const outcomes = records.map(({ outcome }) => outcome);
-  const found = reads.add<EndRow>(
-    readCallsAtEnd,
-    columnsOf(
+  const startedAtMs = outcomes.map((outcome) => outcome.startedAtMs);
+  const found = reads.add<EndRow>(readCallsAtEnd, [
+    ...columnsOf(
       outcomes,
       (outcome) => outcome.accountId,
       (outcome) => outcome.callId,
       (outcome) => toTimestamp(outcome.startedAtMs),
     ),
-  );
+    toTimestamp(Math.min(...startedAtMs)),
+    toTimestamp(Math.max(...startedAtMs)),
+  ]);
   const kept = records.map((record) => record.kept).filter((each) => each !== null);
   const claimed = reads.addIf<ClaimRow>(kept.length > 0, lockClaims, columnsOf(kept, ...CALL_NAME));
   return (rows, locked, accounts, periods) => {

@@ -1,14 +1,18 @@
-import { columnsOf } from '../../db/columns.ts';
-import type { Lane, Queryable, Statement, StoredRow } from '../../db/database.ts';
-import { sqlState } from '../../db/errors.ts';
-import { bigintColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
-import { lockAccount } from '../ledger/account-lock-store.ts';
-import { NUMERIC_OUT_OF_RANGE, postEntry } from '../ledger/ledger-store.ts';
-import { grantPeriod } from '../plans/subscriptions-store.ts';
-import type { RedemptionRequest } from './voucher.ts';
+import type { Lane, Queryable, Statement } from '../../db/database.ts';
+import {
+  bigintColumn,
+  booleanColumn,
+  bytesColumn,
+  dateColumn,
+  orNull,
+  type RowOf,
+  selection,
+  textColumn,
+} from '../../db/table.ts';
+import { decideCode, type OpenRedemption, type RedeemRefusal, type RedemptionRequest } from './voucher.ts';
 import { GIFT } from './vouchers-store.ts';
 
-/** The SQL of codes that are redeemed. */
+/** The SQL of codes that are redeemed, in the directory: which account has a code, and what it got as far as that is known here. */
 
 const VOUCHERS = selection({
   batchId: textColumn('v.batch_id'),
@@ -30,9 +34,16 @@ where v.code_hash = $1::bytea
 for update of v for share of b`,
 };
 
+/** Plan: primary key. */
+const accountExists: Statement = {
+  name: 'vouchers.account-exists',
+  text: 'select from accounts where id = $1',
+};
+
 /** What became of a voucher, once. */
 const REDEMPTIONS = selection({
   id: textColumn('r.id'),
+  codeHash: bytesColumn('r.code_hash'),
   batchId: textColumn('r.batch_id'),
   codeEnd: textColumn('r.code_end'),
   gift: GIFT,
@@ -43,146 +54,137 @@ const REDEMPTIONS = selection({
   entryNo: orNull(bigintColumn('r.entry_no')),
   /** Of a plan. */
   subscriptionId: orNull(textColumn('r.subscription_id')),
+  isWhole: booleanColumn('r.under_way_since is null as is_whole'),
 });
 
-export interface Redemption extends RowOf<typeof REDEMPTIONS> {
-  /** When the plan ends now. */
-  readonly subscriptionEndsAt: Date | null;
-}
-
-/** If it is refused, nothing has changed. */
-export type RedeemResult =
-  | { readonly outcome: 'redeemed' | 'repeated'; readonly redemption: Redemption }
-  | { readonly outcome: RedeemRefusal };
-
-export type RedeemRefusal =
-  | 'unknown_account'
-  /** There is no such code, or another account has redeemed it. */
-  | 'unknown_code'
-  | 'expired'
-  | 'canceled'
-  | 'unknown_plan'
-  | 'other_plan'
-  | 'overlapping'
-  | 'out_of_range';
+export type StoredRedemption = RowOf<typeof REDEMPTIONS>;
 
 const SELECT_REDEMPTIONS = `select ${REDEMPTIONS.list}
 from voucher_redemptions r join voucher_batches b on b.id = r.batch_id`;
 
-/** Plan: primary keys. */
+/** Whole or under way. Plan: primary keys. */
 const selectRedemption: Statement = {
   name: 'vouchers.select-redemption',
   text: `${SELECT_REDEMPTIONS} where r.code_hash = $1::bytea`,
 };
 
-const ENDS = selection({ id: textColumn('s.id'), endsAt: dateColumn('s.ends_at') });
-
-/** When subscriptions end. Plan: primary key. */
-const selectEnds: Statement = {
-  name: 'vouchers.select-subscription-ends',
-  text: `select ${ENDS.list}
-from unnest($1::text[], $2::text[]) as v (account_id, id) join subscriptions s on s.account_id = v.account_id and s.id = v.id`,
-};
-
 const insertRedemption: Statement = {
   name: 'vouchers.insert-redemption',
   text: `insert into voucher_redemptions (
-  code_hash, id, batch_id, code_end, account_id, redeemed_at, redeemed_by, entry_no, subscription_id
+  code_hash, id, batch_id, code_end, account_id, redeemed_at, redeemed_by, subscription_id, under_way_since
 )
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+values ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp())`,
 };
 
-/** Newest first. Walks voucher_redemptions_by_batch backwards. */
+/** Once, whoever does it. Plan: primary key. */
+const completeRedemption: Statement = {
+  name: 'vouchers.complete-redemption',
+  text: `update voucher_redemptions set entry_no = $3, subscription_id = $4, under_way_since = null
+where code_hash = $1::bytea and id = $2 and under_way_since is not null`,
+};
+
+/** Plan: primary key. */
+const deleteRedemption: Statement = {
+  name: 'vouchers.delete-redemption',
+  text: 'delete from voucher_redemptions where code_hash = $1::bytea and id = $2 and under_way_since is not null',
+};
+
+/** Whole ones, newest first. Walks voucher_redemptions_by_batch backwards. */
 const listRedemptions: Statement = {
   name: 'vouchers.list-redemptions',
-  text: `${SELECT_REDEMPTIONS} where r.batch_id = $1 and ($2::text is null or r.id < $2) order by r.id desc limit $3::int`,
+  text: `${SELECT_REDEMPTIONS}
+where r.batch_id = $1 and r.under_way_since is null and ($2::text is null or r.id < $2)
+order by r.id desc limit $3::int`,
 };
 
+/** Of a batch, or of all if there is none, in the order of ids. Walks voucher_redemptions_under_way, which has few. */
+const listUnderWay: Statement = {
+  name: 'vouchers.list-under-way',
+  text: `${SELECT_REDEMPTIONS}
+where r.under_way_since is not null and r.under_way_since <= clock_timestamp() - $1::int * interval '1 millisecond'
+  and ($2::text is null or r.batch_id = $2) and r.id > $3
+order by r.id limit $4::int`,
+};
+
+/** How many are finished at a time. */
+const ROWS_MAX = 100;
+
+/** What a code is for an account. */
+type CodeStanding =
+  | { readonly outcome: 'free' | 'under_way'; readonly open: OpenRedemption }
+  | { readonly outcome: 'whole'; readonly redemption: StoredRedemption }
+  | { readonly outcome: RedeemRefusal };
+
 export interface RedemptionStore {
-  /** Newest first. */
-  list(batchId: string, beforeId: string | null, limit: number): Promise<Redemption[]>;
-  /** Redemption and what it gives are one transaction. A repeat by the same account changes nothing. */
-  redeem(request: RedemptionRequest): Promise<RedeemResult>;
+  /** Whole ones, newest first. */
+  list(batchId: string, beforeId: string | null, limit: number): Promise<StoredRedemption[]>;
+  /** Changes nothing. Of a code that is `free`: what the redemption would be. */
+  look(request: RedemptionRequest): Promise<CodeStanding>;
+  /** As `look`, but of a code that was free the redemption is `under_way` then, and nobody else gets the code. */
+  begin(request: RedemptionRequest): Promise<CodeStanding>;
+  /** Makes a redemption whole. */
+  complete(
+    open: OpenRedemption,
+    given: Pick<StoredRedemption, 'entryNo' | 'subscriptionId'>,
+  ): Promise<StoredRedemption>;
+  /** The code is free again. */
+  undo(open: OpenRedemption): Promise<void>;
+  /** Those that are under way for so long, behind an id. */
+  listUnderWay(
+    behindId: string,
+    of: { readonly olderThanMs: number; readonly batchId?: string },
+  ): Promise<readonly OpenRedemption[]>;
 }
 
-export function createRedemptionStore(database: Lane): RedemptionStore {
+export function createRedemptionStore(directory: Lane): RedemptionStore {
   return {
     list: async (batchId, beforeId, limit) =>
-      withEnds(database, await database.query(listRedemptions, [batchId, beforeId, limit])),
-    async redeem(request) {
-      try {
-        return await database.transaction((transaction) => redeem(transaction, request));
-      } catch (error) {
-        if (sqlState(error) === NUMERIC_OUT_OF_RANGE) return { outcome: 'out_of_range' };
-        throw error;
-      }
+      REDEMPTIONS.all(await directory.query(listRedemptions, [batchId, beforeId, limit])),
+    look: (request) => directory.transaction((transaction) => readStanding(transaction, request)),
+    begin: (request) =>
+      directory.transaction(async (transaction) => {
+        const standing = await readStanding(transaction, request);
+        if (standing.outcome !== 'free') return standing;
+        const { open } = standing;
+        const { codeHash, id, batchId, codeEnd, accountId, redeemedAt, subscriptionId } = open;
+        const values = [codeHash, id, batchId, codeEnd, accountId, redeemedAt, request.by, subscriptionId];
+        await transaction.query(insertRedemption, values);
+        return { outcome: 'under_way', open };
+      }),
+    async complete({ codeHash, id }, { entryNo, subscriptionId }) {
+      await directory.query(completeRedemption, [codeHash, id, entryNo, subscriptionId]);
+      const redemption = REDEMPTIONS.first(await directory.query(selectRedemption, [codeHash]));
+      if (redemption?.id !== id || !redemption.isWhole) throw new Error(`the redemption ${id} is not there any more`);
+      return redemption;
     },
+    async undo({ codeHash, id }) {
+      await directory.query(deleteRedemption, [codeHash, id]);
+    },
+    listUnderWay: async (behindId, { olderThanMs, batchId = null }) =>
+      REDEMPTIONS.all(await directory.query(listUnderWay, [olderThanMs, batchId, behindId, ROWS_MAX])),
   };
 }
 
-/** The account's row is locked first, as everywhere, then the voucher. A refusal comes before anything is written. */
-async function redeem(transaction: Queryable, request: RedemptionRequest): Promise<RedeemResult> {
-  const { accountId, codeHash, redemptionId, by, at } = request;
-  if (!(await lockAccount(transaction, accountId))) return { outcome: 'unknown_account' };
+async function readStanding(transaction: Queryable, request: RedemptionRequest): Promise<CodeStanding> {
+  const { accountId, codeHash, redemptionId, subscriptionId, at } = request;
+  const isAccount = (await transaction.query(accountExists, [accountId])).length > 0;
   const voucher = VOUCHERS.first(await transaction.query(lockVoucher, [codeHash]));
-  if (voucher === null) return { outcome: 'unknown_code' };
-  const earlier = await findRedemption(transaction, codeHash);
-  if (earlier !== null) {
-    return earlier.accountId === accountId ? { outcome: 'repeated', redemption: earlier } : { outcome: 'unknown_code' };
-  }
-  if (voucher.canceledAt !== null) return { outcome: 'canceled' };
-  if (voucher.expiresAt !== null && voucher.expiresAt <= at) return { outcome: 'expired' };
-  const given = await give(transaction, voucher, request);
-  if (typeof given === 'string') return { outcome: given };
-  const { batchId, codeEnd } = voucher;
-  const values = [codeHash, redemptionId, batchId, codeEnd, accountId, at, by, given.entryNo, given.subscriptionId];
-  await transaction.query(insertRedemption, values);
-  return { outcome: 'redeemed', redemption: (await findRedemption(transaction, codeHash))! };
-}
-
-async function findRedemption(transaction: Queryable, codeHash: Buffer): Promise<Redemption | null> {
-  const [redemption] = await withEnds(transaction, await transaction.query(selectRedemption, [codeHash]));
-  return redemption ?? null;
-}
-
-/** Redemptions with the ends of the subscriptions that they gave, in the same order. */
-async function withEnds(queryable: Pick<Queryable, 'query'>, rows: readonly StoredRow[]): Promise<Redemption[]> {
-  const redemptions = REDEMPTIONS.all(rows);
-  const ofPlans = redemptions.filter(({ subscriptionId }) => subscriptionId !== null);
-  const names = columnsOf(
-    ofPlans,
-    ({ accountId }) => accountId,
-    ({ subscriptionId }) => subscriptionId,
-  );
-  const ends = ofPlans.length === 0 ? [] : ENDS.all(await queryable.query(selectEnds, names));
-  const endOf = new Map(ends.map(({ id, endsAt }) => [id, endsAt]));
-  return redemptions.map((each) => ({
-    ...each,
-    subscriptionEndsAt: each.subscriptionId === null ? null : (endOf.get(each.subscriptionId) ?? null),
-  }));
-}
-
-async function give(
-  transaction: Queryable,
-  { gift, batchId, codeEnd }: RowOf<typeof VOUCHERS>,
-  { accountId, codeHash, subscriptionId, at, periodMsOf }: RedemptionRequest,
-): Promise<Pick<Redemption, 'entryNo' | 'subscriptionId'> | RedeemRefusal> {
-  if (gift.kind === 'plan') {
-    const { planId } = gift;
-    const periodMs = periodMsOf(planId);
-    if (periodMs === null) return 'unknown_plan';
-    const granted = await grantPeriod(transaction, { accountId, id: subscriptionId, planId, at, periodMs });
-    return typeof granted === 'string' ? granted : { entryNo: null, subscriptionId: granted.id };
-  }
-  const posted = await postEntry(transaction, {
+  const redemption = REDEMPTIONS.first(await transaction.query(selectRedemption, [codeHash]));
+  const outcome = decideCode({ isAccount, voucher, redemption }, request);
+  if (outcome === 'whole') return { outcome, redemption: redemption! };
+  if (outcome === 'under_way') return { outcome, open: redemption! };
+  if (outcome !== 'free') return { outcome };
+  const { batchId, codeEnd, gift } = voucher!;
+  const begins = gift.kind === 'plan' ? subscriptionId : null;
+  const open = {
+    id: redemptionId,
+    codeHash,
+    codeEnd,
+    batchId,
+    gift,
     accountId,
-    kind: 'top_up',
-    amountNano: gift.amountNano,
-    memo: `voucher …${codeEnd} of ${batchId}`,
-    // By the blank no client's key is like it; the audit finds entries of vouchers by it.
-    idempotencyKey: `voucher ${codeHash.toString('hex')}`,
-    at,
-  });
-  if (posted.outcome !== 'posted') throw new Error(`the entry of a voucher was ${posted.outcome}`);
-  return { entryNo: posted.entry.entryNo, subscriptionId: null };
+    redeemedAt: at,
+    subscriptionId: begins,
+  };
+  return { outcome, open };
 }

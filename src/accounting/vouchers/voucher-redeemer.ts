@@ -1,6 +1,5 @@
 import type { Ids } from '../../lib/ids.ts';
-import { type PlanTerms, periodMsOf } from '../plans/plan.ts';
-import type { RedeemResult, RedemptionStore } from './redemption-store.ts';
+import type { RedeemResult, Redemptions } from './redemptions.ts';
 import { hashVoucherCode } from './voucher-code.ts';
 
 export interface VoucherRedeemer {
@@ -14,15 +13,12 @@ export interface VoucherRedeemer {
 }
 
 interface VoucherRedeemerParts {
-  readonly redemptions: Pick<RedemptionStore, 'redeem'>;
-  /** The plans in force. */
-  readonly plans: () => readonly PlanTerms[];
+  readonly redemptions: Pick<Redemptions, 'redeem'>;
   readonly databaseNowMs: () => Promise<number>;
   readonly ids: Ids;
 }
 
-export function createVoucherRedeemer(parts: VoucherRedeemerParts): VoucherRedeemer {
-  const { redemptions, plans, databaseNowMs, ids } = parts;
+export function createVoucherRedeemer({ redemptions, databaseNowMs, ids }: VoucherRedeemerParts): VoucherRedeemer {
   return {
     redeem: async (accountId, code, by) =>
       redemptions.redeem({
@@ -32,10 +28,6 @@ export function createVoucherRedeemer(parts: VoucherRedeemerParts): VoucherRedee
         subscriptionId: ids.next('sub'),
         by,
         at: new Date(await databaseNowMs()),
-        periodMsOf(planId) {
-          const plan = plans().find(({ id }) => id === planId);
-          return plan === undefined ? null : periodMsOf(plan);
-        },
       }),
   };
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { AccountChanges } from '../../accounting/accounts/account-changes.ts';
+import type { AccountCreations } from '../../accounting/accounts/account-creations.ts';
 import { NO_RATE_LIMITS, type RateLimitStore } from '../../accounting/accounts/rate-limit-store.ts';
 import type { Account, AccountStore } from '../../accounting/accounts/store.ts';
 import type { LedgerStore } from '../../accounting/ledger/ledger-store.ts';
@@ -16,7 +17,8 @@ import { accountResponse, accountToWire, capYuan, filterText, page, shortText } 
 import { rateLimitFields, tooManyModels, toRateChange, underPresentNames } from './rate-limits.ts';
 
 export interface AccountAdminParts {
-  readonly accounts: Pick<AccountStore, 'insertAccount' | 'findAccount' | 'listAccounts'>;
+  readonly accounts: Pick<AccountStore, 'findAccount' | 'listAccounts'>;
+  readonly accountCreations: Pick<AccountCreations, 'create'>;
   readonly accountChanges: AccountChanges;
   readonly ledger: Pick<LedgerStore, 'findBalances'>;
   readonly rateLimits: Pick<RateLimitStore, 'ofAccounts'>;
@@ -110,7 +112,7 @@ export function accountReader({
 
 /** Accounts: create, find, read, change. */
 export function accountEndpoints(parts: AccountAdminParts): AdminEndpoint[] {
-  const { accounts, accountChanges, catalog, clock, ids } = parts;
+  const { accounts, accountCreations, accountChanges, catalog, clock, ids } = parts;
 
   const { read, withBalances } = accountReader(parts);
 
@@ -133,7 +135,7 @@ export function accountEndpoints(parts: AccountAdminParts): AdminEndpoint[] {
         };
         const keyed = idempotencyKey === null ? null : { idempotencyKey, request: requestText(account) };
         const at = new Date(clock.nowMs());
-        const id = await accounts.insertAccount({ id: ids.next('acct'), ...account, keyed, at });
+        const id = await accountCreations.create({ id: ids.next('acct'), ...account, keyed, at });
         if (id === null) {
           throw conflict('This Idempotency-Key was used for another account.');
         }

@@ -2,7 +2,7 @@ import { randomFillSync } from 'node:crypto';
 import { z } from 'zod';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
 import type { PlanTerms } from '../../accounting/plans/plan.ts';
-import type { RedemptionStore } from '../../accounting/vouchers/redemption-store.ts';
+import type { Redemptions } from '../../accounting/vouchers/redemptions.ts';
 import type { VoucherGift } from '../../accounting/vouchers/voucher.ts';
 import { createVoucherCode, storedVoucher } from '../../accounting/vouchers/voucher-code.ts';
 import type { VoucherRedeemer } from '../../accounting/vouchers/voucher-redeemer.ts';
@@ -29,7 +29,7 @@ import {
 export interface VoucherAdminParts {
   readonly accounts: Pick<AccountStore, 'findNames'>;
   readonly vouchers: VoucherStore;
-  readonly redemptions: Pick<RedemptionStore, 'list'>;
+  readonly redemptions: Pick<Redemptions, 'list' | 'finishBatch'>;
   readonly redeemer: VoucherRedeemer;
   /** The plans in force. */
   readonly plans: () => readonly PlanTerms[];
@@ -165,6 +165,8 @@ export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
       response: null,
       async run({ id }) {
         if (!(await vouchers.cancel(id, new Date(await databaseNowMs())))) throw notFound('batch of vouchers', id);
+        // Those that were begun before have their codes: once this has its response no code of the batch is taken any more.
+        await redemptions.finishBatch(id);
         return null;
       },
     }),

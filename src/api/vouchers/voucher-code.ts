@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RedeemRefusal } from '../../accounting/vouchers/redemption-store.ts';
+import type { RedeemRefusal } from '../../accounting/vouchers/voucher.ts';
 import { readVoucherCode } from '../../accounting/vouchers/voucher-code.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { conflict, notFound, unprocessable } from '../management/endpoint.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Redemption } from '../../accounting/vouchers/redemption-store.ts';
+import type { Redemption } from '../../accounting/vouchers/redemptions.ts';
 import type { VoucherGift } from '../../accounting/vouchers/voucher.ts';
 import type { VoucherBatch } from '../../accounting/vouchers/vouchers-store.ts';
 import { CsvAmount, csvLine } from '../../lib/csv.ts';

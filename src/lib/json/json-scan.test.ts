@@ -11,7 +11,7 @@ import {
   valueText,
 } from '../../../test/support/json-text.ts';
 import { propertyRuns } from '../../../test/support/scope.ts';
-import { defaultJsonScanLimits, JsonLimitError, JsonSyntaxError, scanJson } from './json-scan.ts';
+import { defaultJsonScanLimits, JsonLimitError, JsonStepsError, JsonSyntaxError, scanJson } from './json-scan.ts';
 
 const scan = (text: string) => scanJson(Buffer.from(text));
 
@@ -268,6 +268,21 @@ describe('scanJson', () => {
           text,
         );
       }
+    }
+  });
+
+  it('gives a text up, without a word against it, that has more values and escapes than it may take steps', () => {
+    const given = (text: string) =>
+      scanJson(Buffer.from(text), 0, text.length, { ...defaultJsonScanLimits, stepsMax: 12 });
+    for (const [most, more] of [
+      ['[1,2]', '[1,2,3]'],
+      ['[[],{}]', '[[],{},[]]'],
+      ['{"a":"b","c":""}', '{"a":"\\n","c":""}'],
+      [`"${'\\"'.repeat(8)}"`, `"${'\\"'.repeat(13)}"`],
+      [`["${'\\u0041'.repeat(4)}"]`, `["${'\\u0041'.repeat(4)}",""]`],
+    ] as const) {
+      assert.doesNotThrow(() => given(most), most);
+      assert.throws(() => given(more), JsonStepsError, more);
     }
   });
 

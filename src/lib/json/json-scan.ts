@@ -48,6 +48,14 @@ export class JsonLimitError extends JsonSyntaxError {
   }
 }
 
+/** The scan took more steps than `JsonScanLimits.stepsMax`. That says nothing against the text. */
+export class JsonStepsError extends Error {
+  constructor(stepsMax: number) {
+    super(`the scan of the text takes more than ${stepsMax} steps`);
+    this.name = 'JsonStepsError';
+  }
+}
+
 export interface JsonScanLimits {
   /** Deeper nesting is refused: no client needs it, and recursive readers further on would overflow. */
   readonly depthMax: number;
@@ -58,6 +66,11 @@ export interface JsonScanLimits {
   readonly valuesMax: number;
   /** More members in the outermost object than this are refused, which bounds the memory of the outline. */
   readonly membersMax: number;
+  /**
+   * An escape is a step, a value is four of them; absent: as many as there are. They are what makes a text slow to read, what stands
+   * between them is gone over by words. So this bounds the time of whoever tries to read a text of bounded size.
+   */
+  readonly stepsMax?: number;
 }
 
 /**
@@ -66,6 +79,9 @@ export interface JsonScanLimits {
  * deep.
  */
 export const defaultJsonScanLimits: JsonScanLimits = { depthMax: 256, valuesMax: 2 ** 20, membersMax: 10_000 };
+
+/** What is then read of a value takes so much longer than to go over an escape. */
+const VALUE_STEPS = 4;
 
 /** The bytes of a string that are read one by one before reading by words pays. */
 const SHORT_BYTES = 32;
@@ -83,7 +99,7 @@ const CLOSE_BRACKET = 0x5d;
 /**
  * Scans `bytes[start, end)`, which must be exactly one JSON value.
  *
- * @throws JsonSyntaxError if it does not. UTF-8 is not checked here: `buffer.isUtf8` does that faster.
+ * @throws JsonSyntaxError if it does not, JsonStepsError if that takes longer than it may. UTF-8 is not checked here: `buffer.isUtf8` does that faster.
  */
 export function scanJson(
   bytes: Buffer,
@@ -104,11 +120,14 @@ class JsonScanner {
   readonly #limits: JsonScanLimits;
   /** Values that have begun so far. */
   #values = 0;
+  #escapes = 0;
+  readonly #stepsMax: number;
 
   constructor(bytes: Buffer, end: number, limits: JsonScanLimits) {
     this.#bytes = end === bytes.length ? bytes : bytes.subarray(0, end);
     this.#end = end;
     this.#limits = limits;
+    this.#stepsMax = limits.stepsMax ?? Number.MAX_SAFE_INTEGER;
   }
 
   outline(from: number): JsonOutline {
@@ -154,10 +173,12 @@ class JsonScanner {
     /** Closing bytes of the containers that are open, innermost last. */
     const open: number[] = [];
     const { depthMax, valuesMax } = this.#limits;
+    const most = Math.min(valuesMax, this.#stepsMax / VALUE_STEPS);
     let values = this.#values;
     let at = start;
     for (;;) {
       if (++values > valuesMax) throw new JsonLimitError(`the text has more than ${valuesMax} values`, at);
+      if (VALUE_STEPS * values + this.#escapes > this.#stepsMax) throw new JsonStepsError(this.#stepsMax);
       const byte = at < end ? bytes[at] : -1;
       if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
         if (outerDepth + open.length >= depthMax) {
@@ -194,7 +215,7 @@ class JsonScanner {
         } else {
           // Vectors and token ids: a number that another one follows. The last one is read like any other value.
           let next = wholeNumberEnd(bytes, at);
-          while (next !== NONE && bytes[next] === COMMA && values < valuesMax) {
+          while (next !== NONE && bytes[next] === COMMA && values < most) {
             values++;
             at = this.#skipSpace(next + 1);
             next = wholeNumberEnd(bytes, at);
@@ -259,6 +280,7 @@ class JsonScanner {
   }
 
   #escape(start: number): number {
+    if (++this.#escapes > this.#stepsMax) throw new JsonStepsError(this.#stepsMax);
     const byte = start + 1 < this.#end ? this.#bytes[start + 1]! : -1;
     if (isEscapeLetter(byte)) return start + 2;
     if (byte !== 0x75) throw new JsonSyntaxError('an escape sequence is unknown', start);

@@ -3,10 +3,12 @@ import { invalidRequest } from '../../errors/gateway-error.ts';
 import { foldedName } from '../../lib/folded-name.ts';
 import { isExactWhole } from '../../lib/json/json-number.ts';
 import {
+  defaultJsonScanLimits,
   type JsonKind,
   JsonLimitError,
   type JsonMember,
   type JsonOutline,
+  type JsonScanLimits,
   JsonSyntaxError,
   scanJson,
 } from '../../lib/json/json-scan.ts';
@@ -41,11 +43,11 @@ export class BodyFields {
     this.#path = path;
   }
 
-  /** @throws GatewayError `invalidRequest` if the bytes are not one JSON object in UTF-8. */
-  static read(bytes: Buffer): BodyFields {
+  /** @throws GatewayError `invalidRequest` if the bytes are not one JSON object in UTF-8, JsonStepsError as `scanJson`. */
+  static read(bytes: Buffer, limits?: JsonScanLimits): BodyFields {
     if (bytes.length === 0) throw invalidRequest('The body is empty; a JSON object is expected.');
     if (!isUtf8(bytes)) throw invalidRequest('The body is not valid UTF-8.');
-    const outline = outlineOf(bytes, 0, bytes.length);
+    const outline = outlineOf(bytes, 0, bytes.length, limits);
     if (outline.kind !== 'object') throw invalidRequest(`The body is a JSON ${outline.kind}; an object is expected.`);
     return new BodyFields(bytes, outline, '');
   }
@@ -277,9 +279,9 @@ function foldedOwnKey(key: string): string {
 }
 
 /** @throws GatewayError `invalidRequest` if the bytes are no JSON, or beyond a limit. */
-function outlineOf(bytes: Buffer, start: number, end: number): JsonOutline {
+function outlineOf(bytes: Buffer, start: number, end: number, limits = defaultJsonScanLimits): JsonOutline {
   try {
-    return scanJson(bytes, start, end);
+    return scanJson(bytes, start, end, limits);
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     const problem = error instanceof JsonLimitError ? 'beyond a limit' : 'not valid JSON';

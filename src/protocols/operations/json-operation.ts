@@ -67,8 +67,8 @@ export function jsonOperation<Details, const Name extends string>(
     countedAs,
     isAlwaysAwaited,
     reading,
-    read(body): RequestFacts<Details> {
-      const fields = BodyFields.read(body);
+    read(body, limits): RequestFacts<Details> {
+      const fields = BodyFields.read(body, limits);
       const request = parts.readRequest(fields);
       const { choices, ...demand } = readDemand(fields, protocol.imageTokens);
       return {

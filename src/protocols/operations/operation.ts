@@ -1,4 +1,5 @@
 import type { RenderStreamError } from '../../errors/envelopes.ts';
+import type { JsonScanLimits } from '../../lib/json/json-scan.ts';
 import type { KnownProtocol } from '../all.ts';
 import type { ChargeOption } from '../metering/charge-options.ts';
 import type { ResponseReading } from '../metering/response.ts';
@@ -56,9 +57,10 @@ export interface JsonOperation<Name extends string = string> extends Operation<N
   /**
    * Reads what the gateway needs of a body, as plain values: a large body is read in another thread.
    *
-   * @throws GatewayError `invalidRequest` with the field to blame.
+   * @param limits of the scan; those of `scanJson` if they are absent
+   * @throws GatewayError `invalidRequest` with the field to blame, JsonStepsError if the scan takes longer than it may.
    */
-  read(body: Buffer): RequestFacts;
+  read(body: Buffer, limits?: JsonScanLimits): RequestFacts;
   /** The input of a call with this body, of which `read` returned these facts. */
   toInput(facts: RequestFacts, body: Buffer): CallInput;
 }

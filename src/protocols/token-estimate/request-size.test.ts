@@ -57,6 +57,16 @@ describe('the size estimate of a request', () => {
     });
   }
 
+  it('finds the smallest picture that counts as one wherever it begins', () => {
+    const header = 'data:image/png;base64,';
+    const picture = `${header}${base64(6_000).slice(0, 4_096 - header.length)}`;
+    const asText = estimate(user({ type: 'image_url', image_url: { url: ' '.repeat(picture.length) } }));
+    for (let before = 0; before < 2_100; before += 3) {
+      const body = user({ type: 'text', text: ' '.repeat(before) }, { type: 'image_url', image_url: { url: picture } });
+      assert.ok(estimate(body) > asText + 1_000, `${before} bytes before it`);
+    }
+  });
+
   it('counts each of several pictures', () => {
     const picture = { type: 'image_url', image_url: { url: `data:image/png;base64,${base64(10_000)}` } };
     const counted = estimate(user(picture, picture, picture));

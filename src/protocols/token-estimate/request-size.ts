@@ -8,7 +8,7 @@ import { audioBudget, BUDGETS, fileBudget, totalTokens } from './budgets.ts';
  * A value counts as media only under a key that has media at the vendors; anywhere else base64 is text to the model.
  */
 export function estimateRequestTokens(json: Buffer): number {
-  if (json.length < MEDIA_BYTES_MIN) return Math.ceil(json.length / BYTES_PER_TOKEN);
+  if (!mayHaveMedia(json)) return Math.ceil(json.length / BYTES_PER_TOKEN);
   let mediaBytes = 0;
   let mediaTokens = 0;
   for (const { sizeBytes, tokens } of mediaValues(json)) {
@@ -37,6 +37,27 @@ const EQUALS = 0x3d;
 
 /** Under these the wire formats carry media: as a data URL, or as base64 without one. */
 const MEDIA_KEYS = ['"url"', '"image_url"', '"file_data"', '"data"', '"result"'].map((key) => Buffer.from(key));
+
+/** Bytes of media as text: base64, with escapes, and what escapes of URLs are made of. */
+const MEDIA_BYTES = Uint8Array.from({ length: 256 }, (_, byte) =>
+  /[A-Za-z0-9+/=_\\%-]/.test(String.fromCharCode(byte)) ? 1 : 0,
+);
+/** Words of prose and code are shorter. */
+const RUN_BYTES = 64;
+
+/**
+ * Whether anything in the text can be media, by samples: any value that is long enough has two of them, of which one at least is behind
+ * the head of a data URL. Only then the keys of media are searched for, which takes longer than all else that is read of a prompt.
+ */
+function mayHaveMedia(json: Buffer): boolean {
+  const stride = MEDIA_BYTES_MIN / 2;
+  for (let at = stride; at + RUN_BYTES <= json.length; at += stride) {
+    let end = at;
+    while (end < at + RUN_BYTES && MEDIA_BYTES[json[end]!] === 1) end++;
+    if (end === at + RUN_BYTES) return true;
+  }
+  return false;
+}
 
 interface MediaValue {
   readonly sizeBytes: number;

@@ -1,0 +1,50 @@
+import { createAccountCreations } from '../accounting/accounts/account-creations.ts';
+import { createNewAccountStore } from '../accounting/accounts/new-account-store.ts';
+import { createOpenedBalanceStore } from '../accounting/accounts/opened-balance-store.ts';
+import { createGiftStore } from '../accounting/vouchers/gift-store.ts';
+import { createRedemptionStore } from '../accounting/vouchers/redemption-store.ts';
+import { createRedemptions, type OfferedPlan } from '../accounting/vouchers/redemptions.ts';
+import type { HomeLanes } from '../db/home-lanes.ts';
+import { type BackgroundJob, createBackgroundJob } from '../lib/background-job.ts';
+import type { Logger } from '../lib/logger.ts';
+import { finishAll } from '../lib/unfinished.ts';
+
+/**
+ * Wires what is made in steps, each a transaction of one home.
+ *
+ * @param plans those in force.
+ */
+export function createInSteps({ directory, partition }: HomeLanes, plans: () => readonly OfferedPlan[]) {
+  return {
+    accountCreations: createAccountCreations({
+      directory: createNewAccountStore(directory),
+      partition: createOpenedBalanceStore(partition),
+    }),
+    redemptions: createRedemptions({
+      directory: createRedemptionStore(directory),
+      partition: createGiftStore(partition),
+      plans,
+    }),
+  };
+}
+
+/** A request that is not over then has failed, or waits for a database that does not respond. */
+const LEFT_AFTER_MS = 15_000;
+const ROUND_MS = 30_000;
+
+/** Finishes what requests have left between two steps, on any node. */
+export function createFinishing(
+  { accountCreations, redemptions }: ReturnType<typeof createInSteps>,
+  logger: Logger,
+): BackgroundJob {
+  const kinds = [accountCreations.unfinished(LEFT_AFTER_MS), redemptions.unfinished(LEFT_AFTER_MS)];
+  return createBackgroundJob({
+    intervalMs: ROUND_MS,
+    run: (isStopping) => finishAll(kinds, isStopping),
+    logger,
+    failing:
+      'a new account or a redeemed voucher is under way and could not be finished; it is tried again. If that goes on, "faregate audit" ' +
+      'says which it is, and the error here says what the database refuses',
+    recovered: 'new accounts and redeemed vouchers that were under way are finished',
+  });
+}

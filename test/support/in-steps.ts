@@ -1,0 +1,18 @@
+import type { NewAccount } from '../../src/accounting/accounts/new-account-store.ts';
+import { createInSteps } from '../../src/app/in-steps.ts';
+import type { Lane } from '../../src/db/database.ts';
+import { inOneDatabase } from '../../src/db/home-lanes.ts';
+import { finishAll } from '../../src/lib/unfinished.ts';
+
+/** Creates an account as the admin API does. */
+export async function createAccountIn(database: Lane, account: NewAccount): Promise<string | null> {
+  return createInSteps(inOneDatabase(database), () => []).accountCreations.create(account);
+}
+
+/** Finishes everything that is under way, as a node does in the background. */
+export function finishNow({
+  accountCreations,
+  redemptions,
+}: Pick<ReturnType<typeof createInSteps>, 'accountCreations' | 'redemptions'>): Promise<void> {
+  return finishAll([accountCreations.unfinished(0), redemptions.unfinished(0)], () => false);
+}
