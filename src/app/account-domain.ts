@@ -11,7 +11,15 @@ import type { Accounting } from './accounting.ts';
 
 type Stores = Pick<
   Accounting['admin'],
-  'accounts' | 'keyLimits' | 'keyReplacements' | 'rateLimits' | 'ledger' | 'subscriptions' | 'redemptions'
+  | 'accounts'
+  | 'looseKeys'
+  | 'looseLimits'
+  | 'keyLimits'
+  | 'keyReplacements'
+  | 'rateLimits'
+  | 'ledger'
+  | 'subscriptions'
+  | 'redemptions'
 >;
 
 interface AccountDomainParts {

@@ -5,6 +5,8 @@ import { createKeyReplacementStore } from '../accounting/accounts/key-replacemen
 import { createKeySearchStore } from '../accounting/accounts/key-search-store.ts';
 import { createKeyUseStore } from '../accounting/accounts/key-use-store.ts';
 import { createKeyUses } from '../accounting/accounts/key-uses.ts';
+import { createLooseKeyStore } from '../accounting/accounts/loose-key-store.ts';
+import { createLooseLimitStore } from '../accounting/accounts/loose-limit-store.ts';
 import { createRateLimitStore } from '../accounting/accounts/rate-limit-store.ts';
 import { createAccountStore } from '../accounting/accounts/store.ts';
 import { createCallBatches } from '../accounting/batches/call-batches.ts';
@@ -191,6 +193,8 @@ export async function createAccounting(parts: AccountingParts) {
     admin: {
       accounts: createAccountStore(admin),
       refusals: createRefusalsStore(admin),
+      looseKeys: createLooseKeyStore(admin),
+      looseLimits: createLooseLimitStore(admin),
       keyLimits: createKeyLimitStore(admin),
       keyReplacements: createKeyReplacementStore(admin),
       keySearch: createKeySearchStore(admin),
@@ -221,7 +225,9 @@ export async function createAccounting(parts: AccountingParts) {
       subscriptions: createSubscriptionStore(housekeeping),
       storedResponses: createStoredResponseStore(housekeeping),
       nodes: createNodeStore(housekeeping),
-      endedKeys: createEndedKeyStore(housekeeping),
+      endedKeys: createEndedKeyStore(inOneDatabase(housekeeping)),
+      looseKeys: createLooseKeyStore(housekeeping),
+      looseLimits: createLooseLimitStore(housekeeping),
       dropping: createDropping({
         store: createRetentionStore(housekeeping, database.engine),
         keptMs: () => settings.current.config.retention.calls,

@@ -1,4 +1,7 @@
 import { ENDED_KEYS_KEPT_DAYS, type EndedKeyStore } from '../accounting/accounts/ended-key-store.ts';
+import type { LooseKeyStore } from '../accounting/accounts/loose-key-store.ts';
+import { removeLooseLimits } from '../accounting/accounts/loose-keys.ts';
+import type { LooseLimitStore } from '../accounting/accounts/loose-limit-store.ts';
 import type { CallsStore } from '../accounting/calls/calls-store.ts';
 import type { ContinuationKeyStore } from '../accounting/continuation/continuation-key-store.ts';
 import { oldestContinuationKey } from '../accounting/continuation/continuation-keys.ts';
@@ -23,6 +26,8 @@ interface HousekeepingParts {
   readonly storedResponses: Pick<StoredResponseStore, 'forgetExpired'>;
   readonly nodes: Pick<NodeStore, 'forget'>;
   readonly endedKeys: EndedKeyStore;
+  readonly looseKeys: LooseKeyStore;
+  readonly looseLimits: LooseLimitStore;
   readonly dropping: Dropping;
   readonly refusals: Pick<RefusalsStore, 'deleteBefore'>;
   readonly changes: Pick<ChangesStore, 'deleteBefore'>;
@@ -66,6 +71,8 @@ export function housekeepingTasks(parts: HousekeepingParts): HousekeepingTask[] 
       name: 'keys that have ended',
       run: (signal) => parts.endedKeys.forgetEndedBefore(clock.nowMs() - ENDED_KEYS_KEPT_DAYS * DAY_MS, signal),
     },
+    // Behind them, because each of these is loose from then on.
+    { name: 'limits of keys that are not there', run: (signal) => removeLooseLimits(parts, signal) },
     // Last, because the first time it may take long.
     { name: 'call records of months that are over', run: (signal) => parts.dropping.run(signal) },
   ];

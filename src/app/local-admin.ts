@@ -3,6 +3,8 @@ import { createKeyLimitStore } from '../accounting/accounts/key-limit-store.ts';
 import { createKeyReplacementStore } from '../accounting/accounts/key-replacement-store.ts';
 import { createKeySearchStore } from '../accounting/accounts/key-search-store.ts';
 import { createKeyUseStore } from '../accounting/accounts/key-use-store.ts';
+import { createLooseKeyStore } from '../accounting/accounts/loose-key-store.ts';
+import { createLooseLimitStore } from '../accounting/accounts/loose-limit-store.ts';
 import { createRateLimitStore } from '../accounting/accounts/rate-limit-store.ts';
 import { createAccountStore } from '../accounting/accounts/store.ts';
 import { auditLedger } from '../accounting/audit/audit-store.ts';
@@ -88,6 +90,8 @@ export function createLocalAdmin(
   const [currentPlans, databaseNowMs] = [() => plans, () => subscriptions.nowMs()];
   const stores = {
     accounts: createAccountStore(database),
+    looseKeys: createLooseKeyStore(database),
+    looseLimits: createLooseLimitStore(database),
     keyLimits: createKeyLimitStore(database),
     keyReplacements: createKeyReplacementStore(database),
     rateLimits: createRateLimitStore(database),

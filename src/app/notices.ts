@@ -5,6 +5,8 @@ import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import { AddressRanges } from '../lib/ip-address.ts';
 import type { Logger } from '../lib/logger.ts';
+import { createAccountNoticeStore } from '../notices/account-notice-store.ts';
+import { createAccountNotices } from '../notices/account-notices.ts';
 import { createDeliveryStore } from '../notices/delivery-store.ts';
 import { createDispatcher, type DeliveryFigures } from '../notices/dispatcher.ts';
 import { createEndpointStore } from '../notices/endpoint-store.ts';
@@ -16,6 +18,7 @@ import { createNoticeStore } from '../notices/notice-store.ts';
 import { createCountSend } from '../notices/send-rate-store.ts';
 import { ratesOfMail } from '../notices/send-rates.ts';
 import { type Resolve, resolveByName } from '../notices/target.ts';
+import { createThresholdStore } from '../notices/threshold-store.ts';
 import { createWebhookSender } from '../notices/webhook-sender.ts';
 import { createWebhooks, type Webhooks } from '../notices/webhooks.ts';
 import { allRoutes } from '../providers/catalog/catalog.ts';
@@ -89,8 +92,14 @@ export function createNotices(parts: NoticesParts): Notices {
     ...(options.graceMs !== undefined && { graceMs: options.graceMs }),
   });
   const linkMailer = createLinkMailer({ terms: mailTerms, logger });
+  const store = createNoticeStore(lane);
   const finder = createFinder({
-    store: createNoticeStore(lane),
+    store,
+    accounts: createAccountNotices({
+      changes: createAccountNoticeStore(lane),
+      thresholds: createThresholdStore(lane),
+      notices: store,
+    }),
     terms() {
       const { lowBalanceYuan, planPercents, routeDownAfter } = config().notices;
       return {
@@ -110,9 +119,11 @@ export function createNotices(parts: NoticesParts): Notices {
     onNotices: dispatcher.wake,
     ...interval,
   });
+  const admin = requestLane(database.lane('admin'));
   return {
     webhooks: createWebhooks({
-      store: createEndpointStore(requestLane(database.lane('admin'))),
+      store: createEndpointStore(admin),
+      thresholds: createThresholdStore(admin),
       allowed,
       clock: databaseClock,
       ids,
@@ -144,6 +155,7 @@ export function createNotices(parts: NoticesParts): Notices {
 export function createLocalWebhooks(config: Config, database: Database, clock: Clock, ids: Ids): Webhooks {
   return createWebhooks({
     store: createEndpointStore(database),
+    thresholds: createThresholdStore(database),
     allowed: allowedNetworks(() => config),
     clock,
     ids,

@@ -18,6 +18,8 @@ export const HOMES = {
   new_accounts: 'directory',
   /** Only the hash of a key is known of a request: it leads to the account. */
   api_keys: 'directory',
+  /** Which limits belong to no key is asked of keys. */
+  loose_keys: 'directory',
   users: 'directory',
   memberships: 'directory',
   sessions: 'directory',
@@ -87,6 +89,8 @@ export const HOMES = {
   account_changes: 'partition',
   /** What was said of a balance and of a plan, decided under the changes of these. */
   notice_states: 'partition',
+  /** Written with what was said. */
+  due_notices: 'partition',
 } as const satisfies Readonly<Record<string, Home>>;
 
 export type Table = keyof typeof HOMES;

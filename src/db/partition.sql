@@ -423,3 +423,14 @@ create table refused_redemptions (
   refused_at timestamptz not null default clock_timestamp(),
   primary key (account_id, redemption_id)
 );
+
+create table due_notices (
+  account_id text not null,
+  dedupe_key text not null,
+  kind text not null,
+  subject text not null,
+  data jsonb not null,
+  due_at timestamptz not null,
+  primary key (account_id, dedupe_key)
+);
+create index due_notices_by_time on due_notices (due_at, dedupe_key);

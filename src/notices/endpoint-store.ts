@@ -1,14 +1,5 @@
 import { type Lane, type Queryable, type Statement, toArray } from '../db/database.ts';
-import {
-  bigintColumn,
-  countColumn,
-  dateColumn,
-  listColumn,
-  orNull,
-  type RowOf,
-  selection,
-  textColumn,
-} from '../db/table.ts';
+import { countColumn, dateColumn, listColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 import { type Notice, type NoticeKind, TEST_KIND } from './notice.ts';
 import { countSend } from './send-rate-store.ts';
 import { ratesOfAskedSend } from './send-rates.ts';
@@ -48,14 +39,6 @@ const DELIVERIES = selection({
 });
 
 export type Delivery = RowOf<typeof DELIVERIES>;
-
-/** An account's threshold of `balance.low`. */
-const LOW_BALANCES = selection({
-  /** `null`: the configuration's. */
-  lowBalanceNano: orNull(bigintColumn('low_balance_nano')),
-});
-
-export type LowBalance = RowOf<typeof LOW_BALANCES>;
 
 interface NewWebhookEndpoint extends Pick<WebhookEndpoint, 'id' | 'accountId' | 'url' | 'events'> {
   readonly secret: string;
@@ -182,22 +165,6 @@ from notice_deliveries d join notices n on n.id = d.notice_id
 where d.receiver = $1 and ($2::text is null or d.notice_id < $2) order by d.notice_id desc limit $3::int`,
 };
 
-const selectLowBalance: Statement = {
-  name: 'notices.select-low-balance',
-  text: `select ${LOW_BALANCES.list} from accounts where id = $1`,
-};
-
-const updateLowBalance: Statement = {
-  name: 'notices.update-low-balance',
-  text: 'update accounts set low_balance_nano = $2::bigint where id = $1 returning id',
-};
-
-/** The account is looked at anew. */
-const queueAccount: Statement = {
-  name: 'notices.queue-account',
-  text: 'insert into account_changes (account_ids) values (array[$1::text])',
-};
-
 export interface EndpointStore {
   insert(endpoint: NewWebhookEndpoint, countMax: number): Promise<InsertedEndpoint>;
   /** Newest first; `accountId`: of one account alone. */
@@ -212,10 +179,6 @@ export interface EndpointStore {
   /** Queues a notice once more, whatever became of it. */
   redeliver(endpoint: WebhookEndpoint, noticeId: string, at: Date): Promise<Redelivery>;
   listDeliveries(endpointId: string, beforeId: string | null, limit: number): Promise<Delivery[]>;
-  /** `null` if there is no such account. */
-  findLowBalance(accountId: string): Promise<LowBalance | null>;
-  /** Returns whether there is such an account. */
-  setLowBalance(accountId: string, lowBalanceNano: bigint | null): Promise<boolean>;
 }
 
 /** `absent`: there is no such delivery; `too_many`: tests count too. */
@@ -274,13 +237,6 @@ export function createEndpointStore(database: Lane): EndpointStore {
       }),
     listDeliveries: async (endpointId, beforeId, limit) =>
       DELIVERIES.all(await database.query(listDeliveries, [endpointId, beforeId, limit])),
-    findLowBalance: async (accountId) => LOW_BALANCES.first(await database.query(selectLowBalance, [accountId])),
-    setLowBalance: (accountId, lowBalanceNano) =>
-      database.transaction(async (transaction) => {
-        const changed = await transaction.query(updateLowBalance, [accountId, lowBalanceNano]);
-        if (changed.length > 0) await transaction.query(queueAccount, [accountId]);
-        return changed.length > 0;
-      }),
   };
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createIds } from '../lib/ids.ts';
 import { silentLogger } from '../lib/logger.ts';
+import type { AccountNotices } from './account-notices.ts';
 import { createFinder } from './finder.ts';
 import { NodeWatch } from './node-watch.ts';
 import type { NoticeStore } from './notice-store.ts';
@@ -15,17 +16,22 @@ describe('the finder of notices', () => {
       begun = resolve;
     });
     const store: NoticeStore = {
+      noticeKeys: async () => 'idle',
+      add: async () => undefined,
+      forgetBefore: async () => 0,
+    };
+    const accounts: AccountNotices = {
+      queueMarked: async () => undefined,
       // More than any node can look at; the last one only so that a failure ends.
       noticeChanges: async () => {
         begun();
         return ++slices < 100_000 ? 'more' : 'idle';
       },
-      noticeKeys: async () => 'idle',
-      add: async () => undefined,
-      forgetBefore: async () => 0,
+      storeDue: async () => 'idle',
     };
     const finder = createFinder({
       store,
+      accounts,
       terms: () => ({
         lowBalanceNano: null,
         planPercents: [],

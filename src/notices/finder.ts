@@ -3,9 +3,11 @@ import type { Clock } from '../lib/clock.ts';
 import { firstIdAt, type Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type AccountTerms, decideAccount } from './account-decision.ts';
+import type { AccountNotices } from './account-notices.ts';
+import type { SliceResult } from './finder-lock-store.ts';
 import type { NodeStatus, NodeWatch } from './node-watch.ts';
 import type { DueNotice } from './notice.ts';
-import type { ExpiringKey, NewNotices, NoticeStore, SliceResult } from './notice-store.ts';
+import type { ExpiringKey, NewNotices, NoticeStore } from './notice-store.ts';
 
 /** What decides which notices are due; read anew at each round. */
 interface FinderTerms extends Omit<AccountTerms, 'nowMs'> {
@@ -17,6 +19,7 @@ interface FinderTerms extends Omit<AccountTerms, 'nowMs'> {
 
 interface FinderParts {
   readonly store: NoticeStore;
+  readonly accounts: AccountNotices;
   readonly terms: () => FinderTerms;
   /** What this node knows of its routes and credentials. */
   readonly status: () => NodeStatus;
@@ -42,7 +45,7 @@ const SELDOM_MS = 60_000;
  * call waits for it, or tells it anything.
  */
 export function createFinder(parts: FinderParts): BackgroundJob {
-  const { store, terms, status, watch, clock, ids, logger, onNotices, intervalMs = INTERVAL_MS } = parts;
+  const { store, accounts, terms, status, watch, clock, ids, logger, onNotices, intervalMs = INTERVAL_MS } = parts;
   let seldomAtMs = Number.NEGATIVE_INFINITY;
 
   const options = (): NewNotices => ({
@@ -56,6 +59,21 @@ export function createFinder(parts: FinderParts): BackgroundJob {
     while (!isStopping() && (await slice()) === 'more') {
       onNotices();
     }
+  }
+
+  /** What is due is stored after each slice, and what an earlier round has left, too. */
+  async function lookAtAccounts(isStopping: () => boolean): Promise<void> {
+    await accounts.queueMarked();
+    const changes = async (): Promise<SliceResult> => {
+      const nowMs = clock.nowMs();
+      const found = await accounts.noticeChanges(
+        (facts, states) => decideAccount(facts, states, { ...terms(), nowMs }),
+        nowMs,
+      );
+      await all(() => accounts.storeDue(options()), isStopping);
+      return found;
+    };
+    while (!isStopping() && (await changes()) === 'more');
   }
 
   async function lookAtNode(): Promise<void> {
@@ -83,14 +101,7 @@ export function createFinder(parts: FinderParts): BackgroundJob {
     intervalMs,
     async run(isStopping) {
       await lookAtNode();
-      await all(
-        () =>
-          store.noticeChanges(
-            (facts, states) => decideAccount(facts, states, { ...terms(), nowMs: clock.nowMs() }),
-            options(),
-          ),
-        isStopping,
-      );
+      await lookAtAccounts(isStopping);
       await lookSeldom(isStopping);
     },
     logger,

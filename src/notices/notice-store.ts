@@ -1,120 +1,17 @@
-import { writeRows } from '../db/columns.ts';
 import { type Lane, type Queryable, type Statement, toArray } from '../db/database.ts';
-import {
-  bigintColumn,
-  countColumn,
-  instantColumn,
-  orNull,
-  type RowOf,
-  selection,
-  tableColumns,
-  textColumn,
-} from '../db/table.ts';
-import type { AccountDecision, AccountFacts, NoticeState } from './account-decision.ts';
+import { instantColumn, type RowOf, selection, textColumn } from '../db/table.ts';
+import { alone, type SliceResult, waitForFinders } from './finder-lock-store.ts';
 import type { DueNotice } from './notice.ts';
 
 /**
- * The SQL that finds and stores notices. What follows from a change of an account is decided in the transaction that takes the
- * change from its queue, so a crash undoes both; a notice is stored with a delivery for each of its receivers, or not at all.
+ * The SQL of notices in the directory: of keys that expire, of what a node has seen, and of what is due of accounts
+ * (`account-notice-store.ts`). A notice is stored with a delivery for each of its receivers, or not at all, and once for each occurrence.
  */
 
-/**
- * Rows of the queue in a slice: one has the accounts of some batches of calls, or a single one. No further row is taken behind so
- * many accounts. Many small rows at a time, because each slice goes over the dead rows of those before it.
- */
-const CHANGES_ROWS = 500;
-const CHANGES_ACCOUNTS = 1_000;
 /** Keys in a slice. */
 const KEYS_ROWS = 500;
 /** Notices that are deleted in a slice, with their deliveries. */
 const FORGET_ROWS = 500;
-
-/** Arbitrary, but the same for every node. The node that has it works; the others do something else. */
-const FINDER_LOCK = 7_212_202_640;
-
-const tryLock: Statement = {
-  name: 'notices.try-lock',
-  text: `select pg_try_advisory_xact_lock(${FINDER_LOCK}) as is_ours`,
-};
-const waitForLock: Statement = { name: 'notices.lock', text: `select pg_advisory_xact_lock(${FINDER_LOCK})` };
-
-/** Plan: the queue is short and read from its start. */
-const takeChanges: Statement = {
-  name: 'notices.take-changes',
-  text: `delete from account_changes where ctid = any (array(
-  select ctid from (
-    select ctid, sum(cardinality(account_ids)) over (rows between unbounded preceding and 1 preceding) as accounts_before
-    from (select ctid, account_ids from account_changes limit ${CHANGES_ROWS}) first_ones
-  ) counted
-  where coalesce(accounts_before, 0) < ${CHANGES_ACCOUNTS}
-))
-returning account_ids`,
-};
-
-const BALANCES = selection({
-  accountId: textColumn('account_id'),
-  balanceNano: bigintColumn('balance_nano'),
-  lastEntryNo: bigintColumn('last_entry_no'),
-});
-
-/** Plan: primary key, as the next one. */
-const selectBalances: Statement = {
-  name: 'notices.select-balances',
-  text: `select ${BALANCES.list} from balances where account_id = any ($1::text[])`,
-};
-
-const THRESHOLDS = selection({ id: textColumn('id'), lowBalanceNano: orNull(bigintColumn('low_balance_nano')) });
-
-/** Behind the queue: whoever sets a threshold queues its account with that. */
-const selectThresholds: Statement = {
-  name: 'notices.select-thresholds',
-  text: `select ${THRESHOLDS.list} from accounts where id = any ($1::text[])`,
-};
-
-const SUBSCRIPTIONS = selection({
-  accountId: textColumn('account_id'),
-  id: textColumn('id'),
-  planId: textColumn('plan_id'),
-  startsAtMs: instantColumn('starts_at'),
-  endsAtMs: instantColumn('ends_at'),
-  weekBeganAtMs: instantColumn('week_began_at'),
-  weekCalls: countColumn('week_calls'),
-  periodBeganAtMs: instantColumn('period_began_at'),
-  periodTokens: countColumn('period_tokens'),
-});
-
-/** Plan: primary key, the subscriptions of each account. */
-const selectSubscriptions: Statement = {
-  name: 'notices.select-subscriptions',
-  text: `select ${SUBSCRIPTIONS.list}
-from subscriptions where account_id = any ($1::text[]) and canceled_at is null and starts_at <= $2 and ends_at > $2`,
-};
-
-const STATES = tableColumns({
-  accountId: textColumn('account_id'),
-  subject: textColumn('subject'),
-  occurrence: textColumn('occurrence'),
-  level: countColumn('level'),
-});
-
-/** Plan: primary key. */
-const selectStates: Statement = {
-  name: 'notices.select-states',
-  text: `select ${STATES.list} from notice_states where account_id = any ($1::text[])`,
-};
-
-const upsertStates: Statement = {
-  name: 'notices.upsert-states',
-  text: `insert into notice_states (${STATES.list})
-select * from ${STATES.unnest}
-on conflict (account_id, subject) do update set occurrence = excluded.occurrence, level = excluded.level`,
-};
-
-const deleteStates: Statement = {
-  name: 'notices.delete-states',
-  text: `delete from notice_states s using unnest($1::text[], $2::text[]) as v (account_id, subject)
-where s.account_id = v.account_id and s.subject = v.subject`,
-};
 
 /**
  * Stores notices that are not there yet, with a delivery for each receiver. Receivers that rest after failures go on to do so.
@@ -218,9 +115,6 @@ deliveries as (delete from notice_deliveries d using old where d.notice_id = old
 delete from notices n using old where n.id = old.id returning n.id`,
 };
 
-/** What a slice did: `more` where there may be more to do, `idle` if there is nothing, `elsewhere` if another node works. */
-export type SliceResult = 'more' | 'idle' | 'elsewhere';
-
 export interface NewNotices {
   readonly atMs: number;
   readonly nextId: () => string;
@@ -229,11 +123,6 @@ export interface NewNotices {
 }
 
 export interface NoticeStore {
-  /** Decides on some accounts that have changed, and stores what is due. */
-  noticeChanges(
-    decide: (facts: AccountFacts, states: ReadonlyMap<string, NoticeState>) => AccountDecision,
-    options: NewNotices,
-  ): Promise<SliceResult>;
   /** Stores what is due of some keys that expire until an instant and were not looked at yet with so many days left. */
   noticeKeys(
     daysLeft: number,
@@ -241,44 +130,19 @@ export interface NoticeStore {
     decide: (key: ExpiringKey) => DueNotice | null,
     options: NewNotices,
   ): Promise<SliceResult>;
-  /** Stores notices that a node has. Nodes do so one after the other, so none says what another one has said. */
+  /**
+   * Stores notices that are not there yet. Nodes do so one after the other, so none says what another one has said, and what was stored
+   * before is not stored again.
+   */
   add(notices: readonly DueNotice[], options: NewNotices): Promise<void>;
   /** Deletes some notices that are older than an id; returns how many. */
   forgetBefore(id: string): Promise<number>;
 }
 
-export function createNoticeStore(database: Lane): NoticeStore {
-  /** Runs work if no other node does the like. */
-  function alone(work: (transaction: Queryable) => Promise<SliceResult>): Promise<SliceResult> {
-    return database.transaction(async (transaction) => {
-      const [lock] = await transaction.query<{ is_ours: boolean }>(tryLock);
-      return lock?.is_ours === true ? work(transaction) : 'elsewhere';
-    });
-  }
-
+export function createNoticeStore(directory: Lane): NoticeStore {
   return {
-    noticeChanges: (decide, options) =>
-      alone(async (transaction) => {
-        const taken = await transaction.query<{ account_ids: string[] }>(takeChanges);
-        if (taken.length === 0) return 'idle';
-        const ids = toArray([...new Set(taken.flatMap(({ account_ids }) => account_ids))]);
-        const facts = await readFacts(transaction, ids, options.atMs);
-        const known = STATES.all(await transaction.query(selectStates, [ids]));
-        const states = Map.groupBy(known, ({ accountId }) => accountId);
-        const decisions = facts.map((each) => ({
-          accountId: each.accountId,
-          ...decide(each, new Map(states.get(each.accountId)?.map((state) => [state.subject, state]))),
-        }));
-        await writeStates(transaction, decisions);
-        await addNotices(
-          transaction,
-          decisions.flatMap(({ notices }) => notices),
-          options,
-        );
-        return 'more';
-      }),
     noticeKeys: (daysLeft, untilMs, decide, options) =>
-      alone(async (transaction) => {
+      alone(directory, async (transaction) => {
         // Keys that had fewer days left when this began to be watched are not told of.
         const until = new Date(untilMs);
         await transaction.query(startKeyProgress, [daysLeft, until]);
@@ -299,12 +163,13 @@ export function createNoticeStore(database: Lane): NoticeStore {
         );
         return keys.length === KEYS_ROWS ? 'more' : 'idle';
       }),
+    // One node after the other, so that none waits for what another one inserts while that one waits for it.
     add: (notices, options) =>
-      database.transaction(async (transaction) => {
-        await transaction.query(waitForLock);
+      directory.transaction(async (transaction) => {
+        await waitForFinders(transaction);
         await addNotices(transaction, notices, options);
       }),
-    forgetBefore: async (id) => (await database.query(forgetNotices, [id])).length,
+    forgetBefore: async (id) => (await directory.query(forgetNotices, [id])).length,
   };
 }
 
@@ -325,34 +190,4 @@ async function addNotices(
     new Date(atMs),
     hasMail,
   ]);
-}
-
-async function writeStates(
-  transaction: Queryable,
-  decisions: readonly (AccountDecision & { readonly accountId: string })[],
-): Promise<void> {
-  const states = decisions.flatMap((each) => each.states);
-  for (const { statement, parameters } of writeRows(upsertStates, states, STATES.values)) {
-    await transaction.query(statement, parameters);
-  }
-  const cleared = decisions.flatMap(({ accountId, cleared }) => cleared.map((subject) => ({ accountId, subject })));
-  if (cleared.length > 0) {
-    await transaction.query(deleteStates, [
-      toArray(cleared.map(({ accountId }) => accountId)),
-      toArray(cleared.map(({ subject }) => subject)),
-    ]);
-  }
-}
-
-async function readFacts(transaction: Queryable, ids: string, atMs: number): Promise<AccountFacts[]> {
-  const balances = BALANCES.all(await transaction.query(selectBalances, [ids]));
-  const accounts = THRESHOLDS.all(await transaction.query(selectThresholds, [ids]));
-  const lowBalanceOf = new Map(accounts.map(({ id, lowBalanceNano }) => [id, lowBalanceNano]));
-  const active = SUBSCRIPTIONS.all(await transaction.query(selectSubscriptions, [ids, new Date(atMs)]));
-  const subscriptions = Map.groupBy(active, ({ accountId }) => accountId);
-  return balances.flatMap((balance) => {
-    const lowBalanceNano = lowBalanceOf.get(balance.accountId);
-    if (lowBalanceNano === undefined) return [];
-    return [{ ...balance, lowBalanceNano, subscriptions: subscriptions.get(balance.accountId) ?? [] }];
-  });
 }

@@ -6,12 +6,12 @@ import type {
   EndpointChange,
   EndpointStore,
   InsertedEndpoint,
-  LowBalance,
   Redelivery,
   WebhookEndpoint,
 } from './endpoint-store.ts';
 import type { NoticeKind } from './notice.ts';
 import { parseTarget } from './target.ts';
+import type { ThresholdStore } from './threshold-store.ts';
 
 /** Endpoints of an account, and of the operators. */
 export const ACCOUNT_ENDPOINTS_MAX = 5;
@@ -20,7 +20,7 @@ export const OPERATOR_ENDPOINTS_MAX = 20;
 const SECRET_BYTES = 32;
 
 /** Webhook endpoints as the admin API and the account API use them. */
-export interface Webhooks {
+export interface Webhooks extends Pick<ThresholdStore, 'findLowBalance' | 'setLowBalance'> {
   /** @throws TargetRefusedError */
   create(asked: {
     readonly accountId: string | null;
@@ -37,12 +37,11 @@ export interface Webhooks {
   test(endpoint: WebhookEndpoint): Promise<string | null>;
   redeliver(endpoint: WebhookEndpoint, noticeId: string): Promise<Redelivery>;
   listDeliveries(endpointId: string, beforeId: string | null, limit: number): Promise<Delivery[]>;
-  findLowBalance(accountId: string): Promise<LowBalance | null>;
-  setLowBalance(accountId: string, lowBalanceNano: bigint | null): Promise<boolean>;
 }
 
 interface WebhooksParts {
   readonly store: EndpointStore;
+  readonly thresholds: Pick<ThresholdStore, 'findLowBalance' | 'setLowBalance'>;
   readonly allowed: () => AddressRanges;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -51,10 +50,13 @@ interface WebhooksParts {
   readonly onQueued: () => void;
 }
 
-export function createWebhooks({ store, allowed, clock, ids, randomBytes, onQueued }: WebhooksParts): Webhooks {
+export function createWebhooks(parts: WebhooksParts): Webhooks {
+  const { store, thresholds, allowed, clock, ids, randomBytes, onQueued } = parts;
   const now = (): Date => new Date(clock.nowMs());
   return {
     ...store,
+    findLowBalance: thresholds.findLowBalance,
+    setLowBalance: thresholds.setLowBalance,
     create: ({ accountId, url, events, idempotencyKey }) => {
       const { href } = parseTarget(url, allowed());
       const id = ids.next('whk');

@@ -32,7 +32,8 @@ export interface CutAccount {
   readonly accountRow: string;
   readonly balanceRow: string;
   readonly keyLimitRows: readonly { readonly keyId: string; readonly row: string }[];
-  readonly rateLimitRows: readonly string[];
+  /** `keyId`: empty for those of the account. */
+  readonly rateLimitRows: readonly { readonly keyId: string; readonly row: string }[];
   /** Calls in flight, whose slots are not exported. */
   readonly releasedSlots: ReadonlySet<string>;
   /** `slotsOf`: how many slots of each subscription are exported. */
@@ -147,9 +148,10 @@ function toCutAccount(
       const keyId = String(row.key_id);
       return { keyId, row: withCounted(row, KEY_LIMITS.written, state.keys.get(keyId)!) };
     }),
-    rateLimitRows: of(ratesOf).map((row) =>
-      withCounted(row, RATE_LIMITS.written, state.rates.get(rateName(RATE_LIMITS.columns.read(row)))!),
-    ),
+    rateLimitRows: of(ratesOf).map((row) => ({
+      keyId: String(row.key_id),
+      row: withCounted(row, RATE_LIMITS.written, state.rates.get(rateName(RATE_LIMITS.columns.read(row)))!),
+    })),
     releasedSlots: new Set([...state.subscriptions.values()].flatMap(({ deletedSlots }) => deletedSlots)),
     subscriptionRows: (slotsOf) =>
       of(subscriptionsOf).map((row) => {

@@ -122,9 +122,11 @@ async function* linesOf(
     keyIds.add(keyId);
   };
   while (!tables.apiKeys.visit(id, onKey)) yield* nextSlice(tables.apiKeys, lines);
-  // A key that had ended may have been forgotten since the cut.
+  // A key that had ended may have been forgotten since the cut, and one that is being made may not be there yet.
   for (const { keyId, row } of account.keyLimitRows) if (keyIds.has(keyId)) lines.row('key_limits', row);
-  for (const row of account.rateLimitRows) lines.row('rate_limits', row);
+  for (const { keyId, row } of account.rateLimitRows) {
+    if (keyId === '' || keyIds.has(keyId)) lines.row('rate_limits', row);
+  }
 
   let [entries, entriesSum] = [0, 0n];
   const onEntry = ({ row, amount_nano: amountNano }: ExportedEntry): void => {

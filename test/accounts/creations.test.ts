@@ -10,6 +10,7 @@ import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { CONTEXT } from '../support/accounting-builders.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { finishNow } from '../support/in-steps.ts';
+import { keysOn } from '../support/keys.ts';
 import { type ObservedDatabase, observeDatabase } from '../support/observed-database.ts';
 
 /**
@@ -159,12 +160,12 @@ for (const engine of engines) {
         await together.accountCreations.create(account(accountId, 0n));
         const limits = apart.statement('key-limits.change');
         limits.fail(when);
-        const key = { accountId, name: 'test', keyHash: Buffer.from(accountId), prefix: 'p', expiresAt: null, at: AT };
-        const keys = createAccountStore(apart.database);
-        const create = () => keys.insertKey({ ...key, id: `key_${when}`, limits: { dailyCallsMax: 3 } });
+        const keys = keysOn(inOneDatabase(apart.database), { nowMs: () => AT.getTime() });
+        const asked = { accountId, name: 'test', expiresAt: null, allowed: {}, userId: null };
+        const create = () => keys.make({ ...asked, limits: { dailyCallsMax: 3 } });
         await assert.rejects(create(), { code: 'ECONNRESET' });
         limits.recover();
-        assert.deepEqual(await keys.listKeys(accountId, null, 10), []);
+        assert.deepEqual(await accounts.listKeys(accountId, null, 10), []);
         assert.equal((await create()).limits.dailyCallsMax, 3);
       });
     }

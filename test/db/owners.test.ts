@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import type { ApiKey } from '../../src/accounting/accounts/api-key-store.ts';
 import { createKeyLimitStore } from '../../src/accounting/accounts/key-limit-store.ts';
 import { createRateLimitStore } from '../../src/accounting/accounts/rate-limit-store.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
+import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { openAccount } from '../support/accounting-builders.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { createAccountIn } from '../support/in-steps.ts';
+import { keysOn } from '../support/keys.ts';
 
 /** What foreign keys would say if a partition and the directory were one (docs/decisions/0060-homes-of-tables.md). */
 
@@ -42,9 +45,12 @@ for (const engine of engines) {
 
     it('are limits of keys that are there', async () => {
       const limits = createKeyLimitStore(stored.database);
-      assert.equal(await limits.change('acct_owner', 'key_none', { dailyCallsMax: 1 }), null);
+      const none = { accountId: 'acct_owner', id: 'key_none' } as ApiKey;
+      const keys = keysOn(inOneDatabase(stored.database), { nowMs: () => AT.getTime() });
+      assert.equal(await keys.change(none, { limits: { dailyCallsMax: 1 }, rates: { requestsMax: 1 } }), 'absent');
       assert.equal(await limits.change('acct_none', 'key_none', { dailyCallsMax: 1 }), null);
       assert.equal(await countOf('key_limits'), 0);
+      assert.equal(await countOf('rate_limits'), 0);
       const rates = createRateLimitStore(stored.database);
       await assert.rejects(rates.change({ accountId: 'acct_none', keyId: null }, { requestsMax: 1 }));
       assert.equal(await countOf('rate_limits'), 0);

@@ -5,12 +5,15 @@ import type { Database } from '../../src/db/database.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import { AddressRanges, parseAddressRange } from '../../src/lib/ip-address.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { createAccountNoticeStore } from '../../src/notices/account-notice-store.ts';
+import { createAccountNotices } from '../../src/notices/account-notices.ts';
 import { CHANNELS, createDeliveryStore, type DeliveryStore } from '../../src/notices/delivery-store.ts';
 import { createDispatcher, type Dispatcher } from '../../src/notices/dispatcher.ts';
 import { createEndpointStore, type WebhookEndpoint } from '../../src/notices/endpoint-store.ts';
 import type { DueNotice } from '../../src/notices/notice.ts';
 import { createNoticeStore } from '../../src/notices/notice-store.ts';
 import { resolveByName } from '../../src/notices/target.ts';
+import { createThresholdStore } from '../../src/notices/threshold-store.ts';
 import { createWebhookSender } from '../../src/notices/webhook-sender.ts';
 import { createTestClock } from '../support/clock.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
@@ -317,10 +320,13 @@ for (const engine of engines) {
       await queue(`insert into account_changes
 select array(select 'acct_' || row || '_' || n from generate_series(1, 600) n) from generate_series(1, 3) row`);
       const left: number[] = [];
-      const store = createNoticeStore(stored.database);
+      const accounts = createAccountNotices({
+        changes: createAccountNoticeStore(stored.database),
+        thresholds: createThresholdStore(stored.database),
+        notices: createNoticeStore(stored.database),
+      });
       const nothing = { notices: [], states: [], cleared: [] };
-      const options = { atMs: clock.nowMs(), nextId: () => ids.next('ntc'), hasMail: false };
-      while ((await store.noticeChanges(() => nothing, options)) === 'more') {
+      while ((await accounts.noticeChanges(() => nothing, clock.nowMs())) === 'more') {
         left.push((await queue('select from account_changes')).length);
       }
       assert.deepEqual(left, [103, 1, 0]);

@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { createEndedKeyStore } from '../../src/accounting/accounts/ended-key-store.ts';
 import { createMonthTable, monthTableOf } from '../../src/accounting/calls/calls-store.ts';
 import type { Database, SnapshotReader } from '../../src/db/database.ts';
+import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { schemaVersion } from '../../src/db/migrations.ts';
 import { exportDatabase } from '../../src/transfer/export.ts';
 import { createExportStore, type ExportSizes } from '../../src/transfer/export-store.ts';
@@ -249,6 +250,32 @@ from balances b order by account_id`,
   });
 });
 
+describe('a key that is being made while its account is exported', { timeout: 60_000 }, () => {
+  it('is not in the export, and neither are its limits', async () => {
+    const source = await createTestDatabase('embedded');
+    const target = await createTestDatabase('embedded');
+    try {
+      await openAccount(source.database, 'acct_a', 0n);
+      await source.database.script(`
+insert into api_keys (account_id, id, name, key_hash, prefix, created_at) values ('acct_a', 'key_works', 'k', '\\x01', 'p', now());
+insert into loose_keys (account_id, key_id, is_begun, since) values ('acct_a', 'key_begun', true, now());
+insert into key_limits (account_id, key_id, daily_calls_max) values ('acct_a', 'key_works', 5), ('acct_a', 'key_begun', 5);
+insert into rate_limits (account_id, key_id, model, requests_max)
+values ('acct_a', '', '', 5), ('acct_a', 'key_works', '', 5), ('acct_a', 'key_begun', '', 5)`);
+      await imported(target.database, await exported(source.database));
+      const rows = await target.database.query<object>({
+        name: 'test.limits-and-rates',
+        text: 'select key_id from key_limits union all select key_id from rate_limits order by key_id',
+      });
+      assert.deepEqual(rows, [{ key_id: '' }, { key_id: 'key_works' }, { key_id: 'key_works' }]);
+      await assertSound(target.database);
+    } finally {
+      await source.remove();
+      await target.remove();
+    }
+  });
+});
+
 describe('a key that is forgotten while its batch is exported', { timeout: 60_000 }, () => {
   it('is in the export with its limits, or without both', async () => {
     const source = await createTestDatabase('embedded');
@@ -270,7 +297,10 @@ update usage_backfill set is_done = true`);
               const found = await reader.read(queries);
               const isCut = queries.some(({ statement }) => statement.name === 'export.read-key-limits');
               if (isCut)
-                await createEndedKeyStore(database).forgetEndedBefore(Date.now(), new AbortController().signal);
+                await createEndedKeyStore(inOneDatabase(database)).forgetEndedBefore(
+                  Date.now(),
+                  new AbortController().signal,
+                );
               return found;
             },
             close: () => reader.close(),

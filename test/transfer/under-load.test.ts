@@ -19,6 +19,7 @@ import { call } from '../support/client.ts';
 import { createTestDatabase, engines } from '../support/database.ts';
 import { startGateway } from '../support/gateway.ts';
 import { createAccountIn, finishNow } from '../support/in-steps.ts';
+import { insertLimitedKey } from '../support/keys.ts';
 import { chatResponse } from '../support/provider.ts';
 import { assertSound, CLOCK, imported, startExport } from './books.ts';
 
@@ -124,17 +125,7 @@ describe('a key that is made behind the cut of its account', () => {
         at,
       });
       const limits = { dailyCallsMax: 3 };
-      const create = (id: string) =>
-        accounts.insertKey({
-          accountId: 'acct',
-          id,
-          name: id,
-          keyHash: Buffer.from(id),
-          prefix: 'p',
-          expiresAt: null,
-          limits,
-          at,
-        });
+      const create = (id: string) => insertLimitedKey(stored.database, { accountId: 'acct', id, at }, { limits });
       for (const id of ['key_active', 'key_revoked']) await create(id);
       const reader = await createExportStore(stored.database).open();
       const { accounts: cutAccounts, tables } = await reader.readBatch({ first: 'acct', last: 'acct' });

@@ -270,6 +270,7 @@ values ('acct_without', 'n', true, 'active', now(), now())`);
       assert.equal(await partition.give(second.open, null), 'out_of_range');
       // The one that was given is so still, although there is no room for it any more.
       assert.deepEqual(await partition.give(value.open, null), { entryNo: 2n, subscriptionId: null });
+      assert.equal(await partition.foresee(value.open, null), null);
       assert.deepEqual(await codes.redeemedCount(value.batchId), [1, 1]);
       assert.deepEqual(await codes.redeemedCount(second.batchId), [0, 0]);
       // The same account may have it by another redemption, and the first one stays refused.

@@ -1,12 +1,10 @@
 import { type Lane, type Statement, toArray } from '../../db/database.ts';
 import { dateColumn, listColumn, orNull, type RowOf, type Selection, selection, textColumn } from '../../db/table.ts';
 import { type AllowListChange, type AllowLists, NO_ALLOW_LISTS } from './allow-lists.ts';
-import { type KeyLimitChange, NO_LIMITS, setKeyLimits } from './key-limit-store.ts';
-import type { KeyLimits } from './key-limit-tables.ts';
 import { findOwnKeyIds, type OwnKeysLimit, requireRoomForKey } from './key-owner-store.ts';
 import { DEFAULT_SCOPES, type KeyScope } from './key-scopes.ts';
+import { takeBegun } from './loose-key-store.ts';
 import { announceChange } from './principal-change-store.ts';
-import { NO_RATE_LIMITS, type RateLimitChange, type RateLimits, setRateLimits } from './rate-limit-store.ts';
 
 /** The SQL of API keys. */
 
@@ -90,10 +88,8 @@ interface NewKey {
   readonly keyHash: Buffer;
   readonly prefix: string;
   readonly expiresAt: Date | null;
-  /** Absent: none. */
-  readonly limits?: KeyLimitChange;
-  /** Absent: none. */
-  readonly rateLimits?: RateLimitChange;
+  /** Whether it has been begun (`loose-keys.ts`), so that it has limits; absent: it has none. */
+  readonly isBegun?: boolean;
   /** Absent: none. */
   readonly allowed?: AllowListChange;
   /** Absent: for calls. */
@@ -118,14 +114,8 @@ export const KEY_STATUSES = ['active', 'revoked', 'expired'] as const;
 type KeyStatus = (typeof KEY_STATUSES)[number];
 
 export interface ApiKeyStore {
-  /**
-   * With its limits, or not at all.
-   *
-   * @throws TooManyKeysError
-   */
-  insertKey(
-    key: NewKey,
-  ): Promise<{ readonly key: ApiKey; readonly limits: KeyLimits; readonly rateLimits: RateLimits }>;
+  /** @throws TooManyKeysError, OverdueKeyError */
+  insertKey(key: NewKey): Promise<ApiKey>;
   /** Newest first. */
   listKeys(accountId: string, beforeId: string | null, limit: number, filter?: KeyFilter): Promise<ApiKey[]>;
   /** The ids of the keys of a person, the newest first, revoked ones too. */
@@ -147,8 +137,7 @@ export function createApiKeyStore(database: Lane): ApiKeyStore {
       keyHash,
       prefix,
       expiresAt,
-      limits,
-      rateLimits,
+      isBegun = false,
       allowed = NO_ALLOW_LISTS,
       scopes = DEFAULT_SCOPES,
       userId = null,
@@ -157,6 +146,7 @@ export function createApiKeyStore(database: Lane): ApiKeyStore {
     }) =>
       database.transaction(async (transaction) => {
         await requireRoomForKey(transaction, accountId, ownKeys, at, false);
+        if (isBegun) await takeBegun(transaction, accountId, id);
         const rows = await transaction.query(insertKey, [
           accountId,
           id,
@@ -170,10 +160,7 @@ export function createApiKeyStore(database: Lane): ApiKeyStore {
           toArray(scopes),
           userId,
         ]);
-        const given = limits === undefined ? NO_LIMITS : await setKeyLimits(transaction, accountId, id, limits);
-        const owner = { accountId, keyId: id };
-        const rates = rateLimits === undefined ? NO_RATE_LIMITS : await setRateLimits(transaction, owner, rateLimits);
-        return { key: KEYS.read(rows[0]!), limits: given, rateLimits: rates };
+        return KEYS.read(rows[0]!);
       }),
     async listKeys(accountId, beforeId, limit, { userId = null, status = null, at = null } = {}) {
       const of = [accountId, beforeId, limit, status, at];

@@ -1,12 +1,14 @@
 import { columnsOf } from '../../db/columns.ts';
-import { type Lane, type Statement, toArray } from '../../db/database.ts';
+import { type Statement, toArray } from '../../db/database.ts';
 import { isLockTimeout } from '../../db/errors.ts';
-import { lockAccount } from '../ledger/account-lock-store.ts';
+import type { HomeLanes } from '../../db/home-lanes.ts';
+import { addLoose } from './loose-key-store.ts';
 
 /**
  * The SQL that forgets keys that have ended and that no call names, so that an account does not gather rows of keys that it makes and
  * revokes. Each key is looked at once, some days after its end: no call can begin with it then, so one that calls name stays for good.
- * What else names a key (refusals, the change log, notices) says its id and its name itself.
+ * What else names a key (refusals, the change log, notices) says its id and its name itself. Its limits and uses are left to
+ * `loose-keys.ts`.
  */
 
 /** For how long a key that no call names is kept after its end: whoever still uses it is told that it was revoked or has expired. */
@@ -85,21 +87,10 @@ where ${isThere('usage_rollups u where u.account_id = p.account_id and u.key_id 
   or ${isThere('unresolved c where c.account_id = p.account_id and c.key_id = p.id')}`,
 };
 
-/** What belongs to keys, before they are gone themselves. Plans: primary keys. */
-const deleteLimits: Statement = {
-  name: 'ended-keys.delete-limits',
-  text: `with limits as (
-  delete from key_limits where account_id = $1 and key_id = any ($2::text[])
-), rates as (
-  delete from rate_limits where account_id = $1 and key_id = any ($2::text[])
-)
-delete from key_uses where account_id = $1 and key_id = any ($2::text[])`,
-};
-
 /** Plan: primary key. */
 const deleteKeys: Statement = {
   name: 'ended-keys.delete',
-  text: 'delete from api_keys where account_id = $1 and id = any ($2::text[])',
+  text: 'delete from api_keys where account_id = $1 and id = any ($2::text[]) returning id',
 };
 
 interface EndedKey {
@@ -115,27 +106,27 @@ type Place = Pick<EndedKey, 'ended_at' | 'id'>;
 export interface EndedKeyStore {
   /**
    * Forgets keys that ended before an instant and that no call names, the first to end first. Returns false where others have locked
-   * accounts that it needs: these keys come again.
+   * keys that it needs: these come again.
    */
   forgetEndedBefore(instantMs: number, signal: AbortSignal): Promise<boolean>;
 }
 
-export function createEndedKeyStore(database: Lane): EndedKeyStore {
+export function createEndedKeyStore({ directory, partition }: HomeLanes): EndedKeyStore {
   async function isReady(): Promise<boolean> {
     for (const statement of [selectReadiness, selectFewUnresolved]) {
-      const [row] = await database.query<{ is_ready: boolean }>(statement);
+      const [row] = await partition.query<{ is_ready: boolean }>(statement);
       if (row?.is_ready !== true) return false;
     }
     return true;
   }
 
-  /** An account a transaction, so that none is locked for the length of the others. Returns whether they are gone. */
+  /** Returns whether they are gone. */
   async function forget(accountId: string, ids: readonly string[]): Promise<boolean> {
     try {
-      await database.transaction(async (transaction) => {
-        await lockAccount(transaction, accountId);
-        await transaction.query(deleteLimits, [accountId, toArray(ids)]);
-        await transaction.query(deleteKeys, [accountId, toArray(ids)]);
+      await directory.transaction(async (transaction) => {
+        const deleted = await transaction.query<{ id: string }>(deleteKeys, [accountId, toArray(ids)]);
+        const deletedIds = deleted.map(({ id }) => id);
+        await addLoose(transaction, accountId, deletedIds);
       });
       return true;
     } catch (error) {
@@ -152,7 +143,7 @@ export function createEndedKeyStore(database: Lane): EndedKeyStore {
       (key) => key.account_id,
       (key) => key.id,
     );
-    const rows = await database.query<{ id: string }>(selectNamed, names);
+    const rows = await partition.query<{ id: string }>(selectNamed, names);
     const named = new Set(rows.map(({ id }) => id));
     return Map.groupBy(
       page.filter(({ id }) => !named.has(id)),
@@ -163,11 +154,11 @@ export function createEndedKeyStore(database: Lane): EndedKeyStore {
   return {
     async forgetEndedBefore(instantMs, signal) {
       if (!(await isReady())) return true;
-      let [last] = await database.query<Place>(readProgress);
+      let [last] = await directory.query<Place>(readProgress);
       let isAll = true;
       let isMore = true;
       for (let rows = 0; isMore && rows < RUN_ROWS; rows += PAGE_ROWS) {
-        const page = await database.query<EndedKey>(selectEnded, [last!.ended_at, last!.id, new Date(instantMs)]);
+        const page = await directory.query<EndedKey>(selectEnded, [last!.ended_at, last!.id, new Date(instantMs)]);
         for (const [accountId, keys] of await unnamedOf(page)) {
           if (signal.aborted) return isAll;
           isAll =
@@ -178,7 +169,7 @@ export function createEndedKeyStore(database: Lane): EndedKeyStore {
         }
         last = page.at(-1) ?? last;
         // What was locked is behind the place that is kept.
-        if (isAll) await database.query(setProgress, [last!.ended_at, last!.id]);
+        if (isAll) await directory.query(setProgress, [last!.ended_at, last!.id]);
         isMore = page.length === PAGE_ROWS && !signal.aborted;
       }
       return isAll;

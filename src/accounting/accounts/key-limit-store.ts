@@ -1,6 +1,7 @@
 import { type Lane, type Queryable, type Statement, type StoredRow, toArray } from '../../db/database.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
 import { type KeyLimits, LIMITS } from './key-limit-tables.ts';
+import { announceChange } from './principal-change-store.ts';
 
 /** The SQL of the limits of keys as people set them. What is used of them is counted by `accounting/reservations/`. */
 
@@ -41,17 +42,14 @@ const selectLimits: Statement = {
   text: `select key_id, ${LIMITS.list} from key_limits where account_id = $1 and key_id = any ($2::text[])`,
 };
 
-/** Under the lock of its account, with which a key is forgotten too. By primary key. */
-const selectKey: Statement = {
-  name: 'key-limits.select-key',
-  text: 'select from api_keys where account_id = $1 and id = $2',
-};
-
 /** SQL: whether a row `l` limits anything. */
 export const IS_LIMITED = `coalesce(${LIMITS_OF_L}) is not null`;
 
 export interface KeyLimitStore {
-  /** Sets the limits that the change names, and returns all of them; `null` if there is no such key. */
+  /**
+   * Sets the limits that the change names, and returns all of them; `null` if there is no such account. Every node drops its cached
+   * keys. Who asks knows that the key is there (`keys.ts`).
+   */
   change(accountId: string, keyId: string, change: KeyLimitChange): Promise<KeyLimits | null>;
   /** The limits of those keys that have any. */
   find(accountId: string, keyIds: readonly string[]): Promise<ReadonlyMap<string, KeyLimits>>;
@@ -61,9 +59,10 @@ export function createKeyLimitStore(database: Lane): KeyLimitStore {
   return {
     change: (accountId, keyId, change) =>
       database.transaction(async (transaction) => {
-        await lockAccount(transaction, accountId);
-        const [key] = await transaction.query(selectKey, [accountId, keyId]);
-        return key === undefined ? null : setKeyLimits(transaction, accountId, keyId, change);
+        if (!(await lockAccount(transaction, accountId))) return null;
+        const limits = await setKeyLimits(transaction, accountId, keyId, change);
+        await announceChange(transaction, accountId);
+        return limits;
       }),
     async find(accountId, keyIds) {
       const rows = await database.query<StoredRow & { key_id: string }>(selectLimits, [accountId, toArray(keyIds)]);
@@ -72,7 +71,7 @@ export function createKeyLimitStore(database: Lane): KeyLimitStore {
   };
 }
 
-/** In a transaction of its caller, which creates the key or has found it. */
+/** In a transaction of its caller. */
 export async function setKeyLimits(
   transaction: Queryable,
   accountId: string,

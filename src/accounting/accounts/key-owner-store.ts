@@ -1,5 +1,5 @@
 import type { Queryable, Statement } from '../../db/database.ts';
-import { lockAccount } from '../ledger/account-lock-store.ts';
+import { lockAccountRow } from './account-row-store.ts';
 
 /** The SQL of the keys that persons have in an account. */
 
@@ -24,7 +24,8 @@ const countKeys: Statement = {
   count(*) filter (where is_active and user_id = $2::text)::int as own,
   count(*) filter (where created_at > $3::timestamptz - interval '1 day')::int as made
 from (
-  select user_id, created_at, revoked_at is null and (expires_at is null or expires_at > $3::timestamptz) as is_active
+  select user_id, created_at,
+    revoked_at is null and (expires_at is null or expires_at > $3::timestamptz) and id is distinct from $4::text as is_active
   from api_keys where account_id = $1
 ) k`,
 };
@@ -60,7 +61,7 @@ export class TooManyKeysError extends Error {
 
 /**
  * In the transaction that makes a key, before it does. `own`: if a person makes it. `replaces`: it takes the place of another
- * one, so that an account with more keys than it may have can still change them.
+ * one, so that an account with more keys than it may have can still change them. `endedId`: one that ends with it, and is not counted.
  *
  * @throws TooManyKeysError
  */
@@ -70,10 +71,16 @@ export async function requireRoomForKey(
   own: OwnKeysLimit | undefined,
   at: Date,
   replaces: boolean,
+  endedId: string | null = null,
 ): Promise<void> {
   // Two requests at a time count one after the other.
-  await lockAccount(transaction, accountId);
-  const [row] = await transaction.query<Record<KeysLimit, number>>(countKeys, [accountId, own?.userId ?? null, at]);
+  await lockAccountRow(transaction, accountId);
+  const [row] = await transaction.query<Record<KeysLimit, number>>(countKeys, [
+    accountId,
+    own?.userId ?? null,
+    at,
+    endedId,
+  ]);
   const keys = row!;
   if (own !== undefined && keys.own >= own.keysMax) throw new TooManyKeysError('own');
   if (!replaces && keys.active >= ACTIVE_KEYS_MAX) throw new TooManyKeysError('active');

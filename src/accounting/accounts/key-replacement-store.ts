@@ -1,9 +1,8 @@
 import type { Lane, Statement } from '../../db/database.ts';
-import { placeSql } from '../counts/counted-use.ts';
-import { lockAccount } from '../ledger/account-lock-store.ts';
+import { lockAccountRow } from './account-row-store.ts';
 import { type ApiKey, KEYS } from './api-key-store.ts';
-import { KEY_COUNTERS, TAKEN_OVER } from './key-limit-tables.ts';
 import { type OwnKeysLimit, requireRoomForKey } from './key-owner-store.ts';
+import { takeBegun } from './loose-key-store.ts';
 import { announceChange } from './principal-change-store.ts';
 
 /** The SQL by which a key is replaced by another one that may do the same. */
@@ -31,31 +30,6 @@ select account_id, $2, name, $3, $4, $5, $6, allowed_models, allowed_networks, s
 returning ${KEYS.list}`,
 };
 
-/** SQL: what the old key had counted, as `counted_before` has it. */
-const COUNTED_BEFORE = [
-  ...['day', 'week', 'month'].map((period) => `'${period}', ${placeSql(`${period}_no`, `${period}_began_at`)}`),
-  ...KEY_COUNTERS.map(({ before, column }) => `'${before}', ${column}`),
-].join(', ');
-
-/**
- * With what is used of them: a budget does not begin anew. The records of it name the old key, so the new one says what it had
- * counted before. What is in flight ends at the old key. Plan: primary key.
- */
-const copyLimits: Statement = {
-  name: 'keys.copy-limits',
-  text: `insert into key_limits (account_id, key_id, ${TAKEN_OVER.list}, counted_before)
-select account_id, $3, ${TAKEN_OVER.list}, jsonb_build_object(${COUNTED_BEFORE})
-from key_limits where account_id = $1 and key_id = $2`,
-};
-
-/** Plan: primary key. */
-const copyRates: Statement = {
-  name: 'keys.copy-rates',
-  text: `insert into rate_limits (account_id, key_id, model, requests_max, tokens_max)
-select account_id, $3, model, requests_max, tokens_max from rate_limits
-where account_id = $1 and key_id = $2 and (requests_max is not null or tokens_max is not null)`,
-};
-
 interface KeyReplacement {
   readonly accountId: string;
   /** The key that is replaced. */
@@ -74,10 +48,10 @@ interface KeyReplacement {
 
 export interface KeyReplacementStore {
   /**
-   * Makes a key with the name, limits, allow-lists, scopes and person of another one, and ends that one. `null` where that one is
-   * revoked or has expired, or there is none.
+   * Makes a key with the name, allow-lists, scopes and person of another one, and ends that one. It has been begun, and has the limits
+   * of that one already (`loose-keys.ts`). `null` where that one is revoked or has expired, or there is none.
    *
-   * @throws TooManyKeysError
+   * @throws TooManyKeysError, OverdueKeyError
    */
   replace(replacement: KeyReplacement): Promise<{ readonly key: ApiKey; readonly replaced: ApiKey } | null>;
 }
@@ -86,14 +60,13 @@ export function createKeyReplacementStore(database: Lane): KeyReplacementStore {
   return {
     replace: ({ accountId, keyId, id, keyHash, prefix, expiresAt, keepOldMs, ownKeys, at }) =>
       database.transaction(async (transaction) => {
-        await lockAccount(transaction, accountId);
         const until = new Date(at.getTime() + keepOldMs);
+        await lockAccountRow(transaction, accountId);
         const replaced = KEYS.first(await transaction.query(endKey, [keyId, at, until, keepOldMs === 0]));
         if (replaced === null) return null;
         await requireRoomForKey(transaction, accountId, ownKeys, at, true);
+        await takeBegun(transaction, accountId, id);
         const key = KEYS.first(await transaction.query(copyKey, [keyId, id, keyHash, prefix, at, expiresAt]));
-        await transaction.query(copyLimits, [accountId, keyId, id]);
-        await transaction.query(copyRates, [accountId, keyId, id]);
         await announceChange(transaction, accountId);
         return { key: key!, replaced };
       }),

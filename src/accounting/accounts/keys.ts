@@ -3,13 +3,16 @@ import type { FillRandom, Ids } from '../../lib/ids.ts';
 import type { AllowListChange } from './allow-lists.ts';
 import type { ApiKey, ApiKeyStore } from './api-key-store.ts';
 import { createApiKey, displayPrefix, hashApiKey } from './key-format.ts';
-import type { KeyLimitChange, KeyLimitStore } from './key-limit-store.ts';
+import { type KeyLimitChange, type KeyLimitStore, NO_LIMITS } from './key-limit-store.ts';
 import type { KeyLimits } from './key-limit-tables.ts';
 import type { OwnKeysLimit } from './key-owner-store.ts';
 import type { KeyReplacementStore } from './key-replacement-store.ts';
 import type { KeyScope } from './key-scopes.ts';
+import type { LooseKeyStore } from './loose-key-store.ts';
+import { makeLimited } from './loose-keys.ts';
+import type { LooseLimitStore } from './loose-limit-store.ts';
 import type { Principals } from './principals.ts';
-import type { RateLimitChange, RateLimitStore, RateLimits } from './rate-limit-store.ts';
+import { NO_RATE_LIMITS, type RateLimitChange, type RateLimitStore, type RateLimits } from './rate-limit-store.ts';
 
 /** What a key is to be. */
 interface AskedKey {
@@ -77,9 +80,9 @@ export interface Keys {
 }
 
 interface KeysParts {
-  readonly accounts: Pick<ApiKeyStore, 'insertKey' | 'changeAllowLists' | 'revokeKey'> & {
-    announceChange(accountId: string): Promise<void>;
-  };
+  readonly accounts: Pick<ApiKeyStore, 'insertKey' | 'changeAllowLists' | 'revokeKey' | 'findKey'>;
+  readonly looseKeys: Pick<LooseKeyStore, 'begin' | 'giveUp' | 'giveUpReplacing' | 'add'>;
+  readonly looseLimits: Pick<LooseLimitStore, 'set' | 'copy'>;
   readonly keyLimits: Pick<KeyLimitStore, 'change'>;
   readonly keyReplacements: KeyReplacementStore;
   readonly rateLimits: Pick<RateLimitStore, 'change'>;
@@ -90,7 +93,8 @@ interface KeysParts {
 }
 
 export function createKeys(parts: KeysParts): Keys {
-  const { accounts, keyLimits, keyReplacements, rateLimits, principals, clock, ids, fillRandom } = parts;
+  const { accounts, looseKeys, looseLimits, keyLimits, keyReplacements, rateLimits, principals } = parts;
+  const { clock, ids, fillRandom } = parts;
 
   const now = (): Date => new Date(clock.nowMs());
 
@@ -99,33 +103,44 @@ export function createKeys(parts: KeysParts): Keys {
     return { text, stored: { id: ids.next('key'), keyHash: hashApiKey(text), prefix: displayPrefix(text) } };
   }
 
-  /** It tells every node also if nothing changes, because an attempt before may have failed between the two steps. */
   async function changeLimits(
     { accountId, id: keyId }: ApiKey,
     { limits, rates }: KeyChange,
   ): Promise<'absent' | 'too_many_models' | null> {
     if (limits === undefined && rates === undefined) return null;
+    if ((await accounts.findKey(keyId)) === null) return 'absent';
     if (rates !== undefined && (await rateLimits.change({ accountId, keyId }, rates)) === 'too_many') {
       return 'too_many_models';
     }
     if (limits !== undefined && (await keyLimits.change(accountId, keyId, limits)) === null) return 'absent';
-    await accounts.announceChange(accountId);
     principals.forget(accountId);
-    return null;
+    await looseKeys.giveUpReplacing({ accountId, keyId });
+    if ((await accounts.findKey(keyId)) !== null) return null;
+    // It was forgotten meanwhile, and its limits may have been removed before these were set.
+    await looseKeys.add({ accountId, keyId });
+    return 'absent';
   }
 
   return {
     async make({ limits, rates, scopes, ...asked }) {
       const { text, stored } = makeText();
-      const made = await accounts.insertKey({
-        ...asked,
-        ...stored,
-        ...(limits === undefined ? {} : { limits }),
-        ...(rates === undefined ? {} : { rateLimits: rates }),
-        ...(scopes === undefined ? {} : { scopes }),
-        at: now(),
-      });
-      return { key: made.key, limits: made.limits, rates: made.rateLimits, text };
+      const at = now();
+      const insert = (isBegun: boolean): Promise<ApiKey> =>
+        accounts.insertKey({
+          ...asked,
+          ...stored,
+          ...(scopes === undefined ? {} : { scopes }),
+          isBegun,
+          at,
+        });
+      if (limits === undefined && rates === undefined) {
+        return { key: await insert(false), limits: NO_LIMITS, rates: NO_RATE_LIMITS, text };
+      }
+      const { accountId, ownKeys } = asked;
+      const begun = { accountId, keyId: stored.id, replacedId: null, endsReplaced: false, ownKeys, at };
+      const set = (): ReturnType<LooseLimitStore['set']> => looseLimits.set(begun, { limits, rates });
+      const done = await makeLimited(looseKeys, begun, set, () => insert(true));
+      return { key: done!.made, ...done!.limits, text };
     },
     async change(key, change) {
       const refusal = await changeLimits(key, change);
@@ -139,10 +154,18 @@ export function createKeys(parts: KeysParts): Keys {
     },
     async replace(asked) {
       const { text, stored } = makeText();
-      const done = await keyReplacements.replace({ ...asked, ...stored, at: now() });
+      const { accountId, keyId: replacedId, ownKeys, keepOldMs } = asked;
+      const at = now();
+      const begun = { accountId, keyId: stored.id, replacedId, endsReplaced: keepOldMs === 0, ownKeys, at };
+      const done = await makeLimited(
+        looseKeys,
+        begun,
+        () => looseLimits.copy(begun, replacedId),
+        () => keyReplacements.replace({ ...asked, ...stored, at }),
+      );
       if (done === null) return null;
-      principals.forget(asked.accountId);
-      return { ...done, text };
+      principals.forget(accountId);
+      return { ...done.made, text };
     },
     async revoke(keyId) {
       const accountId = await accounts.revokeKey(keyId, now());

@@ -2,6 +2,7 @@ import { columnsOf } from '../../db/columns.ts';
 import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
 import { countColumn, orNull, type RowOf, selection, tableColumns, textColumn } from '../../db/table.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
+import { announceChange } from './principal-change-store.ts';
 
 /** The SQL of limits by the minute as people set them. What is used of them is counted by `accounting/reservations/`. */
 
@@ -85,7 +86,10 @@ order by model`,
 };
 
 export interface RateLimitStore {
-  /** Sets the limits that the change names, and returns all; `too_many`: of more models than there may be, and nothing is set. */
+  /**
+   * Sets the limits that the change names, and returns all; `too_many`: of more models than there may be, and nothing is set. Every node
+   * drops the cached keys of the account.
+   */
   change(owner: RateOwner, change: RateLimitChange): Promise<RateLimits | 'too_many'>;
   /** Of those accounts that have any, by account. */
   ofAccounts(accountIds: readonly string[]): Promise<ReadonlyMap<string, RateLimits>>;
@@ -99,7 +103,11 @@ export function createRateLimitStore(database: Lane): RateLimitStore {
   return {
     async change(owner, change) {
       try {
-        return await database.transaction((transaction) => setRateLimits(transaction, owner, change));
+        return await database.transaction(async (transaction) => {
+          const limits = await setRateLimits(transaction, owner, change);
+          await announceChange(transaction, owner.accountId);
+          return limits;
+        });
       } catch (error) {
         if (error instanceof TooManyModelsError) return 'too_many';
         throw error;
@@ -118,7 +126,7 @@ export function createRateLimitStore(database: Lane): RateLimitStore {
 class TooManyModelsError extends Error {}
 
 /**
- * In a transaction of its caller, such as the one that creates the key.
+ * In a transaction of its caller.
  *
  * @throws TooManyModelsError, and an error if there is no such account.
  */

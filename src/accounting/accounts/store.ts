@@ -82,8 +82,6 @@ export interface AccountStore extends ApiKeyStore {
     limit: number,
     timing?: SliceTiming,
   ): Promise<LookedThrough<Account>>;
-  /** Makes every node drop the cached keys of an account. */
-  announceChange(accountId: string): Promise<void>;
   /** The standing of each key, in the order of the hashes; `null` for a hash that no key has. */
   findStatuses(keyHashes: readonly Buffer[], signal?: AbortSignal): Promise<(KeyStatus | null)[]>;
 }
@@ -116,7 +114,6 @@ export function createAccountStore(database: Lane): AccountStore {
       const rows = items.length === 0 ? [] : await database.query(selectListed, [toArray(items)]);
       return { items: ACCOUNTS.all(rows), next };
     },
-    announceChange: (accountId) => announceChange(database, accountId),
     findStatuses: (keyHashes, signal) => findStatuses(database, keyHashes, signal),
   };
 }

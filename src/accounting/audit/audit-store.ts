@@ -5,6 +5,7 @@ import { auditBalances } from './audit-accounts-store.ts';
 import { readCounterCheck, wrongCounters } from './audit-counts-store.ts';
 import { readDroppedCheck, readDrops } from './audit-dropped-store.ts';
 import { type AccountRange, auditCalls, auditEntries, type FoundBreach, type Slice } from './audit-slices-store.ts';
+import { auditKeyOwners, auditSteps } from './audit-steps-store.ts';
 import { auditUsage } from './audit-usage-store.ts';
 import { auditVouchers } from './audit-vouchers-store.ts';
 
@@ -13,7 +14,7 @@ import { auditVouchers } from './audit-vouchers-store.ts';
  * (`audit-slices-store.ts`), and its sums of usage by as many accounts as have so many of them (`audit-usage-store.ts`). What an
  * invariant compares is read by one statement, so all of it is of one moment; or it is a counter that is read with a mark, and final
  * records up to that mark (`audit-counts.ts`); or one side of it is there before the other, and stays (`audit-accounts-store.ts`,
- * `audit-vouchers-store.ts`).
+ * `audit-vouchers-store.ts`); or it is read again if it seems to be missing (`audit-steps-store.ts`).
  */
 
 interface Breach {
@@ -83,6 +84,8 @@ const INVARIANTS = {
     'every redeemed voucher has its ledger entry of its value, or its subscription, and every such entry its voucher',
   'under-way': 'accounts and redemptions that are under way are whole after some minutes',
   'usage-sums': 'sums of usage have the charges and refunds of the ledger',
+  'key-owners': 'limits of keys are of keys that are there, or that are being made or forgotten',
+  'finished-steps': 'what is done in several transactions is finished within six hours',
 } as const;
 
 type InvariantId = keyof typeof INVARIANTS;
@@ -264,6 +267,7 @@ async function auditRange(
   await readAll(auditEntries(reader, range, rowsMax, counters.marks), 'entries');
   findings.add(await reader.query<FoundBreach>(auditAccounts, [range.behind, range.upTo]));
   for await (const breaches of auditVouchers(reader, range, rowsMax)) findings.add(breaches);
+  for await (const breaches of auditKeyOwners(reader, range, rowsMax)) findings.add(breaches);
   for await (const breaches of auditUsage(reader, range, rowsMax)) findings.add(breaches);
   await readAll(auditCalls(reader, range, rowsMax, counters.marks), 'calls');
   findings.add(await wrongCounters(reader, counters));
@@ -301,6 +305,7 @@ export function auditLedger(
       progress.calls += ofRange.calls;
       progress.accounts += range.accounts;
     }
+    findings.add(await auditSteps(reader));
     onProgress?.({ ...progress });
     return findings.results();
   });

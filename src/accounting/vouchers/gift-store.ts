@@ -50,7 +50,9 @@ export function createGiftStore(partition: Lane): GiftStore {
     async foresee(open, periodMs) {
       try {
         return await partition.transaction(async (transaction): Promise<GiftRefusal> => {
-          const given = await giveAnew(transaction, open, periodMs);
+          await lockAccount(transaction, open.accountId);
+          // Another request of the account may have redeemed it since the code was found free.
+          const given = (await findGiven(transaction, open)) ?? (await giveAnew(transaction, open, periodMs));
           if (typeof given === 'string') return given;
           throw new TakenBack();
         });

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { formatYuan } from '../../lib/yuan.ts';
-import type { Delivery, LowBalance, WebhookEndpoint } from '../../notices/endpoint-store.ts';
+import type { Delivery, WebhookEndpoint } from '../../notices/endpoint-store.ts';
 import { ACCOUNT_KINDS, NOTICE_KINDS, TEST_KIND } from '../../notices/notice.ts';
+import type { LowBalance } from '../../notices/threshold-store.ts';
 import { at, count, yuan } from '../management/response-fields.ts';
 import { storable } from '../management/storable.ts';
 
