@@ -110,14 +110,12 @@ async function bringUp(
   options: MigrateOptions,
 ): Promise<readonly Migration[]> {
   const { migrations = readMigrations() } = options;
-  try {
-    const attempt = (): Promise<readonly Migration[]> => orAgain(() => applyTo(partition, row, migrations));
-    const applied = await untilApplied(partition, options, attempt);
-    if (row.state === 'making') await completePartition(directory, row.number);
-    return applied;
-  } catch (error) {
+  const attempt = (): Promise<readonly Migration[]> => orAgain(() => applyTo(partition, row, migrations));
+  const applied = await untilApplied(partition, options, attempt).catch((error: unknown) => {
     throw withPartition(row, error);
-  }
+  });
+  if (row.state === 'making') await completePartition(directory, row.number);
+  return applied;
 }
 
 async function applyTo(

@@ -231,6 +231,15 @@ for (const engine of engines) {
         assert.deepEqual(await versionsOf(second!), await versionsOf(databases.directory));
       }));
 
+    // Such as by a pooler that hands on no options: everything would be written into the schema of the directory.
+    it('are not served by connections that are in another schema', () =>
+      withPartitions(engine, 2, async ({ directory }) => {
+        await assert.rejects(
+          startOn({ directory, partitions: [directory, directory] }),
+          /^SchemaError: Partition 1 \(schema faregate_01\) cannot be reached: its connections are in the schema public\. /,
+        );
+      }));
+
     it('that were being made are completed by the next start', () =>
       withPartitions(engine, 1, async (_databases, stored) => {
         await beginPartition(stored.databases.directory, 1, 'faregate_01');
