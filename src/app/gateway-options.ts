@@ -21,6 +21,8 @@ export interface GatewayOptions {
   readonly config: Config;
   /** An open database; `close` of the gateway closes it. */
   readonly database: Database;
+  /** All partitions by number, of which the database has the first one; by default there are no others. `close` of the database closes them. */
+  readonly partitions?: readonly Database[];
   readonly logger: Logger;
   /** Credentials of the admin API, each of 16 characters at least. */
   readonly adminTokens: readonly string[];

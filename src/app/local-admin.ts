@@ -29,7 +29,7 @@ import { ConfigLoads } from '../config/loads.ts';
 import type { Config } from '../config/schema.ts';
 import type { Database } from '../db/database.ts';
 import { inOneDatabase } from '../db/home-lanes.ts';
-import { schemaVersion } from '../db/migrate.ts';
+import { schemaVersion } from '../db/migrations.ts';
 import { adminEnvelope } from '../errors/envelopes.ts';
 import { createClientAddresses } from '../http/client-address.ts';
 import { ownUrl } from '../http/listening.ts';

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { DataDirInUseError, type DataDirOwner, readDataDirOwner } from '../db/data-dir.ts';
 import type { Database } from '../db/database.ts';
+import { type Databases, openDatabases } from '../db/databases.ts';
 import { requireCurrentSchema } from '../db/migrate.ts';
 import { type DatabaseLocation, type OpenOptions, openDatabase } from '../db/open.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -9,18 +10,18 @@ import type { Logger } from '../lib/logger.ts';
 type OnWaiting = NonNullable<OpenOptions['onWaiting']>;
 
 /**
- * Opens the database until the process ends, and creates an embedded one if there is none. Only commands whose
+ * Opens the database and its partitions until the process ends, and creates an embedded one if there is none. Only commands whose
  * description says so may call this: `serve`, `db migrate` and `db import`.
  */
-export function openOrCreateOwnDatabase(
+export function openOrCreateOwnDatabases(
   location: DatabaseLocation,
   logger: Logger,
   onWaiting: OnWaiting,
   stopped?: AbortSignal,
   statementConnections?: number,
-): Promise<Database> {
+): Promise<Databases> {
   keepToUser();
-  return openDatabase(location, logger, { onWaiting, stopped, statementConnections });
+  return openDatabases(location, logger, { onWaiting, stopped, statementConnections });
 }
 
 /**
@@ -31,6 +32,16 @@ export function openOrCreateOwnDatabase(
 export function openOwnDatabase(location: DatabaseLocation, logger: Logger, onWaiting: OnWaiting): Promise<Database> {
   keepToUser();
   return openDatabase(location, logger, { mustExist: true, onWaiting });
+}
+
+/**
+ * As `openOwnDatabase`, with the partitions.
+ *
+ * @throws NoDatabaseError if there is no embedded database.
+ */
+export function openOwnDatabases(location: DatabaseLocation, logger: Logger, onWaiting: OnWaiting): Promise<Databases> {
+  keepToUser();
+  return openDatabases(location, logger, { mustExist: true, onWaiting });
 }
 
 /** A gateway that serves an embedded database, and the credential for the command line of its machine. */

@@ -1,8 +1,8 @@
 import type { Lane } from './database.ts';
 
 /**
- * Where the statements of both homes run (docs/decisions/0060-homes-of-tables.md). While there is one partition, in the schema of the
- * directory, both are the same lane; nothing may rely on that: a transaction of one sees and locks nothing of the other.
+ * Where the statements of both homes run (docs/decisions/0060-homes-of-tables.md). While all accounts are in the first partition, in the
+ * schema of the directory, both are the same lane; nothing may rely on that: a transaction of one sees and locks nothing of the other.
  */
 export interface HomeLanes {
   readonly directory: Lane;

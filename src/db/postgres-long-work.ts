@@ -1,15 +1,14 @@
 import type pg from 'pg';
 import { PLANNER_OPTIONS, type Queryable, SLICE_PLANS, type SnapshotReader } from './database.ts';
 import { Connection } from './postgres-connections.ts';
+import { type OptionedConfig, withOptions } from './postgres-options.ts';
 
 /** Exports and imports on a server: connections of their own, without limits of time. */
 
 /** `readers`: connections that the end of the database cuts off. */
-export async function openSnapshots(connection: pg.ClientConfig, readers: Set<pg.Client>): Promise<SnapshotReader> {
-  const client = new Connection({
-    ...connection,
-    options: [...PLANNER_OPTIONS, ...SLICE_PLANS.flatMap((setting) => ['-c', setting])].join(' '),
-  });
+export async function openSnapshots(connection: OptionedConfig, readers: Set<pg.Client>): Promise<SnapshotReader> {
+  const plans = SLICE_PLANS.flatMap((setting) => ['-c', setting]);
+  const client = new Connection(withOptions(connection, [...PLANNER_OPTIONS, ...plans]));
   readers.add(client);
   const close = async (): Promise<void> => {
     readers.delete(client);
@@ -33,10 +32,10 @@ export async function openSnapshots(connection: pg.ClientConfig, readers: Set<pg
 }
 
 export async function longTransaction<Result>(
-  connection: pg.ClientConfig,
+  connection: OptionedConfig,
   work: (transaction: Queryable) => Promise<Result>,
 ): Promise<Result> {
-  const client = new Connection({ ...connection, options: PLANNER_OPTIONS.join(' ') });
+  const client = new Connection(withOptions(connection, PLANNER_OPTIONS));
   await client.open();
   try {
     await client.ask('database.begin', 'begin');

@@ -6,8 +6,9 @@ import { createChangeLog } from '../../changes/change-log.ts';
 import { createChangesStore } from '../../changes/changes-store.ts';
 import type { Environment } from '../../config/load.ts';
 import type { Database } from '../../db/database.ts';
-import { migrate, schemaVersion } from '../../db/migrate.ts';
+import { schemaVersion } from '../../db/migrations.ts';
 import { type DatabaseLocation, describeDatabase } from '../../db/open.ts';
+import { migrateAll } from '../../db/partitions.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { createIds } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/logger.ts';
@@ -24,7 +25,7 @@ import { loadForBooks } from '../environment.ts';
 import { localUserName } from '../local-user.ts';
 import { createLogger } from '../log/logger.ts';
 import type { Output } from '../output.ts';
-import { openBooks, openOrCreateOwnDatabase } from '../own-database.ts';
+import { openBooks, openOrCreateOwnDatabases } from '../own-database.ts';
 import { createProgress } from '../progress.ts';
 import { renderTable } from '../table.ts';
 import { readExport, STANDARD, type Written, writeExport } from './export-file.ts';
@@ -137,11 +138,12 @@ async function importFrom(
   process: CliProcess,
 ): Promise<Imported> {
   const logger = createLogger(quiet(environment));
-  const database = await openOrCreateOwnDatabase(location, logger, sayWaiting(process));
+  const databases = await openOrCreateOwnDatabases(location, logger, sayWaiting(process));
+  const database = databases.directory;
   const progress = createProgress(process);
   try {
     process.writeError(`database: ${escapeText(await describeDatabase(location))}\n`);
-    await migrate(database, { onWaiting: sayWaiting(process) });
+    await migrateAll(databases, { onWaiting: sayWaiting(process) });
     const store = createImportStore(database);
     const onProgress = ({ accounts, of }: { accounts: number; of: number }): void =>
       progress.show(`${accounts} of ${of} accounts`);
