@@ -39,9 +39,16 @@ export interface CallBatches {
   close(): Promise<void>;
 }
 
-/** Brings a database up to date and gives it accounts, keys and subscriptions for these calls. Without an address: a new embedded one. */
-export async function openCallBatches(url: string): Promise<CallBatches> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'faregate-statements-'));
+/**
+ * Brings a database up to date and gives it accounts, keys and subscriptions for these calls.
+ *
+ * @param url empty: the embedded engine
+ * @param dataDir its directory, which goes at the end; absent: a new one
+ */
+export async function openCallBatches(
+  url: string,
+  dataDir = mkdtempSync(join(tmpdir(), 'faregate-statements-')),
+): Promise<CallBatches> {
   const database = await openDatabase({ url, dataDir }, silentLogger);
   await migrate(database);
   const calls = createCallsStore(database);

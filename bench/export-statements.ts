@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { writeExport } from '../src/cli/commands/export-file.ts';
 import type { Database, Query, SnapshotReader } from '../src/db/database.ts';
 import { inOneDatabase } from '../src/db/home-lanes.ts';
-import { schemaVersion } from '../src/db/migrate.ts';
+import { schemaVersion } from '../src/db/migrations.ts';
 import { openPostgres } from '../src/db/postgres.ts';
 import { silentLogger } from '../src/lib/logger.ts';
 import { exportDatabase } from '../src/transfer/export.ts';

@@ -2,21 +2,24 @@ import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { monthTableOf } from '../src/accounting/calls/calls-store.ts';
 import { migrate } from '../src/db/migrate.ts';
-import { openPostgres } from '../src/db/postgres.ts';
+import { openDatabase } from '../src/db/open.ts';
 import { silentLogger } from '../src/lib/logger.ts';
 
 /**
- * Fills an empty PostgreSQL with accounts, keys, balances, ledger entries and call records of half a year, as calls would have left
+ * Fills an empty database with accounts, keys, balances, ledger entries and call records of half a year, as calls would have left
  * them: the audit finds nothing. Everything follows from the number of a call, so it is made in SQL.
  *
  *     DATABASE_URL=postgres://… npm run fill -- --calls 10000000 --accounts 1000000
+ *     FAREGATE_DATA_DIR=./data npm run fill -- --calls 1000000 --accounts 100000        the embedded one
  *
  * One account makes a tenth of the calls, a hundred make a fifth, and all others have the rest in equal shares, in an order that
  * scatters them. One call in forty fails; a few are unresolved, aborted, of a rare model, or on a plan.
  */
 
 export interface FillOptions {
+  /** Empty: the embedded database of `dataDir`. */
   readonly url: string;
+  readonly dataDir?: string;
   readonly calls: number;
   readonly accounts: number;
   readonly onStep?: (text: string) => void;
@@ -42,15 +45,20 @@ const sqlTime = (ms: string): string =>
     ' || ',
   );
 
+/** Runs SQL without limits of time. */
+interface Session {
+  run(sql: string): Promise<unknown>;
+  rows<Row>(sql: string): Promise<Row[]>;
+  end(): Promise<void>;
+}
+
 /** @throws if the database has accounts, or cannot be reached. */
-export async function fillDatabase({ url, calls, accounts, onStep = () => undefined }: FillOptions): Promise<void> {
-  const database = openPostgres({ url, logger: silentLogger });
-  await migrate(database);
-  await database.close();
-  const [first, second] = [await connect(url), await connect(url)];
+export async function fillDatabase(options: FillOptions): Promise<void> {
+  const { calls, accounts, onStep = () => undefined } = options;
+  const [first, second] = await openSessions(options);
   try {
-    const found = await first.query('select from accounts limit 1');
-    if (found.rowCount !== 0) throw new Error('The database has accounts; this fills an empty one.');
+    const found = await first.rows('select id from accounts limit 1');
+    if (found.length > 0) throw new Error('The database has accounts; this fills an empty one.');
     const endMs = Math.floor(Date.now() / DAY_MS) * DAY_MS;
     const stepMs = Math.floor((DAYS * DAY_MS) / calls);
     const startMs = endMs - stepMs * calls;
@@ -73,14 +81,14 @@ export async function fillDatabase({ url, calls, accounts, onStep = () => undefi
       }),
       (async () => {
         await step('ledger entries', () => insertEntries(second, accounts, startMs, made(0, calls)));
-        await step('indexes of ledger entries', () => second.query(restore));
+        await step('indexes of ledger entries', () => second.run(restore));
       })(),
     ]);
     await step('balances', () => insertBalances(first, accounts));
     await Promise.all([
-      step('statistics of calls', () => first.query('vacuum (analyze) calls')),
+      step('statistics of calls', () => first.run('vacuum (analyze) calls')),
       step('statistics of the rest', () =>
-        second.query('vacuum (analyze) ledger_entries, accounts, balances, api_keys, price_lists'),
+        second.run('vacuum (analyze) ledger_entries, accounts, balances, api_keys, price_lists'),
       ),
     ]);
   } finally {
@@ -88,13 +96,38 @@ export async function fillDatabase({ url, calls, accounts, onStep = () => undefi
   }
 }
 
-async function connect(url: string): Promise<pg.Client> {
+/** Two, that work at the same time on a server; on the embedded engine there is one. */
+async function openSessions({ url, dataDir = '' }: FillOptions): Promise<[Session, Session]> {
+  const database = await openDatabase({ url, dataDir }, silentLogger);
+  await migrate(database);
+  if (url !== '') {
+    await database.close();
+    return [await connect(url), await connect(url)];
+  }
+  let closed: Promise<void> | null = null;
+  let asked = 0;
+  const session: Session = {
+    run: (sql) => database.script(sql),
+    rows: (sql) => database.query({ name: `fill.${++asked}`, text: sql }),
+    end() {
+      closed ??= database.close();
+      return closed;
+    },
+  };
+  return [session, session];
+}
+
+async function connect(url: string): Promise<Session> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   await client.query(
     `set synchronous_commit = off; set maintenance_work_mem = '512MB'; set work_mem = '256MB'; set jit = off`,
   );
-  return client;
+  return {
+    run: (sql) => client.query(sql),
+    rows: async <Row>(sql: string) => (await client.query(sql)).rows as Row[],
+    end: () => client.end(),
+  };
 }
 
 /** Calls by their numbers, with their account, and how many calls and charges of it came before. */
@@ -117,18 +150,18 @@ function callsSql(from: number, to: number, accounts: number, startMs: number, s
 ) c`;
 }
 
-async function insertAccounts(client: pg.Client, accounts: number, startMs: number): Promise<void> {
-  await client.query(`insert into accounts (id, name, email, verified, status, created_at, updated_at)
+async function insertAccounts(session: Session, accounts: number, startMs: number): Promise<void> {
+  await session.run(`insert into accounts (id, name, email, verified, status, created_at, updated_at)
 select ${sqlId('acct', 'n')}, (array['Acme','Globex','Initech','Umbrella','Hooli','Stark','Wayne'])[n % 7 + 1] || ' ' || n,
   'owner' || n || '@example' || n % 1000 || '.com', true, 'active', to_timestamp(${startMs / 1_000}), to_timestamp(${startMs / 1_000})
 from generate_series(1, ${accounts}) n`);
-  await client.query(
+  await session.run(
     `insert into price_lists (id, prices) values ('${PRICE_LIST}', '{"inputNanoPerMillion":"1000000000"}')`,
   );
 }
 
-async function insertKeys(client: pg.Client, accounts: number, startMs: number): Promise<void> {
-  await client.query(`insert into api_keys (account_id, id, name, key_hash, prefix, created_at)
+async function insertKeys(session: Session, accounts: number, startMs: number): Promise<void> {
+  await session.run(`insert into api_keys (account_id, id, name, key_hash, prefix, created_at)
 select ${sqlId('acct', 'n')}, ${sqlId('key', 'n')}, 'default', sha256(('fill ' || n)::bytea), 'sk-fg-', to_timestamp(${startMs / 1_000})
 from generate_series(1, ${accounts}) n`);
 }
@@ -144,9 +177,9 @@ function months(startMs: number, endMs: number): Month[] {
 }
 
 /** A table of its own first: a partition gets its indexes if it is attached, which is quicker than to keep them up. */
-async function insertCalls(client: pg.Client, { name, from, to }: Month, made: string): Promise<void> {
-  await client.query(`create table ${name} (like calls including defaults including constraints including storage)`);
-  await client.query(`insert into ${name} (account_id, id, started_at, ended_at, key_id, context, operation, model, provider,
+async function insertCalls(session: Session, { name, from, to }: Month, made: string): Promise<void> {
+  await session.run(`create table ${name} (like calls including defaults including constraints including storage)`);
+  await session.run(`insert into ${name} (account_id, id, started_at, ended_at, key_id, context, operation, model, provider,
   provider_model, is_stream, status, http_status, error_code, request_id, first_byte_ms, usage_source, input_tokens,
   cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, output_tokens, reasoning_tokens, price_rule, price_list, charge_nano,
   reserved_nano)
@@ -159,24 +192,24 @@ select ${sqlId('acct', 'account')}, 'call_' || ${sqlTime('ms')} || lpad(n::text,
   'base', case when is_unresolved then null else '${PRICE_LIST}'::uuid end, case when is_coding or is_failed then null else charge end,
   case when is_unresolved and not is_coding then charge end
 from ${made}`);
-  await client.query(
+  await session.run(
     `alter table calls attach partition ${name} for values from ('${from.toISOString()}') to ('${to.toISOString()}')`,
   );
 }
 
-async function insertEntries(client: pg.Client, accounts: number, startMs: number, made: string): Promise<void> {
-  await client.query(`insert into ledger_entries (account_id, entry_no, kind, amount_nano, balance_after_nano, created_at)
+async function insertEntries(session: Session, accounts: number, startMs: number, made: string): Promise<void> {
+  await session.run(`insert into ledger_entries (account_id, entry_no, kind, amount_nano, balance_after_nano, created_at)
 select ${sqlId('acct', 'n')}, 1, 'top_up', ${TOP_UP_NANO}, ${TOP_UP_NANO}, to_timestamp(${startMs / 1_000})
 from generate_series(1, ${accounts}) n`);
-  await client.query(`insert into ledger_entries (account_id, entry_no, kind, amount_nano, balance_after_nano, call_id, created_at)
+  await session.run(`insert into ledger_entries (account_id, entry_no, kind, amount_nano, balance_after_nano, call_id, created_at)
 select ${sqlId('acct', 'account')}, 1 + charge_no, 'charge', -charge, ${TOP_UP_NANO} - charge * charge_no,
   'call_' || ${sqlTime('ms')} || lpad(n::text, 16, '0'), to_timestamp((ms + 1500 + n % 4000) / 1000.0)
 from ${made} where not is_coding and not is_failed`);
 }
 
 /** What the ledger says. */
-async function insertBalances(client: pg.Client, accounts: number): Promise<void> {
-  await client.query(`insert into balances (account_id, balance_nano, last_entry_no)
+async function insertBalances(session: Session, accounts: number): Promise<void> {
+  await session.run(`insert into balances (account_id, balance_nano, last_entry_no)
 select account_id, ${TOP_UP_NANO} + sum(amount_nano) filter (where entry_no > 1), max(entry_no) from ledger_entries
 group by account_id having count(*) > 1
 union all
@@ -185,16 +218,15 @@ where not exists (select from ledger_entries e where e.account_id = ${sqlId('acc
 }
 
 /** Drops the indexes and keys of a table that others do not refer to; returns the SQL that makes them again as they were. */
-async function dropIndexes(client: pg.Client, table: string): Promise<string> {
-  const { rows } = await client.query<{ name: string; definition: string; constraint_definition: string | null }>(
+async function dropIndexes(session: Session, table: string): Promise<string> {
+  const rows = await session.rows<{ name: string; definition: string; constraint_definition: string | null }>(
     `select i.relname as name, pg_get_indexdef(x.indexrelid) as definition, pg_get_constraintdef(c.oid) as constraint_definition
     from pg_index x join pg_class i on i.oid = x.indexrelid left join pg_constraint c on c.conindid = x.indexrelid
-    where x.indrelid = $1::regclass`,
-    [table],
+    where x.indrelid = '${table}'::regclass`,
   );
   const restore: string[] = [];
   for (const { name, definition, constraint_definition: constraint } of rows) {
-    await client.query(constraint === null ? `drop index ${name}` : `alter table ${table} drop constraint ${name}`);
+    await session.run(constraint === null ? `drop index ${name}` : `alter table ${table} drop constraint ${name}`);
     restore.push(constraint === null ? definition : `alter table ${table} add constraint ${name} ${constraint}`);
   }
   return restore.join(';\n');
@@ -204,10 +236,11 @@ if (import.meta.main) {
   const { values } = parseArgs({
     options: { calls: { type: 'string', default: '10000000' }, accounts: { type: 'string', default: '1000000' } },
   });
-  const url = process.env.DATABASE_URL;
-  if (url === undefined) throw new Error('DATABASE_URL: where is the empty PostgreSQL database to fill?');
+  const { DATABASE_URL: url = '', FAREGATE_DATA_DIR: dataDir = '' } = process.env;
+  if (url === '' && dataDir === '')
+    throw new Error('DATABASE_URL or FAREGATE_DATA_DIR: where is the empty database to fill?');
   const beganMs = performance.now();
   const onStep = (text: string): void =>
     console.log(`${((performance.now() - beganMs) / 1_000).toFixed(0).padStart(5)} s  ${text}`);
-  await fillDatabase({ url, calls: Number(values.calls), accounts: Number(values.accounts), onStep });
+  await fillDatabase({ url, dataDir, calls: Number(values.calls), accounts: Number(values.accounts), onStep });
 }

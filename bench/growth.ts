@@ -9,17 +9,19 @@ import { fillDatabase } from './fill-database.ts';
 import { median } from './quantile.ts';
 
 /**
- * How what a call costs the database grows with what is in it: admission and end of a call on PostgreSQL databases with ever more
+ * How what a call costs the database grows with what is in it: admission and end of a call on databases with ever more
  * accounts and records of calls, which take turns, beside an empty one. Printed are medians of rounds, and of the ratios of rounds.
  *
  *     node bench/growth.ts [--sizes 200:10000,10000:100000,100000:1000000] [--rounds 7]
+ *     node bench/growth.ts --embedded --sizes 100000:1000000
  *
- * A size is accounts and calls. A million accounts with ten million calls take some five minutes to be made.
+ * A size is accounts and calls. A million accounts with ten million calls take some two minutes to be made on PostgreSQL.
  */
 const { values: given } = parseArgs({
   options: {
     sizes: { type: 'string', default: '200:10000,10000:100000,100000:1000000,1000000:10000000' },
     rounds: { type: 'string', default: '7' },
+    embedded: { type: 'boolean', default: false },
   },
 });
 const sizes = given.sizes.split(',').map((text) => {
@@ -45,16 +47,19 @@ interface Target {
 
 const directory = mkdtempSync(join(tmpdir(), 'faregate-growth-'));
 // So much memory as a small server gives it.
-const server = await startPostgresServer(directory, ['-c', 'shared_buffers=1GB', '-c', 'max_wal_size=8GB']);
+const server = given.embedded
+  ? null
+  : await startPostgresServer(directory, ['-c', 'shared_buffers=1GB', '-c', 'max_wal_size=8GB']);
 const targets: Target[] = [];
 try {
   for (const [at, { accounts, calls }] of [{ accounts: 0, calls: 0 }, ...sizes].entries()) {
-    const url = await createDatabase(`growth_${at}`);
+    const url = server === null ? '' : await createDatabase(server.url, `growth_${at}`);
+    const dataDir = join(directory, `growth_${at}`);
     if (calls > 0) {
       console.error(`${accounts} accounts and ${calls} calls are made …`);
-      await fillDatabase({ url, accounts, calls });
+      await fillDatabase({ url, dataDir, accounts, calls });
     }
-    targets.push({ accounts, calls, batches: await openCallBatches(url), micros: new Map() });
+    targets.push({ accounts, calls, batches: await openCallBatches(url, dataDir), micros: new Map() });
   }
   // The first round finds statements unplanned and pages unread.
   for (let round = 0; round <= rounds; round++) {
@@ -72,7 +77,7 @@ try {
   print();
 } finally {
   for (const { batches } of targets) await batches.close();
-  await server.stop();
+  await server?.stop();
   rmSync(directory, { recursive: true, force: true });
 }
 
@@ -101,10 +106,10 @@ function print(): void {
   }
 }
 
-async function createDatabase(name: string): Promise<string> {
-  const client = new pg.Client({ connectionString: `${server.url}/postgres` });
+async function createDatabase(serverUrl: string, name: string): Promise<string> {
+  const client = new pg.Client({ connectionString: `${serverUrl}/postgres` });
   await client.connect();
   await client.query(`create database ${name}`);
   await client.end();
-  return `${server.url}/${name}`;
+  return `${serverUrl}/${name}`;
 }

@@ -2,7 +2,8 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { openEmbedded } from '../src/db/embedded.ts';
-import { MAKE_PREPARED, migrate, readMigrations } from '../src/db/migrate.ts';
+import { MAKE_PREPARED, migrate } from '../src/db/migrate.ts';
+import { readMigrations } from '../src/db/migrations.ts';
 import { isPreparedFor, PREPARED_FILE, pack, preparedKey } from '../src/db/prepared/prepared-files.ts';
 
 /**

@@ -31,9 +31,9 @@ export function runTests({ scope, options, files }: Run): Promise<number> {
       // Processes wait for PostgreSQL, timers and programs much of their time.
       `--test-concurrency=${availableParallelism() * 2}`,
       // Before any other that loads the runner.
-      '--import=./scripts/test-resources.ts',
-      '--import=./scripts/test-end.ts',
-      ...(process.env.FAREGATE_TEST_CPU === undefined ? [] : ['--import=./scripts/test-cpu.ts']),
+      importOf('./test-resources.ts'),
+      importOf('./test-end.ts'),
+      ...(process.env.FAREGATE_TEST_CPU === undefined ? [] : [importOf('./test-cpu.ts')]),
       ...options,
       ...files,
     ],
@@ -42,6 +42,11 @@ export function runTests({ scope, options, files }: Run): Promise<number> {
   return new Promise((resolve) => {
     child.on('exit', (code, signal) => resolve(signal === null ? (code ?? 1) : 1));
   });
+}
+
+/** Threads load it too, wherever their process is by then. */
+function importOf(module: string): string {
+  return `--import=${new URL(module, import.meta.url).href}`;
 }
 
 /** V8 cannot count what it did not compile itself, so a run with coverage has no cache. */

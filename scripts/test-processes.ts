@@ -66,10 +66,11 @@ export function isAlone({ path, text }: TestFile): boolean {
 
 /**
  * Unit tests load little, and would load all of a gateway beside the others. Tests on the embedded database share few
- * processes, because it is compiled in each of them, and again for speed where it works much.
+ * processes, because it is compiled in each of them, and again for speed where it works much. Tests of pages share one browser.
  */
 function areaOf({ path, text }: TestFile): string {
   if (path.startsWith('src/')) return 'unit tests';
+  if (path.startsWith('test/console/pages/')) return 'in a browser';
   return ON_EMBEDDED.test(text) ? 'on the embedded database' : 'others';
 }
 

@@ -6,7 +6,7 @@ import type { AdminParts } from '../api/registers/admin.ts';
 import type { UnpricedUses } from '../calls/unpriced-uses.ts';
 import type { ConfigLoads } from '../config/loads.ts';
 import type { HomeDatabases } from '../db/home-lanes.ts';
-import { schemaVersion } from '../db/migrate.ts';
+import { schemaVersion } from '../db/migrations.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import { createAdminTokenMaker } from '../people/admin-token-maker.ts';

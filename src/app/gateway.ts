@@ -14,7 +14,8 @@ import { ConfigLoads } from '../config/loads.ts';
 import type { Config } from '../config/schema.ts';
 import { checkDemoMark, setDemoMark } from '../db/demo-mark.ts';
 import type { HomeDatabases } from '../db/home-lanes.ts';
-import { migrate, requireReadableSchema } from '../db/migrate.ts';
+import { requireReadableSchema } from '../db/migrate.ts';
+import { migrateAll } from '../db/partitions.ts';
 import { makePrivateDirectory } from '../db/private-directory.ts';
 import { BodyBudgets } from '../http/body-budgets.ts';
 import { createClientAddresses } from '../http/client-address.ts';
@@ -125,15 +126,16 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   // Before it is changed for this version, and again because another node may have decided meanwhile.
   await requireReadableSchema(database);
   await checkDemoMark(database, servedAs);
-  await migrate(database, { onWaiting: (message) => logger.warn({}, message), stopped: options.stopped });
+  // Nothing else knows that both are one.
+  const { partitions = [database] } = options;
+  const databases: HomeDatabases = { directory: database, partition: partitions[0]! };
+  const onWaiting = (message: string): void => logger.warn({}, message);
+  await migrateAll({ directory: database, partitions }, { onWaiting, stopped: options.stopped });
   await setDemoMark(database, servedAs);
   const bodyBudgets = new BodyBudgets({ memoryBytes: 0, diskBytes: 0 });
   const settings = new SettingsInForce(config, part);
   const updateBodyBudgets = () =>
     setBodyBudgets(bodyBudgets, disk, config.database.dataDir, () => settings.current.config, part);
-  const { partitions = [database] } = options;
-  // Nothing else knows that both are one.
-  const databases: HomeDatabases = { directory: database, partition: partitions[0]! };
   const metrics = createMetrics();
   const accounting = await createAccounting({
     observers: metrics.observers,

@@ -28,7 +28,7 @@ import { createChangesStore } from '../changes/changes-store.ts';
 import { ConfigLoads } from '../config/loads.ts';
 import type { Config } from '../config/schema.ts';
 import type { HomeDatabases } from '../db/home-lanes.ts';
-import { schemaVersion } from '../db/migrate.ts';
+import { schemaVersion } from '../db/migrations.ts';
 import { adminEnvelope } from '../errors/envelopes.ts';
 import { createClientAddresses } from '../http/client-address.ts';
 import { ownUrl } from '../http/listening.ts';

@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { DataDirInUseError, type DataDirOwner, readDataDirOwner } from '../db/data-dir.ts';
 import type { Database } from '../db/database.ts';
+import { type Databases, openDatabases } from '../db/databases.ts';
+import { type HomeDatabases, inOneDatabase } from '../db/home-lanes.ts';
 import { requireCurrentSchema } from '../db/migrate.ts';
 import { type DatabaseLocation, type OpenOptions, openDatabase } from '../db/open.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -9,18 +11,18 @@ import type { Logger } from '../lib/logger.ts';
 type OnWaiting = NonNullable<OpenOptions['onWaiting']>;
 
 /**
- * Opens the database until the process ends, and creates an embedded one if there is none. Only commands whose
+ * Opens the database and its partitions until the process ends, and creates an embedded one if there is none. Only commands whose
  * description says so may call this: `serve`, `db migrate` and `db import`.
  */
-export function openOrCreateOwnDatabase(
+export function openOrCreateOwnDatabases(
   location: DatabaseLocation,
   logger: Logger,
   onWaiting: OnWaiting,
   stopped?: AbortSignal,
   statementConnections?: number,
-): Promise<Database> {
+): Promise<Databases> {
   keepToUser();
-  return openDatabase(location, logger, { onWaiting, stopped, statementConnections });
+  return openDatabases(location, logger, { onWaiting, stopped, statementConnections });
 }
 
 /**
@@ -33,6 +35,16 @@ export function openOwnDatabase(location: DatabaseLocation, logger: Logger, onWa
   return openDatabase(location, logger, { mustExist: true, onWaiting });
 }
 
+/**
+ * As `openOwnDatabase`, with the partitions.
+ *
+ * @throws NoDatabaseError if there is no embedded database.
+ */
+export function openOwnDatabases(location: DatabaseLocation, logger: Logger, onWaiting: OnWaiting): Promise<Databases> {
+  keepToUser();
+  return openDatabases(location, logger, { mustExist: true, onWaiting });
+}
+
 /** A gateway that serves an embedded database, and the credential for the command line of its machine. */
 export interface ServingGateway {
   readonly url: string;
@@ -40,8 +52,8 @@ export interface ServingGateway {
 }
 
 /**
- * The gateway that serves an embedded database, or else the database itself, opened for this process. A gateway that is about
- * to serve is waited for.
+ * The gateway that serves an embedded database, or else the database itself, opened for this process; `close` of the directory closes
+ * it. A gateway that is about to serve is waited for.
  *
  * @throws NoDatabaseError if there is no embedded database.
  * @throws SchemaError where the schema is not that of this program, which is not changed.
@@ -50,11 +62,11 @@ export async function openBooks(
   location: DatabaseLocation,
   logger: Logger,
   onWaiting: OnWaiting,
-): Promise<{ readonly gateway: ServingGateway } | { readonly database: Database }> {
+): Promise<{ readonly gateway: ServingGateway } | { readonly databases: HomeDatabases }> {
   const serving = location.url === '' ? findServingGateway(location.dataDir) : null;
   if (serving !== null) return { gateway: serving };
   try {
-    return { database: await openCurrentDatabase(location, logger, onWaiting) };
+    return { databases: inOneDatabase(await openCurrentDatabase(location, logger, onWaiting)) };
   } catch (error) {
     const begun = error instanceof DataDirInUseError ? servingGateway(error.owner) : null;
     if (begun === null) throw error;

@@ -3,7 +3,6 @@ import { ConfigError, type Environment } from '../config/load.ts';
 import { ConfigLoads } from '../config/loads.ts';
 import type { Config } from '../config/schema.ts';
 import { NoDatabaseError } from '../db/data-dir.ts';
-import { inOneDatabase } from '../db/home-lanes.ts';
 import { describeDatabase } from '../db/open.ts';
 import { systemClock } from '../lib/clock.ts';
 import { escapeText } from '../lib/plain-text.ts';
@@ -64,11 +63,11 @@ export async function withAdmin<Result>(
     printDatabase(`${name}, through the gateway on ${url}`);
     return work(remoteAdminClient(url, adminToken, localUserName()));
   }
-  const { database } = books;
+  const { databases } = books;
   try {
     const { createLocalAdmin } = await import('../app/local-admin.ts');
     const loads = new ConfigLoads(file, overrides, systemClock);
-    const admin = createLocalAdmin(config, inOneDatabase(database), logger, loads, localUserName());
+    const admin = createLocalAdmin(config, databases, logger, loads, localUserName());
     printDatabase(name);
     try {
       return await work(admin.client);
@@ -76,7 +75,7 @@ export async function withAdmin<Result>(
       await admin.close();
     }
   } finally {
-    await database.close();
+    await databases.directory.close();
   }
 }
 

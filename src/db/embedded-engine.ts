@@ -27,8 +27,13 @@ interface EngineOptions {
 
 /** What is to be run: SQL that executes prepared statements, and these statements. */
 interface Run extends Pick<Work, 'name' | 'sql'>, Partial<Pick<Work, 'from' | 'to' | 'rollsBack'>> {
+  /** In which schema; absent: it names the schemas of all that it is about. */
+  readonly schema?: string;
   readonly statements?: readonly Statement[];
 }
+
+/** The schema in which the engine begins. */
+export const FIRST_SCHEMA = 'public';
 
 /**
  * The embedded engine, which works in a thread of its own, as the main thread has it: orders, which the thread carries out in
@@ -42,6 +47,8 @@ export class EmbeddedEngine {
   /** Names of statements whose text the thread has. */
   readonly #sent = new Set<string>();
   readonly #listeners = new Map<string, Set<(payload: string) => void>>();
+  /** The schema of the last message that named one: the thread's session is in it. `null`: that is not known. */
+  #schema: string | null = FIRST_SCHEMA;
   /** Why nothing can be asked any more. */
   #ended: string | null = null;
 
@@ -81,13 +88,16 @@ export class EmbeddedEngine {
   /** Returns the rows of the statements `from` to `to`, as for `slice`: by default, all. @throws StatementError */
   async run(run: Run): Promise<Record<string, unknown>[][]> {
     const { name, statements = [], sql, from = 0, to, rollsBack = false } = run;
+    const schema = run.schema === undefined || run.schema === this.#schema ? undefined : run.schema;
+    if (schema !== undefined) this.#schema = schema;
     const unprepared = statements.filter((each) => !this.#sent.has(each.name));
     for (const each of unprepared) this.#sent.add(each.name);
     try {
-      const results = await this.#order({ kind: 'run', name, unprepared, sql, from, to, rollsBack }, name);
+      const results = await this.#order({ kind: 'run', name, schema, unprepared, sql, from, to, rollsBack }, name);
       return results.map(toObjects);
     } catch (error) {
       for (const each of unprepared) this.#sent.delete(each.name);
+      if (schema !== undefined) this.#schema = null;
       throw error;
     }
   }

@@ -14,7 +14,8 @@ const DEAD_ROWS_PART = 0.2;
 /** A checkpoint takes 20 ms at most, since there are 16 MB of buffers to be written. */
 const LOG_BYTES_MAX = 64 * 1024 * 1024;
 
-const CROWDED_TABLES = `select quote_ident(relname) as name from pg_stat_user_tables
+/** Of all schemas. */
+const CROWDED_TABLES = `select format('%I.%I', schemaname, relname) as name from pg_stat_user_tables
 where n_dead_tup > ${DEAD_ROWS_MIN} + ${DEAD_ROWS_PART} * n_live_tup`;
 
 const LOG_BYTES =

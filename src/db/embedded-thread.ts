@@ -107,8 +107,14 @@ const AS_ARRAYS = { rowMode: 'array' } as const;
  * Statements are prepared and executed by name in SQL, because parsing and planning the large ones costs several times
  * what running them does, and PGlite's own `query` does both anew each time (`bench/statements.ts`).
  */
-async function run(session: PGlite, { name, unprepared, sql, from, to, rollsBack }: Work): Promise<readonly Rows[]> {
+async function run(session: PGlite, work: Work): Promise<readonly Rows[]> {
+  const { name, schema, unprepared, sql, from, to, rollsBack } = work;
   try {
+    // By itself: together with what follows, a rollback of that would undo it.
+    if (schema !== undefined) {
+      doing = 'database.schema';
+      await session.exec(`set search_path to ${schema}`);
+    }
     for (const statement of unprepared) {
       // It is sent again where something else of its message failed.
       if (prepared.has(statement.name)) continue;

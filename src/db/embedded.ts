@@ -6,23 +6,13 @@ import { syncDirectoriesAbove, syncDirectory, syncTree } from '../lib/files/dura
 import { moduleFile } from '../lib/files/module-file.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type AcquireOptions, acquireDataDir, NoDatabaseError } from './data-dir.ts';
-import {
-  type ConnectionFigures,
-  type Database,
-  executeText,
-  GENERIC_PLANS,
-  type Parameter,
-  type Query,
-  type Queryable,
-  type ReadThenWrite,
-  SLICE_PLANS,
-  type Statement,
-} from './database.ts';
+import type { ConnectionFigures, Database } from './database.ts';
 import { EmbeddedEngine } from './embedded-engine.ts';
+import { createEmbeddedHandle, type EmbeddedSession } from './embedded-handle.ts';
 import { keepEmbeddedHouse } from './embedded-housekeeping.ts';
 import type { FilesModule } from './embedded-messages.ts';
 import { toStatementError } from './errors.ts';
-import { AUDITS_WAITING_MAX, createLane, createLanes, Turns } from './lanes.ts';
+import { AUDITS_WAITING_MAX, LANE_NAMES, laneTurns, Turns } from './lanes.ts';
 import { warnOfNetworkFileSystem } from './network-file-system.ts';
 import { makePrivateDirectory } from './private-directory.ts';
 
@@ -38,6 +28,11 @@ interface EmbeddedOptions extends AcquireOptions {
 
 const HOUSEKEEPING_MS = 10_000;
 
+/** Opens PostgreSQL inside this process as `openEmbeddedSession`. @returns the schema in which it begins. */
+export async function openEmbedded(options: EmbeddedOptions): Promise<Database> {
+  return createEmbeddedHandle(await openEmbeddedSession(options));
+}
+
 /**
  * Opens PostgreSQL inside this process, in a thread of its own. What it acknowledges is on the disk.
  *
@@ -46,7 +41,7 @@ const HOUSEKEEPING_MS = 10_000;
  * @throws OpenDataDirError where every user of the machine may write to it.
  * @throws NoDatabaseError if it must exist and does not.
  */
-export async function openEmbedded(options: EmbeddedOptions): Promise<Database> {
+export async function openEmbeddedSession(options: EmbeddedOptions): Promise<EmbeddedSession> {
   const { dataDir, logger } = options;
   const files = join(dataDir, 'db');
   if (options.mustExist && !existsSync(files)) throw new NoDatabaseError(dataDir);
@@ -92,39 +87,6 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
   }, HOUSEKEEPING_MS);
   timer.unref();
 
-  const audits = new Turns('audits', 1, AUDITS_WAITING_MAX);
-  const transaction: Database['transaction'] = (work) => exclusive(() => inTransaction(engine, work));
-  const database: Database = {
-    engine: 'embedded',
-    lane: (name) => lanes.get(name),
-    query: (statement, parameters, signal) => exclusive(() => query(engine, statement, parameters), signal),
-    transaction,
-    longTransaction: transaction,
-    readThenWrite: (transaction, signal) => exclusive(() => readThenWrite(engine, transaction), signal),
-    // Other work runs between two slices: what comes meanwhile has its turn before the next one.
-    openSnapshots: async () => ({
-      read: (reads) => exclusive(() => readSlice(engine, reads)),
-      nameState: async () => null,
-      close: async () => undefined,
-    }),
-    readTables: (work) => audits.run(async () => work(await database.openTables())),
-    openTables: async () => ({
-      async query<Row>(statement: Statement, parameters: readonly Parameter[] = []) {
-        const [rows] = await exclusive(() => readSlice(engine, [{ statement, parameters }]));
-        return rows as Row[];
-      },
-      close: async () => undefined,
-    }),
-    async script(sql) {
-      await exclusive(() => engine.run({ name: 'database.script', sql, to: 0 }));
-    },
-    async subscribe(channel, onPayload) {
-      const unlisten = await exclusive(() => engine.listen(channel, onPayload));
-      return { isConnected: true, close: () => exclusive(unlisten) };
-    },
-    figures: () => [figures(), ...lanes.figures(), audits.figures],
-    close: () => (closing ??= close()),
-  };
   let closing: Promise<void> | null = null;
   async function close(): Promise<void> {
     clearInterval(timer);
@@ -136,14 +98,17 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
       lock.release();
     }
   }
-  // There is one session, so lanes only bound how much of each kind waits for it.
-  const lanes = createLanes((name) =>
-    createLane(name, 1, {
-      query: (statement, parameters) => database.query(statement, parameters),
-      transaction: (work) => database.transaction(work),
-    }),
-  );
-  return database;
+  const audits = new Turns('audits', 1, AUDITS_WAITING_MAX);
+  // There is one session, so lanes only bound how much of each kind waits for it, whatever the schema.
+  const lanes = new Map(LANE_NAMES.map((name) => [name, laneTurns(name, 1)]));
+  return {
+    engine,
+    exclusive,
+    lanes,
+    audits,
+    figures: () => [figures(), ...[...lanes.values(), audits].map((turns) => turns.figures)],
+    close: () => (closing ??= close()),
+  };
 }
 
 /** Runs one piece of work after the other, in the order of the calls; one that is aborted before its turn never begins. */
@@ -178,7 +143,7 @@ function createSequence(): Sequence {
 }
 
 interface Sequence {
-  run<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result>;
+  readonly run: EmbeddedSession['exclusive'];
   figures(): ConnectionFigures;
 }
 
@@ -198,93 +163,4 @@ async function initialise(files: string): Promise<void> {
   await syncTree(unfinished);
   renameSync(unfinished, files);
   await syncDirectory(dirname(files));
-}
-
-/** What SQL's `prepare` takes; the rest (schema changes, `begin`) has no parameters and no plan. */
-const PREPARABLE = /^\s*(select|insert|update|delete|merge|values|with)\b/i;
-
-async function query<Row>(
-  engine: EmbeddedEngine,
-  statement: Statement,
-  parameters: readonly Parameter[] = [],
-): Promise<Row[]> {
-  const { name, text } = statement;
-  const run = PREPARABLE.test(text)
-    ? { name, statements: [statement], sql: executeText(name, parameters) }
-    : { name, sql: text };
-  const [rows] = await engine.run({ ...run, from: -1 });
-  return rows as Row[];
-}
-
-async function inTransaction<Result>(
-  engine: EmbeddedEngine,
-  work: (transaction: Queryable) => Promise<Result>,
-): Promise<Result> {
-  let isOver = false;
-  const end = async (sql: 'commit' | 'rollback'): Promise<void> => {
-    isOver = true;
-    await engine.run({ name: TRANSACTION, sql });
-  };
-  await engine.run({ name: TRANSACTION, sql: 'begin' });
-  try {
-    const result = await work({
-      async query(statement, parameters) {
-        if (isOver) throw new Error(`"${statement.name}" comes after the end of its transaction`);
-        return query(engine, statement, parameters);
-      },
-    });
-    await end('commit');
-    return result;
-  } catch (error) {
-    // The first failure says why: an engine that has stopped refuses this one as well.
-    await end('rollback').catch(() => undefined);
-    throw error;
-  }
-}
-
-const TRANSACTION = 'database.transaction';
-
-const asText = ({ statement, parameters }: Query): string => executeText(statement.name, parameters);
-const statementsOf = (queries: readonly Query[]): Statement[] => queries.map(({ statement }) => statement);
-
-const BEGIN = ['begin', `set local ${GENERIC_PLANS}`];
-
-async function readThenWrite<Result>(
-  engine: EmbeddedEngine,
-  { name, reads, decide }: ReadThenWrite<Result>,
-): Promise<Result> {
-  const found = await engine.run({
-    name,
-    statements: statementsOf(reads),
-    sql: [...BEGIN, ...reads.map(asText)].join(';'),
-    from: BEGIN.length,
-    rollsBack: true,
-  });
-  let last: Parameters<EmbeddedEngine['run']>[0];
-  let decided: Result;
-  try {
-    const { writes, result } = decide(found);
-    decided = result;
-    const sql = [...writes.map(asText), 'commit'].join(';');
-    last = { name, statements: statementsOf(writes), sql, to: 0, rollsBack: true };
-  } catch (error) {
-    await engine.run({ name, sql: 'rollback' }).catch(() => undefined);
-    throw error;
-  }
-  await engine.run(last);
-  return decided;
-}
-
-const BEGIN_SLICE = ['begin read only', ...SLICE_PLANS.map((setting) => `set local ${setting}`)];
-
-/** One transaction. */
-function readSlice(engine: EmbeddedEngine, reads: readonly Query[]): Promise<unknown[][]> {
-  return engine.run({
-    name: reads.at(-1)!.statement.name,
-    statements: statementsOf(reads),
-    sql: [...BEGIN_SLICE, ...reads.map(asText), 'commit'].join(';'),
-    from: BEGIN_SLICE.length,
-    to: -1,
-    rollsBack: true,
-  });
 }

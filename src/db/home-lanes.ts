@@ -49,7 +49,7 @@ export type DirectoryDatabase = DatabaseOf<'directory'>;
 export type PartitionDatabase = DatabaseOf<'partition'>;
 
 /**
- * Where the statements of both homes run. Both may be the same connections, as they are while there is one partition, in the schema of the
+ * Where the statements of both homes run. Both are the same connections while all accounts are in the first partition, in the schema of the
  * directory; nothing may rely on that: a transaction of one sees and locks nothing of the other.
  */
 export interface HomeLanes {

@@ -1,7 +1,8 @@
 /**
  * Where each table lives (docs/decisions/0060-homes-of-tables.md). The `directory` is there once: what has to be known before it is
  * known which account is meant, and what belongs to no account. A `partition` has all that calls of its accounts read and change.
- * Accounts are spread over partitions; today there is one, in the same schema as the directory.
+ * Accounts may be spread over partitions. The first one is in the schema of the directory, each further one in a schema of its own
+ * (`partition.sql`); today all accounts are in the first one.
  *
  * No statement names tables of both homes, and no foreign key goes from one to the other: `npm run check` and
  * `test/db/homes.test.ts` hold that.
@@ -48,6 +49,9 @@ export const HOMES = {
   route_drains: 'directory',
   nodes: 'directory',
   database_identity: 'directory',
+  /** Which partitions there are, and where. */
+  partitions: 'directory',
+  /** Each partition behind the first one has a table of that name, too, of its own steps. */
   schema_migrations: 'directory',
 
   balances: 'partition',

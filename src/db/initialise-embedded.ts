@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
-import { readMigrations } from './migrate.ts';
+import { readMigrations } from './migrations.ts';
 import { PREPARED_FILE, preparedKey, unpack } from './prepared/prepared-files.ts';
 import { renewSystemIdentifier } from './prepared/system-identifier.ts';
 

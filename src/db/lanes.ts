@@ -40,7 +40,7 @@ export const AUDITS_WAITING_MAX = 4;
 /** A slice takes some milliseconds, or a second if nothing of it is in memory. */
 export const AUDIT_STATEMENT_MAX_MS = 60_000;
 
-const LANE_NAMES = Object.keys(LANES) as readonly LaneName[];
+export const LANE_NAMES = Object.keys(LANES) as readonly LaneName[];
 
 /** So many times as many may wait for holders: an office behind one address opens the console at nine. */
 const HELD_TIMES = 16;
@@ -199,8 +199,12 @@ interface LimitedLane extends Lane {
   readonly figures: ConnectionFigures;
 }
 
-export function createLane(name: LaneName, atOnceMax: number, target: Lane, options?: TurnsOptions): LimitedLane {
-  const turns = new Turns(name, atOnceMax, LANES[name].waitingMax, options);
+/** The turns of a lane, of which so many run at a time. */
+export const laneTurns = (name: LaneName, atOnceMax: number): Turns =>
+  new Turns(name, atOnceMax, LANES[name].waitingMax);
+
+/** Runs what its target runs, by turns. Lanes of several schemas may share them. */
+export function createLane(turns: Turns, target: Lane): LimitedLane {
   return {
     query: (statement, parameters) => turns.run(() => target.query(statement, parameters), currentHolder()),
     transaction: (work) => turns.run(() => target.transaction(work), currentHolder()),

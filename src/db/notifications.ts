@@ -3,6 +3,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { Subscription } from './database.ts';
 import { asStatement, toStatementError } from './errors.ts';
 import { Connection } from './postgres-connections.ts';
+import { type OptionedConfig, withOptions } from './postgres-options.ts';
 
 /**
  * One connection that listens for notifications. A dead one delivers nothing and looks like an idle one, and the system may
@@ -36,7 +37,7 @@ export const NOTIFICATION_TIMING: NotificationTiming = {
 };
 
 interface ListenOptions {
-  readonly connection: pg.ClientConfig;
+  readonly connection: OptionedConfig;
   readonly logger: Logger;
   readonly channel: string;
   readonly onPayload: (payload: string) => void;
@@ -46,7 +47,7 @@ interface ListenOptions {
 }
 
 /** A heartbeat is a transaction that changes nothing: no commit of it has to wait for the server's disk. */
-const SETTINGS = '-c synchronous_commit=off';
+const SETTINGS = ['-c', 'synchronous_commit=off'];
 
 interface Line {
   readonly client: Connection;
@@ -70,8 +71,7 @@ export async function listen(options: ListenOptions): Promise<Subscription> {
   /** `onListening` runs in the same turn in which notifications begin to count. */
   async function connect(onListening: () => void): Promise<void> {
     const client = new Connection({
-      ...connection,
-      options: SETTINGS,
+      ...withOptions(connection, SETTINGS),
       connectionTimeoutMillis: connectMaxMs,
       query_timeout: connectMaxMs,
     });

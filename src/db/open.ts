@@ -21,7 +21,7 @@ export interface OpenOptions {
 }
 
 /**
- * Opens the database that the configuration names. The engines are loaded only when used: PGlite is 27 MB of code.
+ * Opens the database that the configuration names: its directory, and the first partition. The engines are loaded only when used: PGlite is 27 MB of code.
  *
  * @throws NoDatabaseError if an embedded database must exist and does not.
  * @throws DataDirInUseError if another process keeps an embedded database.
@@ -32,8 +32,12 @@ export async function openDatabase(
   options: OpenOptions = {},
 ): Promise<Database> {
   if (location.url !== '') {
-    const { openPostgres } = await import('./postgres.ts');
-    return openPostgres({ url: location.url, logger, connectionsMax: options.statementConnections });
+    const [{ openPostgres }, { shareOfDirectory }] = await Promise.all([
+      import('./postgres.ts'),
+      import('./connection-shares.ts'),
+    ]);
+    const { statementConnections: max } = options;
+    return openPostgres({ url: location.url, logger, share: max === undefined ? max : shareOfDirectory(1, max) });
   }
   const { openEmbedded } = await import('./embedded.ts');
   return openEmbedded({ dataDir: location.dataDir, logger, ...options });

@@ -1,19 +1,18 @@
 import type pg from 'pg';
 import { PLANNER_OPTIONS, type Queryable, SLICE_PLANS, type SnapshotReader, type Statement } from './database.ts';
 import { Connection } from './postgres-connections.ts';
+import { type OptionedConfig, withOptions } from './postgres-options.ts';
 
 /** Exports and imports on a server: connections of their own, without limits of time. */
 
 /** `readers`: connections that the end of the database cuts off. `state`: what another one reads, `null`: its own. */
 export async function openSnapshots(
-  connection: pg.ClientConfig,
+  connection: OptionedConfig,
   readers: Set<pg.Client>,
   state: string | null,
 ): Promise<SnapshotReader> {
-  const client = new Connection({
-    ...connection,
-    options: [...PLANNER_OPTIONS, ...SLICE_PLANS.flatMap((setting) => ['-c', setting])].join(' '),
-  });
+  const plans = SLICE_PLANS.flatMap((setting) => ['-c', setting]);
+  const client = new Connection(withOptions(connection, [...PLANNER_OPTIONS, ...plans]));
   readers.add(client);
   const close = async (): Promise<void> => {
     readers.delete(client);
@@ -44,10 +43,10 @@ export async function openSnapshots(
 const NAME_STATE: Statement = { name: 'database.name-state', text: 'select pg_export_snapshot() as name' };
 
 export async function longTransaction<Result>(
-  connection: pg.ClientConfig,
+  connection: OptionedConfig,
   work: (transaction: Queryable) => Promise<Result>,
 ): Promise<Result> {
-  const client = new Connection({ ...connection, options: PLANNER_OPTIONS.join(' ') });
+  const client = new Connection(withOptions(connection, PLANNER_OPTIONS));
   await client.open();
   try {
     await client.ask('database.begin', 'begin');

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { Logger } from '../lib/logger.ts';
+import { type ConnectionShare, shareOfDirectory } from './connection-shares.ts';
 import {
   type Database,
   executeText,
@@ -20,17 +21,22 @@ import {
   createLane,
   createLanes,
   LANES,
+  laneTurns,
   STATEMENT_CONNECTIONS_MAX,
   Turns,
 } from './lanes.ts';
 import { listen, type NotificationTiming } from './notifications.ts';
 import { Connection, ConnectionPool } from './postgres-connections.ts';
 import { longTransaction, openSnapshots } from './postgres-long-work.ts';
+import { type OptionedConfig, splitOptions, withOptions } from './postgres-options.ts';
 
 export interface PostgresOptions {
   readonly url: string;
   readonly logger: Logger;
-  readonly connectionsMax?: number | undefined;
+  /** The schema that its statements are about, and no other one; by default the one that the server takes. */
+  readonly schema?: string | undefined;
+  /** By default those of a process to its only partition. */
+  readonly share?: ConnectionShare | undefined;
   /** A statement that takes longer fails; a database that does not respond must not delay calls. */
   readonly statementTimeoutMs?: number;
   /** For tests: how long a statement of an audit may take. */
@@ -51,23 +57,20 @@ const types = {
   },
 };
 
-/** Batches follow one another, so there are a few at a time: an admission, an end, a release. */
-const HOT_CONNECTIONS_MAX = 4;
 /**
  * Between the two messages of such a transaction the node waits for nothing. So a session that is idle there has lost its
  * node. The server ends it long before the statements time out that wait for the rows that it has locked.
  */
 const BETWEEN_MESSAGES_MAX_MS = 2_000;
 
-/** Connections of transactions that may wait for a lock, each of the calls of one account, for as long as these may wait. */
-const WAITING_CONNECTIONS_MAX = 2;
+/** As long as a call may wait. */
 const WAITING_LOCK_MAX_MS = 2_000;
 
 /** Options of a connection that reads tables in slices: along an index, and it cannot write. */
 const READ_TABLES = [
   ...PLANNER_OPTIONS,
   ...[...SLICE_PLANS, 'default_transaction_read_only=on'].flatMap((setting) => ['-c', setting]),
-].join(' ');
+];
 
 /** Host, port and database, as the driver takes them from the address and from its own environment variables. */
 export function describePostgres(url: string): string {
@@ -77,23 +80,26 @@ export function describePostgres(url: string): string {
 
 /** Connects to a PostgreSQL server (15 or later). The pool opens connections as they are needed. */
 export function openPostgres(options: PostgresOptions): Database {
-  const connection = {
-    connectionString: options.url,
+  const { connectionString, given } = splitOptions(options.url);
+  const connection: OptionedConfig = {
+    connectionString,
     types,
     application_name: 'faregate',
     keepAlive: true,
+    // Of several settings of one name the last one counts.
+    options: [...given, ...(options.schema === undefined ? [] : ['-c', `search_path=${options.schema}`])].join(' '),
   };
-  const settings = { ...connection, options: PLANNER_OPTIONS.join(' ') };
+  const settings = withOptions(connection, PLANNER_OPTIONS);
   const readers = new Set<pg.Client>();
   const timeoutMs = options.statementTimeoutMs ?? 10_000;
-  const connectionsMax = options.connectionsMax ?? STATEMENT_CONNECTIONS_MAX;
+  const share = options.share ?? shareOfDirectory(1, STATEMENT_CONNECTIONS_MAX);
   const limits = { statement_timeout: timeoutMs, query_timeout: timeoutMs + 1_000 };
   const pool = new ConnectionPool(
     'statements',
     {
       ...settings,
       ...limits,
-      max: connectionsMax,
+      max: share.statements,
       // A node that lost its network in the middle of a transaction has locked rows that all other nodes wait for.
       idle_in_transaction_session_timeout: timeoutMs,
     },
@@ -101,25 +107,24 @@ export function openPostgres(options: PostgresOptions): Database {
   );
   // Transactions of two messages have connections of their own, with other planner settings and time limits.
   const hot = {
-    ...connection,
+    ...withOptions(connection, [...PLANNER_OPTIONS, '-c', GENERIC_PLANS]),
     ...limits,
-    options: [...PLANNER_OPTIONS, '-c', GENERIC_PLANS].join(' '),
     idle_in_transaction_session_timeout: BETWEEN_MESSAGES_MAX_MS,
   };
-  const hotMax = Math.min(HOT_CONNECTIONS_MAX, connectionsMax);
   const hotPool = new ConnectionPool(
     'batches',
-    { ...hot, max: hotMax, lock_timeout: BATCH_LOCK_MAX_MS },
+    { ...hot, max: share.batches, lock_timeout: BATCH_LOCK_MAX_MS },
     options.logger,
   );
   const waitingPool = new ConnectionPool(
     'locks',
-    { ...hot, max: WAITING_CONNECTIONS_MAX, lock_timeout: WAITING_LOCK_MAX_MS },
+    { ...hot, max: share.locks, lock_timeout: WAITING_LOCK_MAX_MS },
     options.logger,
   );
   const pools = [pool, hotPool, waitingPool];
   const lanes = createLanes((name) => {
-    const { connectionsMax: max, statementMaxMs, lockMaxMs } = LANES[name];
+    const { statementMaxMs, lockMaxMs } = LANES[name];
+    const max = share.lane(name);
     const lanePool = new ConnectionPool(
       name,
       {
@@ -134,7 +139,7 @@ export function openPostgres(options: PostgresOptions): Database {
       options.logger,
     );
     pools.push(lanePool);
-    return createLane(name, max, laneOf(lanePool));
+    return createLane(laneTurns(name, max), laneOf(lanePool));
   });
   const auditStatementMaxMs = options.auditStatementMaxMs ?? AUDIT_STATEMENT_MAX_MS;
   const audits = new Turns('audits', 1, AUDITS_WAITING_MAX);
@@ -174,8 +179,7 @@ export function openPostgres(options: PostgresOptions): Database {
 
   async function openTables(): Promise<OpenTableReader> {
     const reader = new Connection({
-      ...connection,
-      options: READ_TABLES,
+      ...withOptions(connection, READ_TABLES),
       statement_timeout: auditStatementMaxMs,
       // If the server says nothing any more: the next audit waits for this one.
       query_timeout: auditStatementMaxMs + 1_000,

@@ -38,12 +38,17 @@ where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p'
 order by c.relname, a.attnum`,
 };
 
-/** Says something of the database that was exported, so that it is here what it is by default. */
-const LEFT_OUT = { table: 'calls', column: 'is_queued' };
+/** Columns that say something of the database that was exported, so that they are here what they are by default. */
+const LEFT_OUT: Partial<Record<ExportedTable, string>> = {
+  calls: 'is_queued',
+  // Partitions are those of a database.
+  accounts: 'partition_no',
+  new_accounts: 'partition_no',
+};
 
 /** @param columns names that the table has; others of its columns are what they are by default. */
 function insertInto(table: ExportedTable, columns: readonly string[]): Statement {
-  const names = columns.filter((name) => table !== LEFT_OUT.table || name !== LEFT_OUT.column).join(', ');
+  const names = columns.filter((name) => name !== LEFT_OUT[table]).join(', ');
   return {
     name: `import.insert-${table}`,
     text: `insert into ${table} (${names}) select ${names} from json_populate_recordset(null::${table}, $1::json)`,

@@ -61,6 +61,7 @@ export const TABLES_LEFT_OUT: Readonly<Record<string, string>> = {
   sessions: 'people sign in again',
   oidc_flows: 'people begin a sign-in again',
   user_links: 'whoever has not used a link gets another one',
+  partitions: 'each database has its own, and spreads the accounts of an import over them',
   database_identity: 'one value, which the first line of an export has',
   schema_migrations: 'the first line of an export has the version',
 };

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Database } from '../../src/db/database.ts';
-import { readMigrations } from '../../src/db/migrate.ts';
+import { readMigrations } from '../../src/db/migrations.ts';
 import { UPGRADE_FIRST } from '../../src/lib/earliest.ts';
 import { runCommand } from '../support/command.ts';
 import { createBareDatabase, createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';

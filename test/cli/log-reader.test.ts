@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { placeEmbedded } from '../support/database.ts';
-import { temporaryDirectory } from '../support/process.ts';
+import { PROGRAM_CACHE, temporaryDirectory } from '../support/process.ts';
 
-const { PATH, NODE_COMPILE_CACHE } = process.env;
+const { PATH } = process.env;
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 /** Fills a pipe until it takes no byte more. */
@@ -45,7 +45,7 @@ describe('a gateway whose log nobody reads', { skip: process.platform === 'win32
   it('serves, and ends when it is told to', async () => {
     const child = spawn(process.execPath, [MAIN, 'serve', '--port', '0'], {
       cwd: directory.path,
-      env: { PATH, NODE_COMPILE_CACHE, FAREGATE_DATA_DIR: dataDir, FAREGATE_DEMO_DATA: 'none' },
+      env: { PATH, ...PROGRAM_CACHE, FAREGATE_DATA_DIR: dataDir, FAREGATE_DEMO_DATA: 'none' },
       stdio: ['ignore', 'pipe', blocking],
     });
     after(() => child.kill('SIGKILL'));

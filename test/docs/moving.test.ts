@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { createTestDatabase, placeEmbedded, type TestDatabase } from '../support/database.ts';
 import { startProgram, temporaryDirectory } from '../support/process.ts';
+import { openShell, type Shell } from '../support/shell.ts';
 
 /** Every command of docs/moving.md in its order: on the demo while it serves, and after it was stopped. */
-const run = promisify(execFile);
-const { NODE_V8_COVERAGE: _, ...inherited } = process.env;
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const PAGE = readFileSync(join(ROOT, 'docs/moving.md'), 'utf8');
+const PAGE = readFileSync(fileURLToPath(new URL('../../docs/moving.md', import.meta.url)), 'utf8');
 const SERVER_URL = 'postgres://faregate@db.example/faregate';
 
 describe('docs/moving.md', { timeout: 300_000 }, () => {
@@ -22,8 +18,10 @@ describe('docs/moving.md', { timeout: 300_000 }, () => {
   placeEmbedded(join(directory.path, 'restored'));
   const demo = startProgram(['serve'], { environment, directory: directory.path });
   let server: TestDatabase;
+  let opened: Shell;
 
   before(async () => {
+    opened = await openShell(directory.path, environment);
     server = await createTestDatabase('postgresql');
     await demo.printed(/Ctrl-C/);
   });
@@ -31,18 +29,11 @@ describe('docs/moving.md', { timeout: 300_000 }, () => {
     demo.child.kill('SIGINT');
     await demo.finished;
     await server.remove();
+    await opened.close();
     directory.remove();
   });
 
-  const shell = async (script: string): Promise<{ stdout: string; stderr: string }> => {
-    const text = script
-      .replaceAll(SERVER_URL, server.url)
-      .replaceAll('npx faregate', `${process.execPath} ${join(ROOT, 'src/main.ts')}`);
-    return run('bash', ['-euo', 'pipefail', '-c', text], {
-      cwd: directory.path,
-      env: { ...inherited, ...environment },
-    });
-  };
+  const shell = (script: string) => opened.run(script.replaceAll(SERVER_URL, server.url));
   const accounts = async (flags: string, variables = ''): Promise<string> =>
     (await shell(`${variables} npx faregate ${flags} account list --json`)).stdout;
 

@@ -1,22 +1,18 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { parseConfig } from '../../src/config/load.ts';
 import { placeEmbedded } from '../support/database.ts';
 import { type RunningProgram, startProgram, temporaryDirectory } from '../support/process.ts';
 import { json, type Respond, type ScriptedProvider, startProvider } from '../support/provider.ts';
+import { openShell, type Shell } from '../support/shell.ts';
 import { until } from '../support/until.ts';
 
 /** Every command of docs/operations/, page by page, beside a gateway with two providers, and what each page promises. */
-const run = promisify(execFile);
-const { NODE_V8_COVERAGE: _, ...inherited } = process.env;
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const PAGES = join(ROOT, 'docs/operations');
+const PAGES = fileURLToPath(new URL('../../docs/operations', import.meta.url));
 const OLD_KEY = 'the-old-key-of-acme';
 const NEW_KEY = 'the-new-key-of-acme';
 
@@ -33,6 +29,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
   let acme: ScriptedProvider;
   let other: ScriptedProvider;
   let gateway: RunningProgram;
+  let opened: Shell;
   let url = '';
   let aliceKey = '';
   const tested = new Set<string>();
@@ -42,14 +39,8 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     url = /^listening on (.*)$/m.exec(await gateway.printed(/^listening on .*$/m))![1]!;
   }
 
-  const shell = async (script: string, variables: Record<string, string> = {}): Promise<string> => {
-    const text = script.replaceAll('npx faregate', `${process.execPath} ${join(ROOT, 'src/main.ts')}`);
-    const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', text], {
-      cwd: directory.path,
-      env: { ...inherited, ...environment, ...variables },
-    });
-    return stdout;
-  };
+  const shell = async (script: string, variables: Record<string, string> = {}): Promise<string> =>
+    (await opened.run(script, variables)).stdout;
 
   /** The blocks of commands of a page, in order; what it shows of files is written. */
   function scriptsOf(page: string): string[] {
@@ -73,6 +64,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
   const callIdOf = (response: Response): string => response.headers.get('x-faregate-call-id')!;
 
   before(async () => {
+    opened = await openShell(directory.path, environment);
     placeEmbedded(environment.FAREGATE_DATA_DIR);
     mkdirSync(inDirectory('secrets'));
     writeFileSync(inDirectory('secrets/acme'), OLD_KEY);
@@ -93,6 +85,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     await gateway.finished;
     await acme.close();
     await other.close();
+    await opened.close();
     directory.remove();
   });
 

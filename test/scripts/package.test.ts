@@ -15,7 +15,7 @@ describe('the package', { timeout: 300_000 }, () => {
   const main = join(installed, 'dist', 'main.js');
 
   before(async () => {
-    await run(process.execPath, ['scripts/build-package.ts']);
+    await run(process.execPath, ['scripts/build-package.ts', '--types-checked']);
     // The console is built already; building it again would take it from tests that run at the same time.
     await run('npm', ['pack', '--ignore-scripts', '--pack-destination', directory.path]);
     const [archive] = readdirSync(directory.path).filter((name) => name.endsWith('.tgz'));

@@ -39,6 +39,12 @@ describe('the processes of test files', () => {
     assert.deepEqual(planned, [['test/plans/file-0.test.ts', 'test/usage/file-0.test.ts'], ['test/plans/b.test.ts']]);
   });
 
+  it('are of their own for tests in a browser, which have one together', () => {
+    const planned = planProcesses([...files('test/console/pages', 2), ...files('test/usage', 1)]);
+    const pages = ['test/console/pages/file-0.test.ts', 'test/console/pages/file-1.test.ts'];
+    assert.deepEqual(planned, [pages, ['test/usage/file-0.test.ts']]);
+  });
+
   it('have no more files than they may, and as many as each other', () => {
     const sizes = planProcesses(files('src/lib', 13), 5).map((members) => members.length);
     assert.deepEqual(sizes, [5, 4, 4]);

@@ -11,6 +11,14 @@ const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
 
+/**
+ * Modules that were compiled once. The program sets flags of the engine when it starts, and the engine takes nothing that was
+ * compiled with other ones: in one directory with the tests, which set none, each would compile and write anew what the other has
+ * written.
+ */
+export const PROGRAM_CACHE: Readonly<Record<string, string>> =
+  NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE: `${NODE_COMPILE_CACHE}-of-programs` };
+
 export interface Finished {
   readonly code: number | null;
   readonly stdout: string;
@@ -48,7 +56,7 @@ after(() => {
 export function startProgram(given: readonly string[], options: ProgramOptions = {}): RunningProgram {
   const child = spawn(process.execPath, [options.main ?? MAIN, ...given], {
     cwd: options.directory ?? tmpdir(),
-    env: { PATH, HOME, ...(NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }), ...options.environment },
+    env: { PATH, HOME, ...PROGRAM_CACHE, ...options.environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   running.add(child);

@@ -4,7 +4,7 @@ import { createEndedKeyStore } from '../../src/accounting/accounts/ended-key-sto
 import { createMonthTable, monthTableOf } from '../../src/accounting/calls/calls-store.ts';
 import type { Database, SnapshotReader } from '../../src/db/database.ts';
 import { inOneDatabase } from '../../src/db/home-lanes.ts';
-import { schemaVersion } from '../../src/db/migrate.ts';
+import { schemaVersion } from '../../src/db/migrations.ts';
 import { exportDatabase } from '../../src/transfer/export.ts';
 import { createExportStore, type ExportSizes } from '../../src/transfer/export-store.ts';
 import { LineDigest } from '../../src/transfer/format.ts';

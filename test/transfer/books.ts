@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { inOneDatabase } from '../../src/db/home-lanes.ts';
-import { schemaVersion } from '../../src/db/migrate.ts';
+import { schemaVersion } from '../../src/db/migrations.ts';
 import { exportDatabase } from '../../src/transfer/export.ts';
 import { createExportStore } from '../../src/transfer/export-store.ts';
 import { type Imported, importDatabase } from '../../src/transfer/import.ts';
@@ -31,8 +31,8 @@ export function imported(database: Database, text: string): Promise<Imported> {
   return importDatabase(linesOf(text), { store: createImportStore(database), schema: schemaVersion() });
 }
 
-/** Where a database has summed a record from, which an import has made anew; and since when something is under way there. */
-const OF_ONE_DATABASE = ['is_queued', 'under_way_since'];
+/** Where a database has summed a record from, which an import has made anew; since when something is under way there; and its partitions. */
+const OF_ONE_DATABASE = ['is_queued', 'under_way_since', 'partition_no'];
 
 /** Every row of every exported table, as text, in an order of its own. */
 export async function allRows(database: Database): Promise<Record<string, string[]>> {

@@ -62,7 +62,7 @@ export class TooManyKeysError extends Error {
 
 /**
  * In the transaction that makes a key, before it does. `own`: if a person makes it. `replaces`: it takes the place of another
- * one, so that an account with more keys than it may have can still change them. `endingId`: one that ends with it, and is not counted.
+ * one, so that an account with more keys than it may have can still change them. `endedId`: one that ends with it, and is not counted.
  *
  * @throws TooManyKeysError
  */
@@ -72,7 +72,7 @@ export async function requireRoomForKey(
   own: OwnKeysLimit | undefined,
   at: Date,
   replaces: boolean,
-  endingId: string | null = null,
+  endedId: string | null = null,
 ): Promise<void> {
   // Two requests at a time count one after the other.
   await lockAccountRow(transaction, accountId);
@@ -80,7 +80,7 @@ export async function requireRoomForKey(
     accountId,
     own?.userId ?? null,
     at,
-    endingId,
+    endedId,
   ]);
   const keys = row!;
   if (own !== undefined && keys.own >= own.keysMax) throw new TooManyKeysError('own');

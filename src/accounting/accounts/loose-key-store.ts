@@ -128,8 +128,8 @@ export function createLooseKeyStore(directory: DirectoryLane): LooseKeyStore {
           const active = await transaction.query(selectActive, [replacedId, at]);
           if (active.length === 0) return false;
         }
-        const endingId = endsReplaced ? replacedId : null;
-        await requireRoomForKey(transaction, accountId, ownKeys, at, replacedId !== null, endingId);
+        const endedId = endsReplaced ? replacedId : null;
+        await requireRoomForKey(transaction, accountId, ownKeys, at, replacedId !== null, endedId);
         await transaction.query(beginKey, [accountId, keyId, replacedId]);
         return true;
       }),

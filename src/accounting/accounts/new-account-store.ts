@@ -52,8 +52,8 @@ order by id limit $3::int`,
 const completeAccount: Statement = {
   name: 'new-accounts.complete',
   text: `with made as (delete from new_accounts where id = $1 returning *)
-insert into accounts (id, name, email, verified, status, created_at, updated_at)
-select id, name, email, verified, 'active', created_at, created_at from made
+insert into accounts (id, name, email, verified, status, created_at, updated_at, partition_no)
+select id, name, email, verified, 'active', created_at, created_at, partition_no from made
 on conflict (id) do nothing`,
 };
 

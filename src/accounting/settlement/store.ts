@@ -34,7 +34,8 @@ import type { SettlementRecord } from './settlement-record.ts';
  * What calls that end have reserved, if they have, and as what they are on record, if they are: a row a call, by its
  * place in the batch. Where nothing is known of one, it may be of a month whose records were dropped. Plan: reservations by primary
  * key, calls by an index in the one month of each call's instant. The bounds say it before rows are read, so that the other months, of
- * which there is one more each month, are not even opened.
+ * which there is one more each month, are not even opened; the limit keeps records from being joined as a whole, which is cheaper while
+ * there are few, and would go on when there are many.
  */
 const readCallsAtEnd: Statement = {
   name: 'settlement.read-ending-calls',
@@ -42,8 +43,12 @@ const readCallsAtEnd: Statement = {
   case when r.call_id is null and c.id is null then is_of_dropped_month(v.started_at) else false end as is_dropped
 from unnest($1::text[], $2::text[], $3::timestamptz[]) with ordinality as v (account_id, call_id, started_at, no)
 left join reservations r on r.account_id = v.account_id and r.call_id = v.call_id
-left join calls c on c.account_id = v.account_id and c.id = v.call_id and c.started_at = v.started_at
-  and c.started_at between $4::timestamptz and $5::timestamptz`,
+left join lateral (
+  select id, status from calls
+  where account_id = v.account_id and id = v.call_id and started_at = v.started_at
+    and started_at between $4::timestamptz and $5::timestamptz
+  limit 1
+) c on true`,
 };
 
 /** As what calls are on record of which only the reservation is known. Plan: calls by an index of each month. */

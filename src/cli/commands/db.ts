@@ -1,14 +1,18 @@
 import type { Command } from 'commander';
-import { migrate, migrationState } from '../../db/migrate.ts';
+import { migrationState } from '../../db/migrate.ts';
 import { type DatabaseLocation, describeDatabase } from '../../db/open.ts';
+import { migrateAll } from '../../db/partitions.ts';
 import { escapeText } from '../../lib/plain-text.ts';
 import type { CommandKit } from '../command.ts';
 import { loadForBooks } from '../environment.ts';
 import { localTime } from '../local-time.ts';
 import { createLogger } from '../log/logger.ts';
-import { openOrCreateOwnDatabase, openOwnDatabase } from '../own-database.ts';
+import { openOrCreateOwnDatabases, openOwnDatabase } from '../own-database.ts';
 import { renderTable } from '../table.ts';
 import { transferCommands } from './transfer.ts';
+
+/** The first one is in the schema of the directory, whose steps are its own. */
+const inPartition = (partition: number): string => (partition === 0 ? '' : ` in partition ${partition}`);
 
 /** `faregate db …` */
 export function databaseCommands(program: Command, kit: CommandKit): void {
@@ -26,21 +30,21 @@ export function databaseCommands(program: Command, kit: CommandKit): void {
     .action(
       kit.plain(async (flags, output, environment) => {
         const location = loadForBooks(flags, environment).database;
-        const database = await openOrCreateOwnDatabase(location, createLogger(environment), printWaiting);
+        const databases = await openOrCreateOwnDatabases(location, createLogger(environment), printWaiting);
         try {
-          const applied = await migrate(database, {
-            onWaiting: printWaiting,
-          });
+          const applied = await migrateAll(databases, { onWaiting: printWaiting });
           await printDatabase(location);
-          output.print(
-            applied.map(({ version, name }) => ({ version, name })),
-            () =>
-              applied.length === 0
-                ? 'The schema is up to date.'
-                : applied.map(({ version, name }) => `applied ${version} ${name}`).join('\n'),
+          const ofFirst = ({ version, name }: { version: number; name: string }) => ({ version, name });
+          const steps = applied.map((step) => (step.partition === 0 ? ofFirst(step) : step));
+          output.print(steps, () =>
+            applied.length === 0
+              ? 'The schema is up to date.'
+              : applied
+                  .map(({ partition, version, name }) => `applied ${version} ${name}${inPartition(partition)}`)
+                  .join('\n'),
           );
         } finally {
-          await database.close();
+          await databases.close();
         }
       }),
     );

@@ -5,9 +5,10 @@ import { changeElsewhere } from '../../changes/change.ts';
 import { createChangeLog } from '../../changes/change-log.ts';
 import { createChangesStore } from '../../changes/changes-store.ts';
 import type { Environment } from '../../config/load.ts';
-import { type DirectoryLane, inOneDatabase } from '../../db/home-lanes.ts';
-import { migrate, schemaVersion } from '../../db/migrate.ts';
+import type { DirectoryLane } from '../../db/home-lanes.ts';
+import { schemaVersion } from '../../db/migrations.ts';
 import { type DatabaseLocation, describeDatabase } from '../../db/open.ts';
+import { migrateAll } from '../../db/partitions.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { createIds } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/logger.ts';
@@ -24,7 +25,7 @@ import { loadForBooks } from '../environment.ts';
 import { localUserName } from '../local-user.ts';
 import { createLogger } from '../log/logger.ts';
 import type { Output } from '../output.ts';
-import { openBooks, openOrCreateOwnDatabase } from '../own-database.ts';
+import { openBooks, openOrCreateOwnDatabases } from '../own-database.ts';
 import { createProgress } from '../progress.ts';
 import { renderTable } from '../table.ts';
 import { readExport, STANDARD, type Written, writeExport } from './export-file.ts';
@@ -110,13 +111,13 @@ async function fromDatabase<Result>(
     process.writeError(`database: ${escapeText(`${name}, through the gateway on ${url}`)}\n`);
     return work(await streamFromGateway(url, adminToken, EXPORT_PATH));
   }
-  const { database } = books;
+  const { databases } = books;
   try {
     process.writeError(`database: ${escapeText(name)}\n`);
-    const store = createExportStore(inOneDatabase(database));
+    const store = createExportStore(databases);
     return await work(exportDatabase({ store, schema: schemaVersion(), clock: systemClock }));
   } finally {
-    await database.close();
+    await databases.directory.close();
   }
 }
 
@@ -137,11 +138,12 @@ async function importFrom(
   process: CliProcess,
 ): Promise<Imported> {
   const logger = createLogger(quiet(environment));
-  const database = await openOrCreateOwnDatabase(location, logger, sayWaiting(process));
+  const databases = await openOrCreateOwnDatabases(location, logger, sayWaiting(process));
+  const database = databases.directory;
   const progress = createProgress(process);
   try {
     process.writeError(`database: ${escapeText(await describeDatabase(location))}\n`);
-    await migrate(database, { onWaiting: sayWaiting(process) });
+    await migrateAll(databases, { onWaiting: sayWaiting(process) });
     const store = createImportStore(database);
     const onProgress = ({ accounts, of }: { accounts: number; of: number }): void =>
       progress.show(`${accounts} of ${of} accounts`);

@@ -1,13 +1,15 @@
 import type { Config } from '../../config/schema.ts';
 import { DataDirInUseError, NoDatabaseError, readDataDirOwner } from '../../db/data-dir.ts';
 import type { Database } from '../../db/database.ts';
+import type { Databases } from '../../db/databases.ts';
 import { checkDemoMark, DemoMarkError, type ServedAs } from '../../db/demo-mark.ts';
 import { migrationState, SchemaError } from '../../db/migrate.ts';
 import { describeDatabase } from '../../db/open.ts';
+import { partitionsBehind } from '../../db/partitions.ts';
 import { readServerFacts, type ServerFacts } from '../../db/server-facts.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { readDemoAccountId } from '../demo/demo-account.ts';
-import { openOwnDatabase } from '../own-database.ts';
+import { openOwnDatabases } from '../own-database.ts';
 import { errorText, type Finding, failed, ok, warning } from './doctor-finding.ts';
 
 /** The checks of `faregate doctor` of the database: reached, of a version that will do, its schema, its safety, its clock. */
@@ -20,9 +22,9 @@ export async function checkDatabase(location: Config['database'], isDemo: boolea
   const isEmbedded = location.url === '';
   const owner = isEmbedded ? ownerOf(location.dataDir) : null;
   if (owner?.url !== undefined) return [ok('database', `${name}; the gateway on ${owner.url} serves it`)];
-  let database: Database;
+  let databases: Databases;
   try {
-    database = await openOwnDatabase(location, silentLogger, () => undefined);
+    databases = await openOwnDatabases(location, silentLogger, () => undefined);
   } catch (error) {
     if (error instanceof NoDatabaseError) return [ok('database', `${name}; it is made at the first start`)];
     const isInUse = error instanceof DataDirInUseError;
@@ -31,25 +33,27 @@ export async function checkDatabase(location: Config['database'], isDemo: boolea
   }
   try {
     const demoAccountId = readDemoAccountId(location.dataDir);
-    return [...(await lookAt(database, name, isEmbedded)), ...(await checkMark(database, { isDemo, demoAccountId }))];
+    const mark = { isDemo, demoAccountId };
+    return [...(await lookAt(databases, name, isEmbedded)), ...(await checkMark(databases.directory, mark))];
   } catch (error) {
     if (error instanceof SchemaError) return [failed('schema', error.reason, error.advice)];
     return [failed('database', `${name}: ${errorText(error)}`, UNREACHED)];
   } finally {
-    await database.close();
+    await databases.close();
   }
 }
 
 const UNREACHED = 'Check DATABASE_URL, that the server runs, and the network to it.';
 
-async function lookAt(database: Database, name: string, isEmbedded: boolean): Promise<Finding[]> {
+async function lookAt(databases: Databases, name: string, isEmbedded: boolean): Promise<Finding[]> {
+  const { directory: database } = databases;
   // The first question also makes the connection.
   await readServerFacts(database);
   const askedMs = Date.now();
   const begunMs = performance.now();
   const facts = await readServerFacts(database);
   const tookMs = performance.now() - begunMs;
-  const schema = await checkSchema(database);
+  const schema = await checkSchema(databases);
   const reached = ok('database', `${name}, PostgreSQL ${facts.version}, responds in ${tookMs.toFixed(1)} ms`);
   if (isEmbedded) return [reached, schema];
   return [checkServer(facts, reached), schema, checkSafety(facts), checkClock(facts.nowMs, askedMs, tookMs)];
@@ -67,13 +71,16 @@ function checkServer({ major, isStandby, version }: ServerFacts, reached: Findin
   );
 }
 
-async function checkSchema(database: Database): Promise<Finding> {
-  const states = await migrationState(database);
+async function checkSchema(databases: Databases): Promise<Finding> {
+  const states = await migrationState(databases.directory);
   const missing = states.filter(({ appliedAt }) => appliedAt === null).length;
-  if (missing === 0) return ok('schema', `all ${states.length} steps are applied`);
-  const detail = `${missing} of ${states.length} steps are not applied`;
-  return warning('schema', detail, 'The gateway applies them at its start; or run: faregate db migrate');
+  if (missing > 0) return warning('schema', `${missing} of ${states.length} steps are not applied`, MIGRATED_AT_START);
+  const behind = await partitionsBehind(databases);
+  if (behind.length > 0) return warning('schema', `not up to date: partition ${behind.join(', ')}`, MIGRATED_AT_START);
+  return ok('schema', `all ${states.length} steps are applied`);
 }
+
+const MIGRATED_AT_START = 'The gateway applies what is missing at its start; or run: faregate db migrate';
 
 /** Says nothing where the gateway would serve the database. */
 async function checkMark(database: Database, served: ServedAs): Promise<Finding[]> {

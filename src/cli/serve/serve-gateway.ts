@@ -6,7 +6,7 @@ import { type Environment, loadConfig } from '../../config/load.ts';
 import { ConfigLoads } from '../../config/loads.ts';
 import { watchConfig } from '../../config/watch.ts';
 import { announceGateway } from '../../db/data-dir.ts';
-import type { Database } from '../../db/database.ts';
+import type { Databases } from '../../db/databases.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { programVersion } from '../../lib/version.ts';
 import { isAdminToken } from '../../people/admin-token.ts';
@@ -18,7 +18,7 @@ import type { Simulator } from '../demo/start-simulator.ts';
 import { demoEnvironment, findConfigSource, hasDemoMonth, readAdminToken } from '../environment.ts';
 import { describeFailure } from '../failure.ts';
 import { createServerLog } from '../log/logger.ts';
-import { openOrCreateOwnDatabase } from '../own-database.ts';
+import { openOrCreateOwnDatabases } from '../own-database.ts';
 import { StoppedError, type StopSignal, StopSignals } from './stop-signals.ts';
 import { partOfProcess, type WorkerProcess } from './worker-process.ts';
 
@@ -60,23 +60,24 @@ export async function serveGateway(
     log.setFormat(config.log.format);
     const configLoads = new ConfigLoads(source.file, source.overrides, systemClock);
     const isEmbedded = config.database.url === '';
-    const open = (statementConnections?: number): Promise<Database> =>
-      openOrCreateOwnDatabase(
+    const open = (statementConnections?: number): Promise<Databases> =>
+      openOrCreateOwnDatabases(
         config.database,
         logger,
         (message) => logger.warn({}, message),
         signals.begun,
         statementConnections,
       );
-    const openServer = async (): Promise<Database> => {
+    const openServer = async (): Promise<Databases> => {
       const { statementConnections } = await import('../../app/worker-limits.ts');
       return open(statementConnections(partOfProcess(worker)));
     };
     // An embedded database starts in a thread of its own while this one loads most of the program.
-    const [database, { createGateway }] = await Promise.all([
+    const [databases, { createGateway }] = await Promise.all([
       isEmbedded ? open() : openServer(),
       import('../../app/gateway.ts'),
     ]);
+    const database = databases.directory;
 
     /** The admin token of this machine's command line, which the demo prints; a new one at each start. */
     const localToken = randomBytes(24).toString('base64url');
@@ -86,6 +87,7 @@ export async function serveGateway(
       gateway = await createGateway({
         config,
         database,
+        partitions: databases.partitions,
         logger,
         adminTokens,
         localToken,
@@ -95,7 +97,7 @@ export async function serveGateway(
         worker: worker?.options,
       });
     } catch (error) {
-      await database.close();
+      await databases.close();
       throw error;
     }
     cleanUp.push(() => gateway.close());

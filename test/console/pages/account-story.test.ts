@@ -26,7 +26,6 @@ describe('an account holder', { skip: withoutBrowser }, () => {
     owner = await createPerson(server, { name: 'Ada', memberships: [{ accountId: account.id, role: 'owner' }] });
   });
   after(async () => {
-    await browser?.close();
     await server?.stop();
   });
 

@@ -25,7 +25,6 @@ describe('the pages of accounts, for operators', { skip: withoutBrowser }, () =>
     auditor = await createPerson(server, { name: 'Aude', operatorRole: 'auditor' });
   });
   after(async () => {
-    await browser?.close();
     await server?.stop();
   });
 

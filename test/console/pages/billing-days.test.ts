@@ -29,7 +29,6 @@ describe('days in the pages of account holders', { skip: withoutBrowser }, () =>
     await account.endedCall();
   });
   after(async () => {
-    await browser?.close();
     await server?.stop();
   });
 

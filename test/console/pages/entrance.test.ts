@@ -19,7 +19,6 @@ describe('the entrance of the console', { skip: withoutBrowser }, () => {
     owner = await createPerson(server, { name: 'Ada', memberships: [{ accountId, role: 'owner' }] });
   });
   after(async () => {
-    await browser?.close();
     await server?.stop();
   });
 

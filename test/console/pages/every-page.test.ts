@@ -72,7 +72,6 @@ describe('every page of the console', { skip: withoutBrowser }, () => {
     places = [...PLACES, `/calls/${id}`, `/operator/calls/${id}`, ...ofAccount];
   });
   after(async () => {
-    await browser?.close();
     await server?.stop();
   });
 

@@ -19,7 +19,6 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     operator = await createPerson(server, { name: 'Olga', operatorRole: 'operator' });
   });
   after(async () => {
-    await browser?.close();
     await server?.stop();
   });
 

@@ -30,7 +30,6 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     account = await server.createAccount();
   });
   after(async () => {
-    await browser?.close();
     await server?.stop();
   });
 

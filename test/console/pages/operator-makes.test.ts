@@ -23,7 +23,6 @@ describe('what operators make, and is shown once', { skip: withoutBrowser }, () 
     operator = await createPerson(server, { name: 'Olga', operatorRole: 'operator' });
   });
   after(async () => {
-    await browser?.close();
     await server?.stop();
   });
 

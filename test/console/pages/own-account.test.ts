@@ -20,7 +20,6 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     browser = await openBrowser();
   });
   after(async () => {
-    await browser?.close();
     await server?.stop();
   });
 

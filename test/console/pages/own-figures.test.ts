@@ -24,7 +24,6 @@ describe('the figures of an account', { skip: withoutBrowser }, () => {
     owner = await createPerson(server, { memberships: [{ accountId: account.id, role: 'owner' }] });
   });
   after(async () => {
-    await browser?.close();
     await server?.stop();
   });
 

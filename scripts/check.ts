@@ -1,0 +1,55 @@
+import { spawn } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+
+/**
+ * Everything that is checked without running the program: types, style, and what the scripts below say of themselves. As many at a time
+ * as there are processors, what takes longest first; what one prints stands together. Exit code 1 if one fails, and all have run then.
+ *
+ *   npm run check
+ */
+const TSC = 'node_modules/typescript/bin/tsc';
+const CHECKS: readonly (readonly string[])[] = [
+  [TSC, '--noEmit'],
+  ['scripts/check-imports.ts'],
+  [TSC, '--noEmit', '-p', 'console'],
+  ['scripts/token-accuracy.ts', '--check'],
+  ['node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.'],
+  ['scripts/check-homes.ts'],
+  ['scripts/check-words.ts'],
+  ['scripts/check-patterns.ts'],
+  ['scripts/metrics-doc.ts', '--check'],
+  ['scripts/errors-doc.ts', '--check'],
+  ['scripts/charges-doc.ts', '--check'],
+  ['scripts/faults-doc.ts', '--check'],
+  ['scripts/check-commits.ts'],
+];
+
+const waiting = [...CHECKS];
+const failed: string[] = [];
+await Promise.all(Array.from({ length: availableParallelism() }, runWaiting));
+if (failed.length > 0) {
+  console.error(`Failed: ${failed.join(', ')}`);
+  process.exitCode = 1;
+}
+
+async function runWaiting(): Promise<void> {
+  for (let check = waiting.shift(); check !== undefined; check = waiting.shift()) {
+    const { printed, isGood } = await run(check);
+    process.stdout.write(printed);
+    if (!isGood) failed.push(check.join(' '));
+  }
+}
+
+function run(check: readonly string[]): Promise<{ printed: string; isGood: boolean }> {
+  const child = spawn(process.execPath, check, { stdio: ['ignore', 'pipe', 'pipe'] });
+  let printed = '';
+  for (const output of [child.stdout, child.stderr]) {
+    output.setEncoding('utf8').on('data', (text: string) => {
+      printed += text;
+    });
+  }
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ printed, isGood: code === 0 }));
+  });
+}

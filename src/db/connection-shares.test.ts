@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type ConnectionShare, shareOfDirectory, shareOfPartition } from './connection-shares.ts';
+import { LANE_NAMES, STATEMENT_CONNECTIONS_MAX } from './lanes.ts';
+
+const sum = ({ statements, batches, locks, lane }: ConnectionShare): number =>
+  LANE_NAMES.reduce((total, name) => total + lane(name), statements + batches + locks);
+
+function numbersOf(partitions: number, statementsMax = STATEMENT_CONNECTIONS_MAX) {
+  const [directory, further] = [shareOfDirectory, shareOfPartition].map((of) => of(partitions, statementsMax));
+  return {
+    directory: sum(directory!),
+    further: sum(further!),
+    all: sum(directory!) + (partitions - 1) * sum(further!),
+    batches: directory!.batches + (partitions - 1) * further!.batches,
+  };
+}
+
+describe('the connections to partitions', () => {
+  it('are those of a process to its only partition, which the directory has, too', () => {
+    const { statements, batches, locks, lane } = shareOfDirectory(1, STATEMENT_CONNECTIONS_MAX);
+    assert.deepEqual([statements, batches, locks, ...LANE_NAMES.map(lane)], [10, 4, 2, 2, 4, 1, 1, 1]);
+    assert.equal(shareOfDirectory(1, 3).batches, 3);
+  });
+
+  it('are a part of these to each, so that all together are far fewer than that many times as many', () => {
+    const table = [1, 2, 4, 8, 16].map((partitions) => ({ partitions, ...numbersOf(partitions) }));
+    assert.deepEqual(table, [
+      { partitions: 1, directory: 25, further: 25, all: 25, batches: 4 },
+      { partitions: 2, directory: 22, further: 14, all: 36, batches: 4 },
+      { partitions: 4, directory: 22, further: 11, all: 55, batches: 8 },
+      { partitions: 8, directory: 22, further: 10, all: 92, batches: 16 },
+      { partitions: 16, directory: 22, further: 10, all: 172, batches: 32 },
+    ]);
+  });
+
+  it('leave one batch beside one that waits for a lock, however many partitions there are', () => {
+    for (const partitions of [2, 16, 99]) {
+      const { statements, batches, locks, lane } = shareOfPartition(partitions, STATEMENT_CONNECTIONS_MAX);
+      assert.deepEqual([batches, locks, Math.min(statements, 2)], [2, 1, 2]);
+      for (const name of LANE_NAMES) assert.ok(lane(name) >= 1);
+    }
+  });
+});

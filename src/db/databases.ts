@@ -1,0 +1,111 @@
+import type { Logger } from '../lib/logger.ts';
+import { shareOfDirectory, shareOfPartition } from './connection-shares.ts';
+import type { ConnectionFigures, Database } from './database.ts';
+import { STATEMENT_CONNECTIONS_MAX } from './lanes.ts';
+import { isTableThere } from './migrate.ts';
+import type { DatabaseLocation, OpenOptions } from './open.ts';
+import { type PartitionRow, readPartitions } from './partitions-store.ts';
+
+/**
+ * The directory and its partitions (`homes.ts`), each of which is a schema with connections of its own, or shares the one session of the
+ * embedded engine. A statement of one sees no table of another one.
+ */
+export interface Databases {
+  /** `close` of it closes all of them. */
+  readonly directory: Database;
+  /** By number. The first one is in the schema of the directory, and the same database. */
+  readonly partitions: readonly Database[];
+  /** Opens the schema of one more partition, which is the last one from now on. */
+  openNext(schema: string): Database;
+  /** What all connections do; those of partitions behind the first one are named after them. */
+  figures(): readonly ConnectionFigures[];
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the database that the configuration names, and as many partitions as its directory knows. It looks neither at the schemas of
+ * these nor whether they are there (`partitions.ts`).
+ *
+ * @throws as `openDatabase`, and if the server cannot be reached.
+ */
+export async function openDatabases(
+  location: DatabaseLocation,
+  logger: Logger,
+  options: OpenOptions = {},
+): Promise<Databases> {
+  return location.url === ''
+    ? openEmbeddedDatabases(location.dataDir, logger, options)
+    : openPostgresDatabases(location.url, logger, options.statementConnections ?? STATEMENT_CONNECTIONS_MAX);
+}
+
+async function openEmbeddedDatabases(dataDir: string, logger: Logger, options: OpenOptions): Promise<Databases> {
+  const [{ openEmbeddedSession }, { createEmbeddedHandle }] = await Promise.all([
+    import('./embedded.ts'),
+    import('./embedded-handle.ts'),
+  ]);
+  const session = await openEmbeddedSession({ dataDir, logger, ...options });
+  const directory = createEmbeddedHandle(session);
+  const known = await orClosed(directory, knownPartitions);
+  return assemble(directory, known, (schema) => createEmbeddedHandle(session, schema), session.figures);
+}
+
+async function openPostgresDatabases(url: string, logger: Logger, statementsMax: number): Promise<Databases> {
+  const { openPostgres } = await import('./postgres.ts');
+  const openDirectory = (count: number): Database =>
+    openPostgres({ url, logger, share: shareOfDirectory(count, statementsMax) });
+  let directory = openDirectory(1);
+  const known = await orClosed(directory, knownPartitions);
+  const count = Math.max(known.length, 1);
+  if (count > 1) {
+    await directory.close();
+    directory = openDirectory(count);
+  }
+  const share = shareOfPartition(count, statementsMax);
+  return assemble(directory, known, (schema) => openPostgres({ url, logger, schema, share }));
+}
+
+/** Without a row: a database without a schema, or of a version that had one partition, the first one. */
+async function knownPartitions(directory: Database): Promise<readonly PartitionRow[]> {
+  return (await isTableThere(directory, 'partitions')) ? readPartitions(directory) : [];
+}
+
+async function orClosed<Result>(database: Database, work: (database: Database) => Promise<Result>): Promise<Result> {
+  try {
+    return await work(database);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+/** @param figures of all of them, if they share their connections. */
+function assemble(
+  opened: Database,
+  known: readonly PartitionRow[],
+  openSchema: (schema: string) => Database,
+  figures: Databases['figures'] | null = null,
+): Databases {
+  let closing: Promise<void> | null = null;
+  const further = known.slice(1).map(({ schema }) => openSchema(schema!));
+  async function closeAll(): Promise<void> {
+    await Promise.all([...further, opened].map((each) => each.close()));
+  }
+  const close = (): Promise<void> => (closing ??= closeAll());
+  const directory: Database = { ...opened, close };
+  const partitions = [directory, ...further];
+  return {
+    directory,
+    partitions,
+    openNext(schema) {
+      const next = openSchema(schema);
+      further.push(next);
+      partitions.push(next);
+      return next;
+    },
+    figures: figures ?? (() => [opened.figures(), ...further.map(namedFigures)].flat()),
+    close,
+  };
+}
+
+const namedFigures = (partition: Database, at: number): ConnectionFigures[] =>
+  partition.figures().map((figures) => ({ ...figures, name: `${figures.name} of partition ${at + 1}` }));

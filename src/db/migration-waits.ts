@@ -1,0 +1,132 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ForeseenError } from '../lib/foreseen-error.ts';
+import type { Queryable, Statement } from './database.ts';
+import { isLockTimeout, StatementError, sqlState } from './errors.ts';
+
+/** What a migration waits for: nodes of an earlier version, and locks that others hold. */
+
+/** Arbitrary, but the same for every node: the node that has it migrates; the others wait and then find nothing to do. */
+export const MIGRATION_LOCK = 7_212_202_610;
+
+/** The state with which a step says that nodes run. Class 55 is PostgreSQL's own for objects that are not in the state that a statement needs. */
+export const NODES_RUNNING = '55F01';
+
+/** What may be waited for, and for how long; for tests. */
+export interface MigrationWaits {
+  /** Called if something has to be waited for, and again if it is something else or half a minute later. */
+  readonly onWaiting?: (message: string) => void;
+  /** For nodes of an earlier version to stop. */
+  readonly patienceMs?: number;
+  /** For others to release locks. */
+  readonly lockPatienceMs?: number;
+  readonly pollMs?: number;
+  /** Ends the waiting, with its reason. */
+  readonly stopped?: AbortSignal | undefined;
+}
+
+/** Nodes write a heartbeat every three seconds (`db/nodes/nodes.ts`). */
+export const NODE_SILENCE_S = 15;
+const PATIENCE_MS = 30_000;
+const LOCK_PATIENCE_MS = 600_000;
+const POLL_MS = 500;
+const POLL_MAX_MS = 5_000;
+const REMIND_MS = 30_000;
+
+/**
+ * Tries until what is in the way is gone. A lock that somebody else holds is waited for a moment only, and asked for again later: whoever
+ * wants a table after us has to wait for us, even to read it.
+ *
+ * @param database where locks are held.
+ * @throws NodesRunningError if they have not stopped in time.
+ * @throws LocksHeldError where others have not released their locks in time.
+ */
+export async function untilApplied<Result>(
+  database: Queryable,
+  options: MigrationWaits,
+  attempt: () => Promise<Result>,
+): Promise<Result> {
+  const { onWaiting, patienceMs = PATIENCE_MS, lockPatienceMs = LOCK_PATIENCE_MS, pollMs = POLL_MS, stopped } = options;
+  let said = { message: '', atMs: 0 };
+  const say = (message: string, waitedMs: number): void => {
+    if (message === said.message && waitedMs - said.atMs < REMIND_MS) return;
+    said = { message, atMs: waitedMs };
+    onWaiting?.(message);
+  };
+  let pauseMs = pollMs;
+  for (let waitedMs = 0; ; waitedMs += pauseMs) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (sqlState(error) === NODES_RUNNING) {
+        const nodes = error instanceof StatementError ? error.reason : '';
+        say(`The database is about to change for a new version. Waiting for ${nodes} to stop.`, waitedMs);
+        if (waitedMs >= patienceMs) throw new NodesRunningError(nodes);
+      } else if (isLockTimeout(error)) {
+        const holders = await lockHolders(database);
+        say(
+          `The database is about to change for a new version. Waiting for locks that others hold: ${holders}.`,
+          waitedMs,
+        );
+        if (waitedMs >= lockPatienceMs) throw new LocksHeldError(holders);
+        pauseMs = Math.min(pauseMs * 2, Math.max(pollMs, POLL_MAX_MS));
+      } else throw error;
+      await sleep(pauseMs, undefined, stopped === undefined ? {} : { signal: stopped }).catch(() => undefined);
+      stopped?.throwIfAborted();
+    }
+  }
+}
+
+/** Somebody holds locks on tables that are about to change, and has not released them. */
+class LocksHeldError extends ForeseenError {
+  constructor(holders: string) {
+    super(
+      `The database cannot be changed for this version while others hold locks on its tables: ${holders}. End their ` +
+        'transactions, then start this version again.',
+    );
+    this.name = 'LocksHeldError';
+  }
+}
+
+/** Those that hold locks on tables of the gateway, or that migrate; those whose transactions began first. */
+const listLockHolders: Statement = {
+  name: 'migrate.list-lock-holders',
+  text: `select l.pid, max(a.application_name) as program, max(a.state) as state, max(a.xact_start) as since,
+  array_to_string(array_agg(distinct coalesce(c.relname, 'migrations')), ', ') as tables
+from pg_locks l
+left join pg_class c on c.oid = l.relation
+left join pg_stat_activity a on a.pid = l.pid
+where l.granted and l.pid <> pg_backend_pid() and l.database = (select oid from pg_database where datname = current_database())
+  and (c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p')
+    or l.locktype = 'advisory' and l.classid::bigint << 32 | l.objid::bigint = ${MIGRATION_LOCK})
+group by l.pid order by since nulls last, l.pid limit 5`,
+};
+
+interface HolderRow {
+  pid: number;
+  program: string | null;
+  state: string | null;
+  since: Date | null;
+  tables: string;
+}
+
+async function lockHolders(database: Queryable): Promise<string> {
+  const rows = await database.query<HolderRow>(listLockHolders);
+  if (rows.length === 0) return 'they are gone by now';
+  return rows
+    .map(({ pid, program, state, since, tables }) => {
+      const known = [program, state, since === null ? null : `since ${since.toISOString()}`].filter(Boolean);
+      return `process ${pid} (${known.join(', ')}) on ${tables}`;
+    })
+    .join('; ');
+}
+
+/** Nodes of an earlier version run, and would fail on the tables of this one. */
+class NodesRunningError extends ForeseenError {
+  constructor(nodes: string) {
+    super(
+      `The database cannot be changed for this version while nodes of an earlier one run: ${nodes}. Stop them first, then ` +
+        'start this version again; a rolling update has to stop all old nodes before it starts new ones.',
+    );
+    this.name = 'NodesRunningError';
+  }
+}

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { linesByHome } from './migrations.ts';
+
+describe('a step of the schema', () => {
+  it('says of its lines which home they are for', () => {
+    const sql = [
+      '-- exclusive: first.',
+      '-- home: directory',
+      'alter table accounts add column a text;',
+      '-- home: partition',
+      'alter table calls add column b text;',
+      "comment on table calls is '-- home: directory';",
+      '-- home: directory',
+      'alter table users add column c text;',
+    ].join('\n');
+    assert.deepEqual(linesByHome(sql), {
+      before: '-- exclusive: first.',
+      directory: 'alter table accounts add column a text;\nalter table users add column c text;',
+      partition: "alter table calls add column b text;\ncomment on table calls is '-- home: directory';",
+    });
+  });
+
+  it('has lines of no home if it is older than partitions', () => {
+    const sql = 'alter table calls add column a text;\n';
+    assert.deepEqual(linesByHome(sql), { before: sql.trim(), directory: '', partition: '' });
+  });
+});

@@ -1,0 +1,211 @@
+import type { Database } from './database.ts';
+import type { Databases } from './databases.ts';
+import { StatementError, sqlState } from './errors.ts';
+import {
+  appliedVersions,
+  CREATE_RECORD,
+  type MigrateOptions,
+  migrate,
+  pendingMigrations,
+  recorded,
+  SchemaError,
+  underMigrationLock,
+} from './migrate.ts';
+import { untilApplied } from './migration-waits.ts';
+import { linesByHome, type Migration, readMigrations, readPartitionSchema } from './migrations.ts';
+import {
+  beginPartition,
+  completePartition,
+  type PartitionRow,
+  readPartitions,
+  readSchemaOf,
+} from './partitions-store.ts';
+
+/**
+ * The schemas of partitions: made, and brought to the version of the program, each by a transaction of its own
+ * (docs/decisions/0063-partitions-are-schemas.md).
+ */
+
+/** A step that was applied. */
+interface AppliedStep {
+  /** Whose schema has it: that of the first partition is the directory's. */
+  readonly partition: number;
+  readonly version: number;
+  readonly name: string;
+}
+
+/**
+ * Brings the directory to the version of this program as `migrate` does, then each partition, in order; a partition that was being made is
+ * completed. What is done stays done if a later one fails, and the next time goes on there.
+ *
+ * @throws SchemaError as `migrate`; and, with its number, if a partition is not there, is of another database, newer than this
+ * program, or cannot be brought up to date.
+ */
+export async function migrateAll(
+  { directory, partitions }: Pick<Databases, 'directory' | 'partitions'>,
+  options: MigrateOptions = {},
+): Promise<AppliedStep[]> {
+  const applied = inPartition(0, await migrate(directory, options));
+  for (const row of (await readPartitions(directory)).slice(1)) {
+    const partition = partitions[row.number];
+    if (partition === undefined) throw addedMeanwhile(row.number);
+    applied.push(...inPartition(row.number, await bringUp(directory, partition, row, options)));
+  }
+  return applied;
+}
+
+/**
+ * Partitions that `migrateAll` would change, by number: they are behind, or were being made. Changes nothing. The directory must be of this
+ * version.
+ *
+ * @throws SchemaError as `migrateAll`, for what it would not mend.
+ */
+export async function partitionsBehind({
+  directory,
+  partitions,
+}: Pick<Databases, 'directory' | 'partitions'>): Promise<number[]> {
+  const behind: number[] = [];
+  for (const row of (await readPartitions(directory)).slice(1)) {
+    const partition = partitions[row.number];
+    if (partition === undefined) throw addedMeanwhile(row.number);
+    const { isThere, pending } = await stateOf(partition, row, readMigrations());
+    if (!isThere || pending.length > 0 || row.state === 'making') behind.push(row.number);
+  }
+  return behind;
+}
+
+const inPartition = (partition: number, steps: readonly Migration[]): AppliedStep[] =>
+  steps.map(({ version, name }) => ({ partition, version, name }));
+
+/**
+ * Makes one more partition, without accounts, or completes one that was being made. The directory must be of this version.
+ *
+ * @returns its number
+ * @throws SchemaError if it cannot be made; the next time goes on with it.
+ */
+export async function addPartition(databases: Databases, options: MigrateOptions = {}): Promise<number> {
+  const { directory, partitions, openNext } = databases;
+  const known = await readPartitions(directory);
+  if (known.length > partitions.length) throw addedMeanwhile(partitions.length);
+  const row =
+    known.find(({ state }) => state === 'making') ??
+    (await beginPartition(directory, known.length, schemaOf(known.length)));
+  await bringUp(directory, partitions[row.number] ?? openNext(row.schema!), row, options);
+  return row.number;
+}
+
+const addedMeanwhile = (number: number): SchemaError =>
+  new SchemaError({
+    reason: `The database has a partition ${number} that was added when this program had opened the others;`,
+    advice: 'start it again.',
+  });
+
+const schemaOf = (number: number): string => `faregate_${String(number).padStart(2, '0')}`;
+
+/** Returns what it applied; all steps if it has made the partition. */
+async function bringUp(
+  directory: Database,
+  partition: Database,
+  row: PartitionRow,
+  options: MigrateOptions,
+): Promise<readonly Migration[]> {
+  const { migrations = readMigrations() } = options;
+  const attempt = (): Promise<readonly Migration[]> => orAgain(() => applyTo(partition, row, migrations));
+  const applied = await untilApplied(partition, options, attempt).catch((error: unknown) => {
+    throw withPartition(row, error);
+  });
+  if (row.state === 'making') await completePartition(directory, row.number);
+  return applied;
+}
+
+async function applyTo(
+  partition: Database,
+  row: PartitionRow,
+  migrations: readonly Migration[],
+): Promise<readonly Migration[]> {
+  const { isThere, pending } = await stateOf(partition, row, migrations);
+  if (pending.length === 0) return [];
+  await partition.script(underMigrationLock(isThere ? pending.map(stepOf) : makingOf(row, migrations)));
+  return pending;
+}
+
+/** Whether the schema of a partition is there, and the steps that it lacks. @throws SchemaError if it is not as it must be. */
+async function stateOf(
+  partition: Database,
+  row: PartitionRow,
+  migrations: readonly Migration[],
+): Promise<{ readonly isThere: boolean; readonly pending: readonly Migration[] }> {
+  if (!(await requireOwn(partition, row))) return { isThere: false, pending: migrations };
+  const applied = await appliedVersions(partition, migrations, nameOf(row));
+  if (applied.size === 0) {
+    throw new SchemaError({ reason: `${nameOf(row)} is damaged: it does not say its version.`, advice: RESTORE });
+  }
+  return { isThere: true, pending: pendingMigrations(migrations, applied) };
+}
+
+const nameOf = ({ number, schema }: PartitionRow): string => `Partition ${number} (schema ${schema})`;
+
+const RESTORE = 'Restore it together with the rest of the database. Accounts may have their money there.';
+
+/**
+ * Whether the schema of a partition is there.
+ *
+ * @throws SchemaError if it is not, and the partition was made before; or if it is not that of the partition.
+ */
+async function requireOwn(partition: Database, row: PartitionRow): Promise<boolean> {
+  const { schema, mark } = await readSchemaOf(partition);
+  if (schema === null) {
+    if (row.state === 'making') return false;
+    throw new SchemaError({
+      reason: `${nameOf(row)} is missing: the database has no such schema, or its user may not use it.`,
+      advice: RESTORE,
+    });
+  }
+  if (schema !== row.schema) {
+    throw new SchemaError({
+      reason: `${nameOf(row)} cannot be reached: its connections are in the schema ${schema}.`,
+      advice:
+        'What stands between the gateway and the server must hand on the options of a connection, search_path among them.',
+    });
+  }
+  if (mark === row.mark) return true;
+  throw new SchemaError({
+    reason: `${nameOf(row)} is not there: the schema of that name is ${mark === null ? 'something else' : `"${mark}"`}.`,
+    advice: 'Look at what it has. If nothing of it is needed, drop it, and start again.',
+  });
+}
+
+/** Plain statements, because a schema may be one whose tables are spread over servers, which make none from within a block. */
+function makingOf({ schema, mark }: PartitionRow, migrations: readonly Migration[]): string[] {
+  return [
+    `create schema ${schema};`,
+    `comment on schema ${schema} is '${mark}';`,
+    CREATE_RECORD,
+    readPartitionSchema(),
+    ...migrations.map(recorded),
+  ];
+}
+
+/** Recorded first, so that it fails at once if another node was quicker. */
+const stepOf = (step: Migration): string => [recorded(step), linesByHome(step.sql).partition].join('\n');
+
+const UNIQUE_VIOLATION = '23505';
+const DUPLICATE_SCHEMA = '42P06';
+
+/** Another node may have been quicker, between what was read and the lock: then there is nothing left to do. */
+async function orAgain<Result>(attempt: () => Promise<Result>): Promise<Result> {
+  try {
+    return await attempt();
+  } catch (error) {
+    if (![UNIQUE_VIOLATION, DUPLICATE_SCHEMA].includes(sqlState(error) ?? '')) throw error;
+    return attempt();
+  }
+}
+
+function withPartition(row: PartitionRow, error: unknown): unknown {
+  if (!(error instanceof StatementError)) return error;
+  const reason = `${nameOf(row)} could not be brought up to date, and is as it was: ${error.reason}.`;
+  const advice =
+    'The directory and the partitions before it are up to date. Mend that, then go on: faregate db migrate';
+  return Object.assign(new SchemaError({ reason, advice }), { cause: error });
+}

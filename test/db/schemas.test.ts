@@ -1,0 +1,302 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { MessagePort } from 'node:worker_threads';
+import type { Database, LaneName, Query } from '../../src/db/database.ts';
+import type { Order, Work } from '../../src/db/embedded-messages.ts';
+import { LANE_NAMES } from '../../src/db/lanes.ts';
+import { openPostgres } from '../../src/db/postgres.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { engines } from '../support/database.ts';
+import { createPartitioned, type PartitionedDatabase } from '../support/partitioned.ts';
+import { startProxy, type TestProxy } from '../support/proxy.ts';
+
+/** Databases of several schemas: whatever is asked of one, and in which order, it is about its own tables. */
+
+const whereAmI = { name: 'test.where', text: 'select place from test_places where $1::boolean' };
+const write = { name: 'test.write', text: 'insert into test_places (place) values ($1::text)' };
+const written = { name: 'test.written', text: `select place from test_places where place like 'w%' order by place` };
+const wrong = { name: 'test.wrong', text: 'select no_such_column from test_places' };
+const read: Query = { statement: whereAmI, parameters: [true] };
+
+interface PlaceRow {
+  readonly place: string;
+}
+
+/** Asks in each way that there is. */
+const WAYS: Readonly<Record<string, (database: Database) => Promise<readonly unknown[]>>> = {
+  query: (database) => database.query(whereAmI, [true]),
+  transaction: (database) => database.transaction((transaction) => transaction.query(whereAmI, [true])),
+  longTransaction: (database) => database.longTransaction((transaction) => transaction.query(whereAmI, [true])),
+  readThenWrite: (database) =>
+    database.readThenWrite({ name: 'test.batch', reads: [read], decide: ([rows]) => ({ writes: [], result: rows! }) }),
+  waiting: (database) =>
+    database.readThenWrite({
+      name: 'test.waiting',
+      waitsForLocks: true,
+      reads: [read],
+      decide: ([rows]) => ({ writes: [read], result: rows! }),
+    }),
+  readTables: (database) => database.readTables((reader) => reader.query(whereAmI, [true])),
+  async snapshots(database) {
+    const reader = await database.openSnapshots();
+    const [rows] = await reader.read([read]);
+    await reader.close();
+    return rows!;
+  },
+  ...Object.fromEntries(
+    LANE_NAMES.map((name: LaneName) => [
+      `lane ${name}`,
+      (database: Database) => database.lane(name).query(whereAmI, [true]),
+    ]),
+  ),
+};
+
+async function prepare(database: Database, place: string): Promise<void> {
+  await database.script(`create table test_places (place text); insert into test_places values ('${place}')`);
+}
+
+for (const engine of engines) {
+  describe(`databases of several schemas on ${engine}`, { timeout: 120_000 }, () => {
+    let stored: PartitionedDatabase;
+    let places: [string, Database][];
+    before(async () => {
+      stored = await createPartitioned(engine, 3);
+      places = stored.databases.partitions.map((database, number) => [`place ${number}`, database]);
+      for (const [place, database] of places) await prepare(database, place);
+    });
+    after(() => stored?.remove());
+
+    const writtenIn = async (database: Database): Promise<string[]> =>
+      (await database.query<PlaceRow>(written)).map(({ place }) => place);
+
+    for (const [way, ask] of Object.entries(WAYS)) {
+      it(`are asked by ${way} in turns, and at once`, async () => {
+        for (let round = 0; round < 3; round++) {
+          for (const [place, database] of places) assert.deepEqual(await ask(database), [{ place }]);
+        }
+        // More of them may not wait for some lanes.
+        const asked = places.slice(1);
+        const found = await Promise.all(asked.map(([, database]) => ask(database)));
+        assert.deepEqual(
+          found,
+          asked.map(([place]) => [{ place }]),
+        );
+      });
+    }
+
+    it('are each as they were where the transaction of another one fails', async () => {
+      const fails: ((database: Database) => Promise<unknown>)[] = [
+        (database) => database.query(wrong),
+        (database) =>
+          database.transaction(async (transaction) => {
+            await transaction.query(write, ['w lost']);
+            throw new Error('given up');
+          }),
+        (database) =>
+          database.transaction(async (transaction) => {
+            await transaction.query(write, ['w lost']);
+            await transaction.query(wrong);
+          }),
+        (database) =>
+          database.readThenWrite({
+            name: 'test.fails-to-read',
+            reads: [read, { statement: wrong, parameters: [] }],
+            decide: () => ({ writes: [], result: null }),
+          }),
+        (database) =>
+          database.readThenWrite({
+            name: 'test.fails-to-decide',
+            reads: [read],
+            decide: () => {
+              throw new Error('given up');
+            },
+          }),
+        (database) =>
+          database.readThenWrite({
+            name: 'test.fails-to-write',
+            reads: [read],
+            decide: () => ({
+              writes: [
+                { statement: write, parameters: ['w lost'] },
+                { statement: wrong, parameters: [] },
+              ],
+              result: null,
+            }),
+          }),
+        (database) => database.script(`begin; insert into test_places values ('w lost'); select 1 / 0; commit`),
+        (database) => database.readTables((reader) => reader.query(wrong)),
+      ];
+      for (const [number, fail] of fails.entries()) {
+        for (const [failing, [, database]] of places.entries()) {
+          const [, other] = places[(failing + 1) % places.length]!;
+          const name = `w ${number} ${failing}`;
+          await Promise.all([
+            assert.rejects(fail(database)),
+            other.transaction(async (transaction) => {
+              await transaction.query(write, [name]);
+              assert.equal((await transaction.query<PlaceRow>(written)).at(-1)?.place, name);
+            }),
+          ]);
+          for (const [place, each] of places)
+            assert.deepEqual(await each.query(whereAmI, [true]).then((rows) => rows[0]), { place });
+        }
+      }
+      for (const [at, [, database]] of places.entries()) {
+        const failing = (at + places.length - 1) % places.length;
+        assert.deepEqual(
+          await writtenIn(database),
+          fails.map((_, number) => `w ${number} ${failing}`),
+        );
+        await database.script(`delete from test_places where place like 'w%'`);
+      }
+    });
+
+    it('hear what another one notifies of', async () => {
+      const heard: string[] = [];
+      const arrived = Promise.withResolvers<void>();
+      const subscription = await places[1]![1].subscribe(
+        'test_channel',
+        (payload) => {
+          heard.push(payload);
+          arrived.resolve();
+        },
+        () => undefined,
+      );
+      await places[0]![1].query({ name: 'test.notify', text: `select pg_notify('test_channel', 'said')` });
+      await arrived.promise;
+      await subscription.close();
+      assert.deepEqual(heard, ['said']);
+    });
+
+    it('say what their connections do', async () => {
+      const figures = stored.databases.figures();
+      const names = figures.map(({ name }) => name);
+      assert.equal(new Set(names).size, names.length);
+      for (const [, database] of places) await database.lane('admin').query(whereAmI, [true]);
+      const begun = (of: typeof figures): number =>
+        of.filter(({ name }) => name.startsWith('admin')).reduce((sum, each) => sum + each.begun, 0);
+      assert.equal(begun(stored.databases.figures()) - begun(figures), places.length);
+    });
+  });
+}
+
+/** What the main thread orders of the thread of the embedded database from now on. */
+function recordWork(t: TestContext): Work[] {
+  const orders: Work[] = [];
+  const real = MessagePort.prototype.postMessage;
+  t.mock.method(MessagePort.prototype, 'postMessage', function (this: MessagePort, ...given: Parameters<typeof real>) {
+    const order = given[0] as Order;
+    if (order.kind === 'run') orders.push(order);
+    return real.apply(this, given);
+  });
+  return orders;
+}
+
+const goesTo = (orders: readonly Work[]): (string | undefined)[] => orders.map(({ schema }) => schema);
+
+describe('the session of the embedded database', { timeout: 120_000 }, () => {
+  let stored: PartitionedDatabase;
+  before(async () => {
+    stored = await createPartitioned('embedded', 2);
+    for (const [number, database] of stored.databases.partitions.entries()) await prepare(database, `place ${number}`);
+  });
+  after(() => stored?.remove());
+
+  it('goes nowhere while one schema is asked, and no name of a statement changes', async (t) => {
+    const { directory } = stored.databases;
+    await directory.query(whereAmI, [true]);
+    const orders = recordWork(t);
+    for (const ask of Object.values(WAYS)) assert.deepEqual(await ask(directory), [{ place: 'place 0' }]);
+    const ways = Object.keys(WAYS).length;
+    // Two further messages of each transaction, one of each batch.
+    assert.equal(orders.length, ways + 2 * 2 + 2);
+    assert.deepEqual(
+      goesTo(orders),
+      orders.map(() => undefined),
+    );
+    for (const { unprepared, sql } of orders) {
+      assert.deepEqual(unprepared, []);
+      assert.doesNotMatch(sql, /faregate_|search_path/);
+    }
+  });
+
+  it('goes to another schema once, before the first message of it', async (t) => {
+    const [first, second] = stored.databases.partitions;
+    await first!.query(whereAmI, [true]);
+    await second!.query(whereAmI, [true]);
+    const orders = recordWork(t);
+    for (const database of [second!, first!, first!, second!]) {
+      await database.transaction((transaction) => transaction.query(whereAmI, [true]));
+    }
+    assert.deepEqual(goesTo(orders), [
+      ...[undefined, undefined, undefined],
+      ...['public', undefined, undefined],
+      ...[undefined, undefined, undefined],
+      ...['faregate_01', undefined, undefined],
+    ]);
+    assert.deepEqual(
+      new Set(orders.flatMap(({ sql }) => /"[^"]*"/.exec(sql) ?? [])),
+      new Set(['"test.where"', '"faregate_01 test.where"']),
+    );
+  });
+
+  it('goes there again if it may not have come there', async (t) => {
+    const [first, second] = stored.databases.partitions;
+    await first!.query(whereAmI, [true]);
+    const orders = recordWork(t);
+    await assert.rejects(second!.query(wrong));
+    await second!.query(whereAmI, [true]);
+    assert.deepEqual(goesTo(orders), ['faregate_01', 'faregate_01']);
+  });
+});
+
+describe('connections to a schema of a server', { timeout: 120_000 }, () => {
+  let stored: PartitionedDatabase;
+  let proxy: TestProxy;
+  before(async () => {
+    stored = await createPartitioned('postgresql', 2);
+    for (const [number, database] of stored.databases.partitions.entries()) await prepare(database, `place ${number}`);
+    proxy = await startProxy(stored.location.url);
+  });
+  after(async () => {
+    await proxy?.close();
+    await stored?.remove();
+  });
+
+  it('are in it when they were lost and opened again', async () => {
+    const database = openPostgres({ url: proxy.url, logger: silentLogger, schema: 'faregate_01' });
+    try {
+      for (let round = 0; round < 3; round++) {
+        for (const ask of Object.values(WAYS)) assert.deepEqual(await ask(database), [{ place: 'place 1' }]);
+        await database.script(`update test_places set place = 'place 1'`);
+        proxy.cut();
+        while (proxy.connections > 0) await new Promise((resolve) => setImmediate(resolve));
+      }
+    } finally {
+      await database.close();
+    }
+    assert.deepEqual(await WAYS.query!(stored.databases.directory), [{ place: 'place 0' }]);
+  });
+
+  // The driver takes options of the address in place of others.
+  it('are in it, and planned as ever, whatever options the address gives', async () => {
+    const options = encodeURIComponent('-c search_path=public -c work_mem=5MB');
+    const url = `${stored.location.url}?options=${options}`;
+    const settings = {
+      name: 'test.settings',
+      text: `select current_setting('work_mem') as memory, current_setting('enable_seqscan') as scans`,
+    };
+    for (const [schema, place] of [
+      [undefined, 'place 0'],
+      ['faregate_01', 'place 1'],
+    ] as const) {
+      const database = openPostgres({ url, logger: silentLogger, schema });
+      try {
+        for (const ask of Object.values(WAYS)) assert.deepEqual(await ask(database), [{ place }]);
+        assert.deepEqual(await database.query(settings), [{ memory: '5MB', scans: 'off' }]);
+      } finally {
+        await database.close();
+      }
+    }
+  });
+});

@@ -1,0 +1,96 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { runCommand } from './command.ts';
+import { PROGRAM_CACHE } from './process.ts';
+
+/** A shell in which pages of the documentation are followed. */
+export interface Shell {
+  /**
+   * Runs a script as it stands on a page. Its commands of the command line (`npx faregate …`) run in this process, each with the
+   * arguments, environment, input and directory that the script gives it; one that passes a file through a pipe (`-`) is a process.
+   *
+   * @throws if one of its commands fails.
+   */
+  run(script: string, variables?: Readonly<Record<string, string>>): Promise<{ stdout: string; stderr: string }>;
+  close(): Promise<void>;
+}
+
+const run = promisify(execFile);
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+/** Without the coverage that a run of the tests gathers: what is started here is not what is covered. */
+const { NODE_V8_COVERAGE: _, ...inherited } = process.env;
+
+/**
+ * What the shell calls `npx`. It leaves what was given in a directory of its own, and asks for the command by the address of this process; it reads
+ * its input only if the script has given it another one than its own, which has no end.
+ */
+const PRELUDE = `exec 9<&0
+npx() {
+  shift
+  local given
+  for given in "$@"; do
+    if [ "$given" = - ]; then "$FAREGATE_TEST_NODE" "$FAREGATE_TEST_MAIN" "$@"; return; fi
+  done
+  local at code
+  at=$(mktemp -d "$FAREGATE_TEST_COMMANDS/XXXXXX")
+  printf '%s\\0' "$@" > "$at/arguments"
+  env -0 > "$at/environment"
+  if [ /dev/fd/0 -ef /dev/fd/9 ]; then : > "$at/input"; else cat > "$at/input"; fi
+  curl -sS --unix-socket "$FAREGATE_TEST_COMMANDS/socket" "http://localhost/\${at##*/}"
+  cat "$at/stdout"
+  cat "$at/stderr" >&2
+  return "$(cat "$at/code")"
+}
+`;
+
+/**
+ * Opens a shell in a directory, which is also that of this process until it is closed: commands begin where the process is.
+ *
+ * @param environment what is set besides the environment of the tests.
+ */
+export async function openShell(directory: string, environment: Readonly<Record<string, string>>): Promise<Shell> {
+  const commands = mkdtempSync(join(tmpdir(), 'faregate-shell-'));
+  writeFileSync(join(commands, 'prelude'), PRELUDE);
+  const server = createServer(async (request, response) => {
+    const file = (name: string): string => join(commands, request.url!, name);
+    const texts = (name: string): string[] => readFileSync(file(name), 'utf8').split('\0').slice(0, -1);
+    const variables = texts('environment').map((each) => each.split(/=(.*)/s).slice(0, 2));
+    const { code, stdout, stderr } = await runCommand(
+      texts('arguments'),
+      Object.fromEntries(variables),
+      readFileSync(file('input'), 'utf8'),
+    ).catch((error: Error) => ({ code: 70, stdout: '', stderr: `${error.stack}\n` }));
+    for (const [name, text] of Object.entries({ code: String(code), stdout, stderr })) writeFileSync(file(name), text);
+    response.end();
+  });
+  await new Promise<void>((resolve) => server.listen(join(commands, 'socket'), resolve));
+  const before = process.cwd();
+  process.chdir(directory);
+  return {
+    run: (script, variables) =>
+      run('bash', ['-euo', 'pipefail', '-c', script], {
+        cwd: directory,
+        env: {
+          ...inherited,
+          ...PROGRAM_CACHE,
+          BASH_ENV: join(commands, 'prelude'),
+          FAREGATE_TEST_COMMANDS: commands,
+          FAREGATE_TEST_NODE: process.execPath,
+          FAREGATE_TEST_MAIN: MAIN,
+          ...environment,
+          ...variables,
+        },
+      }),
+    async close() {
+      process.chdir(before);
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      rmSync(commands, { recursive: true, force: true });
+    },
+  };
+}
