@@ -118,7 +118,8 @@ for (const engine of gatewayEngines) {
       assert.equal(data.length, 3);
       assert.equal((await get(`/calls?requestId=${data[0].requestId}`)).data.length, 1);
       assert.deepEqual((await get('/calls?status=in_flight')).data, []);
-      await post(`/calls/${data[0].id}/refunds`, { amountYuan: '0.000001' });
+      const charged = data.find((each: { chargeYuan: string | null }) => each.chargeYuan !== null);
+      await post(`/calls/${charged.id}/refunds`, { amountYuan: '0.000001' });
       assert.equal((await get(`/accounts/${account.id}/statement?month=2026-01`)).accountId, account.id);
       assert.equal((await get(`/accounts/${account.id}/ledger`)).data.length, 4);
       assert.equal((await call(g.url + CHAT, 'sk-fg-none', HELLO)).status, 401);
