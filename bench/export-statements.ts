@@ -3,6 +3,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
 import { writeExport } from '../src/cli/commands/export-file.ts';
 import type { Database, Query, SnapshotReader } from '../src/db/database.ts';
+import { inOneDatabase } from '../src/db/home-lanes.ts';
 import { schemaVersion } from '../src/db/migrations.ts';
 import { openPostgres } from '../src/db/postgres.ts';
 import { silentLogger } from '../src/lib/logger.ts';
@@ -32,6 +33,7 @@ const nameOf = (queries: readonly Query[]): string =>
 
 function timed(reader: SnapshotReader): SnapshotReader {
   return {
+    ...reader,
     async read(queries) {
       const beganMs = performance.now();
       const rows = await reader.read(queries);
@@ -40,16 +42,18 @@ function timed(reader: SnapshotReader): SnapshotReader {
       tookMs.get(name)!.push(performance.now() - beganMs);
       return rows;
     },
-    close: () => reader.close(),
   };
 }
 
 const database = openPostgres({ url, logger: silentLogger });
 const delays = monitorEventLoopDelay({ resolution: 1 });
 try {
-  const observed: Database = { ...database, openSnapshots: async () => timed(await database.openSnapshots()) };
+  const observed: Database = {
+    ...database,
+    openSnapshots: async (state) => timed(await database.openSnapshots(state)),
+  };
   const chunks = exportDatabase({
-    store: createExportStore(observed),
+    store: createExportStore(inOneDatabase(observed)),
     schema: schemaVersion(),
     clock: { nowMs: Date.now },
   });

@@ -1,5 +1,5 @@
 import type { CredentialReader } from '../api/management/guard.ts';
-import type { Database } from '../db/database.ts';
+import type { DirectoryDatabase } from '../db/home-lanes.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createAdminTokenReader } from '../people/admin-token-reader.ts';
 import { type AdminTokensStore, createAdminTokensStore } from '../people/admin-tokens-store.ts';
@@ -13,11 +13,11 @@ export interface AdminTokens {
 }
 
 /** Wires the named admin tokens of a gateway. */
-export function createAdminTokens(database: Database, clock: Clock): AdminTokens {
-  const store = createAdminTokensStore(requestLane(database.lane('admin')));
+export function createAdminTokens(directory: DirectoryDatabase, clock: Clock): AdminTokens {
+  const store = createAdminTokensStore(requestLane(directory.lane('admin')));
   const reader = createAdminTokenReader({
     tokens: store,
-    uses: createAdminTokensStore(database.lane('housekeeping')),
+    uses: createAdminTokensStore(directory.lane('housekeeping')),
     clock,
   });
   return {

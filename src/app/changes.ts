@@ -4,7 +4,7 @@ import { type ChangeLog, createChangeLog } from '../changes/change-log.ts';
 import { type ChangesStore, createChangesStore } from '../changes/changes-store.ts';
 import type { Config } from '../config/schema.ts';
 import { changedSettings } from '../config/watch.ts';
-import type { Database } from '../db/database.ts';
+import type { DirectoryDatabase } from '../db/home-lanes.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -21,7 +21,7 @@ export interface Changes {
 }
 
 interface ChangesParts {
-  readonly database: Database;
+  readonly directory: DirectoryDatabase;
   readonly nodeId: string;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -29,15 +29,15 @@ interface ChangesParts {
 }
 
 /** Wires the change log of a gateway. */
-export function createChanges({ database, nodeId, ...parts }: ChangesParts): Changes {
-  const store = createChangesStore(requestLane(database.lane('admin')));
+export function createChanges({ directory, nodeId, ...parts }: ChangesParts): Changes {
+  const store = createChangesStore(requestLane(directory.lane('admin')));
   const log = createChangeLog({ store, ...parts });
   /** Reloads are seconds apart. */
   let noted: Promise<void> = Promise.resolve();
   return {
     store,
     log,
-    housekeeping: createChangesStore(database.lane('housekeeping')),
+    housekeeping: createChangesStore(directory.lane('housekeeping')),
     configurationChanged(before, after) {
       const changed = new Set(changedSettings(before, after).map((setting) => setting.split('.')[0]!));
       noted = noted

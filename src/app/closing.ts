@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Principals } from '../accounting/accounts/principals.ts';
 import type { AdmissionQueue } from '../calls/admission-queue.ts';
 import type { RequestWorkers } from '../calls/request-workers.ts';
-import type { Database } from '../db/database.ts';
+import type { HomeDatabases } from '../db/home-lanes.ts';
 import { closeServer } from '../http/listening.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Accounting } from './accounting.ts';
@@ -20,7 +20,7 @@ interface ClosedParts {
   readonly adminTokens: Pick<AdminTokens, 'stop'>;
   readonly admissionQueue: AdmissionQueue;
   readonly changes: Pick<Changes, 'stop'>;
-  readonly database: Database;
+  readonly databases: HomeDatabases;
   readonly logger: Logger;
   readonly maintenance: Maintenance;
   readonly notices: Notices;
@@ -37,7 +37,7 @@ interface ClosedParts {
  * that; the database.
  */
 export async function closeParts(parts: ClosedParts): Promise<void> {
-  const { app, accounting, database, logger, principals, settings } = parts;
+  const { app, accounting, logger, principals, settings } = parts;
   const { storedResponses, settlement, reservations } = accounting;
   parts.admissionQueue.close();
   storedResponses.stopWaiting();
@@ -69,6 +69,8 @@ export async function closeParts(parts: ClosedParts): Promise<void> {
   await parts.adminTokens.stop();
   await parts.changes.stop();
   accounting.questions.stop();
+  accounting.directoryQuestions.stop();
   await parts.servedMetrics.close();
-  await database.close();
+  // Who has opened it closes all partitions with it.
+  await parts.databases.directory.close();
 }

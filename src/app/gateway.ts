@@ -13,6 +13,7 @@ import { UnpricedUses } from '../calls/unpriced-uses.ts';
 import { ConfigLoads } from '../config/loads.ts';
 import type { Config } from '../config/schema.ts';
 import { checkDemoMark, setDemoMark } from '../db/demo-mark.ts';
+import type { HomeDatabases } from '../db/home-lanes.ts';
 import { requireReadableSchema } from '../db/migrate.ts';
 import { migrateAll } from '../db/partitions.ts';
 import { makePrivateDirectory } from '../db/private-directory.ts';
@@ -125,7 +126,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   // Before it is changed for this version, and again because another node may have decided meanwhile.
   await requireReadableSchema(database);
   await checkDemoMark(database, servedAs);
+  // Nothing else knows that both are one.
   const { partitions = [database] } = options;
+  const databases: HomeDatabases = { directory: database, partition: partitions[0]! };
   const onWaiting = (message: string): void => logger.warn({}, message);
   await migrateAll({ directory: database, partitions }, { onWaiting, stopped: options.stopped });
   await setDemoMark(database, servedAs);
@@ -137,7 +140,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const accounting = await createAccounting({
     observers: metrics.observers,
     config,
-    database,
+    databases,
     settings,
     nodeId,
     clock,
@@ -157,7 +160,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     },
     logBreakers(logger),
   );
-  const changes = createChanges({ database, nodeId, clock, ids, logger });
+  const changes = createChanges({ directory: databases.directory, nodeId, clock, ids, logger });
   const spoolDirectory = join(config.database.dataDir, 'spool');
   const maintenance = createMaintenance({
     tasks: [
@@ -169,22 +172,22 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         retention: () => settings.current.config.retention,
         setBodyBudgets: updateBodyBudgets,
       }),
-      ...peopleHousekeeping(database, clock),
+      ...peopleHousekeeping(databases.directory, clock),
     ],
     logger,
   });
   await recoverAndStart({
     ...accounting,
-    database,
+    databases,
     maintenance,
     removeOldUploads: () => sweepSpool(spoolDirectory),
   });
   accounting.rollups.start();
   accounting.finishing.start();
   const principals = await createPrincipals({
-    store: accounting.keys,
-    database,
-    questions: accounting.questions,
+    store: accounting.keyStatuses,
+    directory: databases.directory,
+    questions: accounting.directoryQuestions,
     clock,
     onUse: ({ accountId, keyId }) => accounting.keyUses.note(accountId, keyId),
   });
@@ -193,7 +196,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 
   const databaseNowMs = async ({ subscriptions }: Pick<Accounting['balances'], 'subscriptions'>): Promise<number> =>
     testDatabaseClock?.nowMs() ?? (await subscriptions.nowMs());
-  const status = createNodeStatus(database, accounting);
+  const status = createNodeStatus(databases.directory, accounting);
 
   let isClosing = false;
   let reload = { isInForce: true, lastAtMs: clock.nowMs() };
@@ -267,7 +270,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     settings,
     configLoads,
     unpricedUses,
-    database,
+    databases,
     nodeId,
     clock,
     monotonicMs,
@@ -286,7 +289,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     bodyBudgets,
     brake,
     clock,
-    database,
+    databases,
     health,
     notices,
     principals,
@@ -345,7 +348,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         adminTokens,
         changes,
         admissionQueue,
-        database,
+        databases,
         logger,
         maintenance,
         notices,

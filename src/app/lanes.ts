@@ -1,9 +1,10 @@
-import type { Lane } from '../db/database.ts';
 import { LaneFullError } from '../db/errors.ts';
+import type { LaneOf } from '../db/home-lanes.ts';
+import type { Home } from '../db/homes.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 
 /** A lane of requests: 503 where more of them wait for it than may. */
-export function requestLane(lane: Lane): Lane {
+export function requestLane<Which extends Home>(lane: LaneOf<Which>): LaneOf<Which> {
   return {
     query: (statement, parameters) => orOverloaded(lane.query(statement, parameters)),
     transaction: (work) => orOverloaded(lane.transaction(work)),

@@ -27,8 +27,7 @@ import { createChangeLog } from '../changes/change-log.ts';
 import { createChangesStore } from '../changes/changes-store.ts';
 import { ConfigLoads } from '../config/loads.ts';
 import type { Config } from '../config/schema.ts';
-import type { Database } from '../db/database.ts';
-import { inOneDatabase } from '../db/home-lanes.ts';
+import type { HomeDatabases } from '../db/home-lanes.ts';
 import { schemaVersion } from '../db/migrations.ts';
 import { adminEnvelope } from '../errors/envelopes.ts';
 import { createClientAddresses } from '../http/client-address.ts';
@@ -64,15 +63,16 @@ interface LocalAdmin {
  * maintenance and no recovery: schema, months of call records, old rows and calls of dead nodes stay as they are.
  *
  * @param localUser who is at the command line, for the change log.
- * @param database an open database with the schema of this program; `close` leaves it open.
+ * @param databases open ones with the schema of this program; `close` leaves them open.
  */
 export function createLocalAdmin(
   config: Config,
-  database: Database,
+  databases: HomeDatabases,
   logger: Logger,
   configLoads = new ConfigLoads(null, {}, systemClock),
   localUser: string | null = null,
 ): LocalAdmin {
+  const { directory, partition } = databases;
   const clock = systemClock;
   const ids = createIds(clock);
   const localTime = createLocalTime(config.billing.timezone);
@@ -86,27 +86,27 @@ export function createLocalAdmin(
     unknownAddresses: { envelopeOf: () => adminEnvelope, messageFor: () => 'There is nothing at this address.' },
     limits: config.server,
   });
-  const subscriptions = createSubscriptionStore(database);
+  const subscriptions = createSubscriptionStore(partition);
   const [currentPlans, databaseNowMs] = [() => plans, () => subscriptions.nowMs()];
   const stores = {
-    accounts: createAccountStore(database),
-    looseKeys: createLooseKeyStore(database),
-    looseLimits: createLooseLimitStore(database),
-    keyLimits: createKeyLimitStore(database),
-    keyReplacements: createKeyReplacementStore(database),
-    rateLimits: createRateLimitStore(database),
-    ledger: createLedgerStore(database),
+    accounts: createAccountStore(directory),
+    looseKeys: createLooseKeyStore(directory),
+    looseLimits: createLooseLimitStore(partition),
+    keyLimits: createKeyLimitStore(partition),
+    keyReplacements: createKeyReplacementStore(directory),
+    rateLimits: createRateLimitStore(partition),
+    ledger: createLedgerStore(partition),
     subscriptions,
-    ...createInSteps(inOneDatabase(database), currentPlans),
+    ...createInSteps(databases, currentPlans),
   };
-  const drainStore = createDrainStore(database);
-  const adminTokens = createAdminTokensStore(database);
-  const changes = createChangesStore(database);
+  const drainStore = createDrainStore(directory);
+  const adminTokens = createAdminTokensStore(directory);
+  const changes = createChangesStore(directory);
   const token = randomBytes(24).toString('base64url');
   const { failures, probeAfter } = config.routing.breaker;
   const limits = { addresses: createClientAddresses([]), brake: new RefusalBrake(() => performance.now()) };
   const people = createPeople({
-    database,
+    directory,
     config: () => config,
     ownUrl: () => ownUrl(app, config.server),
     addresses: limits.addresses,
@@ -132,15 +132,15 @@ export function createLocalAdmin(
       adminTokens,
       tokenMaker: createAdminTokenMaker({ store: adminTokens, clock, ids, fillRandom: randomFillSync }),
       changes,
-      webhooks: createLocalWebhooks(config, database, clock, ids),
+      webhooks: createLocalWebhooks(config, directory, clock, ids),
       lowBalanceNano: () => config.notices.lowBalanceYuan ?? null,
-      calls: createCallsStore(database),
-      refusals: createRefusalsStore(database),
-      refunds: createRefundStore(database),
-      inFlight: createInFlightStore(database),
-      resolutions: createResolutionStore(database),
-      keySearch: createKeySearchStore(database),
-      keyUses: createKeyUseStore(database),
+      calls: createCallsStore(partition),
+      refusals: createRefusalsStore(directory),
+      refunds: createRefundStore(partition),
+      inFlight: createInFlightStore(databases),
+      resolutions: createResolutionStore(partition),
+      keySearch: createKeySearchStore(databases),
+      keyUses: createKeyUseStore(partition),
       health: createRouteHealth(clock, () => ({ failuresMax: failures, probeAfterMs: probeAfter })),
       drains: createDrains({
         store: drainStore,
@@ -159,15 +159,15 @@ export function createLocalAdmin(
       clock,
       databaseNowMs,
       ids,
-      usage: createUsageStore(database),
-      statements: createStatementStore(database),
-      vouchers: createVoucherStore(database),
+      usage: createUsageStore(databases),
+      statements: createStatementStore(partition),
+      vouchers: createVoucherStore(directory),
       localTime: () => localTime,
       timezone: () => config.billing.timezone,
       periods: () => runningPeriods(localTime, clock.nowMs()),
       // On a server gateways may run beside it.
-      auditLedger: (given) => auditLedger(database, { ...given, pace: auditPace() }),
-      exportDatabase: () => exportDatabase({ store: createExportStore(database), schema: schemaVersion(), clock }),
+      auditLedger: (given) => auditLedger(databases, { ...given, pace: auditPace() }),
+      exportDatabase: () => exportDatabase({ store: createExportStore(databases), schema: schemaVersion(), clock }),
     },
     createGuard({ tokens: [token], localToken: token, readers: [] }, limits),
     // The operator is at this terminal.

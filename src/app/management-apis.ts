@@ -52,12 +52,12 @@ interface ManagementApis {
 
 /** Wires the admin API, the account API and the addresses of people, and serves them with their description and the console. */
 export function serveManagementApis(parts: ManagementApiParts): ManagementApis {
-  const { app, options, accounting, addresses, brake, changes, database, settings, clock, monotonicMs, guesses, ids } =
+  const { app, options, accounting, addresses, brake, changes, databases, settings, clock, monotonicMs, guesses, ids } =
     parts;
   const notices = createNotices({ ...parts, databaseClock: accounting.databaseClock, options: options.notices ?? {} });
   notices.start();
   const people = createPeople({
-    database,
+    directory: databases.directory,
     config: () => settings.current.config,
     ownUrl: () => ownUrl(app, settings.current.config.server),
     addresses,
@@ -69,14 +69,14 @@ export function serveManagementApis(parts: ManagementApiParts): ManagementApis {
     deliverLink: notices.deliverLink,
     countMail: notices.countMail,
   });
-  const adminTokens = createAdminTokens(database, clock);
+  const adminTokens = createAdminTokens(databases.directory, clock);
   const guard = createGuard(
     {
       tokens: options.adminTokens,
       localToken: options.localToken ?? null,
       readers: [
         adminTokens.read,
-        keyReader({ accounts: accounting.admin.accounts, isMember: people.isMember, addresses, clock }),
+        keyReader({ keyStatuses: accounting.admin.keyStatuses, isMember: people.isMember, addresses, clock }),
         people.sessionReader,
       ],
     },
@@ -88,7 +88,7 @@ export function serveManagementApis(parts: ManagementApiParts): ManagementApis {
     changes: changes.log,
     onChange: logChange(parts.logger),
     checksResponses: options.checksResponses ?? false,
-    ...holderLimits(database.engine, parts.part),
+    ...holderLimits(databases.directory.engine, parts.part),
     bodyBudgets: parts.bodyBudgets,
   };
   const adminParts = createAdminParts({

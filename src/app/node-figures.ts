@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Principals } from '../accounting/accounts/principals.ts';
 import type { AdmissionQueue } from '../calls/admission-queue.ts';
 import type { RequestWorkers } from '../calls/request-workers.ts';
-import type { Database } from '../db/database.ts';
+import type { HomeDatabases } from '../db/home-lanes.ts';
 import type { BodyBudgets } from '../http/body-budgets.ts';
 import type { RefusalBrake } from '../http/refusal-brake.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -23,7 +23,7 @@ export interface MeasuredParts {
   readonly bodyBudgets: BodyBudgets;
   readonly brake: RefusalBrake;
   readonly clock: Clock;
-  readonly database: Database;
+  readonly databases: HomeDatabases;
   readonly eventLoop: EventLoopMonitor;
   readonly health: RouteHealth;
   readonly notices: Pick<Notices, 'figures'>;
@@ -41,10 +41,17 @@ export interface MeasuredParts {
 
 /** Returns a function that reads what a node does at the moment. */
 export function createNodeFigures(parts: MeasuredParts): () => Promise<NodeFigures> {
-  const { app, accounting, bodyBudgets, database, principals, settings } = parts;
-  const { reservations, settlement, databaseSettlement, journal, questions, databaseClock, storedResponses } =
-    accounting;
-  const build = { version: programVersion(), nodeVersion: process.version, engine: database.engine };
+  const {
+    app,
+    accounting,
+    bodyBudgets,
+    databases: { directory },
+    principals,
+    settings,
+  } = parts;
+  const { reservations, settlement, databaseSettlement, journal, databaseClock, storedResponses } = accounting;
+  const { questions, directoryQuestions } = accounting;
+  const build = { version: programVersion(), nodeVersion: process.version, engine: directory.engine };
   return async () => {
     const [isUp, open] = await Promise.all([parts.isDatabaseUp(), connectionsOf(app)]);
     return {
@@ -64,10 +71,10 @@ export function createNodeFigures(parts: MeasuredParts): () => Promise<NodeFigur
       cachedKeys: principals.cachedKeys,
       database: {
         isUp,
-        isSilent: questions.isDown,
+        isSilent: questions.isDown || directoryQuestions.isDown,
         isNotified: principals.isNotified,
         clockAheadMs: databaseClock.aheadMs,
-        lanes: database.figures(),
+        lanes: directory.figures(),
       },
       providers: providersOf(settings, parts.clock.nowMs()),
       routes: routesOf(settings, parts.health),

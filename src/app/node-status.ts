@@ -1,4 +1,4 @@
-import type { Database } from '../db/database.ts';
+import type { DirectoryDatabase } from '../db/home-lanes.ts';
 import type { ReadReadiness } from '../http/health.ts';
 import type { Accounting } from './accounting.ts';
 import { createReadiness } from './readiness.ts';
@@ -17,11 +17,12 @@ export interface NodeStatus {
 const CLOSE_ANNOUNCED = 'This node is about to stop; it still serves calls.';
 
 export function createNodeStatus(
-  database: Database,
+  directory: DirectoryDatabase,
   { databaseClock, settlement }: Pick<Accounting, 'databaseClock' | 'settlement'>,
 ): NodeStatus {
   let isCloseAnnounced = false;
-  const isDatabaseUp = createReadiness(() => database.lane('probes').query({ name: 'health.ping', text: 'select 1' }));
+  // A node without a partition serves the accounts of the others.
+  const isDatabaseUp = createReadiness(() => directory.lane('probes').query({ name: 'health.ping', text: 'select 1' }));
   const takesCalls = (): boolean => !isCloseAnnounced && settlement.canTakeCalls;
   return {
     takesCalls,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Config } from '../config/schema.ts';
-import type { Database } from '../db/database.ts';
+import type { DirectoryLane, HomeDatabases } from '../db/home-lanes.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import { AddressRanges } from '../lib/ip-address.ts';
@@ -37,7 +37,7 @@ export interface NoticeOptions {
 }
 
 interface NoticesParts {
-  readonly database: Database;
+  readonly databases: HomeDatabases;
   readonly settings: SettingsInForce;
   readonly health: RouteHealth;
   readonly nodeId: string;
@@ -65,8 +65,9 @@ export interface Notices {
 }
 
 export function createNotices(parts: NoticesParts): Notices {
-  const { database, settings, health, nodeId, clock, databaseClock, ids, logger, options } = parts;
-  const lane = database.lane('notices');
+  const { databases, settings, health, nodeId, clock, databaseClock, ids, logger, options } = parts;
+  const { directory, partition } = databases;
+  const lane = directory.lane('notices');
   const config = (): Config => settings.current.config;
   const allowed = allowedNetworks(config);
   const mailTerms = (): MailTerms | null => mailTermsOf(config());
@@ -96,7 +97,7 @@ export function createNotices(parts: NoticesParts): Notices {
   const finder = createFinder({
     store,
     accounts: createAccountNotices({
-      changes: createAccountNoticeStore(lane),
+      changes: createAccountNoticeStore(partition.lane('notices')),
       thresholds: createThresholdStore(lane),
       notices: store,
     }),
@@ -119,7 +120,7 @@ export function createNotices(parts: NoticesParts): Notices {
     onNotices: dispatcher.wake,
     ...interval,
   });
-  const admin = requestLane(database.lane('admin'));
+  const admin = requestLane(directory.lane('admin'));
   return {
     webhooks: createWebhooks({
       store: createEndpointStore(admin),
@@ -152,10 +153,10 @@ export function createNotices(parts: NoticesParts): Notices {
 }
 
 /** Webhook endpoints for a command that opens the database itself: what it queues is sent when a gateway runs. */
-export function createLocalWebhooks(config: Config, database: Database, clock: Clock, ids: Ids): Webhooks {
+export function createLocalWebhooks(config: Config, directory: DirectoryLane, clock: Clock, ids: Ids): Webhooks {
   return createWebhooks({
-    store: createEndpointStore(database),
-    thresholds: createThresholdStore(database),
+    store: createEndpointStore(directory),
+    thresholds: createThresholdStore(directory),
     allowed: allowedNetworks(() => config),
     clock,
     ids,

@@ -2,7 +2,7 @@ import { randomFillSync } from 'node:crypto';
 import { ACCOUNT_PREFIX } from '../api/management/prefixes.ts';
 import type { OidcParts } from '../api/sessions/oidc.ts';
 import type { Config } from '../config/schema.ts';
-import type { Lane } from '../db/database.ts';
+import type { DirectoryLane } from '../db/home-lanes.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -13,7 +13,7 @@ import { createOidcFlowStore } from '../people/oidc-flow-store.ts';
 import { createOidcSignIn } from '../people/oidc-sign-in.ts';
 
 interface OidcOptions {
-  readonly lane: Lane;
+  readonly lane: DirectoryLane;
   readonly links: LinkStore;
   readonly config: () => Config;
   readonly publicUrl: () => string | null;

@@ -4,7 +4,7 @@ import type { PeopleParts } from '../api/registers/people.ts';
 import { createSessionReader } from '../api/sessions/session-reader.ts';
 import type { AdminPeopleParts } from '../api/users/admin.ts';
 import type { Config } from '../config/schema.ts';
-import type { Database } from '../db/database.ts';
+import type { DirectoryDatabase } from '../db/home-lanes.ts';
 import type { ClientAddresses } from '../http/client-address.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
@@ -22,7 +22,7 @@ import type { HousekeepingTask } from './maintenance.ts';
 import { createOidc } from './oidc.ts';
 
 interface PeopleOptions {
-  readonly database: Pick<Database, 'lane'>;
+  readonly directory: Pick<DirectoryDatabase, 'lane'>;
   /** The configuration in force. */
   readonly config: () => Config;
   /** Where the gateway listens, for links if no public address is configured. */
@@ -44,7 +44,7 @@ export type People = PeopleParts & AdminPeopleParts & Pick<KeyAdminParts, 'isMem
 /** Wires people: their sessions, what they are asked at signing in, and what operators and owners do about them. */
 export function createPeople(options: PeopleOptions): People {
   const { config, addresses, clock, ids } = options;
-  const lane = requestLane(options.database.lane('admin'));
+  const lane = requestLane(options.directory.lane('admin'));
   const sessionTimes = () => {
     const { sessionIdle, sessionMax } = config().people;
     return { idleMs: sessionIdle, maxMs: sessionMax };
@@ -84,8 +84,8 @@ export function createPeople(options: PeopleOptions): People {
 const DAY_MS = 86_400_000;
 
 /** Removes sessions and links that have expired, and users who have left. */
-export function peopleHousekeeping(database: Pick<Database, 'lane'>, clock: Clock): HousekeepingTask[] {
-  const lane = database.lane('housekeeping');
+export function peopleHousekeeping(directory: Pick<DirectoryDatabase, 'lane'>, clock: Clock): HousekeepingTask[] {
+  const lane = directory.lane('housekeeping');
   const times = () => ({ idleMs: 0, maxMs: 0 });
   const [sessions, links, flows] = [createSessionStore(lane, times), createLinkStore(lane), createOidcFlowStore(lane)];
   const leftUsers = createLeftUserStore(lane);

@@ -1,12 +1,12 @@
 import type { StoredResponses } from '../accounting/repeats/stored-responses.ts';
 import type { Reservations } from '../accounting/reservations/reservations.ts';
 import type { Settlement } from '../accounting/settlement/settlement.ts';
-import type { Database } from '../db/database.ts';
+import type { HomeDatabases } from '../db/home-lanes.ts';
 import type { Nodes } from '../db/nodes/nodes.ts';
 import type { Maintenance } from './maintenance.ts';
 
 interface StartUpParts {
-  readonly database: Pick<Database, 'engine'>;
+  readonly databases: HomeDatabases;
   readonly settlement: Settlement;
   readonly reservations: Pick<Reservations, 'drain'>;
   readonly storedResponses: Pick<StoredResponses, 'freeLeftClaims'>;
@@ -25,10 +25,10 @@ interface StartUpParts {
  * @throws if a step fails; all parts that were started are stopped then.
  */
 export async function recoverAndStart(parts: StartUpParts): Promise<void> {
-  const { database, settlement, reservations, storedResponses, nodes, maintenance } = parts;
+  const { databases, settlement, reservations, storedResponses, nodes, maintenance } = parts;
   try {
     const unsettled = await settlement.recover();
-    if (database.engine === 'embedded') {
+    if (databases.directory.engine === 'embedded') {
       // An embedded database has one process, so all calls in flight are those of dead ones.
       await parts.resolveDeadCalls(0);
       if (unsettled === 0) await storedResponses.freeLeftClaims();

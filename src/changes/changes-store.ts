@@ -1,5 +1,6 @@
 import { toTimestamp } from '../db/columns.ts';
-import type { Lane, Statement, StoredRow } from '../db/database.ts';
+import type { Statement, StoredRow } from '../db/database.ts';
+import type { DirectoryLane } from '../db/home-lanes.ts';
 import { instantColumn, jsonbColumn, orNull, type RowOf, tableColumns, textColumn } from '../db/table.ts';
 import { firstIdAt } from '../lib/ids.ts';
 import { type LookedThrough, lookThrough, type SliceTiming } from '../lib/slices.ts';
@@ -154,7 +155,7 @@ export interface ChangesStore {
 /** Behind every id. */
 const LAST_ID = `chg_${'z'.repeat(27)}`;
 
-export function createChangesStore(database: Lane): ChangesStore {
+export function createChangesStore(database: DirectoryLane): ChangesStore {
   return {
     async insert(change) {
       await database.query(insertChange, CHANGES.valuesOf(change));

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { DataDirInUseError, type DataDirOwner, readDataDirOwner } from '../db/data-dir.ts';
 import type { Database } from '../db/database.ts';
 import { type Databases, openDatabases } from '../db/databases.ts';
+import { type HomeDatabases, inOneDatabase } from '../db/home-lanes.ts';
 import { requireCurrentSchema } from '../db/migrate.ts';
 import { type DatabaseLocation, type OpenOptions, openDatabase } from '../db/open.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -51,8 +52,8 @@ export interface ServingGateway {
 }
 
 /**
- * The gateway that serves an embedded database, or else the database itself, opened for this process. A gateway that is about
- * to serve is waited for.
+ * The gateway that serves an embedded database, or else the database itself, opened for this process; `close` of the directory closes
+ * it. A gateway that is about to serve is waited for.
  *
  * @throws NoDatabaseError if there is no embedded database.
  * @throws SchemaError where the schema is not that of this program, which is not changed.
@@ -61,11 +62,11 @@ export async function openBooks(
   location: DatabaseLocation,
   logger: Logger,
   onWaiting: OnWaiting,
-): Promise<{ readonly gateway: ServingGateway } | { readonly database: Database }> {
+): Promise<{ readonly gateway: ServingGateway } | { readonly databases: HomeDatabases }> {
   const serving = location.url === '' ? findServingGateway(location.dataDir) : null;
   if (serving !== null) return { gateway: serving };
   try {
-    return { database: await openCurrentDatabase(location, logger, onWaiting) };
+    return { databases: inOneDatabase(await openCurrentDatabase(location, logger, onWaiting)) };
   } catch (error) {
     const begun = error instanceof DataDirInUseError ? servingGateway(error.owner) : null;
     if (begun === null) throw error;

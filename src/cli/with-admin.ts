@@ -63,11 +63,11 @@ export async function withAdmin<Result>(
     printDatabase(`${name}, through the gateway on ${url}`);
     return work(remoteAdminClient(url, adminToken, localUserName()));
   }
-  const { database } = books;
+  const { databases } = books;
   try {
     const { createLocalAdmin } = await import('../app/local-admin.ts');
     const loads = new ConfigLoads(file, overrides, systemClock);
-    const admin = createLocalAdmin(config, database, logger, loads, localUserName());
+    const admin = createLocalAdmin(config, databases, logger, loads, localUserName());
     printDatabase(name);
     try {
       return await work(admin.client);
@@ -75,7 +75,7 @@ export async function withAdmin<Result>(
       await admin.close();
     }
   } finally {
-    await database.close();
+    await databases.directory.close();
   }
 }
 

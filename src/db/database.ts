@@ -52,6 +52,10 @@ export interface TableReader {
   query<Row = StoredRow>(statement: Statement, parameters?: readonly Parameter[]): Promise<Row[]>;
 }
 
+export interface OpenTableReader extends TableReader {
+  close(): Promise<void>;
+}
+
 /** Reads large parts of a database for as long as it takes, while others write. */
 export interface SnapshotReader {
   /**
@@ -59,6 +63,8 @@ export interface SnapshotReader {
    * each has the state of its moment, and other work runs between two of them.
    */
   read(queries: readonly Query[]): Promise<readonly (readonly unknown[])[]>;
+  /** A name of the state that every call reads, for a further reader on the same server; `null` on the embedded engine. */
+  nameState(): Promise<string | null>;
   close(): Promise<void>;
 }
 
@@ -110,8 +116,13 @@ export interface Database extends Lane {
    * index, as those of a `SnapshotReader`, and can change nothing. One such work runs at a time.
    */
   readTables<Result>(work: (reader: TableReader) => Promise<Result>): Promise<Result>;
-  /** Opens a reader for exports; it has no limit of time, and a server keeps what it has not read yet until `close`. */
-  openSnapshots(): Promise<SnapshotReader>;
+  /** Opens a further reader for such work, which has its turn in another database. */
+  openTables(): Promise<OpenTableReader>;
+  /**
+   * Opens a reader for exports; it has no limit of time, and a server keeps what it has not read yet until `close`. `state`: reads what
+   * another reader does, which is still open and has named it.
+   */
+  openSnapshots(state?: string | null): Promise<SnapshotReader>;
   /** A `transaction` without limits of time, for imports. Nothing else runs meanwhile on the embedded engine. */
   longTransaction<Result>(work: (transaction: Queryable) => Promise<Result>): Promise<Result>;
   /**

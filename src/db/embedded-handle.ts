@@ -56,17 +56,17 @@ export function createEmbeddedHandle(session: EmbeddedSession, schema: string = 
     // Other work runs between two slices: what comes meanwhile has its turn before the next one.
     openSnapshots: async () => ({
       read: (reads) => exclusive(() => readSlice(place, reads)),
+      nameState: async () => null,
       close: async () => undefined,
     }),
-    readTables: (work) =>
-      audits.run(() =>
-        work({
-          async query<Row>(statement: Statement, parameters: readonly Parameter[] = []) {
-            const [rows] = await exclusive(() => readSlice(place, [{ statement, parameters }]));
-            return rows as Row[];
-          },
-        }),
-      ),
+    readTables: (work) => audits.run(async () => work(await database.openTables())),
+    openTables: async () => ({
+      async query<Row>(statement: Statement, parameters: readonly Parameter[] = []) {
+        const [rows] = await exclusive(() => readSlice(place, [{ statement, parameters }]));
+        return rows as Row[];
+      },
+      close: async () => undefined,
+    }),
     async script(sql) {
       await exclusive(() => engine.run({ name: 'database.script', schema, sql, to: 0, rollsBack: true }));
     },

@@ -1,13 +1,81 @@
-import type { Lane } from './database.ts';
+import type { Database, Lane, LaneName, OpenTableReader, Queryable, SnapshotReader, TableReader } from './database.ts';
+import type { Home } from './homes.ts';
 
 /**
- * Where the statements of both homes run (docs/decisions/0060-homes-of-tables.md). While all accounts are in the first partition, in the
- * schema of the directory, both are the same lane; nothing may rely on that: a transaction of one sees and locks nothing of the other.
+ * Connections of which it is known whose statements they run (docs/decisions/0060-homes-of-tables.md). The types are those of
+ * `database.ts` with a mark that exists for the compiler alone: a store that is given the connections of the other home does not
+ * compile. What has no mark may be both, as the one database of a test.
+ */
+declare const HOME: unique symbol;
+
+export interface QueryableOf<Which extends Home> extends Queryable {
+  readonly [HOME]?: Which;
+}
+
+export interface LaneOf<Which extends Home> extends Lane {
+  readonly [HOME]?: Which;
+  transaction<Result>(work: (transaction: QueryableOf<Which>) => Promise<Result>): Promise<Result>;
+}
+
+export interface TableReaderOf<Which extends Home> extends TableReader {
+  readonly [HOME]?: Which;
+}
+
+interface OpenTableReaderOf<Which extends Home> extends OpenTableReader {
+  readonly [HOME]?: Which;
+}
+
+interface SnapshotReaderOf<Which extends Home> extends SnapshotReader {
+  readonly [HOME]?: Which;
+}
+
+interface DatabaseOf<Which extends Home> extends Database {
+  readonly [HOME]?: Which;
+  lane(name: LaneName): LaneOf<Which>;
+  transaction<Result>(work: (transaction: QueryableOf<Which>) => Promise<Result>): Promise<Result>;
+  readTables<Result>(work: (reader: TableReaderOf<Which>) => Promise<Result>): Promise<Result>;
+  openTables(): Promise<OpenTableReaderOf<Which>>;
+  openSnapshots(state?: string | null): Promise<SnapshotReaderOf<Which>>;
+}
+
+/** Also a transaction. */
+export type DirectoryQueryable = QueryableOf<'directory'>;
+export type PartitionQueryable = QueryableOf<'partition'>;
+export type DirectoryLane = LaneOf<'directory'>;
+export type PartitionLane = LaneOf<'partition'>;
+export type DirectoryTables = TableReaderOf<'directory'>;
+export type PartitionTables = TableReaderOf<'partition'>;
+export type DirectoryDatabase = DatabaseOf<'directory'>;
+export type PartitionDatabase = DatabaseOf<'partition'>;
+
+/**
+ * Where the statements of both homes run. Both are the same connections while all accounts are in the first partition, in the schema of the
+ * directory; nothing may rely on that: a transaction of one sees and locks nothing of the other.
  */
 export interface HomeLanes {
-  readonly directory: Lane;
-  readonly partition: Lane;
+  readonly directory: DirectoryLane;
+  readonly partition: PartitionLane;
+}
+
+/** The handles of both homes. Only who opens databases knows whether they are one. */
+export interface HomeDatabases {
+  readonly directory: DirectoryDatabase;
+  readonly partition: PartitionDatabase;
+}
+
+/** What reads whole tables of both homes. */
+export interface HomeTables {
+  readonly directory: DirectoryTables;
+  readonly partition: PartitionTables;
+}
+
+/** What reads large parts of both homes, for an export. */
+export interface HomeSnapshots {
+  readonly directory: SnapshotReaderOf<'directory'>;
+  readonly partition: SnapshotReaderOf<'partition'>;
 }
 
 /** Both homes in one database. */
-export const inOneDatabase = (lane: Lane): HomeLanes => ({ directory: lane, partition: lane });
+export const inOneDatabase = <Both extends Lane | Pick<Database, 'readTables'>>(
+  both: Both,
+): { readonly directory: Both; readonly partition: Both } => ({ directory: both, partition: both });

@@ -1,9 +1,10 @@
-import type { Queryable, Statement } from './database.ts';
+import type { Statement } from './database.ts';
+import type { DirectoryQueryable } from './home-lanes.ts';
 
 const selectIdentity: Statement = { name: 'db.select-identity', text: 'select id from database_identity' };
 
 /** The id of this database, which never changes; a copy of the database has the same. */
-export async function readDatabaseIdentity(database: Queryable): Promise<string> {
+export async function readDatabaseIdentity(database: DirectoryQueryable): Promise<string> {
   const [row] = await database.query<{ id: string }>(selectIdentity);
   return row!.id;
 }

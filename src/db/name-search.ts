@@ -1,5 +1,6 @@
 import { type LookedThrough, lookThrough, type SliceTiming } from '../lib/slices.ts';
-import type { Lane, Statement } from './database.ts';
+import type { Statement } from './database.ts';
+import type { DirectoryQueryable } from './home-lanes.ts';
 
 interface IdRow {
   readonly id: string | null;
@@ -19,7 +20,7 @@ type NameSearch = (
 ) => Promise<LookedThrough<string>>;
 
 /** A search of a table with the columns `id`, `name` and `email`. The table is named by the code, never by a request. */
-export function createNameSearch(database: Pick<Lane, 'query'>, table: string): NameSearch {
+export function createNameSearch(database: DirectoryQueryable, table: string): NameSearch {
   // Two statements, because no text comes behind every id in every collation.
   const sliceFirst = sliceOf(table, 'slice-first', '$1::text is null');
   const sliceNext = sliceOf(table, 'slice-next', 'id < $1::text');

@@ -1,12 +1,16 @@
 import type pg from 'pg';
-import { PLANNER_OPTIONS, type Queryable, SLICE_PLANS, type SnapshotReader } from './database.ts';
+import { PLANNER_OPTIONS, type Queryable, SLICE_PLANS, type SnapshotReader, type Statement } from './database.ts';
 import { Connection } from './postgres-connections.ts';
 import { type OptionedConfig, withOptions } from './postgres-options.ts';
 
 /** Exports and imports on a server: connections of their own, without limits of time. */
 
-/** `readers`: connections that the end of the database cuts off. */
-export async function openSnapshots(connection: OptionedConfig, readers: Set<pg.Client>): Promise<SnapshotReader> {
+/** `readers`: connections that the end of the database cuts off. `state`: what another one reads, `null`: its own. */
+export async function openSnapshots(
+  connection: OptionedConfig,
+  readers: Set<pg.Client>,
+  state: string | null,
+): Promise<SnapshotReader> {
   const plans = SLICE_PLANS.flatMap((setting) => ['-c', setting]);
   const client = new Connection(withOptions(connection, [...PLANNER_OPTIONS, ...plans]));
   readers.add(client);
@@ -17,6 +21,7 @@ export async function openSnapshots(connection: OptionedConfig, readers: Set<pg.
   try {
     await client.open();
     await client.ask('database.begin', 'begin isolation level repeatable read, read only');
+    if (state !== null) await client.ask('database.use-state', `set transaction snapshot '${state}'`);
   } catch (error) {
     await close();
     throw error;
@@ -27,9 +32,15 @@ export async function openSnapshots(connection: OptionedConfig, readers: Set<pg.
       for (const { statement, parameters } of queries) rows.push(await client.run(statement, parameters));
       return rows;
     },
+    async nameState() {
+      const [row] = await client.run<{ name: string }>(NAME_STATE);
+      return row!.name;
+    },
     close,
   };
 }
+
+const NAME_STATE: Statement = { name: 'database.name-state', text: 'select pg_export_snapshot() as name' };
 
 export async function longTransaction<Result>(
   connection: OptionedConfig,

@@ -6,6 +6,7 @@ import {
   executeText,
   GENERIC_PLANS,
   type Lane,
+  type OpenTableReader,
   PLANNER_OPTIONS,
   type Query,
   type ReadThenWrite,
@@ -176,7 +177,7 @@ export function openPostgres(options: PostgresOptions): Database {
     };
   }
 
-  async function readTables<Result>(work: (reader: TableReader) => Promise<Result>): Promise<Result> {
+  async function openTables(): Promise<OpenTableReader> {
     const reader = new Connection({
       ...withOptions(connection, READ_TABLES),
       statement_timeout: auditStatementMaxMs,
@@ -184,12 +185,25 @@ export function openPostgres(options: PostgresOptions): Database {
       query_timeout: auditStatementMaxMs + 1_000,
     });
     readers.add(reader);
-    try {
-      await reader.open();
-      return await work({ query: (statement, parameters) => reader.run(statement, parameters) });
-    } finally {
+    const close = async (): Promise<void> => {
       readers.delete(reader);
       await reader.end();
+    };
+    try {
+      await reader.open();
+    } catch (error) {
+      await close();
+      throw error;
+    }
+    return { query: (statement, parameters) => reader.run(statement, parameters), close };
+  }
+
+  async function readTables<Result>(work: (reader: TableReader) => Promise<Result>): Promise<Result> {
+    const reader = await openTables();
+    try {
+      return await work(reader);
+    } finally {
+      await reader.close();
     }
   }
 
@@ -204,7 +218,8 @@ export function openPostgres(options: PostgresOptions): Database {
         signal,
       ),
     readTables: (work) => audits.run(() => readTables(work)),
-    openSnapshots: () => openSnapshots(connection, readers),
+    openTables,
+    openSnapshots: (state = null) => openSnapshots(connection, readers, state),
     longTransaction: (work) => longTransaction(connection, work),
     async script(sql, signal) {
       const client = new Connection(settings);

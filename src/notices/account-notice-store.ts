@@ -1,5 +1,6 @@
 import { columnsOf, writeRows } from '../db/columns.ts';
-import { type Lane, type Queryable, type Statement, toArray } from '../db/database.ts';
+import { type Statement, toArray } from '../db/database.ts';
+import type { PartitionLane, PartitionQueryable } from '../db/home-lanes.ts';
 import { bigintColumn, countColumn, instantColumn, selection, tableColumns, textColumn } from '../db/table.ts';
 import type { AccountDecision, AccountFacts, NoticeState } from './account-decision.ts';
 import { alone, type SliceResult } from './finder-lock-store.ts';
@@ -161,7 +162,7 @@ export interface AccountNoticeStore {
   deleteDue(notices: readonly DueNotice[]): Promise<void>;
 }
 
-export function createAccountNoticeStore(partition: Lane): AccountNoticeStore {
+export function createAccountNoticeStore(partition: PartitionLane): AccountNoticeStore {
   return {
     async readChanges() {
       const rows = await partition.query<ChangesRow & { place: string; made_by: string }>(readChanges);
@@ -213,7 +214,7 @@ interface ChangesRow {
 const accountsOf = (rows: readonly ChangesRow[]): string[] => [...new Set(rows.flatMap(({ account_ids: ids }) => ids))];
 
 async function writeStates(
-  transaction: Queryable,
+  transaction: PartitionQueryable,
   decisions: readonly (AccountDecision & { readonly accountId: string })[],
 ): Promise<void> {
   const states = decisions.flatMap((each) => each.states);
@@ -230,7 +231,7 @@ async function writeStates(
 }
 
 async function writeDue(
-  transaction: Queryable,
+  transaction: PartitionQueryable,
   decisions: readonly (AccountDecision & { readonly accountId: string })[],
   atMs: number,
 ): Promise<void> {
@@ -248,7 +249,7 @@ async function writeDue(
 }
 
 async function readFacts(
-  transaction: Queryable,
+  transaction: PartitionQueryable,
   ids: string,
   thresholds: Thresholds,
   atMs: number,

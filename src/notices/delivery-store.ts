@@ -1,4 +1,5 @@
-import { type Lane, type Queryable, type Statement, toArray } from '../db/database.ts';
+import { type Statement, toArray } from '../db/database.ts';
+import type { DirectoryLane, DirectoryQueryable } from '../db/home-lanes.ts';
 import { countColumn, instantColumn, jsonbColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 import type { Notice } from './notice.ts';
 
@@ -159,7 +160,7 @@ export interface DeliveryStore {
   countDue(nowMs: number): Promise<number>;
 }
 
-export function createDeliveryStore(database: Lane): DeliveryStore {
+export function createDeliveryStore(database: DirectoryLane): DeliveryStore {
   return {
     claim: async (wanted, nowMs, leaseId, leasedUntilMs) =>
       CLAIMED.all(
@@ -213,7 +214,7 @@ export function createDeliveryStore(database: Lane): DeliveryStore {
 
 /** The receiver, locked, where the lease on it is still ours. */
 async function lockHeld(
-  transaction: Queryable,
+  transaction: DirectoryQueryable,
   { receiver, id }: Lease,
 ): Promise<{ readonly failures: number } | null> {
   const held = HELD.first(await transaction.query(lockReceiver, [receiver]));
@@ -222,7 +223,7 @@ async function lockHeld(
 
 /** Returns whether the endpoint is disabled from now on. What is pending for it waits until it is enabled again. */
 async function recordOfEndpoint(
-  transaction: Queryable,
+  transaction: DirectoryQueryable,
   { receiver, channel }: Lease,
   { status, atMs, goneReason, failingLimit }: AttemptRecord,
 ): Promise<boolean> {

@@ -1,4 +1,5 @@
-import { type Lane, type Queryable, type Statement, toArray } from '../db/database.ts';
+import { type Statement, toArray } from '../db/database.ts';
+import type { DirectoryLane, DirectoryQueryable } from '../db/home-lanes.ts';
 import { countColumn, dateColumn, listColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 import { type Notice, type NoticeKind, TEST_KIND } from './notice.ts';
 import { countSend } from './send-rate-store.ts';
@@ -190,7 +191,7 @@ export interface EndpointChange {
   readonly status?: 'active' | 'disabled' | undefined;
 }
 
-export function createEndpointStore(database: Lane): EndpointStore {
+export function createEndpointStore(database: DirectoryLane): EndpointStore {
   return {
     insert: (endpoint, countMax) => database.transaction((transaction) => insert(transaction, endpoint, countMax)),
     list: async (accountId, beforeId, limit) =>
@@ -241,7 +242,7 @@ export function createEndpointStore(database: Lane): EndpointStore {
 }
 
 async function insert(
-  transaction: Queryable,
+  transaction: DirectoryQueryable,
   { id, accountId, url, events, secret, idempotencyKey, at }: NewWebhookEndpoint,
   countMax: number,
 ): Promise<InsertedEndpoint> {
@@ -265,6 +266,6 @@ async function insert(
   return { outcome: 'made', ...SECRET_ENDPOINTS.read(row!) };
 }
 
-async function wake(transaction: Queryable, { id, accountId }: WebhookEndpoint, at: Date): Promise<void> {
+async function wake(transaction: DirectoryQueryable, { id, accountId }: WebhookEndpoint, at: Date): Promise<void> {
   await transaction.query(wakeReceiver, [id, accountId === null ? 'operators' : 'accounts', at]);
 }

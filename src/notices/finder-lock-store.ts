@@ -1,4 +1,6 @@
-import type { Lane, Queryable, Statement } from '../db/database.ts';
+import type { Statement } from '../db/database.ts';
+import type { LaneOf, QueryableOf } from '../db/home-lanes.ts';
+import type { Home } from '../db/homes.ts';
 
 /** The SQL by which one node at a time finds notices, in each home by itself. */
 
@@ -15,7 +17,10 @@ const waitForLock: Statement = { name: 'notices.lock', text: `select pg_advisory
 export type SliceResult = 'more' | 'idle' | 'elsewhere';
 
 /** Runs work in a transaction of a home, if no other node does the like there. */
-export function alone(home: Lane, work: (transaction: Queryable) => Promise<SliceResult>): Promise<SliceResult> {
+export function alone<Which extends Home>(
+  home: LaneOf<Which>,
+  work: (transaction: QueryableOf<Which>) => Promise<SliceResult>,
+): Promise<SliceResult> {
   return home.transaction(async (transaction) => {
     const [lock] = await transaction.query<{ is_ours: boolean }>(tryLock);
     return lock?.is_ours === true ? work(transaction) : 'elsewhere';
@@ -23,6 +28,6 @@ export function alone(home: Lane, work: (transaction: Queryable) => Promise<Slic
 }
 
 /** Waits until no other node does the like in this home. */
-export async function waitForFinders(transaction: Queryable): Promise<void> {
+export async function waitForFinders(transaction: QueryableOf<Home>): Promise<void> {
   await transaction.query(waitForLock);
 }

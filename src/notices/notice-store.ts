@@ -1,4 +1,5 @@
-import { type Lane, type Queryable, type Statement, toArray } from '../db/database.ts';
+import { type Statement, toArray } from '../db/database.ts';
+import type { DirectoryLane, DirectoryQueryable } from '../db/home-lanes.ts';
 import { instantColumn, type RowOf, selection, textColumn } from '../db/table.ts';
 import { alone, type SliceResult, waitForFinders } from './finder-lock-store.ts';
 import type { DueNotice } from './notice.ts';
@@ -139,7 +140,7 @@ export interface NoticeStore {
   forgetBefore(id: string): Promise<number>;
 }
 
-export function createNoticeStore(directory: Lane): NoticeStore {
+export function createNoticeStore(directory: DirectoryLane): NoticeStore {
   return {
     noticeKeys: (daysLeft, untilMs, decide, options) =>
       alone(directory, async (transaction) => {
@@ -174,7 +175,7 @@ export function createNoticeStore(directory: Lane): NoticeStore {
 }
 
 async function addNotices(
-  transaction: Queryable,
+  transaction: DirectoryQueryable,
   notices: readonly DueNotice[],
   { atMs, nextId, hasMail }: NewNotices,
 ): Promise<void> {

@@ -1,5 +1,6 @@
 import { columnsOf, toTimestamp } from '../db/columns.ts';
-import { type Lane, type Queryable, type Statement, toArray } from '../db/database.ts';
+import { type Statement, toArray } from '../db/database.ts';
+import type { DirectoryLane, DirectoryQueryable } from '../db/home-lanes.ts';
 import { decideSend, type SendRate } from './send-rates.ts';
 
 /** The SQL of how much was sent lately. It is stored, so that neither a restart nor another node allows more. */
@@ -29,7 +30,11 @@ const forgetRepaid: Statement = {
 };
 
 /** Counts one more of something that is sent; returns 0, or after how many milliseconds it may be: then it is not counted. */
-export async function countSend(transaction: Queryable, rates: readonly SendRate[], at: Date): Promise<number> {
+export async function countSend(
+  transaction: DirectoryQueryable,
+  rates: readonly SendRate[],
+  at: Date,
+): Promise<number> {
   const subjects = rates.map(({ subject }) => subject);
   const rows = await transaction.query<{ subject: string; repaid_at: Date }>(lockRates, [toArray(subjects)]);
   const decision = decideSend(
@@ -54,6 +59,6 @@ export async function countSend(transaction: Queryable, rates: readonly SendRate
 /** As `countSend`, in a transaction of its own. */
 type CountSend = (rates: readonly SendRate[], at: Date) => Promise<number>;
 
-export function createCountSend(database: Lane): CountSend {
+export function createCountSend(database: DirectoryLane): CountSend {
   return (rates, at) => database.transaction((transaction) => countSend(transaction, rates, at));
 }

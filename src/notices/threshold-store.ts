@@ -1,5 +1,6 @@
 import { columnsOf } from '../db/columns.ts';
-import { type Lane, type Statement, toArray } from '../db/database.ts';
+import { type Statement, toArray } from '../db/database.ts';
+import type { DirectoryLane } from '../db/home-lanes.ts';
 import { bigintColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 
 /**
@@ -72,7 +73,7 @@ export interface ThresholdStore {
   clearMarks(marks: readonly ThresholdMark[]): Promise<void>;
 }
 
-export function createThresholdStore(directory: Lane): ThresholdStore {
+export function createThresholdStore(directory: DirectoryLane): ThresholdStore {
   return {
     findLowBalance: async (accountId) => LOW_BALANCES.first(await directory.query(selectLowBalance, [accountId])),
     setLowBalance: async (accountId, lowBalanceNano) =>

@@ -1,5 +1,6 @@
 import { toTimestamp } from '../db/columns.ts';
-import type { Lane, Statement } from '../db/database.ts';
+import type { Statement } from '../db/database.ts';
+import type { DirectoryLane } from '../db/home-lanes.ts';
 import { dateColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 import type { OperatorRole } from './actor.ts';
 import { LIVING_TOKENS_MAX } from './admin-token.ts';
@@ -106,7 +107,7 @@ export interface AdminTokensStore {
   noteUse(id: string, usedAtMs: number, unlessSinceMs: number): Promise<void>;
 }
 
-export function createAdminTokensStore(database: Lane): AdminTokensStore {
+export function createAdminTokensStore(database: DirectoryLane): AdminTokensStore {
   return {
     insert: ({ id, name, role, tokenHash, prefix, createdBy, expiresAt, at }) =>
       database.transaction(async (transaction) => {

@@ -1,4 +1,5 @@
-import type { Lane, Queryable, Statement } from '../db/database.ts';
+import type { Statement } from '../db/database.ts';
+import type { DirectoryLane, DirectoryQueryable } from '../db/home-lanes.ts';
 import { orRolledBack } from '../db/rollback-store.ts';
 import { dateColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 
@@ -83,7 +84,7 @@ export interface IdentityStore {
 
 /** Adds an identity to a user; what is refused has to be rolled back. */
 export async function addIdentity(
-  transaction: Queryable,
+  transaction: DirectoryQueryable,
   userId: string,
   { id, issuer, subject }: NewIdentity,
   at: Date,
@@ -96,7 +97,7 @@ export async function addIdentity(
 }
 
 async function lock(
-  transaction: Queryable,
+  transaction: DirectoryQueryable,
   userId: string,
 ): Promise<{ readonly hasPassword: boolean; readonly identities: number } | null> {
   const [user] = await transaction.query<{ has_password: boolean }>(lockUser, [userId]);
@@ -105,7 +106,7 @@ async function lock(
   return { hasPassword: user.has_password, identities: counted!.identities };
 }
 
-export function createIdentityStore(database: Lane): IdentityStore {
+export function createIdentityStore(database: DirectoryLane): IdentityStore {
   return {
     async findUser(issuer, subject) {
       const [row] = await database.query<{ user_id: string }>(findUser, [issuer, subject]);

@@ -1,4 +1,5 @@
-import type { Lane, Statement } from '../db/database.ts';
+import type { Statement } from '../db/database.ts';
+import type { DirectoryLane } from '../db/home-lanes.ts';
 
 /**
  * The SQL that forgets people who were invited to accounts and have left all of them, so that an account does not gather users that it
@@ -50,7 +51,7 @@ export interface LeftUserStore {
   forgetLeftBefore(instantMs: number, nowMs: number, signal: AbortSignal): Promise<void>;
 }
 
-export function createLeftUserStore(database: Lane): LeftUserStore {
+export function createLeftUserStore(database: DirectoryLane): LeftUserStore {
   return {
     async forgetLeftBefore(instantMs, nowMs, signal) {
       const [before, now] = [new Date(instantMs), new Date(nowMs)];

@@ -1,4 +1,5 @@
-import type { Lane, Queryable, Statement } from '../db/database.ts';
+import type { Statement } from '../db/database.ts';
+import type { DirectoryLane, DirectoryQueryable } from '../db/home-lanes.ts';
 import { orRolledBack } from '../db/rollback-store.ts';
 import { booleanColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 import type { AccountRole } from './actor.ts';
@@ -196,9 +197,9 @@ export interface LinkStore {
   deleteExpired(atMs: number, signal: AbortSignal): Promise<void>;
 }
 
-export function createLinkStore(database: Lane): LinkStore {
+export function createLinkStore(database: DirectoryLane): LinkStore {
   async function carryOut(
-    transaction: Queryable,
+    transaction: DirectoryQueryable,
     { kind, accountId, role, email }: RowOf<typeof TAKEN_LINKS>,
     user: LockedUser | null,
     use: LinkUse,
@@ -286,7 +287,7 @@ export function createLinkStore(database: Lane): LinkStore {
   };
 }
 
-async function lockActive(transaction: Queryable, userId: string): Promise<LockedUser | null> {
+async function lockActive(transaction: DirectoryQueryable, userId: string): Promise<LockedUser | null> {
   return LOCKED_USERS.first(await transaction.query(lockUser, [userId]));
 }
 

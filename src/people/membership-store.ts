@@ -1,5 +1,6 @@
 import { announceChange } from '../accounting/accounts/principal-change-store.ts';
-import type { Lane, Queryable, Statement } from '../db/database.ts';
+import type { Statement } from '../db/database.ts';
+import type { DirectoryLane, DirectoryQueryable } from '../db/home-lanes.ts';
 import { orRolledBack } from '../db/rollback-store.ts';
 import { dateColumn, intColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 import type { AccountRole } from './actor.ts';
@@ -105,7 +106,7 @@ export type MembershipRefusal = 'no_account' | 'no_user' | 'account_full' | 'use
 export type MemberChangeRefusal = 'absent' | 'last_owner';
 
 /** In one order everywhere: account, then user. */
-async function lockAndCount(transaction: Queryable, accountId: string, userId: string) {
+async function lockAndCount(transaction: DirectoryQueryable, accountId: string, userId: string) {
   const [account] = await transaction.query(lockAccount, [accountId]);
   if (account === undefined) return null;
   return COUNTS.first(await transaction.query(countBoth, [accountId, userId]));
@@ -113,7 +114,7 @@ async function lockAndCount(transaction: Queryable, accountId: string, userId: s
 
 /** Makes a person a member; what is refused changes nothing, and has to be rolled back. */
 export async function addMembership(
-  transaction: Queryable,
+  transaction: DirectoryQueryable,
   { userId, accountId, role, at }: NewMembership,
 ): Promise<MembershipRefusal | null> {
   const counts = await lockAndCount(transaction, accountId, userId);
@@ -144,14 +145,14 @@ export interface MembershipStore {
   list(accountId: string, afterUserId: string | null, limit: number): Promise<Member[]>;
 }
 
-export function createMembershipStore(database: Lane): MembershipStore {
+export function createMembershipStore(database: DirectoryLane): MembershipStore {
   /** Owners who take the role from each other at once are decided one after the other, because the account is locked. */
   const change = (
     accountId: string,
     userId: string,
     keepsOwner: boolean,
     role: AccountRole | null,
-    write: (transaction: Queryable) => Promise<unknown>,
+    write: (transaction: DirectoryQueryable) => Promise<unknown>,
   ): Promise<MemberChangeRefusal | null> =>
     database.transaction(async (transaction) => {
       const counts = await lockAndCount(transaction, accountId, userId);

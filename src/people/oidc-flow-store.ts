@@ -1,4 +1,5 @@
-import type { Lane, Statement } from '../db/database.ts';
+import type { Statement } from '../db/database.ts';
+import type { DirectoryQueryable } from '../db/home-lanes.ts';
 import { bytesColumn, orNull, type RowOf, tableColumns, textColumn } from '../db/table.ts';
 
 /** The SQL of sign-ins at OpenID providers that are under way. */
@@ -55,7 +56,7 @@ export interface OidcFlowStore {
   deleteExpired(atMs: number, signal: AbortSignal): Promise<void>;
 }
 
-export function createOidcFlowStore(database: Pick<Lane, 'query'>): OidcFlowStore {
+export function createOidcFlowStore(database: DirectoryQueryable): OidcFlowStore {
   return {
     async insert(flow) {
       const { handleHash, provider, expiresAt } = flow;

@@ -1,4 +1,5 @@
-import type { Lane, Statement } from '../db/database.ts';
+import type { Statement } from '../db/database.ts';
+import type { DirectoryLane } from '../db/home-lanes.ts';
 import { dateColumn, jsonbColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 import type { Membership, OperatorRole, UserActor } from './actor.ts';
 import { SESSIONS_MAX } from './user.ts';
@@ -136,7 +137,7 @@ export interface SessionStore {
 }
 
 /** @param times those in force: shorter ones apply to sessions that have begun, too, as far as they are about idleness. */
-export function createSessionStore(database: Lane, times: () => SessionTimes): SessionStore {
+export function createSessionStore(database: DirectoryLane, times: () => SessionTimes): SessionStore {
   const idleSince = (atMs: number): Date => new Date(atMs - times().idleMs);
   return {
     async read(tokenHash, atMs) {

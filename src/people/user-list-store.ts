@@ -1,4 +1,5 @@
-import type { Lane, Statement } from '../db/database.ts';
+import type { Statement } from '../db/database.ts';
+import type { DirectoryQueryable } from '../db/home-lanes.ts';
 import { createNameSearch } from '../db/name-search.ts';
 import { booleanColumn, dateColumn, jsonbColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 import type { LookedThrough, SliceTiming } from '../lib/slices.ts';
@@ -74,7 +75,7 @@ export interface UserList {
   list(filter: UserFilter, beforeId: string | null, limit: number, timing: SliceTiming): Promise<LookedThrough<User>>;
 }
 
-export function createUserList(database: Pick<Lane, 'query'>): UserList {
+export function createUserList(database: DirectoryQueryable): UserList {
   const findByName = createNameSearch(database, 'users');
 
   async function listIds(filter: UserFilter, beforeId: string | null, limit: number, timing: SliceTiming) {

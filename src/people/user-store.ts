@@ -1,5 +1,6 @@
 import { announceChange } from '../accounting/accounts/principal-change-store.ts';
-import type { Lane, Queryable, Statement } from '../db/database.ts';
+import type { Statement } from '../db/database.ts';
+import type { DirectoryLane, DirectoryQueryable } from '../db/home-lanes.ts';
 import { orRolledBack } from '../db/rollback-store.ts';
 import { orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 import type { AccountRole, OperatorRole } from './actor.ts';
@@ -128,7 +129,7 @@ export interface UserStore extends UserList {
 
 /** Sets a password, ends all sessions but one, and makes unused links void. */
 export async function setPassword(
-  transaction: Queryable,
+  transaction: DirectoryQueryable,
   userId: string,
   hash: string,
   { checkedHash, exceptSessionId }: { readonly checkedHash: string | null; readonly exceptSessionId: string | null },
@@ -141,7 +142,7 @@ export async function setPassword(
 }
 
 /** Inserts a user with its memberships; what is refused has to be rolled back. */
-export async function insertUserWith(transaction: Queryable, user: NewUser): Promise<UserRefusal | null> {
+export async function insertUserWith(transaction: DirectoryQueryable, user: NewUser): Promise<UserRefusal | null> {
   const { id, email, name, passwordHash, operatorRole, memberships, at } = user;
   if (email === null && isLikeEmail(name)) return 'name_like_email';
   const values = [id, email, name, signInNameOf(email, name), passwordHash, operatorRole, at];
@@ -155,12 +156,12 @@ export async function insertUserWith(transaction: Queryable, user: NewUser): Pro
   return null;
 }
 
-async function isLastOperator(transaction: Queryable, id: string): Promise<boolean> {
+async function isLastOperator(transaction: DirectoryQueryable, id: string): Promise<boolean> {
   const operators = await transaction.query<{ id: string }>(lockOperators);
   return operators.every((operator) => operator.id === id) && operators.length > 0;
 }
 
-export function createUserStore(database: Lane): UserStore {
+export function createUserStore(database: DirectoryLane): UserStore {
   const findOne = async (statement: Statement, key: string): Promise<UserCredential | null> =>
     CREDENTIALS.first(await database.query(statement, [key]));
 

@@ -1,6 +1,7 @@
 import { EVERYBODY, type OwnedBy } from '../accounting/calls/calls-store.ts';
 import { columnsOf, toTimestamp } from '../db/columns.ts';
-import { type Lane, type Statement, toArray } from '../db/database.ts';
+import { type Statement, toArray } from '../db/database.ts';
+import type { DirectoryLane } from '../db/home-lanes.ts';
 import { countColumn, instantColumn, orNull, type RowOf, tableColumns, textColumn } from '../db/table.ts';
 
 /** The SQL of refusals. */
@@ -105,7 +106,7 @@ export interface RefusalsStore {
   deleteBefore(instantMs: number, signal: AbortSignal): Promise<void>;
 }
 
-export function createRefusalsStore(database: Lane): RefusalsStore {
+export function createRefusalsStore(database: DirectoryLane): RefusalsStore {
   return {
     async insert(refusals) {
       await database.query(insertRefusals, columnsOf(refusals, ...columns.values));

@@ -11,7 +11,8 @@ import {
 import { freeReservation, NO_USE } from '../accounting/reservations/release.ts';
 import type { OpenReservation } from '../accounting/reservations/reservation.ts';
 import { BALANCES, HAS_SLOT, RATE_LIMITS, RESERVATIONS, SUBSCRIPTIONS } from '../accounting/reservations/tables.ts';
-import type { SnapshotReader, SqlValue, Statement, StoredRow } from '../db/database.ts';
+import type { SqlValue, Statement, StoredRow } from '../db/database.ts';
+import type { HomeSnapshots } from '../db/home-lanes.ts';
 import type { TableColumns } from '../db/table.ts';
 
 /**
@@ -99,13 +100,16 @@ const readReservations: Statement = {
 type JsonRow = StoredRow & { readonly row: string };
 type OfAccounts<Row> = ReadonlyMap<string, readonly Row[]>;
 
-/** Accounts that have no row, or no balance, are left out. */
-export async function readCut(reader: SnapshotReader, { first, last }: BatchRange): Promise<Cut> {
-  const [cut, accountRows, ...found] = await reader.read([
+/** Accounts that have no row, or no balance, are left out. Their rows are read first: each has its balance by then. */
+export async function readCut({ directory, partition }: HomeSnapshots, { first, last }: BatchRange): Promise<Cut> {
+  const parameters = [first, last];
+  const [accountRows] = await directory.read([{ statement: readAccountRows, parameters }]);
+  const [cut, ...found] = await partition.read([
     { statement: readTransaction, parameters: [] },
-    ...[readAccountRows, readBalances, readKeyLimits, readRateLimits, readSubscriptions, readReservations].map(
-      (statement) => ({ statement, parameters: [first, last] }),
-    ),
+    ...[readBalances, readKeyLimits, readRateLimits, readSubscriptions, readReservations].map((statement) => ({
+      statement,
+      parameters,
+    })),
   ]);
   const [balances, keys, rates, subscriptions, reservations] = found as JsonRow[][];
   const states = toAccounts(() => balances as (MoneyRow & JsonRow)[], []);

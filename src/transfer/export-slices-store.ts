@@ -1,4 +1,6 @@
 import type { Query, Statement } from '../db/database.ts';
+import type { HomeSnapshots } from '../db/home-lanes.ts';
+import { HOMES } from '../db/homes.ts';
 import type { BatchRange, Cut } from './export-cut-store.ts';
 import type { ExportedTable } from './tables.ts';
 
@@ -18,6 +20,7 @@ const isBeforeCut = (row: string): string => `(age(${row}.xmin) > age($3::text::
  * account `$5` and a key of it (`$6` …).
  */
 interface Sliced {
+  readonly table: ExportedTable;
   readonly statement: Statement;
   /** A key before all of an account. */
   readonly first: readonly string[];
@@ -39,6 +42,7 @@ function sliced(
   const behind = ['$5::text', ...key.map(([, type], i) => `$${i + 6}::${type}`)].join(', ');
   const keys = key.map(([name], i) => `t.${name}::text as key_${i}`).join(', ');
   return {
+    table,
     first: key.map(([, , first]) => first),
     statement: {
       name: `export.slice-${table}`,
@@ -115,6 +119,7 @@ const continuationKeys = sliced('continuation_keys', { key: [TEXT_KEY('key')], w
 
 /** Responses of calls that have ended; claims of calls in flight are not exported. Plan: primary key. */
 const storedResponses: Sliced = {
+  table: 'stored_responses',
   first: ['', ''],
   isBoundedByBytes: true,
   statement: {
@@ -185,12 +190,20 @@ export interface BatchTables {
   readonly storedResponses: BatchRows<ExportedRow>;
 }
 
-/** Runs a statement. */
-export type RunQuery = <Row>(statement: Statement, parameters: Query['parameters']) => Promise<Row[]>;
+/** Reads the rows of a statement about a table, where that is. */
+export async function readRows<Row>(
+  snapshots: HomeSnapshots,
+  table: ExportedTable,
+  statement: Statement,
+  parameters: Query['parameters'],
+): Promise<Row[]> {
+  const [rows] = await snapshots[HOMES[table]].read([{ statement, parameters }]);
+  return rows as Row[];
+}
 
-export function openBatchTables(query: RunQuery, range: BatchRange, cut: Cut, rowsMax: number): BatchTables {
+export function openBatchTables(snapshots: HomeSnapshots, range: BatchRange, cut: Cut, rowsMax: number): BatchTables {
   const open = <Row extends ExportedRow>(table: Sliced): BatchRows<Row> =>
-    new SlicedRows<Row>(query, table, range, cut, rowsMax);
+    new SlicedRows<Row>(snapshots, table, range, cut, rowsMax);
   return {
     apiKeys: open(apiKeys),
     ledgerEntries: open(ledgerEntries),
@@ -212,7 +225,7 @@ interface PlacedRow extends ExportedRow {
 }
 
 class SlicedRows<Row extends ExportedRow> implements BatchRows<Row> {
-  readonly #query: RunQuery;
+  readonly #snapshots: HomeSnapshots;
   readonly #sliced: Sliced;
   readonly #range: BatchRange;
   readonly #cut: Cut;
@@ -223,8 +236,8 @@ class SlicedRows<Row extends ExportedRow> implements BatchRows<Row> {
   #behind: readonly string[];
   #isLastSlice = false;
 
-  constructor(query: RunQuery, table: Sliced, range: BatchRange, cut: Cut, rowsMax: number) {
-    this.#query = query;
+  constructor(snapshots: HomeSnapshots, table: Sliced, range: BatchRange, cut: Cut, rowsMax: number) {
+    this.#snapshots = snapshots;
     this.#sliced = table;
     this.#range = range;
     this.#cut = cut;
@@ -244,11 +257,11 @@ class SlicedRows<Row extends ExportedRow> implements BatchRows<Row> {
 
   async readSlice(): Promise<void> {
     const { first, last } = this.#range;
-    const { statement, first: firstKey, isBoundedByBytes = false } = this.#sliced;
+    const { table, statement, first: firstKey, isBoundedByBytes = false } = this.#sliced;
     const parameters = [first, last, this.#cut.transaction, this.#rowsMax, ...this.#behind];
     // Not both of them at a time: a slice may be large.
     this.#rows = [];
-    this.#rows = await this.#query<Row & PlacedRow>(statement, parameters);
+    this.#rows = await readRows<Row & PlacedRow>(this.#snapshots, table, statement, parameters);
     this.#next = 0;
     const end = this.#rows.at(-1);
     this.#isLastSlice = end === undefined || (this.#rows.length < this.#rowsMax && !isBoundedByBytes);

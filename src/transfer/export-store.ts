@@ -1,11 +1,13 @@
-import type { Database, Query, SnapshotReader, Statement } from '../db/database.ts';
+import type { Database, Query, Statement } from '../db/database.ts';
+import type { DirectoryDatabase, HomeSnapshots, PartitionDatabase } from '../db/home-lanes.ts';
+import { HOMES, type Home } from '../db/homes.ts';
 import { type BatchRange, type CutAccount, readCut } from './export-cut-store.ts';
 import {
   type BatchTables,
   type ExportedKey,
   type ExportedRow,
   openBatchTables,
-  type RunQuery,
+  readRows,
 } from './export-slices-store.ts';
 import type { ExportHead } from './format.ts';
 import { EXPORTED_TABLES, type ExportedTable } from './tables.ts';
@@ -14,7 +16,7 @@ import { EXPORTED_TABLES, type ExportedTable } from './tables.ts';
  * The SQL of an export. Accounts are read in batches, and each table of a batch in slices; on the embedded engine calls are admitted
  * and end between any two reads. What the accounts of a batch are as of is decided by its first read (`readCut`), which is of one
  * state: the cut. Rows that later transactions wrote are left out, by the transaction that wrote each (`xmin`), so the slices
- * together are that state. On a server all reads see one snapshot anyway.
+ * together are that state. On a server all reads of both homes see one snapshot anyway.
  */
 
 /** How much is read at a time. */
@@ -211,32 +213,51 @@ interface ExportReader {
   close(): Promise<void>;
 }
 
+/** The databases of both homes. */
+export interface ExportedDatabases {
+  readonly directory: Pick<DirectoryDatabase, 'openSnapshots'>;
+  readonly partition: Pick<PartitionDatabase, 'engine' | 'openSnapshots'>;
+}
+
 /** `sizes`: for tests. */
-export function createExportStore(database: Database, sizes: ExportSizes = SIZES[database.engine]): ExportStore {
+export function createExportStore(
+  { directory, partition }: ExportedDatabases,
+  sizes: ExportSizes = SIZES[partition.engine],
+): ExportStore {
   return {
     async open() {
-      const reader = await database.openSnapshots();
-      if (database.engine === 'postgresql') await reader.read([{ statement: keepRecords, parameters: [] }]);
-      return createReader(reader, sizes);
+      const ofPartition = await partition.openSnapshots();
+      try {
+        if (partition.engine === 'postgresql') await ofPartition.read([{ statement: keepRecords, parameters: [] }]);
+        const ofDirectory = await directory.openSnapshots(await ofPartition.nameState());
+        return createReader({ directory: ofDirectory, partition: ofPartition }, sizes);
+      } catch (error) {
+        await ofPartition.close();
+        throw error;
+      }
     },
   };
 }
 
 type KeyedRow = ExportedRow & { readonly [key: `key_${number}`]: string };
 
-function createReader(reader: SnapshotReader, sizes: ExportSizes): ExportReader {
-  const query: RunQuery = async <Row>(statement: Statement, parameters: Query['parameters']) =>
-    (await reader.read([{ statement, parameters }]))[0] as Row[];
+function createReader(snapshots: HomeSnapshots, sizes: ExportSizes): ExportReader {
+  const ofHome =
+    (home: Home) =>
+    async <Row>(statement: Statement, parameters: Query['parameters'] = []): Promise<Row[]> =>
+      (await snapshots[home].read([{ statement, parameters }]))[0] as Row[];
+  const [ofDirectory, ofPartition] = [ofHome('directory'), ofHome('partition')];
 
   /** `first`: a key before all of them. */
   async function* slices<Row extends ExportedRow = ExportedRow>(
+    table: ExportedTable,
     statement: Statement,
     first: readonly string[],
     parameters: readonly string[] = [],
   ): AsyncIterable<Row[]> {
     let behind = first;
     for (;;) {
-      const rows = await query<Row & KeyedRow>(statement, [...parameters, ...behind]);
+      const rows = await readRows<Row & KeyedRow>(snapshots, table, statement, [...parameters, ...behind]);
       const last = rows.at(-1);
       if (last === undefined) return;
       yield rows;
@@ -247,20 +268,24 @@ function createReader(reader: SnapshotReader, sizes: ExportSizes): ExportReader 
 
   return {
     async readIdentity() {
-      const [row] = await query<{ id: string; is_demo: boolean | null }>(selectIdentity, []);
+      const [row] = await ofDirectory<{ id: string; is_demo: boolean | null }>(selectIdentity);
       return { identity: row!.id, isDemo: row!.is_demo };
     },
     async readColumns() {
-      const rows = await query<{ table_name: string; column_name: string }>(listColumns, []);
+      type Column = { table_name: string; column_name: string };
+      const columns = {
+        directory: await ofDirectory<Column>(listColumns),
+        partition: await ofPartition<Column>(listColumns),
+      };
       return Object.fromEntries(
         EXPORTED_TABLES.map((table) => [
           table,
-          rows.filter((row) => row.table_name === table).map((row) => row.column_name),
+          columns[HOMES[table]].filter((row) => row.table_name === table).map((row) => row.column_name),
         ]),
       ) as Record<ExportedTable, string[]>;
     },
     async countAccounts() {
-      const [row] = await query<{ n: number }>(countAccounts, []);
+      const [row] = await ofDirectory<{ n: number }>(countAccounts);
       return row!.n;
     },
     async *batches() {
@@ -268,9 +293,9 @@ function createReader(reader: SnapshotReader, sizes: ExportSizes): ExportReader 
       let behind = '';
       for (;;) {
         const parameters = [behind, accountsMax, batchRowsMax];
-        const read = await reader.read([listAccounts, countRows].map((statement) => ({ statement, parameters })));
-        const [accounts, counts] = read as [ListedAccount[], ListedAccount[]];
+        const accounts = await ofDirectory<ListedAccount>(listAccounts, parameters);
         if (accounts.length === 0) return;
+        const counts = await ofPartition<ListedAccount>(countRows, parameters);
         const further = new Map(counts.map(({ id, rows }) => [id, rows]));
         const listed = accounts.map(({ id, rows }) => ({ id, rows: rows + (further.get(id) ?? 0) }));
         yield* toBatches(listed, batchRowsMax);
@@ -278,26 +303,28 @@ function createReader(reader: SnapshotReader, sizes: ExportSizes): ExportReader 
       }
     },
     async readBatch(range) {
-      const cut = await readCut(reader, range);
-      return { accounts: cut.accounts.values(), tables: openBatchTables(query, range, cut, sizes.sliceRowsMax) };
+      const cut = await readCut(snapshots, range);
+      return { accounts: cut.accounts.values(), tables: openBatchTables(snapshots, range, cut, sizes.sliceRowsMax) };
     },
-    newAccounts: () => slices<ExportedKey>(sliceNewAccounts, ['']),
-    accountRequests: (lastAccountId) => slices(sliceAccountRequests, [''], [lastAccountId]),
-    priceLists: () => slices(slicePriceLists, [FIRST_UUID]),
-    droppedMonths: () => slices(sliceDroppedMonths, ['-infinity']),
+    newAccounts: () => slices<ExportedKey>('new_accounts', sliceNewAccounts, ['']),
+    accountRequests: (lastAccountId) => slices('account_requests', sliceAccountRequests, [''], [lastAccountId]),
+    priceLists: () => slices('price_lists', slicePriceLists, [FIRST_UUID]),
+    droppedMonths: () => slices('dropped_months', sliceDroppedMonths, ['-infinity']),
     async readDrops() {
-      const [row] = await query<{ drops: string }>(countDrops, []);
+      const [row] = await ofPartition<{ drops: string }>(countDrops);
       return row!.drops;
     },
-    routeDrains: () => slices(sliceRouteDrains, ['', '', '']),
-    vouchers: () => slices(sliceVouchers, ['']),
-    voucherBatches: () => slices(sliceVoucherBatches, ['']),
-    adminTokens: () => slices(sliceAdminTokens, ['']),
-    users: (lastAccountId) => slices(sliceUsers, [''], [lastAccountId]),
-    changes: () => slices(sliceChanges, ['']),
-    webhookEndpoints: (lastAccountId) => slices(sliceWebhookEndpoints, [''], [lastAccountId]),
-    noticeStates: (lastAccountId) => slices(sliceNoticeStates, ['', ''], [lastAccountId]),
-    close: () => reader.close(),
+    routeDrains: () => slices('route_drains', sliceRouteDrains, ['', '', '']),
+    vouchers: () => slices('vouchers', sliceVouchers, ['']),
+    voucherBatches: () => slices('voucher_batches', sliceVoucherBatches, ['']),
+    adminTokens: () => slices('admin_tokens', sliceAdminTokens, ['']),
+    users: (lastAccountId) => slices('users', sliceUsers, [''], [lastAccountId]),
+    changes: () => slices('changes', sliceChanges, ['']),
+    webhookEndpoints: (lastAccountId) => slices('webhook_endpoints', sliceWebhookEndpoints, [''], [lastAccountId]),
+    noticeStates: (lastAccountId) => slices('notice_states', sliceNoticeStates, ['', ''], [lastAccountId]),
+    async close() {
+      await Promise.all([snapshots.directory.close(), snapshots.partition.close()]);
+    },
   };
 }
 

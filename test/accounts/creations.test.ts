@@ -215,7 +215,9 @@ for (const engine of engines) {
             [...balances.values()].map(({ balanceNano }) => balanceNano),
             repeated.map(() => 5n),
           );
-          const broken = (await auditLedger(stored.database)).filter(({ breaches }) => breaches.length > 0);
+          const broken = (await auditLedger(inOneDatabase(stored.database))).filter(
+            ({ breaches }) => breaches.length > 0,
+          );
           assert.deepEqual(broken, []);
         }),
         { numRuns: 20 },
@@ -229,8 +231,9 @@ describe('an audit of accounts', { timeout: 60_000 }, () => {
     const { database, remove } = await createTestDatabase('embedded');
     try {
       const found = async (rowsMax?: number) =>
-        (await auditLedger(database, rowsMax === undefined ? {} : { rowsMax })).flatMap(({ invariant, breaches }) =>
-          breaches.map(({ accountId, detail }) => [invariant.slice(0, 13), accountId, detail]),
+        (await auditLedger(inOneDatabase(database), rowsMax === undefined ? {} : { rowsMax })).flatMap(
+          ({ invariant, breaches }) =>
+            breaches.map(({ accountId, detail }) => [invariant.slice(0, 13), accountId, detail]),
         );
       const steps = createInSteps(inOneDatabase(database), () => []);
       for (const id of ['acct_a', 'acct_b', 'acct_c']) {

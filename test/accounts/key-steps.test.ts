@@ -7,7 +7,7 @@ import { createEndedKeyStore } from '../../src/accounting/accounts/ended-key-sto
 import { createApiKey, displayPrefix, hashApiKey } from '../../src/accounting/accounts/key-format.ts';
 import type { Keys } from '../../src/accounting/accounts/keys.ts';
 import { createPrincipals } from '../../src/accounting/accounts/principals.ts';
-import { createAccountStore } from '../../src/accounting/accounts/store.ts';
+import { createKeyStatusStore } from '../../src/accounting/accounts/status-store.ts';
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { createRollupStore } from '../../src/accounting/usage/rollup-store.ts';
 import type { Database } from '../../src/db/database.ts';
@@ -67,7 +67,9 @@ for (const engine of engines) {
         'select key_hash from api_keys where account_id = $1 and revoked_at is null order by id',
         [accountId],
       );
-      const statuses = await createAccountStore(database).findStatuses(found.map((row) => Buffer.from(row.key_hash)));
+      const statuses = await createKeyStatusStore(inOneDatabase(database)).findStatuses(
+        found.map((row) => Buffer.from(row.key_hash)),
+      );
       return statuses.map((status) => [status!.isKeyLimited, status!.isRateLimited]);
     }
 
@@ -82,7 +84,7 @@ for (const engine of engines) {
     }
 
     async function breaches(): Promise<string[]> {
-      const results = await auditLedger(database);
+      const results = await auditLedger(inOneDatabase(database));
       return results.flatMap((result) => result.breaches.map(({ detail }) => `${result.invariant}: ${detail}`));
     }
 
@@ -270,8 +272,8 @@ select $1, $1 || n, 'n', decode(md5($1 || n), 'hex'), 'p', '2026-01-01' from gen
     it('are told to every node by the transaction that sets a limit, so that an end behind it changes nothing', async () => {
       const accountId = await account();
       const principals = await createPrincipals({
-        store: createAccountStore(database),
-        database,
+        store: createKeyStatusStore(inOneDatabase(database)),
+        directory: database,
         questions: patientQuestions(),
         clock: systemClock,
       });

@@ -3,7 +3,9 @@ import { webcrypto } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { createApiKey, displayPrefix, hashApiKey } from '../../src/accounting/accounts/key-format.ts';
 import { createPrincipals, type Principals } from '../../src/accounting/accounts/principals.ts';
+import { createKeyStatusStore } from '../../src/accounting/accounts/status-store.ts';
 import { createAccountStore } from '../../src/accounting/accounts/store.ts';
+import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createTestDatabase, type TestDatabase, wireEngines } from '../support/database.ts';
 import { createAccountIn } from '../support/in-steps.ts';
@@ -18,8 +20,8 @@ for (const engine of wireEngines) {
     before(async () => {
       stored = await createTestDatabase(engine);
       principals = await createPrincipals({
-        store: createAccountStore(stored.database),
-        database: stored.database,
+        store: createKeyStatusStore(inOneDatabase(stored.database)),
+        directory: stored.database,
         questions: patientQuestions(),
         clock: systemClock,
       });

@@ -4,6 +4,7 @@ import { createKeyLimitStore } from '../../src/accounting/accounts/key-limit-sto
 import { createAccountStore } from '../../src/accounting/accounts/store.ts';
 import { type AuditOptions, auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
+import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { planOf } from '../support/account-in-memory.ts';
 import {
   CONTEXT,
@@ -77,7 +78,7 @@ for (const engine of engines) {
     }
 
     async function findings(options: AuditOptions): Promise<string[]> {
-      const results = await auditLedger(stored.database, options);
+      const results = await auditLedger(inOneDatabase(stored.database), options);
       return results.flatMap(({ invariant, breaches }) =>
         breaches.map(({ accountId, detail }) => `${accountId}: ${invariant}: ${detail}`),
       );

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type AuditOptions, type AuditProgress, auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { createLedgerStore } from '../../src/accounting/ledger/ledger-store.ts';
+import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import {
   CONTEXT,
   createTestNode,
@@ -170,7 +171,7 @@ for (const engine of engines) {
     }
 
     async function findings(options: AuditOptions): Promise<string[]> {
-      const results = await auditLedger(stored.database, options);
+      const results = await auditLedger(inOneDatabase(stored.database), options);
       return results
         .flatMap(({ invariant, breaches }) =>
           breaches.map(({ accountId, detail }) => {

@@ -4,6 +4,7 @@ import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { type BatchStore, createBatchStore } from '../../src/accounting/batches/store.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
 import type { AdmissionContext } from '../../src/accounting/reservations/account-state.ts';
+import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { planOf } from '../support/account-in-memory.ts';
 import {
   CONTEXT,
@@ -33,7 +34,8 @@ for (const engine of engines) {
     });
     after(() => stored.remove());
 
-    const breaches = async () => (await auditLedger(stored.database)).flatMap((result) => result.breaches);
+    const breaches = async () =>
+      (await auditLedger(inOneDatabase(stored.database))).flatMap((result) => result.breaches);
     const at = (nowMs: number): AdmissionContext => ({
       ...CONTEXT,
       ...periodsAt(nowMs),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
+import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import {
   createTestNode,
@@ -28,7 +29,7 @@ for (const engine of gatewayEngines) {
     after(async () => {
       await node.drain();
       try {
-        for (const { invariant, breaches } of await auditLedger(stored.database))
+        for (const { invariant, breaches } of await auditLedger(inOneDatabase(stored.database)))
           assert.deepEqual(breaches, [], invariant);
       } finally {
         await stored.remove();

@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import type { EndedCall } from '../../src/accounting/calls/call-outcome.ts';
 import type { Database } from '../../src/db/database.ts';
+import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import {
@@ -38,7 +39,7 @@ describe('postgresql: transactions that wait for each other at one account', { t
   });
   after(async () => {
     try {
-      const results = await auditLedger(stored.database);
+      const results = await auditLedger(inOneDatabase(stored.database));
       assert.deepEqual(
         results.flatMap(({ breaches }) => breaches),
         [],
@@ -151,7 +152,7 @@ where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid
       });
       await Promise.all(ends);
       assert.deepEqual(await readBalance(stored.database, accountId), left);
-      for (const { invariant, breaches } of await auditLedger(stored.database))
+      for (const { invariant, breaches } of await auditLedger(inOneDatabase(stored.database)))
         assert.deepEqual(breaches, [], invariant);
     });
   }

@@ -5,6 +5,7 @@ import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { createLedgerStore } from '../../src/accounting/ledger/ledger-store.ts';
 import type { Admission } from '../../src/accounting/reservations/reservation.ts';
 import type { Database } from '../../src/db/database.ts';
+import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import {
   CONTEXT,
   createTestNode,
@@ -38,7 +39,7 @@ const capReached = (isOnlyReserved: boolean): Admission => ({
 });
 
 async function breaches(database: Database): Promise<string[]> {
-  const results = await auditLedger(database);
+  const results = await auditLedger(inOneDatabase(database));
   return results.filter((result) => result.breaches.length > 0).map(({ invariant }) => invariant);
 }
 

@@ -4,6 +4,7 @@ import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { createLedgerStore } from '../../src/accounting/ledger/ledger-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { isDataError } from '../../src/db/errors.ts';
+import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import {
   CONTEXT,
   createTestNode,
@@ -96,7 +97,7 @@ for (const engine of gatewayEngines) {
     });
     after(async () => {
       try {
-        const results = await auditLedger(database);
+        const results = await auditLedger(inOneDatabase(database));
         assert.deepEqual(
           results.flatMap(({ breaches }) => breaches),
           [],

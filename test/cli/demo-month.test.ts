@@ -9,6 +9,7 @@ import { makeBareDemo, makeMonth, monthStartMs } from '../../src/cli/demo/month/
 import { createNewDemo } from '../../src/cli/demo/new-demo.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Database } from '../../src/db/database.ts';
+import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { createTestDatabase, gatewayEngines } from '../support/database.ts';
@@ -25,7 +26,7 @@ async function count(database: Database, table: string): Promise<number> {
 }
 
 async function assertSound(database: Database): Promise<void> {
-  const broken = (await auditLedger(database)).filter(({ breaches }) => breaches.length > 0);
+  const broken = (await auditLedger(inOneDatabase(database))).filter(({ breaches }) => breaches.length > 0);
   assert.deepEqual(broken, []);
 }
 

@@ -13,6 +13,7 @@ import { createLocalTime } from '../../src/accounting/pricing/local-time.ts';
 import { factsText } from '../../src/accounting/reservations/reservation.ts';
 import { callCorrectionEndpoints } from '../../src/api/calls/corrections.ts';
 import type { Database } from '../../src/db/database.ts';
+import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { planOf } from '../support/account-in-memory.ts';
 import {
   CONTEXT,
@@ -73,7 +74,7 @@ for (const engine of engines) {
     });
 
     async function assertSound(): Promise<void> {
-      const results = await auditLedger(database);
+      const results = await auditLedger(inOneDatabase(database));
       assert.deepEqual(
         results.filter(({ breaches }) => breaches.length > 0),
         [],
@@ -363,7 +364,7 @@ join ledger_entries e using (account_id) where b.account_id = $1 and e.kind = 'c
       await resolve(callId, charge(30n));
       await refund(callId, 10n);
       const broken = async (): Promise<string[]> =>
-        (await auditLedger(database)).flatMap(({ invariant, breaches }) =>
+        (await auditLedger(inOneDatabase(database))).flatMap(({ invariant, breaches }) =>
           breaches.map((breach) => `${breach.accountId} ${invariant}: ${breach.detail}`),
         );
       const REFUNDS = 'refunds are of a charged call of their account, and never more than its charge';

@@ -193,6 +193,25 @@ order by position`,
       assert.deepEqual(await database.query({ name: 'test.written', text: 'select 1 from notes where id = -1' }), []);
     });
 
+    test('of an export sees the state that another reader has named, on a server', async () => {
+      const count = { name: 'test.count', text: 'select count(*)::int as n from notes' };
+      const first = await database.openSnapshots();
+      try {
+        const [[before]] = (await first.read([{ statement: count, parameters: [] }])) as [[{ n: number }]];
+        const state = await first.nameState();
+        await database.query({ name: 'test.add', text: `insert into notes values (-2, 'later')` });
+        const second = await database.openSnapshots(state);
+        try {
+          const [[seen]] = (await second.read([{ statement: count, parameters: [] }])) as [[{ n: number }]];
+          assert.equal(seen.n, engine === 'embedded' ? before.n + 1 : before.n);
+        } finally {
+          await second.close();
+        }
+      } finally {
+        await first.close();
+      }
+    });
+
     test('that is wrong is not taken for bad data', async () => {
       const statement = { name: 'test.wrong', text: 'select * from no_such_table' };
       for (let i = 0; i < 2; i++) {

@@ -37,6 +37,12 @@ const WAYS: Readonly<Record<string, (database: Database) => Promise<readonly unk
       decide: ([rows]) => ({ writes: [read], result: rows! }),
     }),
   readTables: (database) => database.readTables((reader) => reader.query(whereAmI, [true])),
+  async openTables(database) {
+    const reader = await database.openTables();
+    const rows = await reader.query(whereAmI, [true]);
+    await reader.close();
+    return rows;
+  },
   async snapshots(database) {
     const reader = await database.openSnapshots();
     const [rows] = await reader.read([read]);

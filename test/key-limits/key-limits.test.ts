@@ -4,6 +4,7 @@ import { createKeyLimitStore } from '../../src/accounting/accounts/key-limit-sto
 import { createAccountStore } from '../../src/accounting/accounts/store.ts';
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import type { Database } from '../../src/db/database.ts';
+import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import {
@@ -62,7 +63,7 @@ const listCalls = ({ stores }: TestNode) => stores.reservations.listOfDeadNodes(
 
 async function assertNothingReserved(database: Database): Promise<void> {
   assert.deepEqual(await listCalls(createTestNode(database)), []);
-  const results = await auditLedger(database);
+  const results = await auditLedger(inOneDatabase(database));
   assert.deepEqual(
     results.flatMap(({ breaches }) => breaches),
     [],

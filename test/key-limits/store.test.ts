@@ -14,6 +14,7 @@ import { createSubscriptionStore } from '../../src/accounting/plans/subscription
 import type { CallName, ReservationRequest } from '../../src/accounting/reservations/reservation.ts';
 import type { SettlementRecord } from '../../src/accounting/settlement/settlement-record.ts';
 import type { Database } from '../../src/db/database.ts';
+import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { planOf } from '../support/account-in-memory.ts';
 import {
   CONTEXT,
@@ -91,7 +92,7 @@ async function createKey(database: Database, accountId: string, id: string): Pro
 }
 
 async function assertSound(database: Database): Promise<void> {
-  const results = await auditLedger(database);
+  const results = await auditLedger(inOneDatabase(database));
   assert.deepEqual(
     results.flatMap(({ breaches }) => breaches),
     [],

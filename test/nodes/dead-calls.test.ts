@@ -16,6 +16,7 @@ import {
 import type { SettlementRecord } from '../../src/accounting/settlement/settlement-record.ts';
 import { callToWire } from '../../src/api/calls/wire.ts';
 import type { Database } from '../../src/db/database.ts';
+import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { createNodeStore } from '../../src/db/nodes/nodes-store.ts';
 import { byUnit } from '../../src/protocols/metering/usage-units.ts';
 import { planOf } from '../support/account-in-memory.ts';
@@ -108,7 +109,7 @@ async function subscribe(database: Database, accountId: string): Promise<void> {
 }
 
 async function assertSound(database: Database): Promise<void> {
-  const results = await auditLedger(database);
+  const results = await auditLedger(inOneDatabase(database));
   assert.deepEqual(
     results.filter(({ breaches }) => breaches.length > 0),
     [],
@@ -445,7 +446,7 @@ for (const engine of gatewayEngines) {
       await node.resolveAll();
       await assertSound(database);
       await database.script(`update calls set charge_nano = 7 where id = 'call_between'`);
-      const results = await auditLedger(database);
+      const results = await auditLedger(inOneDatabase(database));
       const broken = results.filter(({ breaches }) => breaches.length > 0).map(({ invariant }) => invariant);
       assert.deepEqual(broken, [
         'every settled call has its entry with its charge',

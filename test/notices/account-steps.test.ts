@@ -243,7 +243,7 @@ from notices n where account_id = $1 order by id`,
         accountId,
       ]);
       const breaches = async (): Promise<string[]> =>
-        (await auditLedger(database)).flatMap((result) => result.breaches.map(({ detail }) => detail));
+        (await auditLedger(inOneDatabase(database))).flatMap((result) => result.breaches.map(({ detail }) => detail));
       assert.deepEqual(await breaches(), []);
       await rows(`insert into nodes (id, started_at, seen_at)
 values ('node_old', statement_timestamp() - interval '7 hours', statement_timestamp() + interval '1 minute')`);

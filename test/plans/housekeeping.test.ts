@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
+import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { openAccount } from '../support/accounting-builders.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 
@@ -47,7 +48,7 @@ select 'acct_past', $1::text, $1::text || '_' || n, $2::timestamptz from generat
           ['sub_recent', 3n],
         ],
       );
-      const broken = (await auditLedger(stored.database)).filter(({ breaches }) => breaches.length > 0);
+      const broken = (await auditLedger(inOneDatabase(stored.database))).filter(({ breaches }) => breaches.length > 0);
       assert.deepEqual(broken, []);
     });
   });

@@ -533,7 +533,8 @@ function counting(real: Database, note: (name: string) => void): Database {
       return real.readThenWrite(transaction);
     },
     readTables: (work) => real.readTables(work),
-    openSnapshots: () => real.openSnapshots(),
+    openTables: () => real.openTables(),
+    openSnapshots: (state) => real.openSnapshots(state),
     longTransaction: (work) => real.longTransaction(work),
     script: (sql) => real.script(sql),
     subscribe: (channel, onPayload, onReconnect) => real.subscribe(channel, onPayload, onReconnect),

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
+import { type AuditedDatabases, auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { createCallsStore } from '../../src/accounting/calls/calls-store.ts';
 import { createRefundStore } from '../../src/accounting/corrections/refund-store.ts';
 import { createResolutionStore } from '../../src/accounting/corrections/resolution-store.ts';
 import { factsText } from '../../src/accounting/reservations/reservation.ts';
 import { monthOf } from '../../src/accounting/retention/months.ts';
 import type { Database } from '../../src/db/database.ts';
+import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import {
   createTestNode,
@@ -30,8 +31,8 @@ const ONE_LEFT = { tables: ['calls_2026_03', 'calls_default'], calls: { '2026-03
 const ALL_TABLES = ['calls_2026_01', 'calls_2026_02', 'calls_2026_03', 'calls_default'];
 
 /** What the audit finds: invariants and accounts. */
-async function breaches(database: Pick<Database, 'engine' | 'readTables'>, rowsMax?: number): Promise<string[]> {
-  const results = await auditLedger(database, rowsMax === undefined ? {} : { rowsMax });
+async function breaches(databases: AuditedDatabases, rowsMax?: number): Promise<string[]> {
+  const results = await auditLedger(databases, rowsMax === undefined ? {} : { rowsMax });
   return results.flatMap(({ invariant, breaches: found }) =>
     found.map(({ accountId, detail }) => `${invariant}: ${accountId}: ${detail}`),
   );
@@ -44,9 +45,9 @@ async function ownDatabase(engine: Engine): Promise<TestDatabase> {
   return stored;
 }
 
-async function assertSound(database: Pick<Database, 'engine' | 'readTables'>): Promise<void> {
-  assert.deepEqual(await breaches(database), []);
-  assert.deepEqual(await breaches(database, 3), []);
+async function assertSound(database: Database): Promise<void> {
+  assert.deepEqual(await breaches(inOneDatabase(database)), []);
+  assert.deepEqual(await breaches(inOneDatabase(database), 3), []);
 }
 
 for (const engine of engines) {
@@ -336,7 +337,7 @@ for (const engine of engines) {
         '2026-02 dropped',
       ]);
       assert.match(
-        (await breaches(database)).join('\n'),
+        (await breaches(inOneDatabase(database))).join('\n'),
         new RegExp(`^no charge without its call: ${accountId}: entry \\d+ of call ${callId}$`),
       );
       await database.script('insert into calls select * from taken');
@@ -351,7 +352,7 @@ for (const engine of engines) {
       const dropping = droppingOf(database);
       await dropping.run();
       assert.deepEqual(dropping.said(), [`2026-01 stays: call ${callId}`, '2026-02 dropped']);
-      assert.equal((await breaches(database)).length > 0, true);
+      assert.equal((await breaches(inOneDatabase(database))).length > 0, true);
       await database.script(`update calls set charge_nano = charge_nano - 1 where id = '${callId}'`);
       await dropping.run();
       assert.deepEqual(dropping.said(), ['2026-01 dropped']);
@@ -445,21 +446,21 @@ for (const engine of engines) {
     it('are read anew by an audit that runs meanwhile', async () => {
       let ranges = 0;
       const dropping = droppingOf(database);
-      const audited: Pick<Database, 'engine' | 'readTables'> = {
-        engine,
-        readTables: (work) =>
-          database.readTables((reader) =>
-            work({
-              async query(statement, parameters) {
-                if (statement.name === 'audit.read-counters') ranges++;
-                // Behind the counters and what was written down, before the records.
-                if (statement.name === 'audit.first-calls' && ranges === 1) await dropping.run();
-                return reader.query(statement, parameters);
-              },
-            }),
-          ),
+      const partition: AuditedDatabases['partition'] = {
+        async openTables() {
+          const reader = await database.openTables();
+          return {
+            ...reader,
+            async query(statement, parameters) {
+              if (statement.name === 'audit.read-counters') ranges++;
+              // Behind the counters and what was written down, before the records.
+              if (statement.name === 'audit.first-calls' && ranges === 1) await dropping.run();
+              return reader.query(statement, parameters);
+            },
+          };
+        },
       };
-      assert.deepEqual(await breaches(audited), []);
+      assert.deepEqual(await breaches({ directory: database, partition }), []);
       assert.deepEqual(dropping.said(), ['2026-01 dropped', '2026-02 dropped']);
       assert.equal(ranges, 2);
     });
@@ -506,13 +507,13 @@ delete from dropped_calls where month = '2026-02-01' and account_id = '${account
         ],
       ] as const) {
         await database.script(damage);
-        const found = await breaches(database);
+        const found = await breaches(inOneDatabase(database));
         await database.script(repair);
         assert.ok(
           found.some((breach) => new RegExp(`^${expected}$`).test(breach)),
           `${damage}: ${found.join('\n')}`,
         );
-        assert.deepEqual(await breaches(database), []);
+        assert.deepEqual(await breaches(inOneDatabase(database)), []);
       }
     });
 

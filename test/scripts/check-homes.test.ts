@@ -14,7 +14,7 @@ function check(...lines: string[]): { status: number | null; refused: string[] }
   const file = join(directory, 'store.ts');
   writeFileSync(file, lines.join('\n'));
   const { status, stderr } = spawnSync(process.execPath, ['scripts/check-homes.ts', file], { encoding: 'utf8' });
-  const refused = stderr.split('\n').filter((line) => line.includes(' names '));
+  const refused = stderr.split('\n').filter((line) => / (?:names|takes a) /.test(line));
   return { status, refused: refused.map((line) => line.slice(line.lastIndexOf('store.ts:') + 'store.ts:'.length)) };
 }
 
@@ -33,6 +33,19 @@ describe('The check of homes', () => {
       '3 names nodes (directory), reservations (partition)',
       '4 names api_keys (directory), key_limits (partition)',
     ]);
+  });
+
+  it('refuses connections of the other home, or of any, for the statements of one', () => {
+    const { status, refused } = check(
+      "import type { Database, Lane, Queryable } from '../../src/db/database.ts';",
+      "import type { DirectoryLane, HomeLanes, PartitionLane } from '../../src/db/home-lanes.ts';",
+      'export const a = "select from accounts";',
+      'export const b = (lane: Lane) => lane;',
+      'export const c = (partition: PartitionLane, on: Pick<Queryable, "query">) => [partition, on];',
+      'export const d = (directory: DirectoryLane, homes: HomeLanes, engine: Database["engine"]) => [directory, homes, engine];',
+    );
+    assert.equal(status, 1);
+    assert.deepEqual(refused, ['4 takes a Lane', '5 takes a PartitionLane', '5 takes a Queryable']);
   });
 
   it('follows what is put into a statement: constants, lists, functions, and what they are called with', () => {

@@ -7,6 +7,7 @@ import { createReservationStore, type ReservationStore } from '../../src/account
 import type { SettlementRecord } from '../../src/accounting/settlement/settlement-record.ts';
 import { createSettlementStore, type SettlementStore } from '../../src/accounting/settlement/store.ts';
 import type { Database } from '../../src/db/database.ts';
+import { inOneDatabase } from '../../src/db/home-lanes.ts';
 
 /** Stores with the one half of a batch of calls that a test is about. */
 
@@ -31,7 +32,7 @@ export interface TestSettlementStore extends SettlementStore {
 export function createTestReservationStore(database: Database): TestReservationStore {
   const batches = createBatchStore(database);
   return {
-    ...createReservationStore(database),
+    ...createReservationStore(inOneDatabase(database)),
     async admit(requests, terms, locks, signal) {
       return (await batches.run({ ends: [], admissions: requests }, terms, locks, signal)).admissions;
     },

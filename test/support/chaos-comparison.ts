@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { type CallRecord, createCallsStore } from '../../src/accounting/calls/calls-store.ts';
 import type { Database } from '../../src/db/database.ts';
+import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { type PlannedCall, RERANK_NANO, type Reading } from './chaos-calls.ts';
 import type { Outcome } from './chaos-clients.ts';
 import { costNano } from './gateway.ts';
@@ -196,7 +197,7 @@ function assertChargedAsRecorded(record: CallRecord): bigint {
 
 /** No invariant is broken, and nothing is reserved or in flight any more: of balances, of plans, of keys. */
 async function assertSound(database: Database): Promise<void> {
-  const results = await auditLedger(database);
+  const results = await auditLedger(inOneDatabase(database));
   assert.deepEqual(
     results.filter(({ breaches }) => breaches.length > 0),
     [],

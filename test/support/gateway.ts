@@ -21,6 +21,7 @@ import type { RequestObserver } from '../../src/requests/request-report.ts';
 import { CANARIES, searchLogs } from './canaries.ts';
 import { createTestDatabase, type Engine, type TestDatabase, usualEngine } from './database.ts';
 import { makeFastDirectory } from './fast-directory.ts';
+import { handleOf } from './home-lanes.ts';
 import { type ObservedDatabase, observeDatabase } from './observed-database.ts';
 import { type ScriptedProvider, startProvider } from './provider.ts';
 import { foundInChanges, secretsIn } from './shown-secrets.ts';
@@ -48,7 +49,7 @@ export interface TestGateway {
   /** Sends a request to the admin API; returns status and body. */
   admin(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<AdminResponse>;
   /**
-   * Stops everything and fails if a reservation was left behind, an invariant of the ledger is broken, the change log has a secret, or a log had a key, a
+   * Stops everything and fails if a statement was given to the database of the other home, a reservation was left behind, an invariant of the ledger is broken, the change log has a secret, or a log had a key, a
    * credential, a prompt or a response in it.
    */
   stop(): Promise<void>;
@@ -243,9 +244,12 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   if (options.dataDir === undefined) parts.defer(() => rmSync(dataDir, { recursive: true, force: true }));
   const config = parseConfig(testConfigText(provider.url, { ...options, dataDir }), 'test.yaml', {});
   const logs = searchLogs(options.logger ?? silentLogger, [...CANARIES, ADMIN_TOKEN]);
+  const strangers: unknown[] = [];
+  const onStranger = (error: unknown): void => void strangers.push(error);
   const gateway = await createGateway({
     config,
-    database: observed.database,
+    database: handleOf('directory', observed.database, onStranger),
+    partitions: [handleOf('partition', observed.database, onStranger)],
     logger: logs.logger,
     adminTokens: [ADMIN_TOKEN, options.localToken ?? LOCAL_TOKEN],
     localToken: options.localToken ?? LOCAL_TOKEN,
@@ -325,6 +329,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
         await opened.disposeAsync();
       }
       logs.assertNoneFound();
+      assert.deepEqual(strangers, [], 'statements were run in the wrong home');
     },
   };
 }

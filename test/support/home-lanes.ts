@@ -1,9 +1,95 @@
 import { tablesIn } from '../../scripts/sql-tables.ts';
-import type { Lane, Statement } from '../../src/db/database.ts';
+import type { Database, Lane, Query, Statement, TableReader } from '../../src/db/database.ts';
 import type { HomeLanes } from '../../src/db/home-lanes.ts';
 import { HOMES, type Home, type Table } from '../../src/db/homes.ts';
 
 const KNOWN: ReadonlySet<string> = new Set(Object.keys(HOMES));
+
+/** @throws if a statement names a table of the other home. */
+function requireHome(home: Home, { name, text }: Statement): void {
+  for (const table of tablesOf(text))
+    if (HOMES[table] !== home) throw new Error(`${name} names ${table} in the ${home}`);
+}
+
+/** Known by their texts, of which a gateway has some hundred. */
+const tablesByText = new Map<string, readonly Table[]>();
+
+function tablesOf(text: string): readonly Table[] {
+  let tables = tablesByText.get(text);
+  if (tables === undefined) {
+    tables = [...tablesIn(text, KNOWN)] as Table[];
+    tablesByText.set(text, tables);
+  }
+  return tables;
+}
+
+/**
+ * A database as the handle of one home: a statement that names a table of the other one fails. Scripts, which change the schema, do not.
+ *
+ * @param onStranger hears of it too, because whoever runs such a statement may go on without it
+ */
+export function handleOf(home: Home, real: Database, onStranger: (error: unknown) => void): Database {
+  function require(statement: Statement): void {
+    try {
+      requireHome(home, statement);
+    } catch (error) {
+      onStranger(error);
+      throw error;
+    }
+  }
+  const requireAll = (queries: readonly Query[]): void => {
+    for (const { statement } of queries) require(statement);
+  };
+  const lane = (target: Lane): Lane => ({
+    async query(statement, parameters, signal) {
+      require(statement);
+      return target.query(statement, parameters, signal);
+    },
+    transaction: (work) =>
+      target.transaction((transaction) =>
+        work({
+          async query(statement, parameters) {
+            require(statement);
+            return transaction.query(statement, parameters);
+          },
+        }),
+      ),
+  });
+  const tables = <Reader extends TableReader>(reader: Reader): Reader => ({
+    ...reader,
+    async query<Row>(...asked: Parameters<TableReader['query']>) {
+      require(asked[0]);
+      return reader.query<Row>(...asked);
+    },
+  });
+  return {
+    ...real,
+    ...lane(real),
+    lane: (name) => lane(real.lane(name)),
+    async readThenWrite(transaction, signal) {
+      requireAll(transaction.reads);
+      const decide: typeof transaction.decide = (rows) => {
+        const decided = transaction.decide(rows);
+        requireAll(decided.writes);
+        return decided;
+      };
+      return real.readThenWrite({ ...transaction, decide }, signal);
+    },
+    readTables: (work) => real.readTables((reader) => work(tables(reader))),
+    openTables: async () => tables(await real.openTables()),
+    async openSnapshots(state) {
+      const reader = await real.openSnapshots(state);
+      return {
+        ...reader,
+        async read(queries) {
+          requireAll(queries);
+          return reader.read(queries);
+        },
+      };
+    },
+    longTransaction: () => Promise.reject(new Error('a gateway has no long transactions')),
+  };
+}
 
 /** The process has ended between two transactions. */
 export class ProcessEndedError extends Error {}
@@ -23,11 +109,6 @@ export interface MortalHomes extends HomeLanes {
 export function mortalHomes(lane: Lane, stepsMax = Number.POSITIVE_INFINITY): MortalHomes {
   let steps = 0;
   const of = (home: Home): Lane => {
-    const requireHome = ({ name, text }: Statement): void => {
-      for (const table of tablesIn(text, KNOWN)) {
-        if (HOMES[table as Table] !== home) throw new Error(`${name} names ${table} in the ${home}`);
-      }
-    };
     const step = async (): Promise<void> => {
       if (steps >= stepsMax) throw new ProcessEndedError(`the process has ended after step ${steps}`);
       steps++;
@@ -35,7 +116,7 @@ export function mortalHomes(lane: Lane, stepsMax = Number.POSITIVE_INFINITY): Mo
     };
     return {
       async query(statement, parameters, signal) {
-        requireHome(statement);
+        requireHome(home, statement);
         await step();
         return lane.query(statement, parameters, signal);
       },
@@ -44,7 +125,7 @@ export function mortalHomes(lane: Lane, stepsMax = Number.POSITIVE_INFINITY): Mo
         return lane.transaction((transaction) =>
           work({
             query: (statement, parameters) => {
-              requireHome(statement);
+              requireHome(home, statement);
               return transaction.query(statement, parameters);
             },
           }),

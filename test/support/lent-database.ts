@@ -96,11 +96,23 @@ export function lend(real: Database, texts: PreparedTexts, staysOpen: () => bool
           work({ query: (statement, parameters) => reader.query(known(statement), parameters) }),
         ),
       ),
-    async openSnapshots() {
-      const reader = await run(() => real.openSnapshots());
+    async openTables() {
+      const reader = await run(() => real.openTables());
+      subscriptions++;
+      return {
+        query: (statement, parameters) => run(() => reader.query(known(statement), parameters)),
+        async close() {
+          await reader.close();
+          subscriptions--;
+        },
+      };
+    },
+    async openSnapshots(state) {
+      const reader = await run(() => real.openSnapshots(state));
       subscriptions++;
       return {
         read: (queries) => run(() => reader.read(queries)),
+        nameState: () => reader.nameState(),
         async close() {
           await reader.close();
           subscriptions--;

@@ -1,4 +1,4 @@
-import type { Database, Lane, Parameter, Query, Statement } from '../../src/db/database.ts';
+import type { Database, Lane, Parameter, Query, Statement, TableReader } from '../../src/db/database.ts';
 
 /**
  * What a test can do to the statements of one name, or the transactions of two messages, while they are under way. Those of
@@ -64,6 +64,12 @@ export function observeDatabase(real: Database): ObservedDatabase {
       ),
   });
 
+  const observeTables = <Reader extends TableReader>(reader: Reader): Reader => ({
+    ...reader,
+    query: (asked: Statement, parameters?: readonly Parameter[]) =>
+      statement(asked.name).run(() => reader.query(asked, parameters)),
+  });
+
   /** A read of these transactions names their calls: the accounts in an array, and the calls in another one. */
   function noteEnded(reads: readonly Query[]): void {
     const read = reads.find(({ statement }) => statement.name === READ_ENDS);
@@ -93,17 +99,13 @@ export function observeDatabase(real: Database): ObservedDatabase {
         noteEnded(transaction.reads);
         return result;
       },
-      readTables: (work) =>
-        real.readTables((reader) =>
-          work({
-            query: (asked, parameters) => statement(asked.name).run(() => reader.query(asked, parameters)),
-          }),
-        ),
-      async openSnapshots() {
-        const reader = await real.openSnapshots();
+      readTables: (work) => real.readTables((reader) => work(observeTables(reader))),
+      openTables: async () => observeTables(await real.openTables()),
+      async openSnapshots(state) {
+        const reader = await real.openSnapshots(state);
         return {
+          ...reader,
           read: (queries) => statement(queries.at(-1)!.statement.name).run(() => reader.read(queries)),
-          close: () => reader.close(),
         };
       },
       longTransaction: (work) => real.longTransaction(work),

@@ -70,7 +70,7 @@ drop table counts`;
 
 async function exportedBy(database: Database, sizes: ExportSizes): Promise<string> {
   let text = '';
-  const store = createExportStore(database, sizes);
+  const store = createExportStore(inOneDatabase(database), sizes);
   for await (const chunk of exportDatabase({ store, schema: schemaVersion(), clock: CLOCK })) text += chunk;
   return text;
 }
@@ -174,25 +174,26 @@ for (const engine of engines) {
       let reads = 0;
       const counted = {
         engine,
-        openSnapshots: async (): Promise<SnapshotReader> => {
-          const reader = await source.database.openSnapshots();
+        openSnapshots: async (state?: string | null): Promise<SnapshotReader> => {
+          const reader = await source.database.openSnapshots(state);
           return {
+            ...reader,
             read: (queries) => {
               reads++;
               return reader.read(queries);
             },
-            close: () => reader.close(),
           };
         },
       };
       await source.database.script(`insert into accounts (id, name, email, verified, status, created_at, updated_at)
 select 'acct_g' || n, n, null, true, 'active', now(), now() from generate_series(100, 499) n;
 insert into balances (account_id) select id from accounts where id like 'acct_g%'`);
-      const store = createExportStore(counted as Partial<Database> as Database);
+      const store = createExportStore(inOneDatabase(counted as Partial<Database> as Database));
       let text = '';
       for await (const chunk of exportDatabase({ store, schema: schemaVersion(), clock: CLOCK })) text += chunk;
       assert.equal(text.split('\n{"account_end"').length - 1, 5 + 400);
-      assert.ok(reads < 130, `${reads} reads`);
+      // What both homes have of a batch is a read of each.
+      assert.ok(reads < 140, `${reads} reads`);
     });
   });
 }
@@ -218,7 +219,11 @@ describe('calls that end while a batch is exported', { timeout: 60_000 }, () => 
       for (const account of SMALL) {
         await node.stores.reservations.admit([requestOf(account, 'call_in_flight', 50n)], termsOf(CONTEXT));
       }
-      const store = createExportStore(database, { accountsMax: 10, batchRowsMax: 1_000, sliceRowsMax: 4 });
+      const store = createExportStore(inOneDatabase(database), {
+        accountsMax: 10,
+        batchRowsMax: 1_000,
+        sliceRowsMax: 4,
+      });
       let text = '';
       let chunks = 0;
       for await (const chunk of exportDatabase({ store, schema: schemaVersion(), clock: CLOCK })) {
@@ -293,6 +298,7 @@ update usage_backfill set is_done = true`);
         openSnapshots: async (): Promise<SnapshotReader> => {
           const reader = await database.openSnapshots();
           return {
+            ...reader,
             async read(queries) {
               const found = await reader.read(queries);
               const isCut = queries.some(({ statement }) => statement.name === 'export.read-key-limits');
@@ -303,11 +309,10 @@ update usage_backfill set is_done = true`);
                 );
               return found;
             },
-            close: () => reader.close(),
           };
         },
       };
-      const store = createExportStore(forgetful as Partial<Database> as Database);
+      const store = createExportStore(inOneDatabase(forgetful as Partial<Database> as Database));
       let text = '';
       for await (const chunk of exportDatabase({ store, schema: schemaVersion(), clock: CLOCK })) text += chunk;
       assert.deepEqual((await imported(target.database, text)).unsound, []);

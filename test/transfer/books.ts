@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import type { Database } from '../../src/db/database.ts';
+import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { schemaVersion } from '../../src/db/migrations.ts';
 import { exportDatabase } from '../../src/transfer/export.ts';
 import { createExportStore } from '../../src/transfer/export-store.ts';
@@ -13,7 +14,7 @@ import { EXPORTED_TABLES } from '../../src/transfer/tables.ts';
 export const CLOCK = { nowMs: () => Date.UTC(2026, 10, 22) };
 
 export function startExport(database: Database): AsyncGenerator<string> {
-  return exportDatabase({ store: createExportStore(database), schema: schemaVersion(), clock: CLOCK });
+  return exportDatabase({ store: createExportStore(inOneDatabase(database)), schema: schemaVersion(), clock: CLOCK });
 }
 
 export async function exported(database: Database): Promise<string> {
@@ -56,6 +57,6 @@ function inText(row: Record<string, unknown>): string {
 }
 
 export async function assertSound(database: Database): Promise<void> {
-  const broken = (await auditLedger(database)).filter(({ breaches }) => breaches.length > 0);
+  const broken = (await auditLedger(inOneDatabase(database))).filter(({ breaches }) => breaches.length > 0);
   assert.deepEqual(broken, []);
 }

@@ -127,7 +127,7 @@ describe('a key that is made behind the cut of its account', () => {
       const limits = { dailyCallsMax: 3 };
       const create = (id: string) => insertLimitedKey(stored.database, { accountId: 'acct', id, at }, { limits });
       for (const id of ['key_active', 'key_revoked']) await create(id);
-      const reader = await createExportStore(stored.database).open();
+      const reader = await createExportStore(inOneDatabase(stored.database)).open();
       const { accounts: cutAccounts, tables } = await reader.readBatch({ first: 'acct', last: 'acct' });
       const [account] = cutAccounts;
       await create('key_new');

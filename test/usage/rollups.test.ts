@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
+import { type AuditedDatabases, auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import type { CallOutcome } from '../../src/accounting/calls/call-outcome.ts';
 import { createRefundStore } from '../../src/accounting/corrections/refund-store.ts';
 import { createResolutionStore } from '../../src/accounting/corrections/resolution-store.ts';
 import { createRollupStore, type RollupStore } from '../../src/accounting/usage/rollup-store.ts';
 import { createRollups } from '../../src/accounting/usage/rollups.ts';
 import type { Database, Queryable } from '../../src/db/database.ts';
+import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { noUsage } from '../../src/protocols/metering/usage-facts.ts';
 import {
@@ -80,7 +81,7 @@ where c.status <> 'unresolved' group by 1, 2, 3, 4, 5, 6, 7 order by 1, 2, 3, 4,
 }
 
 async function assertSound(database: Database): Promise<void> {
-  const broken = (await auditLedger(database)).filter(({ breaches }) => breaches.length > 0);
+  const broken = (await auditLedger(inOneDatabase(database))).filter(({ breaches }) => breaches.length > 0);
   assert.deepEqual(broken, []);
 }
 
@@ -246,17 +247,17 @@ select array[account_id], array[call_id], '{}', entry_no from ledger_entries whe
 
     it('that differ from the ledger are found by the audit, which compares few of them in a statement', async () => {
       let compared = 0;
-      const observed: Pick<Database, 'engine' | 'readTables'> = {
-        engine,
-        readTables: (work) =>
-          database.readTables((reader) =>
-            work({
-              query: (statement, parameters) => {
-                if (statement.name === 'audit.usage-sums') compared++;
-                return reader.query(statement, parameters);
-              },
-            }),
-          ),
+      const partition: AuditedDatabases['partition'] = {
+        async openTables() {
+          const reader = await database.openTables();
+          return {
+            ...reader,
+            query: (statement, parameters) => {
+              if (statement.name === 'audit.usage-sums') compared++;
+              return reader.query(statement, parameters);
+            },
+          };
+        },
       };
       type Cut = { readonly accountsMax?: number; readonly rowsMax?: number };
       const wide: Cut[] = [{}, { rowsMax: 4 }];
@@ -266,7 +267,7 @@ select array[account_id], array[call_id], '{}', entry_no from ledger_entries whe
         quick: [{ rowsMax: 1 }],
       });
       const audited = async (options: Cut): Promise<string[]> =>
-        (await auditLedger(observed, options)).flatMap(({ invariant, breaches }) =>
+        (await auditLedger({ directory: database, partition }, options)).flatMap(({ invariant, breaches }) =>
           breaches.map(({ accountId }) => `${accountId}: ${invariant}`),
         );
       const add = (account: string, nano: number): Promise<void> =>

@@ -4,6 +4,7 @@ import { createLocalTime } from '../../src/accounting/pricing/local-time.ts';
 import { createRollupStore } from '../../src/accounting/usage/rollup-store.ts';
 import { createUsageStore } from '../../src/accounting/usage/usage-store.ts';
 import type { Database } from '../../src/db/database.ts';
+import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { noUsage } from '../../src/protocols/metering/usage-facts.ts';
 import { createTestNode, openAccount, outcomeOf, type TestNode } from '../support/accounting-builders.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
@@ -40,7 +41,9 @@ for (const engine of engines) {
         assert.equal(await createRollupStore(database).sumSlice(timezone), 'more');
         const query = { groupBy: ['day', 'status'] as const, filter: { ...EVERYTHING, model }, timezone };
         const days = async () =>
-          (await createUsageStore(database).sum(query, { kind: 'all' }, null, 9)).map(({ group }) => group.join(' '));
+          (await createUsageStore(inOneDatabase(database)).sum(query, { kind: 'all' }, null, 9)).map(({ group }) =>
+            group.join(' '),
+          );
         const day = createLocalTime(timezone).day(AT_MS);
         assert.deepEqual(await days(), [`${day} succeeded`]);
         await database.script(`update calls set status = 'unresolved', charge_nano = null where model = '${model}'`);

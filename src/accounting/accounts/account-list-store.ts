@@ -1,4 +1,5 @@
-import type { Lane, Statement } from '../../db/database.ts';
+import type { Statement } from '../../db/database.ts';
+import type { DirectoryQueryable } from '../../db/home-lanes.ts';
 import { createNameSearch } from '../../db/name-search.ts';
 import type { LookedThrough, SliceTiming } from '../../lib/slices.ts';
 
@@ -22,7 +23,7 @@ where $2::text is null or id < $2 order by id desc limit $3::int`,
 };
 
 /** Finds the ids of accounts for lists. */
-export function createAccountList(database: Pick<Lane, 'query'>) {
+export function createAccountList(database: DirectoryQueryable) {
   const find = createNameSearch(database, 'accounts');
   return async (
     { search, name }: AccountFilter,

@@ -1,4 +1,5 @@
-import type { Queryable, Statement } from '../../db/database.ts';
+import type { Statement } from '../../db/database.ts';
+import type { DirectoryQueryable } from '../../db/home-lanes.ts';
 
 /** The SQL of the idempotency keys with which accounts are created. */
 
@@ -28,7 +29,7 @@ const selectRequest: Statement = {
  * that was begun with the key, which may be under way, or `key_conflict` if that was asked for otherwise.
  */
 export async function takeAccountKey(
-  transaction: Queryable,
+  transaction: DirectoryQueryable,
   { idempotencyKey, request }: KeyedAccountRequest,
   accountId: string,
   at: Date,

@@ -1,4 +1,5 @@
-import type { Queryable, Statement } from '../../db/database.ts';
+import type { Statement } from '../../db/database.ts';
+import type { DirectoryQueryable } from '../../db/home-lanes.ts';
 
 /** By primary key. What refers to the account may be inserted meanwhile. */
 const lockRow: Statement = {
@@ -11,6 +12,6 @@ const lockRow: Statement = {
  * it, so that they are counted one after the other. Calls never wait for it: theirs is another one, in the partition
  * (`ledger/account-lock-store.ts`).
  */
-export async function lockAccountRow(transaction: Queryable, accountId: string): Promise<void> {
+export async function lockAccountRow(transaction: DirectoryQueryable, accountId: string): Promise<void> {
   await transaction.query(lockRow, [accountId]);
 }

@@ -1,4 +1,5 @@
-import { type Lane, type Statement, toArray } from '../../db/database.ts';
+import { type Statement, toArray } from '../../db/database.ts';
+import type { DirectoryLane } from '../../db/home-lanes.ts';
 import { dateColumn, listColumn, orNull, type RowOf, type Selection, selection, textColumn } from '../../db/table.ts';
 import { type AllowListChange, type AllowLists, NO_ALLOW_LISTS } from './allow-lists.ts';
 import { findOwnKeyIds, type OwnKeysLimit, requireRoomForKey } from './key-owner-store.ts';
@@ -128,7 +129,7 @@ export interface ApiKeyStore {
   findKey(keyId: string): Promise<ApiKey | null>;
 }
 
-export function createApiKeyStore(database: Lane): ApiKeyStore {
+export function createApiKeyStore(database: DirectoryLane): ApiKeyStore {
   return {
     insertKey: ({
       accountId,

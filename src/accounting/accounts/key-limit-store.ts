@@ -1,4 +1,5 @@
-import { type Lane, type Queryable, type Statement, type StoredRow, toArray } from '../../db/database.ts';
+import { type Statement, type StoredRow, toArray } from '../../db/database.ts';
+import type { PartitionLane, PartitionQueryable } from '../../db/home-lanes.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
 import { type KeyLimits, LIMITS } from './key-limit-tables.ts';
 import { announceChange } from './principal-change-store.ts';
@@ -55,7 +56,7 @@ export interface KeyLimitStore {
   find(accountId: string, keyIds: readonly string[]): Promise<ReadonlyMap<string, KeyLimits>>;
 }
 
-export function createKeyLimitStore(database: Lane): KeyLimitStore {
+export function createKeyLimitStore(database: PartitionLane): KeyLimitStore {
   return {
     change: (accountId, keyId, change) =>
       database.transaction(async (transaction) => {
@@ -73,7 +74,7 @@ export function createKeyLimitStore(database: Lane): KeyLimitStore {
 
 /** In a transaction of its caller. */
 export async function setKeyLimits(
-  transaction: Queryable,
+  transaction: PartitionQueryable,
   accountId: string,
   keyId: string,
   change: KeyLimitChange,

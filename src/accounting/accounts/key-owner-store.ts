@@ -1,4 +1,5 @@
-import type { Queryable, Statement } from '../../db/database.ts';
+import type { Statement } from '../../db/database.ts';
+import type { DirectoryQueryable } from '../../db/home-lanes.ts';
 import { lockAccountRow } from './account-row-store.ts';
 
 /** The SQL of the keys that persons have in an account. */
@@ -32,7 +33,7 @@ from (
 
 /** The ids of the keys of a person, newest first, revoked ones too. */
 export async function findOwnKeyIds(
-  queryable: Pick<Queryable, 'query'>,
+  queryable: DirectoryQueryable,
   accountId: string,
   userId: string,
 ): Promise<string[]> {
@@ -66,7 +67,7 @@ export class TooManyKeysError extends Error {
  * @throws TooManyKeysError
  */
 export async function requireRoomForKey(
-  transaction: Queryable,
+  transaction: DirectoryQueryable,
   accountId: string,
   own: OwnKeysLimit | undefined,
   at: Date,

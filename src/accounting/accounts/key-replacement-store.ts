@@ -1,4 +1,5 @@
-import type { Lane, Statement } from '../../db/database.ts';
+import type { Statement } from '../../db/database.ts';
+import type { DirectoryLane } from '../../db/home-lanes.ts';
 import { lockAccountRow } from './account-row-store.ts';
 import { type ApiKey, KEYS } from './api-key-store.ts';
 import { type OwnKeysLimit, requireRoomForKey } from './key-owner-store.ts';
@@ -56,7 +57,7 @@ export interface KeyReplacementStore {
   replace(replacement: KeyReplacement): Promise<{ readonly key: ApiKey; readonly replaced: ApiKey } | null>;
 }
 
-export function createKeyReplacementStore(database: Lane): KeyReplacementStore {
+export function createKeyReplacementStore(database: DirectoryLane): KeyReplacementStore {
   return {
     replace: ({ accountId, keyId, id, keyHash, prefix, expiresAt, keepOldMs, ownKeys, at }) =>
       database.transaction(async (transaction) => {

@@ -1,5 +1,6 @@
 import { columnsOf } from '../../db/columns.ts';
-import type { Lane, Statement, StoredRow } from '../../db/database.ts';
+import type { Statement, StoredRow } from '../../db/database.ts';
+import type { HomeLanes } from '../../db/home-lanes.ts';
 import { booleanColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { KEYS } from './api-key-store.ts';
 import { LIMITS } from './key-limit-tables.ts';
@@ -72,7 +73,7 @@ export interface KeySearchStore {
   findByPrefix(prefix: string, beforeId: string | null, limit: number): Promise<FoundKey[]>;
 }
 
-export function createKeySearchStore(database: Lane): KeySearchStore {
+export function createKeySearchStore({ directory, partition }: HomeLanes): KeySearchStore {
   /** In the order in which they were found. */
   async function withUses(rows: readonly StoredRow[]): Promise<FoundKey[]> {
     const keys = FOUND_KEYS.all(rows);
@@ -82,14 +83,14 @@ export function createKeySearchStore(database: Lane): KeySearchStore {
       ({ key }) => key.accountId,
       ({ key }) => key.id,
     );
-    const uses = await database.query<StoredRow & { readonly position: bigint }>(selectUses, names);
+    const uses = await partition.query<StoredRow & { readonly position: bigint }>(selectUses, names);
     const usesOf = new Map(uses.map((row) => [Number(row.position) - 1, USES.read(row)]));
     return keys.map((key, i) => ({ ...key, ...usesOf.get(i)! }));
   }
 
   return {
-    findByHash: async (keyHash) => (await withUses(await database.query(findByHash, [keyHash])))[0] ?? null,
+    findByHash: async (keyHash) => (await withUses(await directory.query(findByHash, [keyHash])))[0] ?? null,
     findByPrefix: async (prefix, beforeId, limit) =>
-      withUses(await database.query(findByPrefix, [prefix, beforeId, limit])),
+      withUses(await directory.query(findByPrefix, [prefix, beforeId, limit])),
   };
 }

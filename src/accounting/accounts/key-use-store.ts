@@ -1,5 +1,6 @@
 import { columnsOf, toTimestamp, writeRows } from '../../db/columns.ts';
-import type { Lane, Statement } from '../../db/database.ts';
+import type { Statement } from '../../db/database.ts';
+import type { PartitionLane } from '../../db/home-lanes.ts';
 
 /** The SQL of when keys were used last. */
 
@@ -31,7 +32,7 @@ export interface KeyUseStore {
   find(keys: readonly { readonly accountId: string; readonly id: string }[]): Promise<ReadonlyMap<string, Date>>;
 }
 
-export function createKeyUseStore(database: Lane): KeyUseStore {
+export function createKeyUseStore(database: PartitionLane): KeyUseStore {
   return {
     async record(uses) {
       const columns = [

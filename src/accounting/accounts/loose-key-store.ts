@@ -1,5 +1,6 @@
 import { columnsOf } from '../../db/columns.ts';
-import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
+import { type Statement, toArray } from '../../db/database.ts';
+import type { DirectoryLane, DirectoryQueryable } from '../../db/home-lanes.ts';
 import { type OwnKeysLimit, requireRoomForKey } from './key-owner-store.ts';
 
 /**
@@ -119,7 +120,7 @@ export interface LooseKeyStore {
   delete(keys: readonly LooseKey[]): Promise<void>;
 }
 
-export function createLooseKeyStore(directory: Lane): LooseKeyStore {
+export function createLooseKeyStore(directory: DirectoryLane): LooseKeyStore {
   return {
     begin: ({ accountId, keyId, replacedId, endsReplaced, ownKeys, at }) =>
       directory.transaction(async (transaction) => {
@@ -172,14 +173,14 @@ export class OverdueKeyError extends Error {}
  *
  * @throws OverdueKeyError
  */
-export async function takeBegun(transaction: Queryable, accountId: string, keyId: string): Promise<void> {
+export async function takeBegun(transaction: DirectoryQueryable, accountId: string, keyId: string): Promise<void> {
   const taken = await transaction.query(takeKey, [accountId, keyId]);
   if (taken.length === 0) throw new OverdueKeyError(`the key ${keyId} is not made any more`);
 }
 
 /** In the transaction that deletes keys of an account. */
 export async function addLoose(
-  transaction: Pick<Queryable, 'query'>,
+  transaction: DirectoryQueryable,
   accountId: string,
   keyIds: readonly string[],
 ): Promise<void> {

@@ -1,4 +1,5 @@
-import { type Lane, type Statement, toArray } from '../../db/database.ts';
+import { type Statement, toArray } from '../../db/database.ts';
+import type { PartitionLane } from '../../db/home-lanes.ts';
 import { placeSql } from '../counts/counted-use.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
 import { type KeyLimitChange, NO_LIMITS, setKeyLimits } from './key-limit-store.ts';
@@ -59,7 +60,7 @@ export interface LooseLimitStore {
   remove(accountId: string, keyIds: readonly string[]): Promise<void>;
 }
 
-export function createLooseLimitStore(partition: Lane): LooseLimitStore {
+export function createLooseLimitStore(partition: PartitionLane): LooseLimitStore {
   return {
     set: ({ accountId, keyId }, { limits, rates }) =>
       partition.transaction(async (transaction) => ({

@@ -1,4 +1,5 @@
-import type { Lane, Statement } from '../../db/database.ts';
+import type { Statement } from '../../db/database.ts';
+import type { DirectoryLane } from '../../db/home-lanes.ts';
 import { bigintColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { type KeyedAccountRequest, takeAccountKey } from './account-request-store.ts';
 
@@ -73,7 +74,7 @@ export interface NewAccountStore {
   list(behindId: string, olderThanMs: number): Promise<Opening[]>;
 }
 
-export function createNewAccountStore(directory: Lane): NewAccountStore {
+export function createNewAccountStore(directory: DirectoryLane): NewAccountStore {
   return {
     begin: ({ id, name, email, verified, dailyCapNano, openingNano = 0n, keyed = null, at }) =>
       directory.transaction(async (transaction) => {

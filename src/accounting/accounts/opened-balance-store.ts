@@ -1,4 +1,5 @@
-import type { Lane, Statement } from '../../db/database.ts';
+import type { Statement } from '../../db/database.ts';
+import type { PartitionLane } from '../../db/home-lanes.ts';
 import { postEntry } from '../ledger/ledger-store.ts';
 import type { Opening } from './new-account-store.ts';
 
@@ -16,7 +17,7 @@ export interface OpenedBalanceStore {
   open(opening: Opening): Promise<void>;
 }
 
-export function createOpenedBalanceStore(partition: Lane): OpenedBalanceStore {
+export function createOpenedBalanceStore(partition: PartitionLane): OpenedBalanceStore {
   return {
     open: ({ id, dailyCapNano, openingNano, at }) =>
       partition.transaction(async (transaction) => {

@@ -1,4 +1,6 @@
-import type { Queryable, Statement } from '../../db/database.ts';
+import type { Statement } from '../../db/database.ts';
+import type { QueryableOf } from '../../db/home-lanes.ts';
+import type { Home } from '../../db/homes.ts';
 
 /** Nodes are notified on this channel to drop the cached keys of an account; the payload is the account's id. */
 export const PRINCIPALS_CHANNEL = 'faregate_principals';
@@ -13,6 +15,6 @@ const notifyPrincipals: Statement = {
 };
 
 /** Makes every node drop the cached keys of an account. */
-export async function announceChange(transaction: Queryable, accountId: string): Promise<void> {
+export async function announceChange(transaction: QueryableOf<Home>, accountId: string): Promise<void> {
   await transaction.query(notifyPrincipals, [accountId]);
 }

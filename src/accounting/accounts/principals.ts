@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { Database, Subscription } from '../../db/database.ts';
+import type { Subscription } from '../../db/database.ts';
 import { isDataError } from '../../db/errors.ts';
+import type { DirectoryDatabase } from '../../db/home-lanes.ts';
 import { type Questions, refusedFor } from '../../db/questions/database-questions.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { createBatcher } from '../../lib/batcher.ts';
@@ -10,8 +11,7 @@ import type { AddressRanges } from '../../lib/ip-address.ts';
 import { allowedRanges } from './allow-lists.ts';
 import { displayPrefix, isApiKey } from './key-format.ts';
 import { PRINCIPALS_CHANNEL } from './principal-change-store.ts';
-import { type KeyStatus, refusalOfKey } from './status-store.ts';
-import type { AccountStore } from './store.ts';
+import { type KeyStatus, type KeyStatusStore, refusalOfKey } from './status-store.ts';
 
 /** The account and the key that a request was authenticated as. */
 export interface Principal {
@@ -74,8 +74,9 @@ const CACHED_KEYS_MAX = 100_000;
 const TRUST_MS = 60_000;
 
 interface PrincipalsOptions {
-  readonly store: AccountStore;
-  readonly database: Database;
+  readonly store: KeyStatusStore;
+  /** Notifications are of a whole server, so those that partitions send are heard here, too. */
+  readonly directory: Pick<DirectoryDatabase, 'subscribe'>;
   readonly questions: Questions;
   readonly clock: Clock;
   /** Called with each principal that is authenticated. */
@@ -83,7 +84,7 @@ interface PrincipalsOptions {
 }
 
 export async function createPrincipals(options: PrincipalsOptions): Promise<Principals> {
-  const { store, database, questions, clock, onUse } = options;
+  const { store, directory, questions, clock, onUse } = options;
   // With `max`, the cache would take the memory for all of them at once.
   const cache = new LRUCache<string, CachedStatus>({ maxSize: CACHED_KEYS_MAX, sizeCalculation: sizeOf });
   /** Counts the drops: a look-up that was under way during one may have read the old row, so it is not cached. */
@@ -111,7 +112,7 @@ export async function createPrincipals(options: PrincipalsOptions): Promise<Prin
     cache.clear();
   }
 
-  const subscription: Subscription = await database.subscribe(PRINCIPALS_CHANNEL, forget, forgetAll);
+  const subscription: Subscription = await directory.subscribe(PRINCIPALS_CHANNEL, forget, forgetAll);
 
   function toPrincipal(status: KeyStatus, keyPrefix: string): Principal {
     const { accountId, keyId, isKeyLimited, isRateLimited, allowed, scopes, seesBalance } = status;

@@ -1,5 +1,6 @@
 import { columnsOf } from '../../db/columns.ts';
-import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
+import { type Statement, toArray } from '../../db/database.ts';
+import type { PartitionLane, PartitionQueryable } from '../../db/home-lanes.ts';
 import { countColumn, orNull, type RowOf, selection, tableColumns, textColumn } from '../../db/table.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
 import { announceChange } from './principal-change-store.ts';
@@ -99,7 +100,7 @@ export interface RateLimitStore {
   ): Promise<ReadonlyMap<string, RateLimits>>;
 }
 
-export function createRateLimitStore(database: Lane): RateLimitStore {
+export function createRateLimitStore(database: PartitionLane): RateLimitStore {
   return {
     async change(owner, change) {
       try {
@@ -131,7 +132,7 @@ class TooManyModelsError extends Error {}
  * @throws TooManyModelsError, and an error if there is no such account.
  */
 export async function setRateLimits(
-  transaction: Queryable,
+  transaction: PartitionQueryable,
   { accountId, keyId }: RateOwner,
   change: RateLimitChange,
 ): Promise<RateLimits> {
@@ -158,7 +159,7 @@ export async function setRateLimits(
 }
 
 async function readLimits(
-  queryable: Pick<Queryable, 'query'>,
+  queryable: PartitionQueryable,
   accountIds: readonly string[],
   keyIds: readonly string[],
   ownerOf: (row: RowOf<typeof PLACED>) => string,

@@ -1,5 +1,6 @@
 import { columnsOf } from '../../db/columns.ts';
-import { type Lane, type Statement, type StoredRow, toArray } from '../../db/database.ts';
+import { type Statement, type StoredRow, toArray } from '../../db/database.ts';
+import type { HomeLanes } from '../../db/home-lanes.ts';
 import { booleanColumn, instantColumn, listColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { ALLOW_LISTS } from './api-key-store.ts';
 import { IS_LIMITED } from './key-limit-store.ts';
@@ -61,19 +62,27 @@ from unnest($1::text[], $2::text[]) with ordinality as k (account_id, id, positi
 left join key_limits l on l.account_id = k.account_id and l.key_id = k.id`,
 };
 
-/**
- * The standing of each key, in the order of the hashes; `null` for a hash that no key has, which is all that is asked then. Whoever
- * caches it is told of every change of either half.
- */
-export async function findStatuses(
-  database: Lane,
+export interface KeyStatusStore {
+  /**
+   * The standing of each key, in the order of the hashes; `null` for a hash that no key has, which is all that is asked then. Whoever
+   * caches it is told of every change of either half.
+   */
+  findStatuses(keyHashes: readonly Buffer[], signal?: AbortSignal): Promise<(KeyStatus | null)[]>;
+}
+
+export const createKeyStatusStore = (homes: HomeLanes): KeyStatusStore => ({
+  findStatuses: (keyHashes, signal) => findStatuses(homes, keyHashes, signal),
+});
+
+async function findStatuses(
+  { directory, partition }: HomeLanes,
   keyHashes: readonly Buffer[],
   signal?: AbortSignal,
 ): Promise<(KeyStatus | null)[]> {
   const asked = toArray(keyHashes.map((hash) => `\\x${hash.toString('hex')}`));
   const statuses: (KeyStatus | null)[] = keyHashes.map(() => null);
   type Placed = StoredRow & { readonly position: bigint };
-  const found = (await database.query<Placed>(selectStatuses, [asked], signal)).map((row) => ({
+  const found = (await directory.query<Placed>(selectStatuses, [asked], signal)).map((row) => ({
     at: Number(row.position) - 1,
     status: STATUSES.read(row),
   }));
@@ -83,7 +92,7 @@ export async function findStatuses(
     ({ status }) => status.accountId,
     ({ status }) => status.keyId,
   );
-  for (const row of await database.query<Placed>(selectLimited, names, signal)) {
+  for (const row of await partition.query<Placed>(selectLimited, names, signal)) {
     const { at, status } = found[Number(row.position) - 1]!;
     statuses[at] = { ...status, ...LIMITED.read(row) };
   }

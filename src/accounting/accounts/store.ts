@@ -1,10 +1,10 @@
-import { type Lane, type Statement, toArray } from '../../db/database.ts';
+import { type Statement, toArray } from '../../db/database.ts';
+import type { DirectoryLane } from '../../db/home-lanes.ts';
 import { booleanColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { type LookedThrough, type SliceTiming, UNHURRIED } from '../../lib/slices.ts';
 import { type AccountFilter, createAccountList } from './account-list-store.ts';
 import { type ApiKeyStore, createApiKeyStore } from './api-key-store.ts';
 import { announceChange } from './principal-change-store.ts';
-import { findStatuses, type KeyStatus } from './status-store.ts';
 
 /** The SQL of accounts; that of their keys is in `api-key-store.ts`, and how they are made in `account-creations.ts`. */
 
@@ -82,11 +82,9 @@ export interface AccountStore extends ApiKeyStore {
     limit: number,
     timing?: SliceTiming,
   ): Promise<LookedThrough<Account>>;
-  /** The standing of each key, in the order of the hashes; `null` for a hash that no key has. */
-  findStatuses(keyHashes: readonly Buffer[], signal?: AbortSignal): Promise<(KeyStatus | null)[]>;
 }
 
-export function createAccountStore(database: Lane): AccountStore {
+export function createAccountStore(database: DirectoryLane): AccountStore {
   const listIds = createAccountList(database);
   return {
     ...createApiKeyStore(database),
@@ -114,6 +112,5 @@ export function createAccountStore(database: Lane): AccountStore {
       const rows = items.length === 0 ? [] : await database.query(selectListed, [toArray(items)]);
       return { items: ACCOUNTS.all(rows), next };
     },
-    findStatuses: (keyHashes, signal) => findStatuses(database, keyHashes, signal),
   };
 }

@@ -1,4 +1,5 @@
-import { type Statement, type TableReader, toArray } from '../../db/database.ts';
+import { type Statement, toArray } from '../../db/database.ts';
+import type { HomeTables } from '../../db/home-lanes.ts';
 import type { FoundBreach } from './audit-slices-store.ts';
 
 /**
@@ -43,18 +44,21 @@ from new_accounts where ${isLate('under_way_since')} order by id limit 100`,
 };
 
 /** What each slice found, of all accounts. */
-export async function* auditBalances(reader: TableReader, rowsMax: number): AsyncGenerator<readonly FoundBreach[]> {
+export async function* auditBalances(
+  { directory, partition }: HomeTables,
+  rowsMax: number,
+): AsyncGenerator<readonly FoundBreach[]> {
   const sides = [
-    [sliceAccounts, findWithoutBalance],
-    [sliceBalances, findWithoutAccount],
-  ] as const;
-  for (const [slice, find] of sides) {
+    { here: directory, slice: sliceAccounts, there: partition, find: findWithoutBalance },
+    { here: partition, slice: sliceBalances, there: directory, find: findWithoutAccount },
+  ];
+  for (const { here, slice, there, find } of sides) {
     for (let behind = '', isMore = true; isMore; ) {
-      const ids = (await reader.query<{ id: string }>(slice, [behind, rowsMax])).map(({ id }) => id);
-      if (ids.length > 0) yield await reader.query<FoundBreach>(find, [toArray(ids)]);
+      const ids = (await here.query<{ id: string }>(slice, [behind, rowsMax])).map(({ id }) => id);
+      if (ids.length > 0) yield await there.query<FoundBreach>(find, [toArray(ids)]);
       behind = ids.at(-1) ?? behind;
       isMore = ids.length === rowsMax;
     }
   }
-  yield await reader.query<FoundBreach>(findLate);
+  yield await directory.query<FoundBreach>(findLate);
 }

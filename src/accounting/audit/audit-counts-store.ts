@@ -1,4 +1,5 @@
-import { type Statement, type TableReader, toArray } from '../../db/database.ts';
+import { type Statement, toArray } from '../../db/database.ts';
+import type { PartitionTables } from '../../db/home-lanes.ts';
 import { KEY_COUNTERS } from '../accounts/key-limit-tables.ts';
 import { placeSql } from '../counts/counted-use.ts';
 import { type Counter, CounterCheck, type StoredCounter, type UseNumber, type WrongCounter } from './audit-counts.ts';
@@ -126,12 +127,12 @@ join subscriptions s on s.account_id = v.account_id and s.id = v.owner_id`,
 };
 
 /** What the counters of a range say, before its records are read. */
-export async function readCounterCheck(reader: TableReader, { behind, upTo }: AccountRange): Promise<CounterCheck> {
+export async function readCounterCheck(reader: PartitionTables, { behind, upTo }: AccountRange): Promise<CounterCheck> {
   return new CounterCheck(await reader.query<StoredCounter>(readCounters, [behind, upTo]));
 }
 
 /** Which of them differ, after all records of the range have been added. */
-export async function wrongCounters(reader: TableReader, check: CounterCheck): Promise<WrongCounter[]> {
+export async function wrongCounters(reader: PartitionTables, check: CounterCheck): Promise<WrongCounter[]> {
   const { aboveMark } = check;
   const now =
     aboveMark.length === 0

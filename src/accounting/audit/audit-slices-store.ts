@@ -1,4 +1,5 @@
-import { type Parameter, type Statement, type TableReader, toArray } from '../../db/database.ts';
+import { type Parameter, type Statement, toArray } from '../../db/database.ts';
+import type { PartitionTables } from '../../db/home-lanes.ts';
 import { KEY_COUNTERS } from '../accounts/key-limit-tables.ts';
 import { placeSql } from '../counts/counted-use.ts';
 import type { Above, Marks, Sum } from './audit-counts.ts';
@@ -162,7 +163,7 @@ function accountMarks({ entries }: Marks, from: string): Parameter[] {
 
 /** Balances, and the ledger of each: sum, last number, and the chain of its entries. */
 export async function* auditEntries(
-  reader: TableReader,
+  reader: PartitionTables,
   { behind, upTo }: AccountRange,
   rowsMax: number,
   marks: Marks,
@@ -308,7 +309,7 @@ function useMarks({ uses }: Marks, from: string): Parameter[] {
 
 /** Call records, and the charge of each. */
 export async function* auditCalls(
-  reader: TableReader,
+  reader: PartitionTables,
   { behind, upTo }: AccountRange,
   rowsMax: number,
   marks: Marks,

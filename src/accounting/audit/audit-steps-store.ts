@@ -1,5 +1,7 @@
 import { columnsOf } from '../../db/columns.ts';
-import type { Statement, TableReader } from '../../db/database.ts';
+import type { Statement } from '../../db/database.ts';
+import type { HomeTables } from '../../db/home-lanes.ts';
+import type { Home } from '../../db/homes.ts';
 import type { AccountRange, FoundBreach } from './audit-slices-store.ts';
 
 /**
@@ -62,14 +64,14 @@ const namesOf = (owners: readonly Owner[]): string[] =>
 
 /** What each slice of a range found. */
 export async function* auditKeyOwners(
-  reader: TableReader,
+  { directory, partition }: HomeTables,
   { behind, upTo }: AccountRange,
   rowsMax: number,
 ): AsyncGenerator<readonly FoundBreach[]> {
   for (let last = { account_id: '', key_id: '' }, isMore = true; isMore; ) {
-    const owners = await reader.query<Owner>(sliceOwners, [behind, upTo, last.account_id, last.key_id, rowsMax]);
-    const strange = owners.length === 0 ? [] : await reader.query<Owner>(findStrange, namesOf(owners));
-    if (strange.length > 0) yield await reader.query<FoundBreach>(findOwnerless, namesOf(strange));
+    const owners = await partition.query<Owner>(sliceOwners, [behind, upTo, last.account_id, last.key_id, rowsMax]);
+    const strange = owners.length === 0 ? [] : await directory.query<Owner>(findStrange, namesOf(owners));
+    if (strange.length > 0) yield await partition.query<FoundBreach>(findOwnerless, namesOf(strange));
     last = owners.at(-1) ?? last;
     isMore = owners.length === rowsMax;
   }
@@ -84,21 +86,24 @@ const selectIsTried: Statement = {
 ) as is_tried`,
 };
 
-const UNFINISHED: readonly Statement[] = [
+const UNFINISHED: readonly (Statement & { readonly home: Home })[] = [
   {
     // Plan: loose_keys_by_time.
+    home: 'directory',
     name: 'audit.unfinished-keys',
     text: `select 'finished-steps' as invariant, account_id, 'key ' || key_id || ' is loose' as detail
 from loose_keys where since < statement_timestamp() - ${FINISHED_WITHIN} order by since, key_id limit ${BREACHES_MAX}`,
   },
   {
     // Plan: accounts_by_new_threshold.
+    home: 'directory',
     name: 'audit.unfinished-thresholds',
     text: `select 'finished-steps' as invariant, id as account_id, 'its threshold of balance.low is not looked at' as detail
 from accounts where low_balance_set_at < statement_timestamp() - ${FINISHED_WITHIN} order by low_balance_set_at, id limit ${BREACHES_MAX}`,
   },
   {
     // Plan: due_notices_by_time.
+    home: 'partition',
     name: 'audit.unfinished-notices',
     text: `select 'finished-steps' as invariant, account_id, 'the notice ' || dedupe_key || ' is not stored' as detail
 from due_notices where due_at < statement_timestamp() - ${FINISHED_WITHIN} order by due_at, dedupe_key limit ${BREACHES_MAX}`,
@@ -106,10 +111,10 @@ from due_notices where due_at < statement_timestamp() - ${FINISHED_WITHIN} order
 ];
 
 /** What is under way for longer than it may, of all accounts. */
-export async function auditSteps(reader: TableReader): Promise<readonly FoundBreach[]> {
+export async function auditSteps(tables: HomeTables): Promise<readonly FoundBreach[]> {
   const found: FoundBreach[] = [];
-  const [row] = await reader.query<{ is_tried: boolean }>(selectIsTried);
+  const [row] = await tables.directory.query<{ is_tried: boolean }>(selectIsTried);
   if (row?.is_tried !== true) return found;
-  for (const statement of UNFINISHED) found.push(...(await reader.query<FoundBreach>(statement)));
+  for (const statement of UNFINISHED) found.push(...(await tables[statement.home].query<FoundBreach>(statement)));
   return found;
 }

@@ -1,4 +1,6 @@
-import type { Database, Statement, TableReader } from '../../db/database.ts';
+import type { Database, Statement } from '../../db/database.ts';
+import type { HomeDatabases, HomeTables, PartitionTables, TableReaderOf } from '../../db/home-lanes.ts';
+import type { Home } from '../../db/homes.ts';
 import { booleanColumn, intColumn, orNull, selection, textColumn } from '../../db/table.ts';
 import type { Pace } from '../../lib/pace.ts';
 import { auditBalances } from './audit-accounts-store.ts';
@@ -189,7 +191,10 @@ from next`,
 };
 
 /** The accounts of a database, range by range. */
-async function* ranges(reader: TableReader, accountsMax: number): AsyncGenerator<AccountRange & { accounts: number }> {
+async function* ranges(
+  reader: PartitionTables,
+  accountsMax: number,
+): AsyncGenerator<AccountRange & { accounts: number }> {
   let behind = '';
   for (;;) {
     const [row] = await reader.query(nextRange, [behind, accountsMax]);
@@ -233,24 +238,25 @@ type OnRead = (read: RowsRead) => void;
 
 /** A range whose records are all there, or dropped, from the beginning to the end: it is read anew where some were dropped meanwhile. */
 async function auditWhole(
-  reader: TableReader,
+  tables: HomeTables,
   range: AccountRange,
   rowsMax: number,
   onRead: OnRead,
 ): Promise<RangeResult> {
   for (;;) {
-    const drops = await readDrops(reader);
-    const result = await auditRange(reader, range, rowsMax, onRead);
-    if ((await readDrops(reader)) === drops) return result;
+    const drops = await readDrops(tables.partition);
+    const result = await auditRange(tables, range, rowsMax, onRead);
+    if ((await readDrops(tables.partition)) === drops) return result;
   }
 }
 
 async function auditRange(
-  reader: TableReader,
+  tables: HomeTables,
   range: AccountRange,
   rowsMax: number,
   onRead: OnRead,
 ): Promise<RangeResult> {
+  const { partition: reader } = tables;
   const findings = new Findings();
   const read = { entries: 0, calls: 0 };
   const counters = await readCounterCheck(reader, range);
@@ -266,8 +272,8 @@ async function auditRange(
   };
   await readAll(auditEntries(reader, range, rowsMax, counters.marks), 'entries');
   findings.add(await reader.query<FoundBreach>(auditAccounts, [range.behind, range.upTo]));
-  for await (const breaches of auditVouchers(reader, range, rowsMax)) findings.add(breaches);
-  for await (const breaches of auditKeyOwners(reader, range, rowsMax)) findings.add(breaches);
+  for await (const breaches of auditVouchers(tables, range, rowsMax)) findings.add(breaches);
+  for await (const breaches of auditKeyOwners(tables, range, rowsMax)) findings.add(breaches);
   for await (const breaches of auditUsage(reader, range, rowsMax)) findings.add(breaches);
   await readAll(auditCalls(reader, range, rowsMax, counters.marks), 'calls');
   findings.add(await wrongCounters(reader, counters));
@@ -275,38 +281,55 @@ async function auditRange(
   return { findings, ...read };
 }
 
+/** The databases of both homes. */
+export interface AuditedDatabases {
+  readonly directory: Pick<HomeDatabases['directory'], 'engine' | 'readTables'>;
+  readonly partition: Pick<HomeDatabases['partition'], 'openTables'>;
+}
+
 /**
  * Checks every invariant on the whole database, while calls go on. The books are sound if no invariant has a breach. Accounts
  * that are made after the last range was chosen are left to the next audit.
  */
 export function auditLedger(
-  database: Pick<Database, 'engine' | 'readTables'>,
+  { directory, partition }: AuditedDatabases,
   options: AuditOptions = {},
 ): Promise<InvariantResult[]> {
-  const { signal, onProgress, pace = (statement) => statement(), accountsMax = ACCOUNTS_MAX } = options;
-  const rowsMax = options.rowsMax ?? ROWS_MAX[database.engine];
-  return database.readTables(async (tables) => {
-    const reader: TableReader = {
-      query: (statement, parameters) => {
-        signal?.throwIfAborted();
-        return pace(() => tables.query(statement, parameters));
-      },
-    };
-    const findings = new Findings();
-    const [total] = await reader.query<{ n: number }>(countAccounts);
-    const progress = { accounts: 0, accountsTotal: total!.n, entries: 0, calls: 0 };
-    for await (const breaches of auditBalances(reader, rowsMax)) findings.add(breaches);
-    for await (const range of ranges(reader, accountsMax)) {
-      const ofRange = await auditWhole(reader, range, rowsMax, (read) =>
-        onProgress?.({ ...progress, entries: progress.entries + read.entries, calls: progress.calls + read.calls }),
-      );
-      findings.addAll(ofRange.findings);
-      progress.entries += ofRange.entries;
-      progress.calls += ofRange.calls;
-      progress.accounts += range.accounts;
+  // The directory has the turn of all audits.
+  return directory.readTables(async (directoryTables) => {
+    const partitionTables = await partition.openTables();
+    try {
+      const tables = { directory: directoryTables, partition: partitionTables };
+      return await auditTables(tables, options.rowsMax ?? ROWS_MAX[directory.engine], options);
+    } finally {
+      await partitionTables.close();
     }
-    findings.add(await auditSteps(reader));
-    onProgress?.({ ...progress });
-    return findings.results();
   });
+}
+
+async function auditTables(unpaced: HomeTables, rowsMax: number, options: AuditOptions): Promise<InvariantResult[]> {
+  const { signal, onProgress, pace = (statement) => statement(), accountsMax = ACCOUNTS_MAX } = options;
+  const paced = <Which extends Home>(reader: TableReaderOf<Which>): TableReaderOf<Which> => ({
+    query: (statement, parameters) => {
+      signal?.throwIfAborted();
+      return pace(() => reader.query(statement, parameters));
+    },
+  });
+  const tables: HomeTables = { directory: paced(unpaced.directory), partition: paced(unpaced.partition) };
+  const findings = new Findings();
+  const [total] = await tables.partition.query<{ n: number }>(countAccounts);
+  const progress = { accounts: 0, accountsTotal: total!.n, entries: 0, calls: 0 };
+  for await (const breaches of auditBalances(tables, rowsMax)) findings.add(breaches);
+  for await (const range of ranges(tables.partition, accountsMax)) {
+    const ofRange = await auditWhole(tables, range, rowsMax, (read) =>
+      onProgress?.({ ...progress, entries: progress.entries + read.entries, calls: progress.calls + read.calls }),
+    );
+    findings.addAll(ofRange.findings);
+    progress.entries += ofRange.entries;
+    progress.calls += ofRange.calls;
+    progress.accounts += range.accounts;
+  }
+  findings.add(await auditSteps(tables));
+  onProgress?.({ ...progress });
+  return findings.results();
 }

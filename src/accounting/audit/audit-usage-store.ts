@@ -1,4 +1,5 @@
-import type { Statement, TableReader } from '../../db/database.ts';
+import type { Statement } from '../../db/database.ts';
+import type { PartitionTables } from '../../db/home-lanes.ts';
 import type { AccountRange, FoundBreach } from './audit-slices-store.ts';
 
 /** The SQL that compares the sums of usage with the ledger. */
@@ -71,7 +72,7 @@ select null, account_id, null from slice_end`,
 
 /** What each slice of a range found. */
 export async function* auditUsage(
-  reader: TableReader,
+  reader: PartitionTables,
   { behind, upTo }: AccountRange,
   rowsMax: number,
 ): AsyncGenerator<FoundBreach[]> {

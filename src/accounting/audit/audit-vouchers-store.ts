@@ -1,5 +1,6 @@
 import { columnsOf } from '../../db/columns.ts';
-import type { Statement, TableReader } from '../../db/database.ts';
+import type { Statement } from '../../db/database.ts';
+import type { HomeTables } from '../../db/home-lanes.ts';
 import { isLate } from './audit-accounts-store.ts';
 import type { AccountRange, FoundBreach } from './audit-slices-store.ts';
 
@@ -119,17 +120,17 @@ interface GrantRow {
 
 /** What each slice of a range found: redemptions first, then entries and periods. */
 export async function* auditVouchers(
-  reader: TableReader,
+  { directory, partition }: HomeTables,
   { behind, upTo }: AccountRange,
   rowsMax: number,
 ): AsyncGenerator<readonly FoundBreach[]> {
   for (let last = { account_id: '', code_hash: '' }, isMore = true; isMore; ) {
     const from = [behind, upTo, last.account_id, last.code_hash, rowsMax];
-    const rows = await reader.query<RedemptionRow>(sliceRedemptions, from);
+    const rows = await directory.query<RedemptionRow>(sliceRedemptions, from);
     const whole = rows.filter((row) => !row.is_under_way);
     yield rows.filter((row) => row.is_late).map(late);
     if (whole.length > 0) {
-      yield await reader.query<FoundBreach>(
+      yield await partition.query<FoundBreach>(
         findUnpaid,
         columnsOf(
           whole,
@@ -148,9 +149,9 @@ export async function* auditVouchers(
   }
   for (let last = { account_id: '', entry_no: 0n }, isMore = true; isMore; ) {
     const from = [behind, upTo, last.account_id, last.entry_no, rowsMax];
-    const rows = await reader.query<EntryRow>(sliceEntries, from);
+    const rows = await partition.query<EntryRow>(sliceEntries, from);
     if (rows.length > 0) {
-      yield await reader.query<FoundBreach>(
+      yield await directory.query<FoundBreach>(
         findUnredeemed,
         columnsOf(
           rows,
@@ -166,9 +167,9 @@ export async function* auditVouchers(
   }
   for (let last = { account_id: '', idempotency_key: '' }, isMore = true; isMore; ) {
     const from = [behind, upTo, last.account_id, last.idempotency_key, rowsMax];
-    const rows = await reader.query<GrantRow>(sliceGrants, from);
+    const rows = await partition.query<GrantRow>(sliceGrants, from);
     if (rows.length > 0) {
-      yield await reader.query<FoundBreach>(
+      yield await directory.query<FoundBreach>(
         findUnredeemedGrants,
         columnsOf(
           rows,

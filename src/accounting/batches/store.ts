@@ -1,4 +1,5 @@
-import type { Database, Query } from '../../db/database.ts';
+import type { Query } from '../../db/database.ts';
+import type { PartitionDatabase } from '../../db/home-lanes.ts';
 import { Reads } from '../../db/reads.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { UnitPrices } from '../pricing/charge.ts';
@@ -48,7 +49,7 @@ const ADMIT_CALLS = 'reservations.admit';
  *
  * @param logger hears of counts that had begun in the future
  */
-export function createBatchStore(database: Database, logger: Pick<Logger, 'warn'> | null = null): BatchStore {
+export function createBatchStore(database: PartitionDatabase, logger: Pick<Logger, 'warn'> | null = null): BatchStore {
   const storedPriceLists = new StoredPriceLists();
   return {
     async run<Locks extends LockMode>(

@@ -1,4 +1,5 @@
-import { type Lane, type Parameter, type Statement, type StoredRow, toArray } from '../../db/database.ts';
+import { type Parameter, type StoredRow, toArray } from '../../db/database.ts';
+import type { PartitionQueryable } from '../../db/home-lanes.ts';
 import { type RowOf, selection, textColumn } from '../../db/table.ts';
 import { firstIdAt } from '../../lib/ids.ts';
 import { type LookedThrough, lookThrough, type SliceTiming } from '../../lib/slices.ts';
@@ -11,6 +12,7 @@ import type { CallStatus } from './call-outcome.ts';
 
 export interface CallFilter {
   readonly accountId: string | null;
+  /** Without the account that has it, the calls of all of them are looked through. */
   readonly keyId: string | null;
   /** Calls of these keys alone, which are of one account that is named too. */
   readonly ownKeyIds?: readonly string[] | null | undefined;
@@ -108,27 +110,15 @@ order by f.id desc`,
 /** Parameters that each of these statements has: rows, limit, key, model, status, own keys. */
 const FIXED = 6;
 
-/** By the unique index api_keys_by_id. */
-const selectKeyAccount: Statement = {
-  name: 'calls.select-key-account',
-  text: 'select account_id from api_keys where id = $1',
-};
-
 /** Finds calls for lists, some rows at a time. */
-export function createCallList(database: Pick<Lane, 'query'>) {
-  async function accountOf(keyId: string): Promise<string | null> {
-    const [row] = await database.query<{ account_id: string }>(selectKeyAccount, [keyId]);
-    return row?.account_id ?? null;
-  }
-
+export function createCallList(database: PartitionQueryable) {
   return async (
     filter: CallFilter,
     beforeId: string | null,
     limit: number,
     timing: SliceTiming,
   ): Promise<LookedThrough<CallKey>> => {
-    const { keyId, ownKeyIds = null, model, status, from, to } = filter;
-    const accountId = filter.accountId ?? (keyId === null ? null : await accountOf(keyId));
+    const { accountId, keyId, ownKeyIds = null, model, status, from, to } = filter;
     const isByStatus = accountId === null && status !== null && RARE.includes(status);
     const bounds = { accountId, status: isByStatus ? status : null, from, to };
     const isExact = keyId === null && ownKeyIds === null && model === null && (status === null || isByStatus);

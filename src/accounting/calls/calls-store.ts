@@ -1,5 +1,6 @@
-import { type Lane, type Statement, toArray } from '../../db/database.ts';
+import { type Statement, toArray } from '../../db/database.ts';
 import { sqlState } from '../../db/errors.ts';
+import type { PartitionLane } from '../../db/home-lanes.ts';
 import {
   bigintColumn,
   booleanColumn,
@@ -210,7 +211,7 @@ for values from ('${from.toISOString()}') to ('${to.toISOString()}')`,
   };
 }
 
-export function createCallsStore(database: Lane): CallsStore {
+export function createCallsStore(database: PartitionLane): CallsStore {
   const listKeys = createCallList(database);
   return {
     async list(filter, beforeId, limit, timing = UNHURRIED) {

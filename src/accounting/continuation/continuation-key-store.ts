@@ -1,4 +1,5 @@
-import { type Queryable, type Statement, toArray } from '../../db/database.ts';
+import { type Statement, toArray } from '../../db/database.ts';
+import type { PartitionQueryable } from '../../db/home-lanes.ts';
 import { countColumn, intColumn, orNull, selection, textColumn } from '../../db/table.ts';
 
 /** The SQL of continuation keys. */
@@ -62,7 +63,7 @@ export interface ContinuationKeyStore {
   deleteBefore(instant: Date, signal?: AbortSignal): Promise<void>;
 }
 
-export function createContinuationKeyStore(database: Queryable): ContinuationKeyStore {
+export function createContinuationKeyStore(database: PartitionQueryable): ContinuationKeyStore {
   return {
     async find(lookups, signal) {
       const wanted = lookups.flatMap(({ accountId, keys }, position) =>

@@ -1,6 +1,7 @@
 import { columnsOf } from '../../db/columns.ts';
-import type { Lane, Queryable, Statement, StoredRow } from '../../db/database.ts';
+import type { Statement, StoredRow } from '../../db/database.ts';
 import { sqlState } from '../../db/errors.ts';
+import type { PartitionLane, PartitionQueryable } from '../../db/home-lanes.ts';
 import { bigintColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
 import { type LedgerEntry, NUMERIC_OUT_OF_RANGE, postEntry, selectKeyedEntry } from '../ledger/ledger-store.ts';
@@ -102,7 +103,7 @@ export interface RefundStore {
   refundsOf(calls: readonly ListedCall[]): Promise<ReadonlyMap<string, readonly CallRefund[]>>;
 }
 
-export function createRefundStore(database: Lane): RefundStore {
+export function createRefundStore(database: PartitionLane): RefundStore {
   return {
     async refund(request) {
       const found = FOUND_CALLS.first(await database.query(findCall, [request.callId]));
@@ -128,7 +129,7 @@ export function createRefundStore(database: Lane): RefundStore {
 }
 
 async function refundCall(
-  transaction: Queryable,
+  transaction: PartitionQueryable,
   { accountId, startedAt }: RowOf<typeof FOUND_CALLS>,
   { callId, amountNano, memo, idempotencyKey, at }: RefundRequest,
 ): Promise<RefundResult> {
@@ -156,7 +157,7 @@ async function refundCall(
 
 /** Whether a refund gave back all that was left of the charge, as one does that names no amount. */
 async function wasAll(
-  transaction: Queryable,
+  transaction: PartitionQueryable,
   { accountId, callId, entryNo }: LedgerEntry,
   { chargeNano }: RefundableCall,
 ): Promise<boolean> {

@@ -1,5 +1,6 @@
 import { writeRows } from '../../db/columns.ts';
-import { type Lane, type Queryable, type Statement, type StoredRow, toArray } from '../../db/database.ts';
+import { type Statement, type StoredRow, toArray } from '../../db/database.ts';
+import type { PartitionLane, PartitionQueryable } from '../../db/home-lanes.ts';
 import {
   bigintColumn,
   countColumn,
@@ -129,7 +130,7 @@ export interface ResolutionStore {
   resolve(request: ResolutionRequest): Promise<ResolutionResult>;
 }
 
-export function createResolutionStore(database: Lane): ResolutionStore {
+export function createResolutionStore(database: PartitionLane): ResolutionStore {
   return {
     async resolve(request) {
       const { callId } = request;
@@ -148,7 +149,7 @@ export function createResolutionStore(database: Lane): ResolutionStore {
 }
 
 async function resolveCall(
-  transaction: Queryable,
+  transaction: PartitionQueryable,
   { accountId, startedAt }: RowOf<typeof FOUND_CALLS>,
   request: ResolutionRequest,
 ): Promise<ResolutionResult> {
@@ -198,7 +199,7 @@ async function resolveCall(
 
 /** Counts tokens in the quota of a plan; returns what the record says of it, `null` if the period is over. */
 async function countUse(
-  transaction: Queryable,
+  transaction: PartitionQueryable,
   accountId: string,
   { subscriptionId, periodNo, tokens }: ReservedTokens,
 ): Promise<CountedUse | null> {
@@ -211,7 +212,7 @@ async function countUse(
 
 /** Returns the key with what it has spent; `null` if it has no limits, and counts nothing. */
 async function chargeKey(
-  transaction: Queryable,
+  transaction: PartitionQueryable,
   { accountId, keyId }: { readonly accountId: string; readonly keyId: string },
   chargeNano: bigint,
   periods: RunningPeriods,

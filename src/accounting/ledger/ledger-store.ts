@@ -1,5 +1,6 @@
-import { type Lane, type Queryable, type Statement, type StoredRow, toArray } from '../../db/database.ts';
+import { type Statement, type StoredRow, toArray } from '../../db/database.ts';
 import { sqlState } from '../../db/errors.ts';
+import type { PartitionLane, PartitionQueryable } from '../../db/home-lanes.ts';
 import { bigintColumn, dateColumn, intColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { countedSql } from '../counts/counted-since.ts';
 import type { RunningPeriods } from '../pricing/running-periods.ts';
@@ -119,7 +120,7 @@ export interface LedgerStore {
   setPriceFactor(accountId: string, basisPoints: number): Promise<void>;
 }
 
-export function createLedgerStore(database: Lane): LedgerStore {
+export function createLedgerStore(database: PartitionLane): LedgerStore {
   return {
     async post(entry) {
       try {
@@ -155,7 +156,7 @@ export const NUMERIC_OUT_OF_RANGE = '22003';
  * Posts an entry in a transaction of its caller. The account's row is locked first, so that a repeat that races the first
  * request finds its entry.
  */
-export async function postEntry(transaction: Queryable, entry: NewLedgerEntry): Promise<PostResult> {
+export async function postEntry(transaction: PartitionQueryable, entry: NewLedgerEntry): Promise<PostResult> {
   if (!(await lockAccount(transaction, entry.accountId))) return { outcome: 'unknown_account' };
   if (entry.idempotencyKey !== null) {
     const first = await selectKeyedEntry(transaction, entry.accountId, entry.idempotencyKey);
@@ -172,7 +173,7 @@ export async function postEntry(transaction: Queryable, entry: NewLedgerEntry): 
 
 /** The entry that was made with an idempotency key; `null` if there is none. */
 export async function selectKeyedEntry(
-  transaction: Queryable,
+  transaction: PartitionQueryable,
   accountId: string,
   idempotencyKey: string,
 ): Promise<LedgerEntry | null> {

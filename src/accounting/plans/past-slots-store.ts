@@ -1,6 +1,7 @@
-import type { Lane, Statement } from '../../db/database.ts';
+import type { Statement } from '../../db/database.ts';
 import { nowSql } from '../../db/database-time.ts';
 import { isLockTimeout } from '../../db/errors.ts';
+import type { PartitionLane } from '../../db/home-lanes.ts';
 
 /** The SQL that deletes the slots of subscriptions that are over. */
 
@@ -39,7 +40,11 @@ returning slots`,
 };
 
 /** As `forgetSlots` of the store of subscriptions. */
-export async function forgetPastSlots(database: Lane, nowMs: number | null, signal?: AbortSignal): Promise<boolean> {
+export async function forgetPastSlots(
+  database: PartitionLane,
+  nowMs: number | null,
+  signal?: AbortSignal,
+): Promise<boolean> {
   const now = nowMs === null ? null : new Date(nowMs);
   let isAll = true;
   let last = { account_id: '', id: '' };
@@ -56,7 +61,12 @@ export async function forgetPastSlots(database: Lane, nowMs: number | null, sign
 }
 
 /** Returns whether they are all gone. */
-async function forgetSlotsOf(database: Lane, accountId: string, id: string, signal?: AbortSignal): Promise<boolean> {
+async function forgetSlotsOf(
+  database: PartitionLane,
+  accountId: string,
+  id: string,
+  signal?: AbortSignal,
+): Promise<boolean> {
   for (;;) {
     const left = await database
       .transaction(async (transaction) => {

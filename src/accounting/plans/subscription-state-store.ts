@@ -1,5 +1,6 @@
 import { columnsOf } from '../../db/columns.ts';
-import type { Queryable, Statement } from '../../db/database.ts';
+import type { Statement } from '../../db/database.ts';
+import type { PartitionQueryable } from '../../db/home-lanes.ts';
 import { countColumn, instantColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { CLOCK_TOLERANCE_MS } from '../counts/counted-since.ts';
 import type { PlanTerms } from './plan.ts';
@@ -60,7 +61,7 @@ left join lateral (
 
 /** `null` if the account has no subscription, or only canceled ones. */
 export async function findState(
-  database: Queryable,
+  database: PartitionQueryable,
   accountId: string,
   now: Date,
   plans: readonly WindowLimit[],

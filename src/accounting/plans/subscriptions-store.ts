@@ -1,4 +1,5 @@
-import { type Lane, type Queryable, type Statement, type StoredRow, toArray } from '../../db/database.ts';
+import { type Statement, type StoredRow, toArray } from '../../db/database.ts';
+import type { PartitionLane, PartitionQueryable } from '../../db/home-lanes.ts';
 import { dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
 import { forgetPastSlots } from './past-slots-store.ts';
@@ -164,7 +165,7 @@ export interface SubscriptionStore {
   findState(accountId: string, now: Date, plans?: readonly WindowLimit[]): Promise<SubscriptionState | null>;
 }
 
-export function createSubscriptionStore(database: Lane): SubscriptionStore {
+export function createSubscriptionStore(database: PartitionLane): SubscriptionStore {
   /** The account's row is locked first, so that a repeat that races the first request finds it. */
   const changed = (
     accountId: string,
@@ -215,7 +216,7 @@ interface GrantedPeriod extends Pick<NewSubscription, 'accountId' | 'id' | 'plan
  * (`findKeyedSubscription`). Nothing is changed if another plan runs, or another subscription begins within the period.
  */
 export async function grantPeriod(
-  transaction: Queryable,
+  transaction: PartitionQueryable,
   { accountId, id, planId, at, periodMs }: GrantedPeriod,
   { idempotencyKey, request }: KeyedRequest,
 ): Promise<Subscription | 'other_plan' | 'overlapping'> {
@@ -238,7 +239,7 @@ export async function grantPeriod(
  * @throws OtherRequestError
  */
 export async function findKeyedSubscription(
-  queryable: Queryable,
+  queryable: PartitionQueryable,
   accountId: string,
   { idempotencyKey, request }: KeyedRequest,
 ): Promise<Subscription | null> {

@@ -1,5 +1,6 @@
-import { type Queryable, type Statement, toArray } from '../../db/database.ts';
+import { type Statement, toArray } from '../../db/database.ts';
 import { nowSql } from '../../db/database-time.ts';
+import type { PartitionQueryable } from '../../db/home-lanes.ts';
 import { booleanColumn, bytesColumn, intColumn, jsonbColumn, orNull, selection, textColumn } from '../../db/table.ts';
 import type { HeldCall } from '../../lib/two-phase.ts';
 import type { KeyedCall, StoredHead, StoredResponse } from './stored-response.ts';
@@ -212,7 +213,7 @@ export interface StoredResponseStore {
   forgetExpired(nowMs: number | null, signal?: AbortSignal): Promise<void>;
 }
 
-export function createStoredResponseStore(database: Queryable): StoredResponseStore {
+export function createStoredResponseStore(database: PartitionQueryable): StoredResponseStore {
   return {
     async claim(requests, { nowMs, claimedForMs, keptForMs }, signal) {
       const column = (read: (request: ClaimRequest) => string): string => toArray(requests.map(read));

@@ -1,5 +1,6 @@
 import { columnsOf } from '../../db/columns.ts';
-import { type Lane, type Statement, type StoredRow, toArray } from '../../db/database.ts';
+import { type Statement, type StoredRow, toArray } from '../../db/database.ts';
+import type { HomeLanes } from '../../db/home-lanes.ts';
 import { bigintColumn, countColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { readFacts } from './reservation.ts';
 
@@ -66,19 +67,19 @@ export interface InFlightStore {
   list(filter: InFlightFilter, beforeId: string | null, limit: number): Promise<InFlightCall[]>;
 }
 
-export function createInFlightStore(database: Lane): InFlightStore {
+export function createInFlightStore({ directory, partition }: HomeLanes): InFlightStore {
   return {
     async list({ accountId, keyId, ownKeyIds = null, model, from, to }, beforeId, limit) {
       const own = ownKeyIds === null ? null : toArray(ownKeyIds);
       const parameters = [accountId, keyId, model, from, to, beforeId, limit, own];
-      const calls = IN_FLIGHT.all(await database.query(listInFlight, parameters));
+      const calls = IN_FLIGHT.all(await partition.query(listInFlight, parameters));
       if (calls.length === 0) return [];
       const owners = columnsOf(
         calls,
         (call) => call.accountId,
         (call) => call.keyId,
       );
-      const rows = await database.query<StoredRow & { readonly position: bigint }>(selectNames, owners);
+      const rows = await directory.query<StoredRow & { readonly position: bigint }>(selectNames, owners);
       const namesOf = new Map(rows.map((row) => [Number(row.position) - 1, NAMES.read(row)]));
       return calls.flatMap((call, i) => {
         const names = namesOf.get(i);

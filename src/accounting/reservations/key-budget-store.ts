@@ -1,4 +1,5 @@
-import { type Lane, type StoredRow, toArray } from '../../db/database.ts';
+import { type StoredRow, toArray } from '../../db/database.ts';
+import type { PartitionLane } from '../../db/home-lanes.ts';
 import { KEY_LIMITS } from '../accounts/key-limit-tables.ts';
 import type { RunningPeriods } from '../pricing/running-periods.ts';
 import { readKeys } from './account-store.ts';
@@ -10,7 +11,7 @@ interface KeyBudgetStore {
   smallestLeftNano(accountId: string, keyId: string, periods: RunningPeriods): Promise<bigint | null>;
 }
 
-export function createKeyBudgetStore(database: Lane): KeyBudgetStore {
+export function createKeyBudgetStore(database: PartitionLane): KeyBudgetStore {
   return {
     async smallestLeftNano(accountId, keyId, periods) {
       const [row] = await database.query<StoredRow>(readKeys, [toArray([accountId]), toArray([keyId])]);

@@ -1,6 +1,7 @@
 import { columnsOf, writeRows } from '../../db/columns.ts';
-import { type Database, type Query, type Statement, type StoredRow, toArray } from '../../db/database.ts';
+import { type Query, type Statement, type StoredRow, toArray } from '../../db/database.ts';
 import { nowMsOf } from '../../db/database-time.ts';
+import type { HomeDatabases } from '../../db/home-lanes.ts';
 import { deadOf } from '../../db/nodes/nodes-store.ts';
 import { Reads } from '../../db/reads.ts';
 import { selection, textColumn } from '../../db/table.ts';
@@ -125,14 +126,14 @@ export interface ReservationStore {
 
 /** `logger` hears of counts that had begun in the future. */
 export function createReservationStore(
-  database: Database,
+  { directory, partition }: HomeDatabases,
   logger: Pick<Logger, 'warn'> | null = null,
 ): ReservationStore {
   return {
     look(asked, signal) {
       const reads = new Reads();
       const readAccounts = addAccountReads(reads, readBalances, asked);
-      return database.readThenWrite(
+      return partition.readThenWrite(
         {
           name: 'reservations.look',
           reads: reads.queries,
@@ -145,7 +146,7 @@ export function createReservationStore(
       const reads = new Reads();
       const readAccounts = addAccountsOfCalls(reads, calls, time, locks);
       const readOpen = addReservations(reads, calls);
-      return database.readThenWrite({
+      return partition.readThenWrite({
         name: 'reservations.release',
         reads: reads.queries,
         decide(rows) {
@@ -165,23 +166,23 @@ export function createReservationStore(
     },
     async listOfDeadNodes(selfId, deadAfterMs, limit, behind) {
       const { accountId = '', callId = '' } = behind ?? {};
-      const others = await database.query<{ node_id: string }>(listOtherNodes, [selfId]);
+      const others = await partition.query<{ node_id: string }>(listOtherNodes, [selfId]);
       // A node writes its first heartbeat before it admits calls, so one whose calls are there is judged by its heartbeats.
       let dead = await deadOf(
-        database,
+        directory,
         others.map((row) => row.node_id),
         deadAfterMs,
       );
       while (dead.length > 0) {
-        const calls = NAMES.all(await database.query(listOfNodes, [toArray(dead), limit, accountId, callId]));
+        const calls = NAMES.all(await partition.query(listOfNodes, [toArray(dead), limit, accountId, callId]));
         // Judged again behind what was read: a node that has come back in between, and admits calls, keeps them.
-        const still = await deadOf(database, dead, deadAfterMs);
+        const still = await deadOf(directory, dead, deadAfterMs);
         if (still.length === dead.length) return calls;
         dead = still;
       }
       return [];
     },
-    listOfNode: async (nodeId) => NAMES.all(await database.query(listOfNode, [nodeId])),
+    listOfNode: async (nodeId) => NAMES.all(await partition.query(listOfNode, [nodeId])),
   };
 }
 

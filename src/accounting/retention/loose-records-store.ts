@@ -1,4 +1,5 @@
-import { type Lane, type Statement, toArray } from '../../db/database.ts';
+import { type Statement, toArray } from '../../db/database.ts';
+import type { PartitionLane } from '../../db/home-lanes.ts';
 import { monthTableName } from '../calls/calls-store.ts';
 import { writtenDown } from './dropped-sums-store.ts';
 import type { Month } from './months.ts';
@@ -57,7 +58,7 @@ export interface LooseRecords {
   dropEmpty(month: Month): Promise<'dropped' | 'not_empty'>;
 }
 
-export function createLooseRecords(database: Lane, rowsMax: number): LooseRecords {
+export function createLooseRecords(database: PartitionLane, rowsMax: number): LooseRecords {
   return {
     deleteSlice: (month, beforeMs, behindId, timezone) =>
       database.transaction(async (transaction) => {

@@ -1,4 +1,5 @@
-import { type Lane, type Statement, toArray } from '../../db/database.ts';
+import { type Statement, toArray } from '../../db/database.ts';
+import type { PartitionLane } from '../../db/home-lanes.ts';
 import { intColumn, selection, textColumn } from '../../db/table.ts';
 import { firstIdAt } from '../../lib/ids.ts';
 import { DisagreementError } from './disagreement.ts';
@@ -85,7 +86,7 @@ export interface OrphanSearch {
 
 /** `keep`: says that the run goes on; false if another one has the month. */
 export function createOrphanSearch(
-  database: Lane,
+  database: PartitionLane,
   rowsMax: number,
   keep: (month: Month, runId: string) => Promise<boolean>,
 ): OrphanSearch {

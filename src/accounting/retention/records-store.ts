@@ -1,4 +1,5 @@
-import type { Parameter, Queryable, Statement } from '../../db/database.ts';
+import type { Parameter, Statement } from '../../db/database.ts';
+import type { PartitionQueryable } from '../../db/home-lanes.ts';
 import { intColumn, jsonbColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { firstIdAt } from '../../lib/ids.ts';
 import { monthTableName } from '../calls/calls-store.ts';
@@ -28,7 +29,7 @@ export const SLICE = selection({
 
 /** Runs a statement that writes a slice of records down. Its own parameters come behind the time zone. */
 export async function writeSlice(
-  on: Queryable,
+  on: PartitionQueryable,
   statement: Statement,
   timezone: string,
   parameters: readonly Parameter[],
@@ -51,7 +52,7 @@ const lockCalls: Statement = {
 };
 
 /** Locks all records, for as short as it takes, or fails. */
-export async function lockRecords(transaction: Queryable): Promise<void> {
+export async function lockRecords(transaction: PartitionQueryable): Promise<void> {
   await transaction.query(limitLocks);
   await transaction.query(lockCalls);
 }

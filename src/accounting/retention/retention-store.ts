@@ -1,4 +1,5 @@
-import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
+import { type Statement, toArray } from '../../db/database.ts';
+import type { PartitionLane, PartitionQueryable } from '../../db/home-lanes.ts';
 import { booleanColumn, listColumn, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { monthTableName } from '../calls/calls-store.ts';
 import { DisagreementError } from './disagreement.ts';
@@ -169,18 +170,22 @@ export interface RetentionStore extends OrphanSearch, LooseRecords {
 const ROWS_MAX = { embedded: 250, postgresql: 2_000 } as const;
 
 export function createRetentionStore(
-  database: Lane,
+  database: PartitionLane,
   engine: keyof typeof ROWS_MAX,
   rowsMax: number = ROWS_MAX[engine],
 ): RetentionStore {
-  async function readiness(on: Queryable, beforeMs: number): Promise<'ready' | 'not_summed' | 'in_flight'> {
+  async function readiness(on: PartitionQueryable, beforeMs: number): Promise<'ready' | 'not_summed' | 'in_flight'> {
     const { isSummed, isOver } = READINESS.first(await on.query(selectReadiness, [firstIdBehind(beforeMs)]))!;
     if (!isOver) return 'in_flight';
     return isSummed ? 'ready' : 'not_summed';
   }
 
   /** In a transaction the month is locked until its end. */
-  async function keep(transaction: Queryable, month: Month, runId: string): Promise<RowOf<typeof PLACE> | null> {
+  async function keep(
+    transaction: PartitionQueryable,
+    month: Month,
+    runId: string,
+  ): Promise<RowOf<typeof PLACE> | null> {
     return PLACE.first(await transaction.query(keepMonth, [month, runId]));
   }
 

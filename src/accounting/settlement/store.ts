@@ -1,5 +1,6 @@
 import { columnsOf, toTimestamp, writeRows } from '../../db/columns.ts';
-import type { Database, Query, Statement, StoredRow } from '../../db/database.ts';
+import type { Query, Statement, StoredRow } from '../../db/database.ts';
+import type { PartitionDatabase } from '../../db/home-lanes.ts';
 import { Reads } from '../../db/reads.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { CallStatus, EndedCall } from '../calls/call-outcome.ts';
@@ -121,7 +122,10 @@ export interface SettlementStore {
 }
 
 /** `logger` hears of counts that had begun in the future. */
-export function createSettlementStore(database: Database, logger: Pick<Logger, 'warn'> | null = null): SettlementStore {
+export function createSettlementStore(
+  database: PartitionDatabase,
+  logger: Pick<Logger, 'warn'> | null = null,
+): SettlementStore {
   return {
     resolve(calls, time, locks = 'all') {
       const reads = new Reads();

@@ -1,4 +1,5 @@
-import type { Lane, Statement } from '../../db/database.ts';
+import type { Statement } from '../../db/database.ts';
+import type { PartitionLane } from '../../db/home-lanes.ts';
 import { measures, REFUND_COLUMN } from './measures.ts';
 import { sqlTimezone } from './sql-timezone.ts';
 
@@ -117,7 +118,7 @@ export interface RollupStore {
   sumSlice(timezone: string): Promise<SliceResult>;
 }
 
-export function createRollupStore(database: Lane): RollupStore {
+export function createRollupStore(database: PartitionLane): RollupStore {
   return {
     sumSlice: (timezone) =>
       database.transaction(async (transaction) => {

@@ -1,4 +1,5 @@
-import type { Lane, Statement } from '../../db/database.ts';
+import type { Statement } from '../../db/database.ts';
+import type { PartitionLane } from '../../db/home-lanes.ts';
 import {
   bigintColumn,
   type Column,
@@ -92,7 +93,7 @@ where account_id = $1::text and kind <> 'charge' and created_at >= $2::timestamp
 order by created_at, entry_no limit $5::int`,
 };
 
-export function createStatementStore(database: Lane): StatementStore {
+export function createStatementStore(database: PartitionLane): StatementStore {
   return {
     async sum(accountId, from, to) {
       const [account] = await database.query(selectAccount, [accountId]);

@@ -1,5 +1,6 @@
 import { columnsOf } from '../../db/columns.ts';
-import { type Lane, type Parameter, type Statement, type StoredRow, toArray } from '../../db/database.ts';
+import { type Parameter, type Statement, type StoredRow, toArray } from '../../db/database.ts';
+import type { HomeLanes } from '../../db/home-lanes.ts';
 import {
   bigintColumn,
   booleanColumn,
@@ -251,7 +252,7 @@ interface SumRow extends StoredRow {
   readonly [key: `group_${number}`]: string;
 }
 
-export function createUsageStore(database: Lane): UsageStore {
+export function createUsageStore({ directory, partition }: HomeLanes): UsageStore {
   /** One a group, in the same order. */
   async function namesOf(rows: readonly SumRow[], groupBy: readonly Dimension[]): Promise<readonly GroupNames[]> {
     const [account, key] = [groupBy.indexOf('account'), groupBy.indexOf('key')];
@@ -261,7 +262,7 @@ export function createUsageStore(database: Lane): UsageStore {
       (row) => row[`group_${account}`]!,
       (row) => (key < 0 ? null : row[`group_${key}`]!),
     );
-    const found = await database.query<StoredRow & { readonly position: bigint }>(selectNames, names);
+    const found = await directory.query<StoredRow & { readonly position: bigint }>(selectNames, names);
     const inOrder = found.toSorted((left, right) => Number(left.position - right.position));
     return NAMES.all(inOrder);
   }
@@ -277,28 +278,28 @@ export function createUsageStore(database: Lane): UsageStore {
       }
       if (scope.kind === 'window') parameters.push(keyId, scope.from, ...(scope.to === null ? [] : [scope.to]));
       const kind = scope.kind === 'window' && scope.to === null ? 'open' : scope.kind;
-      const rows = await database.query<SumRow>(statementFor(groupBy, kind), parameters);
+      const rows = await partition.query<SumRow>(statementFor(groupBy, kind), parameters);
       const names = await namesOf(rows, groupBy);
       return rows.map((row, i) => ({ ...toUsageRow(row, groupBy), ...names[i]! }));
     },
     async windowFrom(accountId, accounts) {
-      const [row] = await database.query<{ id: string }>(selectBoundary, [accountId, accounts]);
+      const [row] = await directory.query<{ id: string }>(selectBoundary, [accountId, accounts]);
       return { kind: 'window', from: accountId, to: row?.id ?? null };
     },
     async knownDays(accountId) {
       const [row] =
         accountId === null
-          ? await database.query<{ first: string | null; last: string | null }>(selectDays)
-          : await database.query<{ first: string | null; last: string | null }>(selectDaysOfAccount, [accountId]);
+          ? await partition.query<{ first: string | null; last: string | null }>(selectDays)
+          : await partition.query<{ first: string | null; last: string | null }>(selectDaysOfAccount, [accountId]);
       const { first, last } = row!;
       return first === null || last === null ? null : { first, last };
     },
     async accountOfKey(keyId) {
-      const [row] = await database.query<{ account_id: string }>(selectAccountOfKey, [keyId]);
+      const [row] = await directory.query<{ account_id: string }>(selectAccountOfKey, [keyId]);
       return row?.account_id ?? null;
     },
     async readCompleteness() {
-      const [row] = await database.query(selectCompleteness);
+      const [row] = await partition.query(selectCompleteness);
       const { isBackfilled, until, backfilledUntil } = COMPLETENESS.read(row!);
       if (isBackfilled) return { isBackfilled, until };
       const isEarlier = backfilledUntil !== null && backfilledUntil < until;

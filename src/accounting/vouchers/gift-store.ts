@@ -1,6 +1,7 @@
 import { columnsOf } from '../../db/columns.ts';
-import type { Lane, Queryable, Statement } from '../../db/database.ts';
+import type { Statement } from '../../db/database.ts';
 import { sqlState } from '../../db/errors.ts';
+import type { PartitionLane, PartitionQueryable } from '../../db/home-lanes.ts';
 import { dateColumn, selection, textColumn } from '../../db/table.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
 import { NUMERIC_OUT_OF_RANGE, postEntry, selectKeyedEntry } from '../ledger/ledger-store.ts';
@@ -45,7 +46,7 @@ export interface GiftStore {
   findEnds(redemptions: readonly Pick<StoredRedemption, 'accountId' | 'subscriptionId'>[]): Promise<Map<string, Date>>;
 }
 
-export function createGiftStore(partition: Lane): GiftStore {
+export function createGiftStore(partition: PartitionLane): GiftStore {
   return {
     async foresee(open, periodMs) {
       try {
@@ -88,9 +89,9 @@ class TakenBack extends Error {}
 
 /** Returns what was decided, if it was; else decides it, and writes a refusal down. */
 function decideOnce(
-  partition: Lane,
+  partition: PartitionLane,
   open: OpenRedemption,
-  decide: (transaction: Queryable) => Promise<Given | GiftRefusal>,
+  decide: (transaction: PartitionQueryable) => Promise<Given | GiftRefusal>,
 ): Promise<Given | GiftRefusal> {
   const { accountId, id } = open;
   return partition.transaction(async (transaction) => {
@@ -103,7 +104,7 @@ function decideOnce(
   });
 }
 
-async function findGiven(transaction: Queryable, open: OpenRedemption): Promise<Given | null> {
+async function findGiven(transaction: PartitionQueryable, open: OpenRedemption): Promise<Given | null> {
   const { accountId, gift } = open;
   if (gift.kind === 'plan') {
     const granted = await findKeyedSubscription(transaction, accountId, requestOf(open, gift.planId));
@@ -114,7 +115,7 @@ async function findGiven(transaction: Queryable, open: OpenRedemption): Promise<
 }
 
 async function giveAnew(
-  transaction: Queryable,
+  transaction: PartitionQueryable,
   open: OpenRedemption,
   periodMs: number | null,
 ): Promise<Given | GiftRefusal> {

@@ -1,4 +1,5 @@
-import type { Lane, Queryable, Statement } from '../../db/database.ts';
+import type { Statement } from '../../db/database.ts';
+import type { DirectoryLane, DirectoryQueryable } from '../../db/home-lanes.ts';
 import {
   bigintColumn,
   booleanColumn,
@@ -136,7 +137,7 @@ export interface RedemptionStore {
   ): Promise<readonly OpenRedemption[]>;
 }
 
-export function createRedemptionStore(directory: Lane): RedemptionStore {
+export function createRedemptionStore(directory: DirectoryLane): RedemptionStore {
   return {
     list: async (batchId, beforeId, limit) =>
       REDEMPTIONS.all(await directory.query(listRedemptions, [batchId, beforeId, limit])),
@@ -165,7 +166,7 @@ export function createRedemptionStore(directory: Lane): RedemptionStore {
   };
 }
 
-async function readStanding(transaction: Queryable, request: RedemptionRequest): Promise<CodeStanding> {
+async function readStanding(transaction: DirectoryQueryable, request: RedemptionRequest): Promise<CodeStanding> {
   const { accountId, codeHash, redemptionId, subscriptionId, at } = request;
   const isAccount = (await transaction.query(accountExists, [accountId])).length > 0;
   const voucher = VOUCHERS.first(await transaction.query(lockVoucher, [codeHash]));

@@ -1,4 +1,5 @@
-import { type Lane, type Statement, toArray } from '../../db/database.ts';
+import { type Statement, toArray } from '../../db/database.ts';
+import type { DirectoryLane } from '../../db/home-lanes.ts';
 import {
   bigintColumn,
   countColumn,
@@ -91,7 +92,7 @@ export interface VoucherStore {
   cancel(id: string, at: Date): Promise<boolean>;
 }
 
-export function createVoucherStore(database: Lane): VoucherStore {
+export function createVoucherStore(database: DirectoryLane): VoucherStore {
   return {
     insert: (batch) =>
       database.transaction(async (transaction) => {

@@ -15,7 +15,7 @@ import { refusalResponse, showRefusals } from '../refusals/admin.ts';
 import { callResponse, callToWire, inFlightResponse, inFlightToWire } from './wire.ts';
 
 export interface CallAdminParts {
-  readonly accounts: Pick<AccountStore, 'findNames'>;
+  readonly accounts: Pick<AccountStore, 'findNames' | 'findKey'>;
   readonly calls: CallsStore;
   readonly refunds: Pick<RefundStore, 'refundsOf'>;
   readonly inFlight: InFlightStore;
@@ -49,7 +49,7 @@ type CallQuery = Partial<z.infer<typeof callList>> & { readonly limit: number };
 
 /** Lists calls as both APIs do. `of`: whose, whatever the query names. */
 export function callReader(parts: CallAdminParts) {
-  const { calls, inFlight, refusals } = parts;
+  const { accounts, calls, inFlight, refusals } = parts;
 
   /** Calls and refusals alike: whoever complains knows an id, not what became of the request. */
   async function findRequest(requestId: string, limit: number, of: OwnedBy): Promise<FoundRequest> {
@@ -64,6 +64,11 @@ export function callReader(parts: CallAdminParts) {
     };
   }
 
+  async function accountOfKey(keyId: string | undefined): Promise<string | null> {
+    const key = keyId === undefined ? null : await accounts.findKey(keyId);
+    return key === null ? null : key.accountId;
+  }
+
   return async (query: CallQuery, of: OwnedBy) => {
     const { limit, cursor, accountId, keyId, model, status, requestId, from, to } = query;
     if (requestId !== undefined) {
@@ -72,7 +77,7 @@ export function callReader(parts: CallAdminParts) {
       return findRequest(requestId, limit, of);
     }
     const filter = {
-      accountId: of.accountId ?? accountId ?? null,
+      accountId: of.accountId ?? accountId ?? (await accountOfKey(keyId)),
       keyId: keyId ?? null,
       ownKeyIds: of.keyIds,
       model: model ?? null,

@@ -1,14 +1,13 @@
 import { allowedRanges } from '../../accounting/accounts/allow-lists.ts';
 import { displayPrefix, hashApiKey, isApiKey } from '../../accounting/accounts/key-format.ts';
-import { refusalOfKey } from '../../accounting/accounts/status-store.ts';
-import type { AccountStore } from '../../accounting/accounts/store.ts';
+import { type KeyStatusStore, refusalOfKey } from '../../accounting/accounts/status-store.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ClientAddresses } from '../../http/client-address.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { CredentialReader } from './guard.ts';
 
 interface KeyReaderParts {
-  readonly accounts: Pick<AccountStore, 'findStatuses'>;
+  readonly keyStatuses: KeyStatusStore;
   /** Whether a person belongs to an account, and is not suspended. */
   readonly isMember: (accountId: string, userId: string) => Promise<boolean>;
   readonly addresses: ClientAddresses;
@@ -21,10 +20,10 @@ interface KeyReaderParts {
  *
  * @throws GatewayError if it is a key that may not be used, or not from there, or not for this.
  */
-export function keyReader({ accounts, isMember, addresses, clock }: KeyReaderParts): CredentialReader {
+export function keyReader({ keyStatuses, isMember, addresses, clock }: KeyReaderParts): CredentialReader {
   return async ({ request, bearer }) => {
     if (bearer === null || !isApiKey(bearer)) return null;
-    const [status] = await accounts.findStatuses([hashApiKey(bearer)]);
+    const [status] = await keyStatuses.findStatuses([hashApiKey(bearer)]);
     if (status == null) return null;
     const refusal = refusalOfKey(status, clock.nowMs());
     if (refusal !== null) throw new GatewayError('invalidApiKey', { message: refusal });

@@ -5,7 +5,7 @@ import { changeElsewhere } from '../../changes/change.ts';
 import { createChangeLog } from '../../changes/change-log.ts';
 import { createChangesStore } from '../../changes/changes-store.ts';
 import type { Environment } from '../../config/load.ts';
-import type { Database } from '../../db/database.ts';
+import type { DirectoryLane } from '../../db/home-lanes.ts';
 import { schemaVersion } from '../../db/migrations.ts';
 import { type DatabaseLocation, describeDatabase } from '../../db/open.ts';
 import { migrateAll } from '../../db/partitions.ts';
@@ -111,13 +111,13 @@ async function fromDatabase<Result>(
     process.writeError(`database: ${escapeText(`${name}, through the gateway on ${url}`)}\n`);
     return work(await streamFromGateway(url, adminToken, EXPORT_PATH));
   }
-  const { database } = books;
+  const { databases } = books;
   try {
     process.writeError(`database: ${escapeText(name)}\n`);
-    const store = createExportStore(database);
+    const store = createExportStore(databases);
     return await work(exportDatabase({ store, schema: schemaVersion(), clock: systemClock }));
   } finally {
-    await database.close();
+    await databases.directory.close();
   }
 }
 
@@ -160,9 +160,9 @@ async function importFrom(
 }
 
 /** Records the import in the change log of the new database, which has that of the old one by then. */
-async function noteImport(database: Database, { end, head }: Imported, logger: Logger): Promise<void> {
+async function noteImport(directory: DirectoryLane, { end, head }: Imported, logger: Logger): Promise<void> {
   const ids = createIds(systemClock);
-  const log = createChangeLog({ store: createChangesStore(database), clock: systemClock, ids, logger });
+  const log = createChangeLog({ store: createChangesStore(directory), clock: systemClock, ids, logger });
   const change = changeElsewhere('command_line', 'db.import', 'database', head.identity, localUserName());
   await log.note(change, { accounts: end.accounts, exportedAt: head.exportedAt });
 }

@@ -1,4 +1,5 @@
-import { type Queryable, type Statement, toArray } from '../database.ts';
+import { type Statement, toArray } from '../database.ts';
+import type { DirectoryQueryable } from '../home-lanes.ts';
 import { countColumn, orNull, type RowOf, selection } from '../table.ts';
 
 /** The SQL of heartbeats. The clocks of nodes do not matter: every instant is the database's. */
@@ -51,7 +52,7 @@ where not exists (
  * owner, nodes write no heartbeats, and each is dead.
  */
 export async function deadOf(
-  database: Queryable,
+  database: DirectoryQueryable,
   nodeIds: readonly string[],
   deadAfterMs: number,
 ): Promise<readonly string[]> {
@@ -69,7 +70,7 @@ export interface NodeStore {
   forget(): Promise<void>;
 }
 
-export function createNodeStore(database: Queryable): NodeStore {
+export function createNodeStore(database: DirectoryQueryable): NodeStore {
   return {
     async beat(nodeId) {
       const [row] = await database.query(beat, [nodeId]);

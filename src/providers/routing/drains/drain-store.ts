@@ -1,4 +1,5 @@
-import type { Lane, Queryable, Statement } from '../../../db/database.ts';
+import type { Statement } from '../../../db/database.ts';
+import type { DirectoryLane, DirectoryQueryable } from '../../../db/home-lanes.ts';
 import { type Column, dateColumn, orNull, type RowOf, selection, textColumn } from '../../../db/table.ts';
 
 /** The SQL of drains. A table of some rows, read whole. */
@@ -66,7 +67,7 @@ export interface DrainStore {
   delete(target: DrainTarget): Promise<Drain | null>;
 }
 
-export function createDrainStore(database: Lane): DrainStore {
+export function createDrainStore(database: DirectoryLane): DrainStore {
   return {
     list: async () => DRAINS.all(await database.query(listDrains)),
     insert: (drain) =>
@@ -85,7 +86,7 @@ export function createDrainStore(database: Lane): DrainStore {
   };
 }
 
-async function notify(transaction: Queryable): Promise<void> {
+async function notify(transaction: DirectoryQueryable): Promise<void> {
   await transaction.query(notifyNodes);
 }
 

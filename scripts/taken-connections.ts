@@ -1,0 +1,44 @@
+import { parseSync } from 'vite';
+import type { Home } from '../src/db/homes.ts';
+import { isNode, type Node, nameOf } from './syntax-tree.ts';
+
+/** A type of connections that a source file names. */
+export interface TakenConnections {
+  /** `src/app/people.ts:12` */
+  readonly place: string;
+  readonly type: string;
+  /** `null`: the type does not say. */
+  readonly home: Home | null;
+}
+
+/** Those of `src/db/database.ts`, which may be of either home. */
+const PLAIN = new Set(['Database', 'Lane', 'Queryable', 'TableReader', 'OpenTableReader', 'SnapshotReader']);
+/** Those of `src/db/home-lanes.ts`. */
+const BRANDED = /^(Directory|Partition)(?:Database|Lane|Queryable|Tables)$/;
+
+/** The types of connections that a source file names, but for their members, such as `Database['engine']`. */
+export function connectionsIn(text: string, file: string): TakenConnections[] {
+  const { program, errors } = parseSync(file, text);
+  if (errors.length > 0) throw new Error(`${file}: ${errors[0]!.message}`);
+  const found: TakenConnections[] = [];
+  const imported = new Set<string>();
+  const visit = (node: Node): void => {
+    if (node.type === 'ImportDeclaration') {
+      const isOfDatabase = /\/(?:database|home-lanes)\.ts$/.test(String((node.source as Node).value));
+      for (const each of node.specifiers as Node[]) if (isOfDatabase) imported.add(nameOf(each.local as Node));
+      return;
+    }
+    if (node.type === 'TSIndexedAccessType') return;
+    if (node.type === 'TSTypeReference') {
+      const type = nameOf(node.typeName as Node);
+      const [, branded] = BRANDED.exec(type) ?? [];
+      if (imported.has(type) && (branded !== undefined || PLAIN.has(type))) {
+        const line = text.slice(0, node.start).split('\n').length;
+        found.push({ place: `${file}:${line}`, type, home: (branded?.toLowerCase() as Home | undefined) ?? null });
+      }
+    }
+    for (const value of Object.values(node)) for (const child of [value].flat()) if (isNode(child)) visit(child);
+  };
+  visit(program as unknown as Node);
+  return found;
+}

@@ -1,0 +1,190 @@
+import { createKeyLimitStore } from '../accounting/accounts/key-limit-store.ts';
+import { createKeyUseStore } from '../accounting/accounts/key-use-store.ts';
+import { createKeyUses } from '../accounting/accounts/key-uses.ts';
+import { createLooseLimitStore } from '../accounting/accounts/loose-limit-store.ts';
+import { createRateLimitStore } from '../accounting/accounts/rate-limit-store.ts';
+import { createCallBatches } from '../accounting/batches/call-batches.ts';
+import { createBatchStore } from '../accounting/batches/store.ts';
+import { createCallsStore } from '../accounting/calls/calls-store.ts';
+import { createContinuationKeyStore } from '../accounting/continuation/continuation-key-store.ts';
+import { createContinuationKeys } from '../accounting/continuation/continuation-keys.ts';
+import { createRefundStore } from '../accounting/corrections/refund-store.ts';
+import { createResolutionStore } from '../accounting/corrections/resolution-store.ts';
+import { createLedgerStore } from '../accounting/ledger/ledger-store.ts';
+import { createSubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
+import { type BillingTime, runningPeriods } from '../accounting/pricing/running-periods.ts';
+import type { StoredResponseBudget } from '../accounting/repeats/stored-response-budget.ts';
+import { createStoredResponseStore } from '../accounting/repeats/stored-response-store.ts';
+import { createStoredResponses } from '../accounting/repeats/stored-responses.ts';
+import { admissionTerms } from '../accounting/reservations/admission-terms.ts';
+import { createKeyBudgetStore } from '../accounting/reservations/key-budget-store.ts';
+import { createReservations } from '../accounting/reservations/reservations.ts';
+import { createReservationStore } from '../accounting/reservations/store.ts';
+import { createDropping } from '../accounting/retention/dropping.ts';
+import { createRetentionStore } from '../accounting/retention/retention-store.ts';
+import { createDatabaseSettlement } from '../accounting/settlement/database-settlement.ts';
+import { createRecovery } from '../accounting/settlement/recovery.ts';
+import type { SettlementTiming } from '../accounting/settlement/settlement.ts';
+import { createSettlementStore } from '../accounting/settlement/store.ts';
+import { createRollupStore } from '../accounting/usage/rollup-store.ts';
+import { createRollups } from '../accounting/usage/rollups.ts';
+import { createStatementStore } from '../accounting/usage/statement-store.ts';
+import type { HomeDatabases } from '../db/home-lanes.ts';
+import type { DatabaseClock } from '../db/nodes/database-clock.ts';
+import { probeDatabase } from '../db/nodes/probe-store.ts';
+import { createQuestions, type QuestionTiming } from '../db/questions/database-questions.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Ids } from '../lib/ids.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { NodeObservers } from '../telemetry/metrics.ts';
+import { auditPace } from './audit-pace.ts';
+import { requestLane } from './lanes.ts';
+import type { SettingsInForce } from './settings-in-force.ts';
+
+/** What a partition has from its node: one clock, one journal, one budget of bodies, whichever partitions there are. */
+export interface PartitionAccountingParts {
+  /** The directory says which nodes are dead; all else is in the partition. */
+  readonly databases: HomeDatabases;
+  readonly settings: SettingsInForce;
+  /** The id of this process in its reservations and journals. */
+  readonly nodeId: string;
+  readonly clock: Clock;
+  /** For tests: in place of the database's clock. */
+  readonly testDatabaseClock: Clock | undefined;
+  readonly databaseClock: DatabaseClock;
+  /** Writes to the database what dead nodes of this machine have left in their journals. */
+  readonly recoverJournals: () => Promise<unknown>;
+  readonly ids: Ids;
+  readonly logger: Logger;
+  /** Of bodies, which stored responses count as. */
+  readonly budget: StoredResponseBudget;
+  /** For tests: how often usage is summed. */
+  readonly usageIntervalMs: number | undefined;
+  readonly timing: (SettlementTiming & QuestionTiming) | undefined;
+  readonly observers: Pick<NodeObservers, 'admissions' | 'settlementBatch'>;
+}
+
+/**
+ * Wires what a partition has: the calls of its accounts from admission to end, the questions that they ask and for how long, recovery, and
+ * the stores of its tables for requests and for the background. Nothing of it runs yet.
+ */
+export function createPartitionAccounting(parts: PartitionAccountingParts) {
+  const { databases, settings, nodeId, clock, testDatabaseClock, databaseClock, ids, logger, budget, observers } =
+    parts;
+  const { partition } = databases;
+  const time = (): BillingTime => {
+    const { localTime } = settings.current;
+    return { nowMs: testDatabaseClock?.nowMs() ?? null, periodsAt: (epochMs) => runningPeriods(localTime, epochMs) };
+  };
+  const questions = createQuestions({
+    probe: (signal) => probeDatabase(partition, signal),
+    logger,
+    ...parts.timing,
+  });
+  const reservationStore = createReservationStore(databases, logger);
+  const settlementStore = createSettlementStore(partition, logger);
+  const reservationParts = {
+    testClock: testDatabaseClock,
+    nodeId,
+    terms: () => ({
+      localTime: settings.current.localTime,
+      defaultDailyCapNano: settings.current.config.billing.dailySpendCapYuan ?? null,
+      plans: settings.current.plans,
+      rateDefaults: settings.current.rateDefaults,
+    }),
+  };
+  const batches = createCallBatches({
+    store: createBatchStore(partition, logger),
+    questions,
+    terms: () => admissionTerms(reservationParts),
+    onEnded: (call) => reservations.ended(call),
+    onLocked: (accountId) => logger.warn({ accountId }, 'the row of an account is locked; its calls wait apart'),
+    observer: {
+      admissions: (count, tookMs) => observers.admissions?.batch(count, tookMs),
+      ends: (count, tookMs) => observers.settlementBatch?.(count, tookMs),
+    },
+  });
+  const reservations = createReservations({
+    store: reservationStore,
+    questions,
+    ...reservationParts,
+    admissions: batches.admissions,
+    logger,
+    observer: observers.admissions,
+  });
+  const storedResponses = createStoredResponses({
+    store: createStoredResponseStore(partition),
+    budget,
+    questions,
+    testClock: testDatabaseClock,
+    ids,
+    logger,
+    terms: () => {
+      const { keepFor, answerLimit, accountLimit } = settings.current.config.idempotency;
+      return { keptForMs: keepFor, bodyBytesMax: answerLimit, accountBytesMax: accountLimit };
+    },
+  });
+  let callsUnresolved = 0;
+  const balances = requestLane(partition.lane('balances'));
+  const admin = requestLane(partition.lane('admin'));
+  const housekeeping = partition.lane('housekeeping');
+  return {
+    questions,
+    balances: {
+      ledger: createLedgerStore(balances),
+      subscriptions: createSubscriptionStore(balances),
+      keyBudgets: createKeyBudgetStore(balances),
+    },
+    admin: {
+      looseLimits: createLooseLimitStore(admin),
+      keyLimits: createKeyLimitStore(admin),
+      keyUses: createKeyUseStore(admin),
+      rateLimits: createRateLimitStore(admin),
+      ledger: createLedgerStore(admin),
+      calls: createCallsStore(admin),
+      refunds: createRefundStore(admin),
+      resolutions: createResolutionStore(admin),
+      subscriptions: createSubscriptionStore(admin),
+      statements: createStatementStore(admin),
+    },
+    housekeeping: {
+      calls: createCallsStore(housekeeping),
+      continuationKeys: createContinuationKeyStore(housekeeping),
+      subscriptions: createSubscriptionStore(housekeeping),
+      storedResponses: createStoredResponseStore(housekeeping),
+      looseLimits: createLooseLimitStore(housekeeping),
+      dropping: createDropping({
+        store: createRetentionStore(housekeeping, partition.engine),
+        keptMs: () => settings.current.config.retention.calls,
+        timezone: () => settings.current.config.billing.timezone,
+        clock: databaseClock,
+        runId: nodeId,
+        pace: auditPace(),
+        logger,
+      }),
+    },
+    keyUses: createKeyUses({ store: createKeyUseStore(housekeeping), clock }),
+    rollups: createRollups({
+      store: createRollupStore(housekeeping),
+      timezone: () => settings.current.config.billing.timezone,
+      logger,
+      ...(parts.usageIntervalMs !== undefined && { intervalMs: parts.usageIntervalMs }),
+    }),
+    continuationKeys: createContinuationKeys(createContinuationKeyStore(partition), questions),
+    storedResponses,
+    reservations,
+    databaseSettlement: createDatabaseSettlement({ batches, storedResponses }),
+    resolveDeadCalls: createRecovery({
+      reservations: reservationStore,
+      settlement: settlementStore,
+      nodeId,
+      time,
+      recoverJournals: parts.recoverJournals,
+      logger,
+      onUnresolved() {
+        callsUnresolved++;
+      },
+    }),
+    callsUnresolved: () => callsUnresolved,
+  };
+}
