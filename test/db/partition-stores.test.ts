@@ -32,7 +32,7 @@ import {
   termsOf,
   verdictOf,
 } from '../support/accounting-builders.ts';
-import { engines } from '../support/database.ts';
+import { gatewayEngines } from '../support/database.ts';
 import { createPartitioned, type PartitionedDatabase } from '../support/partitioned.ts';
 
 /** The stores of accounts of a partition, in a schema of its own, beside the first partition in that of the directory. */
@@ -59,7 +59,7 @@ async function contentOf(database: Database): Promise<unknown[]> {
   return [...content, tables];
 }
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`the stores of a further partition on ${engine}`, { timeout: 120_000 }, () => {
     let stored: PartitionedDatabase;
     let directory: Database;

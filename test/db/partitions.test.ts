@@ -12,7 +12,7 @@ import { addPartition, migrateAll } from '../../src/db/partitions.ts';
 import { beginPartition, readPartitions } from '../../src/db/partitions-store.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { catalogOf } from '../support/catalog.ts';
-import { engines } from '../support/database.ts';
+import { gatewayEngines } from '../support/database.ts';
 import { testConfigText } from '../support/gateway.ts';
 import { createPartitioned, type PartitionedDatabase } from '../support/partitioned.ts';
 
@@ -96,7 +96,7 @@ describe('a step of the schema behind the first partitions', () => {
   });
 });
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`a new partition on ${engine}`, { timeout: 120_000 }, () => {
     let stored: PartitionedDatabase;
     let databases: Databases;

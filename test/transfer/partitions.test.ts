@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { createNewAccountStore } from '../../src/accounting/accounts/new-account-store.ts';
 import type { Queryable } from '../../src/db/database.ts';
 import { openAccount } from '../support/accounting-builders.ts';
-import { createTestDatabase, engines } from '../support/database.ts';
+import { createTestDatabase, gatewayEngines } from '../support/database.ts';
 import { createPartitioned } from '../support/partitioned.ts';
 import { exported, imported } from './books.ts';
 
@@ -19,7 +19,7 @@ const insertNew = {
   text: `insert into new_accounts (id, name, verified, opening_nano, created_at, partition_no) values ($1, 'new', true, 0, now(), 1)`,
 };
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`the partition of an account on ${engine}`, { timeout: 120_000 }, () => {
     it('is decided before the account is whole, is one that there is, and is left out of exports', async () => {
       const source = await createPartitioned(engine, 2);
