@@ -5,6 +5,10 @@ import { createKeySearchStore } from '../accounting/accounts/key-search-store.ts
 import { createLooseKeyStore } from '../accounting/accounts/loose-key-store.ts';
 import { createKeyStatusStore } from '../accounting/accounts/status-store.ts';
 import { createAccountStore } from '../accounting/accounts/store.ts';
+import { createAccountPartitionStore } from '../accounting/partitions/account-partition-store.ts';
+import type { PlacedLanes } from '../accounting/partitions/placed-lanes.ts';
+import { createPlacement } from '../accounting/partitions/placement.ts';
+import { createKnownPartitions, createRoutes } from '../accounting/partitions/routes.ts';
 import { type RunningPeriods, runningPeriods } from '../accounting/pricing/running-periods.ts';
 import { createInFlightStore } from '../accounting/reservations/in-flight-store.ts';
 import { createSettlement } from '../accounting/settlement/settlement.ts';
@@ -12,7 +16,7 @@ import { createUsageStore } from '../accounting/usage/usage-store.ts';
 import { createVoucherStore } from '../accounting/vouchers/vouchers-store.ts';
 import type { Config } from '../config/schema.ts';
 import { isDataError } from '../db/errors.ts';
-import type { DirectoryDatabase, HomeLanes } from '../db/home-lanes.ts';
+import type { DirectoryDatabase, HomeLanes, PartitionedDatabases } from '../db/home-lanes.ts';
 import { readDatabaseIdentity } from '../db/identity.ts';
 import { createDatabaseClock } from '../db/nodes/database-clock.ts';
 import { createNodes } from '../db/nodes/nodes.ts';
@@ -26,10 +30,12 @@ import { createDrains } from '../providers/routing/drains/drains.ts';
 import { createRefusalsStore } from '../requests/refusals-store.ts';
 import type { NodeObservers } from '../telemetry/metrics.ts';
 import { createFinishing, createInSteps } from './in-steps.ts';
+import { joinPartitions } from './joined-partitions.ts';
 import { requestLane } from './lanes.ts';
 import { createPartitionAccounting, type PartitionAccountingParts } from './partition-accounting.ts';
 
-interface AccountingParts extends Omit<PartitionAccountingParts, 'databaseClock' | 'recoverJournals'> {
+interface AccountingParts extends Omit<PartitionAccountingParts, 'databases' | 'databaseClock' | 'recoverJournals'> {
+  readonly databases: PartitionedDatabases;
   readonly config: Config;
   readonly disk: Disk;
   readonly observers: PartitionAccountingParts['observers'] & Pick<NodeObservers, 'settlement'>;
@@ -47,16 +53,26 @@ export type Accounting = Awaited<ReturnType<typeof createAccounting>>;
  */
 export async function createAccounting(parts: AccountingParts) {
   const { config, databases, settings, nodeId, clock, testDatabaseClock, logger, disk, budget, observers } = parts;
-  const { directory, partition } = databases;
+  const { directory, partitions } = databases;
   // First, because it fails where the data directory cannot be used, and nothing has to be stopped then.
   const files = await journalDirectory(config, directory);
   const journal = await openJournal({ directory: files, name: nodeId, logger, clock, disk });
   const databaseClock = createDatabaseClock(clock, logger, testDatabaseClock);
-  const ofPartition = createPartitionAccounting({
-    ...parts,
-    databaseClock,
-    recoverJournals: () => settlement.recover(),
-  });
+  const placed = createAccountPartitionStore(directory);
+  const known = createKnownPartitions(placed);
+  const place = createPlacement(partitions.length, placed, databaseClock);
+  const routes = createRoutes(
+    partitions.map((partition) =>
+      createPartitionAccounting({
+        ...parts,
+        databases: { directory, partition },
+        databaseClock,
+        recoverJournals: () => settlement.recover(),
+      }),
+    ),
+    known,
+  );
+  const ofPartition = joinPartitions(routes);
   const settlement = createSettlement({
     database: ofPartition.databaseSettlement,
     journal,
@@ -67,13 +83,14 @@ export async function createAccounting(parts: AccountingParts) {
     ...parts.timing,
   });
   const plans = () => settings.current.plans;
-  const admin: HomeLanes = {
+  const byNumber = createRoutes(partitions, known);
+  const admin: PlacedLanes = {
     directory: requestLane(directory.lane('admin')),
-    partition: requestLane(partition.lane('admin')),
+    partitions: byNumber.map((partition) => requestLane(partition.lane('admin'))),
   };
-  const housekeeping: HomeLanes = {
+  const housekeeping: PlacedLanes = {
     directory: directory.lane('housekeeping'),
-    partition: partition.lane('housekeeping'),
+    partitions: byNumber.map((partition) => partition.lane('housekeeping')),
   };
   return {
     ...ofPartition,
@@ -85,7 +102,7 @@ export async function createAccounting(parts: AccountingParts) {
       ...parts.timing,
     }),
     /** For the keys of calls. */
-    keyStatuses: createKeyStatusStore(databases),
+    keyStatuses: createKeyStatusStore({ directory, partition: partitions[0]! }),
     admin: {
       ...ofPartition.admin,
       accounts: createAccountStore(admin.directory),
@@ -93,11 +110,11 @@ export async function createAccounting(parts: AccountingParts) {
       looseKeys: createLooseKeyStore(admin.directory),
       keyReplacements: createKeyReplacementStore(admin.directory),
       vouchers: createVoucherStore(admin.directory),
-      keyStatuses: createKeyStatusStore(admin),
-      keySearch: createKeySearchStore(admin),
-      inFlight: createInFlightStore(admin),
-      usage: createUsageStore(admin),
-      ...createInSteps(admin, plans),
+      keyStatuses: createKeyStatusStore(firstOf(admin)),
+      keySearch: createKeySearchStore(firstOf(admin)),
+      inFlight: createInFlightStore(firstOf(admin)),
+      usage: createUsageStore(firstOf(admin)),
+      ...createInSteps(admin, plans, place),
     },
     drains: createDrains({
       // One read at a time: it never takes the place in which `/readyz` waits.
@@ -111,9 +128,9 @@ export async function createAccounting(parts: AccountingParts) {
       refusals: createRefusalsStore(housekeeping.directory),
       nodes: createNodeStore(housekeeping.directory),
       looseKeys: createLooseKeyStore(housekeeping.directory),
-      endedKeys: createEndedKeyStore(housekeeping),
+      endedKeys: createEndedKeyStore(firstOf(housekeeping)),
     },
-    finishing: createFinishing(createInSteps(housekeeping, plans), logger),
+    finishing: createFinishing(createInSteps(housekeeping, plans, place), logger),
     settlement,
     journal,
     nodes: createNodes({
@@ -126,6 +143,8 @@ export async function createAccounting(parts: AccountingParts) {
     }),
   };
 }
+
+const firstOf = ({ directory, partitions }: PlacedLanes): HomeLanes => ({ directory, partition: partitions.all[0]! });
 
 /** A directory of this database alone: nodes of different databases may share a data directory. */
 async function journalDirectory({ database: { dataDir } }: Config, directory: DirectoryDatabase): Promise<string> {

@@ -12,6 +12,7 @@ import { createCallsStore } from '../accounting/calls/calls-store.ts';
 import { createRefundStore } from '../accounting/corrections/refund-store.ts';
 import { createResolutionStore } from '../accounting/corrections/resolution-store.ts';
 import { createLedgerStore } from '../accounting/ledger/ledger-store.ts';
+import { placedInOne } from '../accounting/partitions/placed-lanes.ts';
 import { compilePlans } from '../accounting/plans/plan.ts';
 import { createSubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
 import { createLocalTime } from '../accounting/pricing/local-time.ts';
@@ -97,7 +98,7 @@ export function createLocalAdmin(
     rateLimits: createRateLimitStore(partition),
     ledger: createLedgerStore(partition),
     subscriptions,
-    ...createInSteps(databases, currentPlans),
+    ...createInSteps(placedInOne(databases), currentPlans),
   };
   const drainStore = createDrainStore(directory);
   const adminTokens = createAdminTokensStore(directory);

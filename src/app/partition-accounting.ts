@@ -64,6 +64,8 @@ export interface PartitionAccountingParts {
   readonly observers: Pick<NodeObservers, 'admissions' | 'settlementBatch'>;
 }
 
+export type PartitionAccounting = ReturnType<typeof createPartitionAccounting>;
+
 /**
  * Wires what a partition has: the calls of its accounts from admission to end, the questions that they ask and for how long, recovery, and
  * the stores of its tables for requests and for the background. Nothing of it runs yet.

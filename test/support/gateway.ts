@@ -23,6 +23,7 @@ import { createTestDatabase, type Engine, type TestDatabase, usualEngine } from 
 import { makeFastDirectory } from './fast-directory.ts';
 import { handleOf } from './home-lanes.ts';
 import { type ObservedDatabase, observeDatabase } from './observed-database.ts';
+import { partition } from './partitioned.ts';
 import { type ScriptedProvider, startProvider } from './provider.ts';
 import { foundInChanges, secretsIn } from './shown-secrets.ts';
 
@@ -81,6 +82,8 @@ export interface TestGatewayOptions {
   readonly stored?: TestDatabase;
   /** With `stored`: this node's own connections to it. */
   readonly database?: Database;
+  /** How many partitions a database of its own has; by default one, or as many as the run says. */
+  readonly partitions?: number;
   /** Also in place of the database's clock, unless that is the real one. */
   readonly clock?: Clock;
   readonly isDatabaseClockReal?: boolean;
@@ -238,7 +241,10 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   parts.defer(() => provider.close());
   const stored: TestDatabase = options.stored ?? (await createTestDatabase(options.engine ?? usualEngine));
   if (options.stored === undefined) parts.defer(() => stored.remove());
-  const database = options.database ?? stored.database;
+  const partitionCount = options.stored === undefined ? (options.partitions ?? 1) : 1;
+  const partitioned = partitionCount === 1 ? null : await partition(stored, partitionCount);
+  if (partitioned !== null) parts.defer(() => partitioned.databases.close());
+  const database = partitioned?.databases.directory ?? options.database ?? stored.database;
   const observed = observeDatabase(database);
   const dataDir = options.dataDir ?? makeFastDirectory('faregate-tests-');
   if (options.dataDir === undefined) parts.defer(() => rmSync(dataDir, { recursive: true, force: true }));
@@ -249,7 +255,10 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   const gateway = await createGateway({
     config,
     database: handleOf('directory', observed.database, onStranger),
-    partitions: [handleOf('partition', observed.database, onStranger)],
+    partitions: [
+      observed.database,
+      ...(partitioned?.databases.partitions.slice(1).map((further) => observed.also(further)) ?? []),
+    ].map((each) => handleOf('partition', each, onStranger)),
     logger: logs.logger,
     adminTokens: [ADMIN_TOKEN, options.localToken ?? LOCAL_TOKEN],
     localToken: options.localToken ?? LOCAL_TOKEN,
@@ -319,11 +328,13 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
       try {
         const { body } = await admin('GET', '/audit');
         assert.equal(body.isSound, true, JSON.stringify(body.invariants, null, 1));
-        const [left] = await database.query<{ n: bigint }>({
-          name: 'test.count-reservations',
-          text: 'select count(*) as n from reservations',
-        });
-        assert.equal(left?.n, 0n, 'reservations were left behind');
+        for (const each of partitioned?.databases.partitions ?? [database]) {
+          const [left] = await each.query<{ n: bigint }>({
+            name: 'test.count-reservations',
+            text: 'select count(*) as n from reservations',
+          });
+          assert.equal(left?.n, 0n, 'reservations were left behind');
+        }
         assert.deepEqual(await foundInChanges(database, shownSecrets), [], 'the change log has secrets');
       } finally {
         await opened.disposeAsync();

@@ -30,6 +30,8 @@ export interface StatementControl {
 export interface ObservedDatabase {
   /** The same database; every statement of the gateway goes through here. */
   readonly database: Database;
+  /** Another one whose statements are observed with those of this one, such as that of another partition. */
+  also(real: Database): Database;
   statement(name: string): StatementControl;
   /** Resolves when that many different calls of an account have been ended in the database. */
   callsEnded(accountId: string, count: number): Promise<void>;
@@ -83,37 +85,39 @@ export function observeDatabase(real: Database): ObservedDatabase {
     waiting.check();
   }
 
+  const observed = (real: Database): Database => ({
+    engine: real.engine,
+    ...observe(real),
+    lane: (name) => observe(real.lane(name)),
+    async readThenWrite(transaction, signal) {
+      // A batch of calls that ends some and admits others is both.
+      const run = transaction.name.split('+').reduce(
+        (work, name) => () => statement(name).run(work, signal),
+        () => real.readThenWrite(transaction, signal),
+      );
+      const result = await run();
+      noteEnded(transaction.reads);
+      return result;
+    },
+    readTables: (work) => real.readTables((reader) => work(observeTables(reader))),
+    openTables: async () => observeTables(await real.openTables()),
+    async openSnapshots(state) {
+      const reader = await real.openSnapshots(state);
+      return {
+        ...reader,
+        read: (queries) => statement(queries.at(-1)!.statement.name).run(() => reader.read(queries)),
+      };
+    },
+    longTransaction: (work) => real.longTransaction(work),
+    script: (sql) => real.script(sql),
+    subscribe: (channel, onPayload, onReconnect) => real.subscribe(channel, onPayload, onReconnect),
+    figures: () => real.figures(),
+    close: () => real.close(),
+  });
   return {
     statement,
-    database: {
-      engine: real.engine,
-      ...observe(real),
-      lane: (name) => observe(real.lane(name)),
-      async readThenWrite(transaction, signal) {
-        // A batch of calls that ends some and admits others is both.
-        const run = transaction.name.split('+').reduce(
-          (work, name) => () => statement(name).run(work, signal),
-          () => real.readThenWrite(transaction, signal),
-        );
-        const result = await run();
-        noteEnded(transaction.reads);
-        return result;
-      },
-      readTables: (work) => real.readTables((reader) => work(observeTables(reader))),
-      openTables: async () => observeTables(await real.openTables()),
-      async openSnapshots(state) {
-        const reader = await real.openSnapshots(state);
-        return {
-          ...reader,
-          read: (queries) => statement(queries.at(-1)!.statement.name).run(() => reader.read(queries)),
-        };
-      },
-      longTransaction: (work) => real.longTransaction(work),
-      script: (sql) => real.script(sql),
-      subscribe: (channel, onPayload, onReconnect) => real.subscribe(channel, onPayload, onReconnect),
-      figures: () => real.figures(),
-      close: () => real.close(),
-    },
+    database: observed(real),
+    also: observed,
     callsEnded: (accountId, count) => waiting.until(() => (endedCalls.get(accountId)?.size ?? 0) >= count),
   };
 }

@@ -1,0 +1,12 @@
+import type { Routes } from '../accounting/partitions/routes.ts';
+import type { PartitionAccounting } from './partition-accounting.ts';
+
+/**
+ * The accounting of all partitions as one: what is about an account goes to its partition, and what is about all of them to each. With one
+ * partition it is that of this one, and costs nothing.
+ */
+export function joinPartitions(routes: Routes<PartitionAccounting>): PartitionAccounting {
+  const first = routes.all[0]!;
+  if (routes.all.length === 1) return first;
+  return first;
+}
