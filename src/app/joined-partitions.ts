@@ -1,4 +1,7 @@
 import type { Routes } from '../accounting/partitions/routes.ts';
+import { joinAdmin } from './joined-admin.ts';
+import { joinCalls } from './joined-calls.ts';
+import { joinHousekeeping } from './joined-housekeeping.ts';
 import type { PartitionAccounting } from './partition-accounting.ts';
 
 /**
@@ -6,7 +9,6 @@ import type { PartitionAccounting } from './partition-accounting.ts';
  * partition it is that of this one, and costs nothing.
  */
 export function joinPartitions(routes: Routes<PartitionAccounting>): PartitionAccounting {
-  const first = routes.all[0]!;
-  if (routes.all.length === 1) return first;
-  return first;
+  if (routes.all.length === 1) return routes.all[0]!;
+  return { ...joinCalls(routes), ...joinAdmin(routes), ...joinHousekeeping(routes) };
 }
