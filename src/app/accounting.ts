@@ -59,15 +59,20 @@ export async function createAccounting(parts: AccountingParts) {
   const journal = await openJournal({ directory: files, name: nodeId, logger, clock, disk });
   const databaseClock = createDatabaseClock(clock, logger, testDatabaseClock);
   const placed = createAccountPartitionStore(directory);
-  const known = createKnownPartitions(placed);
+  const directoryQuestions = createQuestions({
+    probe: (signal) => probeDatabase(directory, signal),
+    logger,
+    ...parts.timing,
+  });
+  const known = createKnownPartitions(placed, directoryQuestions);
   const place = createPlacement(partitions.length, placed, databaseClock);
   const routes = createRoutes(
-    partitions.map((partition) =>
+    partitions.map((partition, number) =>
       createPartitionAccounting({
         ...parts,
         databases: { directory, partition },
         databaseClock,
-        recoverJournals: () => settlement.recover(),
+        recoverJournals: () => settlement.recover(number),
       }),
     ),
     known,
@@ -75,6 +80,7 @@ export async function createAccounting(parts: AccountingParts) {
   const ofPartition = joinPartitions(routes);
   const settlement = createSettlement({
     database: ofPartition.databaseSettlement,
+    partitions: { count: partitions.length, find: known.find },
     journal,
     budget,
     isDataFault: isDataError,
@@ -96,13 +102,10 @@ export async function createAccounting(parts: AccountingParts) {
     ...ofPartition,
     databaseClock,
     periods: (): RunningPeriods => runningPeriods(settings.current.localTime, databaseClock.nowMs()),
-    directoryQuestions: createQuestions({
-      probe: (signal) => probeDatabase(directory, signal),
-      logger,
-      ...parts.timing,
-    }),
+    directoryQuestions,
+    knownPartitions: known,
     /** For the keys of calls. */
-    keyStatuses: createKeyStatusStore({ directory, partition: partitions[0]! }),
+    keyStatuses: createKeyStatusStore(directory),
     admin: {
       ...ofPartition.admin,
       accounts: createAccountStore(admin.directory),
@@ -110,7 +113,7 @@ export async function createAccounting(parts: AccountingParts) {
       looseKeys: createLooseKeyStore(admin.directory),
       keyReplacements: createKeyReplacementStore(admin.directory),
       vouchers: createVoucherStore(admin.directory),
-      keyStatuses: createKeyStatusStore(firstOf(admin)),
+      keyStatuses: createKeyStatusStore(admin.directory),
       keySearch: createKeySearchStore(firstOf(admin)),
       inFlight: createInFlightStore(firstOf(admin)),
       usage: createUsageStore(firstOf(admin)),
@@ -139,7 +142,7 @@ export async function createAccounting(parts: AccountingParts) {
       logger,
       clock,
       databaseClock,
-      sweep: ofPartition.resolveDeadCalls,
+      sweeps: routes.all.map(({ resolveDeadCalls }) => resolveDeadCalls),
     }),
   };
 }

@@ -186,6 +186,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   accounting.finishing.start();
   const principals = await createPrincipals({
     store: accounting.keyStatuses,
+    limitedKeys: accounting.limitedKeys,
+    partitions: accounting.knownPartitions,
     directory: databases.directory,
     questions: accounting.directoryQuestions,
     clock,

@@ -1,6 +1,8 @@
 import { createKeyLimitStore } from '../accounting/accounts/key-limit-store.ts';
 import { createKeyUseStore } from '../accounting/accounts/key-use-store.ts';
 import { createKeyUses } from '../accounting/accounts/key-uses.ts';
+import { createLimitedKeyStore } from '../accounting/accounts/limited-key-store.ts';
+import { createLimitedKeys } from '../accounting/accounts/limited-keys.ts';
 import { createLooseLimitStore } from '../accounting/accounts/loose-limit-store.ts';
 import { createRateLimitStore } from '../accounting/accounts/rate-limit-store.ts';
 import { createCallBatches } from '../accounting/batches/call-batches.ts';
@@ -52,7 +54,7 @@ export interface PartitionAccountingParts {
   /** For tests: in place of the database's clock. */
   readonly testDatabaseClock: Clock | undefined;
   readonly databaseClock: DatabaseClock;
-  /** Writes to the database what dead nodes of this machine have left in their journals. */
+  /** Writes to this partition what dead nodes of this machine have left in their journals. */
   readonly recoverJournals: () => Promise<unknown>;
   readonly ids: Ids;
   readonly logger: Logger;
@@ -172,6 +174,7 @@ export function createPartitionAccounting(parts: PartitionAccountingParts) {
       logger,
       ...(parts.usageIntervalMs !== undefined && { intervalMs: parts.usageIntervalMs }),
     }),
+    limitedKeys: createLimitedKeys(createLimitedKeyStore(partition), questions),
     continuationKeys: createContinuationKeys(createContinuationKeyStore(partition), questions),
     storedResponses,
     reservations,

@@ -38,6 +38,8 @@ export interface TestGateway {
   readonly database: Database;
   /** The same database as the gateway sees it: its statements can be watched, held back and failed. */
   readonly observed: ObservedDatabase;
+  /** All partitions by number. The first one is `observed`, which has the statements of all; those of a further one are known by themselves, too. */
+  readonly partitions: readonly Pick<ObservedDatabase, 'database' | 'statement'>[];
   readonly gateway: Gateway;
   /** Where the gateway's data are; `openAnother` is what a second node would open. */
   readonly stored: TestDatabase;
@@ -246,6 +248,8 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   if (partitioned !== null) parts.defer(() => partitioned.databases.close());
   const database = partitioned?.databases.directory ?? options.database ?? stored.database;
   const observed = observeDatabase(database);
+  const further = partitioned?.databases.partitions.slice(1) ?? [];
+  const partitions = [observed, ...further.map((each) => observed.also(each))];
   const dataDir = options.dataDir ?? makeFastDirectory('faregate-tests-');
   if (options.dataDir === undefined) parts.defer(() => rmSync(dataDir, { recursive: true, force: true }));
   const config = parseConfig(testConfigText(provider.url, { ...options, dataDir }), 'test.yaml', {});
@@ -255,10 +259,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   const gateway = await createGateway({
     config,
     database: handleOf('directory', observed.database, onStranger),
-    partitions: [
-      observed.database,
-      ...(partitioned?.databases.partitions.slice(1).map((further) => observed.also(further)) ?? []),
-    ].map((each) => handleOf('partition', each, onStranger)),
+    partitions: partitions.map((each) => handleOf('partition', each.database, onStranger)),
     logger: logs.logger,
     adminTokens: [ADMIN_TOKEN, options.localToken ?? LOCAL_TOKEN],
     localToken: options.localToken ?? LOCAL_TOKEN,
@@ -297,6 +298,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     stored,
     database,
     observed,
+    partitions,
     admin,
     async createAccount({ balanceYuan = '100', dailySpendCapYuan, verified = true } = {}) {
       const account = await admin('POST', '/accounts', { name: 'tester', verified, dailySpendCapYuan, balanceYuan });

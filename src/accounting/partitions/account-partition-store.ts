@@ -31,10 +31,11 @@ export interface AccountPartitionStore {
   /** How many accounts each partition has; one that has none may be left out. */
   count(): Promise<readonly RowOf<typeof COUNTS>[]>;
   /** The partition of each account; those that are not there are left out. */
-  find(accountIds: readonly string[]): Promise<readonly RowOf<typeof PLACED>[]>;
+  find(accountIds: readonly string[], signal?: AbortSignal): Promise<readonly RowOf<typeof PLACED>[]>;
 }
 
 export const createAccountPartitionStore = (directory: DirectoryLane): AccountPartitionStore => ({
   count: async () => COUNTS.all(await directory.query(countAccounts)),
-  find: async (accountIds) => PLACED.all(await directory.query(selectPartitions, [toArray(accountIds)])),
+  find: async (accountIds, signal) =>
+    PLACED.all(await directory.query(selectPartitions, [toArray(accountIds)], signal)),
 });

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import type { Questions } from '../../db/questions/database-questions.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { AccountPartitionStore } from './account-partition-store.ts';
 
@@ -30,11 +31,14 @@ export interface KnownPartitions {
 /** More accounts than keys are cached (`accounts/principals.ts`): a call whose key is known needs no statement for its partition. */
 const KNOWN_MAX = 200_000;
 
-export function createKnownPartitions(store: AccountPartitionStore): KnownPartitions {
+export function createKnownPartitions(
+  store: Pick<AccountPartitionStore, 'find'>,
+  questions: Pick<Questions, 'ask'>,
+): KnownPartitions {
   const known = new LRUCache<string, number>({ maxSize: KNOWN_MAX, sizeCalculation: () => 1 });
 
   async function read(accountId: string): Promise<number> {
-    const [found] = await store.find([accountId]);
+    const [found] = await questions.ask((signal) => store.find([accountId], signal));
     if (found === undefined) return 0;
     known.set(accountId, found.partition);
     return found.partition;
