@@ -25,7 +25,9 @@ import { handleOf } from './home-lanes.ts';
 import { type ObservedDatabase, observeDatabase } from './observed-database.ts';
 import { partition } from './partitioned.ts';
 import { type ScriptedProvider, startProvider } from './provider.ts';
+import { partitionsOfFile } from './scope.ts';
 import { foundInChanges, secretsIn } from './shown-secrets.ts';
+import { handlesOf, spreadDatabase } from './spread-database.ts';
 
 export const ADMIN_TOKEN = 'test-admin-token';
 /** The token of the command line on the machine of a test gateway. */
@@ -241,15 +243,15 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   await using parts = new AsyncDisposableStack();
   const provider = await startProvider();
   parts.defer(() => provider.close());
-  const stored: TestDatabase = options.stored ?? (await createTestDatabase(options.engine ?? usualEngine));
+  const stored: TestDatabase =
+    options.stored ?? (await createTestDatabase(options.engine ?? usualEngine, partitionsOfFile));
   if (options.stored === undefined) parts.defer(() => stored.remove());
-  const partitionCount = options.stored === undefined ? (options.partitions ?? 1) : 1;
-  const partitioned = partitionCount === 1 ? null : await partition(stored, partitionCount);
-  if (partitioned !== null) parts.defer(() => partitioned.databases.close());
-  const database = partitioned?.databases.directory ?? options.database ?? stored.database;
-  const observed = observeDatabase(database);
-  const further = partitioned?.databases.partitions.slice(1) ?? [];
-  const partitions = [observed, ...further.map((each) => observed.also(each))];
+  const divided = options.partitions === undefined ? null : await partition(stored, options.partitions);
+  if (divided !== null) parts.defer(() => divided.databases.close());
+  const database = divided === null ? (options.database ?? stored.database) : spreadDatabase(divided.databases);
+  const handles = handlesOf(database);
+  const observed = observeDatabase(handles.directory);
+  const partitions = [observed, ...handles.partitions.slice(1).map((each) => observed.also(each))];
   const dataDir = options.dataDir ?? makeFastDirectory('faregate-tests-');
   if (options.dataDir === undefined) parts.defer(() => rmSync(dataDir, { recursive: true, force: true }));
   const config = parseConfig(testConfigText(provider.url, { ...options, dataDir }), 'test.yaml', {});
@@ -258,7 +260,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   const onStranger = (error: unknown): void => void strangers.push(error);
   const gateway = await createGateway({
     config,
-    database: handleOf('directory', observed.database, onStranger),
+    database: { ...handleOf('directory', observed.database, onStranger), close: () => database.close() },
     partitions: partitions.map((each) => handleOf('partition', each.database, onStranger)),
     logger: logs.logger,
     adminTokens: [ADMIN_TOKEN, options.localToken ?? LOCAL_TOKEN],
@@ -330,7 +332,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
       try {
         const { body } = await admin('GET', '/audit');
         assert.equal(body.isSound, true, JSON.stringify(body.invariants, null, 1));
-        for (const each of partitioned?.databases.partitions ?? [database]) {
+        for (const each of handles.partitions) {
           const [left] = await each.query<{ n: bigint }>({
             name: 'test.count-reservations',
             text: 'select count(*) as n from reservations',
