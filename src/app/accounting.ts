@@ -1,19 +1,13 @@
 import { join } from 'node:path';
 import { createEndedKeyStore } from '../accounting/accounts/ended-key-store.ts';
-import { createKeyReplacementStore } from '../accounting/accounts/key-replacement-store.ts';
-import { createKeySearchStore } from '../accounting/accounts/key-search-store.ts';
 import { createLooseKeyStore } from '../accounting/accounts/loose-key-store.ts';
 import { createKeyStatusStore } from '../accounting/accounts/status-store.ts';
-import { createAccountStore } from '../accounting/accounts/store.ts';
 import { createAccountPartitionStore } from '../accounting/partitions/account-partition-store.ts';
 import type { PlacedLanes } from '../accounting/partitions/placed-lanes.ts';
 import { createPlacement } from '../accounting/partitions/placement.ts';
 import { createKnownPartitions, createRoutes } from '../accounting/partitions/routes.ts';
 import { type RunningPeriods, runningPeriods } from '../accounting/pricing/running-periods.ts';
-import { createInFlightStore } from '../accounting/reservations/in-flight-store.ts';
 import { createSettlement } from '../accounting/settlement/settlement.ts';
-import { createUsageStore } from '../accounting/usage/usage-store.ts';
-import { createVoucherStore } from '../accounting/vouchers/vouchers-store.ts';
 import type { Config } from '../config/schema.ts';
 import { isDataError } from '../db/errors.ts';
 import type { DirectoryDatabase, HomeLanes, PartitionedDatabases } from '../db/home-lanes.ts';
@@ -29,12 +23,14 @@ import { createDrainStore, DRAINS_CHANNEL } from '../providers/routing/drains/dr
 import { createDrains } from '../providers/routing/drains/drains.ts';
 import { createRefusalsStore } from '../requests/refusals-store.ts';
 import type { NodeObservers } from '../telemetry/metrics.ts';
+import { createPlacedAdmin } from './admin-stores.ts';
 import { createFinishing, createInSteps } from './in-steps.ts';
 import { joinPartitions } from './joined-partitions.ts';
-import { requestLane } from './lanes.ts';
+import { namedPartition, requestLane } from './lanes.ts';
 import { createPartitionAccounting, type PartitionAccountingParts } from './partition-accounting.ts';
 
-interface AccountingParts extends Omit<PartitionAccountingParts, 'databases' | 'databaseClock' | 'recoverJournals'> {
+interface AccountingParts
+  extends Omit<PartitionAccountingParts, 'databases' | 'number' | 'databaseClock' | 'recoverJournals'> {
   readonly databases: PartitionedDatabases;
   readonly config: Config;
   readonly disk: Disk;
@@ -70,6 +66,7 @@ export async function createAccounting(parts: AccountingParts) {
     partitions.map((partition, number) =>
       createPartitionAccounting({
         ...parts,
+        number: namedPartition(number, partitions.length),
         databases: { directory, partition },
         databaseClock,
         recoverJournals: () => settlement.recover(number),
@@ -92,7 +89,9 @@ export async function createAccounting(parts: AccountingParts) {
   const byNumber = createRoutes(partitions, known);
   const admin: PlacedLanes = {
     directory: requestLane(directory.lane('admin')),
-    partitions: byNumber.map((partition) => requestLane(partition.lane('admin'))),
+    partitions: byNumber.map((partition, number) =>
+      requestLane(partition.lane('admin'), namedPartition(number, partitions.length)),
+    ),
   };
   const housekeeping: PlacedLanes = {
     directory: directory.lane('housekeeping'),
@@ -108,16 +107,7 @@ export async function createAccounting(parts: AccountingParts) {
     keyStatuses: createKeyStatusStore(directory),
     admin: {
       ...ofPartition.admin,
-      accounts: createAccountStore(admin.directory),
-      refusals: createRefusalsStore(admin.directory),
-      looseKeys: createLooseKeyStore(admin.directory),
-      keyReplacements: createKeyReplacementStore(admin.directory),
-      vouchers: createVoucherStore(admin.directory),
-      keyStatuses: createKeyStatusStore(admin.directory),
-      keySearch: createKeySearchStore(firstOf(admin)),
-      inFlight: createInFlightStore(firstOf(admin)),
-      usage: createUsageStore(firstOf(admin)),
-      ...createInSteps(admin, plans, place),
+      ...createPlacedAdmin(admin, plans, place),
     },
     drains: createDrains({
       // One read at a time: it never takes the place in which `/readyz` waits.

@@ -36,16 +36,29 @@ export function createKnownPartitions(
   questions: Pick<Questions, 'ask'>,
 ): KnownPartitions {
   const known = new LRUCache<string, number>({ maxSize: KNOWN_MAX, sizeCalculation: () => 1 });
+  /** Accounts that are asked for at the same time, such as those of a list, are read with one statement. */
+  let next: { readonly accountIds: Set<string>; readonly read: Promise<ReadonlyMap<string, number>> } | null = null;
 
-  async function read(accountId: string): Promise<number> {
-    const [found] = await questions.ask((signal) => store.find([accountId], signal));
-    if (found === undefined) return 0;
-    known.set(accountId, found.partition);
-    return found.partition;
+  async function read(accountIds: ReadonlySet<string>): Promise<ReadonlyMap<string, number>> {
+    // Until whoever has begun it has asked for all of them.
+    await null;
+    next = null;
+    const found = await questions.ask((signal) => store.find([...accountIds], signal));
+    for (const { accountId, partition } of found) known.set(accountId, partition);
+    return new Map(found.map(({ accountId, partition }) => [accountId, partition]));
+  }
+
+  async function readWithOthers(accountId: string): Promise<number> {
+    if (next === null) {
+      const accountIds = new Set<string>();
+      next = { accountIds, read: read(accountIds) };
+    }
+    next.accountIds.add(accountId);
+    return (await next.read).get(accountId) ?? 0;
   }
 
   return {
-    find: (accountId) => known.get(accountId) ?? read(accountId),
+    find: (accountId) => known.get(accountId) ?? readWithOthers(accountId),
     note: (accountId, partition) => void known.set(accountId, partition),
   };
 }
@@ -102,14 +115,16 @@ export async function askedByPartition<Part, Item, Result>(
   accountOf: (item: Item) => string,
   ask: (part: Part, items: readonly Item[]) => Promise<Result>,
 ): Promise<Result[]> {
-  const asked = new Map<Part, Item[]>();
-  for (const item of items) {
-    const part = await routes.of(accountOf(item));
-    const beside = asked.get(part);
-    if (beside === undefined) asked.set(part, [item]);
-    else beside.push(item);
-  }
-  return Promise.all([...asked].map(([part, those]) => ask(part, those)));
+  const parts = await Promise.all(items.map((item) => routes.of(accountOf(item))));
+  const asked = Map.groupBy(items.keys(), (at) => parts[at]!);
+  return Promise.all(
+    [...asked].map(([part, those]) =>
+      ask(
+        part,
+        those.map((at) => items[at]!),
+      ),
+    ),
+  );
 }
 
 /** Several maps as one. */
@@ -131,7 +146,7 @@ export async function inEachPartition<Part, Result>(
     try {
       results.push(await work(part, number));
     } catch (error) {
-      failure ??= all.length === 1 || error instanceof GatewayError ? error : new PartitionError(number, error);
+      failure ??= withNumber(number, all.length, error);
     }
   }
   if (failure !== null) throw failure;
@@ -139,26 +154,67 @@ export async function inEachPartition<Part, Result>(
 }
 
 /**
- * What the first partition that has it returns, in the order of their numbers; `null` if none has it. One that fails matters only if no
- * other one has it.
+ * Asks all partitions at once, for what is about all of them. What one of them does not say is missing, so none may fail.
  *
- * @throws PartitionError of the first one that has failed, if no other one has it.
+ * @throws PartitionError of the one that has failed.
  */
-export async function firstFound<Part, Found>(
+export function ofEachPartition<Part, Result>(
+  { all }: Routes<Part>,
+  ask: (part: Part) => Promise<Result>,
+): Promise<Result[]> {
+  return Promise.all(
+    all.map((part, number) =>
+      ask(part).catch((error: unknown) => {
+        throw withNumber(number, all.length, error);
+      }),
+    ),
+  );
+}
+
+/**
+ * Asks all partitions at once for something that one of them has, and returns what it says; `null` if none has it. One that fails, or
+ * does not respond, matters only if no other one has it.
+ *
+ * @throws PartitionError of one that has failed, if no other one has it.
+ */
+export function firstFound<Part, Found>(
   { all }: Routes<Part>,
   find: (part: Part, number: number) => Promise<Found | null>,
 ): Promise<Found | null> {
   let failure: unknown = null;
-  for (const [number, part] of all.entries()) {
-    try {
-      const found = await find(part, number);
-      if (found !== null) return found;
-    } catch (error) {
-      failure ??= all.length === 1 || error instanceof GatewayError ? error : new PartitionError(number, error);
+  let missed = 0;
+  return new Promise((resolve, reject) => {
+    const miss = (): void => {
+      if (++missed < all.length) return;
+      if (failure === null) resolve(null);
+      else reject(failure);
+    };
+    for (const [number, part] of all.entries()) {
+      find(part, number).then(
+        (found) => (found === null ? miss() : resolve(found)),
+        (error: unknown) => {
+          failure ??= withNumber(number, all.length, error);
+          miss();
+        },
+      );
     }
-  }
-  if (failure !== null) throw failure;
-  return null;
+  });
+}
+
+/** What clients are told is told as it is: it names the partition itself (`app/lanes.ts`). */
+const withNumber = (number: number, partitions: number, error: unknown): unknown =>
+  partitions === 1 || error instanceof GatewayError ? error : new PartitionError(number, error);
+
+/**
+ * One list of the lists of several partitions, each of which begins with the newest: ids sort by time, and as text as their bytes do.
+ */
+export function newestFirst<Item>(
+  lists: readonly (readonly Item[])[],
+  idOf: (item: Item) => string,
+  limit: number,
+): Item[] {
+  const sorted = lists.flat().sort((left, right) => (idOf(left) < idOf(right) ? 1 : -1));
+  return sorted.slice(0, limit);
 }
 
 /** A partition has failed at what was asked of several; the cause says why. */
