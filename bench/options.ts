@@ -116,9 +116,15 @@ function parseSpread(partitions: string | undefined, citus: string | undefined):
     if (citus !== undefined) throw new Error('--citus: say with --partitions how many partitions it gets.');
     return [];
   }
-  const count = parseNumber('partitions', partitions, 0);
-  const plain = { name: `PostgreSQL, ${count} partitions`, partitions: count, url: null };
-  return citus === undefined ? [plain] : [plain, { name: `Citus, ${count} partitions`, partitions: count, url: citus }];
+  const counts = partitions.split(',').map((count) => parseNumber('partitions', count, 0));
+  return counts.flatMap((count) => {
+    const of = (server: string, url: string | null) => ({
+      name: `${server}, ${count} partitions`,
+      partitions: count,
+      url,
+    });
+    return citus === undefined ? [of('PostgreSQL', null)] : [of('PostgreSQL', null), of('Citus', citus)];
+  });
 }
 
 function parsePeers(list: string, known: readonly string[]): readonly string[] {
