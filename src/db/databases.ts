@@ -35,7 +35,7 @@ export async function openDatabases(
 ): Promise<Databases> {
   return location.url === ''
     ? openEmbeddedDatabases(location.dataDir, logger, options)
-    : openPostgresDatabases(location.url, logger, options.statementConnections ?? STATEMENT_CONNECTIONS_MAX);
+    : openPostgresDatabases(location.url, logger, options);
 }
 
 async function openEmbeddedDatabases(dataDir: string, logger: Logger, options: OpenOptions): Promise<Databases> {
@@ -49,14 +49,15 @@ async function openEmbeddedDatabases(dataDir: string, logger: Logger, options: O
   return assemble(directory, known, (schema) => createEmbeddedHandle(session, schema), session.figures);
 }
 
-async function openPostgresDatabases(url: string, logger: Logger, statementsMax: number): Promise<Databases> {
+async function openPostgresDatabases(url: string, logger: Logger, options: OpenOptions): Promise<Databases> {
+  const { statementConnections: statementsMax = STATEMENT_CONNECTIONS_MAX, partitions: expected = 1 } = options;
   const { openPostgres } = await import('./postgres.ts');
   const openDirectory = (count: number): Database =>
     openPostgres({ url, logger, share: shareOfDirectory(count, statementsMax) });
-  let directory = openDirectory(1);
+  let directory = openDirectory(expected);
   const known = await orClosed(directory, knownPartitions);
-  const count = Math.max(known.length, 1);
-  if (count > 1) {
+  const count = Math.max(known.length, expected);
+  if (count > expected) {
     await directory.close();
     directory = openDirectory(count);
   }

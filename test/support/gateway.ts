@@ -260,8 +260,12 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   const onStranger = (error: unknown): void => void strangers.push(error);
   const gateway = await createGateway({
     config,
-    database: { ...handleOf('directory', observed.database, onStranger), close: () => database.close() },
+    database: {
+      ...handleOf('directory', observed.database, onStranger),
+      close: () => (divided?.databases ?? database).close(),
+    },
     partitions: partitions.map((each) => handleOf('partition', each.database, onStranger)),
+    ...(divided !== null && { figures: () => divided.databases.figures() }),
     logger: logs.logger,
     adminTokens: [ADMIN_TOKEN, options.localToken ?? LOCAL_TOKEN],
     localToken: options.localToken ?? LOCAL_TOKEN,
