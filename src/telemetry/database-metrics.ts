@@ -20,7 +20,7 @@ export const databaseMetrics: readonly NodeMetric[] = [
     name: 'faregate_database_silent',
     ofWorkers: 'max',
     unit: '',
-    help: 'Whether the last question of a call ran out of time, so that calls fail at once: 1 or 0.',
+    help: 'Whether the last question of a call ran out of time, so that calls fail at once: 1 or 0. Of several partitions, whether one does.',
     value: (node) => node.database.isSilent,
   }),
   gauge({
