@@ -32,10 +32,7 @@ import {
   termsOf,
   verdictOf,
 } from '../support/accounting-builders.ts';
-import { gatewayEngines } from '../support/database.ts';
-import { createPartitioned, type PartitionedDatabase } from '../support/partitioned.ts';
-
-/** The stores of accounts of a partition, in a schema of its own, beside the first partition in that of the directory. */
+import type { PartitionedDatabase } from '../support/partitioned.ts';
 
 const HOUR_MS = 3_600_000;
 const OPENED_NANO = 1_000_000n;
@@ -59,8 +56,13 @@ async function contentOf(database: Database): Promise<unknown[]> {
   return [...content, tables];
 }
 
-for (const engine of gatewayEngines) {
-  describe(`the stores of a further partition on ${engine}`, { timeout: 120_000 }, () => {
+/**
+ * Tests the stores of accounts of a partition, in a schema of its own, beside the first partition in that of the directory.
+ *
+ * @param create makes a database of two partitions
+ */
+export function describePartitionStores(where: string, create: () => Promise<PartitionedDatabase>): void {
+  describe(`the stores of a further partition on ${where}`, { timeout: 120_000 }, () => {
     let stored: PartitionedDatabase;
     let directory: Database;
     let partition: Database;
@@ -68,7 +70,7 @@ for (const engine of gatewayEngines) {
     let untouched: unknown[];
 
     before(async () => {
-      stored = await createPartitioned(engine, 2);
+      stored = await create();
       directory = stored.databases.directory;
       partition = stored.databases.partitions[1]!;
       batches = createBatchStore(partition);
