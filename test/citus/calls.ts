@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createBatchStore } from '../../src/accounting/batches/store.ts';
 import { createLedgerStore } from '../../src/accounting/ledger/ledger-store.ts';
+import { placedInOne } from '../../src/accounting/partitions/placed-lanes.ts';
 import { createInSteps } from '../../src/app/in-steps.ts';
 import type { Database } from '../../src/db/database.ts';
 import { sqlState } from '../../src/db/errors.ts';
@@ -24,7 +25,7 @@ const CHARGE_NANO = 300n;
 
 /** Creates an account in a partition, with money. */
 export async function createAccount(directory: Database, partition: Database, id: string): Promise<void> {
-  const { accountCreations } = createInSteps({ directory, partition }, () => []);
+  const { accountCreations } = createInSteps(placedInOne({ directory, partition }), () => []);
   const account = { name: id, email: null, verified: true, dailyCapNano: null, at: new Date(NOW_MS) };
   assert.equal(await accountCreations.create({ ...account, id, openingNano: OPENED_NANO }), id);
 }

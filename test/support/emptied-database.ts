@@ -14,7 +14,7 @@ export async function readNewDatabase(database: Database): Promise<NewDatabase> 
   const found = await database.query<{ name: string }>({
     name: 'test.tables-of-new',
     text: `select relname::text as name from pg_class
-      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition order by 1`,
+      where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') and not relispartition order by 1`,
   });
   const tables = found.map(({ name }) => name);
   const rows = new Map<string, string>();
