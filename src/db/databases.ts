@@ -1,4 +1,5 @@
 import type { Logger } from '../lib/logger.ts';
+import { hasCitus } from './citus.ts';
 import { shareOfDirectory, shareOfPartition } from './connection-shares.ts';
 import type { ConnectionFigures, Database } from './database.ts';
 import { STATEMENT_CONNECTIONS_MAX } from './lanes.ts';
@@ -61,8 +62,9 @@ async function openPostgresDatabases(url: string, logger: Logger, options: OpenO
     await directory.close();
     directory = openDirectory(count);
   }
+  const isOnCitus = await orClosed(directory, hasCitus);
   const share = shareOfPartition(count, statementsMax);
-  return assemble(directory, known, (schema) => openPostgres({ url, logger, schema, share }));
+  return assemble(directory, known, (schema) => openPostgres({ url, logger, schema, share, isOnCitus }));
 }
 
 /** Without a row: a database without a schema, or of a version that had one partition, the first one. */

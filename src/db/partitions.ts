@@ -1,3 +1,4 @@
+import { ALLOW_TRIGGERS, distribute, functionsOf, hasCitus, isDistributed } from './citus.ts';
 import type { Database } from './database.ts';
 import type { Databases } from './databases.ts';
 import { StatementError, sqlState } from './errors.ts';
@@ -184,11 +185,14 @@ async function bringUp(
   options: MigrateOptions,
 ): Promise<readonly Migration[]> {
   const { migrations = readMigrations() } = options;
-  const attempt = (): Promise<readonly Migration[]> => orAgain(() => applyTo(partition, row, migrations));
+  const isOnCitus = directory.engine === 'postgresql' && (await hasCitus(directory));
+  const attempt = (): Promise<readonly Migration[]> => orAgain(() => applyTo(partition, row, migrations, isOnCitus));
   const applied = await untilApplied(partition, options, attempt).catch((error: unknown) => {
     throw withPartition(row, error);
   });
-  if (row.state === 'making') await completePartition(directory, row.number);
+  if (row.state !== 'making') return applied;
+  if (isOnCitus && !(await isDistributed(directory, row.schema!))) throw notDistributed(row);
+  await completePartition(directory, row.number);
   return applied;
 }
 
@@ -196,10 +200,18 @@ async function applyTo(
   partition: Database,
   row: PartitionRow,
   migrations: readonly Migration[],
+  isOnCitus: boolean,
 ): Promise<readonly Migration[]> {
   const { isThere, pending } = await stateOf(partition, row, migrations);
   if (pending.length === 0) return [];
-  await partition.script(underMigrationLock(isThere ? pending.map(stepOf) : makingOf(row, migrations)));
+  const statements = isThere ? pending.map(stepOf) : makingOf(row, migrations);
+  const schema = row.schema!;
+  if (isOnCitus && !isThere) statements.push(distribute(schema));
+  if (isOnCitus && (!isThere || (await isDistributed(partition, schema)))) {
+    statements.unshift(ALLOW_TRIGGERS);
+    statements.push(functionsOf(schema));
+  }
+  await partition.script(underMigrationLock(statements));
   return pending;
 }
 
@@ -218,6 +230,13 @@ async function stateOf(
 }
 
 const nameOf = ({ number, schema }: PartitionRow): string => `Partition ${number} (schema ${schema})`;
+
+/** Somebody has made its tables by hand, or the extension came while it was being made. */
+const notDistributed = (row: PartitionRow): SchemaError =>
+  new SchemaError({
+    reason: `${nameOf(row)} is on the coordinator: Citus does not know the schema as a distributed one.`,
+    advice: `No account is in it yet: drop schema ${row.schema} cascade, then go on: faregate db migrate`,
+  });
 
 const RESTORE = 'Restore it together with the rest of the database. Accounts may have their money there.';
 
