@@ -3,6 +3,7 @@ import { isMainThread } from 'node:worker_threads';
 import type { Database } from '../../src/db/database.ts';
 import type { Engine, TestDatabase } from './database.ts';
 import { emptyDatabase, type NewDatabase, readNewDatabase } from './emptied-database.ts';
+import { KeptReaders } from './kept-readers.ts';
 import { type Loan, lend, type PreparedTexts } from './lent-database.ts';
 
 /**
@@ -14,6 +15,7 @@ import { type Loan, lend, type PreparedTexts } from './lent-database.ts';
 interface Kept {
   readonly made: TestDatabase;
   readonly texts: PreparedTexts;
+  readonly readers: KeptReaders;
   /** How many tests have had it. */
   lent: number;
 }
@@ -43,7 +45,7 @@ export async function createKept(engine: Engine, make: () => Promise<TestDatabas
   const made = await make();
   if (!isOfTests) return made;
   newDatabases[engine] ??= await readNewDatabase(made.database);
-  return lendKept({ made, texts: new Map(), lent: 0 });
+  return lendKept({ made, texts: new Map(), readers: new KeptReaders(made.database), lent: 0 });
 }
 
 /** One whose connections a test has cut cannot be emptied. */
@@ -56,7 +58,9 @@ function lendKept(one: Kept): TestDatabase {
   one.lent++;
   let isShared = false;
   let isRemoved = false;
-  const loan: Loan = lend(made.database, one.texts, () => !isShared);
+  /** Of other nodes of the test. */
+  const others: Loan[] = [];
+  const loan: Loan = lend(made.database, one.texts, one.readers, () => !isShared);
 
   /** Others can open it, so it is closed when the test closes it, and not kept. */
   function share(): void {
@@ -79,8 +83,10 @@ function lendKept(one: Kept): TestDatabase {
       return made.dataDir;
     },
     openAnother() {
-      share();
-      return made.openAnother();
+      const opened = made.openAnother();
+      const other = lend(opened, new Map(), new KeptReaders(opened), () => false);
+      others.push(other);
+      return other.database;
     },
     async reopen() {
       const isKeptOpen = loan.isClosed && !isShared;
@@ -91,7 +97,8 @@ function lendKept(one: Kept): TestDatabase {
     async remove() {
       if (isRemoved) return;
       isRemoved = true;
-      if (loan.end() && !isShared && one.lent < LOANS_MAX) kept[made.database.engine].push(one);
+      const isOfOthers = others.some((other) => !other.isClosed || !other.end());
+      if (loan.end() && !isShared && !isOfOthers && one.lent < LOANS_MAX) kept[made.database.engine].push(one);
       else await made.remove();
     },
   };
