@@ -1,18 +1,16 @@
 import { join } from 'node:path';
 import { createEndedKeyStore } from '../accounting/accounts/ended-key-store.ts';
-import { createKeyReplacementStore } from '../accounting/accounts/key-replacement-store.ts';
-import { createKeySearchStore } from '../accounting/accounts/key-search-store.ts';
 import { createLooseKeyStore } from '../accounting/accounts/loose-key-store.ts';
 import { createKeyStatusStore } from '../accounting/accounts/status-store.ts';
-import { createAccountStore } from '../accounting/accounts/store.ts';
+import { createAccountPartitionStore } from '../accounting/partitions/account-partition-store.ts';
+import type { PlacedLanes } from '../accounting/partitions/placed-lanes.ts';
+import { createPlacement } from '../accounting/partitions/placement.ts';
+import { createKnownPartitions, createRoutes } from '../accounting/partitions/routes.ts';
 import { type RunningPeriods, runningPeriods } from '../accounting/pricing/running-periods.ts';
-import { createInFlightStore } from '../accounting/reservations/in-flight-store.ts';
 import { createSettlement } from '../accounting/settlement/settlement.ts';
-import { createUsageStore } from '../accounting/usage/usage-store.ts';
-import { createVoucherStore } from '../accounting/vouchers/vouchers-store.ts';
 import type { Config } from '../config/schema.ts';
 import { isDataError } from '../db/errors.ts';
-import type { DirectoryDatabase, HomeLanes } from '../db/home-lanes.ts';
+import type { DirectoryDatabase, HomeLanes, PartitionedDatabases } from '../db/home-lanes.ts';
 import { readDatabaseIdentity } from '../db/identity.ts';
 import { createDatabaseClock } from '../db/nodes/database-clock.ts';
 import { createNodes } from '../db/nodes/nodes.ts';
@@ -25,11 +23,15 @@ import { createDrainStore, DRAINS_CHANNEL } from '../providers/routing/drains/dr
 import { createDrains } from '../providers/routing/drains/drains.ts';
 import { createRefusalsStore } from '../requests/refusals-store.ts';
 import type { NodeObservers } from '../telemetry/metrics.ts';
+import { createPlacedAdmin } from './admin-stores.ts';
 import { createFinishing, createInSteps } from './in-steps.ts';
-import { requestLane } from './lanes.ts';
+import { joinPartitions } from './joined-partitions.ts';
+import { namedPartition, requestLane } from './lanes.ts';
 import { createPartitionAccounting, type PartitionAccountingParts } from './partition-accounting.ts';
 
-interface AccountingParts extends Omit<PartitionAccountingParts, 'databaseClock' | 'recoverJournals'> {
+interface AccountingParts
+  extends Omit<PartitionAccountingParts, 'databases' | 'number' | 'databaseClock' | 'recoverJournals'> {
+  readonly databases: PartitionedDatabases;
   readonly config: Config;
   readonly disk: Disk;
   readonly observers: PartitionAccountingParts['observers'] & Pick<NodeObservers, 'settlement'>;
@@ -47,18 +49,35 @@ export type Accounting = Awaited<ReturnType<typeof createAccounting>>;
  */
 export async function createAccounting(parts: AccountingParts) {
   const { config, databases, settings, nodeId, clock, testDatabaseClock, logger, disk, budget, observers } = parts;
-  const { directory, partition } = databases;
+  const { directory, partitions } = databases;
   // First, because it fails where the data directory cannot be used, and nothing has to be stopped then.
   const files = await journalDirectory(config, directory);
   const journal = await openJournal({ directory: files, name: nodeId, logger, clock, disk });
   const databaseClock = createDatabaseClock(clock, logger, testDatabaseClock);
-  const ofPartition = createPartitionAccounting({
-    ...parts,
-    databaseClock,
-    recoverJournals: () => settlement.recover(),
+  const placed = createAccountPartitionStore(directory);
+  const directoryQuestions = createQuestions({
+    probe: (signal) => probeDatabase(directory, signal),
+    logger,
+    ...parts.timing,
   });
+  const known = createKnownPartitions(placed, directoryQuestions);
+  const place = createPlacement(partitions.length, placed, databaseClock);
+  const routes = createRoutes(
+    partitions.map((partition, number) =>
+      createPartitionAccounting({
+        ...parts,
+        number: namedPartition(number, partitions.length),
+        databases: { directory, partition },
+        databaseClock,
+        recoverJournals: () => settlement.recover(number),
+      }),
+    ),
+    known,
+  );
+  const ofPartition = joinPartitions(routes);
   const settlement = createSettlement({
     database: ofPartition.databaseSettlement,
+    partitions: { count: partitions.length, find: known.find },
     journal,
     budget,
     isDataFault: isDataError,
@@ -67,37 +86,28 @@ export async function createAccounting(parts: AccountingParts) {
     ...parts.timing,
   });
   const plans = () => settings.current.plans;
-  const admin: HomeLanes = {
+  const byNumber = createRoutes(partitions, known);
+  const admin: PlacedLanes = {
     directory: requestLane(directory.lane('admin')),
-    partition: requestLane(partition.lane('admin')),
+    partitions: byNumber.map((partition, number) =>
+      requestLane(partition.lane('admin'), namedPartition(number, partitions.length)),
+    ),
   };
-  const housekeeping: HomeLanes = {
+  const housekeeping: PlacedLanes = {
     directory: directory.lane('housekeeping'),
-    partition: partition.lane('housekeeping'),
+    partitions: byNumber.map((partition) => partition.lane('housekeeping')),
   };
   return {
     ...ofPartition,
     databaseClock,
     periods: (): RunningPeriods => runningPeriods(settings.current.localTime, databaseClock.nowMs()),
-    directoryQuestions: createQuestions({
-      probe: (signal) => probeDatabase(directory, signal),
-      logger,
-      ...parts.timing,
-    }),
+    directoryQuestions,
+    knownPartitions: known,
     /** For the keys of calls. */
-    keyStatuses: createKeyStatusStore(databases),
+    keyStatuses: createKeyStatusStore(directory),
     admin: {
       ...ofPartition.admin,
-      accounts: createAccountStore(admin.directory),
-      refusals: createRefusalsStore(admin.directory),
-      looseKeys: createLooseKeyStore(admin.directory),
-      keyReplacements: createKeyReplacementStore(admin.directory),
-      vouchers: createVoucherStore(admin.directory),
-      keyStatuses: createKeyStatusStore(admin),
-      keySearch: createKeySearchStore(admin),
-      inFlight: createInFlightStore(admin),
-      usage: createUsageStore(admin),
-      ...createInSteps(admin, plans),
+      ...createPlacedAdmin(admin, plans, place),
     },
     drains: createDrains({
       // One read at a time: it never takes the place in which `/readyz` waits.
@@ -111,9 +121,9 @@ export async function createAccounting(parts: AccountingParts) {
       refusals: createRefusalsStore(housekeeping.directory),
       nodes: createNodeStore(housekeeping.directory),
       looseKeys: createLooseKeyStore(housekeeping.directory),
-      endedKeys: createEndedKeyStore(housekeeping),
+      endedKeys: createEndedKeyStore(firstOf(housekeeping)),
     },
-    finishing: createFinishing(createInSteps(housekeeping, plans), logger),
+    finishing: createFinishing(createInSteps(housekeeping, plans, place), logger),
     settlement,
     journal,
     nodes: createNodes({
@@ -122,10 +132,12 @@ export async function createAccounting(parts: AccountingParts) {
       logger,
       clock,
       databaseClock,
-      sweep: ofPartition.resolveDeadCalls,
+      sweeps: routes.all.map(({ resolveDeadCalls }) => resolveDeadCalls),
     }),
   };
 }
+
+const firstOf = ({ directory, partitions }: PlacedLanes): HomeLanes => ({ directory, partition: partitions.all[0]! });
 
 /** A directory of this database alone: nodes of different databases may share a data directory. */
 async function journalDirectory({ database: { dataDir } }: Config, directory: DirectoryDatabase): Promise<string> {

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Principals } from '../accounting/accounts/principals.ts';
 import type { AdmissionQueue } from '../calls/admission-queue.ts';
 import type { RequestWorkers } from '../calls/request-workers.ts';
-import type { HomeDatabases } from '../db/home-lanes.ts';
+import type { PartitionedDatabases } from '../db/home-lanes.ts';
 import { closeServer } from '../http/listening.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Accounting } from './accounting.ts';
@@ -20,7 +20,7 @@ interface ClosedParts {
   readonly adminTokens: Pick<AdminTokens, 'stop'>;
   readonly admissionQueue: AdmissionQueue;
   readonly changes: Pick<Changes, 'stop'>;
-  readonly databases: HomeDatabases;
+  readonly databases: PartitionedDatabases;
   readonly logger: Logger;
   readonly maintenance: Maintenance;
   readonly notices: Notices;

@@ -13,7 +13,7 @@ import { UnpricedUses } from '../calls/unpriced-uses.ts';
 import { ConfigLoads } from '../config/loads.ts';
 import type { Config } from '../config/schema.ts';
 import { checkDemoMark, setDemoMark } from '../db/demo-mark.ts';
-import type { HomeDatabases } from '../db/home-lanes.ts';
+import type { PartitionedDatabases } from '../db/home-lanes.ts';
 import { requireReadableSchema } from '../db/migrate.ts';
 import { migrateAll } from '../db/partitions.ts';
 import { makePrivateDirectory } from '../db/private-directory.ts';
@@ -128,7 +128,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   await checkDemoMark(database, servedAs);
   // Nothing else knows that both are one.
   const { partitions = [database] } = options;
-  const databases: HomeDatabases = { directory: database, partition: partitions[0]! };
+  const databases: PartitionedDatabases = { directory: database, partitions };
   const onWaiting = (message: string): void => logger.warn({}, message);
   await migrateAll({ directory: database, partitions }, { onWaiting, stopped: options.stopped });
   await setDemoMark(database, servedAs);
@@ -186,6 +186,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   accounting.finishing.start();
   const principals = await createPrincipals({
     store: accounting.keyStatuses,
+    limitedKeys: accounting.limitedKeys,
+    partitions: accounting.knownPartitions,
     directory: databases.directory,
     questions: accounting.directoryQuestions,
     clock,

@@ -1,10 +1,12 @@
 import { createAccountCreations } from '../accounting/accounts/account-creations.ts';
 import { createNewAccountStore } from '../accounting/accounts/new-account-store.ts';
 import { createOpenedBalanceStore } from '../accounting/accounts/opened-balance-store.ts';
-import { createGiftStore } from '../accounting/vouchers/gift-store.ts';
+import type { PlacedLanes } from '../accounting/partitions/placed-lanes.ts';
+import type { Place } from '../accounting/partitions/placement.ts';
+import { routedByAccount } from '../accounting/partitions/routes.ts';
+import { createGiftStore, routedGifts } from '../accounting/vouchers/gift-store.ts';
 import { createRedemptionStore } from '../accounting/vouchers/redemption-store.ts';
 import { createRedemptions, type OfferedPlan } from '../accounting/vouchers/redemptions.ts';
-import type { HomeLanes } from '../db/home-lanes.ts';
 import { type BackgroundJob, createBackgroundJob } from '../lib/background-job.ts';
 import type { Logger } from '../lib/logger.ts';
 import { finishAll } from '../lib/unfinished.ts';
@@ -13,16 +15,22 @@ import { finishAll } from '../lib/unfinished.ts';
  * Wires what is made in steps, each a transaction of one home.
  *
  * @param plans those in force.
+ * @param place of new accounts.
  */
-export function createInSteps({ directory, partition }: HomeLanes, plans: () => readonly OfferedPlan[]) {
+export function createInSteps(
+  { directory, partitions }: PlacedLanes,
+  plans: () => readonly OfferedPlan[],
+  place: Place = async () => 0,
+) {
   return {
     accountCreations: createAccountCreations({
       directory: createNewAccountStore(directory),
-      partition: createOpenedBalanceStore(partition),
+      partition: routedByAccount(partitions.map(createOpenedBalanceStore), { open: ({ id }) => id }),
+      place,
     }),
     redemptions: createRedemptions({
       directory: createRedemptionStore(directory),
-      partition: createGiftStore(partition),
+      partition: routedGifts(partitions.map(createGiftStore)),
       plans,
     }),
   };

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Principals } from '../accounting/accounts/principals.ts';
 import type { AdmissionQueue } from '../calls/admission-queue.ts';
 import type { RequestWorkers } from '../calls/request-workers.ts';
-import type { HomeDatabases } from '../db/home-lanes.ts';
+import type { PartitionedDatabases } from '../db/home-lanes.ts';
 import type { BodyBudgets } from '../http/body-budgets.ts';
 import type { RefusalBrake } from '../http/refusal-brake.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -23,7 +23,7 @@ export interface MeasuredParts {
   readonly bodyBudgets: BodyBudgets;
   readonly brake: RefusalBrake;
   readonly clock: Clock;
-  readonly databases: HomeDatabases;
+  readonly databases: PartitionedDatabases;
   readonly eventLoop: EventLoopMonitor;
   readonly health: RouteHealth;
   readonly notices: Pick<Notices, 'figures'>;

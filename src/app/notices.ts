@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Config } from '../config/schema.ts';
-import type { DirectoryLane, HomeDatabases } from '../db/home-lanes.ts';
+import type { DirectoryLane, PartitionedDatabases } from '../db/home-lanes.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import { AddressRanges } from '../lib/ip-address.ts';
@@ -37,7 +37,7 @@ export interface NoticeOptions {
 }
 
 interface NoticesParts {
-  readonly databases: HomeDatabases;
+  readonly databases: PartitionedDatabases;
   readonly settings: SettingsInForce;
   readonly health: RouteHealth;
   readonly nodeId: string;
@@ -66,7 +66,7 @@ export interface Notices {
 
 export function createNotices(parts: NoticesParts): Notices {
   const { databases, settings, health, nodeId, clock, databaseClock, ids, logger, options } = parts;
-  const { directory, partition } = databases;
+  const { directory, partitions } = databases;
   const lane = directory.lane('notices');
   const config = (): Config => settings.current.config;
   const allowed = allowedNetworks(config);
@@ -97,7 +97,7 @@ export function createNotices(parts: NoticesParts): Notices {
   const finder = createFinder({
     store,
     accounts: createAccountNotices({
-      changes: createAccountNoticeStore(partition.lane('notices')),
+      changes: createAccountNoticeStore(partitions[0]!.lane('notices')),
       thresholds: createThresholdStore(lane),
       notices: store,
     }),

@@ -1,12 +1,12 @@
 import type { StoredResponses } from '../accounting/repeats/stored-responses.ts';
 import type { Reservations } from '../accounting/reservations/reservations.ts';
 import type { Settlement } from '../accounting/settlement/settlement.ts';
-import type { HomeDatabases } from '../db/home-lanes.ts';
+import type { PartitionedDatabases } from '../db/home-lanes.ts';
 import type { Nodes } from '../db/nodes/nodes.ts';
 import type { Maintenance } from './maintenance.ts';
 
 interface StartUpParts {
-  readonly databases: HomeDatabases;
+  readonly databases: PartitionedDatabases;
   readonly settlement: Settlement;
   readonly reservations: Pick<Reservations, 'drain'>;
   readonly storedResponses: Pick<StoredResponses, 'freeLeftClaims'>;

@@ -63,6 +63,12 @@ export interface HomeDatabases {
   readonly partition: PartitionDatabase;
 }
 
+/** The handles of the directory and of all partitions, by number. */
+export interface PartitionedDatabases {
+  readonly directory: DirectoryDatabase;
+  readonly partitions: readonly PartitionDatabase[];
+}
+
 /** What reads whole tables of both homes. */
 export interface HomeTables {
   readonly directory: DirectoryTables;

@@ -74,6 +74,20 @@ export async function partitionsBehind({
   return behind;
 }
 
+/**
+ * The directory must be of this version.
+ *
+ * @throws SchemaError unless all partitions are there, and of this version, too.
+ */
+export async function requireCurrentPartitions(databases: Pick<Databases, 'directory' | 'partitions'>): Promise<void> {
+  const [behind] = await partitionsBehind(databases);
+  if (behind === undefined) return;
+  throw new SchemaError({
+    reason: `Partition ${behind} of the database is of an earlier version, or was not made to its end;`,
+    advice: 'bring it up to date: faregate db migrate',
+  });
+}
+
 const inPartition = (partition: number, steps: readonly Migration[]): AppliedStep[] =>
   steps.map(({ version, name }) => ({ partition, version, name }));
 

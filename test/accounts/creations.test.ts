@@ -5,6 +5,7 @@ import type { AccountCreations } from '../../src/accounting/accounts/account-cre
 import { type AccountStore, createAccountStore } from '../../src/accounting/accounts/store.ts';
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { createLedgerStore } from '../../src/accounting/ledger/ledger-store.ts';
+import { placedInOne } from '../../src/accounting/partitions/placed-lanes.ts';
 import { createInSteps } from '../../src/app/in-steps.ts';
 import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { CONTEXT } from '../support/accounting-builders.ts';
@@ -39,7 +40,7 @@ for (const engine of engines) {
         partition: observeDatabase(stored.partition.database),
       };
       const lanes = { directory: observed.directory.database, partition: observed.partition.database };
-      steps = createInSteps(lanes, () => []);
+      steps = createInSteps(placedInOne(lanes), () => []);
       creations = steps.accountCreations;
       accounts = createAccountStore(observed.directory.database);
     });
@@ -155,7 +156,7 @@ for (const engine of engines) {
     for (const when of WHENS) {
       it(`leave no key if its limits fail ${when} the database has carried them out`, async () => {
         const apart = observeDatabase(stored.directory.database);
-        const together = createInSteps(inOneDatabase(apart.database), () => []);
+        const together = createInSteps(placedInOne(inOneDatabase(apart.database)), () => []);
         const accountId = `acct_keys_${when}`;
         await together.accountCreations.create(account(accountId, 0n));
         const limits = apart.statement('key-limits.change');
@@ -192,7 +193,7 @@ for (const engine of engines) {
         fc.asyncProperty(attempts, async (tried) => {
           const run = runs++;
           const observed = observeDatabase(stored.database);
-          const steps = createInSteps(inOneDatabase(observed.database), () => []);
+          const steps = createInSteps(placedInOne(inOneDatabase(observed.database)), () => []);
           const create = (who: string, n: number) =>
             steps.accountCreations.create({
               ...{ id: `acct_${run}_${who}_${n}`, name: `${run}`, email: null, verified: true, dailyCapNano: null },
@@ -235,7 +236,7 @@ describe('an audit of accounts', { timeout: 60_000 }, () => {
           ({ invariant, breaches }) =>
             breaches.map(({ accountId, detail }) => [invariant.slice(0, 13), accountId, detail]),
         );
-      const steps = createInSteps(inOneDatabase(database), () => []);
+      const steps = createInSteps(placedInOne(inOneDatabase(database)), () => []);
       for (const id of ['acct_a', 'acct_b', 'acct_c']) {
         const account = { id, name: id, email: null, verified: true, dailyCapNano: null, openingNano: 1n, at: AT };
         await steps.accountCreations.create(account);

@@ -6,6 +6,8 @@ import { createApiKeyStore } from '../../src/accounting/accounts/api-key-store.t
 import { createEndedKeyStore } from '../../src/accounting/accounts/ended-key-store.ts';
 import { createApiKey, displayPrefix, hashApiKey } from '../../src/accounting/accounts/key-format.ts';
 import type { Keys } from '../../src/accounting/accounts/keys.ts';
+import { createLimitedKeyStore } from '../../src/accounting/accounts/limited-key-store.ts';
+import { createLimitedKeys } from '../../src/accounting/accounts/limited-keys.ts';
 import { createPrincipals } from '../../src/accounting/accounts/principals.ts';
 import { createKeyStatusStore } from '../../src/accounting/accounts/status-store.ts';
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
@@ -67,10 +69,10 @@ for (const engine of engines) {
         'select key_hash from api_keys where account_id = $1 and revoked_at is null order by id',
         [accountId],
       );
-      const statuses = await createKeyStatusStore(inOneDatabase(database)).findStatuses(
-        found.map((row) => Buffer.from(row.key_hash)),
-      );
-      return statuses.map((status) => [status!.isKeyLimited, status!.isRateLimited]);
+      const hashes = found.map((row) => Buffer.from(row.key_hash));
+      const statuses = await createKeyStatusStore(database).findStatuses(hashes);
+      const limitations = await createLimitedKeyStore(database).find(statuses.map((status) => status!));
+      return limitations.map(({ isKeyLimited, isRateLimited }) => [isKeyLimited, isRateLimited]);
     }
 
     /** Rows that a partition has of limits of an account's keys. */
@@ -272,7 +274,9 @@ select $1, $1 || n, 'n', decode(md5($1 || n), 'hex'), 'p', '2026-01-01' from gen
     it('are told to every node by the transaction that sets a limit, so that an end behind it changes nothing', async () => {
       const accountId = await account();
       const principals = await createPrincipals({
-        store: createKeyStatusStore(inOneDatabase(database)),
+        store: createKeyStatusStore(database),
+        limitedKeys: createLimitedKeys(createLimitedKeyStore(database), patientQuestions()),
+        partitions: { note: () => undefined },
         directory: database,
         questions: patientQuestions(),
         clock: systemClock,

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { webcrypto } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { createApiKey, displayPrefix, hashApiKey } from '../../src/accounting/accounts/key-format.ts';
+import { createLimitedKeyStore } from '../../src/accounting/accounts/limited-key-store.ts';
+import { createLimitedKeys } from '../../src/accounting/accounts/limited-keys.ts';
 import { createPrincipals, type Principals } from '../../src/accounting/accounts/principals.ts';
 import { createKeyStatusStore } from '../../src/accounting/accounts/status-store.ts';
 import { createAccountStore } from '../../src/accounting/accounts/store.ts';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createTestDatabase, type TestDatabase, wireEngines } from '../support/database.ts';
 import { createAccountIn } from '../support/in-steps.ts';
@@ -20,7 +21,9 @@ for (const engine of wireEngines) {
     before(async () => {
       stored = await createTestDatabase(engine);
       principals = await createPrincipals({
-        store: createKeyStatusStore(inOneDatabase(stored.database)),
+        store: createKeyStatusStore(stored.database),
+        limitedKeys: createLimitedKeys(createLimitedKeyStore(stored.database), patientQuestions()),
+        partitions: { note: () => undefined },
         directory: stored.database,
         questions: patientQuestions(),
         clock: systemClock,

@@ -285,11 +285,12 @@ describe('embedded: a database directory', { timeout: 60_000 }, () => {
       await stored.database.close();
 
       const child = startProcess(`
+import { placedInOne } from ${source('accounting/partitions/placed-lanes.ts')};
 import { createInSteps } from ${source('app/in-steps.ts')};
 import { inOneDatabase } from ${source('db/home-lanes.ts')};
 import { openEmbedded } from ${source('db/embedded.ts')};
 const database = await openEmbedded({ dataDir: ${JSON.stringify(dataDir)} });
-await createInSteps(inOneDatabase(database), () => []).accountCreations.create({
+await createInSteps(placedInOne(inOneDatabase(database)), () => []).accountCreations.create({
   id: 'acct_2', name: 'second', email: null, verified: true, dailyCapNano: null, at: new Date('2026-11-20T00:00:00Z'),
 });
 console.log('stored');

@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { type BatchStore, createBatchStore } from '../../src/accounting/batches/store.ts';
 import { createCallsStore } from '../../src/accounting/calls/calls-store.ts';
 import { createLedgerStore } from '../../src/accounting/ledger/ledger-store.ts';
+import { placedInOne } from '../../src/accounting/partitions/placed-lanes.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
 import { createStoredResponseStore } from '../../src/accounting/repeats/stored-response-store.ts';
 import { createInSteps } from '../../src/app/in-steps.ts';
@@ -73,7 +74,7 @@ for (const engine of gatewayEngines) {
       partition = stored.databases.partitions[1]!;
       batches = createBatchStore(partition);
       untouched = await contentOf(directory);
-      const { accountCreations } = createInSteps({ directory, partition }, () => []);
+      const { accountCreations } = createInSteps(placedInOne({ directory, partition }), () => []);
       for (const id of ['acct_0', 'acct_1', 'acct_2']) {
         const account = { name: id, email: null, verified: true, dailyCapNano: null, at: new Date(NOW_MS) };
         assert.equal(await accountCreations.create({ ...account, id, openingNano: OPENED_NANO }), id);

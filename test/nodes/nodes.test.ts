@@ -58,7 +58,7 @@ class Scene {
       logger,
       clock: systemClock,
       databaseClock: { read: () => undefined },
-      sweep,
+      sweeps: [sweep],
       ...TIMES,
     });
   }

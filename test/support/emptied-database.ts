@@ -17,7 +17,7 @@ export async function readNewDatabase(database: Database): Promise<NewDatabase> 
   const found = await database.query<{ name: string }>({
     name: 'test.tables-of-new',
     text: `select relname::text as name from pg_class
-      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition order by 1`,
+      where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') and not relispartition order by 1`,
   });
   const tables = found.map(({ name }) => name);
   const months = await readMonths(database);
@@ -34,8 +34,8 @@ export async function readNewDatabase(database: Database): Promise<NewDatabase> 
 }
 
 /**
- * Makes a database as it was when it was new, in which only rows were changed and tables of months made. Returns whether it is; if not, it had more
- * rows than deleting them is worth.
+ * Makes a database as it was when it was new, in which only rows were changed and tables of months made. Returns
+ * whether it is; if not, it had more rows than deleting them is worth.
  */
 export function emptyDatabase(database: Database, { tables, months, rows }: NewDatabase): Promise<boolean> {
   return database.transaction(async (transaction) => {

@@ -23,8 +23,11 @@ import { createTestDatabase, type Engine, type TestDatabase, usualEngine } from 
 import { makeFastDirectory } from './fast-directory.ts';
 import { handleOf } from './home-lanes.ts';
 import { type ObservedDatabase, observeDatabase } from './observed-database.ts';
+import { partition } from './partitioned.ts';
 import { type ScriptedProvider, startProvider } from './provider.ts';
+import { partitionsOfFile } from './scope.ts';
 import { foundInChanges, secretsIn } from './shown-secrets.ts';
+import { handlesOf, spreadDatabase } from './spread-database.ts';
 
 export const ADMIN_TOKEN = 'test-admin-token';
 /** The token of the command line on the machine of a test gateway. */
@@ -37,6 +40,8 @@ export interface TestGateway {
   readonly database: Database;
   /** The same database as the gateway sees it: its statements can be watched, held back and failed. */
   readonly observed: ObservedDatabase;
+  /** All partitions by number. The first one is `observed`, which has the statements of all; those of a further one are known by themselves, too. */
+  readonly partitions: readonly Pick<ObservedDatabase, 'database' | 'statement'>[];
   readonly gateway: Gateway;
   /** Where the gateway's data are; `openAnother` is what a second node would open. */
   readonly stored: TestDatabase;
@@ -81,6 +86,8 @@ export interface TestGatewayOptions {
   readonly stored?: TestDatabase;
   /** With `stored`: this node's own connections to it. */
   readonly database?: Database;
+  /** How many partitions a database of its own has; by default one, or as many as the run says. */
+  readonly partitions?: number;
   /** Also in place of the database's clock, unless that is the real one. */
   readonly clock?: Clock;
   readonly isDatabaseClockReal?: boolean;
@@ -236,10 +243,15 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   await using parts = new AsyncDisposableStack();
   const provider = await startProvider();
   parts.defer(() => provider.close());
-  const stored: TestDatabase = options.stored ?? (await createTestDatabase(options.engine ?? usualEngine));
+  const stored: TestDatabase =
+    options.stored ?? (await createTestDatabase(options.engine ?? usualEngine, partitionsOfFile));
   if (options.stored === undefined) parts.defer(() => stored.remove());
-  const database = options.database ?? stored.database;
-  const observed = observeDatabase(database);
+  const divided = options.partitions === undefined ? null : await partition(stored, options.partitions);
+  if (divided !== null) parts.defer(() => divided.databases.close());
+  const database = divided === null ? (options.database ?? stored.database) : spreadDatabase(divided.databases);
+  const handles = handlesOf(database);
+  const observed = observeDatabase(handles.directory);
+  const partitions = [observed, ...handles.partitions.slice(1).map((each) => observed.also(each))];
   const dataDir = options.dataDir ?? makeFastDirectory('faregate-tests-');
   if (options.dataDir === undefined) parts.defer(() => rmSync(dataDir, { recursive: true, force: true }));
   const config = parseConfig(testConfigText(provider.url, { ...options, dataDir }), 'test.yaml', {});
@@ -248,8 +260,8 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   const onStranger = (error: unknown): void => void strangers.push(error);
   const gateway = await createGateway({
     config,
-    database: handleOf('directory', observed.database, onStranger),
-    partitions: [handleOf('partition', observed.database, onStranger)],
+    database: { ...handleOf('directory', observed.database, onStranger), close: () => database.close() },
+    partitions: partitions.map((each) => handleOf('partition', each.database, onStranger)),
     logger: logs.logger,
     adminTokens: [ADMIN_TOKEN, options.localToken ?? LOCAL_TOKEN],
     localToken: options.localToken ?? LOCAL_TOKEN,
@@ -288,6 +300,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     stored,
     database,
     observed,
+    partitions,
     admin,
     async createAccount({ balanceYuan = '100', dailySpendCapYuan, verified = true } = {}) {
       const account = await admin('POST', '/accounts', { name: 'tester', verified, dailySpendCapYuan, balanceYuan });
@@ -319,11 +332,13 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
       try {
         const { body } = await admin('GET', '/audit');
         assert.equal(body.isSound, true, JSON.stringify(body.invariants, null, 1));
-        const [left] = await database.query<{ n: bigint }>({
-          name: 'test.count-reservations',
-          text: 'select count(*) as n from reservations',
-        });
-        assert.equal(left?.n, 0n, 'reservations were left behind');
+        for (const each of handles.partitions) {
+          const [left] = await each.query<{ n: bigint }>({
+            name: 'test.count-reservations',
+            text: 'select count(*) as n from reservations',
+          });
+          assert.equal(left?.n, 0n, 'reservations were left behind');
+        }
         assert.deepEqual(await foundInChanges(database, shownSecrets), [], 'the change log has secrets');
       } finally {
         await opened.disposeAsync();

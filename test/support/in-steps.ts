@@ -1,4 +1,5 @@
 import type { NewAccount } from '../../src/accounting/accounts/new-account-store.ts';
+import { placedInOne } from '../../src/accounting/partitions/placed-lanes.ts';
 import { createInSteps } from '../../src/app/in-steps.ts';
 import type { Lane } from '../../src/db/database.ts';
 import { inOneDatabase } from '../../src/db/home-lanes.ts';
@@ -6,7 +7,7 @@ import { finishAll } from '../../src/lib/unfinished.ts';
 
 /** Creates an account as the admin API does. */
 export async function createAccountIn(database: Lane, account: NewAccount): Promise<string | null> {
-  return createInSteps(inOneDatabase(database), () => []).accountCreations.create(account);
+  return createInSteps(placedInOne(inOneDatabase(database)), () => []).accountCreations.create(account);
 }
 
 /** Finishes everything that is under way, as a node does in the background. */

@@ -30,6 +30,8 @@ export interface StatementControl {
 export interface ObservedDatabase {
   /** The same database; every statement of the gateway goes through here. */
   readonly database: Database;
+  /** That of another partition, whose statements are observed with those of this one, and by themselves. */
+  also(real: Database): Pick<ObservedDatabase, 'database' | 'statement'>;
   statement(name: string): StatementControl;
   /** Resolves when that many different calls of an account have been ended in the database. */
   callsEnded(accountId: string, count: number): Promise<void>;
@@ -43,32 +45,7 @@ export function observeDatabase(real: Database): ObservedDatabase {
   const endedCalls = new Map<string, Set<string>>();
   const waiting = new Waiting();
 
-  function statement(name: string): ObservedStatement {
-    let observed = statements.get(name);
-    if (observed === undefined) {
-      observed = new ObservedStatement();
-      statements.set(name, observed);
-    }
-    return observed;
-  }
-
-  /** Statements of all lanes are known by their names alone. */
-  const observe = (target: Lane): Lane => ({
-    query: <Row>(asked: Statement, parameters: readonly Parameter[] = [], signal?: AbortSignal) =>
-      statement(asked.name).run(() => target.query<Row>(asked, parameters, signal), signal),
-    transaction: (work) =>
-      target.transaction((transaction) =>
-        work({
-          query: (asked, parameters) => statement(asked.name).run(() => transaction.query(asked, parameters)),
-        }),
-      ),
-  });
-
-  const observeTables = <Reader extends TableReader>(reader: Reader): Reader => ({
-    ...reader,
-    query: (asked: Statement, parameters?: readonly Parameter[]) =>
-      statement(asked.name).run(() => reader.query(asked, parameters)),
-  });
+  const statement = namedIn(statements);
 
   /** A read of these transactions names their calls: the accounts in an array, and the calls in another one. */
   function noteEnded(reads: readonly Query[]): void {
@@ -83,19 +60,35 @@ export function observeDatabase(real: Database): ObservedDatabase {
     waiting.check();
   }
 
-  return {
-    statement,
-    database: {
+  /** `run`: whatever a statement of that name is asked for. */
+  const observed = (real: Database, run: RunNamed): Database => {
+    /** Statements of all lanes are known by their names alone. */
+    const observe = (target: Lane): Lane => ({
+      query: <Row>(asked: Statement, parameters: readonly Parameter[] = [], signal?: AbortSignal) =>
+        run(asked.name, () => target.query<Row>(asked, parameters, signal), signal),
+      transaction: (work) =>
+        target.transaction((transaction) =>
+          work({
+            query: (asked, parameters) => run(asked.name, () => transaction.query(asked, parameters)),
+          }),
+        ),
+    });
+    const observeTables = <Reader extends TableReader>(reader: Reader): Reader => ({
+      ...reader,
+      query: (asked: Statement, parameters?: readonly Parameter[]) =>
+        run(asked.name, () => reader.query(asked, parameters)),
+    });
+    return {
       engine: real.engine,
       ...observe(real),
       lane: (name) => observe(real.lane(name)),
       async readThenWrite(transaction, signal) {
         // A batch of calls that ends some and admits others is both.
-        const run = transaction.name.split('+').reduce(
-          (work, name) => () => statement(name).run(work, signal),
+        const runAll = transaction.name.split('+').reduce(
+          (work, name) => () => run(name, work, signal),
           () => real.readThenWrite(transaction, signal),
         );
-        const result = await run();
+        const result = await runAll();
         noteEnded(transaction.reads);
         return result;
       },
@@ -105,7 +98,7 @@ export function observeDatabase(real: Database): ObservedDatabase {
         const reader = await real.openSnapshots(state);
         return {
           ...reader,
-          read: (queries) => statement(queries.at(-1)!.statement.name).run(() => reader.read(queries)),
+          read: (queries) => run(queries.at(-1)!.statement.name, () => reader.read(queries)),
         };
       },
       longTransaction: (work) => real.longTransaction(work),
@@ -113,10 +106,37 @@ export function observeDatabase(real: Database): ObservedDatabase {
       subscribe: (channel, onPayload, onReconnect) => real.subscribe(channel, onPayload, onReconnect),
       figures: () => real.figures(),
       close: () => real.close(),
+    };
+  };
+  return {
+    statement,
+    database: observed(real, (name, work, signal) => statement(name).run(work, signal)),
+    also(real) {
+      const own = namedIn(new Map());
+      return {
+        database: observed(real, (name, work, signal) =>
+          statement(name).run(() => own(name).run(work, signal), signal),
+        ),
+        statement: own,
+      };
     },
     callsEnded: (accountId, count) => waiting.until(() => (endedCalls.get(accountId)?.size ?? 0) >= count),
   };
 }
+
+type RunNamed = <Result>(name: string, work: () => Promise<Result>, signal?: AbortSignal) => Promise<Result>;
+
+/** The statements of a map by their names. */
+const namedIn =
+  (statements: Map<string, ObservedStatement>) =>
+  (name: string): ObservedStatement => {
+    let observed = statements.get(name);
+    if (observed === undefined) {
+      observed = new ObservedStatement();
+      statements.set(name, observed);
+    }
+    return observed;
+  };
 
 class ObservedStatement implements StatementControl {
   asked = 0;

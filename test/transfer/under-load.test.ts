@@ -4,6 +4,7 @@ import { createNewAccountStore } from '../../src/accounting/accounts/new-account
 import { createOpenedBalanceStore } from '../../src/accounting/accounts/opened-balance-store.ts';
 import { createAccountStore } from '../../src/accounting/accounts/store.ts';
 import { createLedgerStore } from '../../src/accounting/ledger/ledger-store.ts';
+import { placedInOne } from '../../src/accounting/partitions/placed-lanes.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
 import { createGiftStore } from '../../src/accounting/vouchers/gift-store.ts';
 import { createRedemptionStore } from '../../src/accounting/vouchers/redemption-store.ts';
@@ -183,8 +184,8 @@ describe('what is under way while it is exported', () => {
     const at = new Date(CLOCK.nowMs());
     const plans = () => [{ id: 'coder', periodDays: 30 }];
     const [source, there] = [
-      createInSteps(inOneDatabase(stored.database), plans),
-      createInSteps(inOneDatabase(target.database), plans),
+      createInSteps(placedInOne(inOneDatabase(stored.database)), plans),
+      createInSteps(placedInOne(inOneDatabase(target.database)), plans),
     ];
     const newAccount = (id: string) => ({
       ...{ id, name: id, email: null, verified: true, dailyCapNano: null, openingNano: 7n, at },
@@ -221,7 +222,7 @@ describe('what is under way while it is exported', () => {
         if (request === given) await gifts.give(standing.open, null);
       }
       const accounts = createNewAccountStore(stored.database);
-      for (const id of ['acct_2', 'acct_3']) await accounts.begin(newAccount(id));
+      for (const id of ['acct_2', 'acct_3']) await accounts.begin(newAccount(id), 0);
       const [opening] = await accounts.list('', 0);
       await createOpenedBalanceStore(stored.database).open(opening!);
 

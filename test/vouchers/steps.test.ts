@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { createLedgerStore } from '../../src/accounting/ledger/ledger-store.ts';
+import { placedInOne } from '../../src/accounting/partitions/placed-lanes.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
 import { createGiftStore } from '../../src/accounting/vouchers/gift-store.ts';
 import { createRedemptionStore } from '../../src/accounting/vouchers/redemption-store.ts';
@@ -40,7 +41,7 @@ class Codes {
 
   constructor(lanes: HomeLanes) {
     this.#lanes = lanes;
-    this.steps = createInSteps(lanes, () => PLANS);
+    this.steps = createInSteps(placedInOne(lanes), () => PLANS);
   }
 
   get redemptions(): Redemptions {

@@ -1,4 +1,5 @@
 import type { Unfinished } from '../../lib/unfinished.ts';
+import type { Place } from '../partitions/placement.ts';
 import type { NewAccount, NewAccountStore, Opening } from './new-account-store.ts';
 import type { OpenedBalanceStore } from './opened-balance-store.ts';
 
@@ -20,9 +21,11 @@ export interface AccountCreations {
 interface AccountCreationsParts {
   readonly directory: NewAccountStore;
   readonly partition: OpenedBalanceStore;
+  /** Where a new account goes. */
+  readonly place: Place;
 }
 
-export function createAccountCreations({ directory, partition }: AccountCreationsParts): AccountCreations {
+export function createAccountCreations({ directory, partition, place }: AccountCreationsParts): AccountCreations {
   async function finish(opening: Opening): Promise<void> {
     await partition.open(opening);
     await directory.complete(opening.id);
@@ -30,7 +33,7 @@ export function createAccountCreations({ directory, partition }: AccountCreation
 
   return {
     async create(account) {
-      const id = await directory.begin(account);
+      const id = await directory.begin(account, await place());
       const opening = id === null ? null : await directory.find(id);
       if (opening !== null) await finish(opening);
       return id;

@@ -30,8 +30,8 @@ export type Opening = RowOf<typeof OPENINGS>;
 
 const insertNewAccount: Statement = {
   name: 'new-accounts.insert',
-  text: `insert into new_accounts (id, name, email, verified, daily_cap_nano, opening_nano, created_at)
-values ($1, $2, $3, $4, $5::bigint, $6::bigint, $7)`,
+  text: `insert into new_accounts (id, name, email, verified, daily_cap_nano, opening_nano, created_at, partition_no)
+values ($1, $2, $3, $4, $5::bigint, $6::bigint, $7, $8::smallint)`,
 };
 
 /** Plan: primary key. */
@@ -64,8 +64,10 @@ export interface NewAccountStore {
   /**
    * Stores what is asked for. Returns the id of the account, that of the first one for the repeat of a request with an idempotency key,
    * `null` if the key was used for another account.
+   *
+   * @param partition where it is made
    */
-  begin(account: NewAccount): Promise<string | null>;
+  begin(account: NewAccount, partition: number): Promise<string | null>;
   /** `null` if the account is whole, or if there is none. */
   find(id: string): Promise<Opening | null>;
   /** Makes the account whole: from now on it is there. */
@@ -76,11 +78,12 @@ export interface NewAccountStore {
 
 export function createNewAccountStore(directory: DirectoryLane): NewAccountStore {
   return {
-    begin: ({ id, name, email, verified, dailyCapNano, openingNano = 0n, keyed = null, at }) =>
+    begin: ({ id, name, email, verified, dailyCapNano, openingNano = 0n, keyed = null, at }, partition) =>
       directory.transaction(async (transaction) => {
         const first = keyed === null ? null : await takeAccountKey(transaction, keyed, id, at);
         if (first !== null) return first === 'key_conflict' ? null : first.accountId;
-        await transaction.query(insertNewAccount, [id, name, email, verified, dailyCapNano, openingNano, at]);
+        const values = [id, name, email, verified, dailyCapNano, openingNano, at, partition];
+        await transaction.query(insertNewAccount, values);
         return id;
       }),
     find: async (id) => OPENINGS.first(await directory.query(selectOpening, [id])),

@@ -8,8 +8,11 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import { createBatcher } from '../../lib/batcher.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { AddressRanges } from '../../lib/ip-address.ts';
+import type { KnownPartitions } from '../partitions/routes.ts';
 import { allowedRanges } from './allow-lists.ts';
 import { displayPrefix, isApiKey } from './key-format.ts';
+import type { KeyLimitation } from './limited-key-store.ts';
+import type { LimitedKeys } from './limited-keys.ts';
 import { PRINCIPALS_CHANNEL } from './principal-change-store.ts';
 import { type KeyStatus, type KeyStatusStore, refusalOfKey } from './status-store.ts';
 
@@ -75,6 +78,9 @@ const TRUST_MS = 60_000;
 
 interface PrincipalsOptions {
   readonly store: KeyStatusStore;
+  readonly limitedKeys: LimitedKeys;
+  /** Learns where accounts are. */
+  readonly partitions: Pick<KnownPartitions, 'note'>;
   /** Notifications are of a whole server, so those that partitions send are heard here, too. */
   readonly directory: Pick<DirectoryDatabase, 'subscribe'>;
   readonly questions: Questions;
@@ -84,7 +90,7 @@ interface PrincipalsOptions {
 }
 
 export async function createPrincipals(options: PrincipalsOptions): Promise<Principals> {
-  const { store, directory, questions, clock, onUse } = options;
+  const { store, limitedKeys, partitions, directory, questions, clock, onUse } = options;
   // With `max`, the cache would take the memory for all of them at once.
   const cache = new LRUCache<string, CachedStatus>({ maxSize: CACHED_KEYS_MAX, sizeCalculation: sizeOf });
   /** Counts the drops: a look-up that was under way during one may have read the old row, so it is not cached. */
@@ -114,14 +120,13 @@ export async function createPrincipals(options: PrincipalsOptions): Promise<Prin
 
   const subscription: Subscription = await directory.subscribe(PRINCIPALS_CHANNEL, forget, forgetAll);
 
-  function toPrincipal(status: KeyStatus, keyPrefix: string): Principal {
-    const { accountId, keyId, isKeyLimited, isRateLimited, allowed, scopes, seesBalance } = status;
+  function toPrincipal(status: KeyStatus, limitation: KeyLimitation, keyPrefix: string): Principal {
+    const { accountId, keyId, allowed, scopes, seesBalance } = status;
     return {
       accountId,
       keyId,
       keyPrefix,
-      isKeyLimited,
-      isRateLimited,
+      ...limitation,
       seesBalance,
       mayCall: scopes.includes('calls'),
       allowedModels: allowed.models && new Set(allowed.models),
@@ -149,7 +154,10 @@ export async function createPrincipals(options: PrincipalsOptions): Promise<Prin
       return null;
     }
     if (!status.isOnlyAccount) hasSeveralAccounts = true;
-    const found = { status, principal: toPrincipal(status, keyPrefix), readAtMs };
+    partitions.note(status.accountId, status.partition);
+    // Behind the key: one that is there has had its limits since before it was there.
+    const limitation = await limitedKeys.find(status);
+    const found = { status, principal: toPrincipal(status, limitation, keyPrefix), readAtMs };
     if (generation === generationBefore) cache.set(keyHash, found);
     return found;
   }

@@ -1,11 +1,17 @@
-import { columnsOf } from '../../db/columns.ts';
 import { type Statement, type StoredRow, toArray } from '../../db/database.ts';
-import type { HomeLanes } from '../../db/home-lanes.ts';
-import { booleanColumn, instantColumn, listColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
+import type { DirectoryLane } from '../../db/home-lanes.ts';
+import {
+  booleanColumn,
+  instantColumn,
+  intColumn,
+  listColumn,
+  orNull,
+  type RowOf,
+  selection,
+  textColumn,
+} from '../../db/table.ts';
 import { ALLOW_LISTS } from './api-key-store.ts';
-import { IS_LIMITED } from './key-limit-store.ts';
 import type { KeyScope } from './key-scopes.ts';
-import { IS_RATE_LIMITED } from './rate-limit-store.ts';
 
 /** The SQL by which keys are authenticated. */
 
@@ -18,6 +24,8 @@ const SEES_BALANCE = `(a.members_see_balance or k.user_id is null or exists (
 
 const STATUSES = selection({
   accountId: textColumn('k.account_id'),
+  /** Where the account is. */
+  partition: intColumn('a.partition_no as partition'),
   keyId: textColumn('k.id'),
   isVerified: booleanColumn('a.verified'),
   isAccountActive: booleanColumn(`a.status = 'active' as is_account_active`),
@@ -33,14 +41,8 @@ const STATUSES = selection({
   seesBalance: booleanColumn(`${SEES_BALANCE} as sees_balance`),
 });
 
-const LIMITED = selection({
-  isKeyLimited: booleanColumn(`${IS_LIMITED} as is_limited`),
-  /** Whether the account or the key has limits by the minute of its own. */
-  isRateLimited: booleanColumn(`${IS_RATE_LIMITED} as is_rate_limited`),
-});
-
-/** What authentication reads of a key. */
-export type KeyStatus = RowOf<typeof STATUSES> & RowOf<typeof LIMITED>;
+/** What the directory says of a key; `limited-key-store.ts` has what its partition does. */
+export type KeyStatus = RowOf<typeof STATUSES>;
 
 /**
  * Many look-ups in one statement, by the unique index api_keys_by_hash. Whether there are other accounts is known after two
@@ -54,50 +56,21 @@ join api_keys k on k.key_hash = asked.key_hash
 join accounts a on a.id = k.account_id`,
 };
 
-/** What limits the keys that were found. Plans: primary keys. */
-const selectLimited: Statement = {
-  name: 'accounts.select-limited',
-  text: `select k.position, ${LIMITED.list}
-from unnest($1::text[], $2::text[]) with ordinality as k (account_id, id, position)
-left join key_limits l on l.account_id = k.account_id and l.key_id = k.id`,
-};
-
 export interface KeyStatusStore {
-  /**
-   * The standing of each key, in the order of the hashes; `null` for a hash that no key has, which is all that is asked then. Whoever
-   * caches it is told of every change of either half.
-   */
+  /** The status of each key, in the order of the hashes; `null` for a hash that no key has. Whoever caches it is told of every change. */
   findStatuses(keyHashes: readonly Buffer[], signal?: AbortSignal): Promise<(KeyStatus | null)[]>;
 }
 
-export const createKeyStatusStore = (homes: HomeLanes): KeyStatusStore => ({
-  findStatuses: (keyHashes, signal) => findStatuses(homes, keyHashes, signal),
+export const createKeyStatusStore = (directory: DirectoryLane): KeyStatusStore => ({
+  async findStatuses(keyHashes, signal) {
+    const asked = toArray(keyHashes.map((hash) => `\\x${hash.toString('hex')}`));
+    const statuses: (KeyStatus | null)[] = keyHashes.map(() => null);
+    type Placed = StoredRow & { readonly position: bigint };
+    for (const row of await directory.query<Placed>(selectStatuses, [asked], signal))
+      statuses[Number(row.position) - 1] = STATUSES.read(row);
+    return statuses;
+  },
 });
-
-async function findStatuses(
-  { directory, partition }: HomeLanes,
-  keyHashes: readonly Buffer[],
-  signal?: AbortSignal,
-): Promise<(KeyStatus | null)[]> {
-  const asked = toArray(keyHashes.map((hash) => `\\x${hash.toString('hex')}`));
-  const statuses: (KeyStatus | null)[] = keyHashes.map(() => null);
-  type Placed = StoredRow & { readonly position: bigint };
-  const found = (await directory.query<Placed>(selectStatuses, [asked], signal)).map((row) => ({
-    at: Number(row.position) - 1,
-    status: STATUSES.read(row),
-  }));
-  if (found.length === 0) return statuses;
-  const names = columnsOf(
-    found,
-    ({ status }) => status.accountId,
-    ({ status }) => status.keyId,
-  );
-  for (const row of await partition.query<Placed>(selectLimited, names, signal)) {
-    const { at, status } = found[Number(row.position) - 1]!;
-    statuses[at] = { ...status, ...LIMITED.read(row) };
-  }
-  return statuses;
-}
 
 /** Why a key is refused, whatever it is used for; `null` if it is not. */
 export function refusalOfKey(status: KeyStatus, nowMs: number): string | null {

@@ -222,7 +222,13 @@ afterEach(async () => {
 });
 
 async function setScene(
-  options: { directory?: string; logger?: Logger; patienceMs?: number; stored?: ReturnType<typeof createStored> } = {},
+  options: {
+    directory?: string;
+    logger?: Logger;
+    patienceMs?: number;
+    stored?: ReturnType<typeof createStored>;
+    partitions?: { count: number; find(accountId: string): number | Promise<number> };
+  } = {},
 ): Promise<Scene> {
   const directory = options.directory ?? mkdtempSync(join(root, 'journal-'));
   const stored = options.stored ?? createStored();
@@ -244,6 +250,7 @@ async function setScene(
     logger: options.logger ?? logger,
     patienceMs: options.patienceMs ?? 3_600_000,
     retryDelayMs: 1,
+    ...(options.partitions !== undefined && { partitions: options.partitions }),
   });
   let isClosed = false;
   const scene: Scene = {
@@ -640,6 +647,40 @@ describe('what earlier processes left in their journals', () => {
     await scene.settlement.recover();
     assert.deepEqual([...scene.charges], [['a', 7n]]);
     assert.equal(scene.arrived.length, 2);
+  });
+
+  it('comes into the partition of its account, and one that says nothing keeps no other from its ends', async () => {
+    const directory = mkdtempSync(join(root, 'left-'));
+    const earlier = await setScene({ directory });
+    earlier.state.isDown = true;
+    const ofAccount = (callId: string, accountId: string): SettlementRecord => {
+      const record = recordOf(callId);
+      return { ...record, outcome: { ...record.outcome, accountId } };
+    };
+    await earlier.settlement.end(ofAccount('a', 'acct_silent'));
+    for (const callId of ['b', 'c']) await earlier.settlement.end(ofAccount(callId, 'acct_well'));
+    await earlier.close();
+
+    const stored = createStored();
+    const { endLate } = stored.database;
+    const silence = Promise.withResolvers<void>();
+    stored.database.endLate = async (record) => {
+      if (record.outcome.accountId === 'acct_silent') await silence.promise;
+      return endLate(record);
+    };
+    let isDirectoryDown = true;
+    const find = async (accountId: string): Promise<number> => {
+      if (isDirectoryDown) throw connectionLost;
+      return accountId === 'acct_silent' ? 1 : 2;
+    };
+    const scene = await setScene({ directory, stored, partitions: { count: 3, find } });
+    assert.equal(await scene.settlement.recover(2), 3);
+    isDirectoryDown = false;
+    await until(() => scene.charges.size === 2);
+    assert.deepEqual([...scene.charges.keys()].toSorted(), ['b', 'c']);
+    silence.resolve();
+    await until(() => scene.journal.size === 0);
+    assert.deepEqual([...scene.charges.keys()].toSorted(), ['a', 'b', 'c']);
   });
 
   it('is taken over from a process that is alive as well, which has nothing left to do then', async () => {

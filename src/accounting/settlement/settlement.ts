@@ -3,10 +3,13 @@ import { InTime, LATE } from '../../lib/in-time.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { systemTimers, type Timers } from '../../lib/timers.ts';
 import type { EndedCall } from '../calls/call-outcome.ts';
+import { UnknownPartitionError } from '../partitions/routes.ts';
 import type { StoredResponseBudget } from '../repeats/stored-response-budget.ts';
 import { ClaimLostError } from '../repeats/stored-responses.ts';
+import type { CallName } from '../reservations/reservation.ts';
 import type { DatabaseSettlement } from './database-settlement.ts';
 import { JournaledResponses } from './journaled-responses.ts';
+import { createReplay } from './replay.ts';
 import { decodeRecord, type SettlementRecord, unpaid, withheld } from './settlement-record.ts';
 
 /**
@@ -31,8 +34,12 @@ export interface Settlement {
    * @throws where it could not be made durable. The call is ended in the background, with nothing charged.
    */
   end(record: SettlementRecord): Promise<EndedCall>;
-  /** Writes to the database what earlier processes left in their journals; returns how many ends are still to be written. */
-  recover(): Promise<number>;
+  /**
+   * Writes to the database what earlier processes left in their journals; returns how many ends are still to be written.
+   *
+   * @param partition which one is waited for; by default all are.
+   */
+  recover(partition?: number): Promise<number>;
   /** Resolves when nothing is under way any more; what the database did not take stays in the journal. */
   drain(): Promise<void>;
   /** Ends that wait for the database, but for those of calls in flight. */
@@ -53,6 +60,8 @@ export interface SettlementTiming {
 
 interface SettlementOptions extends SettlementTiming {
   readonly database: Pick<DatabaseSettlement, 'end' | 'endLate' | 'drain'>;
+  /** How many partitions there are, and which one an account is in; by default there is one. */
+  readonly partitions?: { readonly count: number; find(accountId: string): number | Promise<number> };
   readonly journal: Journal;
   readonly budget: Pick<StoredResponseBudget, 'takeDisk'>;
   /** Whether an error came from the data of a call rather than from the connection. */
@@ -65,30 +74,40 @@ interface SettlementOptions extends SettlementTiming {
 /** Far longer than a busy database takes; a client waits with its last byte for no longer than this. */
 const PATIENCE_MS = 2_000;
 const RETRY_DELAY_MS = 200;
-const RETRY_DELAY_MAX_MS = 5_000;
-const REPLAYED_AT_ONCE_MAX = 64;
 /** Ends that wait for the database and are in no journal: of calls that were in flight when both failed. */
 const UNJOURNALED_MAX = 10_000;
 
 /** What the database has not taken yet: an entry of the journal, or the end of a call that only this process knows. */
 type Unwritten = { readonly entry: EntryId } | { readonly record: SettlementRecord };
 
+const ONE_PARTITION = { count: 1, find: () => 0 };
+
 export function createSettlement(options: SettlementOptions): Settlement {
   const { database, journal, budget, isDataFault, logger, onEnd, timers = systemTimers } = options;
-  const retryDelayMs = options.retryDelayMs ?? RETRY_DELAY_MS;
+  const { partitions = ONE_PARTITION } = options;
 
   const inTime = new InTime(options.patienceMs ?? PATIENCE_MS);
   /** Ends, and attempts whose caller has its result already; a shutdown waits for them. */
   let underWay = 0;
   let onIdle: () => void = () => undefined;
-  const unwritten: Unwritten[] = [];
   const journaled = new JournaledResponses(journal, budget);
   /** How many of them are in no journal. */
   let unjournaled = 0;
-  let replaying: Promise<void> | null = null;
-  let wake: () => void = () => undefined;
   let isClosing = false;
   let isDownLogged = false;
+  const replays = Array.from({ length: partitions.count }, (_, partition) =>
+    createReplay<Unwritten>({
+      retryDelayMs: options.retryDelayMs ?? RETRY_DELAY_MS,
+      countAtOnce: (next) => journaled.readAtOnce(next.map((end) => ('entry' in end ? end.entry : null))),
+      attempt: (end) => replayEnd(end, partition),
+      onAllTaken(calls) {
+        if (unwritten() > 0) return;
+        logger.info({ calls }, 'the database has all ends of calls again');
+        isDownLogged = false;
+      },
+    }),
+  );
+  const unwritten = (): number => replays.reduce((sum, { size }) => sum + size, 0);
 
   /** Whether the journal takes it. The attempt removes the entry if it is done all the same; if its time is over, the end is written later. */
   async function writeJournal(record: SettlementRecord, attempt: Promise<EndedCall>): Promise<boolean> {
@@ -112,7 +131,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
           journaled.remove(id);
           if (journal.size === 0) isDownLogged = false;
         },
-        () => retryLater({ entry: id }, callId),
+        () => retryLater({ entry: id }, record.outcome),
       )
       .finally(ended);
     return true;
@@ -120,16 +139,15 @@ export function createSettlement(options: SettlementOptions): Settlement {
 
   /** Only the database is left: a slow attempt may still succeed, and where its result was lost, a second one returns it. */
   async function writeUnjournaled(record: SettlementRecord, attempt: Promise<EndedCall>): Promise<EndedCall> {
-    const { callId } = record.outcome;
     try {
       return await attempt.catch(() => database.endLate(record));
     } catch (error) {
-      if (!(error instanceof ClaimLostError)) retryLater({ record: withheld(record) }, callId);
+      if (!(error instanceof ClaimLostError)) retryLater({ record: withheld(record) }, record.outcome);
       throw error;
     }
   }
 
-  function retryLater(end: Unwritten, callId: string): void {
+  function retryLater(end: Unwritten, { accountId, callId }: CallName): void {
     if ('record' in end) {
       if (unjournaled >= UNJOURNALED_MAX) {
         logger.error({ callId }, 'too many ends of calls wait for the database; this one is left for recovery');
@@ -137,8 +155,9 @@ export function createSettlement(options: SettlementOptions): Settlement {
       }
       unjournaled++;
     }
-    unwritten.push(end);
-    if (!isClosing) replaying ??= replay();
+    const partition = partitions.find(accountId);
+    // Where it is not known at once, the first one finds out.
+    (replays[typeof partition === 'number' ? partition : 0] ?? replays[0]!).add(end);
   }
 
   function ended(): void {
@@ -146,40 +165,10 @@ export function createSettlement(options: SettlementOptions): Settlement {
     if (underWay === 0) onIdle();
   }
 
-  async function replay(): Promise<void> {
-    let delayMs = retryDelayMs;
-    while (unwritten.length > 0 && !isClosing) {
-      await pause(delayMs);
-      const done = await replayOnce(unwritten.length);
-      delayMs = done > 0 ? retryDelayMs : Math.min(delayMs * 2, RETRY_DELAY_MAX_MS);
-    }
-    // In the same turn as the last look at the list, so that what fails from now on starts another round.
-    replaying = null;
-  }
-
-  /** Tries that many of the ends that wait, oldest first; returns how many the database took. */
-  async function replayOnce(count: number): Promise<number> {
-    let done = 0;
-    for (let left = count; left > 0; ) {
-      const next = unwritten.slice(0, Math.min(left, REPLAYED_AT_ONCE_MAX));
-      const batch = unwritten.splice(0, journaled.readAtOnce(next.map((end) => ('entry' in end ? end.entry : null))));
-      left -= batch.length;
-      const results = await Promise.allSettled(batch.map(replayEnd));
-      const failed = batch.filter((_end, i) => results[i]!.status === 'rejected');
-      done += batch.length - failed.length;
-      unwritten.push(...failed);
-      // The database is down: the others would fail as well.
-      if (failed.length === batch.length) break;
-    }
-    if (done > 0 && unwritten.length === 0) {
-      logger.info({ calls: done }, 'the database has all ends of calls again');
-      isDownLogged = false;
-    }
-    return done;
-  }
-
-  async function replayEnd(end: Unwritten): Promise<void> {
+  /** An end that is not of this partition goes to its own, which is the one that fails then. */
+  async function replayEnd(end: Unwritten, partition: number): Promise<void> {
     if ('record' in end) {
+      if (await isMoved(end, end.record, partition)) return;
       await replayRecord(end.record);
       unjournaled--;
       return;
@@ -198,8 +187,19 @@ export function createSettlement(options: SettlementOptions): Settlement {
       logger.error({ err: error, entry: end.entry }, 'an entry of the journal cannot be read; its call is not charged');
       return;
     }
+    if (await isMoved(end, record, partition)) return;
     await replayRecord(record);
     journaled.remove(end.entry);
+  }
+
+  async function isMoved(end: Unwritten, { outcome }: SettlementRecord, partition: number): Promise<boolean> {
+    if (partitions.count === 1) return false;
+    const own = await partitions.find(outcome.accountId);
+    if (own === partition) return false;
+    const replay = replays[own];
+    if (replay === undefined) throw new UnknownPartitionError(own);
+    replay.add(end);
+    return true;
   }
 
   /** Null if the entry is gone. If the disk cannot be read now, the entry is tried again later. */
@@ -248,16 +248,6 @@ export function createSettlement(options: SettlementOptions): Settlement {
     }
   }
 
-  function pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
-
   return {
     get canTakeCalls() {
       return journal.isWritable;
@@ -275,7 +265,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
           if (error instanceof ClaimLostError) throw error;
           if (isDataFault(error)) {
             const lesser = withheld(record);
-            await database.endLate(lesser).catch(() => retryLater({ record: lesser }, record.outcome.callId));
+            await database.endLate(lesser).catch(() => retryLater({ record: lesser }, record.outcome));
             throw error;
           }
         }
@@ -290,16 +280,21 @@ export function createSettlement(options: SettlementOptions): Settlement {
         if (place !== null) onEnd?.(place, timers.nowMs() - askedAtMs);
       }
     },
-    async recover() {
+    async recover(partition) {
+      const waitedFor = (): Promise<unknown> =>
+        partition === undefined
+          ? Promise.all(replays.slice(1).map((replay) => replay.once()))
+          : partition > 0 && replays[partition]!.size > 0
+            ? replays[partition]!.once()
+            : Promise.resolve();
       // A journal takes over no more at a time than it has room for.
       for (let left = await journal.takeOver(); left.length > 0; left = await journal.takeOver()) {
         logger.warn({ calls: left.length }, 'an earlier process left ends of calls in its journal');
-        unwritten.push(...left.map((entry) => ({ entry })));
-        await replayOnce(unwritten.length);
-        if (unwritten.length > 0) break;
+        await replays[0]!.once(left.map((entry) => ({ entry })));
+        await waitedFor();
+        if (unwritten() > 0) break;
       }
-      if (unwritten.length > 0) replaying ??= replay();
-      return unwritten.length;
+      return unwritten();
     },
     async drain() {
       while (underWay > 0) {
@@ -308,12 +303,11 @@ export function createSettlement(options: SettlementOptions): Settlement {
         });
       }
       isClosing = true;
-      wake();
-      await replaying;
-      await replayOnce(unwritten.length);
-      if (unwritten.length > 0) {
+      await replays[0]!.close();
+      await Promise.all(replays.slice(1).map((replay) => replay.close()));
+      if (unwritten() > 0) {
         logger.warn(
-          { calls: unwritten.length },
+          { calls: unwritten() },
           'ends of calls are not in the database; those in the journal wait for the next start',
         );
       }
@@ -321,7 +315,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
       await journal.close();
     },
     get unwritten() {
-      return unwritten.length;
+      return unwritten();
     },
   };
 }

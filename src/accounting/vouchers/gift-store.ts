@@ -5,6 +5,7 @@ import type { PartitionLane, PartitionQueryable } from '../../db/home-lanes.ts';
 import { dateColumn, selection, textColumn } from '../../db/table.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
 import { NUMERIC_OUT_OF_RANGE, postEntry, selectKeyedEntry } from '../ledger/ledger-store.ts';
+import { askedByPartition, mergedMaps, type Routes, routedByAccount } from '../partitions/routes.ts';
 import { findKeyedSubscription, grantPeriod } from '../plans/subscriptions-store.ts';
 import type { StoredRedemption } from './redemption-store.ts';
 import type { GiftRefusal, OpenRedemption } from './voucher.ts';
@@ -81,6 +82,16 @@ export function createGiftStore(partition: PartitionLane): GiftStore {
       );
       return new Map(ENDS.all(await partition.query(selectEnds, names)).map(({ id, endsAt }) => [id, endsAt]));
     },
+  };
+}
+
+/** Of all partitions. */
+export function routedGifts(routes: Routes<GiftStore>): GiftStore {
+  const accountOf = ({ accountId }: { readonly accountId: string }): string => accountId;
+  return {
+    ...routedByAccount<Pick<GiftStore, 'foresee' | 'give'>>(routes, { foresee: accountOf, give: accountOf }),
+    findEnds: async (redemptions) =>
+      mergedMaps(await askedByPartition(routes, redemptions, accountOf, (gifts, those) => gifts.findEnds(those))),
   };
 }
 

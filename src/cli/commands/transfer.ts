@@ -114,10 +114,10 @@ async function fromDatabase<Result>(
   const { databases } = books;
   try {
     process.writeError(`database: ${escapeText(name)}\n`);
-    const store = createExportStore(databases);
+    const store = createExportStore({ directory: databases.directory, partition: databases.partitions[0]! });
     return await work(exportDatabase({ store, schema: schemaVersion(), clock: systemClock }));
   } finally {
-    await databases.directory.close();
+    await databases.close();
   }
 }
 

@@ -30,8 +30,11 @@ interface NodesOptions {
   readonly clock: Clock;
   /** Gets a reading with every heartbeat. */
   readonly databaseClock: Pick<DatabaseClock, 'read'>;
-  /** Takes over what nodes left that had no heartbeat for so long. If it fails, it is tried again at the next heartbeat. */
-  readonly sweep: (deadAfterMs: number) => Promise<void>;
+  /**
+   * Each takes over what nodes left that had no heartbeat for so long, in a partition. If one fails, it is tried again at the next
+   * heartbeat; none waits for another one.
+   */
+  readonly sweeps: readonly ((deadAfterMs: number) => Promise<void>)[];
   readonly beatMs?: number;
   readonly deadAfterMs?: number;
 }
@@ -41,7 +44,7 @@ const BEAT_MS = 3_000;
 const DEAD_AFTER_MS = 15_000;
 
 export function createNodes(options: NodesOptions): Nodes {
-  const { store, nodeId, logger, clock, databaseClock, sweep } = options;
+  const { store, nodeId, logger, clock, databaseClock } = options;
   const beatMs = options.beatMs ?? BEAT_MS;
   const deadAfterMs = options.deadAfterMs ?? DEAD_AFTER_MS;
 
@@ -49,9 +52,9 @@ export function createNodes(options: NodesOptions): Nodes {
   let heardForMs = 0;
   let isBeatLost = false;
   let timer: NodeJS.Timeout | undefined;
-  // Two promises, because a sweep may take longer than a node may be without a heartbeat.
+  // Promises of their own, because a sweep may take longer than a node may be without a heartbeat.
   let beating: Promise<void> | null = null;
-  let sweeping: Promise<void> | null = null;
+  const sweeps = options.sweeps.map((run) => ({ run, running: null as Promise<void> | null }));
 
   async function beat(): Promise<void> {
     const askedMs = clock.nowMs();
@@ -74,9 +77,9 @@ export function createNodes(options: NodesOptions): Nodes {
     }
   }
 
-  async function sweepAndNote(): Promise<void> {
+  async function sweepAndNote(run: (deadAfterMs: number) => Promise<void>): Promise<void> {
     try {
-      await sweep(deadAfterMs);
+      await run(deadAfterMs);
     } catch (error) {
       logger.error({ err: error }, 'what dead nodes left could not be taken over; it is tried again');
     }
@@ -88,10 +91,16 @@ export function createNodes(options: NodesOptions): Nodes {
     });
     await beating;
     if (heardForMs < deadAfterMs) return;
-    sweeping ??= sweepAndNote().finally(() => {
-      sweeping = null;
-    });
-    await sweeping;
+    for (const sweep of sweeps) {
+      sweep.running ??= sweepAndNote(sweep.run).finally(() => {
+        sweep.running = null;
+      });
+    }
+    await allSwept();
+  }
+
+  async function allSwept(): Promise<void> {
+    await Promise.all(sweeps.map(({ running }) => running));
   }
 
   return {
@@ -105,7 +114,7 @@ export function createNodes(options: NodesOptions): Nodes {
       if (timer === undefined) return;
       clearInterval(timer);
       await beating;
-      await sweeping;
+      await allSwept();
       await store.leave(nodeId).catch((error: unknown) => {
         logger.warn({ err: error, nodeId }, 'this node could not take its leave; the others will notice by themselves');
       });

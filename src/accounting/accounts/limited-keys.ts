@@ -1,0 +1,26 @@
+import { isDataError } from '../../db/errors.ts';
+import { type Questions, refusedFor } from '../../db/questions/database-questions.ts';
+import { createBatcher } from '../../lib/batcher.ts';
+import type { KeyLimitation, LimitedKeyStore } from './limited-key-store.ts';
+
+/** Which kinds of limits keys have: those of one partition that come together are one statement. */
+export interface LimitedKeys {
+  /** @throws GatewayError `databaseDown`. */
+  find(key: { readonly accountId: string; readonly keyId: string }): Promise<KeyLimitation>;
+}
+
+export function createLimitedKeys(store: LimitedKeyStore, questions: Questions): LimitedKeys {
+  const lookUps = createBatcher<{ readonly accountId: string; readonly keyId: string }, KeyLimitation>({
+    run: questions.guard((keys, { signal }) => store.find(keys, signal)),
+    limit: questions.limit,
+    isItemFault: isDataError,
+    batchItemsMax: 256,
+    waitingItemsMax: 20_000,
+  });
+  return {
+    find: (key) =>
+      lookUps.submit(key).catch((error: unknown) => {
+        throw refusedFor(error);
+      }),
+  };
+}

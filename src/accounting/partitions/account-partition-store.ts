@@ -1,0 +1,41 @@
+import { type Statement, toArray } from '../../db/database.ts';
+import type { DirectoryLane } from '../../db/home-lanes.ts';
+import { countColumn, intColumn, type RowOf, selection, textColumn } from '../../db/table.ts';
+
+const PLACED = selection({
+  accountId: textColumn('id as account_id'),
+  partition: intColumn('partition_no as partition'),
+});
+
+/** An account that is under way has its place, too, and keeps it. Plan: primary keys. */
+const selectPartitions: Statement = {
+  name: 'accounts.select-partitions',
+  text: `select ${PLACED.list} from accounts where id = any($1::text[])
+union
+select ${PLACED.list} from new_accounts where id = any($1::text[])`,
+};
+
+const COUNTS = selection({
+  partition: intColumn('partition_no as partition'),
+  accounts: countColumn('count(*) as accounts'),
+});
+
+/** Plan: the whole table; a process asks seldom (`placement.ts`). */
+const countAccounts: Statement = {
+  name: 'accounts.count-by-partition',
+  text: `select ${COUNTS.list} from accounts group by partition_no`,
+};
+
+/** What the directory says of where accounts are. */
+export interface AccountPartitionStore {
+  /** How many accounts each partition has; one that has none may be left out. */
+  count(): Promise<readonly RowOf<typeof COUNTS>[]>;
+  /** The partition of each account; those that are not there are left out. */
+  find(accountIds: readonly string[], signal?: AbortSignal): Promise<readonly RowOf<typeof PLACED>[]>;
+}
+
+export const createAccountPartitionStore = (directory: DirectoryLane): AccountPartitionStore => ({
+  count: async () => COUNTS.all(await directory.query(countAccounts)),
+  find: async (accountIds, signal) =>
+    PLACED.all(await directory.query(selectPartitions, [toArray(accountIds)], signal)),
+});
