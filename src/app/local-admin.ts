@@ -28,7 +28,7 @@ import { createChangeLog } from '../changes/change-log.ts';
 import { createChangesStore } from '../changes/changes-store.ts';
 import { ConfigLoads } from '../config/loads.ts';
 import type { Config } from '../config/schema.ts';
-import type { HomeDatabases } from '../db/home-lanes.ts';
+import type { HomeDatabases, PartitionedDatabases } from '../db/home-lanes.ts';
 import { schemaVersion } from '../db/migrations.ts';
 import { adminEnvelope } from '../errors/envelopes.ts';
 import { createClientAddresses } from '../http/client-address.ts';
@@ -68,7 +68,7 @@ interface LocalAdmin {
  */
 export function createLocalAdmin(
   config: Config,
-  databases: HomeDatabases,
+  databases: HomeDatabases & PartitionedDatabases,
   logger: Logger,
   configLoads = new ConfigLoads(null, {}, systemClock),
   localUser: string | null = null,

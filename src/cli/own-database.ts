@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { DataDirInUseError, type DataDirOwner, readDataDirOwner } from '../db/data-dir.ts';
 import type { Database } from '../db/database.ts';
 import { type Databases, openDatabases } from '../db/databases.ts';
-import { type HomeDatabases, inOneDatabase } from '../db/home-lanes.ts';
+import { type HomeDatabases, inOneDatabase, type PartitionedDatabases } from '../db/home-lanes.ts';
 import { requireCurrentSchema } from '../db/migrate.ts';
 import { type DatabaseLocation, type OpenOptions, openDatabase } from '../db/open.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -62,7 +62,7 @@ export async function openBooks(
   location: DatabaseLocation,
   logger: Logger,
   onWaiting: OnWaiting,
-): Promise<{ readonly gateway: ServingGateway } | { readonly databases: HomeDatabases }> {
+): Promise<{ readonly gateway: ServingGateway } | { readonly databases: HomeDatabases & PartitionedDatabases }> {
   const serving = location.url === '' ? findServingGateway(location.dataDir) : null;
   if (serving !== null) return { gateway: serving };
   try {

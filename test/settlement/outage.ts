@@ -46,7 +46,7 @@ export function createOutage(real: Database): Outage {
       readThenWrite: (transaction, signal) => run(() => real.readThenWrite(transaction, signal)),
       readTables: (work) => run(() => real.readTables(work)),
       openTables: () => run(() => real.openTables()),
-      openSnapshots: (state) => run(() => real.openSnapshots(state)),
+      openSnapshots: () => run(() => real.openSnapshots()),
       longTransaction: (work) => run(() => real.longTransaction(work)),
       script: (sql) => run(() => real.script(sql)),
       subscribe: (channel, onPayload, onReconnect) => real.subscribe(channel, onPayload, onReconnect),
