@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { createPrincipals } from '../accounting/accounts/principals.ts';
+import { requireNoLeftovers } from '../accounting/partitions/leftovers-store.ts';
 import { createRefusals } from '../api/endpoints/refusals.ts';
 import { endpointTable, publishedOperations } from '../api/endpoints/table.ts';
 import { createUnknownAddresses } from '../api/endpoints/unknown-address.ts';
@@ -97,6 +98,7 @@ export interface Gateway {
  *
  * @throws if an admin token is too short, or the database cannot be migrated or recovered.
  * @throws DemoMarkError if the database is the demo's and the gateway is not, or the reverse.
+ * @throws LeftoversError if an import was interrupted.
  */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, database, logger, clock = systemClock, testDatabaseClock, disk = nodeDisk } = options;
@@ -128,6 +130,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   await requireReadableSchema(database);
   await checkDemoMark(database, servedAs);
   const databases = await openPartitions(options);
+  await requireNoLeftovers(databases);
   await setDemoMark(database, servedAs);
   const bodyBudgets = new BodyBudgets({ memoryBytes: 0, diskBytes: 0 });
   const settings = new SettingsInForce(config, part);

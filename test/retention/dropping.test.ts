@@ -453,7 +453,7 @@ for (const engine of engines) {
     it('are read anew by an audit that runs meanwhile', async () => {
       let ranges = 0;
       const dropping = droppingOf(database);
-      const partition: AuditedDatabases['partition'] = {
+      const partition: AuditedDatabases['partitions'][number] = {
         async openTables() {
           const reader = await database.openTables();
           return {
@@ -467,7 +467,7 @@ for (const engine of engines) {
           };
         },
       };
-      assert.deepEqual(await breaches({ directory: database, partition }), []);
+      assert.deepEqual(await breaches({ directory: database, partitions: [partition] }), []);
       assert.deepEqual(dropping.said(), ['2026-01 dropped', '2026-02 dropped']);
       assert.equal(ranges, 2);
     });

@@ -137,12 +137,13 @@ export function lend(real: Database, texts: PreparedTexts, readers: KeptReaders,
         },
       };
     },
-    async openSnapshots(state) {
-      const reader = await run(() => real.openSnapshots(state));
+    async openSnapshots() {
+      const reader = await run(() => real.openSnapshots());
       subscriptions++;
       return {
         read: (queries) => run(() => reader.read(queries)),
         nameState: () => reader.nameState(),
+        useState: (state) => reader.useState(state),
         async close() {
           await reader.close();
           subscriptions--;

@@ -94,8 +94,8 @@ export function observeDatabase(real: Database): ObservedDatabase {
       },
       readTables: (work) => real.readTables((reader) => work(observeTables(reader))),
       openTables: async () => observeTables(await real.openTables()),
-      async openSnapshots(state) {
-        const reader = await real.openSnapshots(state);
+      async openSnapshots() {
+        const reader = await real.openSnapshots();
         return {
           ...reader,
           read: (queries) => run(queries.at(-1)!.statement.name, () => reader.read(queries)),

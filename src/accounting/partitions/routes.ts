@@ -80,12 +80,7 @@ export function createKnownPartitions(
 
 /** @param all by the number of the partition. With one of them nothing is looked up. */
 export function createRoutes<Part>(all: readonly Part[], known: Pick<KnownPartitions, 'find'>): Routes<Part> {
-  /** The partition may have been added when this process had opened the others. */
-  function at(number: number): Part {
-    const part = all[number];
-    if (part === undefined) throw new UnknownPartitionError(number);
-    return part;
-  }
+  const at = (number: number): Part => partAt(all, number);
   return {
     all,
     of(accountId) {
@@ -95,6 +90,13 @@ export function createRoutes<Part>(all: readonly Part[], known: Pick<KnownPartit
     },
     map: (make) => createRoutes(all.map(make), known),
   };
+}
+
+/** @throws UnknownPartitionError: the partition may have been added when this process had opened the others. */
+export function partAt<Part>(all: readonly Part[], number: number): Part {
+  const part = all[number];
+  if (part === undefined) throw new UnknownPartitionError(number);
+  return part;
 }
 
 /** An account is in a partition that was added when this process had opened the others: it serves nothing of it before it is started again. */
