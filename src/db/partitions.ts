@@ -87,7 +87,7 @@ export async function partitionsBehind({ directory, partitions }: Opened): Promi
  *
  * @throws SchemaError unless all partitions are there, and of this version, too.
  */
-export async function requireCurrentPartitions(databases: Pick<Databases, 'directory' | 'partitions'>): Promise<void> {
+export async function requireCurrentPartitions(databases: Opened): Promise<void> {
   const [behind] = await partitionsBehind(databases);
   if (behind === undefined) return;
   throw new SchemaError({

@@ -36,6 +36,10 @@ for (const engine of gatewayEngines) {
         const found = await schemaFinding(stored);
         assert.deepEqual([found.state, found.detail], ['warning', 'not up to date: partition 1, 2']);
 
+        const early = await cli(stored, 'account', 'list');
+        assert.equal(early.code, 1);
+        assert.match(early.stderr, /Partition 1 of the database is of an earlier version, .* faregate db migrate/);
+
         const lines = (await cli(stored, 'db', 'migrate')).stdout.trimEnd().split('\n');
         const { version, name } = readMigrations().at(-1)!;
         assert.equal(lines[0], `applied ${version} ${name} in partition 1`);
@@ -56,6 +60,39 @@ for (const engine of gatewayEngines) {
         const refused = await schemaFinding(stored);
         assert.equal(refused.state, 'failed');
         assert.match(refused.detail, missing);
+      } finally {
+        await stored.remove();
+      }
+    });
+
+    it('reach the accounts of all of them, and make new ones where the fewest are', async () => {
+      const stored = await createPartitioned(engine, 3);
+      try {
+        await stored.databases.close();
+        const json = async (...given: string[]) => {
+          const { code, stdout, stderr } = await cli(stored, ...given, '--json');
+          assert.equal(code, 0, stderr);
+          return JSON.parse(stdout);
+        };
+        const ids: string[] = [];
+        for (const name of ['first', 'second', 'third', 'fourth']) ids.push((await json('account', 'create', name)).id);
+        for (const id of ids) await json('account', 'top-up', id, '12', '--memo', 'gift');
+        const listed = await json('account', 'list');
+        assert.deepEqual(
+          listed.map(({ id, balanceYuan }: { id: string; balanceYuan: string }) => [id, balanceYuan]),
+          ids.toReversed().map((id) => [id, '12']),
+        );
+        const { partitions, ...databases } = await stored.reopen();
+        const placed: string[][] = [];
+        for (const partition of partitions) {
+          const rows = await partition.query<{ account_id: string }>({
+            name: 'test.placed',
+            text: 'select account_id from balances order by account_id',
+          });
+          placed.push(rows.map((row) => row.account_id));
+        }
+        await databases.close();
+        assert.deepEqual(placed, [[ids[0], ids[3]], [ids[1]], [ids[2]]]);
       } finally {
         await stored.remove();
       }

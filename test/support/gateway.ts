@@ -22,7 +22,7 @@ import { CANARIES, searchLogs } from './canaries.ts';
 import { createTestDatabase, type Engine, type TestDatabase, usualEngine } from './database.ts';
 import { makeFastDirectory } from './fast-directory.ts';
 import { handleOf } from './home-lanes.ts';
-import { type ObservedDatabase, observeDatabase } from './observed-database.ts';
+import { type ObservedDatabase, type ObservedPartition, observeDatabase } from './observed-database.ts';
 import { partition } from './partitioned.ts';
 import { type ScriptedProvider, startProvider } from './provider.ts';
 import { partitionsOfFile } from './scope.ts';
@@ -41,7 +41,7 @@ export interface TestGateway {
   /** The same database as the gateway sees it: its statements can be watched, held back and failed. */
   readonly observed: ObservedDatabase;
   /** All partitions by number. The first one is `observed`, which has the statements of all; those of a further one are known by themselves, too. */
-  readonly partitions: readonly Pick<ObservedDatabase, 'database' | 'statement'>[];
+  readonly partitions: readonly ObservedPartition[];
   readonly gateway: Gateway;
   /** Where the gateway's data are; `openAnother` is what a second node would open. */
   readonly stored: TestDatabase;
