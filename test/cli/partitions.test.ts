@@ -60,5 +60,62 @@ for (const engine of gatewayEngines) {
         await stored.remove();
       }
     });
+
+    it('list them, and add more', async () => {
+      const stored = await createPartitioned(engine, 2);
+      try {
+        const { version } = readMigrations().at(-1)!;
+        await stored.databases.directory.script(`insert into accounts (id, name, verified, status, created_at, updated_at, partition_no)
+select 'acct_' || n, 'n', true, 'active', now(), now(), least(n, 1) from generate_series(0, 2) n`);
+        await stored.databases.close();
+        const listed = await cli(stored, 'db', 'partitions', '--json');
+        assert.equal(listed.code, 0, listed.stderr);
+        const found = JSON.parse(listed.stdout) as { sizeBytes: number }[];
+        assert.ok(found.every(({ sizeBytes }) => sizeBytes > 100_000));
+        const expected = { state: 'ready', takesAccounts: true, version, error: null };
+        assert.deepEqual(
+          found.map(({ sizeBytes: _sizeBytes, ...rest }) => rest),
+          [
+            { number: 0, schema: null, ...expected, accounts: 1 },
+            { number: 1, schema: 'faregate_01', ...expected, accounts: 2 },
+          ],
+        );
+
+        const added = await cli(stored, 'db', 'partitions', 'add', '--count', '2');
+        assert.equal(added.code, 0, added.stderr);
+        assert.match(added.stdout, /^added partition 2\nadded partition 3\nRestart gateways that run/);
+        const lines = (await cli(stored, 'db', 'partitions')).stdout.trimEnd().split('\n');
+        assert.equal(lines.length, 5);
+        assert.match(lines[0]!, /^PARTITION +SCHEMA +STATE +ACCOUNTS +VERSION +SIZE$/);
+        assert.match(lines[1]!, new RegExp(`^ +0 +that of the directory +ready +1 +${version} +\\d+\\.\\d MB$`));
+        assert.match(lines[4]!, new RegExp(`^ +3 +faregate_03 +ready +0 +${version} +\\d+\\.\\d MB$`));
+        for (const count of ['0', '100', 'x'])
+          assert.equal((await cli(stored, 'db', 'partitions', 'add', '--count', count)).code, 2);
+
+        const { stdout } = await cli(stored, 'doctor', '--json');
+        const said = (JSON.parse(stdout) as Finding[]).filter(({ check }) => ['partitions', 'schema'].includes(check));
+        assert.deepEqual(
+          said.map(({ state, detail }) => [state, detail]),
+          [
+            ['ok', '4, each responds'],
+            ['ok', `all ${readMigrations().length} steps are applied, in each partition too`],
+          ],
+        );
+
+        const databases = await stored.reopen();
+        await databases.directory.script('drop schema faregate_02 cascade');
+        await databases.close();
+        const failed = await cli(stored, 'db', 'partitions', '--json');
+        assert.equal(failed.code, 1);
+        const errors = (JSON.parse(failed.stdout) as { error: string | null }[]).map(({ error }) => error);
+        assert.deepEqual(
+          errors.map((error) => error === null),
+          [true, true, false, true],
+        );
+        assert.match((await cli(stored, 'db', 'partitions')).stdout, /faregate_02 +failed: .*schema_migrations/);
+      } finally {
+        await stored.remove();
+      }
+    });
   });
 }
