@@ -4,7 +4,6 @@ import { createKeyLimitStore } from '../../src/accounting/accounts/key-limit-sto
 import { createAccountStore } from '../../src/accounting/accounts/store.ts';
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import type { Database } from '../../src/db/database.ts';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import {
@@ -22,6 +21,7 @@ import { createTestClock } from '../support/clock.ts';
 import { createTestDatabase, type TestDatabase, wireEngines } from '../support/database.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { partitionsOfFile } from '../support/scope.ts';
+import { handlesOf } from '../support/spread-database.ts';
 
 const clock = createTestClock(new Date(NOW_MS).toISOString());
 
@@ -64,7 +64,7 @@ const listCalls = ({ stores }: TestNode) => stores.reservations.listOfDeadNodes(
 
 async function assertNothingReserved(database: Database): Promise<void> {
   assert.deepEqual(await listCalls(createTestNode(database)), []);
-  const results = await auditLedger(inOneDatabase(database));
+  const results = await auditLedger(handlesOf(database));
   assert.deepEqual(
     results.flatMap(({ breaches }) => breaches),
     [],

@@ -3,12 +3,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import type { Database } from '../../src/db/database.ts';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { type StartedCall, startCall } from '../support/client.ts';
 import { createTestDatabase, type TestDatabase, wireEngines } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { partitionsOfFile } from '../support/scope.ts';
-import { behind } from '../support/spread-database.ts';
+import { behind, handlesOf } from '../support/spread-database.ts';
 import {
   assertRefused,
   CODING_CHAT,
@@ -323,7 +322,7 @@ describe('a node that closes while calls wait on it', { timeout: 60_000 }, () =>
       text: 'select (select count(*)::int from plan_slots) as slots, (select count(*)::int from reservations) as reservations',
     });
     assert.deepEqual(left, { slots: 1, reservations: 0 });
-    const audit = await auditLedger(inOneDatabase(stored.database));
+    const audit = await auditLedger(handlesOf(stored.database));
     assert.deepEqual(
       audit.flatMap(({ breaches }) => breaches),
       [],

@@ -6,7 +6,6 @@ import type { BillingTime } from '../../src/accounting/pricing/running-periods.t
 import type { AdmissionContext } from '../../src/accounting/reservations/account-state.ts';
 import type { SettlementRecord } from '../../src/accounting/settlement/settlement-record.ts';
 import type { Database } from '../../src/db/database.ts';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { planOf } from '../support/account-in-memory.ts';
 import {
   CONTEXT as BALANCE_CONTEXT,
@@ -26,6 +25,7 @@ import { startGateway } from '../support/gateway.ts';
 import { locksAwaited, waitingForLocks } from '../support/locks.ts';
 import { chatCompletion, type ScriptedProvider } from '../support/provider.ts';
 import { byScope, inFullRunsOnly, partitionsOfFile } from '../support/scope.ts';
+import { handlesOf } from '../support/spread-database.ts';
 import { CALL_TOKENS, CODING_CHAT, codingBody, createSubscriber, plansText } from './coding.ts';
 import { onTwoNodes } from './two-nodes.ts';
 
@@ -133,7 +133,7 @@ describe(`${CALLS} coding calls at once on two processes`, { timeout: 240_000, s
 });
 
 async function breaches(database: Database): Promise<unknown[]> {
-  return (await auditLedger(inOneDatabase(database))).flatMap((result) => result.breaches);
+  return (await auditLedger(handlesOf(database))).flatMap((result) => result.breaches);
 }
 
 describe('batches of two nodes that meet at the same accounts', { timeout: 240_000 }, () => {

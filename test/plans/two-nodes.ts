@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { testConfigText } from '../support/gateway.ts';
 import { startProgram, temporaryDirectory } from '../support/process.ts';
 import { type ScriptedProvider, startProvider } from '../support/provider.ts';
 import { partitionsOfFile } from '../support/scope.ts';
+import { handlesOf } from '../support/spread-database.ts';
 import { nothingInFlight } from './coding.ts';
 
 const ADMIN_TOKEN = 'admin-token-of-two-nodes';
@@ -44,7 +44,7 @@ export async function onTwoNodes(
     await create(urls[0]!, `/accounts/${account.id}/subscriptions`, { planId });
     await use({ urls, key, provider });
     await nothingInFlight(stored.database, account.id);
-    const breaches = (await auditLedger(inOneDatabase(stored.database))).flatMap((result) => result.breaches);
+    const breaches = (await auditLedger(handlesOf(stored.database))).flatMap((result) => result.breaches);
     assert.deepEqual(breaches, []);
   } finally {
     for (const node of nodes) node.child.kill('SIGINT');

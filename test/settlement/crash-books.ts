@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { type CallRecord, createCallsStore } from '../../src/accounting/calls/calls-store.ts';
 import type { Database } from '../../src/db/database.ts';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { parseYuan } from '../../src/lib/yuan.ts';
+import { handlesOf } from '../support/spread-database.ts';
 import { type Attempt, type CrashProvider, costOf, PAID_IN_YUAN, type Purse, responseId } from './crash-load.ts';
 
 /** Compares what the clients of a crash run believe with the database. */
@@ -26,7 +26,7 @@ export async function assertCrashBooks(
   provider: CrashProvider,
   { isAlone }: { isAlone: boolean },
 ): Promise<Record<string, number>> {
-  const breached = (await auditLedger(inOneDatabase(database))).filter(({ breaches }) => breaches.length > 0);
+  const breached = (await auditLedger(handlesOf(database))).filter(({ breaches }) => breaches.length > 0);
   assert.deepEqual(breached, []);
   assert.deepEqual(new Set(Object.values(await leftHeld(database))), new Set([0]));
 

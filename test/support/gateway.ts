@@ -244,9 +244,10 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   const provider = await startProvider();
   parts.defer(() => provider.close());
   const stored: TestDatabase =
-    options.stored ?? (await createTestDatabase(options.engine ?? usualEngine, partitionsOfFile));
+    options.stored ??
+    (await createTestDatabase(options.engine ?? usualEngine, options.partitions === 1 ? 1 : partitionsOfFile));
   if (options.stored === undefined) parts.defer(() => stored.remove());
-  const divided = options.partitions === undefined ? null : await partition(stored, options.partitions);
+  const divided = (options.partitions ?? 1) === 1 ? null : await partition(stored, options.partitions!);
   if (divided !== null) parts.defer(() => divided.databases.close());
   const database = divided === null ? (options.database ?? stored.database) : spreadDatabase(divided.databases);
   const handles = handlesOf(database);

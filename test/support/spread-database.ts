@@ -75,6 +75,10 @@ export function spreadDatabase(all: SpreadHandles): Database {
       const [place = 0] = await places(text.match(ACCOUNT_ID) ?? []);
       return partitions[place]!.readThenWrite(transaction, signal);
     },
+    async script(sql, signal) {
+      const where = isOfPartitions({ name: 'test.script', text: sql }) ? partitions : [directory];
+      for (const each of where) await each.script(sql, signal);
+    },
     async close() {
       await Promise.all(partitions.map((partition) => partition.close()));
     },

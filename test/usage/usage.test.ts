@@ -77,6 +77,8 @@ for (const engine of gatewayEngines) {
 
     before(async () => {
       g = await startGateway({
+        // It makes accounts and sums by statements of its own; `partitions.test.ts` has several.
+        partitions: 1,
         engine,
         models: MODELS,
         plans: PLANS,

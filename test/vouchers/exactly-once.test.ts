@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { runCommand } from '../support/command.ts';
 import { gatewayEngines } from '../support/database.ts';
 import { ADMIN_TOKEN, type TestGateway } from '../support/gateway.ts';
 import { locksAwaited } from '../support/locks.ts';
+import { handlesOf } from '../support/spread-database.ts';
 import { balanceOf, VoucherScene } from './scene.ts';
 
 /** Codes are redeemed once, whoever tries at the same time and whatever fails; and by the command line. */
@@ -147,7 +147,7 @@ update new_accounts set under_way_since = now() - interval '1 minute'`);
       const batch = await scene.create({ count: 2 });
       await scene.redeem(batch.codes[0]!, await scene.keyOf(account));
       const broken = async () =>
-        (await auditLedger(inOneDatabase(g.database), { accountsMax: 1 }))
+        (await auditLedger(handlesOf(g.database), { accountsMax: 1 }))
           .flatMap(({ breaches }) => breaches)
           .map(({ accountId }) => accountId);
       assert.deepEqual(await broken(), []);
@@ -185,7 +185,7 @@ update new_accounts set under_way_since = now() - interval '1 minute'`);
       const batch = await scene.create({ planId: 'coder' });
       await scene.redeem(batch.codes[0]!, await scene.keyOf(account));
       const broken = async () =>
-        (await auditLedger(inOneDatabase(g.database), { accountsMax: 1, rowsMax: 1 }))
+        (await auditLedger(handlesOf(g.database), { accountsMax: 1, rowsMax: 1 }))
           .flatMap(({ breaches }) => breaches)
           .map(({ accountId, detail }) => [accountId, detail.replace(/ sub_\w+/, '')]);
       assert.deepEqual(await broken(), []);
