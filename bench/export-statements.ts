@@ -50,7 +50,7 @@ const delays = monitorEventLoopDelay({ resolution: 1 });
 try {
   const observed: Database = {
     ...database,
-    openSnapshots: async (state) => timed(await database.openSnapshots(state)),
+    openSnapshots: async () => timed(await database.openSnapshots()),
   };
   const chunks = exportDatabase({
     store: createExportStore(inOneDatabase(observed)),

@@ -12,11 +12,11 @@ import { connectionsIn } from './taken-connections.ts';
  *   node scripts/check-homes.ts [FILE…]
  */
 /**
- * What may take connections of any home: the database layer itself, what opens databases, and the two that fill an empty database, directory
- * and first partition in one transaction.
+ * What may take connections of any home: the database layer itself, what opens databases, and what fills a new database of the demo,
+ * directory and first partition in one transaction.
  */
 const MAY_BE_BOTH =
-  /^src\/(?:db\/|cli\/(?:own-database|serve\/serve-gateway|doctor\/doctor-database)\.ts$|app\/gateway-options\.ts$|accounting\/history\/history-store\.ts$|transfer\/import-store\.ts$)/;
+  /^src\/(?:db\/|cli\/(?:own-database|serve\/serve-gateway|doctor\/doctor-database)\.ts$|app\/gateway-options\.ts$|accounting\/history\/history-store\.ts$)/;
 const known = new Set<string>(Object.keys(HOMES));
 const named = process.argv.slice(2);
 const files = named.length > 0 ? named : globSync('src/**/*.ts', { exclude: ['**/*.test.ts'] }).sort();

@@ -5,7 +5,7 @@ import { auditLedger } from '../accounting/audit/audit-store.ts';
 import type { AdminParts } from '../api/registers/admin.ts';
 import type { UnpricedUses } from '../calls/unpriced-uses.ts';
 import type { ConfigLoads } from '../config/loads.ts';
-import type { HomeDatabases, PartitionedDatabases } from '../db/home-lanes.ts';
+import type { PartitionedDatabases } from '../db/home-lanes.ts';
 import { schemaVersion } from '../db/migrations.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
@@ -44,7 +44,6 @@ export interface AdministeredParts {
 export function createAdminParts(parts: AdministeredParts): AdminParts & { readonly accounts: AccountStore } {
   const { accounting, principals, health, settings, configLoads, unpricedUses, databases, nodeId, clock, ids } = parts;
   const plans = () => settings.current.plans;
-  const first: HomeDatabases = { directory: databases.directory, partition: databases.partitions[0]! };
   const databaseNowMs = () => parts.databaseNowMs(accounting.admin);
   return {
     ...parts.people,
@@ -72,7 +71,7 @@ export function createAdminParts(parts: AdministeredParts): AdminParts & { reado
     periods: accounting.periods,
     localTime: () => settings.current.localTime,
     timezone: () => settings.current.config.billing.timezone,
-    auditLedger: (given) => orRefused(auditLedger(first, { ...given, pace: auditPace() })),
-    exportDatabase: () => exportDatabase({ store: createExportStore(first), schema: schemaVersion(), clock }),
+    auditLedger: (given) => orRefused(auditLedger(databases, { ...given, pace: auditPace() })),
+    exportDatabase: () => exportDatabase({ store: createExportStore(databases), schema: schemaVersion(), clock }),
   };
 }

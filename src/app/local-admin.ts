@@ -14,7 +14,7 @@ import { createChangeLog } from '../changes/change-log.ts';
 import { createChangesStore } from '../changes/changes-store.ts';
 import { ConfigLoads } from '../config/loads.ts';
 import type { Config } from '../config/schema.ts';
-import type { HomeDatabases, PartitionedDatabases } from '../db/home-lanes.ts';
+import type { PartitionedDatabases } from '../db/home-lanes.ts';
 import { schemaVersion } from '../db/migrations.ts';
 import { adminEnvelope } from '../errors/envelopes.ts';
 import { createClientAddresses } from '../http/client-address.ts';
@@ -88,7 +88,6 @@ export function createLocalAdmin(
     ...createPlacedAdmin(lanes, currentPlans, createPlacement(partitions.length, placed, clock)),
   };
   const databaseNowMs = () => stores.subscriptions.nowMs();
-  const first: HomeDatabases = { directory, partition: partitions[0]! };
   const drainStore = createDrainStore(directory);
   const adminTokens = createAdminTokensStore(directory);
   const changes = createChangesStore(directory);
@@ -146,8 +145,8 @@ export function createLocalAdmin(
       timezone: () => config.billing.timezone,
       periods: () => runningPeriods(localTime, clock.nowMs()),
       // On a server gateways may run beside it.
-      auditLedger: (given) => auditLedger(first, { ...given, pace: auditPace() }),
-      exportDatabase: () => exportDatabase({ store: createExportStore(first), schema: schemaVersion(), clock }),
+      auditLedger: (given) => auditLedger(databases, { ...given, pace: auditPace() }),
+      exportDatabase: () => exportDatabase({ store: createExportStore(databases), schema: schemaVersion(), clock }),
     },
     createGuard({ tokens: [token], localToken: token, readers: [] }, limits),
     // The operator is at this terminal.

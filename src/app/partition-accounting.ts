@@ -156,7 +156,7 @@ export function createPartitionAccounting(parts: PartitionAccountingParts) {
     },
     keyUses: createKeyUses({ store: createKeyUseStore(housekeeping), clock }),
     rollups: createRollups({
-      store: createRollupStore(housekeeping),
+      store: createRollupStore(housekeeping, parts.number ?? 0),
       timezone: () => settings.current.config.billing.timezone,
       logger,
       ...(parts.usageIntervalMs !== undefined && { intervalMs: parts.usageIntervalMs }),

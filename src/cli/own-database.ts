@@ -18,11 +18,10 @@ export function openOrCreateOwnDatabases(
   location: DatabaseLocation,
   logger: Logger,
   onWaiting: OnWaiting,
-  stopped?: AbortSignal,
-  statementConnections?: number,
+  options: Pick<OpenOptions, 'stopped' | 'statementConnections' | 'partitions'> = {},
 ): Promise<Databases> {
   keepToUser();
-  return openDatabases(location, logger, { onWaiting, stopped, statementConnections });
+  return openDatabases(location, logger, { onWaiting, ...options });
 }
 
 /**

@@ -65,8 +65,13 @@ export interface SnapshotReader {
    * each has the state of its moment, and other work runs between two of them.
    */
   read(queries: readonly Query[]): Promise<readonly (readonly unknown[])[]>;
-  /** A name of the state that every call reads, for a further reader on the same server; `null` on the embedded engine. */
+  /** A name of the state that every call reads, for further readers on the same server; `null` on the embedded engine. */
   nameState(): Promise<string | null>;
+  /**
+   * Reads from now on what another reader does, which is still open and has named it. Before the first read; locks may have been taken, and are
+   * older than the state then. Does nothing on the embedded engine.
+   */
+  useState(state: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -121,10 +126,9 @@ export interface Database extends Lane {
   /** Opens a further reader for such work, which has its turn in another database. */
   openTables(): Promise<OpenTableReader>;
   /**
-   * Opens a reader for exports; it has no limit of time, and a server keeps what it has not read yet until `close`. `state`: reads what
-   * another reader does, which is still open and has named it.
+   * Opens a reader for exports; it has no limit of time, and a server keeps what it has not read yet until `close`.
    */
-  openSnapshots(state?: string | null): Promise<SnapshotReader>;
+  openSnapshots(): Promise<SnapshotReader>;
   /** A `transaction` without limits of time, for imports. Nothing else runs meanwhile on the embedded engine. */
   longTransaction<Result>(work: (transaction: Queryable) => Promise<Result>): Promise<Result>;
   /**

@@ -3,6 +3,7 @@ import { hasCitus } from './citus.ts';
 import { shareOfDirectory, shareOfPartition } from './connection-shares.ts';
 import type { ConnectionFigures, Database } from './database.ts';
 import { STATEMENT_CONNECTIONS_MAX } from './lanes.ts';
+import { type InLongTransactions, nestedTransactions } from './long-transactions.ts';
 import { isTableThere } from './migrate.ts';
 import type { DatabaseLocation, OpenOptions } from './open.ts';
 import { type PartitionRow, readPartitions } from './partitions-store.ts';
@@ -18,6 +19,8 @@ export interface Databases {
   readonly partitions: readonly Database[];
   /** Opens the schema of one more partition, which is the last one from now on. */
   openNext(schema: string): Database;
+  /** For imports. On the embedded engine it is one transaction; else the directory is committed behind all partitions but the first one. */
+  readonly longTransaction: InLongTransactions;
   /** What all connections do; those of partitions behind the first one are named after them. */
   figures(): readonly ConnectionFigures[];
   close(): Promise<void>;
@@ -36,28 +39,39 @@ export async function openDatabases(
 ): Promise<Databases> {
   return location.url === ''
     ? openEmbeddedDatabases(location.dataDir, logger, options)
-    : openPostgresDatabases(location.url, logger, options.statementConnections ?? STATEMENT_CONNECTIONS_MAX);
+    : openPostgresDatabases(location.url, logger, options);
 }
 
 async function openEmbeddedDatabases(dataDir: string, logger: Logger, options: OpenOptions): Promise<Databases> {
-  const [{ openEmbeddedSession }, { createEmbeddedHandle }] = await Promise.all([
+  const [{ openEmbeddedSession }, { createEmbeddedHandle, inSchemas }, { FIRST_SCHEMA }] = await Promise.all([
     import('./embedded.ts'),
     import('./embedded-handle.ts'),
+    import('./embedded-engine.ts'),
   ]);
   const session = await openEmbeddedSession({ dataDir, logger, ...options });
   const directory = createEmbeddedHandle(session);
   const known = await orClosed(directory, knownPartitions);
-  return assemble(directory, known, (schema) => createEmbeddedHandle(session, schema), session.figures);
+  const schemas = [FIRST_SCHEMA];
+  const openSchema = (schema: string): Database => {
+    schemas.push(schema);
+    return createEmbeddedHandle(session, schema);
+  };
+  return assemble(directory, known, openSchema, {
+    figures: session.figures,
+    longTransaction: (work) =>
+      inSchemas(session, schemas, (partitions) => work({ directory: partitions[0]!, partitions })),
+  });
 }
 
-async function openPostgresDatabases(url: string, logger: Logger, statementsMax: number): Promise<Databases> {
+async function openPostgresDatabases(url: string, logger: Logger, options: OpenOptions): Promise<Databases> {
+  const { statementConnections: statementsMax = STATEMENT_CONNECTIONS_MAX, partitions: expected = 1 } = options;
   const { openPostgres } = await import('./postgres.ts');
   const openDirectory = (count: number): Database =>
     openPostgres({ url, logger, share: shareOfDirectory(count, statementsMax) });
-  let directory = openDirectory(1);
+  let directory = openDirectory(expected);
   const known = await orClosed(directory, knownPartitions);
-  const count = Math.max(known.length, 1);
-  if (count > 1) {
+  const count = Math.max(known.length, expected);
+  if (count > expected) {
     await directory.close();
     directory = openDirectory(count);
   }
@@ -80,12 +94,12 @@ async function orClosed<Result>(database: Database, work: (database: Database) =
   }
 }
 
-/** @param figures of all of them, if they share their connections. */
+/** @param shared if they share one session. */
 function assemble(
   opened: Database,
   known: readonly PartitionRow[],
   openSchema: (schema: string) => Database,
-  figures: Databases['figures'] | null = null,
+  shared: Pick<Databases, 'figures' | 'longTransaction'> | null = null,
 ): Databases {
   let closing: Promise<void> | null = null;
   const further = known.slice(1).map(({ schema }) => openSchema(schema!));
@@ -104,7 +118,8 @@ function assemble(
       partitions.push(next);
       return next;
     },
-    figures: figures ?? (() => [opened.figures(), ...further.map(namedFigures)].flat()),
+    longTransaction: shared?.longTransaction ?? nestedTransactions(partitions),
+    figures: shared?.figures ?? (() => [opened.figures(), ...further.map(namedFigures)].flat()),
     close,
   };
 }

@@ -102,6 +102,11 @@ export class EmbeddedEngine {
     }
   }
 
+  /** A rollback has undone where the session went in its transaction: the next message says where it is to be. */
+  forgetSchema(): void {
+    this.#schema = null;
+  }
+
   /** Returns a function that ends it. */
   async listen(channel: string, onPayload: (payload: string) => void): Promise<() => Promise<void>> {
     const listeners = this.#listeners.get(channel) ?? new Set();

@@ -40,12 +40,9 @@ interface Place {
  */
 export function createEmbeddedHandle(session: EmbeddedSession, schema: string = FIRST_SCHEMA): Database {
   const { engine, exclusive, audits } = session;
-  const place: Place = {
-    engine,
-    schema,
-    named: schema === FIRST_SCHEMA ? (statement) => statement : namedIn(schema),
-  };
-  const transaction: Database['transaction'] = (work) => exclusive(() => inTransaction(place, work));
+  const place = placeOf(engine, schema);
+  const transaction: Database['transaction'] = (work) =>
+    exclusive(() => inTransaction([place], ([transaction]) => work(transaction!)));
   const database: Database = {
     engine: 'embedded',
     lane: (name) => lanes.get(name),
@@ -57,6 +54,7 @@ export function createEmbeddedHandle(session: EmbeddedSession, schema: string = 
     openSnapshots: async () => ({
       read: (reads) => exclusive(() => readSlice(place, reads)),
       nameState: async () => null,
+      useState: async () => undefined,
       close: async () => undefined,
     }),
     readTables: (work) => audits.run(async () => work(await database.openTables())),
@@ -86,6 +84,22 @@ export function createEmbeddedHandle(session: EmbeddedSession, schema: string = 
   return database;
 }
 
+/** One transaction in several schemas. Nothing else runs meanwhile. */
+export function inSchemas<Result>(
+  { engine, exclusive }: EmbeddedSession,
+  schemas: readonly string[],
+  work: (transactions: readonly Queryable[]) => Promise<Result>,
+): Promise<Result> {
+  const places = schemas.map((schema) => placeOf(engine, schema));
+  return exclusive(() => inTransaction(places, work));
+}
+
+const placeOf = (engine: EmbeddedEngine, schema: string): Place => ({
+  engine,
+  schema,
+  named: schema === FIRST_SCHEMA ? (statement) => statement : namedIn(schema),
+});
+
 function namedIn(schema: string): Place['named'] {
   const known = new WeakMap<Statement, Statement>();
   return (statement) => {
@@ -112,8 +126,11 @@ async function query<Row>(place: Place, statement: Statement, parameters: readon
   return rows as Row[];
 }
 
-async function inTransaction<Result>(place: Place, work: (transaction: Queryable) => Promise<Result>): Promise<Result> {
-  const { engine, schema } = place;
+async function inTransaction<Result>(
+  places: readonly Place[],
+  work: (transactions: readonly Queryable[]) => Promise<Result>,
+): Promise<Result> {
+  const { engine, schema } = places[0]!;
   let isOver = false;
   const end = async (sql: 'commit' | 'rollback'): Promise<void> => {
     isOver = true;
@@ -121,17 +138,20 @@ async function inTransaction<Result>(place: Place, work: (transaction: Queryable
   };
   await engine.run({ name: TRANSACTION, schema, sql: 'begin' });
   try {
-    const result = await work({
-      async query(statement, parameters) {
-        if (isOver) throw new Error(`"${statement.name}" comes after the end of its transaction`);
-        return query(place, statement, parameters);
-      },
-    });
+    const result = await work(
+      places.map((place) => ({
+        async query(statement, parameters) {
+          if (isOver) throw new Error(`"${statement.name}" comes after the end of its transaction`);
+          return query(place, statement, parameters);
+        },
+      })),
+    );
     await end('commit');
     return result;
   } catch (error) {
     // The first failure says why: an engine that has stopped refuses this one as well.
     await end('rollback').catch(() => undefined);
+    if (places.length > 1) engine.forgetSchema();
     throw error;
   }
 }

@@ -16,7 +16,7 @@ export type Order =
 export interface Work {
   /** Appears in errors. */
   readonly name: string;
-  /** The schema that the session goes to first, outside of a transaction; absent: it is there. */
+  /** The schema that the session goes to first; absent: it is there. */
   readonly schema: string | undefined;
   /** Statements that were never sent before, prepared first. From then on the SQL names them (`executeText`). */
   readonly unprepared: readonly Statement[];

@@ -35,7 +35,7 @@ interface DatabaseOf<Which extends Home> extends Database {
   transaction<Result>(work: (transaction: QueryableOf<Which>) => Promise<Result>): Promise<Result>;
   readTables<Result>(work: (reader: TableReaderOf<Which>) => Promise<Result>): Promise<Result>;
   openTables(): Promise<OpenTableReaderOf<Which>>;
-  openSnapshots(state?: string | null): Promise<SnapshotReaderOf<Which>>;
+  openSnapshots(): Promise<SnapshotReaderOf<Which>>;
 }
 
 /** Also a transaction. */
@@ -45,6 +45,8 @@ export type DirectoryLane = LaneOf<'directory'>;
 export type PartitionLane = LaneOf<'partition'>;
 export type DirectoryTables = TableReaderOf<'directory'>;
 export type PartitionTables = TableReaderOf<'partition'>;
+export type DirectorySnapshots = SnapshotReaderOf<'directory'>;
+export type PartitionSnapshots = SnapshotReaderOf<'partition'>;
 export type DirectoryDatabase = DatabaseOf<'directory'>;
 export type PartitionDatabase = DatabaseOf<'partition'>;
 
@@ -69,19 +71,29 @@ export interface PartitionedDatabases {
   readonly partitions: readonly PartitionDatabase[];
 }
 
+/** Transactions of the directory and of all partitions, by number. The first partition has that of the directory. */
+export interface PartitionedTransactions {
+  readonly directory: DirectoryQueryable;
+  readonly partitions: readonly PartitionQueryable[];
+}
+
 /** What reads whole tables of both homes. */
 export interface HomeTables {
   readonly directory: DirectoryTables;
   readonly partition: PartitionTables;
 }
 
-/** What reads large parts of both homes, for an export. */
-export interface HomeSnapshots {
-  readonly directory: SnapshotReaderOf<'directory'>;
-  readonly partition: SnapshotReaderOf<'partition'>;
+/** What reads whole tables of the directory and of all partitions, by number. */
+export interface PartitionedTables {
+  readonly directory: DirectoryTables;
+  readonly partitions: readonly PartitionTables[];
 }
 
-/** Both homes in one database. */
+/** Both homes in one database, whose only partition is the first one. */
 export const inOneDatabase = <Both extends Lane | Pick<Database, 'readTables'>>(
   both: Both,
-): { readonly directory: Both; readonly partition: Both } => ({ directory: both, partition: both });
+): { readonly directory: Both; readonly partition: Both; readonly partitions: readonly [Both] } => ({
+  directory: both,
+  partition: both,
+  partitions: [both],
+});

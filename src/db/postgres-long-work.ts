@@ -5,12 +5,8 @@ import { type OptionedConfig, withOptions } from './postgres-options.ts';
 
 /** Exports and imports on a server: connections of their own, without limits of time. */
 
-/** `readers`: connections that the end of the database cuts off. `state`: what another one reads, `null`: its own. */
-export async function openSnapshots(
-  connection: OptionedConfig,
-  readers: Set<pg.Client>,
-  state: string | null,
-): Promise<SnapshotReader> {
+/** `readers`: connections that the end of the database cuts off. */
+export async function openSnapshots(connection: OptionedConfig, readers: Set<pg.Client>): Promise<SnapshotReader> {
   const plans = SLICE_PLANS.flatMap((setting) => ['-c', setting]);
   const client = new Connection(withOptions(connection, [...PLANNER_OPTIONS, ...plans]));
   readers.add(client);
@@ -21,7 +17,6 @@ export async function openSnapshots(
   try {
     await client.open();
     await client.ask('database.begin', 'begin isolation level repeatable read, read only');
-    if (state !== null) await client.ask('database.use-state', `set transaction snapshot '${state}'`);
   } catch (error) {
     await close();
     throw error;
@@ -35,6 +30,9 @@ export async function openSnapshots(
     async nameState() {
       const [row] = await client.run<{ name: string }>(NAME_STATE);
       return row!.name;
+    },
+    async useState(state) {
+      await client.ask('database.use-state', `set transaction snapshot '${state}'`);
     },
     close,
   };

@@ -227,7 +227,7 @@ export function openPostgres(options: PostgresOptions): Database {
     },
     readTables: (work) => audits.run(() => readTables(work)),
     openTables,
-    openSnapshots: (state = null) => openSnapshots(connection, readers, state),
+    openSnapshots: () => openSnapshots(connection, readers),
     longTransaction: (work) => longTransaction(connection, work),
     async script(sql, signal) {
       const client = new Connection(settings);

@@ -12,12 +12,12 @@ import { freeReservation, NO_USE } from '../accounting/reservations/release.ts';
 import type { OpenReservation } from '../accounting/reservations/reservation.ts';
 import { BALANCES, HAS_SLOT, RATE_LIMITS, RESERVATIONS, SUBSCRIPTIONS } from '../accounting/reservations/tables.ts';
 import type { SqlValue, Statement, StoredRow } from '../db/database.ts';
-import type { HomeSnapshots } from '../db/home-lanes.ts';
+import type { DirectorySnapshots, PartitionSnapshots } from '../db/home-lanes.ts';
 import type { TableColumns } from '../db/table.ts';
 
 /**
- * The SQL of the first read of a batch of accounts: everything that calls in flight change, of all of them and of one state. What
- * it has decides what these accounts are as of: the cut.
+ * The SQL of the first read of a batch of accounts in their partition: everything that calls in flight change, of all of them and of one
+ * state. What it has decides what these accounts are as of: the cut. Accounts of several partitions have several cuts.
  */
 
 /** Accounts by their ids, from the first one to the last. */
@@ -35,6 +35,7 @@ export interface CutAccount {
   readonly keyLimitRows: readonly { readonly keyId: string; readonly row: string }[];
   /** `keyId`: empty for those of the account. */
   readonly rateLimitRows: readonly { readonly keyId: string; readonly row: string }[];
+  readonly noticeStateRows: readonly string[];
   /** Calls in flight, whose slots are not exported. */
   readonly releasedSlots: ReadonlySet<string>;
   /** `slotsOf`: how many slots of each subscription are exported. */
@@ -42,10 +43,25 @@ export interface CutAccount {
 }
 
 export interface Cut {
-  /** The first transaction behind the cut. */
-  readonly transaction: string;
+  /** The first transaction behind the cut; `null` if all that is read is of the state of the cut. */
+  readonly transaction: string | null;
   /** By their ids, in that order. */
   readonly accounts: ReadonlyMap<string, CutAccount>;
+}
+
+/** The row of an account, and the number of its partition. */
+interface AccountRow {
+  readonly id: string;
+  readonly partition: number;
+  readonly row: string;
+}
+
+/** The accounts of a batch as the directory has them. */
+export interface BatchAccounts {
+  /** The first transaction of the directory that is later; `null` if all that is read there is of one state. */
+  readonly transaction: string | null;
+  /** In the order of their ids. */
+  readonly rows: readonly AccountRow[];
 }
 
 /** The transactions from this one on are behind the cut. */
@@ -57,10 +73,10 @@ const readTransaction: Statement = {
 /** SQL: the rows of the accounts of a batch, which are $1 and $2. */
 const inBatch = (column: string): string => `${column} >= $1::text and ${column} <= $2::text`;
 
-/** Plan: primary key, as the next ones. */
+/** Which partition it is in is of this database alone. Plan: primary key, as the next ones. */
 const readAccountRows: Statement = {
   name: 'export.read-accounts',
-  text: `select a.id, to_jsonb(a)::text as row from accounts a where ${inBatch('a.id')} order by a.id`,
+  text: `select a.id, a.partition_no::int as partition, (to_jsonb(a) - 'partition_no')::text as row from accounts a where ${inBatch('a.id')} order by a.id`,
 };
 
 /** Columns that calls in flight change come as they are after their release; the rest is the database's own JSON. */
@@ -97,49 +113,93 @@ const readReservations: Statement = {
   text: `select ${RESERVATIONS.of('r')}, ${HAS_SLOT} from reservations r where ${inBatch('r.account_id')}`,
 };
 
+/** Few of each account; what was said once is said no more. */
+const readNoticeStates: Statement = {
+  name: 'export.read-notice-states',
+  text: `select t.account_id, to_jsonb(t)::text as row from notice_states t where ${inBatch('t.account_id')} order by t.account_id, t.subject`,
+};
+
 type JsonRow = StoredRow & { readonly row: string };
 type OfAccounts<Row> = ReadonlyMap<string, readonly Row[]>;
 
-/** Accounts that have no row, or no balance, are left out. Their rows are read first: each has its balance by then. */
-export async function readCut({ directory, partition }: HomeSnapshots, { first, last }: BatchRange): Promise<Cut> {
+const FIRST_READ = [
+  readBalances,
+  readKeyLimits,
+  readRateLimits,
+  readSubscriptions,
+  readReservations,
+  readNoticeStates,
+] as const;
+
+const NONE: readonly never[] = [];
+
+/** The first transaction behind a moment. */
+export async function readCutTransaction(reader: DirectorySnapshots): Promise<string> {
+  const [rows] = await reader.read([{ statement: readTransaction, parameters: NONE }]);
+  return (rows as { cut: string }[])[0]!.cut;
+}
+
+/** `isMoving`: each read has the state of its moment. */
+export async function readAccounts(
+  directory: DirectorySnapshots,
+  range: BatchRange,
+  isMoving: boolean,
+): Promise<BatchAccounts> {
+  const accounts = { statement: readAccountRows, parameters: [range.first, range.last] };
+  const cut = isMoving ? [{ statement: readTransaction, parameters: NONE }] : [];
+  const [rows, transactions = NONE] = await directory.read([accounts, ...cut]);
+  const [first] = transactions as readonly { cut: string }[];
+  return { rows: rows as AccountRow[], transaction: first?.cut ?? null };
+}
+
+/**
+ * Accounts of a partition, of which those are left out that have no balance there. Their rows were read before: each that is whole has its
+ * balance by then.
+ */
+export async function readCut(
+  partition: PartitionSnapshots,
+  { first, last }: BatchRange,
+  accountRows: readonly AccountRow[],
+  isMoving: boolean,
+): Promise<Cut> {
   const parameters = [first, last];
-  const [accountRows] = await directory.read([{ statement: readAccountRows, parameters }]);
-  const [cut, ...found] = await partition.read([
-    { statement: readTransaction, parameters: [] },
-    ...[readBalances, readKeyLimits, readRateLimits, readSubscriptions, readReservations].map((statement) => ({
-      statement,
-      parameters,
-    })),
-  ]);
-  const [balances, keys, rates, subscriptions, reservations] = found as JsonRow[][];
+  const found = (await partition.read([
+    ...FIRST_READ.map((statement) => ({ statement, parameters })),
+    ...(isMoving ? [{ statement: readTransaction, parameters: NONE }] : []),
+  ])) as JsonRow[][];
+  const [balances, keys, rates, subscriptions, reservations, noticeStates, transactions] = found;
   const states = toAccounts(() => balances as (MoneyRow & JsonRow)[], []);
   addKeys(states, keys!);
   addRates(states, rates!);
   addSubscriptions(states, subscriptions!);
-  const [balanceOf, keysOf, ratesOf, subscriptionsOf, reservationsOf] = [
+  const [balanceOf, keysOf, ratesOf, subscriptionsOf, reservationsOf, noticesOf] = [
     byAccount(balances!),
     byAccount(keys!),
     byAccount(rates!),
     byAccount(subscriptions!),
     byAccount(reservations!),
+    byAccount(noticeStates!),
   ];
   const accounts = new Map<string, CutAccount>();
-  for (const { id, row } of accountRows as { id: string; row: string }[]) {
+  for (const { id, row } of accountRows) {
     const state = states.get(id);
     if (state === undefined) continue;
     release(state, (reservationsOf.get(id) ?? []) as (JsonRow & { has_slot: boolean })[]);
-    accounts.set(id, toCutAccount(state, row, balanceOf.get(id)![0]!, keysOf, ratesOf, subscriptionsOf));
+    accounts.set(id, toCutAccount(state, row, balanceOf.get(id)![0]!, { keysOf, ratesOf, subscriptionsOf, noticesOf }));
   }
-  return { transaction: (cut as { cut: string }[])[0]!.cut, accounts };
+  return { transaction: transactions === undefined ? null : String(transactions[0]!.cut), accounts };
 }
 
 function toCutAccount(
   state: AccountState,
   accountRow: string,
   balanceRow: JsonRow,
-  keysOf: OfAccounts<JsonRow>,
-  ratesOf: OfAccounts<JsonRow>,
-  subscriptionsOf: OfAccounts<JsonRow>,
+  {
+    keysOf,
+    ratesOf,
+    subscriptionsOf,
+    noticesOf,
+  }: Readonly<Record<'keysOf' | 'ratesOf' | 'subscriptionsOf' | 'noticesOf', OfAccounts<JsonRow>>>,
 ): CutAccount {
   const { accountId: id, money } = state;
   const of = (rows: OfAccounts<JsonRow>): readonly JsonRow[] => rows.get(id) ?? [];
@@ -156,6 +216,7 @@ function toCutAccount(
       keyId: String(row.key_id),
       row: withCounted(row, RATE_LIMITS.written, state.rates.get(rateName(RATE_LIMITS.columns.read(row)))!),
     })),
+    noticeStateRows: of(noticesOf).map(({ row }) => row),
     releasedSlots: new Set([...state.subscriptions.values()].flatMap(({ deletedSlots }) => deletedSlots)),
     subscriptionRows: (slotsOf) =>
       of(subscriptionsOf).map((row) => {

@@ -1,7 +1,6 @@
 import type { Query, Statement } from '../db/database.ts';
-import type { HomeSnapshots } from '../db/home-lanes.ts';
-import { HOMES } from '../db/homes.ts';
-import type { BatchRange, Cut } from './export-cut-store.ts';
+import type { DirectorySnapshots, PartitionSnapshots } from '../db/home-lanes.ts';
+import type { BatchRange } from './export-cut-store.ts';
 import type { ExportedTable } from './tables.ts';
 
 /**
@@ -12,15 +11,17 @@ import type { ExportedTable } from './tables.ts';
 /** Bodies of stored responses in a slice; a single one may be larger. */
 const SLICE_BODY_BYTES = 256 * 1024;
 
-/** Rows before the cut `$3`. Those that are 2³¹ transactions old or older seem to be in the future. */
-const isBeforeCut = (row: string): string => `(age(${row}.xmin) > age($3::text::xid) or age(${row}.xmin) < 0)`;
+/** Rows before the cut `$3`, all if it is null. Those that are 2³¹ transactions old or older seem to be in the future. */
+const isBeforeCut = (row: string): string =>
+  `($3::text is null or age(${row}.xmin) > age($3::text::xid) or age(${row}.xmin) < 0)`;
+/** Of tables that are not cut. */
+const WHATEVER_CUT = `coalesce($3::text, '') is not null`;
 
 /**
  * How the rows of a table are read: those of the accounts from `$1` to `$2`, before the cut `$3`, `$4` rows at most, behind the
  * account `$5` and a key of it (`$6` …).
  */
 interface Sliced {
-  readonly table: ExportedTable;
   readonly statement: Statement;
   /** A key before all of an account. */
   readonly first: readonly string[];
@@ -42,7 +43,6 @@ function sliced(
   const behind = ['$5::text', ...key.map(([, type], i) => `$${i + 6}::${type}`)].join(', ');
   const keys = key.map(([name], i) => `t.${name}::text as key_${i}`).join(', ');
   return {
-    table,
     first: key.map(([, , first]) => first),
     statement: {
       name: `export.slice-${table}`,
@@ -75,7 +75,7 @@ const calls = sliced('calls', {
   columns: ', t.charge_nano',
 });
 /** What is valid of it. It is not cut: an export fails where records are dropped while it is made. */
-const WRITTEN_DOWN = `$3::text is not null and exists (
+const WRITTEN_DOWN = `${WHATEVER_CUT} and exists (
   select from dropped_months m where m.month = t.dropped_in and m.dropped_at is not null
 )`;
 const DROPPED_IN = ['dropped_in', 'date', '-infinity'] as const;
@@ -115,11 +115,10 @@ const voucherRedemptions = sliced('voucher_redemptions', {
     else (to_jsonb(t) || jsonb_build_object('entry_no', null, 'under_way_since', t.redeemed_at))::json end`,
 });
 /** Not cut: a key that was read again has a newer row, and more of them do no harm. */
-const continuationKeys = sliced('continuation_keys', { key: [TEXT_KEY('key')], where: '$3::text is not null' });
+const continuationKeys = sliced('continuation_keys', { key: [TEXT_KEY('key')], where: WHATEVER_CUT });
 
 /** Responses of calls that have ended; claims of calls in flight are not exported. Plan: primary key. */
 const storedResponses: Sliced = {
-  table: 'stored_responses',
   first: ['', ''],
   isBoundedByBytes: true,
   statement: {
@@ -176,8 +175,14 @@ export interface BatchRows<Row extends ExportedRow> {
   readSlice(): Promise<void>;
 }
 
-export interface BatchTables {
+/** Tables of the directory: rows of all accounts of a batch. */
+export interface DirectoryBatchTables {
   readonly apiKeys: BatchRows<ExportedKey>;
+  readonly voucherRedemptions: BatchRows<ExportedRow>;
+}
+
+/** Tables of a partition: rows of its own accounts. */
+export interface PartitionBatchTables {
   readonly ledgerEntries: BatchRows<ExportedEntry>;
   readonly calls: BatchRows<ExportedCall>;
   readonly droppedCalls: BatchRows<ExportedRow>;
@@ -185,39 +190,56 @@ export interface BatchTables {
   readonly droppedUsage: BatchRows<ExportedRow>;
   readonly planSlots: BatchRows<ExportedSlot>;
   readonly subscriptionRequests: BatchRows<ExportedRow>;
-  readonly voucherRedemptions: BatchRows<ExportedRow>;
   readonly continuationKeys: BatchRows<ExportedRow>;
   readonly storedResponses: BatchRows<ExportedRow>;
 }
 
-/** Reads the rows of a statement about a table, where that is. */
+/** What an account has rows in. */
+export type BatchTables = DirectoryBatchTables & PartitionBatchTables;
+
+/** Where slices of a batch are read. */
+export interface BatchPlace<Reader = DirectorySnapshots | PartitionSnapshots> {
+  readonly reader: Reader;
+  readonly range: BatchRange;
+  /** `Cut.transaction` */
+  readonly cut: string | null;
+  /** Whether an account is exported. */
+  readonly isExported: (accountId: string) => boolean;
+  readonly rowsMax: number;
+}
+
 export async function readRows<Row>(
-  snapshots: HomeSnapshots,
-  table: ExportedTable,
+  reader: DirectorySnapshots | PartitionSnapshots,
   statement: Statement,
   parameters: Query['parameters'],
 ): Promise<Row[]> {
-  const [rows] = await snapshots[HOMES[table]].read([{ statement, parameters }]);
+  const [rows] = await reader.read([{ statement, parameters }]);
   return rows as Row[];
 }
 
-export function openBatchTables(snapshots: HomeSnapshots, range: BatchRange, cut: Cut, rowsMax: number): BatchTables {
-  const open = <Row extends ExportedRow>(table: Sliced): BatchRows<Row> =>
-    new SlicedRows<Row>(snapshots, table, range, cut, rowsMax);
-  return {
-    apiKeys: open(apiKeys),
-    ledgerEntries: open(ledgerEntries),
-    calls: open(calls),
-    droppedCalls: open(droppedCalls),
-    droppedUses: open(droppedUses),
-    droppedUsage: open(droppedUsage),
-    planSlots: open(planSlots),
-    subscriptionRequests: open(subscriptionRequests),
-    voucherRedemptions: open(voucherRedemptions),
-    continuationKeys: open(continuationKeys),
-    storedResponses: open(storedResponses),
-  };
-}
+const open = <Row extends ExportedRow>(place: BatchPlace, table: Sliced): BatchRows<Row> =>
+  new SlicedRows<Row>(place, table);
+
+/** `redemptions`: those may be read elsewhere, and have a cut of their own. */
+export const openDirectoryTables = (
+  keys: BatchPlace<DirectorySnapshots>,
+  redemptions: BatchPlace<DirectorySnapshots>,
+): DirectoryBatchTables => ({
+  apiKeys: open(keys, apiKeys),
+  voucherRedemptions: open(redemptions, voucherRedemptions),
+});
+
+export const openPartitionTables = (place: BatchPlace<PartitionSnapshots>): PartitionBatchTables => ({
+  ledgerEntries: open(place, ledgerEntries),
+  calls: open(place, calls),
+  droppedCalls: open(place, droppedCalls),
+  droppedUses: open(place, droppedUses),
+  droppedUsage: open(place, droppedUsage),
+  planSlots: open(place, planSlots),
+  subscriptionRequests: open(place, subscriptionRequests),
+  continuationKeys: open(place, continuationKeys),
+  storedResponses: open(place, storedResponses),
+});
 
 interface PlacedRow extends ExportedRow {
   readonly account_id: string;
@@ -225,24 +247,18 @@ interface PlacedRow extends ExportedRow {
 }
 
 class SlicedRows<Row extends ExportedRow> implements BatchRows<Row> {
-  readonly #snapshots: HomeSnapshots;
+  readonly #place: BatchPlace;
   readonly #sliced: Sliced;
-  readonly #range: BatchRange;
-  readonly #cut: Cut;
-  readonly #rowsMax: number;
   /** The slice that is visited, and the row that is next. */
   #rows: readonly (Row & PlacedRow)[] = [];
   #next = 0;
   #behind: readonly string[];
   #isLastSlice = false;
 
-  constructor(snapshots: HomeSnapshots, table: Sliced, range: BatchRange, cut: Cut, rowsMax: number) {
-    this.#snapshots = snapshots;
+  constructor(place: BatchPlace, table: Sliced) {
+    this.#place = place;
     this.#sliced = table;
-    this.#range = range;
-    this.#cut = cut;
-    this.#rowsMax = rowsMax;
-    this.#behind = [range.first, ...table.first];
+    this.#behind = [place.range.first, ...table.first];
   }
 
   visit(accountId: string, visit: (row: Row) => void): boolean {
@@ -250,21 +266,21 @@ class SlicedRows<Row extends ExportedRow> implements BatchRows<Row> {
       const row = this.#rows[this.#next]!;
       if (row.account_id === accountId) visit(row);
       // Of one that comes later. Rows of what is no account of the batch are passed over.
-      else if (this.#cut.accounts.has(row.account_id)) return true;
+      else if (this.#place.isExported(row.account_id)) return true;
     }
     return this.#isLastSlice;
   }
 
   async readSlice(): Promise<void> {
-    const { first, last } = this.#range;
-    const { table, statement, first: firstKey, isBoundedByBytes = false } = this.#sliced;
-    const parameters = [first, last, this.#cut.transaction, this.#rowsMax, ...this.#behind];
+    const { reader, range, cut, rowsMax } = this.#place;
+    const { statement, first: firstKey, isBoundedByBytes = false } = this.#sliced;
+    const parameters = [range.first, range.last, cut, rowsMax, ...this.#behind];
     // Not both of them at a time: a slice may be large.
     this.#rows = [];
-    this.#rows = await readRows<Row & PlacedRow>(this.#snapshots, table, statement, parameters);
+    this.#rows = await readRows<Row & PlacedRow>(reader, statement, parameters);
     this.#next = 0;
     const end = this.#rows.at(-1);
-    this.#isLastSlice = end === undefined || (this.#rows.length < this.#rowsMax && !isBoundedByBytes);
+    this.#isLastSlice = end === undefined || (this.#rows.length < rowsMax && !isBoundedByBytes);
     if (end !== undefined) this.#behind = [end.account_id, ...firstKey.map((_, i) => end[`key_${i}`]!)];
   }
 }

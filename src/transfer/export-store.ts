@@ -1,22 +1,25 @@
+import { partAt } from '../accounting/partitions/routes.ts';
 import type { Database, Query, Statement } from '../db/database.ts';
-import type { DirectoryDatabase, HomeSnapshots, PartitionDatabase } from '../db/home-lanes.ts';
-import { HOMES, type Home } from '../db/homes.ts';
-import { type BatchRange, type CutAccount, readCut } from './export-cut-store.ts';
+import type { DirectorySnapshots, PartitionSnapshots } from '../db/home-lanes.ts';
+import { HOMES } from '../db/homes.ts';
+import { type BatchRange, type CutAccount, readAccounts, readCut } from './export-cut-store.ts';
 import {
   type BatchTables,
   type ExportedKey,
   type ExportedRow,
-  openBatchTables,
+  openDirectoryTables,
+  openPartitionTables,
   readRows,
 } from './export-slices-store.ts';
+import { type ExportedDatabases, type ExportSnapshots, openExportSnapshots } from './export-snapshots-store.ts';
 import type { ExportHead } from './format.ts';
-import { EXPORTED_TABLES, type ExportedTable } from './tables.ts';
+import { EXPORTED_TABLES, type ExportedTable, PLACE_COLUMN } from './tables.ts';
 
 /**
  * The SQL of an export. Accounts are read in batches, and each table of a batch in slices; on the embedded engine calls are admitted
- * and end between any two reads. What the accounts of a batch are as of is decided by its first read (`readCut`), which is of one
- * state: the cut. Rows that later transactions wrote are left out, by the transaction that wrote each (`xmin`), so the slices
- * together are that state. On a server all reads of both homes see one snapshot anyway.
+ * and end between any two reads. What the accounts of a batch are as of is decided by its first read in their partition (`readCut`), which is
+ * of one state: the cut. Rows that later transactions wrote are left out, by the transaction that wrote each (`xmin`), so the slices
+ * together are that state. On a server all reads of a partition see one snapshot anyway (`export-snapshots-store.ts`).
  */
 
 /** How much is read at a time. */
@@ -51,13 +54,13 @@ const rowsOf = (table: string, account: string): string =>
 /** The next accounts, `$2` at most, and how many keys each has. Plans: primary keys. */
 const listAccounts: Statement = {
   name: 'export.list-accounts',
-  text: `select a.id, (1 + ${rowsOf('api_keys', 'a.id')})::int as rows
+  text: `select a.id, a.partition_no::int as partition, (1 + ${rowsOf('api_keys', 'a.id')})::int as rows
 from accounts a where a.id > $1::text order by a.id limit $2::int`,
 };
 
 /**
- * About how many more rows a batch gets by each: those of its first read, and its entries. Accounts without a balance are not
- * exported. Plans: primary keys.
+ * About how many more rows a batch gets by each account behind `$1`, up to `$2`: those of its first read, and its entries. Accounts without a
+ * balance are not exported. Plans: primary keys.
  */
 const countRows: Statement = {
   name: 'export.count-rows',
@@ -69,7 +72,7 @@ const countRows: Statement = {
   ]
     .map((table) => rowsOf(table, 'b.account_id'))
     .join(' + ')})::int as rows
-from balances b where b.account_id > $1::text order by b.account_id limit $2::int`,
+from balances b where b.account_id > $1::text and b.account_id <= $2::text`,
 };
 
 /** The columns of every table. */
@@ -100,9 +103,6 @@ const countDrops: Statement = {
   name: 'export.count-drops',
   text: 'select coalesce(sum(drops), 0)::text as drops from dropped_months',
 };
-
-/** On a server: keeps tables of records, which a snapshot that was taken before does not keep. The snapshot begins behind it. */
-const keepRecords: Statement = { name: 'export.keep-records', text: 'lock table only calls in access share mode' };
 
 /** Plan: primary key. */
 const sliceRouteDrains: Statement = {
@@ -141,14 +141,6 @@ const sliceWebhookEndpoints: Statement = {
 where (t.account_id is null or t.account_id <= $1::text) and t.id > $2::text order by t.id limit ${SLICE_ROWS}`,
 };
 
-/** Those of accounts up to one. Plan: primary key. */
-const sliceNoticeStates: Statement = {
-  name: 'export.slice-notice_states',
-  text: `select row_to_json(t)::text as row, t.account_id as key_0, t.subject as key_1 from notice_states t
-where t.account_id <= $1::text and (t.account_id, t.subject) > ($2::text, $3::text)
-order by t.account_id, t.subject limit ${SLICE_ROWS}`,
-};
-
 /** Plan: primary key. */
 const sliceVouchers: Statement = {
   name: 'export.slice-vouchers',
@@ -169,16 +161,15 @@ const sliceAccountRequests: Statement = {
 where t.account_id <= $1::text and t.idempotency_key > $2::text order by t.idempotency_key limit ${SLICE_ROWS}`,
 };
 
-/** Plan: primary key. */
+/** Which partition it is in is of this database alone. Plan: primary key. */
 const sliceNewAccounts: Statement = {
   name: 'export.slice-new_accounts',
-  text: `select row_to_json(t)::text as row, t.id as key_0 from new_accounts t where t.id > $1::text order by t.id limit ${SLICE_ROWS}`,
+  text: `select (to_jsonb(t) - 'partition_no')::text as row, t.id as key_0 from new_accounts t where t.id > $1::text order by t.id limit ${SLICE_ROWS}`,
 };
 
-/** A batch of accounts as of its cut. */
-interface Batch {
-  /** In the order of their ids. */
-  readonly accounts: Iterable<CutAccount>;
+/** An account as of its cut, and the tables of its batch that have rows of it. */
+export interface ExportedAccount {
+  readonly account: CutAccount;
   readonly tables: BatchTables;
 }
 
@@ -192,7 +183,8 @@ interface ExportReader {
   countAccounts(): Promise<number>;
   /** All accounts, in the order of their ids. */
   batches(): AsyncIterable<BatchRange>;
-  readBatch(range: BatchRange): Promise<Batch>;
+  /** The accounts of a batch, in the order of their ids. */
+  readBatch(range: BatchRange): Promise<readonly ExportedAccount[]>;
   /** Accounts that are under way, in the order of their ids. */
   newAccounts(): AsyncIterable<readonly ExportedKey[]>;
   /** Those of the accounts up to this one. */
@@ -209,60 +201,56 @@ interface ExportReader {
   users(lastAccountId: string): AsyncIterable<readonly (ExportedRow & Record<'memberships' | 'identities', string>)[]>;
   changes(): AsyncIterable<readonly ExportedRow[]>;
   webhookEndpoints(lastAccountId: string): AsyncIterable<readonly ExportedRow[]>;
-  noticeStates(lastAccountId: string): AsyncIterable<readonly ExportedRow[]>;
   close(): Promise<void>;
-}
-
-/** The databases of both homes. */
-export interface ExportedDatabases {
-  readonly directory: Pick<DirectoryDatabase, 'openSnapshots'>;
-  readonly partition: Pick<PartitionDatabase, 'engine' | 'openSnapshots'>;
 }
 
 /** `sizes`: for tests. */
 export function createExportStore(
-  { directory, partition }: ExportedDatabases,
-  sizes: ExportSizes = SIZES[partition.engine],
+  databases: ExportedDatabases,
+  sizes: ExportSizes = SIZES[databases.directory.engine],
 ): ExportStore {
-  return {
-    async open() {
-      const ofPartition = await partition.openSnapshots();
-      try {
-        if (partition.engine === 'postgresql') await ofPartition.read([{ statement: keepRecords, parameters: [] }]);
-        const ofDirectory = await directory.openSnapshots(await ofPartition.nameState());
-        return createReader({ directory: ofDirectory, partition: ofPartition }, sizes);
-      } catch (error) {
-        await ofPartition.close();
-        throw error;
-      }
-    },
-  };
+  return { open: async () => createReader(await openExportSnapshots(databases), sizes) };
 }
 
 type KeyedRow = ExportedRow & { readonly [key: `key_${number}`]: string };
 
-function createReader(snapshots: HomeSnapshots, sizes: ExportSizes): ExportReader {
-  const ofHome =
-    (home: Home) =>
-    async <Row>(statement: Statement, parameters: Query['parameters'] = []): Promise<Row[]> =>
-      (await snapshots[home].read([{ statement, parameters }]))[0] as Row[];
-  const [ofDirectory, ofPartition] = [ofHome('directory'), ofHome('partition')];
+function createReader(snapshots: ExportSnapshots, sizes: ExportSizes): ExportReader {
+  const { directory, redemptions, partitions, isMoving } = snapshots;
+  const ofDirectory = <Row>(statement: Statement, parameters: Query['parameters'] = []): Promise<Row[]> =>
+    readRows<Row>(directory, statement, parameters);
 
   /** `first`: a key before all of them. */
-  async function* slices<Row extends ExportedRow = ExportedRow>(
-    table: ExportedTable,
+  async function* slicesIn<Row extends ExportedRow>(
+    reader: DirectorySnapshots | PartitionSnapshots,
     statement: Statement,
     first: readonly string[],
     parameters: readonly string[] = [],
-  ): AsyncIterable<Row[]> {
+  ): AsyncIterable<(Row & KeyedRow)[]> {
     let behind = first;
     for (;;) {
-      const rows = await readRows<Row & KeyedRow>(snapshots, table, statement, [...parameters, ...behind]);
+      const rows = await readRows<Row & KeyedRow>(reader, statement, [...parameters, ...behind]);
       const last = rows.at(-1);
       if (last === undefined) return;
       yield rows;
       if (rows.length < SLICE_ROWS) return;
       behind = first.map((_, i) => last[`key_${i}`]!);
+    }
+  }
+  const slices = <Row extends ExportedRow = ExportedRow>(
+    statement: Statement,
+    first: readonly string[],
+    parameters: readonly string[] = [],
+  ): AsyncIterable<Row[]> => slicesIn<Row>(directory, statement, first, parameters);
+
+  /** Rows that several partitions may have, once each. */
+  async function* slicesOfPartitions(statement: Statement, first: string): AsyncIterable<ExportedRow[]> {
+    const seen = new Set<string>();
+    for (const partition of partitions) {
+      for await (const rows of slicesIn(partition, statement, [first])) {
+        const unseen = rows.filter(({ key_0: key }) => !seen.has(key!));
+        for (const { key_0: key } of unseen) seen.add(key!);
+        if (unseen.length > 0) yield unseen;
+      }
     }
   }
 
@@ -275,12 +263,14 @@ function createReader(snapshots: HomeSnapshots, sizes: ExportSizes): ExportReade
       type Column = { table_name: string; column_name: string };
       const columns = {
         directory: await ofDirectory<Column>(listColumns),
-        partition: await ofPartition<Column>(listColumns),
+        partition: await readRows<Column>(partitions[0]!, listColumns, []),
       };
       return Object.fromEntries(
         EXPORTED_TABLES.map((table) => [
           table,
-          columns[HOMES[table]].filter((row) => row.table_name === table).map((row) => row.column_name),
+          columns[HOMES[table]]
+            .filter((row) => row.table_name === table && row.column_name !== PLACE_COLUMN)
+            .map((row) => row.column_name),
         ]),
       ) as Record<ExportedTable, string[]>;
     },
@@ -292,49 +282,79 @@ function createReader(snapshots: HomeSnapshots, sizes: ExportSizes): ExportReade
       const { accountsMax, batchRowsMax } = sizes;
       let behind = '';
       for (;;) {
-        const parameters = [behind, accountsMax, batchRowsMax];
-        const accounts = await ofDirectory<ListedAccount>(listAccounts, parameters);
+        const accounts = await ofDirectory<ListedAccount>(listAccounts, [behind, accountsMax, batchRowsMax]);
         if (accounts.length === 0) return;
-        const counts = await ofPartition<ListedAccount>(countRows, parameters);
-        const further = new Map(counts.map(({ id, rows }) => [id, rows]));
+        const last = accounts.at(-1)!.id;
+        const further = new Map<string, number>();
+        for (const number of new Set(accounts.map(({ partition }) => partition))) {
+          const counts = await readRows<RowCount>(partAt(partitions, number), countRows, [behind, last, batchRowsMax]);
+          for (const { id, rows } of counts) further.set(id, rows);
+        }
         const listed = accounts.map(({ id, rows }) => ({ id, rows: rows + (further.get(id) ?? 0) }));
         yield* toBatches(listed, batchRowsMax);
-        behind = listed.at(-1)!.id;
+        behind = last;
       }
     },
     async readBatch(range) {
-      const cut = await readCut(snapshots, range);
-      return { accounts: cut.accounts.values(), tables: openBatchTables(snapshots, range, cut, sizes.sliceRowsMax) };
+      const rowsMax = sizes.sliceRowsMax;
+      const accounts = await readAccounts(directory, range, isMoving);
+      const cuts = await Promise.all(
+        [...Map.groupBy(accounts.rows, ({ partition }) => partition)].map(async ([number, rows]) => {
+          const reader = partAt(partitions, number);
+          const cut = await readCut(reader, range, rows, isMoving);
+          const isExported = (id: string): boolean => cut.accounts.has(id);
+          const tables = openPartitionTables({ reader, range, cut: cut.transaction, isExported, rowsMax });
+          return [number, { cut, tables }] as const;
+        }),
+      );
+      const byPartition = new Map(cuts);
+      const found = accounts.rows.flatMap(({ id, partition }) => {
+        const { cut, tables } = byPartition.get(partition)!;
+        const account = cut.accounts.get(id);
+        return account === undefined ? [] : [{ account, tables }];
+      });
+      const exported = new Set(found.map(({ account }) => account.id));
+      const place = { range, isExported: (id: string) => exported.has(id), rowsMax };
+      const shared = openDirectoryTables(
+        { ...place, reader: directory, cut: accounts.transaction },
+        { ...place, reader: redemptions, cut: accounts.transaction ?? snapshots.redemptionsCut },
+      );
+      return found.map(({ account, tables }) => ({ account, tables: { ...shared, ...tables } }));
     },
-    newAccounts: () => slices<ExportedKey>('new_accounts', sliceNewAccounts, ['']),
-    accountRequests: (lastAccountId) => slices('account_requests', sliceAccountRequests, [''], [lastAccountId]),
-    priceLists: () => slices('price_lists', slicePriceLists, [FIRST_UUID]),
-    droppedMonths: () => slices('dropped_months', sliceDroppedMonths, ['-infinity']),
+    newAccounts: () => slices<ExportedKey>(sliceNewAccounts, ['']),
+    accountRequests: (lastAccountId) => slices(sliceAccountRequests, [''], [lastAccountId]),
+    priceLists: () => slicesOfPartitions(slicePriceLists, FIRST_UUID),
+    droppedMonths: () => slicesOfPartitions(sliceDroppedMonths, '-infinity'),
     async readDrops() {
-      const [row] = await ofPartition<{ drops: string }>(countDrops);
-      return row!.drops;
+      let drops = 0n;
+      for (const partition of partitions) {
+        const [row] = await readRows<{ drops: string }>(partition, countDrops, []);
+        drops += BigInt(row!.drops);
+      }
+      return String(drops);
     },
-    routeDrains: () => slices('route_drains', sliceRouteDrains, ['', '', '']),
-    vouchers: () => slices('vouchers', sliceVouchers, ['']),
-    voucherBatches: () => slices('voucher_batches', sliceVoucherBatches, ['']),
-    adminTokens: () => slices('admin_tokens', sliceAdminTokens, ['']),
-    users: (lastAccountId) => slices('users', sliceUsers, [''], [lastAccountId]),
-    changes: () => slices('changes', sliceChanges, ['']),
-    webhookEndpoints: (lastAccountId) => slices('webhook_endpoints', sliceWebhookEndpoints, [''], [lastAccountId]),
-    noticeStates: (lastAccountId) => slices('notice_states', sliceNoticeStates, ['', ''], [lastAccountId]),
-    async close() {
-      await Promise.all([snapshots.directory.close(), snapshots.partition.close()]);
-    },
+    routeDrains: () => slices(sliceRouteDrains, ['', '', '']),
+    vouchers: () => slicesIn(redemptions, sliceVouchers, ['']),
+    voucherBatches: () => slicesIn(redemptions, sliceVoucherBatches, ['']),
+    adminTokens: () => slices(sliceAdminTokens, ['']),
+    users: (lastAccountId) => slices(sliceUsers, [''], [lastAccountId]),
+    changes: () => slices(sliceChanges, ['']),
+    webhookEndpoints: (lastAccountId) => slices(sliceWebhookEndpoints, [''], [lastAccountId]),
+    close: () => snapshots.close(),
   };
 }
 
-interface ListedAccount {
+interface RowCount {
   readonly id: string;
   readonly rows: number;
 }
 
+interface ListedAccount extends RowCount {
+  readonly partition: number;
+}
+
 /** As many accounts at a time as have so many rows together; one that has more is alone. */
-function* toBatches(listed: readonly ListedAccount[], rowsMax: number): Generator<BatchRange> {
+function* toBatches(listed: readonly RowCount[], rowsMax: number): Generator<BatchRange> {
   let first = listed[0]!.id;
   let last = first;
   let sum = 0;

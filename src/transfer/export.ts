@@ -1,15 +1,13 @@
 import type { Clock } from '../lib/clock.ts';
-import type { CutAccount } from './export-cut-store.ts';
 import type {
   BatchRows,
-  BatchTables,
   ExportedCall,
   ExportedEntry,
   ExportedKey,
   ExportedRow,
   ExportedSlot,
 } from './export-slices-store.ts';
-import type { ExportStore } from './export-store.ts';
+import type { ExportedAccount, ExportStore } from './export-store.ts';
 import {
   type AccountEnd,
   type ExportEnd,
@@ -58,8 +56,7 @@ export async function* exportDatabase({ store, schema, clock }: ExportParts): As
     const drops = await reader.readDrops();
     let lastId = '';
     for await (const range of reader.batches()) {
-      const { accounts, tables } = await reader.readBatch(range);
-      for (const account of accounts) yield* linesOf(account, tables, drops !== NONE, lines);
+      for (const account of await reader.readBatch(range)) yield* linesOf(account, drops !== NONE, lines);
       yield* lines.take();
       lastId = range.last;
     }
@@ -82,7 +79,6 @@ export async function* exportDatabase({ store, schema, clock }: ExportParts): As
     }
     yield* rowsOf('changes', reader.changes(), lines);
     yield* rowsOf('webhook_endpoints', reader.webhookEndpoints(lastId), lines);
-    yield* rowsOf('notice_states', reader.noticeStates(lastId), lines);
     // Vouchers are never changed, and were there before they were redeemed: all that the accounts have redeemed come here.
     yield* rowsOf('vouchers', reader.vouchers(), lines);
     // Behind them, because each batch was there before its vouchers.
@@ -104,8 +100,7 @@ const DROPPED =
 
 /** Yields what there is before each read of the database, so that no more than a slice of each table is in memory. */
 async function* linesOf(
-  account: CutAccount,
-  tables: BatchTables,
+  { account, tables }: ExportedAccount,
   hasDropped: boolean,
   lines: LinesOut,
 ): AsyncIterable<string> {
@@ -127,6 +122,8 @@ async function* linesOf(
   for (const { keyId, row } of account.rateLimitRows) {
     if (keyId === '' || keyIds.has(keyId)) lines.row('rate_limits', row);
   }
+
+  for (const row of account.noticeStateRows) lines.row('notice_states', row);
 
   let [entries, entriesSum] = [0, 0n];
   const onEntry = ({ row, amount_nano: amountNano }: ExportedEntry): void => {

@@ -1,13 +1,17 @@
 import { createMonthTable, monthTableOf } from '../accounting/calls/calls-store.ts';
+import { inPartition } from '../accounting/partitions/partition-failures.ts';
 import { ROLLUP_KEY, ROLLUP_SUMS, TOTALS_KEY } from '../accounting/usage/rollup-store.ts';
-import { type Database, type Queryable, type Statement, toArray } from '../db/database.ts';
+import { type Statement, toArray } from '../db/database.ts';
+import type { DirectoryQueryable, PartitionedTransactions, PartitionQueryable } from '../db/home-lanes.ts';
+import { HOMES, type Table } from '../db/homes.ts';
+import type { InLongTransactions } from '../db/long-transactions.ts';
 import { intColumn, selection, textColumn } from '../db/table.ts';
 import type { AccountEnd } from './format.ts';
-import { EXPORTED_TABLES, type ExportedTable } from './tables.ts';
+import { EXPORTED_TABLES, type ExportedTable, IN_EACH_PARTITION, PLACE_COLUMN } from './tables.ts';
 
 /**
- * The SQL of an import: all of it is one transaction, so that it is there or is not. Rows are the database's own JSON and go
- * in as they are.
+ * The SQL of an import: all of it is in transactions of which that of the directory is committed last, so that it is there or is not. Rows
+ * are the database's own JSON and go in as they are.
  */
 
 const listNodes: Statement = {
@@ -39,21 +43,53 @@ order by c.relname, a.attnum`,
 };
 
 /** Columns that say something of the database that was exported, so that they are here what they are by default. */
-const LEFT_OUT: Partial<Record<ExportedTable, string>> = {
-  calls: 'is_queued',
-  // Partitions are those of a database.
-  accounts: 'partition_no',
-  new_accounts: 'partition_no',
-};
+const LEFT_OUT: Partial<Record<ExportedTable, string>> = { calls: 'is_queued' };
+
+/** Whose rows say in which partition an account is. */
+const isPlaced = (table: ExportedTable): boolean => table === 'accounts' || table === 'new_accounts';
 
 /** @param columns names that the table has; others of its columns are what they are by default. */
 function insertInto(table: ExportedTable, columns: readonly string[]): Statement {
   const names = columns.filter((name) => name !== LEFT_OUT[table]).join(', ');
+  const [placeName, place] = isPlaced(table) ? [`, ${PLACE_COLUMN}`, ', $2::smallint'] : ['', ''];
   return {
     name: `import.insert-${table}`,
-    text: `insert into ${table} (${names}) select ${names} from json_populate_recordset(null::${table}, $1::json)`,
+    text: `insert into ${table} (${names}${placeName})
+select ${names}${place} from json_populate_recordset(null::${table}, $1::json)`,
   };
 }
+
+/** Whose rows are in the partition of their account, and not in each. */
+export const isOfAccount = (table: ExportedTable): boolean =>
+  HOMES[table] === 'partition' && !IN_EACH_PARTITION.has(table);
+
+/** A partition behind the first one, if its directory has no accounts. `usage_backfill` has the row that it always has. */
+const EMPTIED = (Object.keys(HOMES) as Table[]).filter(
+  (table) => HOMES[table] === 'partition' && table !== 'usage_backfill',
+);
+
+const isLeft = (table: Table): Statement => ({
+  name: `import.is-left-${table}`,
+  text: `select exists (select from ${table}) as is_filled`,
+});
+
+const emptyTable = (table: Table): Statement => ({ name: `import.empty-${table}`, text: `truncate ${table}` });
+
+/** The ledger refuses to be emptied. */
+const suspendTriggers: Statement = {
+  name: 'import.suspend-triggers',
+  text: 'alter table ledger_entries disable trigger user',
+};
+const resumeTriggers: Statement = {
+  name: 'import.resume-triggers',
+  text: 'alter table ledger_entries enable trigger user',
+};
+
+/** Plan: primary key. */
+const selectPlace: Statement = {
+  name: 'import.select-place',
+  text: 'select partition_no::int as place from accounts where id = $1::text',
+};
 
 /** Call records are summed from the first one on when a gateway runs. Refunds were queued when their entries were inserted. */
 const sumUsageAnew: Statement = {
@@ -131,32 +167,42 @@ const listOwners = ({ table, key }: (typeof OWNED)[number]): Statement => ({
 where (account_id, ${key}) > ($1::text, $2::text) order by account_id, key_id limit ${OWNERS_AT_ONCE}`,
 });
 
+/** SQL: whether an owner has an account in the partition $3. */
+const isInPartition = 'exists (select from accounts a where a.id = v.account_id and a.partition_no = $3::int)';
+
 /** Plans: primary keys. */
 const findStrangers: Readonly<Record<(typeof OWNED)[number]['by'], Statement>> = {
   account: {
     name: 'import.find-strange-accounts',
     text: `select v.account_id, v.key_id from unnest($1::text[], $2::text[]) as v (account_id, key_id)
-where not exists (select from accounts a where a.id = v.account_id) limit 1`,
+where not ${isInPartition} limit 1`,
   },
   key: {
     name: 'import.find-strange-keys',
     text: `select v.account_id, v.key_id from unnest($1::text[], $2::text[]) as v (account_id, key_id)
-where not exists (select from api_keys k where k.account_id = v.account_id and k.id = v.key_id) limit 1`,
+where not exists (select from api_keys k where k.account_id = v.account_id and k.id = v.key_id) or not ${isInPartition} limit 1`,
   },
 };
 
 export interface ImportStore {
-  /** Runs `work` in one transaction, which nothing limits in time. */
+  /** Runs `work` in transactions that nothing limits in time. That of the directory is committed last. */
   import<Result>(work: (writer: ImportWriter) => Promise<Result>): Promise<Result>;
 }
 
+/** A place is the number of a partition. */
 export interface ImportWriter {
+  readonly partitions: number;
   /** Keeps everybody else from writing until the end of the transaction. */
   lockTables(): Promise<void>;
   /** Nodes that run on this database. */
   runningNodes(): Promise<string[]>;
-  /** Tables that have rows. */
+  /** Tables of the directory and of the first partition that have rows. */
   filledTables(): Promise<string[]>;
+  /**
+   * Empties further partitions. There must be no account: what they have is of an import that was interrupted behind its first commit, and
+   * nobody can reach it. Returns those that had rows.
+   */
+  emptyFurther(): Promise<number[]>;
   columnsOf(table: ExportedTable): Promise<string[]>;
   /** From now on rows of the table have these columns, which it has too. */
   useColumns(table: ExportedTable, columns: readonly string[]): void;
@@ -164,87 +210,139 @@ export interface ImportWriter {
   isDemo(): Promise<boolean | null>;
   setIdentity(id: string, isDemo: boolean | null): Promise<void>;
   /** Prepares the table of call records of a month, `2026-11`. */
-  prepareMonth(month: string): Promise<void>;
-  insert(table: ExportedTable, rows: readonly string[]): Promise<void>;
+  prepareMonth(month: string, place: number): Promise<void>;
+  /** Rows of accounts of a place. What each partition has goes to all of them. */
+  insert(table: ExportedTable, rows: readonly string[], place: number): Promise<void>;
+  /** Where an account was put; `null`: it is not there. */
+  placeOf(accountId: string): Promise<number | null>;
   /** Has the sums of usage made from the call records. */
   sumUsageAnew(): Promise<void>;
   /** Adds what dropped records said to the sums of usage, behind the last row. */
   addDroppedUsage(): Promise<void>;
   /** What is under way goes on here, behind the last row. */
   goOn(): Promise<void>;
-  /** What accounts have; those that are not there are left out. */
-  sums(accounts: readonly string[]): Promise<AccountEnd[]>;
+  /** What accounts of a place have; those that are not there are left out. */
+  sums(accounts: readonly string[], place: number): Promise<AccountEnd[]>;
+  /** Of what each partition has, one of them; if they differ, another number than that of the first one. */
   countRows(table: ExportedTable): Promise<number>;
-  /** A row whose account or key is not there; `null`: each is. */
+  /** A row whose account is not in its partition, or whose key is not there; `null`: each is. */
   findStranger(): Promise<{ readonly table: ExportedTable; readonly accountId: string; readonly keyId: string } | null>;
 }
 
-export function createImportStore(database: Database): ImportStore {
-  return { import: (work) => database.longTransaction((transaction) => work(createWriter(transaction))) };
+export function createImportStore({ longTransaction }: { readonly longTransaction: InLongTransactions }): ImportStore {
+  return { import: (work) => longTransaction((transactions) => work(createWriter(transactions))) };
 }
 
-function createWriter(transaction: Queryable): ImportWriter {
+function createWriter({ directory, partitions: transactions }: PartitionedTransactions): ImportWriter {
   const inserts = new Map<ExportedTable, Statement>();
-  async function columnsOf(table: ExportedTable): Promise<string[]> {
-    const rows = await transaction.query<{ table_name: string; column_name: string }>(listColumns);
-    return rows.filter((row) => row.table_name === table).map((row) => row.column_name);
+  const partitions = transactions.map(
+    (transaction, number): PartitionQueryable => ({
+      query: (...asked) => inPartition(number, transactions.length, () => transaction.query(...asked)),
+    }),
+  );
+  const isOfDirectory = (table: Table): boolean => HOMES[table] === 'directory';
+  /** What has the rows of a table of accounts of a place. */
+  const at = (table: Table, place: number): DirectoryQueryable | PartitionQueryable =>
+    isOfDirectory(table) ? directory : partitions[place]!;
+  /** What has rows of a table. */
+  const having = (table: Table): readonly (DirectoryQueryable | PartitionQueryable)[] =>
+    isOfDirectory(table) ? [directory] : partitions;
+  async function isFilledIn(
+    transaction: DirectoryQueryable | PartitionQueryable,
+    statement: Statement,
+  ): Promise<boolean> {
+    const [row] = await transaction.query<{ is_filled: boolean }>(statement);
+    return row!.is_filled;
   }
+  async function empty(transaction: PartitionQueryable): Promise<boolean> {
+    const left: Table[] = [];
+    for (const table of EMPTIED) if (await isFilledIn(transaction, isLeft(table))) left.push(table);
+    if (left.length === 0) return false;
+    await transaction.query(suspendTriggers);
+    for (const table of left) await transaction.query(emptyTable(table));
+    await transaction.query(resumeTriggers);
+    return true;
+  }
+
   return {
+    partitions: partitions.length,
     async lockTables() {
-      for (const table of LOCKED_TABLES) await transaction.query(lockTable(table));
+      for (const table of LOCKED_TABLES)
+        for (const transaction of having(table)) await transaction.query(lockTable(table));
     },
-    runningNodes: async () => (await transaction.query<{ id: string }>(listNodes)).map(({ id }) => id),
+    runningNodes: async () => (await directory.query<{ id: string }>(listNodes)).map(({ id }) => id),
     async filledTables() {
       const filled: string[] = [];
-      for (const table of EXPORTED_TABLES) {
-        const [row] = await transaction.query<{ is_filled: boolean }>(isFilled(table));
-        if (row!.is_filled) filled.push(table);
-      }
+      for (const table of EXPORTED_TABLES) if (await isFilledIn(at(table, 0), isFilled(table))) filled.push(table);
       return filled;
     },
-    columnsOf,
+    async emptyFurther() {
+      const emptied: number[] = [];
+      for (const [number, partition] of partitions.entries())
+        if (number > 0 && (await empty(partition))) emptied.push(number);
+      return emptied;
+    },
+    async columnsOf(table) {
+      const rows = await at(table, 0).query<{ table_name: string; column_name: string }>(listColumns);
+      return rows
+        .filter((row) => row.table_name === table && row.column_name !== PLACE_COLUMN)
+        .map((row) => row.column_name);
+    },
     useColumns(table, columns) {
       inserts.set(table, insertInto(table, columns));
     },
     async isDemo() {
-      const [row] = await transaction.query<{ is_demo: boolean | null }>(selectMark);
+      const [row] = await directory.query<{ is_demo: boolean | null }>(selectMark);
       return row!.is_demo;
     },
     async setIdentity(id, isDemo) {
-      await transaction.query(setIdentity, [id, isDemo]);
+      await directory.query(setIdentity, [id, isDemo]);
     },
-    async prepareMonth(month) {
-      await transaction.query(createMonthTable(monthTableOf(new Date(`${month}-01T00:00:00Z`))));
+    async prepareMonth(month, place) {
+      await partitions[place]!.query(createMonthTable(monthTableOf(new Date(`${month}-01T00:00:00Z`))));
     },
-    async insert(table, rows) {
-      await transaction.query(inserts.get(table)!, [`[${rows.join(',')}]`]);
+    async insert(table, rows, place) {
+      const parameters = [`[${rows.join(',')}]`, ...(isPlaced(table) ? [place] : [])];
+      const transactions = IN_EACH_PARTITION.has(table) ? partitions : [at(table, place)];
+      for (const transaction of transactions) await transaction.query(inserts.get(table)!, parameters);
+    },
+    async placeOf(accountId) {
+      const [row] = await directory.query<{ place: number }>(selectPlace, [accountId]);
+      return row?.place ?? null;
     },
     async sumUsageAnew() {
-      await transaction.query(sumUsageAnew);
+      for (const partition of partitions) await partition.query(sumUsageAnew);
     },
     async addDroppedUsage() {
-      for (const statement of ADD_DROPPED) await transaction.query(statement);
+      for (const partition of partitions) for (const statement of ADD_DROPPED) await partition.query(statement);
     },
     async goOn() {
-      for (const statement of GO_ON) await transaction.query(statement);
+      for (const statement of GO_ON) await directory.query(statement);
     },
-    sums: async (accounts) => SUMS.all(await transaction.query(sumAccounts, [toArray(accounts)])),
+    sums: async (accounts, place) => SUMS.all(await partitions[place]!.query(sumAccounts, [toArray(accounts)])),
     async countRows(table) {
-      const [row] = await transaction.query<{ n: number }>({
-        name: `import.count-${table}`,
-        text: `select count(*)::int as n from ${table}`,
-      });
-      return row!.n;
+      const counts: number[] = [];
+      for (const transaction of having(table)) {
+        const [row] = await transaction.query<{ n: number }>({
+          name: `import.count-${table}`,
+          text: `select count(*)::int as n from ${table}`,
+        });
+        counts.push(row!.n);
+      }
+      if (IN_EACH_PARTITION.has(table)) return counts.find((count) => count !== counts[0]) ?? counts[0]!;
+      return counts.reduce((sum, count) => sum + count, 0);
     },
     async findStranger() {
-      for (const owned of OWNED) {
-        for (let last = { accountId: '', keyId: '' }, isMore = true; isMore; ) {
-          const owners = OWNERS.all(await transaction.query(listOwners(owned), [last.accountId, last.keyId]));
-          const names = [owners.map(({ accountId }) => accountId), owners.map(({ keyId }) => keyId)].map(toArray);
-          const stranger = OWNERS.first(await transaction.query(findStrangers[owned.by], names));
-          if (stranger !== null) return { table: owned.table, ...stranger };
-          last = owners.at(-1) ?? last;
-          isMore = owners.length === OWNERS_AT_ONCE;
+      for (const [number, partition] of partitions.entries()) {
+        for (const owned of OWNED) {
+          for (let last = { accountId: '', keyId: '' }, isMore = true; isMore; ) {
+            const owners = OWNERS.all(await partition.query(listOwners(owned), [last.accountId, last.keyId]));
+            const names = [owners.map(({ accountId }) => accountId), owners.map(({ keyId }) => keyId)].map(toArray);
+            const stranger = OWNERS.first(await directory.query(findStrangers[owned.by], [...names, number]));
+            if (stranger !== null) return { table: owned.table, ...stranger };
+            last = owners.at(-1) ?? last;
+            isMore = owners.length === OWNERS_AT_ONCE;
+          }
         }
       }
       return null;

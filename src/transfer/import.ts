@@ -11,14 +11,17 @@ import {
   readLine,
   TransferError,
 } from './format.ts';
+import { Places } from './import-places.ts';
 import type { ImportStore, ImportWriter } from './import-store.ts';
-import { EXPORTED_TABLES, type ExportedTable, isExportedTable } from './tables.ts';
+import { EXPORTED_TABLES, type ExportedTable, isExportedTable, PLACE_COLUMN } from './tables.ts';
 
 /** What was imported, counted in the database after the last row. */
 export interface Imported {
   readonly head: ExportHead;
   readonly end: ExportEnd;
   readonly rows: Readonly<Record<ExportedTable, number>>;
+  /** Partitions that had what an interrupted import has left, which was removed. */
+  readonly emptied: readonly number[];
   /** Accounts whose balance was not the sum of their entries already if they were exported. */
   readonly unsound: readonly string[];
 }
@@ -40,8 +43,9 @@ const BATCH_BYTES = 512 * 1024;
 const COMPARED_ACCOUNTS = 200;
 
 /**
- * Writes an export into an empty database, in one transaction: everything, or nothing if the file is cut, damaged or of
- * a version that is not read, or where the sums of any account differ from those in the file.
+ * Writes an export into an empty database: everything, or nothing if the file is cut, damaged or of a version that is not read, or where the
+ * sums of any account differ from those in the file. Accounts are spread over the partitions as new ones are. The directory, which says
+ * what accounts there are, is committed last.
  *
  * @param lines without their ends
  * @throws TransferError if nothing was imported.
@@ -52,6 +56,7 @@ export function importDatabase(
 ): Promise<Imported> {
   return store.import(async (writer) => {
     await requireEmpty(writer);
+    const emptied = await writer.emptyFurther();
     const digest = new LineDigest();
     const batches = new Batches(writer);
     const sums = new AccountSums(writer, batches);
@@ -86,7 +91,7 @@ export function importDatabase(
     await writer.addDroppedUsage();
     await writer.goOn();
     await requireOwners(writer);
-    return { head, end, rows: await compareRows(writer, end, sums), unsound: sums.unsound };
+    return { head, end, rows: await compareRows(writer, end, sums), emptied, unsound: sums.unsound };
   });
 }
 
@@ -149,7 +154,7 @@ function readHead(name: string, json: string, schema: number): ExportHead {
 async function useColumns(writer: ImportWriter, head: ExportHead, schema: number): Promise<void> {
   for (const table of EXPORTED_TABLES) {
     const here = (await writer.columnsOf(table)).sort();
-    const there = [...(head.tables[table] ?? [])].sort();
+    const there = (head.tables[table] ?? []).filter((name) => name !== PLACE_COLUMN).sort();
     const isRead = head.schema < schema ? there.every((name) => here.includes(name)) : isDeepStrictEqual(here, there);
     if (!isRead) {
       throw new TransferError(
@@ -165,38 +170,51 @@ const STARTED_AT = /"started_at": ?"([^"]+)"/;
 
 /** Rows that are to be written, in the order of their tables. */
 class Batches {
+  readonly places: Places;
   readonly #writer: ImportWriter;
-  readonly #rows = new Map<ExportedTable, string[]>(EXPORTED_TABLES.map((table) => [table, []]));
+  /** Of each table by places. */
+  readonly #rows: ReadonlyMap<ExportedTable, string[][]>;
   readonly #months = new Set<string>();
   #bytes = 0;
 
   constructor(writer: ImportWriter) {
     this.#writer = writer;
+    this.#rows = new Map(
+      EXPORTED_TABLES.map((table) => [table, Array.from({ length: writer.partitions }, (): string[] => [])]),
+    );
+    this.places = new Places(writer.partitions, async (accountId) => {
+      await this.write();
+      return writer.placeOf(accountId);
+    });
   }
 
   async add(table: ExportedTable, row: string): Promise<void> {
-    if (table === 'calls') await this.#prepareMonth(row);
-    this.#rows.get(table)!.push(row);
+    const place = await this.places.ofRow(table, row);
+    if (table === 'calls') await this.#prepareMonth(row, place);
+    this.#rows.get(table)![place]!.push(row);
     this.#bytes += row.length;
     if (this.#bytes >= BATCH_BYTES) await this.write();
   }
 
   async write(): Promise<void> {
-    for (const [table, rows] of this.#rows) {
-      if (rows.length === 0) continue;
-      await this.#writer.insert(table, rows);
-      rows.length = 0;
+    for (const [table, byPlace] of this.#rows) {
+      for (const [place, rows] of byPlace.entries()) {
+        if (rows.length === 0) continue;
+        await this.#writer.insert(table, rows, place);
+        rows.length = 0;
+      }
     }
     this.#bytes = 0;
   }
 
-  async #prepareMonth(call: string): Promise<void> {
+  async #prepareMonth(call: string, place: number): Promise<void> {
     const startedAt = new Date(STARTED_AT.exec(call)?.[1] ?? '');
     if (Number.isNaN(startedAt.getTime())) throw new TransferError(DAMAGED);
     const month = startedAt.toISOString().slice(0, 7);
-    if (this.#months.has(month)) return;
-    await this.#writer.prepareMonth(month);
-    this.#months.add(month);
+    const name = `${month} ${place}`;
+    if (this.#months.has(name)) return;
+    await this.#writer.prepareMonth(month, place);
+    this.#months.add(name);
   }
 }
 
@@ -206,7 +224,7 @@ class AccountSums {
   readonly unsound: string[] = [];
   readonly #writer: ImportWriter;
   readonly #batches: Batches;
-  #waiting: AccountEnd[] = [];
+  #waiting: { readonly end: AccountEnd; readonly place: number }[] = [];
 
   constructor(writer: ImportWriter, batches: Batches) {
     this.#writer = writer;
@@ -216,28 +234,34 @@ class AccountSums {
   async add(end: AccountEnd): Promise<void> {
     this.count++;
     if (!isSound(end)) this.unsound.push(end.account);
-    this.#waiting.push(end);
+    this.#waiting.push({ end, place: await this.#batches.places.of(end.account) });
     if (this.#waiting.length >= COMPARED_ACCOUNTS) await this.compare();
   }
 
   async compare(): Promise<void> {
     if (this.#waiting.length === 0) return;
     await this.#batches.write();
-    const found = new Map(
-      (await this.#writer.sums(this.#waiting.map(({ account }) => account))).map((sum) => [sum.account, sum]),
-    );
-    for (const wanted of this.#waiting) {
-      const is = found.get(wanted.account);
-      const differences = FIELDS.filter((field) => is?.[field] !== wanted[field]);
-      if (differences.length === 0) continue;
-      const details = differences.map(
-        (field) => `${field} ${wanted[field]} in the file, ${is?.[field] ?? 'none'} here`,
+    for (const [place, waiting] of Map.groupBy(this.#waiting, (each) => each.place)) {
+      const ends = waiting.map(({ end }) => end);
+      const sums = await this.#writer.sums(
+        ends.map(({ account }) => account),
+        place,
       );
-      throw new TransferError(
-        `The sums of account ${wanted.account} differ: ${details.join('; ')}. Nothing was imported.`,
-      );
+      compareSums(ends, new Map(sums.map((sum) => [sum.account, sum])));
     }
     this.#waiting = [];
+  }
+}
+
+function compareSums(ends: readonly AccountEnd[], found: ReadonlyMap<string, AccountEnd>): void {
+  for (const wanted of ends) {
+    const is = found.get(wanted.account);
+    const differences = FIELDS.filter((field) => is?.[field] !== wanted[field]);
+    if (differences.length === 0) continue;
+    const details = differences.map((field) => `${field} ${wanted[field]} in the file, ${is?.[field] ?? 'none'} here`);
+    throw new TransferError(
+      `The sums of account ${wanted.account} differ: ${details.join('; ')}. Nothing was imported.`,
+    );
   }
 }
 

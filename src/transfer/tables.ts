@@ -3,6 +3,9 @@
  * lists with the schema, so that no table is forgotten.
  */
 
+/** Which partition an account is in, which is of one database alone: an export does not say it. */
+export const PLACE_COLUMN = 'partition_no';
+
 /** In an order in which rows can be inserted: what others refer to comes first. */
 export const EXPORTED_TABLES = [
   'accounts',
@@ -38,6 +41,9 @@ export const EXPORTED_TABLES = [
 ] as const;
 
 export type ExportedTable = (typeof EXPORTED_TABLES)[number];
+
+/** What calls of any account may refer to: each partition has it, and an export once. */
+export const IN_EACH_PARTITION: ReadonlySet<ExportedTable> = new Set(['price_lists', 'dropped_months']);
 
 export const TABLES_LEFT_OUT: Readonly<Record<string, string>> = {
   reservations: 'calls in flight end in the database in which they began; an export has what they hold as free',

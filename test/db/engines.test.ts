@@ -200,8 +200,9 @@ order by position`,
         const [[before]] = (await first.read([{ statement: count, parameters: [] }])) as [[{ n: number }]];
         const state = await first.nameState();
         await database.query({ name: 'test.add', text: `insert into notes values (-2, 'later')` });
-        const second = await database.openSnapshots(state);
+        const second = await database.openSnapshots();
         try {
+          if (state !== null) await second.useState(state);
           const [[seen]] = (await second.read([{ statement: count, parameters: [] }])) as [[{ n: number }]];
           assert.equal(seen.n, engine === 'embedded' ? before.n + 1 : before.n);
         } finally {

@@ -534,7 +534,7 @@ function counting(real: Database, note: (name: string) => void): Database {
     },
     readTables: (work) => real.readTables(work),
     openTables: () => real.openTables(),
-    openSnapshots: (state) => real.openSnapshots(state),
+    openSnapshots: () => real.openSnapshots(),
     longTransaction: (work) => real.longTransaction(work),
     script: (sql) => real.script(sql),
     subscribe: (channel, onPayload, onReconnect) => real.subscribe(channel, onPayload, onReconnect),

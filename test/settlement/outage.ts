@@ -48,7 +48,7 @@ export function createOutage(real: Database): Outage {
       readThenWrite: (transaction, signal) => run(() => handle.readThenWrite(transaction, signal)),
       readTables: (work) => run(() => handle.readTables(work)),
       openTables: () => run(() => handle.openTables()),
-      openSnapshots: (state) => run(() => handle.openSnapshots(state)),
+      openSnapshots: () => run(() => handle.openSnapshots()),
       longTransaction: (work) => run(() => handle.longTransaction(work)),
       script: (sql) => run(() => handle.script(sql)),
       subscribe: (channel, onPayload, onReconnect) => handle.subscribe(channel, onPayload, onReconnect),

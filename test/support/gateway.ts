@@ -22,7 +22,7 @@ import { CANARIES, searchLogs } from './canaries.ts';
 import { createTestDatabase, type Engine, type TestDatabase, usualEngine } from './database.ts';
 import { makeFastDirectory } from './fast-directory.ts';
 import { handleOf } from './home-lanes.ts';
-import { type ObservedDatabase, observeDatabase } from './observed-database.ts';
+import { type ObservedDatabase, type ObservedPartition, observeDatabase } from './observed-database.ts';
 import { partition } from './partitioned.ts';
 import { type ScriptedProvider, startProvider } from './provider.ts';
 import { partitionsOfFile } from './scope.ts';
@@ -41,7 +41,7 @@ export interface TestGateway {
   /** The same database as the gateway sees it: its statements can be watched, held back and failed. */
   readonly observed: ObservedDatabase;
   /** All partitions by number. The first one is `observed`, which has the statements of all; those of a further one are known by themselves, too. */
-  readonly partitions: readonly Pick<ObservedDatabase, 'database' | 'statement'>[];
+  readonly partitions: readonly ObservedPartition[];
   readonly gateway: Gateway;
   /** Where the gateway's data are; `openAnother` is what a second node would open. */
   readonly stored: TestDatabase;
@@ -161,7 +161,7 @@ export function costNano({ input = 0, cached = 0, written = 0, written1h = 0, ou
 export function testConfigText(providerUrl: string, options: TestGatewayOptions = {}): string {
   return `
 server: { port: 0, ${options.server ?? ''} }
-database: { dataDir: ${options.dataDir ?? join(tmpdir(), 'faregate-tests')} }
+database: { dataDir: ${options.dataDir ?? join(tmpdir(), 'faregate-tests')}, partitions: ${options.partitions ?? 1} }
 billing: { timezone: Asia/Shanghai, ${options.billing ?? ''} }
 routing: ${options.routing ?? '{ breaker: { failures: 1000000 } }'}
 ${options.tracing === undefined ? '' : `tracing: ${options.tracing}`}
@@ -260,8 +260,12 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   const onStranger = (error: unknown): void => void strangers.push(error);
   const gateway = await createGateway({
     config,
-    database: { ...handleOf('directory', observed.database, onStranger), close: () => database.close() },
+    database: {
+      ...handleOf('directory', observed.database, onStranger),
+      close: () => (divided?.databases ?? database).close(),
+    },
     partitions: partitions.map((each) => handleOf('partition', each.database, onStranger)),
+    ...(divided !== null && { figures: () => divided.databases.figures() }),
     logger: logs.logger,
     adminTokens: [ADMIN_TOKEN, options.localToken ?? LOCAL_TOKEN],
     localToken: options.localToken ?? LOCAL_TOKEN,

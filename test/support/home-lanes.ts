@@ -80,8 +80,8 @@ export function handleOf(home: Home, real: Database, onStranger: (error: unknown
     },
     readTables: (work) => real.readTables((reader) => work(tables(reader))),
     openTables: async () => tables(await real.openTables()),
-    async openSnapshots(state) {
-      const reader = await real.openSnapshots(state);
+    async openSnapshots() {
+      const reader = await real.openSnapshots();
       return {
         ...reader,
         async read(queries) {

@@ -3,6 +3,7 @@ import { isMainThread } from 'node:worker_threads';
 import type { Database } from '../../src/db/database.ts';
 import type { TestDatabase } from './database.ts';
 import { emptyDatabase, type NewDatabase, readNewDatabase } from './emptied-database.ts';
+import { KeptReaders } from './kept-readers.ts';
 import { type Loan, lend, type PreparedTexts } from './lent-database.ts';
 import { handlesOf, spreadDatabase } from './spread-database.ts';
 
@@ -12,10 +13,15 @@ import { handlesOf, spreadDatabase } from './spread-database.ts';
  * few milliseconds.
  */
 
+/** What outlives the loans of a partition. */
+interface Memory {
+  readonly texts: PreparedTexts;
+  readonly readers: KeptReaders;
+}
+
 interface Kept {
   readonly made: TestDatabase;
-  /** Of each partition. */
-  readonly texts: readonly PreparedTexts[];
+  readonly memories: readonly Memory[];
   /** How many tests have had it. */
   lent: number;
 }
@@ -48,7 +54,27 @@ export async function createKept(kind: string, make: () => Promise<TestDatabase>
   if (!isOfTests) return made;
   const { partitions } = handlesOf(made.database);
   if (!newDatabases.has(kind)) newDatabases.set(kind, await Promise.all(partitions.map(readNewDatabase)));
-  return lendKept({ made, texts: partitions.map(() => new Map()), lent: 0 }, ofKind);
+  return lendKept({ made, memories: memoriesOf(made.database), lent: 0 }, ofKind);
+}
+
+const memoriesOf = (database: Database): Memory[] =>
+  handlesOf(database).partitions.map((each) => ({ texts: new Map(), readers: new KeptReaders(each) }));
+
+interface LentDatabase {
+  readonly database: Database;
+  /** Of each partition. */
+  readonly loans: readonly Loan[];
+}
+
+function lendAll(real: Database, memories: readonly Memory[], staysOpen: () => boolean): LentDatabase {
+  const loans = handlesOf(real).partitions.map((each, i) => {
+    const { texts, readers } = memories[i]!;
+    return lend(each, texts, readers, staysOpen);
+  });
+  const [directory, ...further] = loans.map((loan) => loan.database) as [Database, ...Database[]];
+  const database =
+    further.length === 0 ? directory : spreadDatabase({ directory, partitions: [directory, ...further] });
+  return { database, loans };
 }
 
 /** One whose connections a test has cut cannot be emptied. */
@@ -62,11 +88,10 @@ function lendKept(one: Kept, ofKind: Kept[]): TestDatabase {
   one.lent++;
   let isShared = false;
   let isRemoved = false;
-  const loans = handlesOf(made.database).partitions.map((each, i) => lend(each, one.texts[i]!, () => !isShared));
-  const [first] = loans as [Loan];
-  const lent = loans.map((loan) => loan.database);
-  const database =
-    loans.length === 1 ? first.database : spreadDatabase({ directory: first.database, partitions: lent });
+  const { database, loans } = lendAll(made.database, one.memories, () => !isShared);
+  const first = loans[0]!;
+  /** Of other nodes of the test. */
+  const others: Loan[] = [];
 
   /** Others can open it, so it is closed when the test closes it, and not kept. */
   function share(): void {
@@ -89,8 +114,10 @@ function lendKept(one: Kept, ofKind: Kept[]): TestDatabase {
       return made.dataDir;
     },
     openAnother() {
-      share();
-      return made.openAnother();
+      const opened = made.openAnother();
+      const other = lendAll(opened, memoriesOf(opened), () => false);
+      others.push(...other.loans);
+      return other.database;
     },
     async reopen() {
       const isKeptOpen = first.isClosed && !isShared;
@@ -101,8 +128,9 @@ function lendKept(one: Kept, ofKind: Kept[]): TestDatabase {
     async remove() {
       if (isRemoved) return;
       isRemoved = true;
-      const isAsItWas = loans.map((loan) => loan.end()).every((isSo) => isSo);
-      if (isAsItWas && !isShared && one.lent < LOANS_MAX) ofKind.push(one);
+      const isLeft = others.every((other) => other.isClosed);
+      const isAsItWas = [...loans, ...others].map((loan) => loan.end()).every((isSo) => isSo);
+      if (isLeft && isAsItWas && !isShared && one.lent < LOANS_MAX) ofKind.push(one);
       else await made.remove();
     },
   };

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createEndedKeyStore } from '../../src/accounting/accounts/ended-key-store.ts';
 import { createMonthTable, monthTableOf } from '../../src/accounting/calls/calls-store.ts';
+import { placedInOne } from '../../src/accounting/partitions/placed-lanes.ts';
 import type { Database, SnapshotReader } from '../../src/db/database.ts';
 import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { schemaVersion } from '../../src/db/migrations.ts';
@@ -20,7 +21,7 @@ import {
   termsOf,
 } from '../support/accounting-builders.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
-import { allRows, assertSound, CLOCK, exported, imported, linesOf } from './books.ts';
+import { allRows, assertSound, CLOCK, exported, imported, linesOf, onlyPartition } from './books.ts';
 
 /** Accounts are exported in batches, and the tables of a batch in slices. What is exported must not depend on where these end. */
 
@@ -116,7 +117,7 @@ for (const engine of engines) {
       const text = await exportedBy(source.database, SIZES[4]!);
       const target = await createTestDatabase('embedded');
       try {
-        const store = createImportStore(target.database);
+        const store = createImportStore(onlyPartition(target.database));
         const importAs = (schema: number) => importDatabase(linesOf(text), { store, schema });
         await target.database.script('alter table api_keys rename column prefix to shown');
         await assert.rejects(
@@ -174,8 +175,8 @@ for (const engine of engines) {
       let reads = 0;
       const counted = {
         engine,
-        openSnapshots: async (state?: string | null): Promise<SnapshotReader> => {
-          const reader = await source.database.openSnapshots(state);
+        openSnapshots: async (): Promise<SnapshotReader> => {
+          const reader = await source.database.openSnapshots();
           return {
             ...reader,
             read: (queries) => {
@@ -303,7 +304,7 @@ update usage_backfill set is_done = true`);
               const found = await reader.read(queries);
               const isCut = queries.some(({ statement }) => statement.name === 'export.read-key-limits');
               if (isCut)
-                await createEndedKeyStore(inOneDatabase(database)).forgetEndedBefore(
+                await createEndedKeyStore(placedInOne(inOneDatabase(database))).forgetEndedBefore(
                   Date.now(),
                   new AbortController().signal,
                 );

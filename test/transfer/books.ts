@@ -1,25 +1,36 @@
 import assert from 'node:assert/strict';
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import type { Database } from '../../src/db/database.ts';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
+import type { Databases } from '../../src/db/databases.ts';
+import { inOneDatabase, type PartitionedDatabases } from '../../src/db/home-lanes.ts';
+import { HOMES } from '../../src/db/homes.ts';
+import { nestedTransactions } from '../../src/db/long-transactions.ts';
 import { schemaVersion } from '../../src/db/migrations.ts';
 import { exportDatabase } from '../../src/transfer/export.ts';
 import { createExportStore } from '../../src/transfer/export-store.ts';
 import { type Imported, importDatabase } from '../../src/transfer/import.ts';
 import { createImportStore } from '../../src/transfer/import-store.ts';
-import { EXPORTED_TABLES } from '../../src/transfer/tables.ts';
+import { EXPORTED_TABLES, IN_EACH_PARTITION } from '../../src/transfer/tables.ts';
 
 /** What the tests of exports and imports share. */
 
 export const CLOCK = { nowMs: () => Date.UTC(2026, 10, 22) };
 
 export function startExport(database: Database): AsyncGenerator<string> {
-  return exportDatabase({ store: createExportStore(inOneDatabase(database)), schema: schemaVersion(), clock: CLOCK });
+  return startExportOf(inOneDatabase(database));
+}
+
+export function startExportOf(databases: PartitionedDatabases): AsyncGenerator<string> {
+  return exportDatabase({ store: createExportStore(databases), schema: schemaVersion(), clock: CLOCK });
 }
 
 export async function exported(database: Database): Promise<string> {
+  return exportedFrom(inOneDatabase(database));
+}
+
+export async function exportedFrom(databases: PartitionedDatabases): Promise<string> {
   let text = '';
-  for await (const chunk of startExport(database)) text += chunk;
+  for await (const chunk of startExportOf(databases)) text += chunk;
   return text;
 }
 
@@ -27,22 +38,42 @@ export async function* linesOf(text: string): AsyncGenerator<string> {
   for (const line of text.trimEnd().split('\n')) yield line;
 }
 
+/** The only partition of a database. */
+export const onlyPartition = (database: Database): Pick<Databases, 'longTransaction'> => ({
+  longTransaction: nestedTransactions([database]),
+});
+
 export function imported(database: Database, text: string): Promise<Imported> {
-  return importDatabase(linesOf(text), { store: createImportStore(database), schema: schemaVersion() });
+  return importedInto(onlyPartition(database), text);
+}
+
+export function importedInto(databases: Pick<Databases, 'longTransaction'>, text: string): Promise<Imported> {
+  return importDatabase(linesOf(text), { store: createImportStore(databases), schema: schemaVersion() });
 }
 
 /** Where a database has summed a record from, which an import has made anew; since when something is under way there; and its partitions. */
 const OF_ONE_DATABASE = ['is_queued', 'under_way_since', 'partition_no'];
 
 /** Every row of every exported table, as text, in an order of its own. */
-export async function allRows(database: Database): Promise<Record<string, string[]>> {
+export function allRows(database: Database): Promise<Record<string, string[]>> {
+  return allRowsOf(inOneDatabase(database));
+}
+
+/** What each partition has is there once. */
+export async function allRowsOf({ directory, partitions }: PartitionedDatabases): Promise<Record<string, string[]>> {
   const tables: Record<string, string[]> = {};
-  for (const table of [...EXPORTED_TABLES, 'database_identity']) {
-    const rows = await database.query<Record<string, unknown>>({
-      name: `test.rows-${table}`,
-      text: `select * from ${table}`,
-    });
-    tables[table] = rows.map(inText).sort();
+  for (const table of [...EXPORTED_TABLES, 'database_identity'] as const) {
+    const texts: string[] = [];
+    for (const database of HOMES[table] === 'directory' ? [directory] : partitions) {
+      const rows = await database.query<Record<string, unknown>>({
+        name: `test.rows-${table}`,
+        text: `select * from ${table}`,
+      });
+      texts.push(...rows.map(inText));
+    }
+    tables[table] = (
+      table !== 'database_identity' && IN_EACH_PARTITION.has(table) ? [...new Set(texts)] : texts
+    ).sort();
   }
   return tables;
 }
@@ -56,7 +87,11 @@ function inText(row: Record<string, unknown>): string {
   return JSON.stringify(plain, (_name, value) => (typeof value === 'bigint' ? `${value}n` : value));
 }
 
-export async function assertSound(database: Database): Promise<void> {
-  const broken = (await auditLedger(inOneDatabase(database))).filter(({ breaches }) => breaches.length > 0);
+export function assertSound(database: Database): Promise<void> {
+  return assertAllSound(inOneDatabase(database));
+}
+
+export async function assertAllSound(databases: PartitionedDatabases): Promise<void> {
+  const broken = (await auditLedger(databases)).filter(({ breaches }) => breaches.length > 0);
   assert.deepEqual(broken, []);
 }

@@ -129,8 +129,8 @@ describe('a key that is made behind the cut of its account', () => {
       const create = (id: string) => insertLimitedKey(stored.database, { accountId: 'acct', id, at }, { limits });
       for (const id of ['key_active', 'key_revoked']) await create(id);
       const reader = await createExportStore(inOneDatabase(stored.database)).open();
-      const { accounts: cutAccounts, tables } = await reader.readBatch({ first: 'acct', last: 'acct' });
-      const [account] = cutAccounts;
+      const [exportedAccount] = await reader.readBatch({ first: 'acct', last: 'acct' });
+      const { account, tables } = exportedAccount!;
       await create('key_new');
       await accounts.revokeKey('key_revoked', at);
       const keys: [string, boolean][] = [];
@@ -140,7 +140,7 @@ describe('a key that is made behind the cut of its account', () => {
       };
       while (!tables.apiKeys.visit('acct', onKey)) await tables.apiKeys.readSlice();
       await reader.close();
-      assert.equal(account!.keyLimitRows.length, 2);
+      assert.equal(account.keyLimitRows.length, 2);
       assert.deepEqual(keys, [
         ['key_active', false],
         ['key_revoked', true],

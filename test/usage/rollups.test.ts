@@ -247,7 +247,7 @@ select array[account_id], array[call_id], '{}', entry_no from ledger_entries whe
 
     it('that differ from the ledger are found by the audit, which compares few of them in a statement', async () => {
       let compared = 0;
-      const partition: AuditedDatabases['partition'] = {
+      const partition: AuditedDatabases['partitions'][number] = {
         async openTables() {
           const reader = await database.openTables();
           return {
@@ -267,8 +267,8 @@ select array[account_id], array[call_id], '{}', entry_no from ledger_entries whe
         quick: [{ rowsMax: 1 }],
       });
       const audited = async (options: Cut): Promise<string[]> =>
-        (await auditLedger({ directory: database, partition }, options)).flatMap(({ invariant, breaches }) =>
-          breaches.map(({ accountId }) => `${accountId}: ${invariant}`),
+        (await auditLedger({ directory: database, partitions: [partition] }, options)).flatMap(
+          ({ invariant, breaches }) => breaches.map(({ accountId }) => `${accountId}: ${invariant}`),
         );
       const add = (account: string, nano: number): Promise<void> =>
         database.script(

@@ -1,6 +1,8 @@
 import { type Statement, toArray } from '../../db/database.ts';
-import type { HomeTables } from '../../db/home-lanes.ts';
-import type { FoundBreach } from './audit-slices-store.ts';
+import type { PartitionedTables } from '../../db/home-lanes.ts';
+import { partAt } from '../partitions/routes.ts';
+import type { FoundBreach, FoundIn } from './audit-findings.ts';
+import { findStrangersAmong } from './audit-strangers-store.ts';
 
 /**
  * The SQL that compares accounts with their balances, which have another home. A balance is made before its account is there, and behind
@@ -8,10 +10,10 @@ import type { FoundBreach } from './audit-slices-store.ts';
  * statement has found on its side is found on the other by a later one.
  */
 
-/** Plan: primary key, index only, as the next one. */
+/** Plan: primary key, as the next one. */
 const sliceAccounts: Statement = {
   name: 'audit.slice-accounts',
-  text: 'select id from accounts where id > $1::text order by id limit $2::int',
+  text: 'select id, partition_no::int as partition from accounts where id > $1::text order by id limit $2::int',
 };
 
 const sliceBalances: Statement = {
@@ -26,12 +28,15 @@ const findWithoutBalance: Statement = {
 from unnest($1::text[]) as v (id) where not exists (select from balances b where b.account_id = v.id)`,
 };
 
-/** Plan: primary keys. */
+/** Of balances in the partition $2. Plan: primary keys. */
 const findWithoutAccount: Statement = {
   name: 'audit.find-without-account',
-  text: `select 'account-balances' as invariant, v.id as account_id, 'no account' as detail
+  text: `select 'account-balances' as invariant, v.id as account_id, coalesce('the account is in partition ' || coalesce(
+  (select a.partition_no from accounts a where a.id = v.id), (select n.partition_no from new_accounts n where n.id = v.id)
+), 'no account') as detail
 from unnest($1::text[]) as v (id)
-where not exists (select from accounts a where a.id = v.id) and not exists (select from new_accounts n where n.id = v.id)`,
+where not exists (select from accounts a where a.id = v.id and a.partition_no = $2::int)
+  and not exists (select from new_accounts n where n.id = v.id and n.partition_no = $2::int)`,
 };
 
 /** SQL: whether something is under way for longer than nodes and repeats of requests take to finish it. */
@@ -43,22 +48,33 @@ const findLate: Statement = {
 from new_accounts where ${isLate('under_way_since')} order by id limit 100`,
 };
 
-/** What each slice found, of all accounts. */
+/** What each slice found, of all accounts: each has its balance in its partition, and no other one. */
 export async function* auditBalances(
-  { directory, partition }: HomeTables,
+  { directory, partitions }: PartitionedTables,
   rowsMax: number,
-): AsyncGenerator<readonly FoundBreach[]> {
-  const sides = [
-    { here: directory, slice: sliceAccounts, there: partition, find: findWithoutBalance },
-    { here: partition, slice: sliceBalances, there: directory, find: findWithoutAccount },
-  ];
-  for (const { here, slice, there, find } of sides) {
+): AsyncGenerator<FoundIn> {
+  for (let behind = '', isMore = true; isMore; ) {
+    const accounts = await directory.query<{ id: string; partition: number }>(sliceAccounts, [behind, rowsMax]);
+    for (const [partition, those] of Map.groupBy(accounts, (account) => account.partition)) {
+      const ids = toArray(those.map(({ id }) => id));
+      yield { partition, breaches: await partAt(partitions, partition).query<FoundBreach>(findWithoutBalance, [ids]) };
+    }
+    behind = accounts.at(-1)?.id ?? behind;
+    isMore = accounts.length === rowsMax;
+  }
+  for (const [partition, tables] of partitions.entries()) {
     for (let behind = '', isMore = true; isMore; ) {
-      const ids = (await here.query<{ id: string }>(slice, [behind, rowsMax])).map(({ id }) => id);
-      if (ids.length > 0) yield await there.query<FoundBreach>(find, [toArray(ids)]);
-      behind = ids.at(-1) ?? behind;
+      const ids = (await tables.query<{ id: string }>(sliceBalances, [behind, rowsMax])).map(({ id }) => id);
       isMore = ids.length === rowsMax;
+      if (ids.length > 0) {
+        const found = await directory.query<FoundBreach>(findWithoutAccount, [toArray(ids), partition]);
+        yield { partition, breaches: found };
+      }
+      if (partitions.length > 1) {
+        yield { partition, breaches: await findStrangersAmong(tables, behind, ids, !isMore) };
+      }
+      behind = ids.at(-1) ?? behind;
     }
   }
-  yield await directory.query<FoundBreach>(findLate);
+  yield { partition: null, breaches: await directory.query<FoundBreach>(findLate) };
 }

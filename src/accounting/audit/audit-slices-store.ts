@@ -4,6 +4,7 @@ import { KEY_COUNTERS } from '../accounts/key-limit-tables.ts';
 import { placeSql } from '../counts/counted-use.ts';
 import type { Above, Marks, Sum } from './audit-counts.ts';
 import type { DroppedCharges } from './audit-dropped.ts';
+import type { FoundBreach } from './audit-findings.ts';
 
 /**
  * The SQL of the two parts of an audit that grow with every call: the entries of accounts, and their calls beside the charges
@@ -17,12 +18,6 @@ import type { DroppedCharges } from './audit-dropped.ts';
 export interface AccountRange {
   readonly behind: string;
   readonly upTo: string;
-}
-
-export interface FoundBreach {
-  readonly invariant: string;
-  readonly account_id: string;
-  readonly detail: string;
 }
 
 /** What a slice found, and how many rows it read. */

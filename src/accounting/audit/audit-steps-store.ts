@@ -1,8 +1,9 @@
 import { columnsOf } from '../../db/columns.ts';
 import type { Statement } from '../../db/database.ts';
-import type { HomeTables } from '../../db/home-lanes.ts';
+import type { HomeTables, PartitionedTables } from '../../db/home-lanes.ts';
 import type { Home } from '../../db/homes.ts';
-import type { AccountRange, FoundBreach } from './audit-slices-store.ts';
+import type { FoundBreach, FoundIn } from './audit-findings.ts';
+import type { AccountRange } from './audit-slices-store.ts';
 
 /**
  * The SQL that finds what steps of two homes have left: limits without their key, and steps that nothing has finished, although each is tried
@@ -111,10 +112,17 @@ from due_notices where due_at < statement_timestamp() - ${FINISHED_WITHIN} order
 ];
 
 /** What is under way for longer than it may, of all accounts. */
-export async function auditSteps(tables: HomeTables): Promise<readonly FoundBreach[]> {
-  const found: FoundBreach[] = [];
-  const [row] = await tables.directory.query<{ is_tried: boolean }>(selectIsTried);
+export async function auditSteps({ directory, partitions }: PartitionedTables): Promise<readonly FoundIn[]> {
+  const found: FoundIn[] = [];
+  const [row] = await directory.query<{ is_tried: boolean }>(selectIsTried);
   if (row?.is_tried !== true) return found;
-  for (const statement of UNFINISHED) found.push(...(await tables[statement.home].query<FoundBreach>(statement)));
+  for (const statement of UNFINISHED) {
+    if (statement.home === 'directory') {
+      found.push({ partition: null, breaches: await directory.query<FoundBreach>(statement) });
+      continue;
+    }
+    for (const [partition, tables] of partitions.entries())
+      found.push({ partition, breaches: await tables.query<FoundBreach>(statement) });
+  }
   return found;
 }

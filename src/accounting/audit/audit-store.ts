@@ -1,15 +1,23 @@
 import type { Database, Statement } from '../../db/database.ts';
-import type { HomeDatabases, HomeTables, PartitionTables, TableReaderOf } from '../../db/home-lanes.ts';
+import type {
+  HomeTables,
+  PartitionedDatabases,
+  PartitionedTables,
+  PartitionTables,
+  TableReaderOf,
+} from '../../db/home-lanes.ts';
 import type { Home } from '../../db/homes.ts';
 import { booleanColumn, intColumn, orNull, selection, textColumn } from '../../db/table.ts';
 import type { Pace } from '../../lib/pace.ts';
+import { inPartition } from '../partitions/partition-failures.ts';
 import { auditBalances } from './audit-accounts-store.ts';
 import { readCounterCheck, wrongCounters } from './audit-counts-store.ts';
 import { readDroppedCheck, readDrops } from './audit-dropped-store.ts';
-import { type AccountRange, auditCalls, auditEntries, type FoundBreach, type Slice } from './audit-slices-store.ts';
+import { BREACHES_MAX, Findings, type FoundBreach, type InvariantId, type InvariantResult } from './audit-findings.ts';
+import { type AccountRange, auditCalls, auditEntries, type Slice } from './audit-slices-store.ts';
 import { auditKeyOwners, auditSteps } from './audit-steps-store.ts';
 import { auditUsage } from './audit-usage-store.ts';
-import { auditVouchers } from './audit-vouchers-store.ts';
+import { auditGifts, auditRedemptions } from './audit-vouchers-store.ts';
 
 /**
  * The audit reads a database in slices: ranges of accounts, and within each its entries and calls so many at a time
@@ -17,17 +25,9 @@ import { auditVouchers } from './audit-vouchers-store.ts';
  * invariant compares is read by one statement, so all of it is of one moment; or it is a counter that is read with a mark, and final
  * records up to that mark (`audit-counts.ts`); or one side of it is there before the other, and stays (`audit-accounts-store.ts`,
  * `audit-vouchers-store.ts`); or it is read again if it seems to be missing (`audit-steps-store.ts`).
+ *
+ * Ranges are of one partition after the other. What is compared with the directory is compared with the accounts that it says are there.
  */
-
-interface Breach {
-  readonly accountId: string;
-  readonly detail: string;
-}
-
-export interface InvariantResult {
-  readonly invariant: string;
-  readonly breaches: readonly Breach[];
-}
 
 /** How far an audit has got. */
 export interface AuditProgress {
@@ -49,48 +49,9 @@ export interface AuditOptions {
   readonly rowsMax?: number;
 }
 
-/** The most breaches that are listed of an invariant. */
-const BREACHES_MAX = 100;
-
 const ACCOUNTS_MAX = 500;
 /** Some milliseconds on the embedded engine, which does nothing else meanwhile. */
 const ROWS_MAX: Readonly<Record<Database['engine'], number>> = { embedded: 500, postgresql: 5_000 };
-
-/** What a slice finds is listed by these names, in this order. */
-const INVARIANTS = {
-  'account-balances': 'every account has its balance, and every balance its account',
-  'balance-sum': 'the balance is the sum of the ledger entries',
-  'reserved-sum': 'reserved money is the sum of the open reservations',
-  'entry-chain': 'entries are numbered without gaps and carry the balance forward',
-  'last-entry': 'the last entry number of a balance is that of its ledger',
-  'settled-calls': 'every settled call has its entry with its charge',
-  'charge-calls': 'no charge without its call',
-  'dropped-calls': 'the charges of calls whose records were dropped are those that were written down then',
-  'unresolved-charges':
-    'an unresolved call has no charge, a resolved one none above what it had reserved, which no other record has',
-  refunds: 'refunds are of a charged call of their account, and never more than its charge',
-  'recorded-prices': 'the price list of every call record is there',
-  'plan-in-flight': 'a subscription counts its coding calls in flight',
-  'plan-reserved-tokens': 'a subscription counts the tokens that calls in flight have reserved in its period',
-  'plan-slots': 'a subscription counts the slots of its five-hour window',
-  'key-in-flight': 'a limited key counts its calls in flight and what they have reserved',
-  'account-spending': 'an account counts what was charged on its day',
-  'plan-week': 'a subscription counts the calls of its week',
-  'plan-period': 'a subscription counts the tokens of its period',
-  'key-calls': 'a limited key counts the calls of its day',
-  'key-spending': 'a limited key counts what it was charged in its day, its week, its month, and in all',
-  'use-numbers': 'subscriptions and limited keys number the records of calls that count for them',
-  'coding-charges': 'a coding call has no charge',
-  'ended-reservations': 'an ended call has nothing reserved',
-  vouchers:
-    'every redeemed voucher has its ledger entry of its value, or its subscription, and every such entry its voucher',
-  'under-way': 'accounts and redemptions that are under way are whole after some minutes',
-  'usage-sums': 'sums of usage have the charges and refunds of the ledger',
-  'key-owners': 'limits of keys are of keys that are there, or that are being made or forgotten',
-  'finished-steps': 'what is done in several transactions is finished within six hours',
-} as const;
-
-type InvariantId = keyof typeof INVARIANTS;
 
 /** SQL: the rows of the accounts of a range, which are $1 and $2. */
 const inRange = (row: string): string => `${row}.account_id > $1::text and ${row}.account_id <= $2::text`;
@@ -206,28 +167,6 @@ async function* ranges(
   }
 }
 
-/** The breaches of each invariant, of which so many are kept. */
-class Findings {
-  readonly #breaches = new Map(Object.keys(INVARIANTS).map((id) => [id, [] as Breach[]]));
-
-  add(found: readonly FoundBreach[]): void {
-    for (const { invariant, account_id: accountId, detail } of found) {
-      const breaches = this.#breaches.get(invariant)!;
-      if (breaches.length < BREACHES_MAX) breaches.push({ accountId, detail });
-    }
-  }
-
-  addAll(other: Findings): void {
-    for (const [id, breaches] of this.#breaches) {
-      breaches.push(...other.#breaches.get(id)!.slice(0, BREACHES_MAX - breaches.length));
-    }
-  }
-
-  results(): InvariantResult[] {
-    return Object.entries(INVARIANTS).map(([id, invariant]) => ({ invariant, breaches: this.#breaches.get(id)! }));
-  }
-}
-
 /** What was found in a range of accounts, and how many rows of it were read. */
 interface RangeResult extends RowsRead {
   readonly findings: Findings;
@@ -236,9 +175,16 @@ interface RangeResult extends RowsRead {
 type RowsRead = Readonly<Record<'entries' | 'calls', number>>;
 type OnRead = (read: RowsRead) => void;
 
+/** What both sides of a range are read from. */
+interface OnePartition extends HomeTables {
+  readonly number: number;
+  /** How many there are. */
+  readonly count: number;
+}
+
 /** A range whose records are all there, or dropped, from the beginning to the end: it is read anew where some were dropped meanwhile. */
 async function auditWhole(
-  tables: HomeTables,
+  tables: OnePartition,
   range: AccountRange,
   rowsMax: number,
   onRead: OnRead,
@@ -251,19 +197,20 @@ async function auditWhole(
 }
 
 async function auditRange(
-  tables: HomeTables,
+  tables: OnePartition,
   range: AccountRange,
   rowsMax: number,
   onRead: OnRead,
 ): Promise<RangeResult> {
-  const { partition: reader } = tables;
-  const findings = new Findings();
+  const { partition: reader, number, count } = tables;
+  const findings = new Findings(count);
+  const add = (breaches: readonly FoundBreach[]): void => findings.add({ partition: number, breaches });
   const read = { entries: 0, calls: 0 };
   const counters = await readCounterCheck(reader, range);
   const written = await readDroppedCheck(reader, range);
   const readAll = async (slices: AsyncIterable<Slice>, counted: keyof RowsRead): Promise<void> => {
     for await (const { breaches, rowsRead, sums, above, dropped } of slices) {
-      findings.add(breaches);
+      add(breaches);
       counters.add(sums, above);
       written.add(dropped);
       read[counted] += rowsRead;
@@ -271,43 +218,52 @@ async function auditRange(
     }
   };
   await readAll(auditEntries(reader, range, rowsMax, counters.marks), 'entries');
-  findings.add(await reader.query<FoundBreach>(auditAccounts, [range.behind, range.upTo]));
-  for await (const breaches of auditVouchers(tables, range, rowsMax)) findings.add(breaches);
-  for await (const breaches of auditKeyOwners(tables, range, rowsMax)) findings.add(breaches);
-  for await (const breaches of auditUsage(reader, range, rowsMax)) findings.add(breaches);
+  add(await reader.query<FoundBreach>(auditAccounts, [range.behind, range.upTo]));
+  for await (const breaches of auditGifts(tables, range, rowsMax)) add(breaches);
+  for await (const breaches of auditKeyOwners(tables, range, rowsMax)) add(breaches);
+  for await (const breaches of auditUsage(reader, range, rowsMax)) add(breaches);
   await readAll(auditCalls(reader, range, rowsMax, counters.marks), 'calls');
-  findings.add(await wrongCounters(reader, counters));
-  findings.add(written.findings());
+  add(await wrongCounters(reader, counters));
+  add(written.findings());
   return { findings, ...read };
 }
 
-/** The databases of both homes. */
+/** The databases of the directory and of all partitions. */
 export interface AuditedDatabases {
-  readonly directory: Pick<HomeDatabases['directory'], 'engine' | 'readTables'>;
-  readonly partition: Pick<HomeDatabases['partition'], 'openTables'>;
+  readonly directory: Pick<PartitionedDatabases['directory'], 'engine' | 'readTables'>;
+  readonly partitions: readonly Pick<PartitionedDatabases['partitions'][number], 'openTables'>[];
 }
 
 /**
  * Checks every invariant on the whole database, while calls go on. The books are sound if no invariant has a breach. Accounts
  * that are made after the last range was chosen are left to the next audit.
+ *
+ * @throws PartitionError of the first partition that does not respond, if there are several.
  */
 export function auditLedger(
-  { directory, partition }: AuditedDatabases,
+  { directory, partitions }: AuditedDatabases,
   options: AuditOptions = {},
 ): Promise<InvariantResult[]> {
   // The directory has the turn of all audits.
   return directory.readTables(async (directoryTables) => {
-    const partitionTables = await partition.openTables();
+    const opened: Awaited<ReturnType<AuditedDatabases['partitions'][number]['openTables']>>[] = [];
     try {
-      const tables = { directory: directoryTables, partition: partitionTables };
+      for (const [number, partition] of partitions.entries()) {
+        opened.push(await inPartition(number, partitions.length, () => partition.openTables()));
+      }
+      const tables = { directory: directoryTables, partitions: opened };
       return await auditTables(tables, options.rowsMax ?? ROWS_MAX[directory.engine], options);
     } finally {
-      await partitionTables.close();
+      await Promise.all(opened.map((tables) => tables.close()));
     }
   });
 }
 
-async function auditTables(unpaced: HomeTables, rowsMax: number, options: AuditOptions): Promise<InvariantResult[]> {
+async function auditTables(
+  unpaced: PartitionedTables,
+  rowsMax: number,
+  options: AuditOptions,
+): Promise<InvariantResult[]> {
   const { signal, onProgress, pace = (statement) => statement(), accountsMax = ACCOUNTS_MAX } = options;
   const paced = <Which extends Home>(reader: TableReaderOf<Which>): TableReaderOf<Which> => ({
     query: (statement, parameters) => {
@@ -315,21 +271,34 @@ async function auditTables(unpaced: HomeTables, rowsMax: number, options: AuditO
       return pace(() => reader.query(statement, parameters));
     },
   });
-  const tables: HomeTables = { directory: paced(unpaced.directory), partition: paced(unpaced.partition) };
-  const findings = new Findings();
-  const [total] = await tables.partition.query<{ n: number }>(countAccounts);
-  const progress = { accounts: 0, accountsTotal: total!.n, entries: 0, calls: 0 };
-  for await (const breaches of auditBalances(tables, rowsMax)) findings.add(breaches);
-  for await (const range of ranges(tables.partition, accountsMax)) {
-    const ofRange = await auditWhole(tables, range, rowsMax, (read) =>
-      onProgress?.({ ...progress, entries: progress.entries + read.entries, calls: progress.calls + read.calls }),
-    );
-    findings.addAll(ofRange.findings);
-    progress.entries += ofRange.entries;
-    progress.calls += ofRange.calls;
-    progress.accounts += range.accounts;
+  const count = unpaced.partitions.length;
+  const tables: PartitionedTables = {
+    directory: paced(unpaced.directory),
+    partitions: unpaced.partitions.map((reader, number) =>
+      paced({ query: (...asked) => inPartition(number, count, () => reader.query(...asked)) }),
+    ),
+  };
+  const findings = new Findings(count);
+  const progress = { accounts: 0, accountsTotal: 0, entries: 0, calls: 0 };
+  for (const partition of tables.partitions) {
+    const [total] = await partition.query<{ n: number }>(countAccounts);
+    progress.accountsTotal += total!.n;
   }
-  findings.add(await auditSteps(tables));
+  for await (const found of auditBalances(tables, rowsMax)) findings.add(found);
+  for (const [number, partition] of tables.partitions.entries()) {
+    const one: OnePartition = { directory: tables.directory, partition, number, count };
+    for await (const range of ranges(partition, accountsMax)) {
+      const ofRange = await auditWhole(one, range, rowsMax, (read) =>
+        onProgress?.({ ...progress, entries: progress.entries + read.entries, calls: progress.calls + read.calls }),
+      );
+      findings.addAll(ofRange.findings);
+      progress.entries += ofRange.entries;
+      progress.calls += ofRange.calls;
+      progress.accounts += range.accounts;
+    }
+  }
+  for await (const found of auditRedemptions(tables, rowsMax)) findings.add(found);
+  for (const found of await auditSteps(tables)) findings.add(found);
   onProgress?.({ ...progress });
   return findings.results();
 }

@@ -1,6 +1,7 @@
 import type { Statement } from '../../db/database.ts';
 import type { PartitionTables } from '../../db/home-lanes.ts';
-import type { AccountRange, FoundBreach } from './audit-slices-store.ts';
+import type { FoundBreach } from './audit-findings.ts';
+import type { AccountRange } from './audit-slices-store.ts';
 
 /** The SQL that compares the sums of usage with the ledger. */
 

@@ -1,8 +1,10 @@
 import { columnsOf } from '../../db/columns.ts';
 import type { Statement } from '../../db/database.ts';
-import type { HomeTables } from '../../db/home-lanes.ts';
+import type { HomeTables, PartitionedTables } from '../../db/home-lanes.ts';
+import { partAt } from '../partitions/routes.ts';
 import { isLate } from './audit-accounts-store.ts';
-import type { AccountRange, FoundBreach } from './audit-slices-store.ts';
+import type { FoundBreach, FoundIn } from './audit-findings.ts';
+import type { AccountRange } from './audit-slices-store.ts';
 
 /**
  * The SQL that compares redeemed vouchers with what they gave. The two have different homes, so no statement reads both. A redemption is
@@ -11,18 +13,18 @@ import type { AccountRange, FoundBreach } from './audit-slices-store.ts';
  */
 
 /**
- * Redemptions of the accounts behind $1, up to $2, with what their vouchers give: $5 rows at most, behind one ($3, $4). Plans:
+ * Redemptions with what their vouchers give, and the partitions of their accounts: $3 rows at most, behind one ($1, $2). Plans:
  * voucher_redemptions_by_account, primary keys.
  */
 const sliceRedemptions: Statement = {
   name: 'audit.slice-redemptions',
   text: `select r.account_id, encode(r.code_hash, 'hex') as code_hash, r.id, r.entry_no, r.subscription_id, b.amount_nano, b.plan_id,
-  r.under_way_since is not null as is_under_way, ${isLate('r.under_way_since')} as is_late
+  r.under_way_since is not null as is_under_way, ${isLate('r.under_way_since')} as is_late, a.partition_no::int as partition
 from (
-  select * from voucher_redemptions
-  where account_id > $1::text and account_id <= $2::text and (account_id, code_hash) > ($3::text, decode($4::text, 'hex'))
-  order by account_id, code_hash limit $5::int
+  select * from voucher_redemptions where (account_id, code_hash) > ($1::text, decode($2::text, 'hex'))
+  order by account_id, code_hash limit $3::int
 ) r
+join accounts a on a.id = r.account_id
 left join vouchers v on v.code_hash = r.code_hash
 left join voucher_batches b on b.id = v.batch_id and b.id = r.batch_id
 order by r.account_id, r.code_hash`,
@@ -102,6 +104,7 @@ interface RedemptionRow {
   plan_id: string | null;
   is_under_way: boolean;
   is_late: boolean | null;
+  partition: number;
 }
 
 interface EntryRow {
@@ -118,35 +121,39 @@ interface GrantRow {
   code_hash: string;
 }
 
-/** What each slice of a range found: redemptions first, then entries and periods. */
-export async function* auditVouchers(
-  { directory, partition }: HomeTables,
-  { behind, upTo }: AccountRange,
+/** What each slice of redemptions found, of all accounts, each in the partition of its own. */
+export async function* auditRedemptions(
+  { directory, partitions }: PartitionedTables,
   rowsMax: number,
-): AsyncGenerator<readonly FoundBreach[]> {
+): AsyncGenerator<FoundIn> {
   for (let last = { account_id: '', code_hash: '' }, isMore = true; isMore; ) {
-    const from = [behind, upTo, last.account_id, last.code_hash, rowsMax];
-    const rows = await directory.query<RedemptionRow>(sliceRedemptions, from);
+    const rows = await directory.query<RedemptionRow>(sliceRedemptions, [last.account_id, last.code_hash, rowsMax]);
+    yield { partition: null, breaches: rows.filter((row) => row.is_late).map(late) };
     const whole = rows.filter((row) => !row.is_under_way);
-    yield rows.filter((row) => row.is_late).map(late);
-    if (whole.length > 0) {
-      yield await partition.query<FoundBreach>(
-        findUnpaid,
-        columnsOf(
-          whole,
-          (row) => row.account_id,
-          (row) => row.code_hash,
-          (row) => row.id,
-          (row) => row.entry_no,
-          (row) => row.subscription_id,
-          (row) => row.amount_nano,
-          (row) => row.plan_id,
-        ),
+    for (const [partition, those] of Map.groupBy(whole, (row) => row.partition)) {
+      const columns = columnsOf(
+        those,
+        (row) => row.account_id,
+        (row) => row.code_hash,
+        (row) => row.id,
+        (row) => row.entry_no,
+        (row) => row.subscription_id,
+        (row) => row.amount_nano,
+        (row) => row.plan_id,
       );
+      yield { partition, breaches: await partAt(partitions, partition).query<FoundBreach>(findUnpaid, columns) };
     }
     last = rows.at(-1) ?? last;
     isMore = rows.length === rowsMax;
   }
+}
+
+/** What each slice of a range of a partition found: entries of vouchers first, then periods. */
+export async function* auditGifts(
+  { directory, partition }: HomeTables,
+  { behind, upTo }: AccountRange,
+  rowsMax: number,
+): AsyncGenerator<readonly FoundBreach[]> {
   for (let last = { account_id: '', entry_no: 0n }, isMore = true; isMore; ) {
     const from = [behind, upTo, last.account_id, last.entry_no, rowsMax];
     const rows = await partition.query<EntryRow>(sliceEntries, from);

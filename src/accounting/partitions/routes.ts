@@ -22,10 +22,17 @@ export interface Routes<Part> {
 
 /** Which partition each account is in, as far as this process has read it. */
 export interface KnownPartitions {
-  /** @throws if the directory does not respond. */
+  /** @throws if the directory does not respond; UnknownPartitionError. */
   find(accountId: string): number | Promise<number>;
-  /** Who has read it with something else says so. */
+  /** Who has read it with something else says so. @throws UnknownPartitionError if this process has not opened it. */
   note(accountId: string, partition: number): void;
+}
+
+/** The partitions that a process has opened. */
+interface OpenPartitions {
+  readonly count: number;
+  /** An account is in a partition that was added since. */
+  readonly onUnknown: (partition: number) => void;
 }
 
 /** More accounts than keys are cached (`accounts/principals.ts`): a call whose key is known needs no statement for its partition. */
@@ -34,17 +41,25 @@ const KNOWN_MAX = 200_000;
 export function createKnownPartitions(
   store: Pick<AccountPartitionStore, 'find'>,
   questions: Pick<Questions, 'ask'>,
+  { count, onUnknown }: OpenPartitions = { count: Number.POSITIVE_INFINITY, onUnknown: () => undefined },
 ): KnownPartitions {
   const known = new LRUCache<string, number>({ maxSize: KNOWN_MAX, sizeCalculation: () => 1 });
   /** Accounts that are asked for at the same time, such as those of a list, are read with one statement. */
   let next: { readonly accountIds: Set<string>; readonly read: Promise<ReadonlyMap<string, number>> } | null = null;
+
+  function note(accountId: string, partition: number): void {
+    if (partition >= count) {
+      onUnknown(partition);
+      throw new UnknownPartitionError(partition);
+    }
+    known.set(accountId, partition);
+  }
 
   async function read(accountIds: ReadonlySet<string>): Promise<ReadonlyMap<string, number>> {
     // Until whoever has begun it has asked for all of them.
     await null;
     next = null;
     const found = await questions.ask((signal) => store.find([...accountIds], signal));
-    for (const { accountId, partition } of found) known.set(accountId, partition);
     return new Map(found.map(({ accountId, partition }) => [accountId, partition]));
   }
 
@@ -54,23 +69,18 @@ export function createKnownPartitions(
       next = { accountIds, read: read(accountIds) };
     }
     next.accountIds.add(accountId);
-    return (await next.read).get(accountId) ?? 0;
+    const partition = (await next.read).get(accountId);
+    if (partition === undefined) return 0;
+    note(accountId, partition);
+    return partition;
   }
 
-  return {
-    find: (accountId) => known.get(accountId) ?? readWithOthers(accountId),
-    note: (accountId, partition) => void known.set(accountId, partition),
-  };
+  return { find: (accountId) => known.get(accountId) ?? readWithOthers(accountId), note };
 }
 
 /** @param all by the number of the partition. With one of them nothing is looked up. */
 export function createRoutes<Part>(all: readonly Part[], known: Pick<KnownPartitions, 'find'>): Routes<Part> {
-  /** The partition may have been added when this process had opened the others. */
-  function at(number: number): Part {
-    const part = all[number];
-    if (part === undefined) throw new UnknownPartitionError(number);
-    return part;
-  }
+  const at = (number: number): Part => partAt(all, number);
   return {
     all,
     of(accountId) {
@@ -82,9 +92,21 @@ export function createRoutes<Part>(all: readonly Part[], known: Pick<KnownPartit
   };
 }
 
-export class UnknownPartitionError extends Error {
+/** @throws UnknownPartitionError: the partition may have been added when this process had opened the others. */
+export function partAt<Part>(all: readonly Part[], number: number): Part {
+  const part = all[number];
+  if (part === undefined) throw new UnknownPartitionError(number);
+  return part;
+}
+
+/** An account is in a partition that was added when this process had opened the others: it serves nothing of it before it is started again. */
+export class UnknownPartitionError extends GatewayError {
   constructor(number: number) {
-    super(`partition ${number} was added when this process had opened the others; start it again`);
+    const cause = new Error(`partition ${number} was added when this process had opened the others; start it again`);
+    super('shuttingDown', {
+      message: 'This node has to be restarted before it serves this account. Try again; another one may respond.',
+      cause,
+    });
   }
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
-import type { AuditOptions, AuditProgress, InvariantResult } from '../../accounting/audit/audit-store.ts';
+import type { InvariantResult } from '../../accounting/audit/audit-findings.ts';
+import type { AuditOptions, AuditProgress } from '../../accounting/audit/audit-store.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { LineStream } from '../management/endpoint.ts';
 import { listOf } from '../management/response-fields.ts';

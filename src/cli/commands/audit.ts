@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import type { AuditProgress, InvariantResult } from '../../accounting/audit/audit-store.ts';
+import type { InvariantResult } from '../../accounting/audit/audit-findings.ts';
+import type { AuditProgress } from '../../accounting/audit/audit-store.ts';
 import { AUDIT_WITH_PROGRESS, type AuditLine, type AuditResult } from '../../api/audit/admin.ts';
 import type { AdminClient } from '../../api/management/admin-client.ts';
 import { CliError, type CommandKit } from '../command.ts';

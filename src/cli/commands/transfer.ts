@@ -114,7 +114,7 @@ async function fromDatabase<Result>(
   const { databases } = books;
   try {
     process.writeError(`database: ${escapeText(name)}\n`);
-    const store = createExportStore({ directory: databases.directory, partition: databases.partitions[0]! });
+    const store = createExportStore(databases);
     return await work(exportDatabase({ store, schema: schemaVersion(), clock: systemClock }));
   } finally {
     await databases.close();
@@ -144,7 +144,7 @@ async function importFrom(
   try {
     process.writeError(`database: ${escapeText(await describeDatabase(location))}\n`);
     await migrateAll(databases, { onWaiting: sayWaiting(process) });
-    const store = createImportStore(database);
+    const store = createImportStore(databases);
     const onProgress = ({ accounts, of }: { accounts: number; of: number }): void =>
       progress.show(`${accounts} of ${of} accounts`);
     const imported = await importDatabase(readExport(file, process), { store, schema: schemaVersion(), onProgress });
@@ -189,7 +189,7 @@ function describeSums({ balances, entriesSum, chargesSum }: ExportEnd): string {
   return `Balances ¥${yuan(balances)}, ledger entries ¥${yuan(entriesSum)}, charges of calls ¥${yuan(chargesSum)}.`;
 }
 
-function describeImport({ end, rows, unsound }: Imported): string {
+function describeImport({ end, rows, emptied, unsound }: Imported): string {
   const table = renderTable(
     EXPORTED_TABLES.map((name) => ({ name, inFile: end.rows[name] ?? 0, here: rows[name] })),
     [
@@ -200,6 +200,14 @@ function describeImport({ end, rows, unsound }: Imported): string {
     '',
   );
   const compared = `Imported ${end.accounts} accounts; balance, ledger and charges of each are those of the file.`;
+  const left = `An interrupted import had left rows, which were removed, in partition ${emptied.join(', ')}.`;
   const problem = `Not sound already where they were exported, see "faregate audit": ${unsound.slice(0, 20).join(', ')}`;
-  return [table, '', compared, describeSums(end), ...(unsound.length === 0 ? [] : [problem])].join('\n');
+  return [
+    table,
+    '',
+    ...(emptied.length === 0 ? [] : [left]),
+    compared,
+    describeSums(end),
+    ...(unsound.length === 0 ? [] : [problem]),
+  ].join('\n');
 }

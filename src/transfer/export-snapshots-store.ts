@@ -1,0 +1,140 @@
+import { inPartition } from '../accounting/partitions/partition-failures.ts';
+import type { Statement } from '../db/database.ts';
+import type {
+  DirectorySnapshots,
+  PartitionDatabase,
+  PartitionedDatabases,
+  PartitionSnapshots,
+} from '../db/home-lanes.ts';
+import { readCutTransaction } from './export-cut-store.ts';
+
+/**
+ * The SQL with which an export begins, and of which states it reads the directory and the partitions
+ * (docs/decisions/0065-books-of-several-partitions.md).
+ */
+
+/** The databases of the directory and of all partitions. */
+export interface ExportedDatabases {
+  readonly directory: Pick<PartitionedDatabases['directory'], 'engine' | 'lane' | 'openSnapshots'>;
+  readonly partitions: readonly Pick<PartitionDatabase, 'lane' | 'openSnapshots'>[];
+}
+
+/** What an export reads. */
+export interface ExportSnapshots {
+  readonly directory: DirectorySnapshots;
+  /** Vouchers and their redemptions: as of the directory, or behind the states of partitions, with all that was redeemed before these. */
+  readonly redemptions: DirectorySnapshots;
+  /** Redemptions that transactions from this one on have changed may be behind the states of partitions; `null`: none is. */
+  readonly redemptionsCut: string | null;
+  /** By number. Each is of the state of the directory or a later one, so each account that is whole has its balance there. */
+  readonly partitions: readonly PartitionSnapshots[];
+  /** Whether each read has the state of its moment: those of one batch are cut then. */
+  readonly isMoving: boolean;
+  close(): Promise<void>;
+}
+
+/** On a server: keeps tables of records, which a snapshot that was taken before does not keep. The snapshot begins behind it. */
+const keepRecords: Statement = { name: 'export.keep-records', text: 'lock table only calls in access share mode' };
+
+/** The state of a partition begins with it. */
+const beginState: Statement = { name: 'export.begin-state', text: 'select exists (select from balances) as is_filled' };
+
+/** What no two servers have in common. */
+const SERVER = 'pg_postmaster_start_time()::text as server';
+
+const selectServer: Statement = { name: 'export.select-server', text: `select ${SERVER}` };
+
+/** It is asked where the balances are. */
+const selectServerOfBalances: Statement = {
+  name: 'export.select-server-of-balances',
+  text: `select ${SERVER} from (select exists (select from balances) as is_filled) b`,
+};
+
+export async function openExportSnapshots(databases: ExportedDatabases): Promise<ExportSnapshots> {
+  const opened: Pick<PartitionSnapshots, 'close'>[] = [];
+  const close = async (): Promise<void> => {
+    await Promise.all(opened.map((reader) => reader.close()));
+  };
+  const opening = async <Reader extends Pick<PartitionSnapshots, 'close'>>(
+    reading: Promise<Reader>,
+  ): Promise<Reader> => {
+    const reader = await reading;
+    opened.push(reader);
+    return reader;
+  };
+  const { directory, partitions } = databases;
+  const openDirectory = (): Promise<DirectorySnapshots> => opening(directory.openSnapshots());
+  async function openPartitions(
+    begin: (partition: PartitionSnapshots) => Promise<unknown>,
+  ): Promise<PartitionSnapshots[]> {
+    const readers: PartitionSnapshots[] = [];
+    for (const [number, partition] of partitions.entries()) {
+      const of = <Result>(work: () => Promise<Result>): Promise<Result> => inPartition(number, partitions.length, work);
+      const reader = await of(() => opening(partition.openSnapshots()));
+      await of(() => begin(reader));
+      readers.push({
+        read: (queries) => of(() => reader.read(queries)),
+        nameState: () => of(() => reader.nameState()),
+        useState: (state) => of(() => reader.useState(state)),
+        close: () => reader.close(),
+      });
+    }
+    return readers;
+  }
+
+  async function open(): Promise<Omit<ExportSnapshots, 'close'>> {
+    if (directory.engine === 'embedded') {
+      const reader = await openDirectory();
+      const ofPartitions = await openPartitions(async () => undefined);
+      return { directory: reader, redemptions: reader, redemptionsCut: null, partitions: ofPartitions, isMoving: true };
+    }
+    if (await areOnOneServer(databases)) {
+      const ofPartitions = await openPartitions((partition) => run(partition, keepRecords));
+      const reader = await openDirectory();
+      const [first, ...others] = ofPartitions;
+      const state = (await first!.nameState())!;
+      for (const each of [...others, reader]) await each.useState(state);
+      return {
+        directory: reader,
+        redemptions: reader,
+        redemptionsCut: null,
+        partitions: ofPartitions,
+        isMoving: false,
+      };
+    }
+    const reader = await openDirectory();
+    const redemptionsCut = await readCutTransaction(reader);
+    const ofPartitions = await openPartitions(async (partition) => {
+      await run(partition, keepRecords);
+      await run(partition, beginState);
+    });
+    const redemptions = await openDirectory();
+    // Its state begins here, and not when it is read first.
+    await readCutTransaction(redemptions);
+    return { directory: reader, redemptions, redemptionsCut, partitions: ofPartitions, isMoving: false };
+  }
+
+  try {
+    return { ...(await open()), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+const run = (reader: PartitionSnapshots, statement: Statement): Promise<unknown> =>
+  reader.read([{ statement, parameters: [] }]);
+
+/** Whether all partitions are where the directory is, so that one state can be read of all of them. */
+async function areOnOneServer({ directory, partitions }: ExportedDatabases): Promise<boolean> {
+  // The first partition is in the schema of the directory.
+  if (partitions.length === 1) return true;
+  const [here] = await directory.lane('admin').query<{ server: string }>(selectServer);
+  for (const [number, partition] of partitions.entries()) {
+    const [there] = await inPartition(number, partitions.length, () =>
+      partition.lane('admin').query<{ server: string }>(selectServerOfBalances),
+    );
+    if (there!.server !== here!.server) return false;
+  }
+  return true;
+}
