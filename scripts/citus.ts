@@ -80,7 +80,7 @@ async function runSteps(cluster: CitusCluster, steps: readonly Step[]): Promise<
 
 async function keep(cluster: CitusCluster, signalled: Promise<void>): Promise<void> {
   const { url } = await createCitusDatabase(cluster.ports);
-  console.log(`${url}\nCtrl-C stops the cluster and removes it.`);
+  console.log(`${url}\nFAREGATE_TEST_CITUS_PORTS='${JSON.stringify(cluster.ports)}'\nCtrl-C stops the cluster and removes it.`);
   const alive = setInterval(() => undefined, 60_000);
   await signalled;
   clearInterval(alive);
