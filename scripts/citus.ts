@@ -34,7 +34,7 @@ const { values: flags } = parseArgs({
 const unknown = flags.step.filter((name) => !STEPS.some((step) => step.name === name));
 
 if (flags.help) console.log(HELP);
-else if (flags.list) for (const { name, tries } of STEPS) console.log(`${name.padEnd(12)}${tries}`);
+else if (flags.list) for (const { name, tries } of STEPS) console.log(`${name.padEnd(14)}${tries}`);
 else if (unknown.length > 0)
   fail(`There is no step ${unknown.join(', ')}. There are: ${STEPS.map(({ name }) => name).join(', ')}`);
 else if (flags.pg === undefined) fail(`Say where a PostgreSQL with Citus is: --pg BIN\n\n${HELP}`);
@@ -80,7 +80,9 @@ async function runSteps(cluster: CitusCluster, steps: readonly Step[]): Promise<
 
 async function keep(cluster: CitusCluster, signalled: Promise<void>): Promise<void> {
   const { url } = await createCitusDatabase(cluster.ports);
-  console.log(`${url}\nCtrl-C stops the cluster and removes it.`);
+  console.log(
+    `${url}\nFAREGATE_TEST_CITUS_PORTS='${JSON.stringify(cluster.ports)}'\nCtrl-C stops the cluster and removes it.`,
+  );
   const alive = setInterval(() => undefined, 60_000);
   await signalled;
   clearInterval(alive);

@@ -39,6 +39,18 @@ export const limitLocksOnWorker = (lockMaxMs: number): Query => ({
   parameters: [`${lockMaxMs}ms`],
 });
 
+/**
+ * An insert whose rows are read from arrays. Citus would read them on the coordinator and copy them to the worker, in three messages. With a
+ * condition that only the worker can look up, the statement goes there as it is. The table has one row.
+ *
+ * @param text with a condition behind the rows, or none
+ */
+export const insertOfRows = (name: string, text: (condition: string) => string): Statement => ({
+  name,
+  text: text(''),
+  onCitus: text('where exists (select from usage_backfill)'),
+});
+
 /** Triggers of a distributed schema change tables of the same one, which are on the same worker. */
 export const ALLOW_TRIGGERS = 'set local citus.enable_unsafe_triggers to on;';
 

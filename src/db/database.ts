@@ -8,6 +8,8 @@ export type Parameter = string | number | bigint | boolean | Date | Buffer | nul
 export interface Statement {
   readonly name: string;
   readonly text: string;
+  /** Of a write of a `ReadThenWrite`: what it is on Citus (`citus.ts`), if that is something else. */
+  readonly onCitus?: string;
 }
 
 /** A row as the database returns it, by the names of its columns. */

@@ -276,20 +276,22 @@ async function readThenWrite<Result>(
   { name, reads, decide }: ReadThenWrite<Result>,
 ): Promise<Result> {
   const queries = [...first, ...reads];
-  await prepareOnce(connection, queries);
+  const isOnCitus = first.length > 0;
+  await prepareOnce(connection, queries, isOnCitus);
   const results = await connection.ask(name, ['begin', ...queries.map(asText)].join(';'));
   const { writes, result } = decide(results.slice(1 + first.length).map(({ rows }) => rows));
-  await prepareOnce(connection, writes);
+  await prepareOnce(connection, writes, isOnCitus);
   await connection.ask(name, [...writes.map(asText), 'commit'].join(';'));
   return result;
 }
 
-async function prepareOnce(connection: Connection, queries: readonly Query[]): Promise<void> {
+async function prepareOnce(connection: Connection, queries: readonly Query[], isOnCitus: boolean): Promise<void> {
   const prepared = preparedOn.get(connection) ?? new Set();
   preparedOn.set(connection, prepared);
   for (const { statement } of queries) {
     if (prepared.has(statement.name)) continue;
-    await connection.ask(statement.name, `prepare "${preparedName(statement)}" as ${statement.text}`);
+    const text = isOnCitus ? (statement.onCitus ?? statement.text) : statement.text;
+    await connection.ask(statement.name, `prepare "${preparedName(statement)}" as ${text}`);
     prepared.add(statement.name);
   }
 }

@@ -17,11 +17,16 @@ import {
   verdictOf,
 } from '../support/accounting-builders.ts';
 
-/** Calls of one account of a partition, one after the other, by the stores themselves. */
+/** Calls of accounts of a partition, by the stores themselves: a batch has one call of each, and one batch comes after the other. */
 
 const OPENED_NANO = 1_000_000_000_000n;
 const RESERVED_NANO = 1_000n;
 const CHARGE_NANO = 300n;
+
+const SUM_LEDGER = {
+  name: 'test.sum-ledger',
+  text: 'select count(*) as entries, sum(amount_nano)::text as sum from ledger_entries where account_id = $1',
+};
 
 /** Creates an account in a partition, with money. */
 export async function createAccount(directory: Database, partition: Database, id: string): Promise<void> {
@@ -30,16 +35,14 @@ export async function createAccount(directory: Database, partition: Database, id
   assert.equal(await accountCreations.create({ ...account, id, openingNano: OPENED_NANO }), id);
 }
 
-export interface AccountCalls {
-  /** Admits and ends one more call: two transactions. Both are tried again, as a gateway does, after an error. */
+export interface Calls {
+  /** Admits and ends one more call of each account: two transactions. Both are tried again, as a gateway does, after an error. */
   next(): Promise<{ readonly ms: number; readonly errors: readonly string[] }>;
-  /** Ended so far. */
-  readonly ended: number;
-  /** @throws if the balance is not what the ended calls leave, or a reservation is left. */
+  /** @throws if a balance is not what the ended calls leave, or a reservation is left. */
   checkMoney(): Promise<void>;
 }
 
-export function callsOf(partition: Database, accountId: string): AccountCalls {
+export function callsOf(partition: Database, accountIds: readonly string[]): Calls {
   const batches = createBatchStore(partition);
   let ended = 0;
 
@@ -56,37 +59,29 @@ export function callsOf(partition: Database, accountId: string): AccountCalls {
   }
 
   return {
-    get ended() {
-      return ended;
-    },
     async next() {
-      const callId = `call_${accountId}_${ended}`;
+      const callIdOf = (accountId: string): string => `call_${accountId}_${ended}`;
+      const admissions = accountIds.map((id) => requestOf(id, callIdOf(id), RESERVED_NANO));
+      const ends = accountIds.map((id) => recordOf(outcomeOf(id, callIdOf(id), CHARGE_NANO)));
       const errors: string[] = [];
       const startedAt = performance.now();
       await untilDone(async () => {
-        const { admissions } = await batches.run(
-          { ends: [], admissions: [requestOf(accountId, callId, RESERVED_NANO)] },
-          termsOf(CONTEXT),
-        );
-        assert.deepEqual(admissions.map(verdictOf), ['admitted']);
+        const results = await batches.run({ ends: [], admissions }, termsOf(CONTEXT));
+        assert.deepEqual(new Set(results.admissions.map(verdictOf)), new Set(['admitted']));
       }, errors);
-      const ends = [recordOf(outcomeOf(accountId, callId, CHARGE_NANO))];
       await untilDone(() => batches.run({ ends, admissions: [] }, termsOf(CONTEXT)), errors);
       ended++;
       return { ms: performance.now() - startedAt, errors };
     },
     async checkMoney() {
-      const balance = (await createLedgerStore(partition).findBalances([accountId], periodsOf(TODAY))).get(accountId);
-      assert.equal(balance?.balanceNano, OPENED_NANO - BigInt(ended) * CHARGE_NANO);
-      assert.equal(balance?.reservedNano, 0n);
-      const [ledger] = await partition.query<{ entries: bigint; sum: string }>(
-        {
-          name: 'test.ledger-sum',
-          text: 'select count(*) as entries, sum(amount_nano)::text as sum from ledger_entries where account_id = $1',
-        },
-        [accountId],
-      );
-      assert.deepEqual(ledger, { entries: BigInt(ended + 1), sum: String(balance?.balanceNano) });
+      const balances = await createLedgerStore(partition).findBalances(accountIds, periodsOf(TODAY));
+      for (const accountId of accountIds) {
+        const balance = balances.get(accountId);
+        assert.equal(balance?.balanceNano, OPENED_NANO - BigInt(ended) * CHARGE_NANO);
+        assert.equal(balance?.reservedNano, 0n);
+        const [ledger] = await partition.query<{ entries: bigint; sum: string }>(SUM_LEDGER, [accountId]);
+        assert.deepEqual(ledger, { entries: BigInt(ended + 1), sum: String(balance?.balanceNano) });
+      }
     },
   };
 }

@@ -6,7 +6,9 @@ import type { Database } from '../../src/db/database.ts';
 import { openEmbedded } from '../../src/db/embedded.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { type ClusterPorts, createCitusDatabase } from '../citus/databases.ts';
 import { keepEngineCompiled } from './compiled-engine.ts';
+import { divide } from './divided-template.ts';
 import { makeFastDirectory } from './fast-directory.ts';
 import { createKept } from './kept-databases.ts';
 import { isQuickRun } from './scope.ts';
@@ -15,7 +17,7 @@ import { spreadDatabase } from './spread-database.ts';
 export type Engine = Database['engine'];
 
 /** Every test of a store, of what races for money, and of the engines themselves runs on both. */
-export const engines: readonly Engine[] = ['embedded', 'postgresql'];
+export const engines: readonly Engine[] = citusPorts() === null ? ['embedded', 'postgresql'] : ['postgresql'];
 
 /**
  * Tests of the money and the records of a whole gateway, over stores that have tests of their own on both engines: both in a
@@ -59,7 +61,15 @@ export interface TestDatabase {
 export async function createTestDatabase(engine: Engine, partitions: 1 | 4 = 1): Promise<TestDatabase> {
   if (engine === 'embedded') return createKept(engine, createEmbedded);
   if (partitions === 1) return createKept(engine, () => createPostgres('faregate_template'));
+  const citus = citusPorts();
+  if (citus !== null) return createKept('Citus of 4', () => createOnCitus(citus));
   return createKept(`${engine} of 4`, () => createPostgres('faregate_template_4', 4));
+}
+
+/** Where `npm run test:citus` has a cluster, whose workers have the partitions behind the first one; otherwise `null`. */
+function citusPorts(): ClusterPorts | null {
+  const given = process.env.FAREGATE_TEST_CITUS_PORTS;
+  return given === undefined ? null : JSON.parse(given);
 }
 
 /** A database as it is before the first start: without a table. */
@@ -114,9 +124,29 @@ async function createPostgres(template: string, partitions = 1): Promise<TestDat
   // Copied as files: the default, by way of the log, takes the server twice as long.
   const local = requireVariable('FAREGATE_TEST_POSTGRES_LOCAL_URL');
   await administer(local, `create database ${name} template ${template} strategy file_copy`);
-  const url = `${server}/${name}`;
+  const remove = (): Promise<void> => administer(local, `drop database ${name} with (force)`);
+  return storedAt(`${server}/${name}`, { url: `${local}/${name}`, partitions, isOnCitus: false }, remove);
+}
+
+async function createOnCitus(ports: ClusterPorts): Promise<TestDatabase> {
+  const { url, remove } = await createCitusDatabase(ports);
+  await divide(url);
+  return storedAt(url, { url, partitions: 4, isOnCitus: true }, remove);
+}
+
+interface Opened {
+  readonly url: string;
+  readonly partitions: number;
+  readonly isOnCitus: boolean;
+}
+
+function storedAt(
+  url: string,
+  { url: local, partitions, isOnCitus }: Opened,
+  removeDatabase: () => Promise<void>,
+): TestDatabase {
   const openOne = (schema?: string): Database =>
-    openPostgres({ url: `${local}/${name}`, logger: silentLogger, schema });
+    openPostgres({ url: local, logger: silentLogger, schema, isOnCitus: isOnCitus && schema !== undefined });
   function open(): Database {
     const directory = openOne();
     if (partitions === 1) return directory;
@@ -133,7 +163,7 @@ async function createPostgres(template: string, partitions = 1): Promise<TestDat
     reopen: async () => open(),
     async remove() {
       await database.close().catch(() => undefined);
-      await administer(local, `drop database ${name} with (force)`);
+      await removeDatabase();
     },
   };
 }

@@ -3,11 +3,10 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { createCallsStore } from '../../src/accounting/calls/calls-store.ts';
 import type { Database } from '../../src/db/database.ts';
-import { openDatabases } from '../../src/db/databases.ts';
 import { migrate } from '../../src/db/migrate.ts';
-import { addPartition } from '../../src/db/partitions.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { divide } from './divided-template.ts';
 import { placeTemplate } from './embedded-template.ts';
 import { makeFastDirectory, sweepFastDirectories } from './fast-directory.ts';
 import { type PostgresServer, startPostgresServer } from './postgres-server.ts';
@@ -62,11 +61,4 @@ async function createTemplate(url: string): Promise<void> {
     await divide(`${url}/faregate_template_4`);
   }
   await client.end();
-}
-
-async function divide(url: string): Promise<void> {
-  const databases = await openDatabases({ url, dataDir: '' }, silentLogger);
-  for (let number = 1; number < 4; number++) await addPartition(databases);
-  for (const partition of databases.partitions.slice(1)) await createCallsStore(partition).prepareMonths(new Date());
-  await databases.close();
 }

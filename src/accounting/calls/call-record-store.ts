@@ -1,3 +1,4 @@
+import { insertOfRows } from '../../db/citus.ts';
 import { columnsOf, toTimestamp, writeRows } from '../../db/columns.ts';
 import { type Query, type Statement, toArray } from '../../db/database.ts';
 import type { Usage } from '../../protocols/metering/usage-facts.ts';
@@ -78,15 +79,16 @@ const KEY: readonly string[] = ['account_id', 'id', 'started_at'];
  * cleared. Calls name their price list by its place among those of the batch: an id is longer, and nearly all calls have the
  * same one. Plan: inserts that find calls by primary key.
  */
-const recordCalls: Statement = {
-  name: 'settlement.record-calls',
-  text: `insert into calls (${RECORD.map(({ name }) => name).join(', ')}, counted, price_list, is_queued)
+const recordCalls = insertOfRows(
+  'settlement.record-calls',
+  (condition) => `insert into calls (${RECORD.map(({ name }) => name).join(', ')}, counted, price_list, is_queued)
 select ${RECORD.map(valueSql).join(', ')}, counted::jsonb,
   ($${RECORD.length + 3}::uuid[])[price_list_no], true
 from unnest(
   ${RECORD.map((column, i) => `$${i + 1}::${parameterType(column)}[]`).join(', ')}, $${RECORD.length + 1}::text[],
   $${RECORD.length + 2}::int[]
 ) as o (${RECORD.map(({ name }) => name).join(', ')}, counted, price_list_no)
+${condition}
 on conflict (account_id, id, started_at) do update set
   ${[
     ...RECORD.map(({ name }) => name).filter((name) => !KEY.includes(name)),
@@ -98,7 +100,7 @@ on conflict (account_id, id, started_at) do update set
     .map((name) => `${name} = excluded.${name}`)
     .join(', ')}
 where calls.status = 'unresolved'`,
-};
+);
 
 /**
  * Queues records for the sums of usage (`accounting/usage/`), one row for a batch: each row more would cost the ends of calls

@@ -1,3 +1,4 @@
+import { insertOfRows } from '../../db/citus.ts';
 import { toTimestamp, writeRows } from '../../db/columns.ts';
 import type { Query, Statement } from '../../db/database.ts';
 import { KEY_LIMITS } from '../accounts/key-limit-tables.ts';
@@ -25,11 +26,11 @@ const insertRates: Statement = {
   text: `insert into rate_limits (${RATE_LIMITS.written.names.join(', ')}) select * from ${RATE_LIMITS.written.unnest}`,
 };
 
-const insertSlots: Statement = {
-  name: 'reservations.insert-slots',
-  text: `insert into plan_slots (account_id, subscription_id, call_id, taken_at)
-select * from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[])`,
-};
+const insertSlots = insertOfRows(
+  'reservations.insert-slots',
+  (condition) => `insert into plan_slots (account_id, subscription_id, call_id, taken_at)
+select * from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[]) ${condition}`,
+);
 
 /** Plan: primary key. */
 const deleteSlots: Statement = {

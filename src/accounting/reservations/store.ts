@@ -1,3 +1,4 @@
+import { insertOfRows } from '../../db/citus.ts';
 import { columnsOf, writeRows } from '../../db/columns.ts';
 import { type Query, type Statement, type StoredRow, toArray } from '../../db/database.ts';
 import { nowMsOf } from '../../db/database-time.ts';
@@ -32,10 +33,11 @@ import { HAS_SLOT, RATE_LIMITS, RESERVATIONS, type Reservation, SUBSCRIPTIONS } 
 
 /** The SQL of reservations: one row a call in flight. */
 
-const insertReservations: Statement = {
-  name: 'reservations.insert',
-  text: `insert into reservations (${RESERVATIONS.names.join(', ')}) select * from ${RESERVATIONS.unnest}`,
-};
+const insertReservations = insertOfRows(
+  'reservations.insert',
+  (condition) =>
+    `insert into reservations (${RESERVATIONS.names.join(', ')}) select * from ${RESERVATIONS.unnest} ${condition}`,
+);
 
 /** Plan: primary key. */
 const deleteReservations: Statement = {

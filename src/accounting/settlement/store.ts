@@ -1,3 +1,4 @@
+import { insertOfRows } from '../../db/citus.ts';
 import { columnsOf, toTimestamp, writeRows } from '../../db/columns.ts';
 import type { Query, Statement, StoredRow } from '../../db/database.ts';
 import type { PartitionDatabase } from '../../db/home-lanes.ts';
@@ -80,9 +81,9 @@ from unnest($1::text[], $2::text[], $3::timestamptz[]) as v (account_id, claim_i
 where k.account_id = v.account_id and k.claim_id = v.claim_id`,
 };
 
-const insertCharges: Statement = {
-  name: 'settlement.insert-charges',
-  text: `insert into ledger_entries (
+const insertCharges = insertOfRows(
+  'settlement.insert-charges',
+  (condition) => `insert into ledger_entries (
   account_id, entry_no, kind, amount_nano, balance_after_nano, call_id, created_at, day_no, day_began_at, counted_key
 )
 select account_id, entry_no, 'charge', -charge_nano, balance_after_nano, call_id, created_at, day_no, day_began_at,
@@ -90,8 +91,9 @@ select account_id, entry_no, 'charge', -charge_nano, balance_after_nano, call_id
 from unnest(
   $1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::timestamptz[], $7::bigint[], $8::timestamptz[],
   $9::text[]
-) as e (account_id, entry_no, charge_nano, balance_after_nano, call_id, created_at, day_no, day_began_at, counted_key)`,
-};
+) as e (account_id, entry_no, charge_nano, balance_after_nano, call_id, created_at, day_no, day_began_at, counted_key)
+${condition}`,
+);
 
 /**
  * Stores the newest maker of a key. Rows go in by the order of their keys, so that two nodes that record the same ones

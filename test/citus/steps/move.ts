@@ -13,7 +13,7 @@ export const move: Step = {
       const [directory, partition] = stored.databases.partitions;
       const ids = Array.from({ length: ACCOUNTS }, (_, n) => `acct_${n}`);
       for (const id of ids) await createAccount(directory!, partition!, id);
-      const accounts = ids.map((id) => callsOf(partition!, id));
+      const accounts = ids.map((id) => callsOf(partition!, [id]));
       const from = await portOf(ports.coordinator, stored.name);
       const to = ports.workers.find((port) => port !== from)!;
       const calls: { ms: number; errors: readonly string[] }[] = [];

@@ -20,7 +20,7 @@ export const workerStops: Step = {
       const [directory, first, second] = stored.databases.partitions;
       await createAccount(directory!, first!, 'acct_1');
       await createAccount(directory!, second!, 'acct_2');
-      const [lost, kept] = [callsOf(first!, 'acct_1'), callsOf(second!, 'acct_2')];
+      const [lost, kept] = [callsOf(first!, ['acct_1']), callsOf(second!, ['acct_2'])];
       for (let n = 0; n < 20; n++) await Promise.all([lost.next(), kept.next()]);
       const [{ port } = { port: 0 }] = await rowsOf<{ port: number }>(
         ports.coordinator,

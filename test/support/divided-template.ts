@@ -1,0 +1,13 @@
+import { createCallsStore } from '../../src/accounting/calls/calls-store.ts';
+import { openDatabases } from '../../src/db/databases.ts';
+import { addPartition, migrateAll } from '../../src/db/partitions.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+
+/** Makes four partitions in a database that has one, or none, with the months that a gateway prepares. */
+export async function divide(url: string): Promise<void> {
+  const databases = await openDatabases({ url, dataDir: '' }, silentLogger);
+  await migrateAll(databases);
+  while (databases.partitions.length < 4) await addPartition(databases);
+  for (const partition of databases.partitions) await createCallsStore(partition).prepareMonths(new Date());
+  await databases.close();
+}
