@@ -20,6 +20,8 @@ export interface GatewayOrder {
   readonly meter?: string;
   /** Models beside `bench-model`, as lines of the configuration below `models`. */
   readonly models?: string;
+  /** How many partitions the database gets; not said to versions that have no such setting. */
+  readonly partitions?: number;
   /** How many calls the provider is sent at a time; as many as there are by default if it is not said. */
   readonly connections?: number;
   /** Flags for Node, such as those of a profile. */
@@ -114,11 +116,12 @@ export async function endByClose(child: ChildProcess, orders: OrderLine): Promis
   }
 }
 
-function configText({ upstreamUrl, databaseUrl, directory, models, connections }: GatewayOrder): string {
+function configText({ upstreamUrl, databaseUrl, directory, models, connections, partitions }: GatewayOrder): string {
+  const spread = partitions === undefined ? '' : `, partitions: ${partitions}`;
   const atATime = connections === undefined ? '' : `, connections: ${connections}`;
   return `
 server: { port: 0 }
-database: { url: "${databaseUrl}", dataDir: ${join(directory, 'data')} }
+database: { url: "${databaseUrl}", dataDir: ${join(directory, 'data')}${spread} }
 providers: { static: { protocol: chat, baseUrl: ${upstreamUrl}/v1, apiKey: bench${atATime} } }
 models:
   bench-model:

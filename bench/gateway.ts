@@ -21,6 +21,7 @@ import type { Version } from './targets.ts';
  *   npm run bench                                   the default scenarios, some minutes
  *   npm run bench -- --scenario chat-64,streams     those; `all` for all
  *   npm run bench -- --peers all                    beside nginx, Portkey and LiteLLM, which it fetches; `none` for none
+ *   npm run bench -- --partitions 4 --citus URL      beside a database of four partitions, and one on a Citus cluster
  *   npm run bench -- --peer NAME=URL,HEADER,MODEL,PID --provider-port 9100
  *                                                   beside a gateway that runs, with http://127.0.0.1:9100/v1 behind it
  *   npm run bench -- --before DIRECTORY             beside another checkout, which has its node_modules
@@ -68,7 +69,15 @@ async function measureAll({ groups, before, providerPort, profile, duration }: O
   const measured: ScenarioResult[] = [];
   try {
     for (const group of groups) {
-      measured.push(...(await runScenarios(stage, group, { versions: versionsOf(before), peers }, duration, tell)));
+      measured.push(
+        ...(await runScenarios(
+          stage,
+          group,
+          { versions: versionsOf(before), peers, spread: options.spread },
+          duration,
+          tell,
+        )),
+      );
     }
   } finally {
     await stage.stop();

@@ -29,6 +29,21 @@ describe('options of the bench', () => {
     assert.deepEqual([peers, before], [PEERS, '../old']);
   });
 
+  it('databases of several partitions are further ones, on a server of the bench and on a cluster', () => {
+    const spread = (...args: string[]): unknown[] => parse(...args).spread.map(({ name, url }) => [name, url]);
+    assert.deepEqual(spread(), []);
+    assert.deepEqual(spread('--partitions', '4,16'), [
+      ['PostgreSQL, 4 partitions', null],
+      ['PostgreSQL, 16 partitions', null],
+    ]);
+    assert.deepEqual(spread('--partitions', '4', '--citus', 'postgres://c/d'), [
+      ['PostgreSQL, 4 partitions', null],
+      ['Citus, 4 partitions', 'postgres://c/d'],
+    ]);
+    assert.throws(() => parse('--citus', 'postgres://c/d'), /say with --partitions/);
+    assert.throws(() => parse('--gate', '--partitions', '4'), /the gate measures one partition/);
+  });
+
   it('the gate has its own scenarios, and no peers', () => {
     const { groups, peers, isGate, duration } = parse('--gate');
     assert.deepEqual([names(groups), peers, isGate], [[['chat-64', 'rate-200'], ['streams-500']], [], true]);

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { type GivenPeer, parsePeer } from './peers/given.ts';
 import type { Duration } from './rounds.ts';
 import { DEFAULT_SCENARIOS, parseScenarios, type Scenario } from './scenarios.ts';
+import type { SpreadDatabase } from './targets.ts';
 
 /** What `npm run bench` is asked for. */
 export interface Options {
@@ -13,6 +14,8 @@ export interface Options {
   /** Names of peers that the bench starts. */
   readonly peers: readonly string[];
   readonly givenPeers: readonly GivenPeer[];
+  /** Further databases of several partitions. */
+  readonly spread: readonly SpreadDatabase[];
   readonly providerPort: number;
   /** Where CPU profiles are written; `null` if none are. */
   readonly profile: string | null;
@@ -32,6 +35,7 @@ const CONFLICTS = [
   ['gate', 'before', 'the gate compares with the last recorded run; compare versions without --gate'],
   ['gate', 'peers', 'the gate measures no peers; measure them without --gate'],
   ['gate', 'peer', 'the gate measures no peers; measure them without --gate'],
+  ['gate', 'partitions', 'the gate measures one partition; measure several without --gate'],
   ['gate', 'profile', 'a profile slows all down; write one without --gate'],
   ['record', 'before', 'what is recorded are figures of one version; leave out one of the two'],
   ['record', 'profile', 'a profile slows all down; record without --profile'],
@@ -49,6 +53,8 @@ export function parseOptions(args: readonly string[], peerNames: readonly string
       before: { type: 'string' },
       peers: { type: 'string' },
       peer: { type: 'string', multiple: true },
+      partitions: { type: 'string' },
+      citus: { type: 'string' },
       'provider-port': { type: 'string' },
       profile: { type: 'string' },
       json: { type: 'boolean', default: false },
@@ -68,6 +74,7 @@ export function parseOptions(args: readonly string[], peerNames: readonly string
     before: values.before ?? null,
     peers: parsePeers(values.peers ?? (isGate ? 'none' : 'nginx'), peerNames),
     givenPeers: (values.peer ?? []).map(parsePeer),
+    spread: parseSpread(values.partitions, values.citus),
     providerPort: parseNumber('provider-port', values['provider-port'], 0),
     profile: values.profile ?? null,
     isJson: values.json,
@@ -102,6 +109,22 @@ export function parseNumber<Usual extends number | null>(
     throw new Error(`--${option}: expected a number above zero; found "${text}".`);
   }
   return Number(text);
+}
+
+function parseSpread(partitions: string | undefined, citus: string | undefined): readonly SpreadDatabase[] {
+  if (partitions === undefined) {
+    if (citus !== undefined) throw new Error('--citus: say with --partitions how many partitions it gets.');
+    return [];
+  }
+  const counts = partitions.split(',').map((count) => parseNumber('partitions', count, 0));
+  return counts.flatMap((count) => {
+    const of = (server: string, url: string | null) => ({
+      name: `${server}, ${count} partitions`,
+      partitions: count,
+      url,
+    });
+    return citus === undefined ? [of('PostgreSQL', null)] : [of('PostgreSQL', null), of('Citus', citus)];
+  });
 }
 
 function parsePeers(list: string, known: readonly string[]): readonly string[] {

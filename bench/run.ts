@@ -3,12 +3,14 @@ import type { ScenarioResult } from './report.ts';
 import { type Duration, runRounds } from './rounds.ts';
 import type { Scenario } from './scenarios.ts';
 import type { Stage } from './stage.ts';
-import { ENGINES, startBare, startGateway, type Target, type Version } from './targets.ts';
+import { ENGINES, type SpreadDatabase, startBare, startGateway, type Target, type Version } from './targets.ts';
 
 /** What stands beside the bare proxy in a run. */
 export interface Contenders {
   readonly versions: readonly Version[];
   readonly peers: readonly PeerKind[];
+  /** Of the version that is measured last. */
+  readonly spread?: readonly SpreadDatabase[];
 }
 
 /**
@@ -18,7 +20,7 @@ export interface Contenders {
 export async function runScenarios(
   stage: Stage,
   scenarios: readonly Scenario[],
-  { versions, peers }: Contenders,
+  { versions, peers, spread = [] }: Contenders,
   duration: Duration,
   tell: (line: string) => void,
 ): Promise<ScenarioResult[]> {
@@ -30,6 +32,7 @@ export async function runScenarios(
     for (const engine of ENGINES) {
       for (const version of versions) targets.push(await startGateway(stage, scenario, engine, version));
     }
+    for (const database of spread) targets.push(await startGateway(stage, scenario, database, versions.at(-1)!));
     for (const peer of peers) {
       if (peer.serves(scenario.kind)) targets.push(await peer.start(stage, scenario));
     }

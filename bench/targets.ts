@@ -26,6 +26,14 @@ export interface Version {
 }
 
 export type Engine = 'PostgreSQL' | 'embedded';
+
+/** A database of several partitions, beside those of one. */
+export interface SpreadDatabase {
+  readonly name: string;
+  readonly partitions: number;
+  /** A database to serve from, which is used for all scenarios; by default a new one of the bench's own server. */
+  readonly url: string | null;
+}
 export const ENGINES: readonly Engine[] = ['PostgreSQL', 'embedded'];
 
 /** A provider is sent so many calls at a time, and rather more, if nothing else is configured. */
@@ -60,13 +68,15 @@ export async function startBare(stage: Stage, scenario: Scenario): Promise<Targe
 export async function startGateway(
   stage: Stage,
   scenario: Scenario,
-  engine: Engine,
+  engine: Engine | SpreadDatabase,
   { name: version, checkout }: Version,
 ): Promise<Target> {
+  const spread = typeof engine === 'string' ? null : engine;
   const gateway = await startGatewayTarget({
     checkout,
     upstreamUrl: stage.providerUrl,
-    databaseUrl: engine === 'PostgreSQL' ? await stage.createDatabase() : '',
+    databaseUrl: engine === 'embedded' ? '' : (spread?.url ?? (await stage.createDatabase())),
+    ...(spread !== null && { partitions: spread.partitions }),
     directory: join(stage.directory, stage.uniqueName()),
     spawn: spawnGateway,
     flags: stage.flags,
@@ -80,12 +90,14 @@ export async function startGateway(
   const model = kind === 'images' ? 'bench-images' : 'bench-model';
   const keys = kind === 'coding' ? gateway.codingKeys : gateway.balanceKeys;
   return {
-    name: engine,
+    name: spread?.name ?? (engine as Engine),
     version,
     call: { url: gateway.url, path, model, request, response, keys, headers: {} },
     async read(order) {
       const reading = await gateway.orders.ask<MeterReading>(order);
-      return engine === 'embedded' ? reading : { ...reading, nextTransaction: await stage.nextTransaction() };
+      return engine === 'embedded' || spread?.url != null
+        ? reading
+        : { ...reading, nextTransaction: await stage.nextTransaction() };
     },
     stop: gateway.stop,
   };

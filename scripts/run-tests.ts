@@ -91,8 +91,10 @@ interface SharedProcess {
 }
 
 function writeProcess(folder: string, at: number, members: TestProcess): SharedProcess {
-  const module = join(folder, `process-${at + 1}.test.mjs`);
-  const doneFile = join(folder, `process-${at + 1}.done`);
+  // The runner begins them in the order of their names.
+  const name = `process-${String(at + 1).padStart(3, '0')}`;
+  const module = join(folder, `${name}.test.mjs`);
+  const doneFile = join(folder, `${name}.done`);
   const urls = members.map((path) => pathToFileURL(resolve(path)).href);
   writeFileSync(module, processModule(urls, doneFile));
   return { members, module, doneFile };

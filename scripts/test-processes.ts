@@ -23,7 +23,9 @@ const ALONE = [
   'test/db/embedded-files',
   'test/db/private-directory',
   'test/db/releases',
-  'test/docs/',
+  'test/docs/moving',
+  'test/docs/operations',
+  'test/docs/readme',
   'test/settlement/crashes',
   'test/settlement/disk-',
   'test/settlement/half-start',
@@ -36,21 +38,23 @@ const ALONE = [
 const ON_EMBEDDED = /\bengines\b|'embedded'/;
 
 /** Together in one process. Enough that a start hardly counts, and few enough that processes end at about the same time. */
-const FILES_MAX = 20;
+const FILES_MAX = 40;
 
 /**
- * What a file must not do to those beside it: hooks outside of every `describe` would run around the tests of all of them,
- * and a file that starts processes or measures this one's memory expects to be alone in it. A file may also ask for it in a
+ * What a file must not do to those beside it: hooks before tests, outside of every `describe`, would run before the tests of
+ * all of them, and a file that starts processes or measures this one's memory expects to be alone in it. A file may also ask for it in a
  * comment.
  */
 const NEEDS_ITS_OWN =
-  /^(?:before|after|beforeEach|afterEach)\(|node:child_process|process\.on\(|node:worker_threads|memoryUsage|--expose-gc|Runs in a process of its own/m;
+  /^(?:before|beforeEach|afterEach)\(|node:child_process|process\.on\(|node:worker_threads|memoryUsage|--expose-gc|Runs in a process of its own/m;
 
 /** One process for some unit tests or for some others, and for every file that must be alone one of its own. */
 export function planProcesses(files: readonly TestFile[], filesMax = FILES_MAX): TestProcess[] {
   const together = files.filter((file) => !isAlone(file));
   const alone = files.filter(isAlone).map(({ path }) => [path]);
-  const processes = [...Map.groupBy(together, areaOf).values()].flatMap((area) => {
+  const areas = Map.groupBy(together, areaOf);
+  const processes = AREAS.flatMap((name) => {
+    const area = areas.get(name) ?? [];
     const count = Math.ceil(area.length / filesMax);
     // Neighbours in the alphabet are often of one kind and of one weight: dealt out like cards, they weigh the same.
     return Array.from({ length: count }, (_, at) =>
@@ -64,11 +68,15 @@ export function isAlone({ path, text }: TestFile): boolean {
   return ALONE.some((folder) => path.startsWith(folder)) || NEEDS_ITS_OWN.test(text);
 }
 
+/** The longest first: what ends last should be short. */
+const AREAS = ['on the embedded database', 'in a browser', 'others', 'unit tests'] as const;
+type Area = (typeof AREAS)[number];
+
 /**
  * Unit tests load little, and would load all of a gateway beside the others. Tests on the embedded database share few
  * processes, because it is compiled in each of them, and again for speed where it works much. Tests of pages share one browser.
  */
-function areaOf({ path, text }: TestFile): string {
+function areaOf({ path, text }: TestFile): Area {
   if (path.startsWith('src/')) return 'unit tests';
   if (path.startsWith('test/console/pages/')) return 'in a browser';
   return ON_EMBEDDED.test(text) ? 'on the embedded database' : 'others';

@@ -1,40 +1,39 @@
 import { join } from 'node:path';
 import { createEndedKeyStore } from '../accounting/accounts/ended-key-store.ts';
-import { createKeyReplacementStore } from '../accounting/accounts/key-replacement-store.ts';
-import { createKeySearchStore } from '../accounting/accounts/key-search-store.ts';
 import { createLooseKeyStore } from '../accounting/accounts/loose-key-store.ts';
 import { createKeyStatusStore } from '../accounting/accounts/status-store.ts';
-import { createAccountStore } from '../accounting/accounts/store.ts';
 import { createAccountPartitionStore } from '../accounting/partitions/account-partition-store.ts';
+import { createAddedPartitions } from '../accounting/partitions/added-partitions.ts';
 import type { PlacedLanes } from '../accounting/partitions/placed-lanes.ts';
 import { createPlacement } from '../accounting/partitions/placement.ts';
 import { createKnownPartitions, createRoutes } from '../accounting/partitions/routes.ts';
 import { type RunningPeriods, runningPeriods } from '../accounting/pricing/running-periods.ts';
-import { createInFlightStore } from '../accounting/reservations/in-flight-store.ts';
 import { createSettlement } from '../accounting/settlement/settlement.ts';
-import { createUsageStore } from '../accounting/usage/usage-store.ts';
-import { createVoucherStore } from '../accounting/vouchers/vouchers-store.ts';
 import type { Config } from '../config/schema.ts';
 import { isDataError } from '../db/errors.ts';
-import type { DirectoryDatabase, HomeLanes, PartitionedDatabases } from '../db/home-lanes.ts';
+import type { DirectoryDatabase, PartitionedDatabases } from '../db/home-lanes.ts';
 import { readDatabaseIdentity } from '../db/identity.ts';
 import { createDatabaseClock } from '../db/nodes/database-clock.ts';
 import { createNodes } from '../db/nodes/nodes.ts';
 import { createNodeStore } from '../db/nodes/nodes-store.ts';
 import { probeDatabase } from '../db/nodes/probe-store.ts';
+import { readPartitions } from '../db/partitions-store.ts';
 import { createQuestions } from '../db/questions/database-questions.ts';
 import type { Disk } from '../journal/disk.ts';
 import { openJournal } from '../journal/journal.ts';
+import { loggerWith } from '../lib/logger.ts';
 import { createDrainStore, DRAINS_CHANNEL } from '../providers/routing/drains/drain-store.ts';
 import { createDrains } from '../providers/routing/drains/drains.ts';
 import { createRefusalsStore } from '../requests/refusals-store.ts';
 import type { NodeObservers } from '../telemetry/metrics.ts';
+import { createPlacedAdmin } from './admin-stores.ts';
 import { createFinishing, createInSteps } from './in-steps.ts';
 import { joinPartitions } from './joined-partitions.ts';
-import { requestLane } from './lanes.ts';
+import { namedPartition, requestLane } from './lanes.ts';
 import { createPartitionAccounting, type PartitionAccountingParts } from './partition-accounting.ts';
 
-interface AccountingParts extends Omit<PartitionAccountingParts, 'databases' | 'databaseClock' | 'recoverJournals'> {
+interface AccountingParts
+  extends Omit<PartitionAccountingParts, 'number' | 'databases' | 'databaseClock' | 'recoverJournals'> {
   readonly databases: PartitionedDatabases;
   readonly config: Config;
   readonly disk: Disk;
@@ -64,12 +63,22 @@ export async function createAccounting(parts: AccountingParts) {
     logger,
     ...parts.timing,
   });
-  const known = createKnownPartitions(placed, directoryQuestions);
+  const addedPartitions = createAddedPartitions(
+    partitions.length,
+    async () => (await readPartitions(directory.lane('housekeeping'))).length,
+    logger,
+  );
+  const known = createKnownPartitions(placed, directoryQuestions, {
+    count: partitions.length,
+    onUnknown: addedPartitions.found,
+  });
   const place = createPlacement(partitions.length, placed, databaseClock);
   const routes = createRoutes(
     partitions.map((partition, number) =>
       createPartitionAccounting({
         ...parts,
+        number: namedPartition(number, partitions.length),
+        logger: partitions.length === 1 ? logger : loggerWith(logger, { partition: number }),
         databases: { directory, partition },
         databaseClock,
         recoverJournals: () => settlement.recover(number),
@@ -92,7 +101,9 @@ export async function createAccounting(parts: AccountingParts) {
   const byNumber = createRoutes(partitions, known);
   const admin: PlacedLanes = {
     directory: requestLane(directory.lane('admin')),
-    partitions: byNumber.map((partition) => requestLane(partition.lane('admin'))),
+    partitions: byNumber.map((partition, number) =>
+      requestLane(partition.lane('admin'), namedPartition(number, partitions.length)),
+    ),
   };
   const housekeeping: PlacedLanes = {
     directory: directory.lane('housekeeping'),
@@ -103,21 +114,15 @@ export async function createAccounting(parts: AccountingParts) {
     databaseClock,
     periods: (): RunningPeriods => runningPeriods(settings.current.localTime, databaseClock.nowMs()),
     directoryQuestions,
+    /** Of each partition, by their numbers. */
+    partitionQuestions: routes.all.map((part) => part.questions),
+    addedPartitions,
     knownPartitions: known,
     /** For the keys of calls. */
     keyStatuses: createKeyStatusStore(directory),
     admin: {
       ...ofPartition.admin,
-      accounts: createAccountStore(admin.directory),
-      refusals: createRefusalsStore(admin.directory),
-      looseKeys: createLooseKeyStore(admin.directory),
-      keyReplacements: createKeyReplacementStore(admin.directory),
-      vouchers: createVoucherStore(admin.directory),
-      keyStatuses: createKeyStatusStore(admin.directory),
-      keySearch: createKeySearchStore(firstOf(admin)),
-      inFlight: createInFlightStore(firstOf(admin)),
-      usage: createUsageStore(firstOf(admin)),
-      ...createInSteps(admin, plans, place),
+      ...createPlacedAdmin(admin, plans, place),
     },
     drains: createDrains({
       // One read at a time: it never takes the place in which `/readyz` waits.
@@ -127,13 +132,20 @@ export async function createAccounting(parts: AccountingParts) {
       logger,
     }),
     housekeeping: {
-      ...ofPartition.housekeeping,
+      partitions: routes.all.map((part) => part.housekeeping),
+      isOutgrown: addedPartitions.look,
+      looseLimits: routes.map((part) => part.housekeeping.looseLimits),
       refusals: createRefusalsStore(housekeeping.directory),
       nodes: createNodeStore(housekeeping.directory),
       looseKeys: createLooseKeyStore(housekeeping.directory),
-      endedKeys: createEndedKeyStore(firstOf(housekeeping)),
+      endedKeys: createEndedKeyStore(housekeeping),
     },
-    finishing: createFinishing(createInSteps(housekeeping, plans, place), logger),
+    finishing: createFinishing(
+      createInSteps(housekeeping, plans, place),
+      housekeeping.partitions,
+      addedPartitions.look,
+      logger,
+    ),
     settlement,
     journal,
     nodes: createNodes({
@@ -146,8 +158,6 @@ export async function createAccounting(parts: AccountingParts) {
     }),
   };
 }
-
-const firstOf = ({ directory, partitions }: PlacedLanes): HomeLanes => ({ directory, partition: partitions.all[0]! });
 
 /** A directory of this database alone: nodes of different databases may share a data directory. */
 async function journalDirectory({ database: { dataDir } }: Config, directory: DirectoryDatabase): Promise<string> {

@@ -17,7 +17,7 @@ import { createExportStore } from '../transfer/export-store.ts';
 import { createAccountDomain } from './account-domain.ts';
 import type { Accounting } from './accounting.ts';
 import { auditPace } from './audit-pace.ts';
-import { orOverloaded } from './lanes.ts';
+import { orRefused } from './lanes.ts';
 import type { People } from './people.ts';
 import { testProviderOf } from './provider-tester.ts';
 import type { SettingsInForce } from './settings-in-force.ts';
@@ -71,7 +71,7 @@ export function createAdminParts(parts: AdministeredParts): AdminParts & { reado
     periods: accounting.periods,
     localTime: () => settings.current.localTime,
     timezone: () => settings.current.config.billing.timezone,
-    auditLedger: (given) => orOverloaded(auditLedger(databases, { ...given, pace: auditPace() })),
+    auditLedger: (given) => orRefused(auditLedger(databases, { ...given, pace: auditPace() })),
     exportDatabase: () => exportDatabase({ store: createExportStore(databases), schema: schemaVersion(), clock }),
   };
 }

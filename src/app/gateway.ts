@@ -14,9 +14,7 @@ import { UnpricedUses } from '../calls/unpriced-uses.ts';
 import { ConfigLoads } from '../config/loads.ts';
 import type { Config } from '../config/schema.ts';
 import { checkDemoMark, setDemoMark } from '../db/demo-mark.ts';
-import type { PartitionedDatabases } from '../db/home-lanes.ts';
 import { requireReadableSchema } from '../db/migrate.ts';
-import { migrateAll } from '../db/partitions.ts';
 import { makePrivateDirectory } from '../db/private-directory.ts';
 import { BodyBudgets } from '../http/body-budgets.ts';
 import { createClientAddresses } from '../http/client-address.ts';
@@ -46,10 +44,11 @@ import { closeParts } from './closing.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { createGuesses } from './guesses.ts';
 import { housekeepingTasks } from './housekeeping.ts';
-import { createMaintenance } from './maintenance.ts';
+import { createMaintenance, type Maintenance } from './maintenance.ts';
 import { serveManagementApis } from './management-apis.ts';
 import { createNodeStatus } from './node-status.ts';
 import type { Notices } from './notices.ts';
+import { openPartitions } from './opened-partitions.ts';
 import { peopleHousekeeping } from './people.ts';
 import { createQuerySources } from './query-sources.ts';
 import { createRequestObservers } from './request-observers.ts';
@@ -85,6 +84,8 @@ export interface Gateway {
   readonly notices: Pick<Notices, 'settle'>;
   /** Finishes what requests have left between two steps. For tests. */
   readonly finishing: Pick<BackgroundJob, 'round'>;
+  /** Does what is done every hour. For tests. */
+  readonly housekeeping: Pick<Maintenance, 'round'>;
   /** The configuration file was read: whether what it says is in force. For metrics. */
   configDecided(isInForce: boolean): void;
   /** Refuses new calls, awaits those in flight up to the configured limit, and closes all parts. */
@@ -128,11 +129,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   // Before it is changed for this version, and again because another node may have decided meanwhile.
   await requireReadableSchema(database);
   await checkDemoMark(database, servedAs);
-  // Nothing else knows that both are one.
-  const { partitions = [database] } = options;
-  const databases: PartitionedDatabases = { directory: database, partitions };
-  const onWaiting = (message: string): void => logger.warn({}, message);
-  await migrateAll({ directory: database, partitions }, { onWaiting, stopped: options.stopped });
+  const databases = await openPartitions(options);
   await requireNoLeftovers(databases);
   await setDemoMark(database, servedAs);
   const bodyBudgets = new BodyBudgets({ memoryBytes: 0, diskBytes: 0 });
@@ -326,6 +323,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     own: { report: servedMetrics.report, readReadiness: status.readReadiness },
     notices,
     finishing: accounting.finishing,
+    housekeeping: maintenance,
     callsWaiting: (accountId) => admissionQueue.waiting(accountId),
     reload(next) {
       // Workers read the same file: one of them says so.

@@ -5,6 +5,7 @@ import type { LooseLimitStore } from '../accounting/accounts/loose-limit-store.t
 import type { CallsStore } from '../accounting/calls/calls-store.ts';
 import type { ContinuationKeyStore } from '../accounting/continuation/continuation-key-store.ts';
 import { oldestContinuationKey } from '../accounting/continuation/continuation-keys.ts';
+import type { Routes } from '../accounting/partitions/routes.ts';
 import type { SubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
 import type { StoredResponseStore } from '../accounting/repeats/stored-response-store.ts';
 import type { Dropping } from '../accounting/retention/dropping.ts';
@@ -15,20 +16,27 @@ import type { Clock } from '../lib/clock.ts';
 import type { RefusalsStore } from '../requests/refusals-store.ts';
 import type { HousekeepingTask } from './maintenance.ts';
 
+interface PartitionStores {
+  readonly calls: Pick<CallsStore, 'prepareMonths' | 'summariseRequestIds'>;
+  readonly continuationKeys: Pick<ContinuationKeyStore, 'deleteBefore'>;
+  readonly subscriptions: Pick<SubscriptionStore, 'forgetSlots'>;
+  readonly storedResponses: Pick<StoredResponseStore, 'forgetExpired'>;
+  readonly dropping: Dropping;
+}
+
 interface HousekeepingParts {
   /** The database's clock, as far as this node knows it. */
   readonly clock: Clock;
   /** For tests: in place of the database's clock. */
   readonly testDatabaseClock: Clock | undefined;
-  readonly calls: Pick<CallsStore, 'prepareMonths' | 'summariseRequestIds'>;
-  readonly continuationKeys: Pick<ContinuationKeyStore, 'deleteBefore'>;
-  readonly subscriptions: Pick<SubscriptionStore, 'forgetSlots'>;
-  readonly storedResponses: Pick<StoredResponseStore, 'forgetExpired'>;
+  /** What each partition has of its own, by their numbers. */
+  readonly partitions: readonly PartitionStores[];
   readonly nodes: Pick<NodeStore, 'forget'>;
   readonly endedKeys: EndedKeyStore;
   readonly looseKeys: LooseKeyStore;
-  readonly looseLimits: LooseLimitStore;
-  readonly dropping: Dropping;
+  readonly looseLimits: Routes<LooseLimitStore>;
+  /** Whether there are partitions that this process has not opened: what it does not find may be there. */
+  readonly isOutgrown: () => Promise<boolean>;
   readonly refusals: Pick<RefusalsStore, 'deleteBefore'>;
   readonly changes: Pick<ChangesStore, 'deleteBefore'>;
   /** How long records are kept, in milliseconds. */
@@ -41,23 +49,37 @@ const DAY_MS = 86_400_000;
 
 /** What a gateway does every hour: months of call records, and the deletion of what has expired. */
 export function housekeepingTasks(parts: HousekeepingParts): HousekeepingTask[] {
-  const { clock, calls, continuationKeys, subscriptions, storedResponses, nodes, setBodyBudgets } = parts;
+  const { clock, partitions, nodes, setBodyBudgets } = parts;
   const testNowMs = (): number | null => parts.testDatabaseClock?.nowMs() ?? null;
+  /** A task of each partition, so that each fails, and is tried again, alone. */
+  const inEach = (
+    name: string,
+    run: (stores: PartitionStores, signal: AbortSignal) => Promise<unknown>,
+    when: Pick<HousekeepingTask, 'isBeforeCalls'> = {},
+  ): HousekeepingTask[] =>
+    partitions.map((stores, partition) => ({
+      name: partitions.length === 1 ? name : `${name} of partition ${partition}`,
+      partition,
+      run: (signal) => run(stores, signal),
+      ...when,
+    }));
+  /** A node that has opened all partitions does it. */
+  const unlessOutgrown =
+    (run: HousekeepingTask['run']): HousekeepingTask['run'] =>
+    async (signal) =>
+      (await parts.isOutgrown()) ? undefined : run(signal);
   return [
     { name: 'budgets of bodies', isBeforeCalls: true, run: setBodyBudgets },
-    {
-      name: 'months of call records',
-      // The records of a month without one go to the default, and stay there.
+    // The records of a month without one go to the default, and stay there.
+    ...inEach('months of call records', ({ calls }) => calls.prepareMonths(new Date(clock.nowMs())), {
       isBeforeCalls: true,
-      run: () => calls.prepareMonths(new Date(clock.nowMs())),
-    },
-    { name: 'ids of requests', run: () => calls.summariseRequestIds(new Date(clock.nowMs())) },
-    {
-      name: 'continuation keys',
-      run: (signal) => continuationKeys.deleteBefore(oldestContinuationKey(clock.nowMs()), signal),
-    },
-    { name: 'slots of plans', run: (signal) => subscriptions.forgetSlots(testNowMs(), signal) },
-    { name: 'stored responses', run: (signal) => storedResponses.forgetExpired(testNowMs(), signal) },
+    }),
+    ...inEach('ids of requests', ({ calls }) => calls.summariseRequestIds(new Date(clock.nowMs()))),
+    ...inEach('continuation keys', ({ continuationKeys }, signal) =>
+      continuationKeys.deleteBefore(oldestContinuationKey(clock.nowMs()), signal),
+    ),
+    ...inEach('slots of plans', ({ subscriptions }, signal) => subscriptions.forgetSlots(testNowMs(), signal)),
+    ...inEach('stored responses', ({ storedResponses }, signal) => storedResponses.forgetExpired(testNowMs(), signal)),
     {
       name: 'refusals',
       run: (signal) => parts.refusals.deleteBefore(clock.nowMs() - parts.retention().refusals, signal),
@@ -69,11 +91,13 @@ export function housekeepingTasks(parts: HousekeepingParts): HousekeepingTask[] 
     { name: 'nodes that are gone', run: () => nodes.forget() },
     {
       name: 'keys that have ended',
-      run: (signal) => parts.endedKeys.forgetEndedBefore(clock.nowMs() - ENDED_KEYS_KEPT_DAYS * DAY_MS, signal),
+      run: unlessOutgrown((signal) =>
+        parts.endedKeys.forgetEndedBefore(clock.nowMs() - ENDED_KEYS_KEPT_DAYS * DAY_MS, signal),
+      ),
     },
     // Behind them, because each of these is loose from then on.
-    { name: 'limits of keys that are not there', run: (signal) => removeLooseLimits(parts, signal) },
+    { name: 'limits of keys that are not there', run: unlessOutgrown((signal) => removeLooseLimits(parts, signal)) },
     // Last, because the first time it may take long.
-    { name: 'call records of months that are over', run: (signal) => parts.dropping.run(signal) },
+    ...inEach('call records of months that are over', ({ dropping }, signal) => dropping.run(signal)),
   ];
 }

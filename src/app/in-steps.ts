@@ -3,7 +3,7 @@ import { createNewAccountStore } from '../accounting/accounts/new-account-store.
 import { createOpenedBalanceStore } from '../accounting/accounts/opened-balance-store.ts';
 import type { PlacedLanes } from '../accounting/partitions/placed-lanes.ts';
 import type { Place } from '../accounting/partitions/placement.ts';
-import { routedByAccount } from '../accounting/partitions/routes.ts';
+import { type Routes, UnknownPartitionError } from '../accounting/partitions/routes.ts';
 import { createGiftStore, routedGifts } from '../accounting/vouchers/gift-store.ts';
 import { createRedemptionStore } from '../accounting/vouchers/redemption-store.ts';
 import { createRedemptions, type OfferedPlan } from '../accounting/vouchers/redemptions.ts';
@@ -22,10 +22,18 @@ export function createInSteps(
   plans: () => readonly OfferedPlan[],
   place: Place = async () => 0,
 ) {
+  const openedBalances = partitions.map((partition) => createOpenedBalanceStore(partition));
   return {
     accountCreations: createAccountCreations({
       directory: createNewAccountStore(directory),
-      partition: routedByAccount(partitions.map(createOpenedBalanceStore), { open: ({ id }) => id }),
+      partition: {
+        // Also with one partition: the account may be in another one, which this process has not opened.
+        async open(opening) {
+          const balances = openedBalances.all[opening.partition];
+          if (balances === undefined) throw new UnknownPartitionError(opening.partition);
+          await balances.open(opening);
+        },
+      },
       place,
     }),
     redemptions: createRedemptions({
@@ -40,15 +48,25 @@ export function createInSteps(
 const LEFT_AFTER_MS = 15_000;
 const ROUND_MS = 30_000;
 
-/** Finishes what requests have left between two steps, on any node. */
+/**
+ * Finishes what requests have left between two steps, on any node. A partition that does not respond keeps none of the others' from it.
+ *
+ * @param look whether partitions were added that this process has not opened.
+ */
 export function createFinishing(
   { accountCreations, redemptions }: ReturnType<typeof createInSteps>,
+  partitions: Routes<unknown>,
+  look: () => Promise<unknown>,
   logger: Logger,
 ): BackgroundJob {
+  const placeOf = (accountId: string): unknown => (partitions.all.length === 1 ? null : partitions.of(accountId));
   const kinds = [accountCreations.unfinished(LEFT_AFTER_MS), redemptions.unfinished(LEFT_AFTER_MS)];
   return createBackgroundJob({
     intervalMs: ROUND_MS,
-    run: (isStopping) => finishAll(kinds, isStopping),
+    async run(isStopping) {
+      await look();
+      await finishAll(kinds, isStopping, placeOf);
+    },
     logger,
     failing:
       'a new account or a redeemed voucher is under way and could not be finished; it is tried again. If that goes on, "faregate audit" ' +

@@ -4,7 +4,9 @@ import { joinCalls } from './joined-calls.ts';
 import { joinHousekeeping } from './joined-housekeeping.ts';
 import type { PartitionAccounting } from './partition-accounting.ts';
 
-type JoinedAccounting = Omit<PartitionAccounting, 'questions'> & Pick<ReturnType<typeof joinCalls>, 'questions'>;
+/** What the housekeeping does in each of them has no joined form (`housekeeping.ts`). */
+type JoinedAccounting = Omit<PartitionAccounting, 'questions' | 'housekeeping'> &
+  Pick<ReturnType<typeof joinCalls>, 'questions'>;
 
 /**
  * The accounting of all partitions as one: what is about an account goes to its partition, and what is about all of them to each. With one

@@ -1,26 +1,12 @@
 import { randomBytes, randomFillSync } from 'node:crypto';
-import { createKeyLimitStore } from '../accounting/accounts/key-limit-store.ts';
-import { createKeyReplacementStore } from '../accounting/accounts/key-replacement-store.ts';
-import { createKeySearchStore } from '../accounting/accounts/key-search-store.ts';
-import { createKeyUseStore } from '../accounting/accounts/key-use-store.ts';
-import { createLooseKeyStore } from '../accounting/accounts/loose-key-store.ts';
-import { createLooseLimitStore } from '../accounting/accounts/loose-limit-store.ts';
-import { createRateLimitStore } from '../accounting/accounts/rate-limit-store.ts';
-import { createAccountStore } from '../accounting/accounts/store.ts';
 import { auditLedger } from '../accounting/audit/audit-store.ts';
-import { createCallsStore } from '../accounting/calls/calls-store.ts';
-import { createRefundStore } from '../accounting/corrections/refund-store.ts';
-import { createResolutionStore } from '../accounting/corrections/resolution-store.ts';
-import { createLedgerStore } from '../accounting/ledger/ledger-store.ts';
-import { placedInOne } from '../accounting/partitions/placed-lanes.ts';
+import { createAccountPartitionStore } from '../accounting/partitions/account-partition-store.ts';
+import type { PlacedLanes } from '../accounting/partitions/placed-lanes.ts';
+import { createPlacement } from '../accounting/partitions/placement.ts';
+import { createKnownPartitions, createRoutes } from '../accounting/partitions/routes.ts';
 import { compilePlans } from '../accounting/plans/plan.ts';
-import { createSubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
 import { createLocalTime } from '../accounting/pricing/local-time.ts';
 import { runningPeriods } from '../accounting/pricing/running-periods.ts';
-import { createInFlightStore } from '../accounting/reservations/in-flight-store.ts';
-import { createStatementStore } from '../accounting/usage/statement-store.ts';
-import { createUsageStore } from '../accounting/usage/usage-store.ts';
-import { createVoucherStore } from '../accounting/vouchers/vouchers-store.ts';
 import { type AdminClient, localAdminClient } from '../api/management/admin-client.ts';
 import { createGuard } from '../api/management/guard.ts';
 import { registerAdmin } from '../api/registers/admin.ts';
@@ -28,7 +14,7 @@ import { createChangeLog } from '../changes/change-log.ts';
 import { createChangesStore } from '../changes/changes-store.ts';
 import { ConfigLoads } from '../config/loads.ts';
 import type { Config } from '../config/schema.ts';
-import type { HomeDatabases, PartitionedDatabases } from '../db/home-lanes.ts';
+import type { PartitionedDatabases } from '../db/home-lanes.ts';
 import { schemaVersion } from '../db/migrations.ts';
 import { adminEnvelope } from '../errors/envelopes.ts';
 import { createClientAddresses } from '../http/client-address.ts';
@@ -44,13 +30,13 @@ import { createCatalog } from '../providers/catalog/catalog.ts';
 import { createDrainStore } from '../providers/routing/drains/drain-store.ts';
 import { createDrains } from '../providers/routing/drains/drains.ts';
 import { createRouteHealth } from '../providers/routing/health.ts';
-import { createRefusalsStore } from '../requests/refusals-store.ts';
 import { exportDatabase } from '../transfer/export.ts';
 import { createExportStore } from '../transfer/export-store.ts';
 import { createAccountDomain } from './account-domain.ts';
+import { createPartitionAdmin, createPlacedAdmin, joinPartitionAdmins } from './admin-stores.ts';
 import { auditPace } from './audit-pace.ts';
 import { createGuesses } from './guesses.ts';
-import { createInSteps } from './in-steps.ts';
+import { namedPartition, requestLane } from './lanes.ts';
 import { createLocalWebhooks } from './notices.ts';
 import { createPeople } from './people.ts';
 
@@ -68,12 +54,12 @@ interface LocalAdmin {
  */
 export function createLocalAdmin(
   config: Config,
-  databases: HomeDatabases & PartitionedDatabases,
+  databases: PartitionedDatabases,
   logger: Logger,
   configLoads = new ConfigLoads(null, {}, systemClock),
   localUser: string | null = null,
 ): LocalAdmin {
-  const { directory, partition } = databases;
+  const { directory, partitions } = databases;
   const clock = systemClock;
   const ids = createIds(clock);
   const localTime = createLocalTime(config.billing.timezone);
@@ -87,19 +73,21 @@ export function createLocalAdmin(
     unknownAddresses: { envelopeOf: () => adminEnvelope, messageFor: () => 'There is nothing at this address.' },
     limits: config.server,
   });
-  const subscriptions = createSubscriptionStore(partition);
-  const [currentPlans, databaseNowMs] = [() => plans, () => subscriptions.nowMs()];
-  const stores = {
-    accounts: createAccountStore(directory),
-    looseKeys: createLooseKeyStore(directory),
-    looseLimits: createLooseLimitStore(partition),
-    keyLimits: createKeyLimitStore(partition),
-    keyReplacements: createKeyReplacementStore(directory),
-    rateLimits: createRateLimitStore(partition),
-    ledger: createLedgerStore(partition),
-    subscriptions,
-    ...createInSteps(placedInOne(databases), currentPlans),
+  const placed = createAccountPartitionStore(directory);
+  // The command waits for as long as the database takes.
+  const known = createKnownPartitions(placed, { ask: (question) => question(new AbortController().signal) });
+  const lanes: PlacedLanes = {
+    directory: requestLane(directory),
+    partitions: createRoutes(partitions, known).map((partition, number) =>
+      requestLane(partition, namedPartition(number, partitions.length)),
+    ),
   };
+  const currentPlans = () => plans;
+  const stores = {
+    ...joinPartitionAdmins(lanes.partitions.map(createPartitionAdmin)),
+    ...createPlacedAdmin(lanes, currentPlans, createPlacement(partitions.length, placed, clock)),
+  };
+  const databaseNowMs = () => stores.subscriptions.nowMs();
   const drainStore = createDrainStore(directory);
   const adminTokens = createAdminTokensStore(directory);
   const changes = createChangesStore(directory);
@@ -135,13 +123,6 @@ export function createLocalAdmin(
       changes,
       webhooks: createLocalWebhooks(config, directory, clock, ids),
       lowBalanceNano: () => config.notices.lowBalanceYuan ?? null,
-      calls: createCallsStore(partition),
-      refusals: createRefusalsStore(directory),
-      refunds: createRefundStore(partition),
-      inFlight: createInFlightStore(databases),
-      resolutions: createResolutionStore(partition),
-      keySearch: createKeySearchStore(databases),
-      keyUses: createKeyUseStore(partition),
       health: createRouteHealth(clock, () => ({ failuresMax: failures, probeAfterMs: probeAfter })),
       drains: createDrains({
         store: drainStore,
@@ -160,9 +141,6 @@ export function createLocalAdmin(
       clock,
       databaseNowMs,
       ids,
-      usage: createUsageStore(databases),
-      statements: createStatementStore(partition),
-      vouchers: createVoucherStore(directory),
       localTime: () => localTime,
       timezone: () => config.billing.timezone,
       periods: () => runningPeriods(localTime, clock.nowMs()),

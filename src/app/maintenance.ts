@@ -1,9 +1,11 @@
 import type { Logger } from '../lib/logger.ts';
 
-/** A part of the housekeeping. It runs alone, and takes no lock that others could wait behind for long. */
+/** A part of the housekeeping. It takes no lock that others could wait behind for long. */
 export interface HousekeepingTask {
   /** For the log. */
   readonly name: string;
+  /** The partition that it works in; by default what is of the directory or the node. One task of a partition runs at a time. */
+  readonly partition?: number;
   /** Whether it is tried once before the first call is taken. */
   readonly isBeforeCalls?: boolean;
   /**
@@ -56,11 +58,12 @@ export function createMaintenance({ tasks, logger, timing = {} }: MaintenanceOpt
   const times = { roundMs: timing.roundMs ?? ROUND_MS, retryMs: timing.retryMs ?? RETRY_MS };
   const all = tasks.map((task): Scheduled => ({ task, failures: 0, timer: undefined }));
   const stopping = new AbortController();
-  /** One runs at a time. */
-  let last: Promise<void> = Promise.resolve();
+  /** One of each partition runs at a time, so one that says nothing keeps no other from its turn. The first one has its lane with the directory. */
+  const last = new Map<number, Promise<void>>();
 
   function run(each: Scheduled): Promise<void> {
-    last = last.then(async () => {
+    const { partition = 0 } = each.task;
+    const running = (last.get(partition) ?? Promise.resolve()).then(async () => {
       clearTimeout(each.timer);
       if (stopping.signal.aborted) return;
       await attempt(each);
@@ -68,7 +71,8 @@ export function createMaintenance({ tasks, logger, timing = {} }: MaintenanceOpt
       each.timer = setTimeout(() => void run(each), nextRunInMs(each.failures, times));
       each.timer.unref();
     });
-    return last;
+    last.set(partition, running);
+    return running;
   }
 
   async function attempt(each: Scheduled): Promise<void> {
@@ -103,7 +107,7 @@ export function createMaintenance({ tasks, logger, timing = {} }: MaintenanceOpt
     async stop() {
       stopping.abort();
       for (const { timer } of all) clearTimeout(timer);
-      await last;
+      await Promise.all(last.values());
     },
   };
 }

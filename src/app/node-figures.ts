@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify';
 import type { Principals } from '../accounting/accounts/principals.ts';
 import type { AdmissionQueue } from '../calls/admission-queue.ts';
 import type { RequestWorkers } from '../calls/request-workers.ts';
-import type { PartitionedDatabases } from '../db/home-lanes.ts';
 import type { BodyBudgets } from '../http/body-budgets.ts';
 import type { RefusalBrake } from '../http/refusal-brake.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -13,6 +12,7 @@ import type { EventLoopMonitor } from '../telemetry/event-loop.ts';
 import type { NodeFigures, ProviderFigures, RouteFigures } from '../telemetry/node-figures.ts';
 import type { Accounting } from './accounting.ts';
 import type { Notices } from './notices.ts';
+import type { OpenedPartitions } from './opened-partitions.ts';
 import type { SettingsInForce } from './settings-in-force.ts';
 
 /** The parts of a node that metrics are read from. */
@@ -23,7 +23,7 @@ export interface MeasuredParts {
   readonly bodyBudgets: BodyBudgets;
   readonly brake: RefusalBrake;
   readonly clock: Clock;
-  readonly databases: PartitionedDatabases;
+  readonly databases: OpenedPartitions;
   readonly eventLoop: EventLoopMonitor;
   readonly health: RouteHealth;
   readonly notices: Pick<Notices, 'figures'>;
@@ -41,17 +41,10 @@ export interface MeasuredParts {
 
 /** Returns a function that reads what a node does at the moment. */
 export function createNodeFigures(parts: MeasuredParts): () => Promise<NodeFigures> {
-  const {
-    app,
-    accounting,
-    bodyBudgets,
-    databases: { directory },
-    principals,
-    settings,
-  } = parts;
+  const { app, accounting, bodyBudgets, databases, principals, settings } = parts;
   const { reservations, settlement, databaseSettlement, journal, databaseClock, storedResponses } = accounting;
   const { questions, directoryQuestions } = accounting;
-  const build = { version: programVersion(), nodeVersion: process.version, engine: directory.engine };
+  const build = { version: programVersion(), nodeVersion: process.version, engine: databases.directory.engine };
   return async () => {
     const [isUp, open] = await Promise.all([parts.isDatabaseUp(), connectionsOf(app)]);
     return {
@@ -74,7 +67,9 @@ export function createNodeFigures(parts: MeasuredParts): () => Promise<NodeFigur
         isSilent: questions.isDown || directoryQuestions.isDown,
         isNotified: principals.isNotified,
         clockAheadMs: databaseClock.aheadMs,
-        lanes: directory.figures(),
+        lanes: databases.figures(),
+        partitions: accounting.partitionQuestions.map(({ isDown: isSilent }, number) => ({ number, isSilent })),
+        partitionsUnopened: accounting.addedPartitions.count,
       },
       providers: providersOf(settings, parts.clock.nowMs()),
       routes: routesOf(settings, parts.health),

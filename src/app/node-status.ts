@@ -18,7 +18,7 @@ const CLOSE_ANNOUNCED = 'This node is about to stop; it still serves calls.';
 
 export function createNodeStatus(
   directory: DirectoryDatabase,
-  { databaseClock, settlement }: Pick<Accounting, 'databaseClock' | 'settlement'>,
+  { databaseClock, settlement, addedPartitions }: Pick<Accounting, 'databaseClock' | 'settlement' | 'addedPartitions'>,
 ): NodeStatus {
   let isCloseAnnounced = false;
   // A node without a partition serves the accounts of the others.
@@ -29,11 +29,8 @@ export function createNodeStatus(
     isDatabaseUp,
     async readReadiness() {
       const isReady = takesCalls() && (await isDatabaseUp());
-      const detail = [
-        ...(isCloseAnnounced ? [CLOSE_ANNOUNCED] : []),
-        ...(databaseClock.warning === null ? [] : [databaseClock.warning]),
-      ];
-      return { isReady, detail };
+      const warnings = [databaseClock.warning, addedPartitions.warning].filter((warning) => warning !== null);
+      return { isReady, detail: [...(isCloseAnnounced ? [CLOSE_ANNOUNCED] : []), ...warnings] };
     },
     announceClose() {
       isCloseAnnounced = true;

@@ -4,7 +4,9 @@ import type { DirectoryLane, PartitionedDatabases } from '../db/home-lanes.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import { AddressRanges } from '../lib/ip-address.ts';
-import type { Logger } from '../lib/logger.ts';
+import { type Logger, loggerWith } from '../lib/logger.ts';
+import type { AccountTerms } from '../notices/account-decision.ts';
+import { createAccountFinder } from '../notices/account-finder.ts';
 import { createAccountNoticeStore } from '../notices/account-notice-store.ts';
 import { createAccountNotices } from '../notices/account-notices.ts';
 import { createDeliveryStore } from '../notices/delivery-store.ts';
@@ -14,7 +16,7 @@ import { createFinder } from '../notices/finder.ts';
 import { createLinkMailer, type LinkForMail } from '../notices/link-mailer.ts';
 import { createMailSender, type MailTerms } from '../notices/mail-sender.ts';
 import { type NodeStatus, NodeWatch } from '../notices/node-watch.ts';
-import { createNoticeStore } from '../notices/notice-store.ts';
+import { createNoticeStore, type NewNotices } from '../notices/notice-store.ts';
 import { createCountSend } from '../notices/send-rate-store.ts';
 import { ratesOfMail } from '../notices/send-rates.ts';
 import { type Resolve, resolveByName } from '../notices/target.ts';
@@ -67,11 +69,17 @@ export interface Notices {
 export function createNotices(parts: NoticesParts): Notices {
   const { databases, settings, health, nodeId, clock, databaseClock, ids, logger, options } = parts;
   const { directory, partitions } = databases;
+  const several = partitions.length > 1;
   const lane = directory.lane('notices');
   const config = (): Config => settings.current.config;
   const allowed = allowedNetworks(config);
   const mailTerms = (): MailTerms | null => mailTermsOf(config());
   const interval = options.intervalMs === undefined ? {} : { intervalMs: options.intervalMs };
+  const newNotices = (): NewNotices => ({
+    atMs: databaseClock.nowMs(),
+    nextId: () => ids.next('ntc'),
+    hasMail: mailTerms() !== null,
+  });
   const countSend = createCountSend(lane);
   const dispatcher = createDispatcher({
     store: createDeliveryStore(lane),
@@ -94,32 +102,34 @@ export function createNotices(parts: NoticesParts): Notices {
   });
   const linkMailer = createLinkMailer({ terms: mailTerms, logger });
   const store = createNoticeStore(lane);
+  const finderParts = {
+    options: newNotices,
+    clock: databaseClock,
+    onNotices: dispatcher.wake,
+    intervalMs: options.intervalMs ?? FINDER_INTERVAL_MS,
+  };
   const finder = createFinder({
+    ...finderParts,
     store,
-    accounts: createAccountNotices({
-      changes: createAccountNoticeStore(partitions[0]!.lane('notices')),
-      thresholds: createThresholdStore(lane),
-      notices: store,
-    }),
-    terms() {
-      const { lowBalanceYuan, planPercents, routeDownAfter } = config().notices;
-      return {
-        lowBalanceNano: lowBalanceYuan ?? null,
-        planPercents: planPercents.toSorted((one, other) => one - other),
-        plans: new Map(settings.current.plans.map((plan) => [plan.id, plan])),
-        routeDownAfterMs: routeDownAfter,
-        keptMs: config().retention.notices,
-        hasMail: mailTerms() !== null,
-      };
-    },
+    terms: () => ({ routeDownAfterMs: config().notices.routeDownAfter, keptMs: config().retention.notices }),
     status: () => statusOf(settings, health, clock.nowMs()),
     watch: new NodeWatch(nodeId),
-    clock: databaseClock,
-    ids,
     logger,
-    onNotices: dispatcher.wake,
-    ...interval,
   });
+  const accountFinders = partitions.map((partition, number) =>
+    createAccountFinder({
+      ...finderParts,
+      accounts: createAccountNotices({
+        partition: number,
+        changes: createAccountNoticeStore(partition.lane('notices'), number),
+        thresholds: createThresholdStore(lane),
+        notices: store,
+      }),
+      terms: () => accountTerms(settings),
+      logger: several ? loggerWith(logger, { partition: number }) : logger,
+    }),
+  );
+  const finders = [finder, ...accountFinders];
   const admin = requestLane(directory.lane('admin'));
   return {
     webhooks: createWebhooks({
@@ -137,18 +147,33 @@ export function createNotices(parts: NoticesParts): Notices {
     countMail: async (accountId, email) =>
       mailTerms() === null ? 0 : countSend(ratesOfMail('link', accountId, email), new Date(databaseClock.nowMs())),
     start() {
-      finder.start();
+      for (const each of finders) each.start();
       dispatcher.start();
     },
     async settle() {
-      await finder.round();
+      // What is found is sent, whatever another one fails at.
+      const rounds = await Promise.allSettled(finders.map((each) => each.round()));
       await dispatcher.settle();
+      const failed = rounds.find((round) => round.status === 'rejected');
+      if (failed !== undefined) throw failed.reason;
     },
     async stop() {
-      await finder.stop();
+      await Promise.all(finders.map((each) => each.stop()));
       await dispatcher.stop();
       await linkMailer.stop();
     },
+  };
+}
+
+const FINDER_INTERVAL_MS = 2_000;
+
+/** What decides which accounts are told something. */
+function accountTerms({ current }: SettingsInForce): Omit<AccountTerms, 'nowMs'> {
+  const { lowBalanceYuan, planPercents } = current.config.notices;
+  return {
+    lowBalanceNano: lowBalanceYuan ?? null,
+    planPercents: planPercents.toSorted((one, other) => one - other),
+    plans: new Map(current.plans.map((plan) => [plan.id, plan])),
   };
 }
 

@@ -1,17 +1,13 @@
-import { createKeyLimitStore } from '../accounting/accounts/key-limit-store.ts';
 import { createKeyUseStore } from '../accounting/accounts/key-use-store.ts';
 import { createKeyUses } from '../accounting/accounts/key-uses.ts';
 import { createLimitedKeyStore } from '../accounting/accounts/limited-key-store.ts';
 import { createLimitedKeys } from '../accounting/accounts/limited-keys.ts';
 import { createLooseLimitStore } from '../accounting/accounts/loose-limit-store.ts';
-import { createRateLimitStore } from '../accounting/accounts/rate-limit-store.ts';
 import { createCallBatches } from '../accounting/batches/call-batches.ts';
 import { createBatchStore } from '../accounting/batches/store.ts';
 import { createCallsStore } from '../accounting/calls/calls-store.ts';
 import { createContinuationKeyStore } from '../accounting/continuation/continuation-key-store.ts';
 import { createContinuationKeys } from '../accounting/continuation/continuation-keys.ts';
-import { createRefundStore } from '../accounting/corrections/refund-store.ts';
-import { createResolutionStore } from '../accounting/corrections/resolution-store.ts';
 import { createLedgerStore } from '../accounting/ledger/ledger-store.ts';
 import { createSubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
 import { type BillingTime, runningPeriods } from '../accounting/pricing/running-periods.ts';
@@ -30,7 +26,6 @@ import type { SettlementTiming } from '../accounting/settlement/settlement.ts';
 import { createSettlementStore } from '../accounting/settlement/store.ts';
 import { createRollupStore } from '../accounting/usage/rollup-store.ts';
 import { createRollups } from '../accounting/usage/rollups.ts';
-import { createStatementStore } from '../accounting/usage/statement-store.ts';
 import type { HomeDatabases } from '../db/home-lanes.ts';
 import type { DatabaseClock } from '../db/nodes/database-clock.ts';
 import { probeDatabase } from '../db/nodes/probe-store.ts';
@@ -39,6 +34,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { NodeObservers } from '../telemetry/metrics.ts';
+import { createPartitionAdmin } from './admin-stores.ts';
 import { auditPace } from './audit-pace.ts';
 import { requestLane } from './lanes.ts';
 import type { SettingsInForce } from './settings-in-force.ts';
@@ -47,6 +43,8 @@ import type { SettingsInForce } from './settings-in-force.ts';
 export interface PartitionAccountingParts {
   /** The directory says which nodes are dead; all else is in the partition. */
   readonly databases: HomeDatabases;
+  /** Which of several partitions it is, for errors to name; `null`: there is one. */
+  readonly number: number | null;
   readonly settings: SettingsInForce;
   /** The id of this process in its reservations and journals. */
   readonly nodeId: string;
@@ -129,8 +127,8 @@ export function createPartitionAccounting(parts: PartitionAccountingParts) {
     },
   });
   let callsUnresolved = 0;
-  const balances = requestLane(partition.lane('balances'));
-  const admin = requestLane(partition.lane('admin'));
+  const balances = requestLane(partition.lane('balances'), parts.number);
+  const admin = requestLane(partition.lane('admin'), parts.number);
   const housekeeping = partition.lane('housekeeping');
   return {
     questions,
@@ -139,18 +137,7 @@ export function createPartitionAccounting(parts: PartitionAccountingParts) {
       subscriptions: createSubscriptionStore(balances),
       keyBudgets: createKeyBudgetStore(balances),
     },
-    admin: {
-      looseLimits: createLooseLimitStore(admin),
-      keyLimits: createKeyLimitStore(admin),
-      keyUses: createKeyUseStore(admin),
-      rateLimits: createRateLimitStore(admin),
-      ledger: createLedgerStore(admin),
-      calls: createCallsStore(admin),
-      refunds: createRefundStore(admin),
-      resolutions: createResolutionStore(admin),
-      subscriptions: createSubscriptionStore(admin),
-      statements: createStatementStore(admin),
-    },
+    admin: createPartitionAdmin(admin),
     housekeeping: {
       calls: createCallsStore(housekeeping),
       continuationKeys: createContinuationKeyStore(housekeeping),
@@ -169,7 +156,7 @@ export function createPartitionAccounting(parts: PartitionAccountingParts) {
     },
     keyUses: createKeyUses({ store: createKeyUseStore(housekeeping), clock }),
     rollups: createRollups({
-      store: createRollupStore(housekeeping),
+      store: createRollupStore(housekeeping, parts.number ?? 0),
       timezone: () => settings.current.config.billing.timezone,
       logger,
       ...(parts.usageIntervalMs !== undefined && { intervalMs: parts.usageIntervalMs }),

@@ -3,6 +3,7 @@ import type { Reservations } from '../accounting/reservations/reservations.ts';
 import type { Settlement } from '../accounting/settlement/settlement.ts';
 import type { PartitionedDatabases } from '../db/home-lanes.ts';
 import type { Nodes } from '../db/nodes/nodes.ts';
+import { requireAllOpen } from '../db/partitions.ts';
 import type { Maintenance } from './maintenance.ts';
 
 interface StartUpParts {
@@ -34,6 +35,8 @@ export async function recoverAndStart(parts: StartUpParts): Promise<void> {
       if (unsettled === 0) await storedResponses.freeLeftClaims();
     } else {
       await nodes.start();
+      // One that is added from now on takes no account before this node ends.
+      await requireAllOpen(databases);
     }
     await maintenance.start();
     await parts.removeOldUploads();

@@ -76,7 +76,8 @@ describe('bodies of calls', () => {
   }
 
   it('of some hundred KB are read in this thread if they have few values, and by another one if they have many', async (test) => {
-    const withoutThreads = createRequestWorkers({ file: '/nonexistent/worker.js' });
+    // A thread that cannot start leaves its task to its time.
+    const withoutThreads = createRequestWorkers({ file: '/nonexistent/worker.js', taskMsMax: 100 });
     test.after(() => withoutThreads.close());
     const content = 'The ferry leaves at 6:15. 早班的渡船六点一刻离岸。\n'.repeat(4_000);
     const prompt = Buffer.from(JSON.stringify({ ...bodies.messages, messages: [{ role: 'user', content }] }));

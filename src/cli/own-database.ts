@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { DataDirInUseError, type DataDirOwner, readDataDirOwner } from '../db/data-dir.ts';
 import type { Database } from '../db/database.ts';
 import { type Databases, openDatabases } from '../db/databases.ts';
-import { type HomeDatabases, inOneDatabase, type PartitionedDatabases } from '../db/home-lanes.ts';
 import { requireCurrentSchema } from '../db/migrate.ts';
 import { type DatabaseLocation, type OpenOptions, openDatabase } from '../db/open.ts';
+import { requireCurrentPartitions } from '../db/partitions.ts';
 import type { Logger } from '../lib/logger.ts';
 
 /** Says whom the command waits for. */
@@ -18,11 +18,10 @@ export function openOrCreateOwnDatabases(
   location: DatabaseLocation,
   logger: Logger,
   onWaiting: OnWaiting,
-  stopped?: AbortSignal,
-  statementConnections?: number,
+  options: Pick<OpenOptions, 'stopped' | 'statementConnections' | 'partitions'> = {},
 ): Promise<Databases> {
   keepToUser();
-  return openDatabases(location, logger, { onWaiting, stopped, statementConnections });
+  return openDatabases(location, logger, { onWaiting, ...options });
 }
 
 /**
@@ -52,21 +51,21 @@ export interface ServingGateway {
 }
 
 /**
- * The gateway that serves an embedded database, or else the database itself, opened for this process; `close` of the directory closes
- * it. A gateway that is about to serve is waited for.
+ * The gateway that serves an embedded database, or else the database itself with its partitions, opened for this process. A gateway that
+ * is about to serve is waited for.
  *
  * @throws NoDatabaseError if there is no embedded database.
- * @throws SchemaError where the schema is not that of this program, which is not changed.
+ * @throws SchemaError where the schema, or that of a partition, is not that of this program, which is not changed.
  */
 export async function openBooks(
   location: DatabaseLocation,
   logger: Logger,
   onWaiting: OnWaiting,
-): Promise<{ readonly gateway: ServingGateway } | { readonly databases: HomeDatabases & PartitionedDatabases }> {
+): Promise<{ readonly gateway: ServingGateway } | { readonly databases: Databases }> {
   const serving = location.url === '' ? findServingGateway(location.dataDir) : null;
   if (serving !== null) return { gateway: serving };
   try {
-    return { databases: inOneDatabase(await openCurrentDatabase(location, logger, onWaiting)) };
+    return { databases: await openCurrentDatabases(location, logger, onWaiting) };
   } catch (error) {
     const begun = error instanceof DataDirInUseError ? servingGateway(error.owner) : null;
     if (begun === null) throw error;
@@ -84,18 +83,19 @@ function servingGateway(owner: DataDirOwner | null): ServingGateway | null {
   return url === undefined || adminToken === undefined ? null : { url, adminToken };
 }
 
-async function openCurrentDatabase(
+async function openCurrentDatabases(
   location: DatabaseLocation,
   logger: Logger,
   onWaiting: OnWaiting,
-): Promise<Database> {
+): Promise<Databases> {
   keepToUser();
-  const database = await openDatabase(location, logger, { mustExist: true, onWaiting, unlessServed: true });
+  const databases = await openDatabases(location, logger, { mustExist: true, onWaiting, unlessServed: true });
   try {
-    await requireCurrentSchema(database);
-    return database;
+    await requireCurrentSchema(databases.directory);
+    await requireCurrentPartitions(databases);
+    return databases;
   } catch (error) {
-    await database.close();
+    await databases.close();
     throw error;
   }
 }

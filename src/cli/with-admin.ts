@@ -75,7 +75,7 @@ export async function withAdmin<Result>(
       await admin.close();
     }
   } finally {
-    await databases.directory.close();
+    await databases.close();
   }
 }
 

@@ -267,6 +267,14 @@ describe('values of the wrong kind', () => {
       '1: database.url: Expected a postgres:// address such as postgres://user:password@host:5432/name, with a port from 1 to 65535 and special characters as in %20, or nothing for the embedded database; found a value that is not shown here.',
     ]);
   });
+
+  it('say how many partitions there may be', () => {
+    assert.equal(parseConfig('database: { partitions: 100 }', 'f.yaml', {}).database.partitions, 100);
+    for (const count of ['0', '101', '1.5'])
+      assert.deepEqual(problemsOf(`database: { partitions: ${count} }\n`), [
+        `1: database.partitions: Expected a whole number from 1 to 100; found "${count}".`,
+      ]);
+  });
 });
 
 describe('required keys', () => {
@@ -638,7 +646,7 @@ describe('values from flags and the environment', () => {
     );
     assert.equal(config.server.host, '::1');
     assert.equal(config.server.port, 0);
-    assert.deepEqual(config.database, { url: 'postgres://h/d', dataDir: '/d' });
+    assert.deepEqual(config.database, { url: 'postgres://h/d', dataDir: '/d', partitions: 1 });
   });
 
   it('are checked like those of the file, and are not looked for in it', () => {

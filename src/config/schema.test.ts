@@ -123,7 +123,7 @@ describe('the schema', () => {
       oidc: {},
       people: { sessionIdle: 7 * 86_400_000, sessionMax: 30 * 86_400_000 },
       notices: { planPercents: [80, 100], routeDownAfter: 60_000, allowNetworks: [] },
-      database: { url: '', dataDir: './data' },
+      database: { url: '', dataDir: './data', partitions: 1 },
       limits: { requestsPerMinute: 600, models: { 'acme-large': { tokensPerMinute: 200_000 } } },
       billing: { dailySpendCapYuan: 500_000_000_000n, timezone: 'Asia/Shanghai', onClientAbort: 'cancel' },
       routing: { breaker: { failures: 5, probeAfter: 10_000 } },

@@ -94,10 +94,15 @@ const server = section({
   trustedProxies: listOf('addresses or ranges such as 10.0.0.0/8', addressRange).default([]),
 });
 
+/** As many as a database can have (`db/partitions.ts`). */
+const PARTITIONS_MAX = 100;
+
 const database = section({
   /** Empty or absent: the embedded database. */
   url: databaseUrl.default(''),
   dataDir: text.default('./data'),
+  /** The gateway makes them at its start; those that the database has beyond are served, too. */
+  partitions: wholeNumber(1, PARTITIONS_MAX).default(1),
 });
 
 /** What happens to a provider's stream after a client abort: `docs/client-aborts.md`. */

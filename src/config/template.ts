@@ -73,6 +73,8 @@ database:
   url: \${DATABASE_URL:-}                # restart
   # Also where ends of calls wait while the database is away: it has to survive a restart, on PostgreSQL too.
   dataDir: ./data                       # restart
+  # Over how many partitions accounts are spread: the gateway makes those that are missing. None is ever taken away.
+  #partitions: 1                        # restart
 
 billing:
   # The most that an account may spend in a day, unless it has a cap of its own. Leave it out for no cap.

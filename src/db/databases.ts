@@ -1,4 +1,5 @@
 import type { Logger } from '../lib/logger.ts';
+import { hasCitus } from './citus.ts';
 import { shareOfDirectory, shareOfPartition } from './connection-shares.ts';
 import type { ConnectionFigures, Database } from './database.ts';
 import { STATEMENT_CONNECTIONS_MAX } from './lanes.ts';
@@ -38,7 +39,7 @@ export async function openDatabases(
 ): Promise<Databases> {
   return location.url === ''
     ? openEmbeddedDatabases(location.dataDir, logger, options)
-    : openPostgresDatabases(location.url, logger, options.statementConnections ?? STATEMENT_CONNECTIONS_MAX);
+    : openPostgresDatabases(location.url, logger, options);
 }
 
 async function openEmbeddedDatabases(dataDir: string, logger: Logger, options: OpenOptions): Promise<Databases> {
@@ -62,19 +63,21 @@ async function openEmbeddedDatabases(dataDir: string, logger: Logger, options: O
   });
 }
 
-async function openPostgresDatabases(url: string, logger: Logger, statementsMax: number): Promise<Databases> {
+async function openPostgresDatabases(url: string, logger: Logger, options: OpenOptions): Promise<Databases> {
+  const { statementConnections: statementsMax = STATEMENT_CONNECTIONS_MAX, partitions: expected = 1 } = options;
   const { openPostgres } = await import('./postgres.ts');
   const openDirectory = (count: number): Database =>
     openPostgres({ url, logger, share: shareOfDirectory(count, statementsMax) });
-  let directory = openDirectory(1);
+  let directory = openDirectory(expected);
   const known = await orClosed(directory, knownPartitions);
-  const count = Math.max(known.length, 1);
-  if (count > 1) {
+  const count = Math.max(known.length, expected);
+  if (count > expected) {
     await directory.close();
     directory = openDirectory(count);
   }
+  const isOnCitus = await orClosed(directory, hasCitus);
   const share = shareOfPartition(count, statementsMax);
-  return assemble(directory, known, (schema) => openPostgres({ url, logger, schema, share }));
+  return assemble(directory, known, (schema) => openPostgres({ url, logger, schema, share, isOnCitus }));
 }
 
 /** Without a row: a database without a schema, or of a version that had one partition, the first one. */

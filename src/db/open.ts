@@ -14,6 +14,8 @@ export interface OpenOptions {
   readonly onWaiting?: (message: string) => void;
   /** Connections to a server for single statements that calls wait for; absent: what one process has. */
   readonly statementConnections?: number | undefined;
+  /** How many partitions there will be, if that is more than there are: connections are shared out among as many. */
+  readonly partitions?: number | undefined;
   /** Ends the waiting for that process. */
   readonly stopped?: AbortSignal | undefined;
   /** Does not wait for a gateway that serves an embedded database. */

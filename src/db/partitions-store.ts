@@ -1,4 +1,5 @@
-import type { Queryable, Statement } from './database.ts';
+import type { Lane, Queryable, Statement } from './database.ts';
+import { sqlState } from './errors.ts';
 import { intColumn, orNull, type RowOf, selection, textColumn } from './table.ts';
 
 /** The SQL of what the directory knows of partitions, and of what a partition says of itself. */
@@ -16,6 +17,8 @@ const PARTITIONS = selection({
 
 /** A partition, as the directory knows it. */
 export type PartitionRow = RowOf<typeof PARTITIONS>;
+
+export const UNIQUE_VIOLATION = '23505';
 
 /** Plan: primary key. */
 const listPartitions: Statement = {
@@ -38,9 +41,23 @@ export async function readPartitions(directory: Queryable): Promise<PartitionRow
   return PARTITIONS.all(await directory.query(listPartitions));
 }
 
-/** The number must be the next one; of two processes at once that add one, the second one fails. */
-export async function beginPartition(directory: Queryable, number: number, schema: string): Promise<PartitionRow> {
-  return PARTITIONS.first(await directory.query(insertPartition, [number, schema]))!;
+/**
+ * While one is added, no node begins to write heartbeats: whoever began before may not know it, and whoever begins later does, or finds that
+ * it was added (`accounting/partitions/account-partition-store.ts`).
+ */
+const keepNodesOut: Statement = { name: 'partitions.keep-nodes-out', text: 'lock table nodes in share mode' };
+
+/** The number must be the next one. `null`: another process was quicker. */
+export async function beginPartition(directory: Lane, number: number, schema: string): Promise<PartitionRow | null> {
+  try {
+    return await directory.transaction(async (transaction) => {
+      await transaction.query(keepNodesOut);
+      return PARTITIONS.first(await transaction.query(insertPartition, [number, schema]));
+    });
+  } catch (error) {
+    if (sqlState(error) === UNIQUE_VIOLATION) return null;
+    throw error;
+  }
 }
 
 /** From now on it may have accounts. */

@@ -1,3 +1,4 @@
+import { ALLOW_TRIGGERS, distribute, functionsOf, hasCitus, isDistributed } from './citus.ts';
 import type { Database } from './database.ts';
 import type { Databases } from './databases.ts';
 import { StatementError, sqlState } from './errors.ts';
@@ -19,6 +20,7 @@ import {
   type PartitionRow,
   readPartitions,
   readSchemaOf,
+  UNIQUE_VIOLATION,
 } from './partitions-store.ts';
 
 /**
@@ -34,20 +36,29 @@ interface AppliedStep {
   readonly name: string;
 }
 
+/** What is open of a database. */
+type Opened = Pick<Databases, 'directory' | 'partitions'>;
+/** That, and what more of it can be opened. */
+type Openable = Pick<Databases, 'directory' | 'partitions' | 'openNext'>;
+
+/** As many as the names of schemas have digits for. */
+const PARTITIONS_MAX = 100;
+
 /**
  * Brings the directory to the version of this program as `migrate` does, then each partition, in order; a partition that was being made is
- * completed. What is done stays done if a later one fails, and the next time goes on there.
+ * completed, and one that another process has added meanwhile is opened, if it can be. What is done stays done if a later one fails, and the next time goes on there.
  *
  * @throws SchemaError as `migrate`; and, with its number, if a partition is not there, is of another database, newer than this
  * program, or cannot be brought up to date.
  */
 export async function migrateAll(
-  { directory, partitions }: Pick<Databases, 'directory' | 'partitions'>,
+  databases: Opened & Partial<Pick<Databases, 'openNext'>>,
   options: MigrateOptions = {},
 ): Promise<AppliedStep[]> {
+  const { directory, openNext } = databases;
   const applied = inPartition(0, await migrate(directory, options));
   for (const row of (await readPartitions(directory)).slice(1)) {
-    const partition = partitions[row.number];
+    const partition = databases.partitions[row.number] ?? openNext?.(row.schema!);
     if (partition === undefined) throw addedMeanwhile(row.number);
     applied.push(...inPartition(row.number, await bringUp(directory, partition, row, options)));
   }
@@ -60,10 +71,7 @@ export async function migrateAll(
  *
  * @throws SchemaError as `migrateAll`, for what it would not mend.
  */
-export async function partitionsBehind({
-  directory,
-  partitions,
-}: Pick<Databases, 'directory' | 'partitions'>): Promise<number[]> {
+export async function partitionsBehind({ directory, partitions }: Opened): Promise<number[]> {
   const behind: number[] = [];
   for (const row of (await readPartitions(directory)).slice(1)) {
     const partition = partitions[row.number];
@@ -74,31 +82,98 @@ export async function partitionsBehind({
   return behind;
 }
 
+/**
+ * The directory must be of this version.
+ *
+ * @throws SchemaError unless all partitions are there, and of this version, too.
+ */
+export async function requireCurrentPartitions(databases: Opened): Promise<void> {
+  const [behind] = await partitionsBehind(databases);
+  if (behind === undefined) return;
+  throw new SchemaError({
+    reason: `Partition ${behind} of the database is of an earlier version, or was not made to its end;`,
+    advice: 'bring it up to date: faregate db migrate',
+  });
+}
+
 const inPartition = (partition: number, steps: readonly Migration[]): AppliedStep[] =>
   steps.map(({ version, name }) => ({ partition, version, name }));
 
 /**
- * Makes one more partition, without accounts, or completes one that was being made. The directory must be of this version.
+ * Makes one more partition, without accounts, or completes one that was being made. Other processes may do so at the same time. The
+ * directory must be of this version.
  *
  * @returns its number
  * @throws SchemaError if it cannot be made; the next time goes on with it.
  */
-export async function addPartition(databases: Databases, options: MigrateOptions = {}): Promise<number> {
+export async function addPartition(databases: Openable, options: MigrateOptions = {}): Promise<number> {
+  for (;;) {
+    const added = await makeNext(databases, Number.POSITIVE_INFINITY, options);
+    if (typeof added === 'number') return added;
+  }
+}
+
+/**
+ * Makes partitions until there are so many, and completes those that were being made. Those that other processes make meanwhile are opened
+ * and count. None is ever removed.
+ *
+ * @returns the numbers of those that this process has made or completed
+ * @throws SchemaError as `addPartition`.
+ */
+export async function makePartitions(
+  databases: Openable,
+  count: number,
+  options: MigrateOptions = {},
+): Promise<number[]> {
+  const made: number[] = [];
+  for (;;) {
+    const next = await makeNext(databases, count, options);
+    if (next === 'enough') return made;
+    if (next !== 'taken') made.push(next);
+  }
+}
+
+/** Makes the next partition, unless there are so many; `taken`: another process was quicker. */
+async function makeNext(
+  databases: Openable,
+  count: number,
+  options: MigrateOptions,
+): Promise<number | 'enough' | 'taken'> {
   const { directory, partitions, openNext } = databases;
   const known = await readPartitions(directory);
-  if (known.length > partitions.length) throw addedMeanwhile(partitions.length);
-  const row =
-    known.find(({ state }) => state === 'making') ??
-    (await beginPartition(directory, known.length, schemaOf(known.length)));
+  // What others have added since this process has opened the rest.
+  for (const { schema } of known.slice(partitions.length)) openNext(schema!);
+  let row = known.find(({ state }) => state === 'making') ?? null;
+  if (row === null) {
+    if (known.length >= count) return 'enough';
+    if (known.length >= PARTITIONS_MAX) throw asManyAsCanBe();
+    row = await beginPartition(directory, known.length, schemaOf(known.length));
+    if (row === null) return 'taken';
+  }
   await bringUp(directory, partitions[row.number] ?? openNext(row.schema!), row, options);
   return row.number;
 }
+
+const asManyAsCanBe = (): SchemaError =>
+  new SchemaError({
+    reason: `The database has ${PARTITIONS_MAX} partitions, which is the most that there can be.`,
+    advice: 'A larger server, or Citus, lets them take more.',
+  });
 
 const addedMeanwhile = (number: number): SchemaError =>
   new SchemaError({
     reason: `The database has a partition ${number} that was added when this program had opened the others;`,
     advice: 'start it again.',
   });
+
+/**
+ * Makes sure that all partitions are open.
+ *
+ * @throws SchemaError if one was added since.
+ */
+export async function requireAllOpen({ directory, partitions }: Opened): Promise<void> {
+  if ((await readPartitions(directory)).length > partitions.length) throw addedMeanwhile(partitions.length);
+}
 
 const schemaOf = (number: number): string => `faregate_${String(number).padStart(2, '0')}`;
 
@@ -110,11 +185,14 @@ async function bringUp(
   options: MigrateOptions,
 ): Promise<readonly Migration[]> {
   const { migrations = readMigrations() } = options;
-  const attempt = (): Promise<readonly Migration[]> => orAgain(() => applyTo(partition, row, migrations));
+  const isOnCitus = directory.engine === 'postgresql' && (await hasCitus(directory));
+  const attempt = (): Promise<readonly Migration[]> => orAgain(() => applyTo(partition, row, migrations, isOnCitus));
   const applied = await untilApplied(partition, options, attempt).catch((error: unknown) => {
     throw withPartition(row, error);
   });
-  if (row.state === 'making') await completePartition(directory, row.number);
+  if (row.state !== 'making') return applied;
+  if (isOnCitus && !(await isDistributed(directory, row.schema!))) throw notDistributed(row);
+  await completePartition(directory, row.number);
   return applied;
 }
 
@@ -122,10 +200,18 @@ async function applyTo(
   partition: Database,
   row: PartitionRow,
   migrations: readonly Migration[],
+  isOnCitus: boolean,
 ): Promise<readonly Migration[]> {
   const { isThere, pending } = await stateOf(partition, row, migrations);
   if (pending.length === 0) return [];
-  await partition.script(underMigrationLock(isThere ? pending.map(stepOf) : makingOf(row, migrations)));
+  const statements = isThere ? pending.map(stepOf) : makingOf(row, migrations);
+  const schema = row.schema!;
+  if (isOnCitus && !isThere) statements.push(distribute(schema));
+  if (isOnCitus && (!isThere || (await isDistributed(partition, schema)))) {
+    statements.unshift(ALLOW_TRIGGERS);
+    statements.push(functionsOf(schema));
+  }
+  await partition.script(underMigrationLock(statements));
   return pending;
 }
 
@@ -144,6 +230,13 @@ async function stateOf(
 }
 
 const nameOf = ({ number, schema }: PartitionRow): string => `Partition ${number} (schema ${schema})`;
+
+/** Somebody has made its tables by hand, or the extension came while it was being made. */
+const notDistributed = (row: PartitionRow): SchemaError =>
+  new SchemaError({
+    reason: `${nameOf(row)} is on the coordinator: Citus does not know the schema as a distributed one.`,
+    advice: `No account is in it yet: drop schema ${row.schema} cascade, then go on: faregate db migrate`,
+  });
 
 const RESTORE = 'Restore it together with the rest of the database. Accounts may have their money there.';
 
@@ -189,7 +282,6 @@ function makingOf({ schema, mark }: PartitionRow, migrations: readonly Migration
 /** Recorded first, so that it fails at once if another node was quicker. */
 const stepOf = (step: Migration): string => [recorded(step), linesByHome(step.sql).partition].join('\n');
 
-const UNIQUE_VIOLATION = '23505';
 const DUPLICATE_SCHEMA = '42P06';
 
 /** Another node may have been quicker, between what was read and the lock: then there is nothing left to do. */

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { Logger } from '../lib/logger.ts';
+import { limitLocksOnWorker } from './citus.ts';
 import { type ConnectionShare, shareOfDirectory } from './connection-shares.ts';
 import {
   type Database,
@@ -35,6 +36,8 @@ export interface PostgresOptions {
   readonly logger: Logger;
   /** The schema that its statements are about, and no other one; by default the one that the server takes. */
   readonly schema?: string | undefined;
+  /** Whether that is a schema which Citus moves to a worker. */
+  readonly isOnCitus?: boolean | undefined;
   /** By default those of a process to its only partition. */
   readonly share?: ConnectionShare | undefined;
   /** A statement that takes longer fails; a database that does not respond must not delay calls. */
@@ -107,7 +110,8 @@ export function openPostgres(options: PostgresOptions): Database {
   );
   // Transactions of two messages have connections of their own, with other planner settings and time limits.
   const hot = {
-    ...withOptions(connection, [...PLANNER_OPTIONS, '-c', GENERIC_PLANS]),
+    // Citus has no generic plan of an insert that reads its rows from arrays.
+    ...withOptions(connection, [...PLANNER_OPTIONS, ...(options.isOnCitus ? [] : ['-c', GENERIC_PLANS])]),
     ...limits,
     idle_in_transaction_session_timeout: BETWEEN_MESSAGES_MAX_MS,
   };
@@ -122,6 +126,9 @@ export function openPostgres(options: PostgresOptions): Database {
     options.logger,
   );
   const pools = [pool, hotPool, waitingPool];
+  /** What a transaction does first. */
+  const firstOf = (lockMaxMs: number): readonly Query[] => (options.isOnCitus ? [limitLocksOnWorker(lockMaxMs)] : []);
+  const [firstOfBatch, firstOfWaiting] = [firstOf(BATCH_LOCK_MAX_MS), firstOf(WAITING_LOCK_MAX_MS)];
   const lanes = createLanes((name) => {
     const { statementMaxMs, lockMaxMs } = LANES[name];
     const max = share.lane(name);
@@ -139,7 +146,7 @@ export function openPostgres(options: PostgresOptions): Database {
       options.logger,
     );
     pools.push(lanePool);
-    return createLane(laneTurns(name, max), laneOf(lanePool));
+    return createLane(laneTurns(name, max), laneOf(lanePool, firstOf(lockMaxMs)));
   });
   const auditStatementMaxMs = options.auditStatementMaxMs ?? AUDIT_STATEMENT_MAX_MS;
   const audits = new Turns('audits', 1, AUDITS_WAITING_MAX);
@@ -161,7 +168,7 @@ export function openPostgres(options: PostgresOptions): Database {
     }
   }
 
-  function laneOf(from: ConnectionPool): Lane {
+  function laneOf(from: ConnectionPool, first: readonly Query[]): Lane {
     return {
       query: (statement, parameters, signal) =>
         withClient(from, (connection) => connection.run(statement, parameters), signal),
@@ -169,6 +176,7 @@ export function openPostgres(options: PostgresOptions): Database {
         withClient(from, (connection) =>
           inTransaction(connection, async () => {
             await connection.ask('database.begin', 'begin');
+            for (const { statement, parameters } of first) await connection.run(statement, parameters);
             const result = await work({ query: (statement, parameters) => connection.run(statement, parameters) });
             await connection.ask('database.commit', 'commit');
             return result;
@@ -209,14 +217,14 @@ export function openPostgres(options: PostgresOptions): Database {
 
   return {
     engine: 'postgresql',
-    ...laneOf(pool),
+    ...laneOf(pool, []),
     lane: lanes.get,
-    readThenWrite: (transaction, signal) =>
-      withClient(
-        transaction.waitsForLocks ? waitingPool : hotPool,
-        (connection) => inTransaction(connection, () => readThenWrite(connection, transaction)),
-        signal,
-      ),
+    readThenWrite(transaction, signal) {
+      const [from, first] = transaction.waitsForLocks ? [waitingPool, firstOfWaiting] : [hotPool, firstOfBatch];
+      const run = (connection: Connection) =>
+        inTransaction(connection, () => readThenWrite(connection, first, transaction));
+      return withClient(from, run, signal);
+    },
     readTables: (work) => audits.run(() => readTables(work)),
     openTables,
     openSnapshots: () => openSnapshots(connection, readers),
@@ -264,11 +272,13 @@ const asText = ({ statement, parameters }: Query): string => executeText(prepare
 /** The driver itself would send a message for each statement, and wait for its result before the next one. */
 async function readThenWrite<Result>(
   connection: Connection,
+  first: readonly Query[],
   { name, reads, decide }: ReadThenWrite<Result>,
 ): Promise<Result> {
-  await prepareOnce(connection, reads);
-  const [, ...results] = await connection.ask(name, ['begin', ...reads.map(asText)].join(';'));
-  const { writes, result } = decide(results.map(({ rows }) => rows));
+  const queries = [...first, ...reads];
+  await prepareOnce(connection, queries);
+  const results = await connection.ask(name, ['begin', ...queries.map(asText)].join(';'));
+  const { writes, result } = decide(results.slice(1 + first.length).map(({ rows }) => rows));
   await prepareOnce(connection, writes);
   await connection.ask(name, [...writes.map(asText), 'commit'].join(';'));
   return result;

@@ -352,6 +352,14 @@ export const errorCatalogue = {
       "The gateway's database does not respond in time. Nothing was sent to a provider and nothing is charged. Try again in " +
       'a moment.',
   },
+  databaseSilent: {
+    status: 500,
+    code: 'internal_error',
+    retry: 'unsaid',
+    message:
+      "The gateway's database does not respond in time. A change may have been made all the same: look, or repeat it with the " +
+      'same Idempotency-Key.',
+  },
   journalUnwritable: {
     status: 500,
     code: 'internal_error',

@@ -157,6 +157,9 @@ function responseError(
   { clock, unknownAddresses, logger }: ServerOptions,
 ): void {
   if (error.kind === 'internal') logger.error({ err: error, requestId: request.id }, 'a request failed unexpectedly');
+  if (error.kind === 'databaseSilent') {
+    logger.error({ err: error, requestId: request.id }, 'the database did not respond to a request');
+  }
   request.report?.failed(error);
   const requestId = error.requestId ?? request.id;
   const envelope =

@@ -6,6 +6,15 @@ export interface Logger {
   error(details: object, message: string): void;
 }
 
+/** Adds details to each line. */
+export function loggerWith(logger: Logger, added: object): Logger {
+  const line =
+    (level: keyof Logger) =>
+    (details: object, message: string): void =>
+      logger[level]({ ...added, ...details }, message);
+  return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') };
+}
+
 /** A logger that drops everything. */
 export const silentLogger: Logger = {
   debug: () => undefined,

@@ -13,6 +13,7 @@ function kindOf(count: number, fails: (n: number) => boolean, done: number[]): U
         .slice(0, 2)
         .map((n) => ({
           id: String(n),
+          accountId: `acct_${n}`,
           async finish() {
             if (fails(n)) throw new Error(`${n} fails`);
             left.delete(n);
@@ -52,5 +53,36 @@ describe('what is unfinished', () => {
     done.length = 0;
     await finishAll([kindOf(100, () => false, done)], () => done.length === 3);
     assert.deepEqual(done, [0, 1, 2]);
+  });
+
+  it('is finished in the other databases if one of them fails, which is left alone after ten failures', async () => {
+    const tried: number[] = [];
+    const done: number[] = [];
+    const isOdd = (n: number): boolean => n % 2 === 1;
+    const failing = (n: number): boolean => {
+      if (isOdd(n)) tried.push(n);
+      return isOdd(n);
+    };
+    const placeOf = (accountId: string): string => (isOdd(Number(accountId.slice('acct_'.length))) ? 'odd' : 'even');
+    await assert.rejects(
+      finishAll([kindOf(50, failing, done)], () => false, placeOf),
+      /^Error: 1 fails$/,
+    );
+    assert.equal(tried.length, 10);
+    assert.deepEqual(
+      done,
+      Array.from({ length: 25 }, (_, n) => 2 * n),
+    );
+    // Nobody knows where accounts are: nothing is tried any more.
+    let asked = 0;
+    const unknown = async (): Promise<never> => {
+      asked++;
+      throw new Error('the directory does not respond');
+    };
+    await assert.rejects(
+      finishAll([kindOf(50, () => false, done)], () => false, unknown),
+      /the directory does not respond/,
+    );
+    assert.equal(asked, 10);
   });
 });

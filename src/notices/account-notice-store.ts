@@ -162,7 +162,8 @@ export interface AccountNoticeStore {
   deleteDue(notices: readonly DueNotice[]): Promise<void>;
 }
 
-export function createAccountNoticeStore(partition: PartitionLane): AccountNoticeStore {
+/** @param number that of the partition. */
+export function createAccountNoticeStore(partition: PartitionLane, number = 0): AccountNoticeStore {
   return {
     async readChanges() {
       const rows = await partition.query<ChangesRow & { place: string; made_by: string }>(readChanges);
@@ -174,20 +175,24 @@ export function createAccountNoticeStore(partition: PartitionLane): AccountNotic
       };
     },
     decideChanges: ({ places, makers }, thresholds, decide, atMs) =>
-      alone(partition, async (transaction) => {
-        const taken = await transaction.query<ChangesRow>(takeChanges, [places, makers]);
-        const ids = toArray(accountsOf(taken));
-        const facts = await readFacts(transaction, ids, thresholds, atMs);
-        const known = STATES.all(await transaction.query(selectStates, [ids]));
-        const states = Map.groupBy(known, ({ accountId }) => accountId);
-        const decisions = facts.map((each) => ({
-          accountId: each.accountId,
-          ...decide(each, new Map(states.get(each.accountId)?.map((state) => [state.subject, state]))),
-        }));
-        await writeStates(transaction, decisions);
-        await writeDue(transaction, decisions, atMs);
-        return 'more';
-      }),
+      alone(
+        partition,
+        async (transaction) => {
+          const taken = await transaction.query<ChangesRow>(takeChanges, [places, makers]);
+          const ids = toArray(accountsOf(taken));
+          const facts = await readFacts(transaction, ids, thresholds, atMs);
+          const known = STATES.all(await transaction.query(selectStates, [ids]));
+          const states = Map.groupBy(known, ({ accountId }) => accountId);
+          const decisions = facts.map((each) => ({
+            accountId: each.accountId,
+            ...decide(each, new Map(states.get(each.accountId)?.map((state) => [state.subject, state]))),
+          }));
+          await writeStates(transaction, decisions);
+          await writeDue(transaction, decisions, atMs);
+          return 'more';
+        },
+        number,
+      ),
     async queue(accountIds) {
       await partition.query(queueAccounts, [toArray(accountIds)]);
     },

@@ -4,7 +4,7 @@ import type { SliceResult } from './finder-lock-store.ts';
 import type { NewNotices, NoticeStore } from './notice-store.ts';
 import type { ThresholdStore } from './threshold-store.ts';
 
-/** Finds what accounts are told of, in slices. */
+/** Finds what the accounts of a partition are told of, in slices. */
 export interface AccountNotices {
   /** Has some accounts looked at whose threshold was set. */
   queueMarked(): Promise<void>;
@@ -21,6 +21,8 @@ export interface AccountNotices {
 }
 
 interface AccountNoticesParts {
+  /** The number of the partition whose changes these are; by default the first one. */
+  readonly partition?: number;
   readonly changes: AccountNoticeStore;
   readonly thresholds: Pick<ThresholdStore, 'ofAccounts' | 'listMarks' | 'clearMarks'>;
   readonly notices: Pick<NoticeStore, 'add'>;
@@ -31,10 +33,10 @@ interface AccountNoticesParts {
  * where nobody knows whether it was: an account that is queued twice is looked at twice, which says nothing new, and a notice is stored once
  * for each occurrence. So an end between two steps loses nothing and says nothing twice. Nodes may do the same at the same time.
  */
-export function createAccountNotices({ changes, thresholds, notices }: AccountNoticesParts): AccountNotices {
+export function createAccountNotices({ partition, changes, thresholds, notices }: AccountNoticesParts): AccountNotices {
   return {
     async queueMarked() {
-      const marks = await thresholds.listMarks();
+      const marks = await thresholds.listMarks(partition);
       if (marks.length === 0) return;
       await changes.queue(marks.map(({ accountId }) => accountId));
       await thresholds.clearMarks(marks);

@@ -1,80 +1,47 @@
 import { type BackgroundJob, createBackgroundJob } from '../lib/background-job.ts';
 import type { Clock } from '../lib/clock.ts';
-import { firstIdAt, type Ids } from '../lib/ids.ts';
+import { firstIdAt } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
-import { type AccountTerms, decideAccount } from './account-decision.ts';
-import type { AccountNotices } from './account-notices.ts';
-import type { SliceResult } from './finder-lock-store.ts';
 import type { NodeStatus, NodeWatch } from './node-watch.ts';
 import type { DueNotice } from './notice.ts';
 import type { ExpiringKey, NewNotices, NoticeStore } from './notice-store.ts';
 
-/** What decides which notices are due; read anew at each round. */
-interface FinderTerms extends Omit<AccountTerms, 'nowMs'> {
+/** Read anew at each round. */
+interface FinderTerms {
   readonly routeDownAfterMs: number;
   /** How long notices are kept. */
   readonly keptMs: number;
-  readonly hasMail: boolean;
 }
 
 interface FinderParts {
   readonly store: NoticeStore;
-  readonly accounts: AccountNotices;
   readonly terms: () => FinderTerms;
+  /** How notices are stored, read anew each time. */
+  readonly options: () => NewNotices;
   /** What this node knows of its routes and credentials. */
   readonly status: () => NodeStatus;
   readonly watch: NodeWatch;
   readonly clock: Clock;
-  readonly ids: Ids;
   readonly logger: Logger;
   /** Something was stored that may be sent. */
   readonly onNotices: () => void;
-  readonly intervalMs?: number;
+  readonly intervalMs: number;
 }
 
 /** Keys are told of when they have so many days left. */
 const KEY_DAYS = [7, 1] as const;
 
 const DAY_MS = 86_400_000;
-const INTERVAL_MS = 2_000;
 /** Looking for keys and for what is old is a question to an index. */
 const SELDOM_MS = 60_000;
 
 /**
- * Finds what accounts and operators are told of: in the background, slice by slice, from what changed since it last looked. No
- * call waits for it, or tells it anything.
+ * Finds what is to be told of keys that expire, and of the routes and credentials of this node, and forgets old notices: in the background,
+ * slice by slice. What follows from balances and plans is found by `account-finder.ts`.
  */
 export function createFinder(parts: FinderParts): BackgroundJob {
-  const { store, accounts, terms, status, watch, clock, ids, logger, onNotices, intervalMs = INTERVAL_MS } = parts;
+  const { store, terms, options, status, watch, clock, logger, onNotices, intervalMs } = parts;
   let seldomAtMs = Number.NEGATIVE_INFINITY;
-
-  const options = (): NewNotices => ({
-    atMs: clock.nowMs(),
-    nextId: () => ids.next('ntc'),
-    hasMail: terms().hasMail,
-  });
-
-  /** A node that stops leaves what is left to the next one: it is in the database. */
-  async function all(slice: () => Promise<SliceResult>, isStopping: () => boolean): Promise<void> {
-    while (!isStopping() && (await slice()) === 'more') {
-      onNotices();
-    }
-  }
-
-  /** What is due is stored after each slice, and what an earlier round has left, too. */
-  async function lookAtAccounts(isStopping: () => boolean): Promise<void> {
-    await accounts.queueMarked();
-    const changes = async (): Promise<SliceResult> => {
-      const nowMs = clock.nowMs();
-      const found = await accounts.noticeChanges(
-        (facts, states) => decideAccount(facts, states, { ...terms(), nowMs }),
-        nowMs,
-      );
-      await all(() => accounts.storeDue(options()), isStopping);
-      return found;
-    };
-    while (!isStopping() && (await changes()) === 'more');
-  }
 
   async function lookAtNode(): Promise<void> {
     const due = watch.look(status(), { nowMs: clock.nowMs(), routeDownAfterMs: terms().routeDownAfterMs });
@@ -89,7 +56,9 @@ export function createFinder(parts: FinderParts): BackgroundJob {
     if (nowMs < seldomAtMs + SELDOM_MS) return;
     for (const days of KEY_DAYS) {
       const decide = (key: ExpiringKey) => decideKey(key, days, nowMs);
-      await all(() => store.noticeKeys(days, nowMs + days * DAY_MS, decide, options()), isStopping);
+      const slice = () => store.noticeKeys(days, nowMs + days * DAY_MS, decide, options());
+      // A node that stops leaves what is left to the next one: it is in the database.
+      while (!isStopping() && (await slice()) === 'more') onNotices();
     }
     onNotices();
     const before = firstIdAt('ntc', nowMs - terms().keptMs);
@@ -101,7 +70,6 @@ export function createFinder(parts: FinderParts): BackgroundJob {
     intervalMs,
     async run(isStopping) {
       await lookAtNode();
-      await lookAtAccounts(isStopping);
       await lookSeldom(isStopping);
     },
     logger,

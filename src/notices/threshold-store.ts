@@ -46,7 +46,7 @@ const updateLowBalance: Statement = {
 /** Plan: accounts_by_new_threshold. */
 const selectMarks: Statement = {
   name: 'thresholds.select-marks',
-  text: `select ${MARKS.list} from accounts where low_balance_set_at is not null
+  text: `select ${MARKS.list} from accounts where low_balance_set_at is not null and partition_no = $1::smallint
 order by low_balance_set_at, id limit ${MARKED_ROWS}`,
 };
 
@@ -67,8 +67,8 @@ export interface ThresholdStore {
   setLowBalance(accountId: string, lowBalanceNano: bigint | null): Promise<boolean>;
   /** Those of accounts that are there; `null`: the configuration's. */
   ofAccounts(accountIds: readonly string[]): Promise<ReadonlyMap<string, bigint | null>>;
-  /** Some of the marks, those that were set first. */
-  listMarks(): Promise<readonly ThresholdMark[]>;
+  /** Some of the marks of accounts in a partition, those that were set first. */
+  listMarks(partition?: number): Promise<readonly ThresholdMark[]>;
   /** The accounts are going to be looked at. */
   clearMarks(marks: readonly ThresholdMark[]): Promise<void>;
 }
@@ -82,7 +82,7 @@ export function createThresholdStore(directory: DirectoryLane): ThresholdStore {
       const accounts = THRESHOLDS.all(await directory.query(selectThresholds, [toArray(accountIds)]));
       return new Map(accounts.map(({ id, lowBalanceNano }) => [id, lowBalanceNano]));
     },
-    listMarks: async () => MARKS.all(await directory.query(selectMarks)),
+    listMarks: async (partition = 0) => MARKS.all(await directory.query(selectMarks, [partition])),
     async clearMarks(marks) {
       const names = columnsOf(
         marks,

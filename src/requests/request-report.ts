@@ -118,7 +118,7 @@ export class OpenReport extends HttpReport implements CallReport, RequestReport 
   get end(): RequestEnd {
     const { outcome } = this;
     if (outcome !== null) return outcome.status;
-    if (this.isAdmitted || this.errorKind === 'internal') return 'failed';
+    if (this.isAdmitted || this.errorKind === 'internal' || this.errorKind === 'databaseSilent') return 'failed';
     if (this.kind === 'connection') return 'refused';
     if (this.status === null) return 'aborted';
     if (this.isRepeat) return 'repeated';

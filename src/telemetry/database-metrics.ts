@@ -20,9 +20,37 @@ export const databaseMetrics: readonly NodeMetric[] = [
     name: 'faregate_database_silent',
     ofWorkers: 'max',
     unit: '',
-    help: 'Whether the last question of a call ran out of time, so that calls fail at once: 1 or 0.',
+    help: 'Whether the last question of a call ran out of time, so that calls fail at once: 1 or 0. Of several partitions, whether one does.',
     value: (node) => node.database.isSilent,
   }),
+  gauge({
+    name: 'faregate_database_partitions',
+    ofWorkers: 'min',
+    unit: 'partitions',
+    help: 'Partitions of the database that the node serves.',
+    value: (node) => node.database.partitions.length,
+  }),
+  gauge({
+    name: 'faregate_database_partitions_unopened',
+    ofWorkers: 'max',
+    unit: 'partitions',
+    help: 'Partitions that were added since the node started, as far as it has noticed: it has to be restarted.',
+    value: (node) => node.database.partitionsUnopened,
+  }),
+  {
+    type: 'gauge',
+    name: 'faregate_database_partition_silent',
+    labels: ['partition'],
+    ofWorkers: 'max',
+    unit: '',
+    help: 'As faregate_database_silent, of the calls of the accounts of each partition: 1 or 0.',
+    read: ({ database }) =>
+      each(
+        database.partitions,
+        ({ number }) => [String(number)],
+        ({ isSilent }) => Number(isSilent),
+      ),
+  },
   gauge({
     name: 'faregate_notifications_connected',
     ofWorkers: 'min',

@@ -29,6 +29,10 @@ export interface NodeFigures {
     readonly isNotified: boolean;
     readonly clockAheadMs: number;
     readonly lanes: readonly LaneFigures[];
+    /** Of those that the node has opened, by number: whether the last question of a call there ran out of time. */
+    readonly partitions: readonly { readonly number: number; readonly isSilent: boolean }[];
+    /** How many more there are. */
+    readonly partitionsUnopened: number;
   };
   readonly providers: readonly ProviderFigures[];
   readonly routes: readonly RouteFigures[];

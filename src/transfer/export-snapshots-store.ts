@@ -10,7 +10,7 @@ import { readCutTransaction } from './export-cut-store.ts';
 
 /**
  * The SQL with which an export begins, and of which states it reads the directory and the partitions
- * (docs/decisions/0064-books-of-several-partitions.md).
+ * (docs/decisions/0065-books-of-several-partitions.md).
  */
 
 /** The databases of the directory and of all partitions. */

@@ -20,7 +20,10 @@ export class Places {
   constructor(partitions: number, find: (accountId: string) => Promise<number | null>) {
     this.#partitions = partitions;
     this.#find = find;
-    this.#next = createPlacement(partitions, { count: async () => [] }, { nowMs: () => 0 });
+    const all = Array.from({ length: partitions }, (_, number) => number);
+    // Nobody else is there: the database is empty.
+    const empty = { count: async () => [], listTaking: async () => all };
+    this.#next = createPlacement(partitions, empty, { nowMs: () => 0 });
   }
 
   /** 0 for what belongs to no account of a partition. */

@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { createApiKeyStore } from '../../src/accounting/accounts/api-key-store.ts';
 import { createEndedKeyStore, selectEnded, selectNamed } from '../../src/accounting/accounts/ended-key-store.ts';
 import { createKeyUseStore } from '../../src/accounting/accounts/key-use-store.ts';
+import { placedInOne } from '../../src/accounting/partitions/placed-lanes.ts';
 import { createRollupStore } from '../../src/accounting/usage/rollup-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { inOneDatabase } from '../../src/db/home-lanes.ts';
@@ -50,7 +51,7 @@ for (const engine of engines) {
     const rows = <Row>(text: string, parameters: readonly (string | number | Date)[] = []) =>
       database.query<Row>({ name: `test.ended-${statements++}`, text }, parameters);
     const forget = (signal = NEVER) =>
-      createEndedKeyStore(inOneDatabase(database)).forgetEndedBefore(NOW_MS - 7 * DAY_MS, signal);
+      createEndedKeyStore(placedInOne(inOneDatabase(database))).forgetEndedBefore(NOW_MS - 7 * DAY_MS, signal);
     const insert = (name: string, count: number, endedBefore: string) =>
       rows(INSERT_KEYS, [ACCOUNT, name, count, new Date(NOW_MS), endedBefore]);
     async function keyIds(name: string): Promise<string[]> {
@@ -147,7 +148,7 @@ for (const engine of engines) {
             name: 'test.lock',
             text: `select from api_keys where id = 'locked_000001' for update`,
           });
-          const store = createEndedKeyStore(inOneDatabase(database.lane('housekeeping')));
+          const store = createEndedKeyStore(placedInOne(inOneDatabase(database.lane('housekeeping'))));
           assert.equal(await store.forgetEndedBefore(NOW_MS - 7 * DAY_MS, NEVER), false);
         });
       } finally {

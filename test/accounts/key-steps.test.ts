@@ -11,6 +11,7 @@ import { createLimitedKeys } from '../../src/accounting/accounts/limited-keys.ts
 import { createPrincipals } from '../../src/accounting/accounts/principals.ts';
 import { createKeyStatusStore } from '../../src/accounting/accounts/status-store.ts';
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
+import { placedInOne } from '../../src/accounting/partitions/placed-lanes.ts';
 import { createRollupStore } from '../../src/accounting/usage/rollup-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { inOneDatabase } from '../../src/db/home-lanes.ts';
@@ -245,7 +246,7 @@ select $1, $1 || n, 'n', decode(md5($1 || n), 'hex'), 'p', '2026-01-01' from gen
         ]);
         await rows(`update ended_keys_progress set ended_at = '1970-01-01', key_id = ''`);
         const homes = mortalHomes(database, steps);
-        const forgotten = createEndedKeyStore(homes).forgetEndedBefore(
+        const forgotten = createEndedKeyStore(placedInOne(homes)).forgetEndedBefore(
           NOW_MS - 7 * DAY_MS,
           new AbortController().signal,
         );
@@ -254,7 +255,7 @@ select $1, $1 || n, 'n', decode(md5($1 || n), 'hex'), 'p', '2026-01-01' from gen
         const late = mortalHomes(database);
         late.beforeStep = async (step) => {
           if (step !== 2) return;
-          const store = createEndedKeyStore(mortalHomes(database));
+          const store = createEndedKeyStore(placedInOne(mortalHomes(database)));
           assert.equal(await store.forgetEndedBefore(NOW_MS - 7 * DAY_MS, new AbortController().signal), true);
           await wait();
           assert.equal(await removeLoose(mortalHomes(database)), true);

@@ -3,18 +3,20 @@ import { after, before, describe, it } from 'node:test';
 import { tablesIn } from '../../scripts/sql-tables.ts';
 import { createCallsStore } from '../../src/accounting/calls/calls-store.ts';
 import { createGateway } from '../../src/app/gateway.ts';
+import type { GatewayOptions } from '../../src/app/gateway-options.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import type { Database, Queryable } from '../../src/db/database.ts';
 import { type Databases, openDatabases } from '../../src/db/databases.ts';
 import { HOMES, type Table } from '../../src/db/homes.ts';
 import { FIRST_WITH_PARTITIONS, linesByHome, type Migration, readMigrations } from '../../src/db/migrations.ts';
-import { addPartition, migrateAll } from '../../src/db/partitions.ts';
+import { addPartition, makePartitions, migrateAll } from '../../src/db/partitions.ts';
 import { beginPartition, readPartitions } from '../../src/db/partitions-store.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { catalogOf } from '../support/catalog.ts';
 import { gatewayEngines } from '../support/database.ts';
 import { testConfigText } from '../support/gateway.ts';
 import { createPartitioned, type PartitionedDatabase } from '../support/partitioned.ts';
+import { recordLogs } from '../support/recorded-logger.ts';
 
 const TABLES = Object.keys(HOMES) as Table[];
 const OF_PARTITION = TABLES.filter((table) => HOMES[table] === 'partition');
@@ -56,12 +58,21 @@ async function versionsOf(database: Queryable): Promise<number[]> {
 const statesOf = async ({ directory }: Databases): Promise<unknown[]> =>
   (await readPartitions(directory)).map(({ number, schema, state }) => [number, schema, state]);
 
-function startOn({ directory, partitions }: Pick<Databases, 'directory' | 'partitions'>) {
+function startOn(
+  { directory, partitions }: Pick<Databases, 'directory' | 'partitions'>,
+  {
+    openNext,
+    logger = silentLogger,
+    wanted = 1,
+  }: Partial<Pick<GatewayOptions, 'openNext' | 'logger'>> & { wanted?: number } = {},
+) {
+  const config = parseConfig(testConfigText('http://127.0.0.1:9'), 'test.yaml', {});
   return createGateway({
-    config: parseConfig(testConfigText('http://127.0.0.1:9'), 'test.yaml', {}),
+    config: { ...config, database: { ...config.database, partitions: wanted } },
     database: directory,
     partitions,
-    logger: silentLogger,
+    ...(openNext && { openNext }),
+    logger,
     adminTokens: [],
   });
 }
@@ -275,6 +286,42 @@ for (const engine of gatewayEngines) {
         assert.equal(await addPartition(databases), 1);
       }));
 
+    it('are made by a gateway until there are as many as its configuration says, and never fewer', () =>
+      withPartitions(engine, 1, async (_databases, stored) => {
+        for (const [wanted, there] of [
+          [3, 3],
+          [2, 3],
+        ] as const) {
+          const logs = recordLogs();
+          const { openNext, ...databases } = await stored.reopen();
+          const gateway = await startOn(databases, {
+            openNext,
+            logger: logs.logger,
+            wanted,
+          });
+          await gateway.close();
+          const reopened = await stored.reopen();
+          assert.equal((await readPartitions(reopened.directory)).length, there);
+          assert.deepEqual(
+            logs.lines
+              .filter(({ message }) => message.includes('partitions'))
+              .map(({ details, message }) => [details, /were made|none can be removed/.exec(message)?.[0]]),
+            wanted === 3
+              ? [[{ partitions: [1, 2] }, 'were made']]
+              : [[{ configured: 2, partitions: 3 }, 'none can be removed']],
+          );
+        }
+      }));
+
+    it('are a hundred at most', () =>
+      withPartitions(engine, 1, async (databases) => {
+        await rows(
+          databases.directory,
+          `insert into partitions (number, schema, state) select n, 'faregate_' || lpad(n::text, 2, '0'), 'ready' from generate_series(1, 99) n`,
+        );
+        await assert.rejects(addPartition(databases), /has 100 partitions, which is the most that there can be/);
+      }));
+
     it('are none in a database of a version before', () =>
       withPartitions(engine, 1, async (_databases, stored) => {
         await stored.databases.directory.script(`alter table accounts drop column partition_no;
@@ -319,6 +366,39 @@ describe('postgresql: partitions and several nodes', { timeout: 120_000 }, () =>
         assert.deepEqual(await versionsOf(nodes[0]!.partitions[1]!), await versionsOf(directory));
       } finally {
         for (const node of nodes) await node.close();
+      }
+    }));
+
+  it('are made as many as are wanted, if all nodes start at once, whichever of them makes which', () =>
+    withPartitions('postgresql', 1, async ({ directory }, { location }) => {
+      const nodes = await Promise.all([1, 2, 3, 4].map(() => openDatabases(location, silentLogger)));
+      try {
+        const made = await Promise.all(nodes.map((node) => makePartitions(node, 4)));
+        assert.deepEqual([...new Set(made.flat())].sort(), [1, 2, 3]);
+        for (const node of nodes) {
+          assert.equal(node.partitions.length, 4);
+          assert.deepEqual(await makePartitions(node, 2), []);
+          for (const each of node.partitions) assert.deepEqual(await versionsOf(each), await versionsOf(directory));
+        }
+        assert.deepEqual(
+          (await readPartitions(directory)).map(({ number, state }) => [number, state]),
+          [0, 1, 2, 3].map((number) => [number, 'ready']),
+        );
+      } finally {
+        for (const node of nodes) await node.close();
+      }
+    }));
+
+  it('are added one each by two processes at once', () =>
+    withPartitions('postgresql', 1, async (databases, { location }) => {
+      const other = await openDatabases(location, silentLogger);
+      try {
+        await Promise.all([addPartition(databases), addPartition(other), addPartition(databases)]);
+        const { length } = await readPartitions(databases.directory);
+        assert.ok(length >= 2 && length <= 4, `${length} partitions`);
+        assert.ok((await readPartitions(databases.directory)).every(({ state }) => state === 'ready'));
+      } finally {
+        await other.close();
       }
     }));
 });

@@ -277,6 +277,24 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     assert.match(await shell(audit), /charges of calls whose records were dropped/);
   });
 
+  it('spreads accounts over more partitions', async () => {
+    const [add] = scriptsOf('partitions') as [string];
+    const [, section] = /^```yaml\n([\s\S]*?)^```$/m.exec(readFileSync(join(PAGES, 'partitions.md'), 'utf8'))!;
+    assert.equal(parseConfig(section!, 'partitions.yaml', {}).database.partitions, 4);
+    gateway.child.kill('SIGINT');
+    await gateway.finished;
+    const said = await shell(add);
+    assert.match(said, /^added partition 3$/m);
+    assert.match(said, /^ +3 +faregate_03 +ready +0 /m);
+    assert.match(said, /4, each responds/);
+    await startGateway();
+    for (const name of ['erin', 'frank', 'grace']) await shell(`npx faregate account create ${name}`);
+    gateway.child.kill('SIGINT');
+    await gateway.finished;
+    assert.match(await shell('npx faregate db partitions'), /^ +3 +faregate_03 +ready +1 /m);
+    await startGateway();
+  });
+
   it('has no page that is not tested', () => {
     const pages = readdirSync(PAGES).filter((name) => name !== 'README.md');
     assert.deepEqual([...tested].toSorted(), pages.toSorted());

@@ -29,6 +29,7 @@ import {
 import { chatCompletion, chatStream, json, message, type Respond, sse } from '../support/provider.ts';
 import { startProxy } from '../support/proxy.ts';
 import { compactionResult, RESPONSES_COST, responseObject, responsesUsage, usageOf } from '../support/responses.ts';
+import { partitionsOfFile } from '../support/scope.ts';
 
 /** Repeats of calls that carry an Idempotency-Key: one call to a provider, one charge, one response. */
 
@@ -832,7 +833,7 @@ describe('postgresql: a node that dies, or is taken for dead', { timeout: 120_00
   let nodes: { g: TestGateway; clock: TestClock }[];
   before(async () => {
     const clocks = [createTestClock(NOON), createTestClock(NOON)];
-    const stored = await createTestDatabase('postgresql');
+    const stored = await createTestDatabase('postgresql', partitionsOfFile);
     const databases = [stored.database, stored.openAnother()];
     nodes = [];
     for (const [i, clock] of clocks.entries()) {

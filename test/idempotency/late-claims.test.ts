@@ -4,6 +4,7 @@ import { createStoredResponseStore } from '../../src/accounting/repeats/stored-r
 import { LateError } from '../../src/lib/batcher.ts';
 import { openAccount } from '../support/accounting-builders.ts';
 import { createTestDatabase, type TestDatabase, usualEngine } from '../support/database.ts';
+import { partitionsOfFile } from '../support/scope.ts';
 import { ACCOUNT, createNode } from './node.ts';
 
 describe('a claim that the database carries out after its caller was refused and it was freed', {
@@ -11,7 +12,7 @@ describe('a claim that the database carries out after its caller was refused and
 }, () => {
   let stored: TestDatabase;
   before(async () => {
-    stored = await createTestDatabase(usualEngine);
+    stored = await createTestDatabase(usualEngine, partitionsOfFile);
     await openAccount(stored.database, ACCOUNT, 1n);
   });
   after(() => stored.remove());

@@ -9,7 +9,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { assertSpent, costNano, startGateway, type TestGateway } from '../support/gateway.ts';
 import { locksAwaited } from '../support/locks.ts';
 import { chatCompletion, json } from '../support/provider.ts';
-import { propertyRuns } from '../support/scope.ts';
+import { partitionsOfFile, propertyRuns } from '../support/scope.ts';
 import { ACCOUNT, createNode, type Fate, type Told } from './node.ts';
 
 /** Repeats that race over two nodes: one call, one charge, one response. */
@@ -18,7 +18,7 @@ describe('postgresql: claims of two nodes', { timeout: 120_000 }, () => {
   let stored: TestDatabase;
   let far: Database;
   before(async () => {
-    stored = await createTestDatabase('postgresql');
+    stored = await createTestDatabase('postgresql', partitionsOfFile);
     far = stored.openAnother();
     await openAccount(stored.database, ACCOUNT, 1_000_000_000n);
   });
@@ -169,7 +169,7 @@ describe('postgresql: repeats through two gateways', { timeout: 120_000 }, () =>
   let far: Database;
   let gateways: TestGateway[];
   before(async () => {
-    stored = await createTestDatabase('postgresql');
+    stored = await createTestDatabase('postgresql', partitionsOfFile);
     far = stored.openAnother();
     gateways = [await startGateway({ stored }), await startGateway({ stored, database: far })];
   });

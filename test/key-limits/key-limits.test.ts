@@ -21,6 +21,7 @@ import {
 import { createTestClock } from '../support/clock.ts';
 import { createTestDatabase, type TestDatabase, wireEngines } from '../support/database.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
+import { partitionsOfFile } from '../support/scope.ts';
 
 const clock = createTestClock(new Date(NOW_MS).toISOString());
 
@@ -156,7 +157,7 @@ describe('postgresql: calls of limited keys over a network that breaks', { timeo
   let proxy: TestProxy;
   let far: Database;
   before(async () => {
-    stored = await createTestDatabase('postgresql');
+    stored = await createTestDatabase('postgresql', partitionsOfFile);
     proxy = await startProxy(stored.url);
     far = openPostgres({ url: proxy.url, logger: silentLogger });
     await stored.database.script(`

@@ -352,7 +352,10 @@ for (const engine of wireEngines) {
         const response = await g.admin('GET', `/accounts/${account.id}/subscriptions${query}`);
         assertError(response, 400, 'invalid_request_error', param);
       }
-      await g.database.script(`update subscriptions set plan_id = 'gone' where id = '${granted[0]}'`);
+      await g.database.query({
+        name: 'test.plan-is-gone',
+        text: `update subscriptions set plan_id = 'gone' where id = '${granted[0]}'`,
+      });
       const gone = (await list(account)).data[0];
       assert.deepEqual([gone.planId, gone.planName, gone.status], ['gone', null, 'scheduled']);
       assertError(await renew(granted[0]!), 400, 'invalid_request_error', 'planId');

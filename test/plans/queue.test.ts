@@ -7,6 +7,8 @@ import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { type StartedCall, startCall } from '../support/client.ts';
 import { createTestDatabase, type TestDatabase, wireEngines } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { partitionsOfFile } from '../support/scope.ts';
+import { behind } from '../support/spread-database.ts';
 import {
   assertRefused,
   CODING_CHAT,
@@ -101,18 +103,18 @@ interface Node extends TestGateway {
 async function startNode(stored: TestDatabase, real: Database): Promise<Node> {
   let asked = 0;
   let listeners: { count: number; resolve: () => void }[] = [];
-  const database: Database = {
-    ...real,
-    engine: real.engine,
+  const database = behind(real, (handle) => ({
+    ...handle,
+    engine: handle.engine,
     readThenWrite(transaction) {
       if (transaction.name.includes('reservations.admit')) {
         asked++;
         for (const { count, resolve } of listeners) if (asked >= count) resolve();
         listeners = listeners.filter(({ count }) => asked < count);
       }
-      return real.readThenWrite(transaction);
+      return handle.readThenWrite(transaction);
     },
-  };
+  }));
   const gateway = await startGateway({ stored, database, plans });
   return {
     ...gateway,
@@ -271,7 +273,7 @@ describe('calls that wait on one of two nodes', { timeout: 60_000 }, () => {
   let stored: TestDatabase;
   let nodes: Node[];
   before(async () => {
-    stored = await createTestDatabase('postgresql');
+    stored = await createTestDatabase('postgresql', partitionsOfFile);
     nodes = [await startNode(stored, stored.openAnother()), await startNode(stored, stored.openAnother())];
   });
   after(async () => {
@@ -297,7 +299,7 @@ describe('calls that wait on one of two nodes', { timeout: 60_000 }, () => {
 
 describe('a node that closes while calls wait on it', { timeout: 60_000 }, () => {
   it('refuses them at once to be served elsewhere, and finishes what is in flight', async () => {
-    const stored = await createTestDatabase('postgresql');
+    const stored = await createTestDatabase('postgresql', partitionsOfFile);
     const gateway = await startNode(stored, stored.openAnother());
     const served = new Served([gateway]);
     const subscriber = await createSubscriber(gateway, 'queue');

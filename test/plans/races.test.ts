@@ -25,7 +25,7 @@ import { createTestDatabase, engines, type TestDatabase } from '../support/datab
 import { startGateway } from '../support/gateway.ts';
 import { locksAwaited, waitingForLocks } from '../support/locks.ts';
 import { chatCompletion, type ScriptedProvider } from '../support/provider.ts';
-import { byScope, inFullRunsOnly } from '../support/scope.ts';
+import { byScope, inFullRunsOnly, partitionsOfFile } from '../support/scope.ts';
 import { CALL_TOKENS, CODING_CHAT, codingBody, createSubscriber, plansText } from './coding.ts';
 import { onTwoNodes } from './two-nodes.ts';
 
@@ -152,7 +152,7 @@ describe('batches of two nodes that meet at the same accounts', { timeout: 240_0
   let stored: TestDatabase;
   let second: Database;
   before(async () => {
-    stored = await createTestDatabase('postgresql');
+    stored = await createTestDatabase('postgresql', partitionsOfFile);
     second = stored.openAnother();
   });
   after(async () => {

@@ -7,6 +7,7 @@ import { createTestDatabase } from '../support/database.ts';
 import { testConfigText } from '../support/gateway.ts';
 import { startProgram, temporaryDirectory } from '../support/process.ts';
 import { type ScriptedProvider, startProvider } from '../support/provider.ts';
+import { partitionsOfFile } from '../support/scope.ts';
 import { nothingInFlight } from './coding.ts';
 
 const ADMIN_TOKEN = 'admin-token-of-two-nodes';
@@ -28,7 +29,7 @@ export async function onTwoNodes(
   planId: string,
   use: (scene: TwoNodes) => Promise<void>,
 ): Promise<void> {
-  const stored = await createTestDatabase('postgresql');
+  const stored = await createTestDatabase('postgresql', partitionsOfFile);
   const directory = temporaryDirectory();
   const provider = await startProvider();
   const file = join(directory.path, 'two.yaml');

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, it } from 'node:test';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { type AuditedDatabases, auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { createCallsStore } from '../../src/accounting/calls/calls-store.ts';
 import { createRefundStore } from '../../src/accounting/corrections/refund-store.ts';
@@ -21,7 +21,20 @@ import {
 import { createTestDatabase, type Engine, engines, type TestDatabase } from '../support/database.ts';
 import { observeDatabase } from '../support/observed-database.ts';
 import { exported, imported, startExport } from '../transfer/books.ts';
-import { droppingOf, endOf, KEPT_MS, kept, MONTHS, NOW_MS, prepareMonths, rows, sumUsage, usage } from './months.ts';
+import {
+  createReusedDatabase,
+  droppingOf,
+  endOf,
+  KEPT_MS,
+  kept,
+  MONTHS,
+  NOW_MS,
+  prepareMonths,
+  type ReusedDatabase,
+  rows,
+  sumUsage,
+  usage,
+} from './months.ts';
 
 /** Months of call records that are dropped: what goes, what stays and why, and that the books are sound before and after. */
 
@@ -52,23 +65,29 @@ async function assertSound(database: Database): Promise<void> {
 
 for (const engine of engines) {
   describe(`months of call records on ${engine}`, { timeout: 300_000 }, () => {
-    let stored: TestDatabase;
+    let stored: ReusedDatabase;
+    let copy: ReusedDatabase;
     let database: Database;
     let node: TestNode;
 
-    beforeEach(async () => {
-      stored = await ownDatabase(engine);
+    before(async () => {
+      stored = await createReusedDatabase(engine);
+      copy = await createReusedDatabase(engine);
       database = stored.database;
+    });
+    after(async () => {
+      await stored.remove();
+      await copy.remove();
+    });
+    beforeEach(async () => {
+      await stored.renew();
       node = createTestNode(database, { clock: { nowMs: () => NOW_MS } });
       for (const n of [0, 1, 2]) await openAccount(database, `acct_${n}`, 1_000_000_000n);
       await prepareMonths(database);
       for (const month of MONTHS) await end(month, 0, CALLS_A_MONTH);
       await sumUsage(database);
     });
-    afterEach(async () => {
-      await node.drain();
-      await stored.remove();
-    });
+    afterEach(() => node.drain());
 
     async function end(month: string, from: number, to: number): Promise<void> {
       await Promise.all(Array.from({ length: to - from }, (_, i) => node.end(endOf(month, from + i))));
@@ -178,22 +197,18 @@ for (const engine of engines) {
       assert.equal((await refund(endOf('2026-02', 4).callId, null)).outcome, 'refunded');
       await sumUsage(database);
       await droppingOf(database).run();
-      const copy = await ownDatabase(engine);
-      try {
-        await imported(copy.database, await exported(database));
-        await assertSound(copy.database);
-        await sumUsage(copy.database);
-        assert.deepEqual(await usage(copy.database), await usage(database));
-        await assertSound(copy.database);
-        // What is dropped there comes to what was dropped here.
-        const dropping = droppingOf(copy.database);
-        dropping.keptMs = 86_400_000;
-        await dropping.run();
-        assert.deepEqual(dropping.said(), ['2026-03 dropped']);
-        await assertSound(copy.database);
-      } finally {
-        await copy.remove();
-      }
+      await copy.renew();
+      await imported(copy.database, await exported(database));
+      await assertSound(copy.database);
+      await sumUsage(copy.database);
+      assert.deepEqual(await usage(copy.database), await usage(database));
+      await assertSound(copy.database);
+      // What is dropped there comes to what was dropped here.
+      const dropping = droppingOf(copy.database);
+      dropping.keptMs = 86_400_000;
+      await dropping.run();
+      assert.deepEqual(dropping.said(), ['2026-03 dropped']);
+      await assertSound(copy.database);
     });
 
     it('are not dropped unnoticed while an export is made', async () => {
@@ -209,13 +224,9 @@ for (const engine of engines) {
         ]);
         let text = String(first.value);
         for await (const chunk of parts) text += chunk;
-        const copy = await ownDatabase(engine);
-        try {
-          await imported(copy.database, text);
-          await assertSound(copy.database);
-        } finally {
-          await copy.remove();
-        }
+        await copy.renew();
+        await imported(copy.database, text);
+        await assertSound(copy.database);
         await dropping.run();
         assert.deepEqual(dropping.said(), ['2026-01 dropped', '2026-02 dropped']);
       } else {
@@ -265,15 +276,11 @@ for (const engine of engines) {
       await dropping.run();
       assert.deepEqual(dropping.said(), ['2026-01 dropped', '2026-02 dropped']);
       await assertSound(database);
-      const copy = await ownDatabase(engine);
-      try {
-        await imported(copy.database, await exported(database));
-        await sumUsage(copy.database);
-        assert.deepEqual(await usage(copy.database), await usage(database));
-        await assertSound(copy.database);
-      } finally {
-        await copy.remove();
-      }
+      await copy.renew();
+      await imported(copy.database, await exported(database));
+      await sumUsage(copy.database);
+      assert.deepEqual(await usage(copy.database), await usage(database));
+      await assertSound(copy.database);
     });
 
     it('take unresolved calls with them, as they are then', async () => {

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import type { CallOutcome } from '../../src/accounting/calls/call-outcome.ts';
 import { createCallsStore } from '../../src/accounting/calls/calls-store.ts';
 import { createDropping } from '../../src/accounting/retention/dropping.ts';
@@ -7,6 +8,8 @@ import type { Database, Queryable } from '../../src/db/database.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import { noUsage } from '../../src/protocols/metering/usage-facts.ts';
 import { outcomeOf } from '../support/accounting-builders.ts';
+import { createTestDatabase, type Engine } from '../support/database.ts';
+import { emptyDatabase, readNewDatabase } from '../support/emptied-database.ts';
 import { type RecordedLogger, recordLogs } from '../support/recorded-logger.ts';
 
 /** What the tests of retention share: calls of some months, and what drops these. */
@@ -50,6 +53,41 @@ export function endOf(month: string, n: number): CallOutcome {
 export async function sumUsage(database: Database): Promise<void> {
   const store = createRollupStore(database.lane('housekeeping'));
   while ((await store.sumSlice(TIMEZONE)) !== 'idle');
+}
+
+/** A database whose tables tests drop and make, one test after the other. */
+export interface ReusedDatabase {
+  readonly database: Database;
+  /** Makes it as it was when it was new. Opening another one takes the embedded engine as long as most tests here. */
+  renew(): Promise<void>;
+  remove(): Promise<void>;
+}
+
+export async function createReusedDatabase(engine: Engine): Promise<ReusedDatabase> {
+  const { database, remove } = await createTestDatabase(engine);
+  const asNew = await readNewDatabase(database);
+  const tablesAsNew = await tablesOf(database);
+  return {
+    database,
+    remove,
+    async renew() {
+      const tables = await tablesOf(database);
+      // Records in the table of a month would keep its name from a new one.
+      for (const table of tables) if (!tablesAsNew.includes(table)) await database.script(`drop table ${table}`);
+      assert.deepEqual(await tablesOf(database), tablesAsNew);
+      assert.equal(await emptyDatabase(database, asNew), true);
+    },
+  };
+}
+
+/** All of them, those of months too. */
+async function tablesOf(database: Database): Promise<string[]> {
+  const tables = await rows<{ name: string }>(
+    database,
+    `select relname::text as name from pg_class
+where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') order by 1`,
+  );
+  return tables.map(({ name }) => name);
 }
 
 interface TestDropping {

@@ -20,8 +20,8 @@ describe('the processes of test files', () => {
     assert.deepEqual(planned.toSorted(), given.map(({ path }) => path).toSorted());
   });
 
-  it('are shared by unit tests of all folders, and by other tests of all folders', () => {
-    const [unit, others, ...rest] = planProcesses(
+  it('are shared by unit tests of all folders, and by other tests of all folders, which begin first', () => {
+    const [others, unit, ...rest] = planProcesses(
       [...files('src/lib', 2), ...files('src/pricing', 1), ...files('test/plans', 2), ...files('test/billing', 1)],
       5,
     );
@@ -36,7 +36,7 @@ describe('the processes of test files', () => {
       text: `import { engines } from '../support/database.ts';\n${PURE}`,
     };
     const planned = planProcesses([...files('test/plans', 1), embedded, ...files('test/usage', 1)]);
-    assert.deepEqual(planned, [['test/plans/file-0.test.ts', 'test/usage/file-0.test.ts'], ['test/plans/b.test.ts']]);
+    assert.deepEqual(planned, [['test/plans/b.test.ts'], ['test/plans/file-0.test.ts', 'test/usage/file-0.test.ts']]);
   });
 
   it('are of their own for tests in a browser, which have one together', () => {
@@ -63,8 +63,8 @@ describe('the processes of test files', () => {
     }
   });
 
-  it('may be shared by files whose hooks are those of their own suites', () => {
-    const text = "describe('a suite', () => {\n  beforeEach(() => undefined);\n});\n";
+  it('may be shared by files whose hooks are those of their own suites, or run at the end', () => {
+    const text = "after(() => undefined);\ndescribe('a suite', () => {\n  beforeEach(() => undefined);\n});\n";
     assert.equal(isAlone({ path: 'test/gateway/usual.test.ts', text }), false);
   });
 });

@@ -10,6 +10,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { temporaryDirectory } from '../support/process.ts';
 import { startProvider } from '../support/provider.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
+import { partitionsOfFile } from '../support/scope.ts';
 import { pauseBetweenLooks } from '../support/until.ts';
 import { assertSound, journalEntries } from './callers.ts';
 import { assertCrashBooks, leftHeld } from './crash-books.ts';
@@ -75,7 +76,7 @@ class Scene {
     const provider = await startProvider();
     context.after(() => provider.close());
     provider.respond = crashProvider.respond;
-    const stored = isEmbedded ? null : await createTestDatabase('postgresql');
+    const stored = isEmbedded ? null : await createTestDatabase('postgresql', partitionsOfFile);
     if (stored !== null) context.after(() => stored.remove());
     const places: Place[] = [];
     for (let i = 0; i < nodeCount; i++) {

@@ -8,7 +8,8 @@ import { createTestDatabase, gatewayEngines } from '../support/database.ts';
 import { families, requestOf } from '../support/families.ts';
 import { assertSpent, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { json } from '../support/provider.ts';
-import { byScope } from '../support/scope.ts';
+import { byScope, partitionsOfFile } from '../support/scope.ts';
+import { behind } from '../support/spread-database.ts';
 import { until } from '../support/until.ts';
 import { countCharges, journalEmptied, success, successText, temporaryDataDir } from './outage.ts';
 
@@ -46,13 +47,13 @@ function createFlaky(real: Database, randomSource: (below: number) => number) {
     if (drawn < FAILS_OF_HUNDRED) throw connectionLost();
     return result;
   }
-  const database: Database = {
-    ...real,
-    engine: real.engine,
-    query: (statement, parameters) => run(() => real.query(statement, parameters)),
-    transaction: (work) => run(() => real.transaction(work)),
-    readThenWrite: (transaction) => run(() => real.readThenWrite(transaction)),
-  };
+  const database = behind(real, (handle) => ({
+    ...handle,
+    engine: handle.engine,
+    query: (statement, parameters) => run(() => handle.query(statement, parameters)),
+    transaction: (work) => run(() => handle.transaction(work)),
+    readThenWrite: (transaction) => run(() => handle.readThenWrite(transaction)),
+  }));
   return { database, state };
 }
 
@@ -82,7 +83,7 @@ for (const engine of gatewayEngines) {
     it(`what clients were sent is what the database says in the end, ${engine}, seed ${seed}`, {
       timeout: 300_000,
     }, async () => {
-      const stored = await createTestDatabase(engine);
+      const stored = await createTestDatabase(engine, partitionsOfFile);
       const randomSource = createRandomSource(seed);
       const flaky = createFlaky(stored.database, randomSource);
       const dataDir = temporaryDataDir();

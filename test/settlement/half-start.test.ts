@@ -5,11 +5,12 @@ import { test } from 'node:test';
 import { createTestDatabase } from '../support/database.ts';
 import { ADMIN_TOKEN, testConfigText } from '../support/gateway.ts';
 import { startProgram, temporaryDirectory } from '../support/process.ts';
+import { partitionsOfFile } from '../support/scope.ts';
 
 test('a start that fails half way ends the program', { timeout: 60_000 }, async (context) => {
   const directory = temporaryDirectory();
   context.after(() => directory.remove());
-  const stored = await createTestDatabase('postgresql');
+  const stored = await createTestDatabase('postgresql', partitionsOfFile);
   context.after(() => stored.remove());
   // A statement of the last part of the start fails, as if the database goes down then.
   await stored.database.script('alter table nodes rename to gone');

@@ -6,7 +6,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { temporaryDirectory } from '../support/process.ts';
 import { type ScriptedProvider, startProvider } from '../support/provider.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
-import { inFullRunsOnly } from '../support/scope.ts';
+import { inFullRunsOnly, partitionsOfFile } from '../support/scope.ts';
 import { pauseBetweenLooks } from '../support/until.ts';
 import {
   assertCharged,
@@ -50,7 +50,7 @@ async function setStage(): Promise<Stage> {
   const gates = new Gates();
   const provider = await startProvider();
   provider.respond = gates.respond;
-  const stored = await createTestDatabase('postgresql');
+  const stored = await createTestDatabase('postgresql', partitionsOfFile);
   const proxy = await startProxy(stored.url);
   return {
     provider,

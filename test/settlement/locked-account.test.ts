@@ -7,6 +7,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { assertError, families, requestOf } from '../support/families.ts';
 import { assertSpent, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { locksAwaited } from '../support/locks.ts';
+import { partitionsOfFile } from '../support/scope.ts';
 import { createTestTimers, type TestTimers } from '../support/timers.ts';
 import { until } from '../support/until.ts';
 import {
@@ -31,7 +32,7 @@ describe('an account whose row somebody else has locked, postgresql', { timeout:
   let unlock: () => Promise<void> = async () => undefined;
   const dataDir = temporaryDataDir();
   before(async () => {
-    stored = await createTestDatabase('postgresql');
+    stored = await createTestDatabase('postgresql', partitionsOfFile);
     operator = stored.openAnother();
     timers = createTestTimers();
     gateway = await startGateway({

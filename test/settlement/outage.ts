@@ -9,6 +9,8 @@ import { createTestDatabase, type Engine, type TestDatabase } from '../support/d
 import type { Family } from '../support/families.ts';
 import { startGateway, type TestAccount, type TestGateway, type TestGatewayOptions } from '../support/gateway.ts';
 import { json, type Respond, sse } from '../support/provider.ts';
+import { partitionsOfFile } from '../support/scope.ts';
+import { behind } from '../support/spread-database.ts';
 import { until } from '../support/until.ts';
 
 /** What tests of the ends of calls share: a database that goes down as a whole, and a look at the journal. */
@@ -39,20 +41,20 @@ export function createOutage(real: Database): Outage {
     transaction: (work) => run(() => target.transaction(work)),
   });
   return {
-    database: {
-      engine: real.engine,
-      ...lane(real),
-      lane: (name) => lane(real.lane(name)),
-      readThenWrite: (transaction, signal) => run(() => real.readThenWrite(transaction, signal)),
-      readTables: (work) => run(() => real.readTables(work)),
-      openTables: () => run(() => real.openTables()),
-      openSnapshots: () => run(() => real.openSnapshots()),
-      longTransaction: (work) => run(() => real.longTransaction(work)),
-      script: (sql) => run(() => real.script(sql)),
-      subscribe: (channel, onPayload, onReconnect) => real.subscribe(channel, onPayload, onReconnect),
-      figures: () => real.figures(),
-      close: () => real.close(),
-    },
+    database: behind(real, (handle) => ({
+      engine: handle.engine,
+      ...lane(handle),
+      lane: (name) => lane(handle.lane(name)),
+      readThenWrite: (transaction, signal) => run(() => handle.readThenWrite(transaction, signal)),
+      readTables: (work) => run(() => handle.readTables(work)),
+      openTables: () => run(() => handle.openTables()),
+      openSnapshots: () => run(() => handle.openSnapshots()),
+      longTransaction: (work) => run(() => handle.longTransaction(work)),
+      script: (sql) => run(() => handle.script(sql)),
+      subscribe: (channel, onPayload, onReconnect) => handle.subscribe(channel, onPayload, onReconnect),
+      figures: () => handle.figures(),
+      close: () => handle.close(),
+    })),
     begin(when = 'before') {
       failing = when;
     },
@@ -77,7 +79,7 @@ export interface Scene {
 }
 
 export async function setScene(engine: Engine, options: TestGatewayOptions = {}): Promise<Scene> {
-  const stored = await createTestDatabase(engine);
+  const stored = await createTestDatabase(engine, partitionsOfFile);
   const outage = createOutage(stored.database);
   const dataDir = temporaryDataDir();
   const gateway = await startGateway({

@@ -21,7 +21,7 @@ import {
   type TestGatewayOptions,
 } from '../support/gateway.ts';
 import { json } from '../support/provider.ts';
-import { inFullRunsOnly } from '../support/scope.ts';
+import { inFullRunsOnly, partitionsOfFile } from '../support/scope.ts';
 import {
   afterwards,
   countCharges,
@@ -54,7 +54,7 @@ class Stage {
   }
 
   async database(engine: Engine): Promise<TestDatabase> {
-    const stored = await createTestDatabase(engine);
+    const stored = await createTestDatabase(engine, partitionsOfFile);
     this.#cleanups.push(() => stored.remove());
     return stored;
   }

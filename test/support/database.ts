@@ -10,6 +10,7 @@ import { keepEngineCompiled } from './compiled-engine.ts';
 import { makeFastDirectory } from './fast-directory.ts';
 import { createKept } from './kept-databases.ts';
 import { isQuickRun } from './scope.ts';
+import { spreadDatabase } from './spread-database.ts';
 
 export type Engine = Database['engine'];
 
@@ -52,11 +53,13 @@ export interface TestDatabase {
 }
 
 /**
- * An empty, migrated database of its own: a copy of the one that the test run prepared, or one that an earlier test has given
+ * An empty, migrated database of its own, which has one partition on the embedded engine: a copy of the one that the test run prepared, or one that an earlier test has given
  * back and that is as that copy again.
  */
-export async function createTestDatabase(engine: Engine): Promise<TestDatabase> {
-  return createKept(engine, () => (engine === 'embedded' ? createEmbedded() : createPostgres('faregate_template')));
+export async function createTestDatabase(engine: Engine, partitions: 1 | 4 = 1): Promise<TestDatabase> {
+  if (engine === 'embedded') return createKept(engine, createEmbedded);
+  if (partitions === 1) return createKept(engine, () => createPostgres('faregate_template'));
+  return createKept(`${engine} of 4`, () => createPostgres('faregate_template_4', 4));
 }
 
 /** A database as it is before the first start: without a table. */
@@ -105,14 +108,22 @@ export function storedIn(dataDir: string, database: Database, afterwards?: () =>
   };
 }
 
-async function createPostgres(template: string): Promise<TestDatabase> {
+async function createPostgres(template: string, partitions = 1): Promise<TestDatabase> {
   const server = requireVariable('FAREGATE_TEST_POSTGRES_URL');
   const name = `test_${randomBytes(6).toString('hex')}`;
   // Copied as files: the default, by way of the log, takes the server twice as long.
   const local = requireVariable('FAREGATE_TEST_POSTGRES_LOCAL_URL');
   await administer(local, `create database ${name} template ${template} strategy file_copy`);
   const url = `${server}/${name}`;
-  const open = (): Database => openPostgres({ url: `${local}/${name}`, logger: silentLogger });
+  const openOne = (schema?: string): Database =>
+    openPostgres({ url: `${local}/${name}`, logger: silentLogger, schema });
+  function open(): Database {
+    const directory = openOne();
+    if (partitions === 1) return directory;
+    // Statements of tests may name tables of both homes.
+    const further = Array.from({ length: partitions - 1 }, (_, i) => openOne(`faregate_0${i + 1},public`));
+    return spreadDatabase({ directory, partitions: [directory, ...further] });
+  }
   const database = open();
   return {
     database,

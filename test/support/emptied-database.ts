@@ -2,7 +2,10 @@ import type { Database, Parameter, Queryable, StoredRow } from '../../src/db/dat
 
 /** What a new database has in it: the names of all tables, and the rows of those that are not empty, as JSON. */
 export interface NewDatabase {
+  /** Without those of months. */
   readonly tables: readonly string[];
+  /** Tables of months. A gateway makes those of the day that its clock shows. */
+  readonly months: readonly string[];
   readonly rows: ReadonlyMap<string, string>;
 }
 
@@ -14,9 +17,10 @@ export async function readNewDatabase(database: Database): Promise<NewDatabase> 
   const found = await database.query<{ name: string }>({
     name: 'test.tables-of-new',
     text: `select relname::text as name from pg_class
-      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition order by 1`,
+      where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') and not relispartition order by 1`,
   });
   const tables = found.map(({ name }) => name);
+  const months = await readMonths(database);
   const rows = new Map<string, string>();
   for (const [table, count] of await countRows(database, tables)) {
     if (count === 0) continue;
@@ -26,15 +30,19 @@ export async function readNewDatabase(database: Database): Promise<NewDatabase> 
     });
     rows.set(table, read!.rows);
   }
-  return { tables, rows };
+  return { tables, months, rows };
 }
 
 /**
- * Makes a database as it was when it was new, in which only rows were changed. Returns whether it is; if not, it had more
- * rows than deleting them is worth.
+ * Makes a database as it was when it was new, in which only rows were changed and tables of months made. Returns
+ * whether it is; if not, it had more rows than deleting them is worth.
  */
-export function emptyDatabase(database: Database, { tables, rows }: NewDatabase): Promise<boolean> {
+export function emptyDatabase(database: Database, { tables, months, rows }: NewDatabase): Promise<boolean> {
   return database.transaction(async (transaction) => {
+    const made = (await readMonths(transaction)).filter((month) => !months.includes(month));
+    if (made.length > 0) {
+      await transaction.query({ name: `test.drop-${made.join('-')}`, text: `drop table ${made.join(', ')}` });
+    }
     const counts = await countRows(transaction, tables);
     if ([...counts.values()].reduce((sum, count) => sum + count, 0) > ROWS_MAX) return false;
     const run = (name: string, text: string, parameters: readonly Parameter[] = []): Promise<StoredRow[]> =>
@@ -53,6 +61,14 @@ export function emptyDatabase(database: Database, { tables, rows }: NewDatabase)
     }
     return true;
   });
+}
+
+async function readMonths(database: Queryable): Promise<string[]> {
+  const months = await database.query<{ name: string }>({
+    name: 'test.months',
+    text: "select inhrelid::regclass::text as name from pg_inherits where inhparent = 'calls'::regclass order by 1",
+  });
+  return months.map(({ name }) => name);
 }
 
 async function countRows(database: Queryable, tables: readonly string[]): Promise<Map<string, number>> {

@@ -22,10 +22,12 @@ import { CANARIES, searchLogs } from './canaries.ts';
 import { createTestDatabase, type Engine, type TestDatabase, usualEngine } from './database.ts';
 import { makeFastDirectory } from './fast-directory.ts';
 import { handleOf } from './home-lanes.ts';
-import { type ObservedDatabase, observeDatabase } from './observed-database.ts';
+import { type ObservedDatabase, type ObservedPartition, observeDatabase } from './observed-database.ts';
 import { partition } from './partitioned.ts';
 import { type ScriptedProvider, startProvider } from './provider.ts';
+import { partitionsOfFile } from './scope.ts';
 import { foundInChanges, secretsIn } from './shown-secrets.ts';
+import { handlesOf, spreadDatabase } from './spread-database.ts';
 
 export const ADMIN_TOKEN = 'test-admin-token';
 /** The token of the command line on the machine of a test gateway. */
@@ -39,7 +41,7 @@ export interface TestGateway {
   /** The same database as the gateway sees it: its statements can be watched, held back and failed. */
   readonly observed: ObservedDatabase;
   /** All partitions by number. The first one is `observed`, which has the statements of all; those of a further one are known by themselves, too. */
-  readonly partitions: readonly Pick<ObservedDatabase, 'database' | 'statement'>[];
+  readonly partitions: readonly ObservedPartition[];
   readonly gateway: Gateway;
   /** Where the gateway's data are; `openAnother` is what a second node would open. */
   readonly stored: TestDatabase;
@@ -159,7 +161,7 @@ export function costNano({ input = 0, cached = 0, written = 0, written1h = 0, ou
 export function testConfigText(providerUrl: string, options: TestGatewayOptions = {}): string {
   return `
 server: { port: 0, ${options.server ?? ''} }
-database: { dataDir: ${options.dataDir ?? join(tmpdir(), 'faregate-tests')} }
+database: { dataDir: ${options.dataDir ?? join(tmpdir(), 'faregate-tests')}, partitions: ${options.partitions ?? 1} }
 billing: { timezone: Asia/Shanghai, ${options.billing ?? ''} }
 routing: ${options.routing ?? '{ breaker: { failures: 1000000 } }'}
 ${options.tracing === undefined ? '' : `tracing: ${options.tracing}`}
@@ -241,15 +243,15 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   await using parts = new AsyncDisposableStack();
   const provider = await startProvider();
   parts.defer(() => provider.close());
-  const stored: TestDatabase = options.stored ?? (await createTestDatabase(options.engine ?? usualEngine));
+  const stored: TestDatabase =
+    options.stored ?? (await createTestDatabase(options.engine ?? usualEngine, partitionsOfFile));
   if (options.stored === undefined) parts.defer(() => stored.remove());
-  const partitionCount = options.stored === undefined ? (options.partitions ?? 1) : 1;
-  const partitioned = partitionCount === 1 ? null : await partition(stored, partitionCount);
-  if (partitioned !== null) parts.defer(() => partitioned.databases.close());
-  const database = partitioned?.databases.directory ?? options.database ?? stored.database;
-  const observed = observeDatabase(database);
-  const further = partitioned?.databases.partitions.slice(1) ?? [];
-  const partitions = [observed, ...further.map((each) => observed.also(each))];
+  const divided = options.partitions === undefined ? null : await partition(stored, options.partitions);
+  if (divided !== null) parts.defer(() => divided.databases.close());
+  const database = divided === null ? (options.database ?? stored.database) : spreadDatabase(divided.databases);
+  const handles = handlesOf(database);
+  const observed = observeDatabase(handles.directory);
+  const partitions = [observed, ...handles.partitions.slice(1).map((each) => observed.also(each))];
   const dataDir = options.dataDir ?? makeFastDirectory('faregate-tests-');
   if (options.dataDir === undefined) parts.defer(() => rmSync(dataDir, { recursive: true, force: true }));
   const config = parseConfig(testConfigText(provider.url, { ...options, dataDir }), 'test.yaml', {});
@@ -258,8 +260,12 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   const onStranger = (error: unknown): void => void strangers.push(error);
   const gateway = await createGateway({
     config,
-    database: handleOf('directory', observed.database, onStranger),
+    database: {
+      ...handleOf('directory', observed.database, onStranger),
+      close: () => (divided?.databases ?? database).close(),
+    },
     partitions: partitions.map((each) => handleOf('partition', each.database, onStranger)),
+    ...(divided !== null && { figures: () => divided.databases.figures() }),
     logger: logs.logger,
     adminTokens: [ADMIN_TOKEN, options.localToken ?? LOCAL_TOKEN],
     localToken: options.localToken ?? LOCAL_TOKEN,
@@ -330,7 +336,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
       try {
         const { body } = await admin('GET', '/audit');
         assert.equal(body.isSound, true, JSON.stringify(body.invariants, null, 1));
-        for (const each of partitioned?.databases.partitions ?? [database]) {
+        for (const each of handles.partitions) {
           const [left] = await each.query<{ n: bigint }>({
             name: 'test.count-reservations',
             text: 'select count(*) as n from reservations',

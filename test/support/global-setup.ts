@@ -3,12 +3,15 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { createCallsStore } from '../../src/accounting/calls/calls-store.ts';
 import type { Database } from '../../src/db/database.ts';
+import { openDatabases } from '../../src/db/databases.ts';
 import { migrate } from '../../src/db/migrate.ts';
+import { addPartition } from '../../src/db/partitions.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { placeTemplate } from './embedded-template.ts';
 import { makeFastDirectory, sweepFastDirectories } from './fast-directory.ts';
 import { type PostgresServer, startPostgresServer } from './postgres-server.ts';
+import { isQuickRun } from './scope.ts';
 
 /**
  * Runs once before all tests: starts a real PostgreSQL and prepares, on both engines, an empty migrated database that
@@ -51,8 +54,19 @@ async function createTemplate(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: `${url}/postgres` });
   await client.connect();
   await client.query('create database faregate_template');
-  await client.end();
   const database = openPostgres({ url: `${url}/faregate_template`, logger: silentLogger });
   await prepare(database);
   await database.close();
+  if (!isQuickRun) {
+    await client.query('create database faregate_template_4 template faregate_template strategy file_copy');
+    await divide(`${url}/faregate_template_4`);
+  }
+  await client.end();
+}
+
+async function divide(url: string): Promise<void> {
+  const databases = await openDatabases({ url, dataDir: '' }, silentLogger);
+  for (let number = 1; number < 4; number++) await addPartition(databases);
+  for (const partition of databases.partitions.slice(1)) await createCallsStore(partition).prepareMonths(new Date());
+  await databases.close();
 }

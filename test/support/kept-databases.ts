@@ -1,9 +1,11 @@
 import { after } from 'node:test';
 import { isMainThread } from 'node:worker_threads';
 import type { Database } from '../../src/db/database.ts';
-import type { Engine, TestDatabase } from './database.ts';
+import type { TestDatabase } from './database.ts';
 import { emptyDatabase, type NewDatabase, readNewDatabase } from './emptied-database.ts';
+import { KeptReaders } from './kept-readers.ts';
 import { type Loan, lend, type PreparedTexts } from './lent-database.ts';
+import { handlesOf, spreadDatabase } from './spread-database.ts';
 
 /**
  * Databases that tests of this process have given back. To make one and to open its connections takes PostgreSQL as long as
@@ -11,15 +13,21 @@ import { type Loan, lend, type PreparedTexts } from './lent-database.ts';
  * few milliseconds.
  */
 
+/** What outlives the loans of a partition. */
+interface Memory {
+  readonly texts: PreparedTexts;
+  readonly readers: KeptReaders;
+}
+
 interface Kept {
   readonly made: TestDatabase;
-  readonly texts: PreparedTexts;
+  readonly memories: readonly Memory[];
   /** How many tests have had it. */
   lent: number;
 }
 
-const kept: Record<Engine, Kept[]> = { embedded: [], postgresql: [] };
-const newDatabases: Partial<Record<Engine, NewDatabase>> = {};
+const kept = new Map<string, Kept[]>();
+const newDatabases = new Map<string, readonly NewDatabase[]>();
 
 /** Deleted rows stay in their tables and indexes for a while. */
 const LOANS_MAX = 40;
@@ -30,37 +38,64 @@ const isOfTests =
 
 if (isOfTests) {
   after(async () => {
-    for (const { made } of [...kept.embedded, ...kept.postgresql].splice(0)) await made.remove();
+    for (const { made } of [...kept.values()].flatMap((each) => each.splice(0))) await made.remove();
   });
 }
 
-/** A database that was given back, emptied, or else one that `make` makes. */
-export async function createKept(engine: Engine, make: () => Promise<TestDatabase>): Promise<TestDatabase> {
-  for (let next = kept[engine].pop(); next !== undefined; next = kept[engine].pop()) {
-    if (await isEmptied(next.made.database, newDatabases[engine]!)) return lendKept(next);
+/** A database of a kind that was given back, emptied, or else one that `make` makes. */
+export async function createKept(kind: string, make: () => Promise<TestDatabase>): Promise<TestDatabase> {
+  const ofKind = kept.get(kind) ?? [];
+  kept.set(kind, ofKind);
+  for (let next = ofKind.pop(); next !== undefined; next = ofKind.pop()) {
+    if (await isEmptied(next.made.database, newDatabases.get(kind)!)) return lendKept(next, ofKind);
     await next.made.remove();
   }
   const made = await make();
   if (!isOfTests) return made;
-  newDatabases[engine] ??= await readNewDatabase(made.database);
-  return lendKept({ made, texts: new Map(), lent: 0 });
+  const { partitions } = handlesOf(made.database);
+  if (!newDatabases.has(kind)) newDatabases.set(kind, await Promise.all(partitions.map(readNewDatabase)));
+  return lendKept({ made, memories: memoriesOf(made.database), lent: 0 }, ofKind);
+}
+
+const memoriesOf = (database: Database): Memory[] =>
+  handlesOf(database).partitions.map((each) => ({ texts: new Map(), readers: new KeptReaders(each) }));
+
+interface LentDatabase {
+  readonly database: Database;
+  /** Of each partition. */
+  readonly loans: readonly Loan[];
+}
+
+function lendAll(real: Database, memories: readonly Memory[], staysOpen: () => boolean): LentDatabase {
+  const loans = handlesOf(real).partitions.map((each, i) => {
+    const { texts, readers } = memories[i]!;
+    return lend(each, texts, readers, staysOpen);
+  });
+  const [directory, ...further] = loans.map((loan) => loan.database) as [Database, ...Database[]];
+  const database =
+    further.length === 0 ? directory : spreadDatabase({ directory, partitions: [directory, ...further] });
+  return { database, loans };
 }
 
 /** One whose connections a test has cut cannot be emptied. */
-function isEmptied(database: Database, asNew: NewDatabase): Promise<boolean> {
-  return emptyDatabase(database, asNew).catch(() => false);
+async function isEmptied(database: Database, asNew: readonly NewDatabase[]): Promise<boolean> {
+  const emptied = handlesOf(database).partitions.map((each, i) => emptyDatabase(each, asNew[i]!).catch(() => false));
+  return (await Promise.all(emptied)).every((isEmpty) => isEmpty);
 }
 
-function lendKept(one: Kept): TestDatabase {
+function lendKept(one: Kept, ofKind: Kept[]): TestDatabase {
   const { made } = one;
   one.lent++;
   let isShared = false;
   let isRemoved = false;
-  const loan: Loan = lend(made.database, one.texts, () => !isShared);
+  const { database, loans } = lendAll(made.database, one.memories, () => !isShared);
+  const first = loans[0]!;
+  /** Of other nodes of the test. */
+  const others: Loan[] = [];
 
   /** Others can open it, so it is closed when the test closes it, and not kept. */
   function share(): void {
-    if (loan.isClosed && made.database.engine === 'embedded' && !isShared) {
+    if (first.isClosed && made.database.engine === 'embedded' && !isShared) {
       throw new Error(
         'ask for the directory of an embedded database before it is closed: until then it may be kept open',
       );
@@ -69,7 +104,7 @@ function lendKept(one: Kept): TestDatabase {
   }
 
   return {
-    database: loan.database,
+    database,
     get url() {
       if (made.url !== '') share();
       return made.url;
@@ -79,11 +114,13 @@ function lendKept(one: Kept): TestDatabase {
       return made.dataDir;
     },
     openAnother() {
-      share();
-      return made.openAnother();
+      const opened = made.openAnother();
+      const other = lendAll(opened, memoriesOf(opened), () => false);
+      others.push(...other.loans);
+      return other.database;
     },
     async reopen() {
-      const isKeptOpen = loan.isClosed && !isShared;
+      const isKeptOpen = first.isClosed && !isShared;
       isShared = true;
       if (isKeptOpen) await made.database.close();
       return made.reopen();
@@ -91,7 +128,9 @@ function lendKept(one: Kept): TestDatabase {
     async remove() {
       if (isRemoved) return;
       isRemoved = true;
-      if (loan.end() && !isShared && one.lent < LOANS_MAX) kept[made.database.engine].push(one);
+      const isLeft = others.every((other) => other.isClosed);
+      const isAsItWas = [...loans, ...others].map((loan) => loan.end()).every((isSo) => isSo);
+      if (isLeft && isAsItWas && !isShared && one.lent < LOANS_MAX) ofKind.push(one);
       else await made.remove();
     },
   };

@@ -7,6 +7,7 @@ import { createLooseKeyStore } from '../../src/accounting/accounts/loose-key-sto
 import { makeLimited, removeLooseLimits } from '../../src/accounting/accounts/loose-keys.ts';
 import { createLooseLimitStore } from '../../src/accounting/accounts/loose-limit-store.ts';
 import { createRateLimitStore, type RateLimitChange } from '../../src/accounting/accounts/rate-limit-store.ts';
+import { placedInOne } from '../../src/accounting/partitions/placed-lanes.ts';
 import type { Lane } from '../../src/db/database.ts';
 import { type HomeLanes, inOneDatabase } from '../../src/db/home-lanes.ts';
 import type { Clock } from '../../src/lib/clock.ts';
@@ -29,8 +30,12 @@ export function keysOn({ directory, partition }: HomeLanes, clock: Clock): Keys 
 }
 
 /** Removes the limits of loose keys, as the housekeeping does. */
-export function removeLoose({ directory, partition }: HomeLanes): Promise<boolean> {
-  const stores = { looseKeys: createLooseKeyStore(directory), looseLimits: createLooseLimitStore(partition) };
+export function removeLoose(homes: HomeLanes): Promise<boolean> {
+  const { directory, partitions } = placedInOne(homes);
+  const stores = {
+    looseKeys: createLooseKeyStore(directory),
+    looseLimits: partitions.map((partition) => createLooseLimitStore(partition)),
+  };
   return removeLooseLimits(stores, new AbortController().signal);
 }
 

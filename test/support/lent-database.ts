@@ -2,6 +2,7 @@ import { tablesIn } from '../../scripts/sql-tables.ts';
 import type { Database, Lane, Parameter, Queryable, Statement, Subscription } from '../../src/db/database.ts';
 import { sqlState, toStatementError } from '../../src/db/errors.ts';
 import { HOMES, type Table } from '../../src/db/homes.ts';
+import { type KeptReaders, tablesOf } from './kept-readers.ts';
 
 /**
  * An open database that one test has after the other. Each sees a database of its own: what it closes fails from then on, and
@@ -20,6 +21,8 @@ export interface Loan {
 
 /** Anything else may change tables or the session, and so outlive the rows. */
 const CHANGES_ROWS_ONLY = /^[\s(]*(?:select|insert|update|delete|merge|values|with|lock)\b/i;
+/** What is made so is taken away again with the rows. */
+const MAKES_A_MONTH = /^\s*create table if not exists calls_\d{4}_\d{2} partition of calls\s/i;
 /** Of what begins that way. */
 const REACHES_FURTHER =
   /\b(?:pg_(?:try_)?advisory_(?:lock|unlock)|pg_terminate|pg_cancel|set_config|setval|nextval|into\s+temp)/i;
@@ -28,13 +31,16 @@ const REACHES_FURTHER =
 export type PreparedTexts = Map<string, string[]>;
 
 /**
- * @param texts what was prepared so far; it outlives this loan.
+ * @param texts what was prepared so far; it outlives this loan, and so do `readers`.
  * @param staysOpen asked when the test closes the database: whether somebody else is to have it as it is.
  */
-export function lend(real: Database, texts: PreparedTexts, staysOpen: () => boolean): Loan {
-  const before = new Map(real.figures().map((figures) => [figures.name, figures]));
+export function lend(real: Database, texts: PreparedTexts, readers: KeptReaders, staysOpen: () => boolean): Loan {
+  const tables = tablesOf(real, readers);
+  const before = new Map(tables.figures().map((figures) => [figures.name, figures]));
   let isClosed = false;
   let isAltered = false;
+  /** Errors that came out of what tests do in transactions. */
+  const thrown = new Set<unknown>();
   let running = 0;
   let subscriptions = 0;
   const { promise: atRest, resolve: rest } = Promise.withResolvers<void>();
@@ -45,8 +51,7 @@ export function lend(real: Database, texts: PreparedTexts, staysOpen: () => bool
     try {
       return await work();
     } catch (error) {
-      // A server may still be at work on what failed here without having heard of it.
-      if (sqlState(error) === undefined) isAltered = true;
+      noteFailure(error);
       throw error;
     } finally {
       if (signal?.aborted) isAltered = true;
@@ -55,8 +60,36 @@ export function lend(real: Database, texts: PreparedTexts, staysOpen: () => bool
     }
   }
 
+  /** A server may still be at work on what failed here without having heard of it. */
+  function noteFailure(error: unknown): void {
+    if (sqlState(error) === undefined && !thrown.has(error)) isAltered = true;
+  }
+
+  /** What a test does in a transaction. Where it throws, the transaction is rolled back and the error comes out of it. */
+  const inside =
+    <Result>(work: (transaction: Queryable) => Promise<Result>) =>
+    async (transaction: Queryable): Promise<Result> => {
+      const queryable: Queryable = {
+        query: async (statement, parameters, signal) => {
+          try {
+            return await transaction.query(known(statement), parameters, signal);
+          } catch (error) {
+            noteFailure(error);
+            throw error;
+          }
+        },
+      };
+      try {
+        return await work(queryable);
+      } catch (error) {
+        thrown.add(error);
+        throw error;
+      }
+    };
+
   function note(sql: string): void {
-    if (!CHANGES_ROWS_ONLY.test(sql) || REACHES_FURTHER.test(sql)) isAltered = true;
+    const isOfRows = CHANGES_ROWS_ONLY.test(sql) && !REACHES_FURTHER.test(sql);
+    if (!isOfRows && !MAKES_A_MONTH.test(sql)) isAltered = true;
   }
 
   /** The same statement, under another name if another test has prepared another text under this one. */
@@ -76,10 +109,7 @@ export function lend(real: Database, texts: PreparedTexts, staysOpen: () => bool
   const lendLane = (lane: Lane): Lane => ({
     query: <Row>(statement: Statement, parameters?: readonly Parameter[], signal?: AbortSignal) =>
       run(() => lane.query<Row>(known(statement), parameters, signal), signal),
-    transaction: (work) => run(() => lane.transaction((transaction) => work(lendQueryable(transaction)))),
-  });
-  const lendQueryable = (queryable: Queryable): Queryable => ({
-    query: (statement, parameters, signal) => queryable.query(known(statement), parameters, signal),
+    transaction: (work) => run(() => lane.transaction(inside(work))),
   });
 
   const database: Database = {
@@ -92,12 +122,12 @@ export function lend(real: Database, texts: PreparedTexts, staysOpen: () => bool
     },
     readTables: (work) =>
       run(() =>
-        real.readTables((reader) =>
+        tables.readTables((reader) =>
           work({ query: (statement, parameters) => reader.query(known(statement), parameters) }),
         ),
       ),
     async openTables() {
-      const reader = await run(() => real.openTables());
+      const reader = await run(() => tables.openTables());
       subscriptions++;
       return {
         query: (statement, parameters) => run(() => reader.query(known(statement), parameters)),
@@ -120,7 +150,7 @@ export function lend(real: Database, texts: PreparedTexts, staysOpen: () => bool
         },
       };
     },
-    longTransaction: (work) => run(() => real.longTransaction((transaction) => work(lendQueryable(transaction)))),
+    longTransaction: (work) => run(() => real.longTransaction(inside(work))),
     script(sql, signal) {
       for (const statement of sql.split(';')) if (statement.trim() !== '') note(statement);
       return run(() => real.script(sql, signal), signal);
@@ -131,7 +161,7 @@ export function lend(real: Database, texts: PreparedTexts, staysOpen: () => bool
       return counted(subscription, () => subscriptions--);
     },
     figures: () =>
-      real.figures().map((now) => {
+      tables.figures().map((now) => {
         const { begun, waitedMs, refused } = before.get(now.name) ?? { begun: 0, waitedMs: 0, refused: 0 };
         return {
           ...now,

@@ -1,4 +1,5 @@
 import type { Database, Queryable } from '../../src/db/database.ts';
+import { behind } from './spread-database.ts';
 import { until } from './until.ts';
 
 /** Resolves when that many statements in this database, or more, wait for a lock. */
@@ -16,8 +17,8 @@ where datname = current_database() and wait_event_type = 'Lock' and backend_type
  * them, and not of how they go past locked accounts.
  */
 export function waitingForLocks(database: Database): Database {
-  return {
-    ...database,
-    readThenWrite: (transaction, signal) => database.readThenWrite({ ...transaction, waitsForLocks: true }, signal),
-  };
+  return behind(database, (handle) => ({
+    ...handle,
+    readThenWrite: (transaction, signal) => handle.readThenWrite({ ...transaction, waitsForLocks: true }, signal),
+  }));
 }

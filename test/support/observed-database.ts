@@ -30,12 +30,16 @@ export interface StatementControl {
 export interface ObservedDatabase {
   /** The same database; every statement of the gateway goes through here. */
   readonly database: Database;
+  /** All that is asked of it, whatever its name. */
+  readonly every: StatementControl;
   /** That of another partition, whose statements are observed with those of this one, and by themselves. */
-  also(real: Database): Pick<ObservedDatabase, 'database' | 'statement'>;
+  also(real: Database): ObservedPartition;
   statement(name: string): StatementControl;
   /** Resolves when that many different calls of an account have been ended in the database. */
   callsEnded(accountId: string, count: number): Promise<void>;
 }
+
+export type ObservedPartition = Pick<ObservedDatabase, 'database' | 'statement' | 'every'>;
 
 const READ_ENDS = 'settlement.read-ending-calls';
 
@@ -46,6 +50,7 @@ export function observeDatabase(real: Database): ObservedDatabase {
   const waiting = new Waiting();
 
   const statement = namedIn(statements);
+  const every = new ObservedStatement();
 
   /** A read of these transactions names their calls: the accounts in an array, and the calls in another one. */
   function noteEnded(reads: readonly Query[]): void {
@@ -110,14 +115,17 @@ export function observeDatabase(real: Database): ObservedDatabase {
   };
   return {
     statement,
-    database: observed(real, (name, work, signal) => statement(name).run(work, signal)),
+    database: observed(real, (name, work, signal) => statement(name).run(() => every.run(work, signal), signal)),
+    every,
     also(real) {
       const own = namedIn(new Map());
+      const everyOwn = new ObservedStatement();
       return {
         database: observed(real, (name, work, signal) =>
-          statement(name).run(() => own(name).run(work, signal), signal),
+          statement(name).run(() => own(name).run(() => everyOwn.run(work, signal), signal), signal),
         ),
         statement: own,
+        every: everyOwn,
       };
     },
     callsEnded: (accountId, count) => waiting.until(() => (endedCalls.get(accountId)?.size ?? 0) >= count),

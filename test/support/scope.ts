@@ -19,3 +19,13 @@ export function byScope<Value>({ full, quick }: { readonly full: Value; readonly
 
 /** `{ skip: inFullRunsOnly }`: what takes seconds to show the same once more at the size that is configured in real life. */
 export const inFullRunsOnly: string | false = isQuickRun ? 'only `npm run test:full` runs it' : false;
+
+/** What is about money, races and ends of processes; elsewhere a database has one partition. */
+const SPREAD =
+  /\/test\/(?:accounts|billing|corrections|idempotency|key-limits|plans|reservations|settlement|usage|vouchers)\//;
+
+/**
+ * How many partitions a PostgreSQL database of a gateway has: in full runs four for the suites above, which have one on the embedded engine
+ * and in quick runs.
+ */
+export const partitionsOfFile: 1 | 4 = isQuickRun || !SPREAD.test(process.argv[1] ?? '') ? 1 : 4;

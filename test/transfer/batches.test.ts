@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createEndedKeyStore } from '../../src/accounting/accounts/ended-key-store.ts';
 import { createMonthTable, monthTableOf } from '../../src/accounting/calls/calls-store.ts';
+import { placedInOne } from '../../src/accounting/partitions/placed-lanes.ts';
 import type { Database, SnapshotReader } from '../../src/db/database.ts';
 import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { schemaVersion } from '../../src/db/migrations.ts';
@@ -303,7 +304,7 @@ update usage_backfill set is_done = true`);
               const found = await reader.read(queries);
               const isCut = queries.some(({ statement }) => statement.name === 'export.read-key-limits');
               if (isCut)
-                await createEndedKeyStore(inOneDatabase(database)).forgetEndedBefore(
+                await createEndedKeyStore(placedInOne(inOneDatabase(database))).forgetEndedBefore(
                   Date.now(),
                   new AbortController().signal,
                 );

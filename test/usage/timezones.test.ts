@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { placedInOne } from '../../src/accounting/partitions/placed-lanes.ts';
 import { createLocalTime } from '../../src/accounting/pricing/local-time.ts';
 import { createRollupStore } from '../../src/accounting/usage/rollup-store.ts';
 import { createUsageStore } from '../../src/accounting/usage/usage-store.ts';
@@ -41,8 +42,8 @@ for (const engine of engines) {
         assert.equal(await createRollupStore(database).sumSlice(timezone), 'more');
         const query = { groupBy: ['day', 'status'] as const, filter: { ...EVERYTHING, model }, timezone };
         const days = async () =>
-          (await createUsageStore(inOneDatabase(database)).sum(query, { kind: 'all' }, null, 9)).map(({ group }) =>
-            group.join(' '),
+          (await createUsageStore(placedInOne(inOneDatabase(database))).sum(query, { kind: 'all' }, null, 9)).map(
+            ({ group }) => group.join(' '),
           );
         const day = createLocalTime(timezone).day(AT_MS);
         assert.deepEqual(await days(), [`${day} succeeded`]);

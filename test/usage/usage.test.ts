@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { placedInOne } from '../../src/accounting/partitions/placed-lanes.ts';
+import type { UsageFilter } from '../../src/accounting/usage/group-sums-store.ts';
 import { readUsage, USAGE_START, usagePages } from '../../src/accounting/usage/usage.ts';
-import { createUsageStore, type UsageFilter, type UsageStore } from '../../src/accounting/usage/usage-store.ts';
+import { createUsageStore, type UsageStore } from '../../src/accounting/usage/usage-store.ts';
 import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { parseYuan } from '../../src/lib/yuan.ts';
 import { call } from '../support/client.ts';
@@ -195,7 +197,7 @@ for (const engine of gatewayEngines) {
         `insert into accounts (id, name, verified, status, created_at, updated_at)
 select 'acct_' || lpad(n::text, 26, '0'), 'idle', false, 'active', now(), now() from generate_series(1, 1200) n`,
       );
-      const store = createUsageStore(inOneDatabase(g.database));
+      const store = createUsageStore(placedInOne(inOneDatabase(g.database)));
       const query = { groupBy: ['account'] as const, filter: NO_FILTER, timezone: 'Asia/Shanghai' };
       const { rows, next } = await readUsage(store, query, USAGE_START, 50);
       assert.equal(next, null);
@@ -210,7 +212,7 @@ select 'acct_many', date '2026-01-01' + n % 90, 'key_' || n / 90, 'm', 'p', 'suc
 from generate_series(0, 90 * 7 - 1) n`,
       );
       const spans = new Set<string>();
-      const real = createUsageStore(inOneDatabase(g.database));
+      const real = createUsageStore(placedInOne(inOneDatabase(g.database)));
       const store: UsageStore = {
         ...real,
         sum(query, ...others) {

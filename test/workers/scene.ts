@@ -35,15 +35,18 @@ export interface WorkersOptions {
   readonly dataDir: string;
   readonly workers: number;
   readonly server?: string;
+  /** By default one. */
+  readonly partitions?: number;
 }
 
 export function writeConfig({
   providerUrl,
   dataDir,
   server = '',
+  partitions = 1,
 }: Omit<WorkersOptions, 'workers' | 'databaseUrl'>): string {
   const file = `${dataDir}.yaml`;
-  writeFileSync(file, testConfigText(providerUrl, { dataDir, plans: PLANS, server }));
+  writeFileSync(file, testConfigText(providerUrl, { dataDir, plans: PLANS, server, partitions }));
   return file;
 }
 

@@ -41,7 +41,7 @@ export function createAccountCreations({ directory, partition, place }: AccountC
     unfinished: (olderThanMs) => ({
       async list(behindId) {
         const openings = await directory.list(behindId, olderThanMs);
-        return openings.map((opening) => ({ id: opening.id, finish: () => finish(opening) }));
+        return openings.map((opening) => ({ id: opening.id, accountId: opening.id, finish: () => finish(opening) }));
       },
     }),
   };

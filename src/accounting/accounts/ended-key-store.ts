@@ -1,7 +1,9 @@
 import { columnsOf } from '../../db/columns.ts';
 import { type Statement, toArray } from '../../db/database.ts';
 import { isLockTimeout } from '../../db/errors.ts';
-import type { HomeLanes } from '../../db/home-lanes.ts';
+import type { PartitionLane } from '../../db/home-lanes.ts';
+import { PartitionWalk } from '../partitions/partition-walk.ts';
+import type { PlacedLanes } from '../partitions/placed-lanes.ts';
 import { addLoose } from './loose-key-store.ts';
 
 /**
@@ -106,13 +108,15 @@ type Place = Pick<EndedKey, 'ended_at' | 'id'>;
 export interface EndedKeyStore {
   /**
    * Forgets keys that ended before an instant and that no call names, the first to end first. Returns false where others have locked
-   * keys that it needs: these come again.
+   * keys that it needs: these come again. So do keys of a partition that cannot tell now which of them calls name, or fails.
+   *
+   * @throws PartitionError of the first partition that has failed, at the end.
    */
   forgetEndedBefore(instantMs: number, signal: AbortSignal): Promise<boolean>;
 }
 
-export function createEndedKeyStore({ directory, partition }: HomeLanes): EndedKeyStore {
-  async function isReady(): Promise<boolean> {
+export function createEndedKeyStore({ directory, partitions }: PlacedLanes): EndedKeyStore {
+  async function canTell(partition: PartitionLane): Promise<boolean> {
     for (const statement of [selectReadiness, selectFewUnresolved]) {
       const [row] = await partition.query<{ is_ready: boolean }>(statement);
       if (row?.is_ready !== true) return false;
@@ -135,43 +139,67 @@ export function createEndedKeyStore({ directory, partition }: HomeLanes): EndedK
     }
   }
 
-  /** Those that no call names, by their accounts. */
-  async function unnamedOf(page: readonly EndedKey[]): Promise<ReadonlyMap<string, readonly EndedKey[]>> {
-    if (page.length === 0) return new Map();
+  /** The ids of those keys of a partition that calls name. */
+  async function namedIn(partition: PartitionLane, keys: readonly EndedKey[]): Promise<ReadonlySet<string>> {
     const names = columnsOf(
-      page,
+      keys,
       (key) => key.account_id,
       (key) => key.id,
     );
     const rows = await partition.query<{ id: string }>(selectNamed, names);
-    const named = new Set(rows.map(({ id }) => id));
-    return Map.groupBy(
-      page.filter(({ id }) => !named.has(id)),
-      (key) => key.account_id,
-    );
+    return new Set(rows.map(({ id }) => id));
   }
 
   return {
     async forgetEndedBefore(instantMs, signal) {
-      if (!(await isReady())) return true;
-      let [last] = await directory.query<Place>(readProgress);
+      const walk = new PartitionWalk(partitions);
+      const telling = new Map<PartitionLane, boolean>();
+      /** Whether a key was left: the next run begins with it. */
+      let isLeft = false;
       let isAll = true;
+
+      /** Those that no call names, as far as their partitions can tell. */
+      async function unnamedOf(page: readonly EndedKey[]): Promise<EndedKey[]> {
+        const byPartition = new Map<PartitionLane, EndedKey[]>();
+        for (const key of page) {
+          const isPlaced = await walk.visit(key.account_id, async (partition) => {
+            byPartition.set(partition, [...(byPartition.get(partition) ?? []), key]);
+          });
+          if (!isPlaced) isLeft = true;
+        }
+        const unnamed: EndedKey[] = [];
+        for (const keys of byPartition.values()) {
+          const isTold = await walk.visit(keys[0]!.account_id, async (partition) => {
+            const tells = telling.get(partition) ?? (await canTell(partition));
+            telling.set(partition, tells);
+            if (!tells) {
+              isLeft = true;
+              return;
+            }
+            const named = await namedIn(partition, keys);
+            unnamed.push(...keys.filter(({ id }) => !named.has(id)));
+          });
+          if (!isTold) isLeft = true;
+        }
+        return unnamed;
+      }
+
+      const tellsNone = (): boolean => telling.size === partitions.all.length && ![...telling.values()].includes(true);
+      let [last] = await directory.query<Place>(readProgress);
       let isMore = true;
       for (let rows = 0; isMore && rows < RUN_ROWS; rows += PAGE_ROWS) {
         const page = await directory.query<EndedKey>(selectEnded, [last!.ended_at, last!.id, new Date(instantMs)]);
-        for (const [accountId, keys] of await unnamedOf(page)) {
+        for (const [accountId, keys] of Map.groupBy(await unnamedOf(page), (key) => key.account_id)) {
           if (signal.aborted) return isAll;
-          isAll =
-            (await forget(
-              accountId,
-              keys.map(({ id }) => id),
-            )) && isAll;
+          const ids = keys.map(({ id }) => id);
+          isAll = (await forget(accountId, ids)) && isAll;
         }
         last = page.at(-1) ?? last;
-        // What was locked is behind the place that is kept.
-        if (isAll) await directory.query(setProgress, [last!.ended_at, last!.id]);
-        isMore = page.length === PAGE_ROWS && !signal.aborted;
+        // What was locked, or left, is behind the place that is kept.
+        if (isAll && !isLeft) await directory.query(setProgress, [last!.ended_at, last!.id]);
+        isMore = page.length === PAGE_ROWS && !signal.aborted && !walk.isOver && !tellsNone();
       }
+      walk.throwFailure();
       return isAll;
     },
   };

@@ -1,6 +1,7 @@
 import { type Statement, type StoredRow, toArray } from '../../db/database.ts';
 import type { PartitionLane, PartitionQueryable } from '../../db/home-lanes.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
+import { type Routes, routedByAccount } from '../partitions/routes.ts';
 import { type KeyLimits, LIMITS } from './key-limit-tables.ts';
 import { announceChange } from './principal-change-store.ts';
 
@@ -89,3 +90,7 @@ export async function setKeyLimits(
   ]);
   return LIMITS.read(rows[0]!);
 }
+
+/** Of all partitions. */
+export const routedKeyLimits = (routes: Routes<KeyLimitStore>): KeyLimitStore =>
+  routedByAccount(routes, { change: (accountId) => accountId, find: (accountId) => accountId });

@@ -1,7 +1,9 @@
 import { columnsOf } from '../../db/columns.ts';
 import type { Statement, StoredRow } from '../../db/database.ts';
-import type { HomeLanes } from '../../db/home-lanes.ts';
+import type { PartitionLane } from '../../db/home-lanes.ts';
 import { booleanColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
+import type { PlacedLanes } from '../partitions/placed-lanes.ts';
+import { askedByPartition, mergedMaps } from '../partitions/routes.ts';
 import { KEYS } from './api-key-store.ts';
 import { LIMITS } from './key-limit-tables.ts';
 import type { AccountStatus } from './store.ts';
@@ -37,8 +39,8 @@ from api_keys k join accounts a on a.id = k.account_id`;
 /** Plans: primary keys of key_limits and key_uses. */
 const selectUses: Statement = {
   name: 'key-search.select-uses',
-  text: `select k.position, ${USES.list}
-from unnest($1::text[], $2::text[]) with ordinality as k (account_id, id, position)
+  text: `select k.id, ${USES.list}
+from unnest($1::text[], $2::text[]) as k (account_id, id)
 left join key_limits l on l.account_id = k.account_id and l.key_id = k.id
 left join key_uses u on u.account_id = k.account_id and u.key_id = k.id`,
 };
@@ -73,19 +75,26 @@ export interface KeySearchStore {
   findByPrefix(prefix: string, beforeId: string | null, limit: number): Promise<FoundKey[]>;
 }
 
-export function createKeySearchStore({ directory, partition }: HomeLanes): KeySearchStore {
+/** By the ids of keys, of one partition. */
+async function readUses(
+  partition: PartitionLane,
+  keys: readonly RowOf<typeof FOUND_KEYS>[],
+): Promise<Map<string, RowOf<typeof USES>>> {
+  const names = columnsOf(
+    keys,
+    ({ key }) => key.accountId,
+    ({ key }) => key.id,
+  );
+  const rows = await partition.query<StoredRow & { readonly id: string }>(selectUses, names);
+  return new Map(rows.map((row) => [row.id, USES.read(row)]));
+}
+
+export function createKeySearchStore({ directory, partitions }: PlacedLanes): KeySearchStore {
   /** In the order in which they were found. */
   async function withUses(rows: readonly StoredRow[]): Promise<FoundKey[]> {
     const keys = FOUND_KEYS.all(rows);
-    if (keys.length === 0) return [];
-    const names = columnsOf(
-      keys,
-      ({ key }) => key.accountId,
-      ({ key }) => key.id,
-    );
-    const uses = await partition.query<StoredRow & { readonly position: bigint }>(selectUses, names);
-    const usesOf = new Map(uses.map((row) => [Number(row.position) - 1, USES.read(row)]));
-    return keys.map((key, i) => ({ ...key, ...usesOf.get(i)! }));
+    const usesOf = mergedMaps(await askedByPartition(partitions, keys, ({ key }) => key.accountId, readUses));
+    return keys.map((found) => ({ ...found, ...usesOf.get(found.key.id)! }));
   }
 
   return {

@@ -1,6 +1,7 @@
 import { columnsOf, toTimestamp, writeRows } from '../../db/columns.ts';
 import type { Statement } from '../../db/database.ts';
 import type { PartitionLane } from '../../db/home-lanes.ts';
+import { askedByPartition, mergedMaps, type Routes } from '../partitions/routes.ts';
 
 /** The SQL of when keys were used last. */
 
@@ -54,5 +55,16 @@ export function createKeyUseStore(database: PartitionLane): KeyUseStore {
       const rows = await database.query<{ key_id: string; last_used_at: Date }>(findUses, names);
       return new Map(rows.map((row) => [row.key_id, row.last_used_at]));
     },
+  };
+}
+
+/** Of all partitions. */
+export function routedKeyUses(routes: Routes<KeyUseStore>): KeyUseStore {
+  const ofKey = ({ accountId }: { readonly accountId: string }): string => accountId;
+  return {
+    async record(uses) {
+      await askedByPartition(routes, uses, ofKey, (store, those) => store.record(those));
+    },
+    find: async (keys) => mergedMaps(await askedByPartition(routes, keys, ofKey, (store, those) => store.find(those))),
   };
 }

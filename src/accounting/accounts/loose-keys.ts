@@ -1,5 +1,7 @@
 import { isLockTimeout } from '../../db/errors.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
+import { PartitionWalk } from '../partitions/partition-walk.ts';
+import type { Routes } from '../partitions/routes.ts';
 import { type BegunKey, type LooseKeyStore, OverdueKeyError } from './loose-key-store.ts';
 import type { LooseLimitStore } from './loose-limit-store.ts';
 
@@ -36,12 +38,14 @@ export async function makeLimited<Limits, Made>(
 
 interface LooseKeysParts {
   readonly looseKeys: Pick<LooseKeyStore, 'giveUpOld' | 'list' | 'delete'>;
-  readonly looseLimits: Pick<LooseLimitStore, 'remove'>;
+  readonly looseLimits: Routes<Pick<LooseLimitStore, 'remove'>>;
 }
 
 /**
  * Removes what is left of loose keys, those that are loose for longest first. Nodes may do so at the same time. Returns false where
- * others have locked accounts that it needs: these keys come again.
+ * others have locked accounts that it needs: these keys come again, and so do those of a partition that fails.
+ *
+ * @throws PartitionError of the first partition that has failed, at the end.
  */
 export async function removeLooseLimits(
   { looseKeys, looseLimits }: LooseKeysParts,
@@ -49,23 +53,23 @@ export async function removeLooseLimits(
 ): Promise<boolean> {
   await looseKeys.giveUpOld();
   let isAll = true;
+  const walk = new PartitionWalk(looseLimits);
   let page: Awaited<ReturnType<LooseKeyStore['list']>> | null = null;
   do {
     page = await looseKeys.list(page?.next ?? null);
     // An account a transaction, so that none is locked for the length of the others.
     for (const [accountId, keys] of Map.groupBy(page.keys, (key) => key.accountId)) {
       if (signal.aborted) return isAll;
+      const ids = keys.map(({ keyId }) => keyId);
       try {
-        await looseLimits.remove(
-          accountId,
-          keys.map(({ keyId }) => keyId),
-        );
-        await looseKeys.delete(keys);
+        const isRemoved = await walk.visit(accountId, (limits) => limits.remove(accountId, ids));
+        if (isRemoved) await looseKeys.delete(keys);
       } catch (error) {
         if (!isLockTimeout(error)) throw error;
         isAll = false;
       }
     }
-  } while (page.next !== null);
+  } while (page.next !== null && !walk.isOver);
+  walk.throwFailure();
   return isAll;
 }

@@ -1,6 +1,6 @@
 import type { Statement } from '../../db/database.ts';
 import type { DirectoryLane } from '../../db/home-lanes.ts';
-import { bigintColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
+import { bigintColumn, dateColumn, intColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { type KeyedAccountRequest, takeAccountKey } from './account-request-store.ts';
 
 /** The SQL of accounts that are under way, in the directory. */
@@ -24,6 +24,8 @@ const OPENINGS = selection({
   dailyCapNano: orNull(bigintColumn('daily_cap_nano')),
   openingNano: bigintColumn('opening_nano'),
   at: dateColumn('created_at'),
+  /** Where it is made. */
+  partition: intColumn('partition_no as partition'),
 });
 
 export type Opening = RowOf<typeof OPENINGS>;

@@ -5,6 +5,7 @@ import type { PartitionLane, PartitionQueryable } from '../../db/home-lanes.ts';
 import { bigintColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
 import { type LedgerEntry, NUMERIC_OUT_OF_RANGE, postEntry, selectKeyedEntry } from '../ledger/ledger-store.ts';
+import { askedByPartition, firstFound, mergedMaps, type Routes } from '../partitions/routes.ts';
 import { decideRefund, type RefundableCall } from './refund.ts';
 
 /**
@@ -97,6 +98,8 @@ interface ListedCall {
 }
 
 export interface RefundStore {
+  /** Whether there is a record of a call. */
+  hasCall(callId: string): Promise<boolean>;
   /** Refunds a call, never more than its charge in all. */
   refund(request: RefundRequest): Promise<RefundResult>;
   /** The refunds of calls, by their ids; calls without one are left out. */
@@ -104,9 +107,11 @@ export interface RefundStore {
 }
 
 export function createRefundStore(database: PartitionLane): RefundStore {
+  const find = async (callId: string) => FOUND_CALLS.first(await database.query(findCall, [callId]));
   return {
+    hasCall: async (callId) => (await find(callId)) !== null,
     async refund(request) {
-      const found = FOUND_CALLS.first(await database.query(findCall, [request.callId]));
+      const found = await find(request.callId);
       if (found === null) return { outcome: 'unknown_call' };
       try {
         return await database.transaction((transaction) => refundCall(transaction, found, request));
@@ -125,6 +130,25 @@ export function createRefundStore(database: PartitionLane): RefundStore {
       const rows = await database.query<StoredRow & { call_id: string }>(selectRefunds, names);
       return new Map([...Map.groupBy(rows, (row) => row.call_id)].map(([id, found]) => [id, REFUNDS.all(found)]));
     },
+  };
+}
+
+/** Of all partitions: a call is refunded where its record is, which is where its account is. */
+export function routedRefunds(routes: Routes<RefundStore>): RefundStore {
+  const withCall = (callId: string): Promise<RefundStore | null> =>
+    firstFound(routes, async (refunds) => ((await refunds.hasCall(callId)) ? refunds : null));
+  return {
+    hasCall: async (callId) => (await withCall(callId)) !== null,
+    refund: async (request) => (await (await withCall(request.callId))?.refund(request)) ?? { outcome: 'unknown_call' },
+    refundsOf: async (calls) =>
+      mergedMaps(
+        await askedByPartition(
+          routes,
+          calls,
+          ({ accountId }) => accountId,
+          (refunds, those) => refunds.refundsOf(those),
+        ),
+      ),
   };
 }
 

@@ -17,6 +17,7 @@ import type { CallNotes, CallStatus, RequestedVia, ReservedTokens, ResolutionNot
 import { countedSql } from '../counts/counted-since.ts';
 import { type CountedUse, countedText, keyChargeOf, keyChargeText, placeOf } from '../counts/counted-use.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
+import { firstFound, type Routes } from '../partitions/routes.ts';
 import type { RunningPeriods } from '../pricing/running-periods.ts';
 import type { KeyState } from '../reservations/account-state.ts';
 import { readKeys } from '../reservations/account-store.ts';
@@ -126,25 +127,41 @@ type ResolutionResult =
   | { readonly outcome: 'unknown_call' | 'in_flight' | 'key_conflict' };
 
 export interface ResolutionStore {
+  /** Whether there is a record of a call, or it is in flight. */
+  hasCall(callId: string): Promise<boolean>;
   /** Settles an unresolved call as an operator decides, all of it or nothing, once. */
   resolve(request: ResolutionRequest): Promise<ResolutionResult>;
 }
 
 export function createResolutionStore(database: PartitionLane): ResolutionStore {
+  async function find(callId: string): Promise<RowOf<typeof FOUND_CALLS> | 'in_flight' | null> {
+    const read = async () => FOUND_CALLS.first(await database.query(findCall, [callId]));
+    const found = await read();
+    if (found !== null) return found;
+    if ((await database.query(findInFlight, [callId])).length > 0) return 'in_flight';
+    // It may have ended between the two looks.
+    return read();
+  }
+
   return {
+    hasCall: async (callId) => (await find(callId)) !== null,
     async resolve(request) {
-      const { callId } = request;
-      const find = async () => FOUND_CALLS.first(await database.query(findCall, [callId]));
-      let found = await find();
-      if (found === null) {
-        if ((await database.query(findInFlight, [callId])).length > 0) return { outcome: 'in_flight' };
-        // It may have ended between the two looks.
-        found = await find();
-        if (found === null) return { outcome: 'unknown_call' };
-      }
-      const call = found;
+      const call = await find(request.callId);
+      if (call === null) return { outcome: 'unknown_call' };
+      if (call === 'in_flight') return { outcome: 'in_flight' };
       return database.transaction((transaction) => resolveCall(transaction, call, request));
     },
+  };
+}
+
+/** Of all partitions: a call is resolved where its record is, which is where its account is. */
+export function routedResolutions(routes: Routes<ResolutionStore>): ResolutionStore {
+  const withCall = (callId: string): Promise<ResolutionStore | null> =>
+    firstFound(routes, async (resolutions) => ((await resolutions.hasCall(callId)) ? resolutions : null));
+  return {
+    hasCall: async (callId) => (await withCall(callId)) !== null,
+    resolve: async (request) =>
+      (await (await withCall(request.callId))?.resolve(request)) ?? { outcome: 'unknown_call' },
   };
 }
 

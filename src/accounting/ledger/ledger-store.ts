@@ -3,6 +3,7 @@ import { sqlState } from '../../db/errors.ts';
 import type { PartitionLane, PartitionQueryable } from '../../db/home-lanes.ts';
 import { bigintColumn, dateColumn, intColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { countedSql } from '../counts/counted-since.ts';
+import { askedByPartition, mergedMaps, type Routes, routedByAccount } from '../partitions/routes.ts';
 import type { RunningPeriods } from '../pricing/running-periods.ts';
 import { lockAccount } from './account-lock-store.ts';
 
@@ -178,4 +179,22 @@ export async function selectKeyedEntry(
   idempotencyKey: string,
 ): Promise<LedgerEntry | null> {
   return ENTRIES.first(await transaction.query(selectByIdempotencyKey, [accountId, idempotencyKey]));
+}
+
+/** Of all partitions. */
+export function routedLedger(routes: Routes<LedgerStore>): LedgerStore {
+  const itself = (accountId: string): string => accountId;
+  return {
+    ...routedByAccount<Omit<LedgerStore, 'findBalances'>>(routes, {
+      post: ({ accountId }) => accountId,
+      listEntries: itself,
+      setDailyCap: itself,
+      setOwnDailyCap: itself,
+      setPriceFactor: itself,
+    }),
+    findBalances: async (accountIds, periods) =>
+      mergedMaps(
+        await askedByPartition(routes, accountIds, itself, (ledger, those) => ledger.findBalances(those, periods)),
+      ),
+  };
 }

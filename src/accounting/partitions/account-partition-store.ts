@@ -1,5 +1,6 @@
 import { type Statement, toArray } from '../../db/database.ts';
 import type { DirectoryLane } from '../../db/home-lanes.ts';
+import { NODE_SILENCE_S } from '../../db/migration-waits.ts';
 import { countColumn, intColumn, type RowOf, selection, textColumn } from '../../db/table.ts';
 
 const PLACED = selection({
@@ -20,22 +21,39 @@ const COUNTS = selection({
   accounts: countColumn('count(*) as accounts'),
 });
 
+const TAKING = selection({ number: intColumn('p.number') });
+
 /** Plan: the whole table; a process asks seldom (`placement.ts`). */
 const countAccounts: Statement = {
   name: 'accounts.count-by-partition',
   text: `select ${COUNTS.list} from accounts group by partition_no`,
 };
 
+/**
+ * New partitions take no account while a node lives that may not know them: one that has begun to write heartbeats before. The others do, or
+ * end (`app/startup.ts`). Plan: whole tables, which are small.
+ */
+const listTaking: Statement = {
+  name: 'partitions.list-taking',
+  text: `select ${TAKING.list} from partitions p where p.state = 'ready' and (p.number = 0 or not exists (
+  select from nodes n
+  where n.started_at < p.created_at and n.seen_at > statement_timestamp() - interval '${NODE_SILENCE_S} seconds'
+)) order by p.number`,
+};
+
 /** What the directory says of where accounts are. */
 export interface AccountPartitionStore {
   /** How many accounts each partition has; one that has none may be left out. */
   count(): Promise<readonly RowOf<typeof COUNTS>[]>;
+  /** The numbers of the partitions that take new accounts. */
+  listTaking(): Promise<readonly number[]>;
   /** The partition of each account; those that are not there are left out. */
   find(accountIds: readonly string[], signal?: AbortSignal): Promise<readonly RowOf<typeof PLACED>[]>;
 }
 
 export const createAccountPartitionStore = (directory: DirectoryLane): AccountPartitionStore => ({
   count: async () => COUNTS.all(await directory.query(countAccounts)),
+  listTaking: async () => TAKING.all(await directory.query(listTaking)).map(({ number }) => number),
   find: async (accountIds, signal) =>
     PLACED.all(await directory.query(selectPartitions, [toArray(accountIds)], signal)),
 });

@@ -14,19 +14,22 @@ const COUNTED_FOR_MS = 600_000;
  */
 export function createPlacement(
   partitions: number,
-  store: Pick<AccountPartitionStore, 'count'>,
+  store: Pick<AccountPartitionStore, 'count' | 'listTaking'>,
   clock: Pick<Clock, 'nowMs'>,
 ): Place {
+  /** Of each partition that takes accounts; the others have infinitely many. */
   let counts: number[] = [];
   let countedAtMs = Number.NEGATIVE_INFINITY;
 
   async function recount(): Promise<void> {
     const nowMs = clock.nowMs();
     if (Math.abs(nowMs - countedAtMs) < COUNTED_FOR_MS) return;
-    const found = await store.count();
-    counts = Array.from({ length: partitions }, () => 0);
+    const [found, taking] = await Promise.all([store.count(), store.listTaking()]);
+    counts = Array.from({ length: partitions }, (_, number) =>
+      taking.includes(number) ? 0 : Number.POSITIVE_INFINITY,
+    );
     // This process may know fewer partitions than there are.
-    for (const { partition, accounts } of found) if (partition < partitions) counts[partition] = accounts;
+    for (const { partition, accounts } of found) if (partition < partitions) counts[partition]! += accounts;
     countedAtMs = nowMs;
   }
 

@@ -22,10 +22,17 @@ export interface Routes<Part> {
 
 /** Which partition each account is in, as far as this process has read it. */
 export interface KnownPartitions {
-  /** @throws if the directory does not respond. */
+  /** @throws if the directory does not respond; UnknownPartitionError. */
   find(accountId: string): number | Promise<number>;
-  /** Who has read it with something else says so. */
+  /** Who has read it with something else says so. @throws UnknownPartitionError if this process has not opened it. */
   note(accountId: string, partition: number): void;
+}
+
+/** The partitions that a process has opened. */
+interface OpenPartitions {
+  readonly count: number;
+  /** An account is in a partition that was added since. */
+  readonly onUnknown: (partition: number) => void;
 }
 
 /** More accounts than keys are cached (`accounts/principals.ts`): a call whose key is known needs no statement for its partition. */
@@ -34,20 +41,41 @@ const KNOWN_MAX = 200_000;
 export function createKnownPartitions(
   store: Pick<AccountPartitionStore, 'find'>,
   questions: Pick<Questions, 'ask'>,
+  { count, onUnknown }: OpenPartitions = { count: Number.POSITIVE_INFINITY, onUnknown: () => undefined },
 ): KnownPartitions {
   const known = new LRUCache<string, number>({ maxSize: KNOWN_MAX, sizeCalculation: () => 1 });
+  /** Accounts that are asked for at the same time, such as those of a list, are read with one statement. */
+  let next: { readonly accountIds: Set<string>; readonly read: Promise<ReadonlyMap<string, number>> } | null = null;
 
-  async function read(accountId: string): Promise<number> {
-    const [found] = await questions.ask((signal) => store.find([accountId], signal));
-    if (found === undefined) return 0;
-    known.set(accountId, found.partition);
-    return found.partition;
+  function note(accountId: string, partition: number): void {
+    if (partition >= count) {
+      onUnknown(partition);
+      throw new UnknownPartitionError(partition);
+    }
+    known.set(accountId, partition);
   }
 
-  return {
-    find: (accountId) => known.get(accountId) ?? read(accountId),
-    note: (accountId, partition) => void known.set(accountId, partition),
-  };
+  async function read(accountIds: ReadonlySet<string>): Promise<ReadonlyMap<string, number>> {
+    // Until whoever has begun it has asked for all of them.
+    await null;
+    next = null;
+    const found = await questions.ask((signal) => store.find([...accountIds], signal));
+    return new Map(found.map(({ accountId, partition }) => [accountId, partition]));
+  }
+
+  async function readWithOthers(accountId: string): Promise<number> {
+    if (next === null) {
+      const accountIds = new Set<string>();
+      next = { accountIds, read: read(accountIds) };
+    }
+    next.accountIds.add(accountId);
+    const partition = (await next.read).get(accountId);
+    if (partition === undefined) return 0;
+    note(accountId, partition);
+    return partition;
+  }
+
+  return { find: (accountId) => known.get(accountId) ?? readWithOthers(accountId), note };
 }
 
 /** @param all by the number of the partition. With one of them nothing is looked up. */
@@ -71,9 +99,14 @@ export function partAt<Part>(all: readonly Part[], number: number): Part {
   return part;
 }
 
-export class UnknownPartitionError extends Error {
+/** An account is in a partition that was added when this process had opened the others: it serves nothing of it before it is started again. */
+export class UnknownPartitionError extends GatewayError {
   constructor(number: number) {
-    super(`partition ${number} was added when this process had opened the others; start it again`);
+    const cause = new Error(`partition ${number} was added when this process had opened the others; start it again`);
+    super('shuttingDown', {
+      message: 'This node has to be restarted before it serves this account. Try again; another one may respond.',
+      cause,
+    });
   }
 }
 
@@ -104,14 +137,16 @@ export async function askedByPartition<Part, Item, Result>(
   accountOf: (item: Item) => string,
   ask: (part: Part, items: readonly Item[]) => Promise<Result>,
 ): Promise<Result[]> {
-  const asked = new Map<Part, Item[]>();
-  for (const item of items) {
-    const part = await routes.of(accountOf(item));
-    const beside = asked.get(part);
-    if (beside === undefined) asked.set(part, [item]);
-    else beside.push(item);
-  }
-  return Promise.all([...asked].map(([part, those]) => ask(part, those)));
+  const parts = await Promise.all(items.map((item) => routes.of(accountOf(item))));
+  const asked = Map.groupBy(items.keys(), (at) => parts[at]!);
+  return Promise.all(
+    [...asked].map(([part, those]) =>
+      ask(
+        part,
+        those.map((at) => items[at]!),
+      ),
+    ),
+  );
 }
 
 /** Several maps as one. */
@@ -133,7 +168,7 @@ export async function inEachPartition<Part, Result>(
     try {
       results.push(await work(part, number));
     } catch (error) {
-      failure ??= all.length === 1 || error instanceof GatewayError ? error : new PartitionError(number, error);
+      failure ??= withNumber(number, all.length, error);
     }
   }
   if (failure !== null) throw failure;
@@ -141,26 +176,67 @@ export async function inEachPartition<Part, Result>(
 }
 
 /**
- * What the first partition that has it returns, in the order of their numbers; `null` if none has it. One that fails matters only if no
- * other one has it.
+ * Asks all partitions at once, for what is about all of them. What one of them does not say is missing, so none may fail.
  *
- * @throws PartitionError of the first one that has failed, if no other one has it.
+ * @throws PartitionError of the one that has failed.
  */
-export async function firstFound<Part, Found>(
+export function ofEachPartition<Part, Result>(
+  { all }: Routes<Part>,
+  ask: (part: Part) => Promise<Result>,
+): Promise<Result[]> {
+  return Promise.all(
+    all.map((part, number) =>
+      ask(part).catch((error: unknown) => {
+        throw withNumber(number, all.length, error);
+      }),
+    ),
+  );
+}
+
+/**
+ * Asks all partitions at once for something that one of them has, and returns what it says; `null` if none has it. One that fails, or
+ * does not respond, matters only if no other one has it.
+ *
+ * @throws PartitionError of one that has failed, if no other one has it.
+ */
+export function firstFound<Part, Found>(
   { all }: Routes<Part>,
   find: (part: Part, number: number) => Promise<Found | null>,
 ): Promise<Found | null> {
   let failure: unknown = null;
-  for (const [number, part] of all.entries()) {
-    try {
-      const found = await find(part, number);
-      if (found !== null) return found;
-    } catch (error) {
-      failure ??= all.length === 1 || error instanceof GatewayError ? error : new PartitionError(number, error);
+  let missed = 0;
+  return new Promise((resolve, reject) => {
+    const miss = (): void => {
+      if (++missed < all.length) return;
+      if (failure === null) resolve(null);
+      else reject(failure);
+    };
+    for (const [number, part] of all.entries()) {
+      find(part, number).then(
+        (found) => (found === null ? miss() : resolve(found)),
+        (error: unknown) => {
+          failure ??= withNumber(number, all.length, error);
+          miss();
+        },
+      );
     }
-  }
-  if (failure !== null) throw failure;
-  return null;
+  });
+}
+
+/** What clients are told is told as it is: it names the partition itself (`app/lanes.ts`). */
+const withNumber = (number: number, partitions: number, error: unknown): unknown =>
+  partitions === 1 || error instanceof GatewayError ? error : new PartitionError(number, error);
+
+/**
+ * One list of the lists of several partitions, each of which begins with the newest: ids sort by time, and as text as their bytes do.
+ */
+export function newestFirst<Item>(
+  lists: readonly (readonly Item[])[],
+  idOf: (item: Item) => string,
+  limit: number,
+): Item[] {
+  const sorted = lists.flat().sort((left, right) => (idOf(left) < idOf(right) ? 1 : -1));
+  return sorted.slice(0, limit);
 }
 
 /** A partition has failed at what was asked of several; the cause says why. */

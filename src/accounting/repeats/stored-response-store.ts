@@ -14,8 +14,13 @@ import { ROW_BYTES } from './stored-response-room.ts';
 /** SQL: an instant that is so many milliseconds away, by the database's clock. */
 const inMs = (now: string, ms: string): string => `${nowSql(now)} + ${ms}::bigint * interval '1 millisecond'`;
 
-/** Whether a key can be claimed although it has a row: its response has expired, or its node is dead and left none. */
-const IS_FREE = `case when k.is_valid then k.expires_at else k.claimed_until end <= ${nowSql('$6')}`;
+/** Until when the row of a key keeps it from being claimed: its response expires, or its node is dead and has left none. */
+const HELD_UNTIL = 'case when k.is_valid then k.expires_at else k.claimed_until end';
+
+const IS_FREE = `${HELD_UNTIL} <= ${nowSql('$6')}`;
+
+/** The same, said by what the new claim has, which lasts for $7 from now on: Citus lets no clock decide there. */
+const IS_FREE_FOR_NEW = `excluded.claimed_until - ${HELD_UNTIL} >= $7::bigint * interval '1 millisecond'`;
 
 /** What became of each key that is asked for. */
 const CLAIMS = selection({
@@ -45,7 +50,7 @@ claimed as (
   on conflict (account_id, key_id, idempotency_key) do update set
     fingerprint = excluded.fingerprint, claim_id = excluded.claim_id, claimed_until = excluded.claimed_until,
     expires_at = excluded.expires_at, is_valid = false, head = null, body = null
-  where ${IS_FREE}
+  where ${IS_FREE_FOR_NEW}
   returning k.account_id, k.claim_id
 ),
 found as (

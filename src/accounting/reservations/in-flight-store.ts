@@ -1,7 +1,9 @@
 import { columnsOf } from '../../db/columns.ts';
 import { type Statement, type StoredRow, toArray } from '../../db/database.ts';
-import type { HomeLanes } from '../../db/home-lanes.ts';
+import type { PartitionLane } from '../../db/home-lanes.ts';
 import { bigintColumn, countColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
+import type { PlacedLanes } from '../partitions/placed-lanes.ts';
+import { newestFirst, ofEachPartition } from '../partitions/routes.ts';
 import { readFacts } from './reservation.ts';
 
 /** The SQL of calls in flight as people see them, over all nodes: from their reservations. */
@@ -67,12 +69,16 @@ export interface InFlightStore {
   list(filter: InFlightFilter, beforeId: string | null, limit: number): Promise<InFlightCall[]>;
 }
 
-export function createInFlightStore({ directory, partition }: HomeLanes): InFlightStore {
+export function createInFlightStore({ directory, partitions }: PlacedLanes): InFlightStore {
   return {
     async list({ accountId, keyId, ownKeyIds = null, model, from, to }, beforeId, limit) {
       const own = ownKeyIds === null ? null : toArray(ownKeyIds);
       const parameters = [accountId, keyId, model, from, to, beforeId, limit, own];
-      const calls = IN_FLIGHT.all(await partition.query(listInFlight, parameters));
+      const read = async (partition: PartitionLane) => IN_FLIGHT.all(await partition.query(listInFlight, parameters));
+      const calls =
+        accountId === null
+          ? newestFirst(await ofEachPartition(partitions, read), ({ id }) => id, limit)
+          : await read(await partitions.of(accountId));
       if (calls.length === 0) return [];
       const owners = columnsOf(
         calls,

@@ -43,10 +43,10 @@ const BEGUN = selection({
 
 const beginMonth: Statement = {
   name: 'retention.begin-month',
-  text: `insert into dropped_months as m (month, run_id, seen_at) values ($1::date, $2::text, clock_timestamp())
-on conflict (month) do update set run_id = $2::text, seen_at = clock_timestamp()
+  text: `insert into dropped_months as m (month, run_id, seen_at) values ($1::date, $2::text, statement_timestamp())
+on conflict (month) do update set run_id = $2::text, seen_at = excluded.seen_at
 where m.dropped_at is null
-  and (m.run_id is null or m.run_id = $2::text or m.seen_at < clock_timestamp() - ${SILENCE})`,
+  and (m.run_id is null or m.run_id = $2::text or excluded.seen_at - m.seen_at > ${SILENCE})`,
 };
 
 const selectBegun: Statement = {
@@ -65,9 +65,15 @@ const PLACE = selection({
 /** Locks the month; none if another node has it, or has dropped it. */
 const keepMonth: Statement = {
   name: 'retention.keep-month',
-  text: `update dropped_months set seen_at = clock_timestamp()
+  text: `update dropped_months set seen_at = statement_timestamp()
 where month = $1::date and run_id = $2::text and dropped_at is null
-returning ${PLACE.list}`,
+returning month`,
+};
+
+/** Of a month that is locked. */
+const selectPlace: Statement = {
+  name: 'retention.select-place',
+  text: `select ${PLACE.list} from dropped_months where month = $1::date`,
 };
 
 const moveOn: Statement = {
@@ -186,7 +192,8 @@ export function createRetentionStore(
     month: Month,
     runId: string,
   ): Promise<RowOf<typeof PLACE> | null> {
-    return PLACE.first(await transaction.query(keepMonth, [month, runId]));
+    const kept = await transaction.query(keepMonth, [month, runId]);
+    return kept.length === 0 ? null : PLACE.first(await transaction.query(selectPlace, [month]));
   }
 
   return {

@@ -1,5 +1,6 @@
 import type { Statement } from '../../db/database.ts';
 import type { PartitionLane } from '../../db/home-lanes.ts';
+import { lockOfPartition } from '../../db/partition-locks.ts';
 import { measures, REFUND_COLUMN } from './measures.ts';
 import { sqlTimezone } from './sql-timezone.ts';
 
@@ -14,12 +15,12 @@ const QUEUE_ROWS = 8;
 /** Records of an import in a slice: some milliseconds on the embedded engine, which does nothing else meanwhile. */
 const IMPORTED_ROWS = 500;
 
-/** Arbitrary, but the same for every node. The node that has it works; the others do something else. */
+/** Arbitrary, but the same for every node. The node that has it works in the partition; the others do something else. */
 const ROLLUP_LOCK = 7_212_202_611;
 
 const tryLock: Statement = {
   name: 'usage.try-lock',
-  text: `select pg_try_advisory_xact_lock(${ROLLUP_LOCK}) as is_ours`,
+  text: 'select pg_try_advisory_xact_lock($1::bigint) as is_ours',
 };
 
 export const ROLLUP_KEY = ['account_id', 'day', 'key_id', 'model', 'provider', 'status', 'context'] as const;
@@ -118,12 +119,15 @@ export interface RollupStore {
   sumSlice(timezone: string): Promise<SliceResult>;
 }
 
-export function createRollupStore(database: PartitionLane): RollupStore {
+/** @param partition its number. */
+export function createRollupStore(database: PartitionLane, partition = 0): RollupStore {
   return {
     sumSlice: (timezone) =>
       database.transaction(async (transaction) => {
         const zone = sqlTimezone(timezone);
-        const [lock] = await transaction.query<{ is_ours: boolean }>(tryLock);
+        const [lock] = await transaction.query<{ is_ours: boolean }>(tryLock, [
+          lockOfPartition(ROLLUP_LOCK, partition),
+        ]);
         if (lock?.is_ours !== true) return 'elsewhere';
         const [queued] = await transaction.query<{ n: number }>(sumQueued, [zone]);
         if (queued!.n > 0) return 'more';

@@ -1,5 +1,6 @@
 import { daySpans } from './day-spans.ts';
-import type { Completeness, UsageQuery, UsageRow, UsageScope, UsageStore } from './usage-store.ts';
+import type { UsageQuery, UsageScope } from './group-sums-store.ts';
+import type { Completeness, UsageRow, UsageStore } from './usage-store.ts';
 
 /** Where a list of groups goes on. */
 export interface UsagePlace {
@@ -35,9 +36,9 @@ export async function readUsage(
   place: UsagePlace,
   limit: number,
 ): Promise<UsagePage> {
-  // First, so that what it says is true of the sums.
-  const completeness = await store.readCompleteness();
   const accountId = await accountOf(store, query);
+  // Before the sums, so that what it says is true of them.
+  const completeness = await store.readCompleteness(accountId === NOBODY ? query.filter.accountId : accountId);
   if (accountId === NOBODY) return { rows: [], next: null, completeness };
   return { ...(await find(store, query, accountId, place, limit)), completeness };
 }

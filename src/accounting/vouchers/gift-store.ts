@@ -110,6 +110,8 @@ function decideOnce(
     const [refused] = await transaction.query<{ refusal: GiftRefusal }>(selectRefused, [accountId, id]);
     if (refused !== undefined) return refused.refusal;
     const given = (await findGiven(transaction, open)) ?? (await decide(transaction));
+    // Its balance was there before the code was taken, and is never deleted: whoever gives here has to look elsewhere, and the code stays taken.
+    if (given === 'unknown_account') throw new Error(`the account ${accountId} has no balance in this partition`);
     if (typeof given === 'string') await transaction.query(insertRefused, [accountId, id, given]);
     return given;
   });

@@ -91,7 +91,7 @@ export function createRedemptions({ directory, partition, plans }: RedemptionsPa
     unfinished: (olderThanMs) => ({
       async list(behindId) {
         const found = await directory.listUnderWay(behindId, { olderThanMs });
-        return found.map((open) => ({ id: open.id, finish: () => finish(open) }));
+        return found.map((open) => ({ id: open.id, accountId: open.accountId, finish: () => finish(open) }));
       },
     }),
   };

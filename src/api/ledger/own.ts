@@ -1,6 +1,6 @@
 import type { AccountStore } from '../../accounting/accounts/store.ts';
 import type { LedgerStore } from '../../accounting/ledger/ledger-store.ts';
-import type { Dimension } from '../../accounting/usage/usage-store.ts';
+import type { Dimension } from '../../accounting/usage/group-sums-store.ts';
 import { shownUnits } from '../../protocols/metering/usage-units.ts';
 import { LineStream } from '../management/endpoint.ts';
 import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoint.ts';

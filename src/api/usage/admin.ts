@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type { LocalTime } from '../../accounting/pricing/local-time.ts';
+import type { Dimension, UsageQuery } from '../../accounting/usage/group-sums-store.ts';
 import { monthOf } from '../../accounting/usage/month.ts';
 import type { StatementStore } from '../../accounting/usage/statement-store.ts';
 import { readUsage, USAGE_START, usagePages } from '../../accounting/usage/usage.ts';
-import type { Dimension, UsageQuery, UsageStore } from '../../accounting/usage/usage-store.ts';
+import type { UsageStore } from '../../accounting/usage/usage-store.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type CsvCell, csvLine } from '../../lib/csv.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { type Dimension, dimensions } from '../../accounting/usage/group-sums-store.ts';
 import type { UsagePlace } from '../../accounting/usage/usage.ts';
-import { type Dimension, dimensions, type UsageRow } from '../../accounting/usage/usage-store.ts';
+import type { UsageRow } from '../../accounting/usage/usage-store.ts';
 import { invalidRequest } from '../../errors/gateway-error.ts';
 import { CsvAmount, type CsvCell } from '../../lib/csv.ts';
 import { parseJson } from '../../lib/json/json.ts';

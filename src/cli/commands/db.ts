@@ -9,6 +9,7 @@ import { localTime } from '../local-time.ts';
 import { createLogger } from '../log/logger.ts';
 import { openOrCreateOwnDatabases, openOwnDatabase } from '../own-database.ts';
 import { renderTable } from '../table.ts';
+import { partitionCommands } from './partitions.ts';
 import { transferCommands } from './transfer.ts';
 
 /** The first one is in the schema of the directory, whose steps are its own. */
@@ -21,9 +22,10 @@ export function databaseCommands(program: Command, kit: CommandKit): void {
   const printWaiting = (message: string): void => kit.process.writeError(`${escapeText(message)}\n`);
   const db = program
     .command('db')
-    .description('show and migrate the schema of the database; export, import and back it up');
+    .description('show and migrate the schema of the database, and its partitions; export, import and back it up');
 
   transferCommands(db, kit);
+  partitionCommands(db, kit);
 
   db.command('migrate')
     .description('create the database if there is none, and bring its schema up to date (the gateway does so at start)')

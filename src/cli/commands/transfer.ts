@@ -117,7 +117,7 @@ async function fromDatabase<Result>(
     const store = createExportStore(databases);
     return await work(exportDatabase({ store, schema: schemaVersion(), clock: systemClock }));
   } finally {
-    await databases.directory.close();
+    await databases.close();
   }
 }
 

@@ -6,6 +6,7 @@ import { checkDemoMark, DemoMarkError, type ServedAs } from '../../db/demo-mark.
 import { migrationState, SchemaError } from '../../db/migrate.ts';
 import { describeDatabase } from '../../db/open.ts';
 import { partitionsBehind } from '../../db/partitions.ts';
+import { readSchemaOf } from '../../db/partitions-store.ts';
 import { readServerFacts, type ServerFacts } from '../../db/server-facts.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { readDemoAccountId } from '../demo/demo-account.ts';
@@ -53,10 +54,12 @@ async function lookAt(databases: Databases, name: string, isEmbedded: boolean): 
   const begunMs = performance.now();
   const facts = await readServerFacts(database);
   const tookMs = performance.now() - begunMs;
-  const schema = await checkSchema(databases);
+  const partitions = await checkPartitions(databases);
+  const schema = await checkSchema(databases, partitions?.state !== 'failed');
+  const rest = partitions === null ? [schema] : [partitions, schema];
   const reached = ok('database', `${name}, PostgreSQL ${facts.version}, responds in ${tookMs.toFixed(1)} ms`);
-  if (isEmbedded) return [reached, schema];
-  return [checkServer(facts, reached), schema, checkSafety(facts), checkClock(facts.nowMs, askedMs, tookMs)];
+  if (isEmbedded) return [reached, ...rest];
+  return [checkServer(facts, reached), ...rest, checkSafety(facts), checkClock(facts.nowMs, askedMs, tookMs)];
 }
 
 function checkServer({ major, isStandby, version }: ServerFacts, reached: Finding): Finding {
@@ -71,13 +74,31 @@ function checkServer({ major, isStandby, version }: ServerFacts, reached: Findin
   );
 }
 
-async function checkSchema(databases: Databases): Promise<Finding> {
+/** Whether each partition can be reached; `null` if there is one alone, which is where the directory is. */
+async function checkPartitions({ partitions }: Databases): Promise<Finding | null> {
+  if (partitions.length === 1) return null;
+  const asked = await Promise.allSettled(partitions.map((partition) => readSchemaOf(partition)));
+  const silent = asked.flatMap((each, number) =>
+    each.status === 'rejected' ? [`partition ${number}: ${errorText(each.reason)}`] : [],
+  );
+  if (silent.length === 0) return ok('partitions', `${partitions.length}, each responds`);
+  const detail = `${silent.length} of ${partitions.length} cannot be reached: ${silent.join('; ')}`;
+  return failed(
+    'partitions',
+    detail,
+    'No gateway starts without it, and those that run serve the accounts of the others alone.',
+  );
+}
+
+/** @param isReached whether partitions can be asked. */
+async function checkSchema(databases: Databases, isReached: boolean): Promise<Finding> {
   const states = await migrationState(databases.directory);
   const missing = states.filter(({ appliedAt }) => appliedAt === null).length;
   if (missing > 0) return warning('schema', `${missing} of ${states.length} steps are not applied`, MIGRATED_AT_START);
-  const behind = await partitionsBehind(databases);
+  const behind = isReached ? await partitionsBehind(databases) : [];
   if (behind.length > 0) return warning('schema', `not up to date: partition ${behind.join(', ')}`, MIGRATED_AT_START);
-  return ok('schema', `all ${states.length} steps are applied`);
+  const where = databases.partitions.length > 1 && isReached ? ', in each partition too' : '';
+  return ok('schema', `all ${states.length} steps are applied${where}`);
 }
 
 const MIGRATED_AT_START = 'The gateway applies what is missing at its start; or run: faregate db migrate';

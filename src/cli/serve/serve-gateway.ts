@@ -61,13 +61,11 @@ export async function serveGateway(
     const configLoads = new ConfigLoads(source.file, source.overrides, systemClock);
     const isEmbedded = config.database.url === '';
     const open = (statementConnections?: number): Promise<Databases> =>
-      openOrCreateOwnDatabases(
-        config.database,
-        logger,
-        (message) => logger.warn({}, message),
-        signals.begun,
+      openOrCreateOwnDatabases(config.database, logger, (message) => logger.warn({}, message), {
+        stopped: signals.begun,
         statementConnections,
-      );
+        partitions: config.database.partitions,
+      });
     const openServer = async (): Promise<Databases> => {
       const { statementConnections } = await import('../../app/worker-limits.ts');
       return open(statementConnections(partOfProcess(worker)));
@@ -88,6 +86,8 @@ export async function serveGateway(
         config,
         database,
         partitions: databases.partitions,
+        openNext: databases.openNext,
+        figures: databases.figures,
         logger,
         adminTokens,
         localToken,

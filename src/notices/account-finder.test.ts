@@ -2,24 +2,18 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createIds } from '../lib/ids.ts';
 import { silentLogger } from '../lib/logger.ts';
+import { createAccountFinder } from './account-finder.ts';
 import type { AccountNotices } from './account-notices.ts';
-import { createFinder } from './finder.ts';
-import { NodeWatch } from './node-watch.ts';
-import type { NoticeStore } from './notice-store.ts';
 
 describe('the finder of notices', () => {
   it('ends with its node, however much waits', { timeout: 10_000 }, async () => {
     const clock = { nowMs: () => Date.parse('2026-11-20T12:00:00Z') };
+    const ids = createIds(clock);
     let slices = 0;
     let begun = (): void => undefined;
     const isBegun = new Promise<void>((resolve) => {
       begun = resolve;
     });
-    const store: NoticeStore = {
-      noticeKeys: async () => 'idle',
-      add: async () => undefined,
-      forgetBefore: async () => 0,
-    };
     const accounts: AccountNotices = {
       queueMarked: async () => undefined,
       // More than any node can look at; the last one only so that a failure ends.
@@ -29,21 +23,11 @@ describe('the finder of notices', () => {
       },
       storeDue: async () => 'idle',
     };
-    const finder = createFinder({
-      store,
+    const finder = createAccountFinder({
       accounts,
-      terms: () => ({
-        lowBalanceNano: null,
-        planPercents: [],
-        plans: new Map(),
-        routeDownAfterMs: 0,
-        keptMs: 86_400_000,
-        hasMail: false,
-      }),
-      status: () => ({ routes: [], credentials: [] }),
-      watch: new NodeWatch('node_1'),
+      terms: () => ({ lowBalanceNano: null, planPercents: [], plans: new Map() }),
+      options: () => ({ atMs: clock.nowMs(), nextId: () => ids.next('ntc'), hasMail: false }),
       clock,
-      ids: createIds(clock),
       logger: silentLogger,
       onNotices: () => undefined,
       intervalMs: 0,

@@ -1,0 +1,80 @@
+import { shareOfDirectory, shareOfPartition } from '../src/db/connection-shares.ts';
+import { LANE_NAMES, STATEMENT_CONNECTIONS_MAX } from '../src/db/lanes.ts';
+
+/** What was measured of a call. */
+export interface CallCosts {
+  /** CPU of the gateway, all threads. */
+  readonly gatewayMicros: number;
+  /** CPU of the PostgreSQL server, all processes. */
+  readonly databaseMicros: number;
+  readonly logBytes: number;
+  /** Of tables and indexes: what a call leaves. */
+  readonly storedBytes: number;
+}
+
+/** What is to be served, and on which machines. */
+export interface ScaleOrder {
+  readonly callsPerSecond: number;
+  readonly accounts: number;
+  /** Cores of a machine of the gateway, and of one of the database. */
+  readonly gatewayCores: number;
+  readonly databaseCores: number;
+  /** The part of a core that is planned for: the rest is for peaks, and for the machines that are away. */
+  readonly utilisation: number;
+  readonly partitionsAWorker: number;
+  /** How long records are kept. */
+  readonly keptDays: number;
+  /** Calls of an average second as a part of those of the busiest one. */
+  readonly averageOfPeak: number;
+}
+
+export interface ScalePlan {
+  readonly gatewayNodes: number;
+  /** Processes of the gateway, one a core. */
+  readonly gatewayProcesses: number;
+  readonly databaseWorkers: number;
+  readonly partitions: number;
+  readonly accountsAPartition: number;
+  readonly callsAPartition: number;
+  readonly connectionsAProcess: number;
+  readonly connectionsAWorker: number;
+  readonly connectionsToDirectory: number;
+  readonly logMbAWorker: number;
+  readonly storedTbAWorker: number;
+}
+
+/** One machine more than are needed, so that one may be away. */
+const SPARE = 1;
+
+/** The most connections of a process to the directory, or to a further one of so many partitions. */
+export function connectionsOf(partitions: number, isDirectory: boolean): number {
+  const share = (isDirectory ? shareOfDirectory : shareOfPartition)(partitions, STATEMENT_CONNECTIONS_MAX);
+  const lanes = LANE_NAMES.reduce((sum, name) => sum + share.lane(name), 0);
+  return share.statements + share.batches + share.locks + lanes;
+}
+
+/** How many machines and connections calls take that cost so much each. The coordinator, which has the directory, is one more machine. */
+export function planScale(costs: CallCosts, order: ScaleOrder): ScalePlan {
+  const { callsPerSecond, utilisation } = order;
+  const machines = (micros: number, cores: number): number =>
+    Math.ceil((callsPerSecond * micros) / 1e6 / utilisation / cores);
+  const gatewayNodes = machines(costs.gatewayMicros, order.gatewayCores) + SPARE;
+  const gatewayProcesses = gatewayNodes * order.gatewayCores;
+  const databaseWorkers = machines(costs.databaseMicros, order.databaseCores);
+  const partitions = databaseWorkers * order.partitionsAWorker;
+  const [toDirectory, toPartition] = [connectionsOf(partitions, true), connectionsOf(partitions, false)];
+  const keptCalls = callsPerSecond * order.averageOfPeak * 86_400 * order.keptDays;
+  return {
+    gatewayNodes,
+    gatewayProcesses,
+    databaseWorkers,
+    partitions,
+    accountsAPartition: Math.ceil(order.accounts / partitions),
+    callsAPartition: callsPerSecond / partitions,
+    connectionsAProcess: toDirectory + (partitions - 1) * toPartition,
+    connectionsAWorker: gatewayProcesses * order.partitionsAWorker * toPartition,
+    connectionsToDirectory: gatewayProcesses * toDirectory,
+    logMbAWorker: (callsPerSecond * costs.logBytes) / databaseWorkers / 1e6,
+    storedTbAWorker: (keptCalls * costs.storedBytes) / databaseWorkers / 1e12,
+  };
+}

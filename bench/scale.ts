@@ -1,0 +1,117 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import { parseNumber } from './options.ts';
+import { readTree } from './process-tree.ts';
+import { REPOSITORY } from './revisions.ts';
+import { type CallCosts, planScale, type ScaleOrder } from './scale-plan.ts';
+import { parseScenarios } from './scenarios.ts';
+import { type Stage, startStage } from './stage.ts';
+import { startGateway, type Target } from './targets.ts';
+
+/**
+ * What a great many calls take: measures what one costs the gateway and the database here, and reckons machines, partitions and
+ * connections from it, on paper. `docs/scale.md` says what the numbers mean.
+ *
+ *   node bench/scale.ts [--calls-per-second 50000] [--accounts 1000000] [--gateway-cores 8] [--database-cores 16] [--utilisation 0.6]
+ *                       [--partitions-a-worker 4] [--kept-days 30] [--average-of-peak 0.4] [--seconds 10]
+ */
+const names = {
+  'calls-per-second': 50_000,
+  accounts: 1_000_000,
+  'gateway-cores': 8,
+  'database-cores': 16,
+  utilisation: 0.6,
+  'partitions-a-worker': 4,
+  'kept-days': 30,
+  'average-of-peak': 0.4,
+  seconds: 10,
+} as const;
+const { values } = parseArgs({
+  options: Object.fromEntries(Object.keys(names).map((name) => [name, { type: 'string' as const }])),
+});
+const given = (name: keyof typeof names): number => parseNumber(name, values[name] as string | undefined, names[name]);
+
+const order: ScaleOrder = {
+  callsPerSecond: given('calls-per-second'),
+  accounts: given('accounts'),
+  gatewayCores: given('gateway-cores'),
+  databaseCores: given('database-cores'),
+  utilisation: given('utilisation'),
+  partitionsAWorker: given('partitions-a-worker'),
+  keptDays: given('kept-days'),
+  averageOfPeak: given('average-of-peak'),
+};
+const PARTITIONS = 4;
+const [scenario] = parseScenarios('chat-64');
+
+const stage = await startStage(0, []);
+try {
+  const url = await stage.createDatabase();
+  const spread = { name: `PostgreSQL, ${PARTITIONS} partitions`, partitions: PARTITIONS, url };
+  const target = await startGateway(stage, scenario!, spread, { name: '', checkout: REPOSITORY });
+  try {
+    print(await measure(stage, target, url));
+  } finally {
+    await target.stop();
+  }
+} finally {
+  await stage.stop();
+}
+
+async function measure(stage: Stage, target: Target, url: string): Promise<CallCosts> {
+  const closed = { kind: 'closed', call: target.call, connections: scenario!.size } as const;
+  // Code is compiled and connections are opened.
+  await stage.load({ ...closed, seconds: given('seconds') });
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const read = async () => {
+    const { rows } = await client.query<{ log: string; stored: string }>(
+      `select pg_current_wal_insert_lsn() - '0/0'::pg_lsn as log, pg_database_size(current_database()) as stored`,
+    );
+    const { cpuMicros } = await target.read({});
+    const server = Number.parseInt(readFileSync(join(stage.directory, 'postgres', 'postmaster.pid'), 'utf8'), 10);
+    return {
+      gatewayMicros: cpuMicros,
+      databaseMicros: readTree(server).cpuMicros,
+      logBytes: Number(rows[0]!.log),
+      storedBytes: Number(rows[0]!.stored),
+    };
+  };
+  const before = await read();
+  const { done, failures, firstFailure } = await stage.load({ ...closed, seconds: given('seconds') });
+  const after = await read();
+  await client.end();
+  if (failures > 0) throw new Error(`${failures} calls failed, the first with: ${firstFailure}`);
+  const aCall = (key: keyof CallCosts): number => (after[key] - before[key]) / done;
+  return {
+    gatewayMicros: aCall('gatewayMicros'),
+    databaseMicros: aCall('databaseMicros'),
+    logBytes: aCall('logBytes'),
+    storedBytes: aCall('storedBytes'),
+  };
+}
+
+function print(costs: CallCosts): void {
+  const plan = planScale(costs, order);
+  const rows: readonly (readonly [what: string, value: number, digits: number])[] = [
+    ['CPU of the gateway a call, µs', costs.gatewayMicros, 0],
+    ['CPU of PostgreSQL a call, µs', costs.databaseMicros, 0],
+    ['log of PostgreSQL a call, bytes', costs.logBytes, 0],
+    ['stored a call, bytes', costs.storedBytes, 0],
+    [`gateway nodes of ${order.gatewayCores} cores, one of them spare`, plan.gatewayNodes, 0],
+    ['processes of the gateway', plan.gatewayProcesses, 0],
+    [`database workers of ${order.databaseCores} cores, beside the coordinator`, plan.databaseWorkers, 0],
+    ['partitions', plan.partitions, 0],
+    ['accounts in a partition', plan.accountsAPartition, 0],
+    ['calls a second in a partition', plan.callsAPartition, 0],
+    ['connections of a process, at most', plan.connectionsAProcess, 0],
+    ['connections of a worker, at most', plan.connectionsAWorker, 0],
+    ['connections of the coordinator to the directory, at most', plan.connectionsToDirectory, 0],
+    ['log that a worker writes, MB a second', plan.logMbAWorker, 1],
+    [`records of ${order.keptDays} days on a worker, TB`, plan.storedTbAWorker, 1],
+  ];
+  console.log(`| ${order.callsPerSecond} calls a second of ${order.accounts} accounts | |\n|---|---|`);
+  for (const [what, value, digits] of rows) console.log(`| ${what} | ${value.toFixed(digits)} |`);
+}

@@ -1,0 +1,54 @@
+import type { LookedThrough } from '../../lib/slices.ts';
+import { firstFound, inEachPartition, newestFirst, ofEachPartition, type Routes } from '../partitions/routes.ts';
+import { type CallRecord, type CallsStore, EVERYBODY } from './calls-store.ts';
+
+/** The call records of all partitions. */
+export function routedCalls(routes: Routes<CallsStore>): CallsStore {
+  return {
+    async findByRequest(requestId, limit, of = EVERYBODY) {
+      if (of.accountId !== null) return (await routes.of(of.accountId)).findByRequest(requestId, limit, of);
+      const found = await ofEachPartition(routes, (calls) => calls.findByRequest(requestId, limit, of));
+      return newestFirst(found, ({ id }) => id, limit);
+    },
+    async list(filter, beforeId, limit, timing) {
+      if (filter.accountId !== null) {
+        return (await routes.of(filter.accountId)).list(filter, beforeId, limit, timing);
+      }
+      return mergeLookedThrough(
+        await ofEachPartition(routes, (calls) => calls.list(filter, beforeId, limit, timing)),
+        limit,
+      );
+    },
+    find: (id) => firstFound(routes, (calls) => calls.find(id)),
+    // Each partition drops records at its own time.
+    isDropped: async (id) =>
+      (await firstFound(routes, async (calls) => ((await calls.isDropped(id)) ? true : null))) ?? false,
+    async summariseRequestIds(now) {
+      await inEachPartition(routes, (calls) => calls.summariseRequestIds(now));
+    },
+    async prepareMonths(now) {
+      await inEachPartition(routes, (calls) => calls.prepareMonths(now));
+    },
+  };
+}
+
+/**
+ * One page of the pages of several partitions. What is older than where one of them has stopped is left out, because that one may have
+ * calls that are newer than it.
+ */
+export function mergeLookedThrough<Item extends Pick<CallRecord, 'id'>>(
+  pages: readonly LookedThrough<Item>[],
+  limit: number,
+): LookedThrough<Item> {
+  // Ids sort by time, and so do the places.
+  const stopped = pages.flatMap(({ next }) => (next === null ? [] : [next])).reduce(later, '');
+  const items = newestFirst(
+    pages.map(({ items }) => items.filter(({ id }) => id >= stopped)),
+    ({ id }) => id,
+    limit + 1,
+  );
+  if (items.length > limit) return { items: items.slice(0, limit), next: items[limit - 1]!.id };
+  return { items, next: stopped === '' ? null : stopped };
+}
+
+const later = (left: string, right: string): string => (left > right ? left : right);

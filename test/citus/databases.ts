@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { type Databases, openDatabases } from '../../src/db/databases.ts';
+import { addPartition, migrateAll } from '../../src/db/partitions.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import type { PartitionedDatabase } from '../support/partitioned.ts';
+
+/** Where the servers of a cluster listen, on loopback. */
+export interface ClusterPorts {
+  readonly coordinator: number;
+  readonly workers: readonly number[];
+}
+
+export interface ClusterDatabase {
+  readonly name: string;
+  /** At the coordinator. */
+  readonly url: string;
+  remove(): Promise<void>;
+}
+
+/** Makes an empty database on all nodes, with the extension, that knows its workers. */
+export async function createCitusDatabase(ports: ClusterPorts): Promise<ClusterDatabase> {
+  const { coordinator, workers } = ports;
+  const made = await createOn([coordinator, ...workers]);
+  for (const port of [coordinator, ...workers]) await rowsOf(port, made.name, 'create extension citus');
+  await rowsOf(coordinator, made.name, `select citus_set_coordinator_host('127.0.0.1', ${coordinator})`);
+  for (const port of workers) await rowsOf(coordinator, made.name, `select citus_add_node('127.0.0.1', ${port})`);
+  return made;
+}
+
+/** Makes an empty one that is on the coordinator alone, without the extension: plain PostgreSQL, on the same machine. */
+export const createPlainDatabase = ({ coordinator }: ClusterPorts): Promise<ClusterDatabase> => createOn([coordinator]);
+
+async function createOn(ports: readonly number[]): Promise<ClusterDatabase> {
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  for (const port of ports) await rowsOf(port, 'postgres', `create database ${name}`);
+  return {
+    name,
+    url: urlOf(ports[0]!, name),
+    async remove() {
+      for (const port of ports) await rowsOf(port, 'postgres', `drop database ${name} with (force)`);
+    },
+  };
+}
+
+/** A migrated database of several partitions, which are on workers if it is one of Citus. */
+export async function withPartitions(
+  stored: ClusterDatabase,
+  partitions: number,
+): Promise<PartitionedDatabase & { readonly name: string }> {
+  const location = { url: stored.url, dataDir: '' };
+  const open = (): Promise<Databases> => openDatabases(location, silentLogger);
+  let databases = await open();
+  await migrateAll(databases);
+  while (databases.partitions.length < partitions) await addPartition(databases);
+  return {
+    name: stored.name,
+    get databases() {
+      return databases;
+    },
+    location,
+    async reopen() {
+      await databases.close();
+      databases = await open();
+      return databases;
+    },
+    async remove() {
+      await databases.close();
+      await stored.remove();
+    },
+  };
+}
+
+const urlOf = (port: number, database: string): string => `postgres://postgres@127.0.0.1:${port}/${database}`;
+
+/** Asks a server by a connection of its own. */
+export async function rowsOf<Row>(port: number, database: string, sql: string): Promise<readonly Row[]> {
+  const client = new pg.Client({ connectionString: urlOf(port, database) });
+  await client.connect();
+  try {
+    const { rows } = await client.query(sql);
+    return rows;
+  } finally {
+    await client.end();
+  }
+}

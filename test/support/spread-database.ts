@@ -1,0 +1,111 @@
+import { tablesIn } from '../../scripts/sql-tables.ts';
+import type { Database, Lane, Parameter, Queryable, Statement, StoredRow } from '../../src/db/database.ts';
+import { HOMES, type Table } from '../../src/db/homes.ts';
+
+/** The handles of a database of several partitions. */
+export interface SpreadHandles {
+  readonly directory: Database;
+  /** By number; the first one is the directory. */
+  readonly partitions: readonly Database[];
+}
+
+const handles = new WeakMap<Database, SpreadHandles>();
+
+/** The handles behind `spreadDatabase`; for any other database, it is directory and only partition. */
+export const handlesOf = (database: Database): SpreadHandles =>
+  handles.get(database) ?? { directory: database, partitions: [database] };
+
+/** The same database, behind something that stands before each of its handles. */
+export function behind(database: Database, wrap: (handle: Database) => Database): Database {
+  const [directory, ...further] = handlesOf(database).partitions.map(wrap) as [Database, ...Database[]];
+  return further.length === 0 ? directory : spreadDatabase({ directory, partitions: [directory, ...further] });
+}
+
+const KNOWN: ReadonlySet<string> = new Set(Object.keys(HOMES));
+const isOfPartitions = ({ text }: Statement): boolean =>
+  [...tablesIn(text, KNOWN)].some((table) => HOMES[table as Table] === 'partition');
+
+const ACCOUNT_ID = /\bacct_\w+/g;
+
+/**
+ * A database of several partitions as tests see it that were written for one: a statement about an account goes to its partition, one about
+ * all of them to each, and rows come together; single rows of counts are added up. The gateway does not get this.
+ */
+export function spreadDatabase(all: SpreadHandles): Database {
+  const { directory, partitions } = all;
+  /** Accounts are never moved. */
+  const placeOf = new Map<string, number>();
+
+  async function places(names: readonly string[]): Promise<ReadonlySet<number>> {
+    for (const id of names) {
+      if (placeOf.has(id)) continue;
+      const [found] = await directory.query<{ place: number }>(SELECT_PLACE, [id]);
+      if (found !== undefined) placeOf.set(id, found.place);
+    }
+    return new Set(names.flatMap((id) => placeOf.get(id) ?? []));
+  }
+
+  async function asked<Row>(
+    of: readonly Queryable[],
+    statement: Statement,
+    parameters: readonly Parameter[] = [],
+    signal?: AbortSignal,
+  ): Promise<Row[]> {
+    if (!isOfPartitions(statement)) return of[0]!.query<Row>(statement, parameters, signal);
+    const names = [...parameters, statement.text].flatMap((text) => String(text).match(ACCOUNT_ID) ?? []);
+    const known = await places(names);
+    const where = known.size === 0 ? of : [...known].map((place) => of[place]!);
+    const rows: Row[][] = [];
+    for (const each of where) rows.push(await each.query<Row>(statement, parameters, signal));
+    return rows.length === 1 ? rows[0]! : together(rows);
+  }
+
+  const lane = (of: readonly Lane[]): Lane => ({
+    query: (statement, parameters, signal) => asked(of, statement, parameters, signal),
+    transaction: (work) =>
+      inAll(of, [], (transactions) => work({ query: (...given) => asked(transactions, ...given) })),
+  });
+
+  const database: Database = {
+    ...directory,
+    ...lane(partitions),
+    lane: (name) => lane(partitions.map((partition) => partition.lane(name))),
+    async readThenWrite(transaction, signal) {
+      const text = transaction.reads.map(({ parameters }) => parameters.join(' ')).join(' ');
+      const [place = 0] = await places(text.match(ACCOUNT_ID) ?? []);
+      return partitions[place]!.readThenWrite(transaction, signal);
+    },
+    async close() {
+      await Promise.all(partitions.map((partition) => partition.close()));
+    },
+  };
+  handles.set(database, all);
+  return database;
+}
+
+const SELECT_PLACE: Statement = {
+  name: 'test.place-of-account',
+  text: `select partition_no as place from accounts where id = $1
+union all select partition_no from new_accounts where id = $1`,
+};
+
+/** Transactions of all lanes, one within the other. */
+function inAll<Result>(
+  [first, ...rest]: readonly Lane[],
+  open: readonly Queryable[],
+  work: (transactions: readonly Queryable[]) => Promise<Result>,
+): Promise<Result> {
+  if (first === undefined) return work(open);
+  return first.transaction((transaction) => inAll(rest, [...open, transaction], work));
+}
+
+function together<Row>(rows: readonly Row[][]): Row[] {
+  const single = rows.every(({ length }) => length === 1) ? (rows.map(([row]) => row) as StoredRow[]) : null;
+  const isCount = (value: unknown): boolean => typeof value === 'bigint' || typeof value === 'number';
+  if (single === null || !single.every((row) => Object.values(row).every(isCount))) return rows.flat();
+  const sums = Object.keys(single[0]!).map((name) => [
+    name,
+    single.map((row) => row[name] as bigint).reduce((sum, value) => sum + value),
+  ]);
+  return [Object.fromEntries(sums) as Row];
+}

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { readMetrics } from '../support/openmetrics.ts';
+import { temporaryDirectory } from '../support/process.ts';
+import { type ScriptedProvider, startProvider } from '../support/provider.ts';
+import { until } from '../support/until.ts';
+import { askOnce, startWorkers, type WorkersProgram } from './scene.ts';
+
+/** Workers start at the same time, and each of them makes partitions that are missing. */
+
+const [WORKERS, PARTITIONS] = [3, 4];
+
+describe(`${WORKERS} workers on a new database of ${PARTITIONS} partitions`, { timeout: 300_000 }, () => {
+  const directory = temporaryDirectory();
+  let provider: ScriptedProvider;
+  let stored: TestDatabase;
+  let g: WorkersProgram;
+
+  before(async () => {
+    provider = await startProvider();
+    stored = await createTestDatabase('postgresql');
+    g = await startWorkers({
+      providerUrl: provider.url,
+      databaseUrl: stored.url,
+      dataDir: join(directory.path, 'data'),
+      workers: WORKERS,
+      partitions: PARTITIONS,
+    });
+  });
+  after(async () => {
+    g?.program.child.kill('SIGKILL');
+    await g?.program.finished;
+    await stored?.remove();
+    await provider?.close();
+    directory.remove();
+  });
+
+  it('make each of them once, and all serve all of them', async () => {
+    await until(async () => (await g.workers()).length === WORKERS);
+    const rows = await stored.database.query<{ number: number; state: string }>({
+      name: 'test.partitions',
+      text: 'select number, state from partitions order by number',
+    });
+    assert.deepEqual(
+      rows,
+      Array.from({ length: PARTITIONS }, (_, number) => ({ number, state: 'ready' })),
+    );
+    const metrics = readMetrics((await askOnce(`${g.metricsUrl}/metrics`)).text);
+    assert.equal(metrics.sum('faregate_workers_reporting'), WORKERS);
+    // The lowest of the workers' values, and the highest.
+    assert.equal(metrics.sum('faregate_database_partitions'), PARTITIONS);
+    assert.equal(metrics.sum('faregate_database_partitions_unopened'), 0);
+    // No worker ended on the way.
+    assert.equal((await g.workers()).length, WORKERS);
+    for (let n = 0; n < PARTITIONS; n++) await g.admin('POST', '/accounts', { name: `account ${n}` });
+    const placed = await stored.database.query<{ n: number }>({
+      name: 'test.placed',
+      text: 'select count(distinct partition_no)::int as n from accounts',
+    });
+    assert.ok(placed[0]!.n > 1, `accounts are in ${placed[0]!.n} partitions`);
+  });
+});
