@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { placedInOne } from '../../src/accounting/partitions/placed-lanes.ts';
+import { createAccountPartitionStore } from '../../src/accounting/partitions/account-partition-store.ts';
+import { createRoutes } from '../../src/accounting/partitions/routes.ts';
 import type { UsageFilter } from '../../src/accounting/usage/group-sums-store.ts';
 import { readUsage, USAGE_START, usagePages } from '../../src/accounting/usage/usage.ts';
 import { createUsageStore, type UsageStore } from '../../src/accounting/usage/usage-store.ts';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
 import { parseYuan } from '../../src/lib/yuan.ts';
 import { call } from '../support/client.ts';
 import { runCommand } from '../support/command.ts';
@@ -58,6 +58,13 @@ for (const engine of gatewayEngines) {
       assert.match(response.headers.get('content-type')!, /^text\/csv; charset=utf-8/);
       return response.text();
     };
+    /** As the gateway has it. */
+    function usageStore(): UsageStore {
+      const partitions = g.partitions.map(({ database }) => database);
+      const accounts = createAccountPartitionStore(partitions[0]!);
+      const find = async (id: string): Promise<number> => (await accounts.find([id]))[0]?.partition ?? 0;
+      return createUsageStore({ directory: partitions[0]!, partitions: createRoutes(partitions, { find }) });
+    }
     /** Waits until every call is in the sums. */
     const settled = (): Promise<void> =>
       until(async () => {
@@ -197,7 +204,7 @@ for (const engine of gatewayEngines) {
         `insert into accounts (id, name, verified, status, created_at, updated_at)
 select 'acct_' || lpad(n::text, 26, '0'), 'idle', false, 'active', now(), now() from generate_series(1, 1200) n`,
       );
-      const store = createUsageStore(placedInOne(inOneDatabase(g.database)));
+      const store = usageStore();
       const query = { groupBy: ['account'] as const, filter: NO_FILTER, timezone: 'Asia/Shanghai' };
       const { rows, next } = await readUsage(store, query, USAGE_START, 50);
       assert.equal(next, null);
@@ -212,7 +219,7 @@ select 'acct_many', date '2026-01-01' + n % 90, 'key_' || n / 90, 'm', 'p', 'suc
 from generate_series(0, 90 * 7 - 1) n`,
       );
       const spans = new Set<string>();
-      const real = createUsageStore(placedInOne(inOneDatabase(g.database)));
+      const real = usageStore();
       const store: UsageStore = {
         ...real,
         sum(query, ...others) {
