@@ -37,17 +37,17 @@ export interface ExportSnapshots {
 const keepRecords: Statement = { name: 'export.keep-records', text: 'lock table only calls in access share mode' };
 
 /** The state of a partition begins with it. */
-const beginState: Statement = { name: 'export.begin-state', text: 'select exists (select from balances) as is_filled' };
+const beginState: Statement = { name: 'export.begin-state', text: 'select is_done from usage_backfill' };
 
 /** What no two servers have in common. */
 const SERVER = 'pg_postmaster_start_time()::text as server';
 
 const selectServer: Statement = { name: 'export.select-server', text: `select ${SERVER}` };
 
-/** It is asked where the balances are. */
-const selectServerOfBalances: Statement = {
-  name: 'export.select-server-of-balances',
-  text: `select ${SERVER} from (select exists (select from balances) as is_filled) b`,
+/** Answered where the tables of the partition are, of which this one always has a row. */
+const selectServerOfPartition: Statement = {
+  name: 'export.select-server-of-partition',
+  text: `select ${SERVER} from usage_backfill`,
 };
 
 export async function openExportSnapshots(databases: ExportedDatabases): Promise<ExportSnapshots> {
@@ -125,14 +125,14 @@ export async function openExportSnapshots(databases: ExportedDatabases): Promise
 const run = (reader: PartitionSnapshots, statement: Statement): Promise<unknown> =>
   reader.read([{ statement, parameters: [] }]);
 
-/** Whether all partitions are where the directory is, so that one state can be read of all of them. */
+/** Whether all partitions are where the directory is, so that one state can be read of all of them. A schema of Citus may be on a worker. */
 async function areOnOneServer({ directory, partitions }: ExportedDatabases): Promise<boolean> {
   // The first partition is in the schema of the directory.
   if (partitions.length === 1) return true;
   const [here] = await directory.lane('admin').query<{ server: string }>(selectServer);
   for (const [number, partition] of partitions.entries()) {
     const [there] = await inPartition(number, partitions.length, () =>
-      partition.lane('admin').query<{ server: string }>(selectServerOfBalances),
+      partition.lane('admin').query<{ server: string }>(selectServerOfPartition),
     );
     if (there!.server !== here!.server) return false;
   }

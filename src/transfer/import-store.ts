@@ -1,6 +1,7 @@
 import { createMonthTable, monthTableOf } from '../accounting/calls/calls-store.ts';
 import { inPartition } from '../accounting/partitions/partition-failures.ts';
 import { ROLLUP_KEY, ROLLUP_SUMS, TOTALS_KEY } from '../accounting/usage/rollup-store.ts';
+import { ALLOW_TRIGGERS } from '../db/citus.ts';
 import { type Statement, toArray } from '../db/database.ts';
 import type { DirectoryQueryable, PartitionedTransactions, PartitionQueryable } from '../db/home-lanes.ts';
 import { HOMES, type Table } from '../db/homes.ts';
@@ -74,6 +75,9 @@ const isLeft = (table: Table): Statement => ({
 });
 
 const emptyTable = (table: Table): Statement => ({ name: `import.empty-${table}`, text: `truncate ${table}` });
+
+/** Without Citus it says nothing. */
+const allowTriggers: Statement = { name: 'import.allow-triggers', text: ALLOW_TRIGGERS };
 
 /** The ledger refuses to be emptied. */
 const suspendTriggers: Statement = {
@@ -258,6 +262,7 @@ function createWriter({ directory, partitions: transactions }: PartitionedTransa
     const left: Table[] = [];
     for (const table of EMPTIED) if (await isFilledIn(transaction, isLeft(table))) left.push(table);
     if (left.length === 0) return false;
+    await transaction.query(allowTriggers);
     await transaction.query(suspendTriggers);
     for (const table of left) await transaction.query(emptyTable(table));
     await transaction.query(resumeTriggers);

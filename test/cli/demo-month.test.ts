@@ -9,10 +9,11 @@ import { makeBareDemo, makeMonth, monthStartMs } from '../../src/cli/demo/month/
 import { createNewDemo } from '../../src/cli/demo/new-demo.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Database } from '../../src/db/database.ts';
-import { inOneDatabase } from '../../src/db/home-lanes.ts';
+import { inOneDatabase, type PartitionedDatabases } from '../../src/db/home-lanes.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { createTestDatabase, gatewayEngines } from '../support/database.ts';
+import { createPartitioned } from '../support/partitioned.ts';
 
 const FILE = fileURLToPath(new URL('../../src/cli/demo/faregate.demo.yaml', import.meta.url));
 const config = loadConfig(FILE, { FAREGATE_DEMO_PROVIDER: 'http://127.0.0.1:9' }, {});
@@ -25,8 +26,8 @@ async function count(database: Database, table: string): Promise<number> {
   return row!.n;
 }
 
-async function assertSound(database: Database): Promise<void> {
-  const broken = (await auditLedger(inOneDatabase(database))).filter(({ breaches }) => breaches.length > 0);
+async function assertSound(databases: PartitionedDatabases): Promise<void> {
+  const broken = (await auditLedger(databases)).filter(({ breaches }) => breaches.length > 0);
   assert.deepEqual(broken, []);
 }
 
@@ -40,10 +41,10 @@ for (const engine of gatewayEngines) {
         const parts = { config, demo, passwordHash: 'hash', planId: 'demo-coding', nowMs };
         const history = makeMonth(parts);
         assert.equal(await writeHistory(database, history), true);
-        await assertSound(database);
+        await assertSound(inOneDatabase(database));
         const store = createRollupStore(database.lane('housekeeping'));
         await createRollups({ store, timezone: () => 'Asia/Shanghai', logger: silentLogger }).settle();
-        await assertSound(database);
+        await assertSound(inOneDatabase(database));
         const calls = await count(database, 'calls');
         assert.equal(calls, history.outcomes.length + 2);
         const [summed] = await database.query<{ n: bigint }>({
@@ -60,6 +61,22 @@ for (const engine of gatewayEngines) {
       }
     });
 
+    it('is in the first of several partitions, where its accounts are', async () => {
+      const { databases, remove } = await createPartitioned(engine, 2);
+      try {
+        const nowMs = systemClock.nowMs();
+        const demo = createNewDemo(systemClock, monthStartMs(nowMs));
+        const history = makeMonth({ config, demo, passwordHash: 'hash', planId: 'demo-coding', nowMs });
+        assert.equal(await writeHistory(databases.directory, history), true);
+        const places = { name: 'test.places', text: 'select distinct partition_no from accounts' };
+        assert.deepEqual(await databases.directory.query(places), [{ partition_no: 0 }]);
+        assert.deepEqual(await count(databases.partitions[1]!, 'balances'), 0);
+        await assertSound(databases);
+      } finally {
+        await remove();
+      }
+    });
+
     it('may be left out: then there is the account with ¥100, its key and its operator', async () => {
       const { database, remove } = await createTestDatabase(engine);
       try {
@@ -67,7 +84,7 @@ for (const engine of gatewayEngines) {
         const demo = createNewDemo(systemClock, nowMs);
         const parts = { config, demo, passwordHash: 'hash', planId: 'demo-coding', nowMs };
         await writeHistory(database, makeBareDemo(parts));
-        await assertSound(database);
+        await assertSound(inOneDatabase(database));
         const tables = ['accounts', 'api_keys', 'users', 'memberships', 'ledger_entries', 'calls'];
         assert.deepEqual(await Promise.all(tables.map((table) => count(database, table))), [1, 1, 1, 1, 1, 0]);
       } finally {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { gunzipSync, gzipSync } from 'node:zlib';
@@ -114,6 +114,43 @@ describe('faregate db export and import', { timeout: 300_000 }, () => {
     assert.match(stdout, /^Imported 2 accounts; balance, ledger and charges of each are those of the file\.$/m);
     assert.equal((await embedded('audit')).code, 0);
     assert.match((await embedded('account', 'show', 'alice')).stdout, /^balance +¥12\.5$/m);
+  });
+
+  it('spread accounts over as many partitions as the configuration wants', async () => {
+    writeFileSync(
+      file('config.yaml'),
+      `database: { partitions: 2 }
+providers:
+  acme: { protocol: chat, baseUrl: "http://127.0.0.1:9/v1", apiKey: a-key }
+models:
+  large: { operations: [chat], price: { input: "1", output: "1" }, routes: [{ provider: acme, model: m }] }
+`,
+    );
+    const target = await createTestDatabase('postgresql');
+    const there = (...given: string[]): Promise<Finished> =>
+      runCommand(given, { DATABASE_URL: target.url, FAREGATE_DATA_DIR: dataDir, FAREGATE_CONFIG: file('config.yaml') });
+    try {
+      const { code, stderr } = await there('db', 'import', file('plain.jsonl'));
+      assert.equal(code, 0, stderr);
+      const partitions = JSON.parse((await there('db', 'partitions', '--json')).stdout) as { accounts: number }[];
+      assert.deepEqual(
+        partitions.map(({ accounts }) => accounts),
+        [1, 1],
+      );
+      for (const [name, balance] of [
+        ['alice', '12.5'],
+        ['bob', '0.25'],
+      ] as const) {
+        assert.ok((await there('account', 'show', name)).stdout.includes(`¥${balance}`), name);
+      }
+      assert.equal((await there('audit')).code, 0);
+      assert.equal((await there('db', 'export', file('again.jsonl'))).code, 0);
+      const again = readFileSync(file('again.jsonl'), 'utf8');
+      assert.equal(again.split('\n').filter((line) => line.startsWith('{"accounts"')).length, 2);
+    } finally {
+      await target.remove();
+      for (const name of ['config.yaml', 'again.jsonl']) rmSync(file(name));
+    }
   });
 
   it('refuse a database that is not empty', async () => {

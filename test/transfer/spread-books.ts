@@ -57,13 +57,13 @@ const MORE_ROWS = `
 insert into key_limits (account_id, key_id, daily_calls_max) select account_id, 'key_' || account_id, 5 from balances;
 insert into rate_limits (account_id, key_id, model, requests_max) select account_id, '', 'm', 3 from balances;
 insert into subscriptions (account_id, id, plan_id, starts_at, ends_at, created_at, slots)
-select account_id, 'sub_' || account_id, 'plan', now(), now() + interval '30 days', now(), 1 from balances;
-insert into plan_slots (account_id, subscription_id, call_id, taken_at) select account_id, 'sub_' || account_id, 'call_x', now() from balances;
+select account_id, 'sub_' || account_id, 'plan', '2026-11-20T00:00Z', '2026-12-20T00:00Z', '2026-11-20T00:00Z', 1 from balances;
+insert into plan_slots (account_id, subscription_id, call_id, taken_at) select account_id, 'sub_' || account_id, 'call_x', '2026-11-20T00:00Z' from balances;
 insert into subscription_requests (account_id, idempotency_key, request, subscription_id, created_at)
-select account_id, 'again', 'r', 'sub_' || account_id, now() from balances;
-insert into continuation_keys (account_id, key, model, provider, made_at) select account_id, 'k', 'm', 'p', now() from balances;
+select account_id, 'again', 'r', 'sub_' || account_id, '2026-11-20T00:00Z' from balances;
+insert into continuation_keys (account_id, key, model, provider, made_at) select account_id, 'k', 'm', 'p', '2026-11-20T00:00Z' from balances;
 insert into stored_responses (account_id, key_id, idempotency_key, fingerprint, claim_id, claimed_until, expires_at, head, body, is_valid)
-select account_id, 'k', 'i', 'f', 'c', now(), now() + interval '1 day', '{}', 'body', true from balances;
+select account_id, 'k', 'i', 'f', 'c', '2026-11-20T00:00Z', '2026-11-21T00:00Z', '{}', 'body', true from balances;
 insert into notice_states (account_id, subject, occurrence, level) select account_id, 'balance', 'o', 1 from balances;
 insert into dropped_months (month, dropped_at, drops) values ('2020-01-01', '2020-03-01', 1);
 insert into dropped_calls (account_id, dropped_in, month, calls, charged_calls, charge_nano)

@@ -53,7 +53,6 @@ for (const engine of gatewayEngines) {
     for (const [partitions, counts] of [
       [1, [9]],
       [2, [5, 4]],
-      [3, [3, 3, 3]],
     ] as const) {
       it(`go into ${partitions} partitions and back, row by row, and are sound`, async () => {
         const target = await createPartitioned(engine, partitions);

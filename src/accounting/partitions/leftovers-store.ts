@@ -1,5 +1,5 @@
 import type { Statement } from '../../db/database.ts';
-import type { PartitionedDatabases } from '../../db/home-lanes.ts';
+import type { DirectoryLane, PartitionedDatabases } from '../../db/home-lanes.ts';
 import { ForeseenError } from '../../lib/foreseen-error.ts';
 import { inPartition } from './partition-failures.ts';
 
@@ -15,6 +15,12 @@ const findBalances: Statement = {
   text: 'select exists (select from balances) as is_there',
 };
 
+/** Whether there are accounts, also if they are under way. */
+export async function hasAccounts(directory: DirectoryLane): Promise<boolean> {
+  const [accounts] = await directory.query<{ is_there: boolean }>(findAccounts);
+  return accounts!.is_there;
+}
+
 /**
  * An import fills the directory last. Until then lists of all accounts' calls, and sums over them, would have those of nobody.
  *
@@ -22,8 +28,7 @@ const findBalances: Statement = {
  */
 export async function requireNoLeftovers({ directory, partitions }: PartitionedDatabases): Promise<void> {
   if (partitions.length === 1) return;
-  const [accounts] = await directory.query<{ is_there: boolean }>(findAccounts);
-  if (accounts!.is_there) return;
+  if (await hasAccounts(directory)) return;
   for (const [number, partition] of partitions.entries()) {
     const find = () => partition.query<{ is_there: boolean }>(findBalances);
     const [balances] = await inPartition(number, partitions.length, find);

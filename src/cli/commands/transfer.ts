@@ -1,14 +1,16 @@
 import type { Command } from 'commander';
+import { hasAccounts } from '../../accounting/partitions/leftovers-store.ts';
 import { EXPORT_PATH } from '../../api/export/admin.ts';
 import { streamFromGateway } from '../../api/management/admin-client.ts';
 import { changeElsewhere } from '../../changes/change.ts';
 import { createChangeLog } from '../../changes/change-log.ts';
 import { createChangesStore } from '../../changes/changes-store.ts';
 import type { Environment } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
 import type { DirectoryLane } from '../../db/home-lanes.ts';
 import { schemaVersion } from '../../db/migrations.ts';
 import { type DatabaseLocation, describeDatabase } from '../../db/open.ts';
-import { migrateAll } from '../../db/partitions.ts';
+import { makePartitions, migrateAll } from '../../db/partitions.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { createIds } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/logger.ts';
@@ -133,17 +135,22 @@ const quiet = (environment: Environment): Environment => ({
 
 async function importFrom(
   file: string,
-  location: DatabaseLocation,
+  location: Config['database'],
   environment: Environment,
   process: CliProcess,
 ): Promise<Imported> {
   const logger = createLogger(quiet(environment));
-  const databases = await openOrCreateOwnDatabases(location, logger, sayWaiting(process));
+  const databases = await openOrCreateOwnDatabases(location, logger, sayWaiting(process), {
+    partitions: location.partitions,
+  });
   const database = databases.directory;
   const progress = createProgress(process);
   try {
     process.writeError(`database: ${escapeText(await describeDatabase(location))}\n`);
-    await migrateAll(databases, { onWaiting: sayWaiting(process) });
+    const waits = { onWaiting: sayWaiting(process) };
+    await migrateAll(databases, waits);
+    // As many as a gateway would make later, when accounts are not spread any more.
+    if (!(await hasAccounts(database))) await makePartitions(databases, location.partitions, waits);
     const store = createImportStore(databases);
     const onProgress = ({ accounts, of }: { accounts: number; of: number }): void =>
       progress.show(`${accounts} of ${of} accounts`);
