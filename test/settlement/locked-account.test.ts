@@ -57,6 +57,21 @@ describe('an account whose row somebody else has locked, postgresql', { timeout:
   const send = (account: TestAccount): Promise<ClientResponse> =>
     call(gateway.url + chat!.path, account.key, requestOf(false));
 
+  /** Two accounts of one partition: of others it is no wonder that they do not notice. */
+  async function twoBesideEachOther(): Promise<[TestAccount, TestAccount]> {
+    const byPlace = new Map<number, TestAccount>();
+    for (;;) {
+      const account = await gateway.createAccount();
+      const [placed] = await stored.database.query<{ place: number }>(
+        { name: 'test.place', text: 'select partition_no as place from accounts where id = $1' },
+        [account.id],
+      );
+      const beside = byPlace.get(placed!.place);
+      if (beside !== undefined) return [beside, account];
+      byPlace.set(placed!.place, account);
+    }
+  }
+
   /** Locks the row of an account until `unlock`. */
   async function lock({ id }: TestAccount): Promise<void> {
     const locked = Promise.withResolvers<void>();
@@ -78,7 +93,7 @@ describe('an account whose row somebody else has locked, postgresql', { timeout:
   }
 
   it('calls of other accounts are served meanwhile; its own wait, and are served once the row is free', async () => {
-    const [held, other] = [await gateway.createAccount(), await gateway.createAccount()];
+    const [held, other] = await twoBesideEachOther();
     for (const account of [held, other]) assert.equal((await send(account)).status, 200);
     await other.endedCall();
     await lock(held);
@@ -99,7 +114,7 @@ describe('an account whose row somebody else has locked, postgresql', { timeout:
   });
 
   it('its calls fail after two seconds, to be tried again, with nothing held or charged; other accounts notice nothing', async () => {
-    const [held, other] = [await gateway.createAccount(), await gateway.createAccount()];
+    const [held, other] = await twoBesideEachOther();
     for (const account of [held, other]) assert.equal((await send(account)).status, 200);
     await held.endedCall();
     const { length } = gateway.provider.requests;
@@ -121,7 +136,7 @@ describe('an account whose row somebody else has locked, postgresql', { timeout:
   });
 
   it('the end of its call waits in the journal, and is charged once; ends of others are in the database meanwhile', async () => {
-    const [held, other] = [await gateway.createAccount(), await gateway.createAccount()];
+    const [held, other] = await twoBesideEachOther();
     for (const account of [held, other]) assert.equal((await send(account)).status, 200);
     for (const account of [held, other]) await account.endedCall();
     gateway.provider.respond = afterwards(() => lock(held), success(chat!, false));
@@ -141,7 +156,7 @@ describe('an account whose row somebody else has locked, postgresql', { timeout:
   });
 
   it('reservations of others are released meanwhile, if the responses to their admissions were lost', async () => {
-    const [held, other] = [await gateway.createAccount(), await gateway.createAccount()];
+    const [held, other] = await twoBesideEachOther();
     for (const account of [held, other]) assert.equal((await send(account)).status, 200);
     for (const account of [held, other]) await account.endedCall();
     const admissions = gateway.observed.statement('reservations.admit');
