@@ -3,6 +3,8 @@ import { type CitusCluster, startCluster } from '../test/citus/cluster.ts';
 import { createCitusDatabase } from '../test/citus/databases.ts';
 import type { Step } from '../test/citus/step.ts';
 import { books } from '../test/citus/steps/books.ts';
+import { conformance } from '../test/citus/steps/conformance.ts';
+import { gateways } from '../test/citus/steps/gateways.ts';
 import { latency } from '../test/citus/steps/latency.ts';
 import { move } from '../test/citus/steps/move.ts';
 import { partitions } from '../test/citus/steps/partitions.ts';
@@ -21,7 +23,7 @@ const HELP = `npm run test:citus -- --pg BIN [--step NAME]... [--keep] [--list]
   --list       say what steps there are
 `;
 
-const STEPS: readonly Step[] = [partitions, stores, books, latency, move, workerStops];
+const STEPS: readonly Step[] = [partitions, stores, books, latency, move, workerStops, gateways, conformance];
 
 const { values: flags } = parseArgs({
   options: {

@@ -68,8 +68,14 @@ export function isAlone({ path, text }: TestFile): boolean {
   return ALONE.some((folder) => path.startsWith(folder)) || NEEDS_ITS_OWN.test(text);
 }
 
+/** What is about money, races and ends of processes: in full runs its gateways have several partitions on PostgreSQL. */
+const SPREAD =
+  /(?:^|\/)test\/(?:accounts|billing|corrections|idempotency|key-limits|plans|reservations|settlement|usage|vouchers)\//;
+
+export const isSpread = (path: string): boolean => SPREAD.test(path);
+
 /** The longest first: what ends last should be short. */
-const AREAS = ['on the embedded database', 'in a browser', 'others', 'unit tests'] as const;
+const AREAS = ['of partitions', 'on the embedded database', 'in a browser', 'others', 'unit tests'] as const;
 type Area = (typeof AREAS)[number];
 
 /**
@@ -78,6 +84,7 @@ type Area = (typeof AREAS)[number];
  */
 function areaOf({ path, text }: TestFile): Area {
   if (path.startsWith('src/')) return 'unit tests';
+  if (isSpread(path)) return 'of partitions';
   if (path.startsWith('test/console/pages/')) return 'in a browser';
   return ON_EMBEDDED.test(text) ? 'on the embedded database' : 'others';
 }
@@ -91,7 +98,8 @@ const RESOURCES = new URL('./test-resources.ts', import.meta.url).href;
  * can be recognised.
  */
 export function processModule(urls: readonly string[], doneFile: string): string {
-  return `import { writeFileSync } from 'node:fs';
+  const partitions = urls.every(isSpread) ? "process.env.FAREGATE_TEST_SPREAD = '1';\n" : '';
+  return `${partitions}import { writeFileSync } from 'node:fs';
 import { after, before, it } from 'node:test';
 import { stopFollowing } from ${JSON.stringify(RESOURCES)};
 

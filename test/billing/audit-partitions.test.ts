@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { type AuditOptions, type AuditProgress, auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { RECORDS } from '../../src/accounting/audit/audit-strangers-store.ts';
 import type { Database } from '../../src/db/database.ts';
-import { gatewayEngines } from '../support/database.ts';
+import { wireEngines } from '../support/database.ts';
 import { createPartitioned, type PartitionedDatabase } from '../support/partitioned.ts';
 import { placesOf, spreadBooks } from '../transfer/spread-books.ts';
 
@@ -13,7 +13,7 @@ const CUTS: readonly AuditOptions[] = [{}, { accountsMax: 1, rowsMax: 1 }];
 
 const change = (database: Database, sql: string): Promise<void> => database.script(sql);
 
-for (const engine of gatewayEngines) {
+for (const engine of wireEngines) {
   describe(`the audit of several partitions on ${engine}`, { timeout: 300_000 }, () => {
     let stored: PartitionedDatabase;
     let directory: Database;

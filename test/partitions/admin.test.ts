@@ -4,7 +4,7 @@ import { parseYuan } from '../../src/lib/yuan.ts';
 import { plansText } from '../plans/coding.ts';
 import { sumUsage } from '../retention/months.ts';
 import { call, startCall } from '../support/client.ts';
-import { gatewayEngines } from '../support/database.ts';
+import { wireEngines } from '../support/database.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { chatResponse, liveResponse } from '../support/provider.ts';
 
@@ -20,7 +20,7 @@ const newestFirst = (ids: readonly string[]): string[] => ids.toSorted().reverse
 const idsOf = (items: readonly Wire[]): string[] => items.map(({ id }) => id);
 const keyed = (key: string): Record<string, string> => ({ 'idempotency-key': key.replaceAll(' ', '-') });
 
-for (const engine of gatewayEngines) {
+for (const engine of wireEngines) {
   describe(`the admin API over ${PARTITIONS} partitions on ${engine}`, { timeout: 300_000 }, () => {
     let g: TestGateway;
     /** So that ids sort in the order in which they are made. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { createThresholdStore } from '../../src/notices/threshold-store.ts';
 import { call } from '../support/client.ts';
-import { gatewayEngines } from '../support/database.ts';
+import { wireEngines } from '../support/database.ts';
 import { ADMIN_TOKEN, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { readMetrics } from '../support/openmetrics.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
@@ -26,7 +26,7 @@ const FIRST_STATEMENTS = [
   'accounts.insert-balance',
 ] as const;
 
-for (const engine of gatewayEngines) {
+for (const engine of wireEngines) {
   describe(`the background of ${PARTITIONS} partitions on ${engine}`, { timeout: 300_000 }, () => {
     let g: TestGateway;
     let logs: RecordedLogger;

@@ -101,6 +101,8 @@ select 'usr_' || n, 'n', 'n' || n, 'active', now(), '${past}', case when n <= 25
     // The embedded engine explains no statement that has parameters.
     const itOnServers = engine === 'postgresql' ? it : it.skip;
     itOnServers('are found along an index, and their keys by another', async () => {
+      // As other tests have left it, an index may be fuller than its table, and another one look cheaper.
+      await database.script('reindex table api_keys');
       const plan = await database.query<{ 'QUERY PLAN': string }>(
         { name: 'test.left-plan', text: `explain (costs off) ${forgetPage.text}` },
         [LONG_AGO, new Date(0), '', LONG_AGO],

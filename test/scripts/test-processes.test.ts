@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isAlone, planProcesses, type TestFile } from '../../scripts/test-processes.ts';
+import { isAlone, planProcesses, processModule, type TestFile } from '../../scripts/test-processes.ts';
 
 const PURE = "import { it } from 'node:test';\nit('adds', () => undefined);\n";
 
@@ -32,17 +32,30 @@ describe('the processes of test files', () => {
 
   it('are few for tests on the embedded database', () => {
     const embedded = {
-      path: 'test/plans/b.test.ts',
+      path: 'test/people/b.test.ts',
       text: `import { engines } from '../support/database.ts';\n${PURE}`,
     };
-    const planned = planProcesses([...files('test/plans', 1), embedded, ...files('test/usage', 1)]);
-    assert.deepEqual(planned, [['test/plans/b.test.ts'], ['test/plans/file-0.test.ts', 'test/usage/file-0.test.ts']]);
+    const planned = planProcesses([...files('test/catalog', 1), embedded, ...files('test/people', 1)]);
+    assert.deepEqual(planned, [
+      ['test/people/b.test.ts'],
+      ['test/catalog/file-0.test.ts', 'test/people/file-0.test.ts'],
+    ]);
   });
 
   it('are of their own for tests in a browser, which have one together', () => {
-    const planned = planProcesses([...files('test/console/pages', 2), ...files('test/usage', 1)]);
+    const planned = planProcesses([...files('test/console/pages', 2), ...files('test/people', 1)]);
     const pages = ['test/console/pages/file-0.test.ts', 'test/console/pages/file-1.test.ts'];
-    assert.deepEqual(planned, [pages, ['test/usage/file-0.test.ts']]);
+    assert.deepEqual(planned, [pages, ['test/people/file-0.test.ts']]);
+  });
+
+  it('are of their own for suites whose databases have several partitions, and say so before a file is loaded', () => {
+    const planned = planProcesses([...files('test/people', 1), ...files('test/usage', 1), ...files('test/plans', 1)]);
+    const spread = ['test/usage/file-0.test.ts', 'test/plans/file-0.test.ts'];
+    assert.deepEqual(planned, [spread, ['test/people/file-0.test.ts']]);
+    const urlOf = (path: string): string => `file:///here/${path}`;
+    const says = (paths: readonly string[]): boolean =>
+      processModule(paths.map(urlOf), '/done').startsWith("process.env.FAREGATE_TEST_SPREAD = '1';");
+    assert.deepEqual([says(spread), says(['test/people/file-0.test.ts'])], [true, false]);
   });
 
   it('have no more files than they may, and as many as each other', () => {

@@ -1,3 +1,5 @@
+import { isSpread } from '../../scripts/test-processes.ts';
+
 /**
  * What a test is run for, set by `scripts/test.ts`. In a quick run (`npm test`) what is repeated with other values each time
  * is repeated less often. All else (`npm run test:full`, and files that are named) runs everything.
@@ -20,12 +22,12 @@ export function byScope<Value>({ full, quick }: { readonly full: Value; readonly
 /** `{ skip: inFullRunsOnly }`: what takes seconds to show the same once more at the size that is configured in real life. */
 export const inFullRunsOnly: string | false = isQuickRun ? 'only `npm run test:full` runs it' : false;
 
-/** What is about money, races and ends of processes; elsewhere a database has one partition. */
-const SPREAD =
-  /\/test\/(?:accounts|billing|corrections|idempotency|key-limits|plans|reservations|settlement|usage|vouchers)\//;
+const isOnCitus = process.env.FAREGATE_TEST_CITUS_PORTS !== undefined;
+/** Files that share a process are of one kind. */
+const isOfPartitions = process.env.FAREGATE_TEST_SPREAD !== undefined || isSpread(process.argv[1] ?? '');
 
 /**
- * How many partitions a PostgreSQL database of a gateway has: in full runs four for the suites above, which have one on the embedded engine
- * and in quick runs.
+ * How many partitions a PostgreSQL database of a gateway has: in full runs four for the suites of `isSpread`, which have one on the embedded
+ * engine and in quick runs. On a cluster of Citus all have four.
  */
-export const partitionsOfFile: 1 | 4 = isQuickRun || !SPREAD.test(process.argv[1] ?? '') ? 1 : 4;
+export const partitionsOfFile: 1 | 4 = isOnCitus || (!isQuickRun && isOfPartitions) ? 4 : 1;

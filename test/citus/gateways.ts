@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ADMIN_TOKEN, type Program, startGatewayTarget, startProgram } from '../../bench/gateway-target.ts';
+import { REPOSITORY } from '../../bench/revisions.ts';
+import { until } from '../support/until.ts';
+import { type ClusterDatabase, type ClusterPorts, rowsOf } from './databases.ts';
+
+/** Two programs of the gateway on one database of several partitions, with clients that call both. */
+
+/** What a client has had of a call. */
+export interface Had {
+  readonly partition: number;
+  readonly status: number;
+  readonly ms: number;
+  /** Since the clients began. */
+  readonly atMs: number;
+  readonly callId: string;
+}
+
+export interface Gateways {
+  readonly schemas: readonly string[];
+  /** All calls that have ended so far. */
+  readonly calls: readonly Had[];
+  /** Waits, while calls go on. */
+  pass(ms: number): Promise<void>;
+  /**
+   * Ends the calls, and waits until all are settled.
+   *
+   * @throws if a delivered call was not charged once, another one was, or the audit finds something.
+   */
+  settle(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const USAGE = { prompt_tokens: 1_000, completion_tokens: 500, total_tokens: 1_500 };
+const EVERY_MS = 100;
+
+export async function startGateways(
+  { coordinator }: ClusterPorts,
+  { name, url }: ClusterDatabase,
+  partitions: number,
+): Promise<Gateways> {
+  const directory = mkdtempSync(join(tmpdir(), 'faregate-gateways-'));
+  const provider = createServer((incoming, response) => {
+    incoming.resume().on('end', () => {
+      const choices = [{ index: 0, message: { role: 'assistant', content: 'Hello!' }, finish_reason: 'stop' }];
+      const body = { id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'm', choices, usage: USAGE };
+      response.setHeader('content-type', 'application/json').end(JSON.stringify(body));
+    });
+  }).listen(0, '127.0.0.1');
+  await once(provider, 'listening');
+  const order = (node: string) => ({
+    checkout: REPOSITORY,
+    upstreamUrl: `http://127.0.0.1:${(provider.address() as AddressInfo).port}`,
+    databaseUrl: url,
+    partitions,
+    directory: join(directory, node),
+    spawn: (args: string[], environment: Record<string, string>) =>
+      spawn(process.execPath, args, {
+        env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
+        stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+      }),
+    flags: [],
+  });
+  const first = await startGatewayTarget(order('first'));
+  const nodes: Program[] = [first, await startProgram(order('second'))];
+  const schemas = Array.from({ length: partitions }, (_, n) => (n === 0 ? 'public' : `faregate_0${n}`));
+  const placed = await rowsOf<{ id: string; place: number }>(
+    coordinator,
+    name,
+    'select id, partition_no as place from accounts',
+  );
+  const placeOf = new Map(placed.map(({ id, place }) => [id, place]));
+  const clients = await Promise.all(first.balanceKeys.map(clientOf));
+
+  async function clientOf(key: string): Promise<{ readonly key: string; readonly partition: number }> {
+    const { body } = await call(first.url, key);
+    const { accountId } = (await admin(`/calls/${body}`)) as { accountId: string };
+    return { key, partition: placeOf.get(accountId)! };
+  }
+
+  /** Returns the id of the call as its body, which is all that is looked at. */
+  async function call(node: string, key: string): Promise<{ readonly status: number; readonly body: string }> {
+    const response = await fetch(`${node}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+      body: JSON.stringify({ model: 'bench-model', messages: [{ role: 'user', content: 'word' }] }),
+    });
+    await response.text();
+    return { status: response.status, body: response.headers.get('x-faregate-call-id') ?? '' };
+  }
+
+  async function admin(path: string): Promise<unknown> {
+    const response = await fetch(`${first.url}/admin/v1${path}`, {
+      headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+    });
+    const body = await response.text();
+    assert.equal(response.status, 200, body);
+    return JSON.parse(body);
+  }
+
+  const calls: Had[] = [];
+  const beganAtMs = performance.now();
+  let isEnding = false;
+  /** Each client calls one node after the other, at an even pace, and waits for its response. */
+  const loops = clients.map(async ({ key, partition }, at) => {
+    await new Promise((wait) => setTimeout(wait, (EVERY_MS * at) / clients.length));
+    for (let n = at; !isEnding; n++) {
+      const askedAtMs = performance.now();
+      const { status, body } = await call(nodes[n % nodes.length]!.url, key);
+      const endedAtMs = performance.now();
+      calls.push({ partition, status, ms: endedAtMs - askedAtMs, atMs: endedAtMs - beganAtMs, callId: body });
+      await new Promise((wait) => setTimeout(wait, EVERY_MS - Math.min(EVERY_MS, endedAtMs - askedAtMs)));
+    }
+  });
+
+  const inAll = async <Row>(sql: (schema: string) => string): Promise<readonly Row[]> =>
+    (await Promise.all(schemas.map((schema) => rowsOf<Row>(coordinator, name, sql(schema))))).flat();
+
+  return {
+    schemas,
+    calls,
+    pass: (ms) => new Promise((wait) => setTimeout(wait, ms)),
+    async settle() {
+      isEnding = true;
+      await Promise.all(loops);
+      await until(
+        async () => (await inAll((schema) => `select call_id from ${schema}.reservations limit 1`)).length === 0,
+      );
+      const delivered = calls.filter(({ status }) => status === 200).map(({ callId }) => callId);
+      const charged = () =>
+        inAll<{ id: string; n: string }>(
+          (schema) =>
+            `select call_id as id, count(*) as n from ${schema}.ledger_entries where kind = 'charge' group by call_id`,
+        );
+      // The first call of each client is not among them.
+      await until(async () => (await charged()).length >= delivered.length + clients.length);
+      const entries = await charged();
+      assert.deepEqual(
+        entries.filter(({ n }) => Number(n) !== 1),
+        [],
+        'a call was charged twice',
+      );
+      const ids = new Set(entries.map(({ id }) => id));
+      assert.deepEqual(
+        delivered.filter((id) => !ids.has(id)),
+        [],
+        'a delivered call was not charged',
+      );
+      assert.equal(entries.length, delivered.length + clients.length, 'a call was charged that was not delivered');
+      const audit = (await admin('/audit')) as { isSound: boolean; invariants: unknown };
+      assert.ok(audit.isSound, JSON.stringify(audit.invariants));
+    },
+    async stop() {
+      isEnding = true;
+      await Promise.allSettled(loops);
+      await Promise.all(nodes.map((node) => node.stop()));
+      provider.close();
+      provider.closeAllConnections();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
