@@ -4,7 +4,19 @@ import { metricRows } from './metrics.ts';
 
 /** Labels whose values are bounded: by the configuration, or by lists in the code. */
 const LABELS = new Set([
-  ...['code', 'engine', 'http_status', 'kind', 'lane', 'model', 'node_version', 'partition', 'place', 'pool', 'provider'],
+  ...[
+    'code',
+    'engine',
+    'http_status',
+    'kind',
+    'lane',
+    'model',
+    'node_version',
+    'partition',
+    'place',
+    'pool',
+    'provider',
+  ],
   ...['provider_model', 'result', 'state', 'status', 'unit', 'version'],
 ]);
 

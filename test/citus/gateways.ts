@@ -107,11 +107,11 @@ export async function startGateways(
 
   const calls: Had[] = [];
   const beganAtMs = performance.now();
-  let isEnding = false;
+  let isStopping = false;
   /** Each client calls one node after the other, at an even pace, and waits for its response. */
   const loops = clients.map(async ({ key, partition }, at) => {
     await new Promise((wait) => setTimeout(wait, (EVERY_MS * at) / clients.length));
-    for (let n = at; !isEnding; n++) {
+    for (let n = at; !isStopping; n++) {
       const askedAtMs = performance.now();
       const { status, body } = await call(nodes[n % nodes.length]!.url, key);
       const endedAtMs = performance.now();
@@ -128,7 +128,7 @@ export async function startGateways(
     calls,
     pass: (ms) => new Promise((wait) => setTimeout(wait, ms)),
     async settle() {
-      isEnding = true;
+      isStopping = true;
       await Promise.all(loops);
       await until(
         async () => (await inAll((schema) => `select call_id from ${schema}.reservations limit 1`)).length === 0,
@@ -158,7 +158,7 @@ export async function startGateways(
       assert.ok(audit.isSound, JSON.stringify(audit.invariants));
     },
     async stop() {
-      isEnding = true;
+      isStopping = true;
       await Promise.allSettled(loops);
       await Promise.all(nodes.map((node) => node.stop()));
       provider.close();
