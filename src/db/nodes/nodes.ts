@@ -54,7 +54,7 @@ export function createNodes(options: NodesOptions): Nodes {
   let timer: NodeJS.Timeout | undefined;
   // Promises of their own, because a sweep may take longer than a node may be without a heartbeat.
   let beating: Promise<void> | null = null;
-  const sweeps = options.sweeps.map((run) => ({ run, running: null as Promise<void> | null }));
+  const sweeps = options.sweeps.map((run) => ({ run, running: null as Promise<void> | null, hasFailed: false }));
 
   async function beat(): Promise<void> {
     const askedMs = clock.nowMs();
@@ -77,11 +77,16 @@ export function createNodes(options: NodesOptions): Nodes {
     }
   }
 
-  async function sweepAndNote(run: (deadAfterMs: number) => Promise<void>): Promise<void> {
+  async function sweepAndNote(sweep: { readonly run: (deadAfterMs: number) => Promise<void>; hasFailed: boolean }) {
     try {
-      await run(deadAfterMs);
+      await sweep.run(deadAfterMs);
+      if (sweep.hasFailed) logger.info({}, 'what dead nodes left is taken over again');
+      sweep.hasFailed = false;
     } catch (error) {
-      logger.error({ err: error }, 'what dead nodes left could not be taken over; it is tried again');
+      if (!sweep.hasFailed) {
+        logger.error({ err: error }, 'what dead nodes left could not be taken over; it is tried again');
+      }
+      sweep.hasFailed = true;
     }
   }
 
@@ -92,7 +97,7 @@ export function createNodes(options: NodesOptions): Nodes {
     await beating;
     if (heardForMs < deadAfterMs) return;
     for (const sweep of sweeps) {
-      sweep.running ??= sweepAndNote(sweep.run).finally(() => {
+      sweep.running ??= sweepAndNote(sweep).finally(() => {
         sweep.running = null;
       });
     }

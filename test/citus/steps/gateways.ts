@@ -19,7 +19,8 @@ export const gateways: Step = {
         const placed = await rowsOf<{ schema: string; port: number }>(
           ports.coordinator,
           stored.name,
-          `select distinct schema_name::text as schema, nodeport as port from citus_shards where schema_name like 'faregate%'`,
+          `select distinct n.nspname::text as schema, s.nodeport as port from citus_shards s
+join pg_class c on c.oid = s.table_name join pg_namespace n on n.oid = c.relnamespace where n.nspname like 'faregate%'`,
         );
         const [{ port } = { port: 0 }] = placed;
         const lost = new Set(
