@@ -10,6 +10,8 @@ const ORDER = {
   databaseCores: 4,
   utilisation: 0.5,
   partitionsAWorker: 4,
+  callsAPartition: 2_000,
+  logMbAWorker: 20,
   keptDays: 10,
   averageOfPeak: 0.5,
 };
@@ -20,6 +22,12 @@ describe('a plan for many calls', () => {
     // 5 and 4 cores are busy, of 2 that are planned for on each machine.
     assert.deepEqual([plan.gatewayNodes, plan.gatewayProcesses, plan.databaseWorkers], [4, 16, 2]);
     assert.deepEqual([plan.partitions, plan.accountsAPartition, plan.callsAPartition], [8, 12_500, 1_250]);
+  });
+
+  it('has more partitions, or more workers, where calls or the log want them', () => {
+    assert.equal(planScale(COSTS, { ...ORDER, callsAPartition: 500 }).partitions, 20);
+    const logged = planScale(COSTS, { ...ORDER, logMbAWorker: 4 });
+    assert.deepEqual([logged.databaseWorkers, logged.partitions, logged.logMbAWorker], [5, 20, 4]);
   });
 
   it('has the connections that processes open at most', () => {

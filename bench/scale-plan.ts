@@ -21,7 +21,12 @@ export interface ScaleOrder {
   readonly databaseCores: number;
   /** The part of a core that is planned for: the rest is for peaks, and for the machines that are away. */
   readonly utilisation: number;
+  /** At least, so that what one worker has can be spread over the others. */
   readonly partitionsAWorker: number;
+  /** So many a partition is planned to take: its batches follow one another. */
+  readonly callsAPartition: number;
+  /** So many MB a second the disk of a worker is planned to take. */
+  readonly logMbAWorker: number;
   /** How long records are kept. */
   readonly keptDays: number;
   /** Calls of an average second as a part of those of the busiest one. */
@@ -60,8 +65,16 @@ export function planScale(costs: CallCosts, order: ScaleOrder): ScalePlan {
     Math.ceil((callsPerSecond * micros) / 1e6 / utilisation / cores);
   const gatewayNodes = machines(costs.gatewayMicros, order.gatewayCores) + SPARE;
   const gatewayProcesses = gatewayNodes * order.gatewayCores;
-  const databaseWorkers = machines(costs.databaseMicros, order.databaseCores);
-  const partitions = databaseWorkers * order.partitionsAWorker;
+  const logMb = (callsPerSecond * costs.logBytes) / 1e6;
+  const databaseWorkers = Math.max(
+    machines(costs.databaseMicros, order.databaseCores),
+    Math.ceil(logMb / order.logMbAWorker),
+  );
+  const ofAWorker = Math.max(
+    order.partitionsAWorker,
+    Math.ceil(callsPerSecond / order.callsAPartition / databaseWorkers),
+  );
+  const partitions = databaseWorkers * ofAWorker;
   const [toDirectory, toPartition] = [connectionsOf(partitions, true), connectionsOf(partitions, false)];
   const keptCalls = callsPerSecond * order.averageOfPeak * 86_400 * order.keptDays;
   return {
@@ -72,9 +85,9 @@ export function planScale(costs: CallCosts, order: ScaleOrder): ScalePlan {
     accountsAPartition: Math.ceil(order.accounts / partitions),
     callsAPartition: callsPerSecond / partitions,
     connectionsAProcess: toDirectory + (partitions - 1) * toPartition,
-    connectionsAWorker: gatewayProcesses * order.partitionsAWorker * toPartition,
+    connectionsAWorker: gatewayProcesses * ofAWorker * toPartition,
     connectionsToDirectory: gatewayProcesses * toDirectory,
-    logMbAWorker: (callsPerSecond * costs.logBytes) / databaseWorkers / 1e6,
+    logMbAWorker: logMb / databaseWorkers,
     storedTbAWorker: (keptCalls * costs.storedBytes) / databaseWorkers / 1e12,
   };
 }

@@ -15,7 +15,7 @@ import { startGateway, type Target } from './targets.ts';
  * connections from it, on paper. `docs/scale.md` says what the numbers mean.
  *
  *   node bench/scale.ts [--calls-per-second 50000] [--accounts 1000000] [--gateway-cores 8] [--database-cores 16] [--utilisation 0.6]
- *                       [--partitions-a-worker 4] [--kept-days 30] [--average-of-peak 0.4] [--seconds 10]
+ *                       [--partitions-a-worker 4] [--calls-a-partition 2000] [--log-mb-a-worker 40] [--kept-days 30] [--average-of-peak 0.4] [--seconds 10]
  */
 const names = {
   'calls-per-second': 50_000,
@@ -24,6 +24,8 @@ const names = {
   'database-cores': 16,
   utilisation: 0.6,
   'partitions-a-worker': 4,
+  'calls-a-partition': 2_000,
+  'log-mb-a-worker': 40,
   'kept-days': 30,
   'average-of-peak': 0.4,
   seconds: 10,
@@ -40,6 +42,8 @@ const order: ScaleOrder = {
   databaseCores: given('database-cores'),
   utilisation: given('utilisation'),
   partitionsAWorker: given('partitions-a-worker'),
+  callsAPartition: given('calls-a-partition'),
+  logMbAWorker: given('log-mb-a-worker'),
   keptDays: given('kept-days'),
   averageOfPeak: given('average-of-peak'),
 };
