@@ -12,6 +12,7 @@ import type { SettlementRecord } from '../src/accounting/settlement/settlement-r
 import type { Database } from '../src/db/database.ts';
 import { migrate } from '../src/db/migrate.ts';
 import { openDatabase } from '../src/db/open.ts';
+import { openPostgres } from '../src/db/postgres.ts';
 import { systemClock } from '../src/lib/clock.ts';
 import { createIds } from '../src/lib/ids.ts';
 import { silentLogger } from '../src/lib/logger.ts';
@@ -44,13 +45,18 @@ export interface CallBatches {
  *
  * @param url empty: the embedded engine
  * @param dataDir its directory, which goes at the end; absent: a new one
+ * @param path where tables are looked for on a server, such as those of a partition; absent: as it says itself
  */
 export async function openCallBatches(
   url: string,
   dataDir = mkdtempSync(join(tmpdir(), 'faregate-statements-')),
+  path: string | null = null,
 ): Promise<CallBatches> {
-  const database = await openDatabase({ url, dataDir }, silentLogger);
-  await migrate(database);
+  const database =
+    path === null
+      ? await openDatabase({ url, dataDir }, silentLogger)
+      : openPostgres({ url, logger: silentLogger, schema: path });
+  if (path === null) await migrate(database);
   const calls = createCallsStore(database);
   await calls.prepareMonths(new Date());
   // As a gateway does every hour: a database that was filled by other means has it undone.

@@ -1,8 +1,10 @@
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { monthTableOf } from '../src/accounting/calls/calls-store.ts';
+import { openDatabases } from '../src/db/databases.ts';
 import { migrate } from '../src/db/migrate.ts';
 import { openDatabase } from '../src/db/open.ts';
+import { addPartition, migrateAll } from '../src/db/partitions.ts';
 import { silentLogger } from '../src/lib/logger.ts';
 
 /**
@@ -10,9 +12,10 @@ import { silentLogger } from '../src/lib/logger.ts';
  * them: the audit finds nothing. Everything follows from the number of a call, so it is made in SQL.
  *
  *     DATABASE_URL=postgres://… npm run fill -- --calls 10000000 --accounts 1000000
+ *     DATABASE_URL=postgres://… npm run fill -- --partitions 4      spread over four partitions, each filled alike
  *     FAREGATE_DATA_DIR=./data npm run fill -- --calls 1000000 --accounts 100000        the embedded one
  *
- * One account makes a tenth of the calls, a hundred make a fifth, and all others have the rest in equal shares, in an order that
+ * One account of a partition makes a tenth of its calls, a hundred make a fifth, and all others have the rest in equal shares, in an order that
  * scatters them. One call in forty fails; a few are unresolved, aborted, of a rare model, or on a plan.
  */
 
@@ -22,6 +25,8 @@ export interface FillOptions {
   readonly dataDir?: string;
   readonly calls: number;
   readonly accounts: number;
+  /** By default one; more of them on a server alone. */
+  readonly partitions?: number;
   readonly onStep?: (text: string) => void;
 }
 
@@ -52,58 +57,89 @@ interface Session {
   end(): Promise<void>;
 }
 
+/** What a partition gets: accounts and calls, numbered behind those of the partitions before it. */
+interface Share {
+  readonly partition: number;
+  readonly accounts: number;
+  readonly accountsBefore: number;
+  readonly calls: number;
+  readonly callsBefore: number;
+}
+
 /** @throws if the database has accounts, or cannot be reached. */
 export async function fillDatabase(options: FillOptions): Promise<void> {
-  const { calls, accounts, onStep = () => undefined } = options;
-  const [first, second] = await openSessions(options);
-  try {
-    const found = await first.rows('select id from accounts limit 1');
-    if (found.length > 0) throw new Error('The database has accounts; this fills an empty one.');
-    const endMs = Math.floor(Date.now() / DAY_MS) * DAY_MS;
-    const stepMs = Math.floor((DAYS * DAY_MS) / calls);
-    const startMs = endMs - stepMs * calls;
-    const made = (from: number, to: number): string => callsSql(from, to, accounts, startMs, stepMs);
-
-    const step = async (text: string, work: () => Promise<unknown>): Promise<void> => {
-      const beganMs = performance.now();
-      await work();
-      onStep(`${text}: ${((performance.now() - beganMs) / 1_000).toFixed(1)} s`);
-    };
-    await step(`${accounts} accounts`, () => insertAccounts(first, accounts, startMs));
-    const restore = await dropIndexes(second, 'ledger_entries');
-    await Promise.all([
-      step('keys', () => insertKeys(first, accounts, startMs)).then(async () => {
-        for (const month of months(startMs, endMs)) {
-          const from = Math.max(0, Math.ceil((month.from.getTime() - startMs) / stepMs));
-          const to = Math.min(calls, Math.ceil((month.to.getTime() - startMs) / stepMs));
-          await step(`${to - from} calls in ${month.name}`, () => insertCalls(first, month, made(from, to)));
-        }
-      }),
-      (async () => {
-        await step('ledger entries', () => insertEntries(second, accounts, startMs, made(0, calls)));
-        await step('indexes of ledger entries', () => second.run(restore));
-      })(),
-    ]);
-    await step('balances', () => insertBalances(first, accounts));
-    await Promise.all([
-      step('statistics of calls', () => first.run('vacuum (analyze) calls')),
-      step('statistics of the rest', () =>
-        second.run('vacuum (analyze) ledger_entries, accounts, balances, api_keys, price_lists'),
-      ),
-    ]);
-  } finally {
-    await Promise.all([first.end(), second.end()]);
+  const { partitions = 1, onStep = () => undefined } = options;
+  const [accounts, calls] = [options.accounts / partitions, options.calls / partitions].map(Math.floor) as [
+    number,
+    number,
+  ];
+  for (let partition = 0; partition < partitions; partition++) {
+    const [first, second] = await openSessions(options, partition);
+    const share = { partition, accounts, accountsBefore: partition * accounts, calls, callsBefore: partition * calls };
+    try {
+      await fillPartition(first, second, share, onStep);
+    } finally {
+      await Promise.all([first.end(), second.end()]);
+    }
   }
 }
 
+async function fillPartition(
+  first: Session,
+  second: Session,
+  share: Share,
+  onStep: (text: string) => void,
+): Promise<void> {
+  const { partition, accounts, accountsBefore, calls } = share;
+  const found = await first.rows(`select id from accounts where partition_no = ${partition} limit 1`);
+  if (found.length > 0) throw new Error('The database has accounts; this fills an empty one.');
+  const endMs = Math.floor(Date.now() / DAY_MS) * DAY_MS;
+  const stepMs = Math.floor((DAYS * DAY_MS) / calls);
+  const startMs = endMs - stepMs * calls;
+  const made = (from: number, to: number): string => callsSql(from, to, share, startMs, stepMs);
+  const numbers = `generate_series(${accountsBefore + 1}, ${accountsBefore + accounts}) n`;
+
+  const step = async (text: string, work: () => Promise<unknown>): Promise<void> => {
+    const beganMs = performance.now();
+    await work();
+    onStep(`${text}: ${((performance.now() - beganMs) / 1_000).toFixed(1)} s`);
+  };
+  await step(`${accounts} accounts`, () => insertAccounts(first, partition, numbers, startMs));
+  const restore = await dropIndexes(second, 'ledger_entries');
+  await Promise.all([
+    step('keys', () => insertKeys(first, numbers, startMs)).then(async () => {
+      for (const month of months(startMs, endMs)) {
+        const from = Math.max(0, Math.ceil((month.from.getTime() - startMs) / stepMs));
+        const to = Math.min(calls, Math.ceil((month.to.getTime() - startMs) / stepMs));
+        await step(`${to - from} calls in ${month.name}`, () => insertCalls(first, month, made(from, to)));
+      }
+    }),
+    (async () => {
+      await step('ledger entries', () => insertEntries(second, numbers, startMs, made(0, calls)));
+      await step('indexes of ledger entries', () => second.run(restore));
+    })(),
+  ]);
+  await step('balances', () => insertBalances(first, numbers));
+  await Promise.all([
+    step('statistics of calls', () => first.run('vacuum (analyze) calls')),
+    step('statistics of the rest', () =>
+      second.run('vacuum (analyze) ledger_entries, accounts, balances, api_keys, price_lists'),
+    ),
+  ]);
+}
+
 /** Two, that work at the same time on a server; on the embedded engine there is one. */
-async function openSessions({ url, dataDir = '' }: FillOptions): Promise<[Session, Session]> {
+async function openSessions(
+  { url, dataDir = '', partitions = 1 }: FillOptions,
+  partition: number,
+): Promise<[Session, Session]> {
+  if (url !== '') {
+    await divideDatabase(url, partitions);
+    return [await connect(url, partition), await connect(url, partition)];
+  }
+  if (partitions > 1) throw new Error('Several partitions are filled on a server alone: give DATABASE_URL.');
   const database = await openDatabase({ url, dataDir }, silentLogger);
   await migrate(database);
-  if (url !== '') {
-    await database.close();
-    return [await connect(url), await connect(url)];
-  }
   let closed: Promise<void> | null = null;
   let asked = 0;
   const session: Session = {
@@ -117,9 +153,22 @@ async function openSessions({ url, dataDir = '' }: FillOptions): Promise<[Sessio
   return [session, session];
 }
 
-async function connect(url: string): Promise<Session> {
+/** Brings a database up to date, with so many partitions. */
+export async function divideDatabase(url: string, partitions: number): Promise<void> {
+  const databases = await openDatabases({ url, dataDir: '' }, silentLogger);
+  await migrateAll(databases);
+  while (databases.partitions.length < partitions) await addPartition(databases);
+  await databases.close();
+}
+
+/** Tables of the partition come first, and those of the directory are found behind them. */
+export const pathOf = (partition: number): string =>
+  partition === 0 ? 'public' : `faregate_${String(partition).padStart(2, '0')},public`;
+
+async function connect(url: string, partition: number): Promise<Session> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
+  await client.query(`set search_path to ${pathOf(partition)}`);
   await client.query(
     `set synchronous_commit = off; set maintenance_work_mem = '512MB'; set work_mem = '256MB'; set jit = off`,
   );
@@ -131,17 +180,18 @@ async function connect(url: string): Promise<Session> {
 }
 
 /** Calls by their numbers, with their account, and how many calls and charges of it came before. */
-function callsSql(from: number, to: number, accounts: number, startMs: number, stepMs: number): string {
+function callsSql(from: number, to: number, share: Share, startMs: number, stepMs: number): string {
+  const { accounts, accountsBefore, callsBefore } = share;
   const others = accounts - BIG_ACCOUNTS - 1;
   return `(
-  select n, ms, account, k, account % 50 = 0 as is_coding, s.is_failed, s.is_failed and n % 50000 < 40 as is_unresolved,
+  select n + ${callsBefore} as n, ms, account, k, account % 50 = 0 as is_coding, s.is_failed, s.is_failed and n % 50000 < 40 as is_unresolved,
     (1000000 + account % 1000 * 1000)::bigint as charge,
     k + 1 - ((k + account % 40 + 33) / 40 - (account % 40 + 32) / 40) as charge_no
   from (
     select n, ${startMs}::bigint + n * ${stepMs} as ms,
       case when n % 10 = 0 then 1
         when n % 10 < 3 then 2 + (n / 10 * 2 + n % 10 - 1) % ${BIG_ACCOUNTS}
-        else ${BIG_ACCOUNTS + 2} + ((n / 10 * 7 + n % 10 - 3) % ${others}) * ${SCATTER} % ${others} end as account,
+        else ${BIG_ACCOUNTS + 2} + ((n / 10 * 7 + n % 10 - 3) % ${others}) * ${SCATTER} % ${others} end + ${accountsBefore} as account,
       case when n % 10 = 0 then n / 10
         when n % 10 < 3 then (n / 10 * 2 + n % 10 - 1) / ${BIG_ACCOUNTS}
         else (n / 10 * 7 + n % 10 - 3) / ${others} end as k
@@ -150,20 +200,21 @@ function callsSql(from: number, to: number, accounts: number, startMs: number, s
 ) c`;
 }
 
-async function insertAccounts(session: Session, accounts: number, startMs: number): Promise<void> {
-  await session.run(`insert into accounts (id, name, email, verified, status, created_at, updated_at)
+async function insertAccounts(session: Session, partition: number, numbers: string, startMs: number): Promise<void> {
+  await session.run(`insert into accounts (id, name, email, verified, status, created_at, updated_at, partition_no)
 select ${sqlId('acct', 'n')}, (array['Acme','Globex','Initech','Umbrella','Hooli','Stark','Wayne'])[n % 7 + 1] || ' ' || n,
-  'owner' || n || '@example' || n % 1000 || '.com', true, 'active', to_timestamp(${startMs / 1_000}), to_timestamp(${startMs / 1_000})
-from generate_series(1, ${accounts}) n`);
+  'owner' || n || '@example' || n % 1000 || '.com', true, 'active', to_timestamp(${startMs / 1_000}), to_timestamp(${startMs / 1_000}),
+  ${partition}
+from ${numbers}`);
   await session.run(
     `insert into price_lists (id, prices) values ('${PRICE_LIST}', '{"inputNanoPerMillion":"1000000000"}')`,
   );
 }
 
-async function insertKeys(session: Session, accounts: number, startMs: number): Promise<void> {
+async function insertKeys(session: Session, numbers: string, startMs: number): Promise<void> {
   await session.run(`insert into api_keys (account_id, id, name, key_hash, prefix, created_at)
 select ${sqlId('acct', 'n')}, ${sqlId('key', 'n')}, 'default', sha256(('fill ' || n)::bytea), 'sk-fg-', to_timestamp(${startMs / 1_000})
-from generate_series(1, ${accounts}) n`);
+from ${numbers}`);
 }
 
 type Month = ReturnType<typeof monthTableOf>;
@@ -197,10 +248,10 @@ from ${made}`);
   );
 }
 
-async function insertEntries(session: Session, accounts: number, startMs: number, made: string): Promise<void> {
+async function insertEntries(session: Session, numbers: string, startMs: number, made: string): Promise<void> {
   await session.run(`insert into ledger_entries (account_id, entry_no, kind, amount_nano, balance_after_nano, created_at)
 select ${sqlId('acct', 'n')}, 1, 'top_up', ${TOP_UP_NANO}, ${TOP_UP_NANO}, to_timestamp(${startMs / 1_000})
-from generate_series(1, ${accounts}) n`);
+from ${numbers}`);
   await session.run(`insert into ledger_entries (account_id, entry_no, kind, amount_nano, balance_after_nano, call_id, created_at)
 select ${sqlId('acct', 'account')}, 1 + charge_no, 'charge', -charge, ${TOP_UP_NANO} - charge * charge_no,
   'call_' || ${sqlTime('ms')} || lpad(n::text, 16, '0'), to_timestamp((ms + 1500 + n % 4000) / 1000.0)
@@ -208,12 +259,12 @@ from ${made} where not is_coding and not is_failed`);
 }
 
 /** What the ledger says. */
-async function insertBalances(session: Session, accounts: number): Promise<void> {
+async function insertBalances(session: Session, numbers: string): Promise<void> {
   await session.run(`insert into balances (account_id, balance_nano, last_entry_no)
 select account_id, ${TOP_UP_NANO} + sum(amount_nano) filter (where entry_no > 1), max(entry_no) from ledger_entries
 group by account_id having count(*) > 1
 union all
-select ${sqlId('acct', 'n')}, ${TOP_UP_NANO}, 1 from generate_series(1, ${accounts}) n
+select ${sqlId('acct', 'n')}, ${TOP_UP_NANO}, 1 from ${numbers}
 where not exists (select from ledger_entries e where e.account_id = ${sqlId('acct', 'n')} and e.entry_no = 2)`);
 }
 
@@ -234,7 +285,11 @@ async function dropIndexes(session: Session, table: string): Promise<string> {
 
 if (import.meta.main) {
   const { values } = parseArgs({
-    options: { calls: { type: 'string', default: '10000000' }, accounts: { type: 'string', default: '1000000' } },
+    options: {
+      calls: { type: 'string', default: '10000000' },
+      accounts: { type: 'string', default: '1000000' },
+      partitions: { type: 'string', default: '1' },
+    },
   });
   const { DATABASE_URL: url = '', FAREGATE_DATA_DIR: dataDir = '' } = process.env;
   if (url === '' && dataDir === '')
@@ -242,5 +297,10 @@ if (import.meta.main) {
   const beganMs = performance.now();
   const onStep = (text: string): void =>
     console.log(`${((performance.now() - beganMs) / 1_000).toFixed(0).padStart(5)} s  ${text}`);
-  await fillDatabase({ url, dataDir, calls: Number(values.calls), accounts: Number(values.accounts), onStep });
+  const [calls, accounts, partitions] = [values.calls, values.accounts, values.partitions].map(Number) as [
+    number,
+    number,
+    number,
+  ];
+  await fillDatabase({ url, dataDir, calls, accounts, partitions, onStep });
 }

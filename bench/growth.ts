@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { startPostgresServer } from '../test/support/postgres-server.ts';
 import { type CallBatches, KINDS, type Kind, openCallBatches } from './call-batches.ts';
-import { fillDatabase } from './fill-database.ts';
+import { divideDatabase, fillDatabase, pathOf } from './fill-database.ts';
 import { median } from './quantile.ts';
 
 /**
@@ -14,6 +14,7 @@ import { median } from './quantile.ts';
  *
  *     node bench/growth.ts [--sizes 200:10000,10000:100000,100000:1000000] [--rounds 7]
  *     node bench/growth.ts --embedded --sizes 100000:1000000
+ *     node bench/growth.ts --partitions 4 --sizes 1000000:10000000       spread over four partitions, in one of which calls are made
  *
  * A size is accounts and calls. A million accounts with ten million calls take some two minutes to be made on PostgreSQL.
  */
@@ -22,6 +23,7 @@ const { values: given } = parseArgs({
     sizes: { type: 'string', default: '200:10000,10000:100000,100000:1000000,1000000:10000000' },
     rounds: { type: 'string', default: '7' },
     embedded: { type: 'boolean', default: false },
+    partitions: { type: 'string', default: '1' },
   },
 });
 const sizes = given.sizes.split(',').map((text) => {
@@ -31,6 +33,7 @@ const sizes = given.sizes.split(',').map((text) => {
   return { accounts, calls };
 });
 const rounds = Number(given.rounds);
+const partitions = Number(given.partitions);
 
 /** One call by itself, and as many as one batch has under load. */
 const BATCHES = [1, 64] as const;
@@ -57,9 +60,10 @@ try {
     const dataDir = join(directory, `growth_${at}`);
     if (calls > 0) {
       console.error(`${accounts} accounts and ${calls} calls are made …`);
-      await fillDatabase({ url, dataDir, accounts, calls });
-    }
-    targets.push({ accounts, calls, batches: await openCallBatches(url, dataDir), micros: new Map() });
+      await fillDatabase({ url, dataDir, accounts, calls, partitions });
+    } else if (partitions > 1) await divideDatabase(url, partitions);
+    const path = partitions > 1 ? pathOf(1) : null;
+    targets.push({ accounts, calls, batches: await openCallBatches(url, dataDir, path), micros: new Map() });
   }
   // The first round finds statements unplanned and pages unread.
   for (let round = 0; round <= rounds; round++) {
