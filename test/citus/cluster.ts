@@ -16,7 +16,8 @@ export interface CitusCluster {
 
 const SETTINGS = [
   'shared_preload_libraries=citus',
-  'max_connections=300',
+  // Suites open those of several gateways at a time, and each one has one at a worker.
+  'max_connections=1000',
   // For transactions that change several workers, such as steps of the schema.
   'max_prepared_transactions=300',
   // For schemas that move while they are written.

@@ -62,7 +62,7 @@ export async function createTestDatabase(engine: Engine, partitions: 1 | 4 = 1):
   if (engine === 'embedded') return createKept(engine, createEmbedded);
   if (partitions === 1) return createKept(engine, () => createPostgres('faregate_template'));
   const citus = citusPorts();
-  if (citus !== null) return createKept('Citus of 4', () => createOnCitus(citus));
+  if (citus !== null) return createKept('Citus of 4', () => createOnCitus(citus), false);
   return createKept(`${engine} of 4`, () => createPostgres('faregate_template_4', 4));
 }
 

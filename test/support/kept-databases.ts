@@ -22,6 +22,8 @@ interface Memory {
 interface Kept {
   readonly made: TestDatabase;
   readonly memories: readonly Memory[];
+  /** Of each partition. */
+  readonly asNew: readonly NewDatabase[];
   /** How many tests have had it. */
   lent: number;
 }
@@ -46,19 +48,28 @@ if (isOfTests) {
   });
 }
 
-/** A database of a kind that was given back, emptied, or else one that `make` makes. */
-export async function createKept(kind: string, make: () => Promise<TestDatabase>): Promise<TestDatabase> {
+/**
+ * A database of a kind that was given back, emptied, or else one that `make` makes.
+ *
+ * @param areCopies whether all of the kind have the same in them when they are new, because each is a copy of one
+ */
+export async function createKept(
+  kind: string,
+  make: () => Promise<TestDatabase>,
+  areCopies = true,
+): Promise<TestDatabase> {
   const ofKind = kept.get(kind) ?? [];
   kept.set(kind, ofKind);
   for (let next = ofKind.pop(); next !== undefined; next = ofKind.pop()) {
-    if (await isEmptied(next.made.database, newDatabases.get(kind)!)) return lendKept(next, ofKind);
+    if (await isEmptied(next.made.database, next.asNew)) return lendKept(next, ofKind);
     await next.made.remove();
   }
   const made = await make();
   if (!isOfTests) return made;
-  const { partitions } = handlesOf(made.database);
-  if (!newDatabases.has(kind)) newDatabases.set(kind, await Promise.all(partitions.map(readNewDatabase)));
-  return lendKept({ made, memories: memoriesOf(made.database), lent: 0 }, ofKind);
+  const known = areCopies ? newDatabases.get(kind) : undefined;
+  const asNew = known ?? (await Promise.all(handlesOf(made.database).partitions.map(readNewDatabase)));
+  newDatabases.set(kind, asNew);
+  return lendKept({ made, memories: memoriesOf(made.database), asNew, lent: 0 }, ofKind);
 }
 
 const memoriesOf = (database: Database): Memory[] =>
