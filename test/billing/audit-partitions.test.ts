@@ -4,7 +4,8 @@ import { type AuditOptions, type AuditProgress, auditLedger } from '../../src/ac
 import { RECORDS } from '../../src/accounting/audit/audit-strangers-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { wireEngines } from '../support/database.ts';
-import { createPartitioned, type PartitionedDatabase } from '../support/partitioned.ts';
+import type { PartitionedDatabase } from '../support/opened-partitions.ts';
+import { createPartitioned } from '../support/partitioned.ts';
 import { placesOf, spreadBooks } from '../transfer/spread-books.ts';
 
 /** What an audit finds in several partitions, and where. */

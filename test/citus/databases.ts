@@ -1,9 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { type Databases, openDatabases } from '../../src/db/databases.ts';
-import { addPartition, migrateAll } from '../../src/db/partitions.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
-import type { PartitionedDatabase } from '../support/partitioned.ts';
+import { openPartitioned, type PartitionedDatabase } from '../support/opened-partitions.ts';
 
 /** Where the servers of a cluster listen, on loopback. */
 export interface ClusterPorts {
@@ -48,27 +45,8 @@ export async function withPartitions(
   stored: ClusterDatabase,
   partitions: number,
 ): Promise<PartitionedDatabase & { readonly name: string }> {
-  const location = { url: stored.url, dataDir: '' };
-  const open = (): Promise<Databases> => openDatabases(location, silentLogger);
-  let databases = await open();
-  await migrateAll(databases);
-  while (databases.partitions.length < partitions) await addPartition(databases);
-  return {
-    name: stored.name,
-    get databases() {
-      return databases;
-    },
-    location,
-    async reopen() {
-      await databases.close();
-      databases = await open();
-      return databases;
-    },
-    async remove() {
-      await databases.close();
-      await stored.remove();
-    },
-  };
+  const opened = await openPartitioned({ url: stored.url, dataDir: '' }, partitions, () => stored.remove());
+  return Object.assign(opened, { name: stored.name });
 }
 
 const urlOf = (port: number, database: string): string => `postgres://postgres@127.0.0.1:${port}/${database}`;

@@ -5,7 +5,8 @@ import { readMigrations } from '../../src/db/migrations.ts';
 import { beginPartition } from '../../src/db/partitions-store.ts';
 import { runCommand } from '../support/command.ts';
 import { gatewayEngines } from '../support/database.ts';
-import { createPartitioned, type PartitionedDatabase } from '../support/partitioned.ts';
+import type { PartitionedDatabase } from '../support/opened-partitions.ts';
+import { createPartitioned } from '../support/partitioned.ts';
 import { temporaryDirectory } from '../support/process.ts';
 
 /** What commands say of partitions and do with them. */

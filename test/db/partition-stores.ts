@@ -33,7 +33,7 @@ import {
   termsOf,
   verdictOf,
 } from '../support/accounting-builders.ts';
-import type { PartitionedDatabase } from '../support/partitioned.ts';
+import type { PartitionedDatabase } from '../support/opened-partitions.ts';
 
 const HOUR_MS = 3_600_000;
 const OPENED_NANO = 1_000_000n;

@@ -15,7 +15,8 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { catalogOf } from '../support/catalog.ts';
 import { gatewayEngines } from '../support/database.ts';
 import { testConfigText } from '../support/gateway.ts';
-import { createPartitioned, type PartitionedDatabase } from '../support/partitioned.ts';
+import type { PartitionedDatabase } from '../support/opened-partitions.ts';
+import { createPartitioned } from '../support/partitioned.ts';
 import { recordLogs } from '../support/recorded-logger.ts';
 
 const TABLES = Object.keys(HOMES) as Table[];

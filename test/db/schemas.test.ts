@@ -7,7 +7,8 @@ import { LANE_NAMES } from '../../src/db/lanes.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { engines } from '../support/database.ts';
-import { createPartitioned, type PartitionedDatabase } from '../support/partitioned.ts';
+import type { PartitionedDatabase } from '../support/opened-partitions.ts';
+import { createPartitioned } from '../support/partitioned.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 
 /** Databases of several schemas: whatever is asked of one, and in which order, it is about its own tables. */

@@ -7,7 +7,8 @@ import type { Database } from '../../src/db/database.ts';
 import { nestedTransactions } from '../../src/db/long-transactions.ts';
 import { gatewayEngines } from '../support/database.ts';
 import { finishNow } from '../support/in-steps.ts';
-import { createPartitioned, type PartitionedDatabase } from '../support/partitioned.ts';
+import type { PartitionedDatabase } from '../support/opened-partitions.ts';
+import { createPartitioned } from '../support/partitioned.ts';
 import { allRowsOf, assertAllSound, exportedFrom, importedInto, startExportOf } from './books.ts';
 import {
   ACCOUNTS,

@@ -8,7 +8,8 @@ import { readUsage, USAGE_START, type UsagePlace, usagePages } from '../../src/a
 import { createUsageStore, type UsageRow, type UsageStore } from '../../src/accounting/usage/usage-store.ts';
 import { collect } from '../support/client.ts';
 import { engines } from '../support/database.ts';
-import { createPartitioned, type PartitionedDatabase } from '../support/partitioned.ts';
+import type { PartitionedDatabase } from '../support/opened-partitions.ts';
+import { createPartitioned } from '../support/partitioned.ts';
 
 /** Usage that is spread over partitions is read as if it were in one, page by page. */
 

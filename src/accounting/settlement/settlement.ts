@@ -281,17 +281,13 @@ export function createSettlement(options: SettlementOptions): Settlement {
       }
     },
     async recover(partition) {
-      const waitedFor = (): Promise<unknown> =>
-        partition === undefined
-          ? Promise.all(replays.slice(1).map((replay) => replay.once()))
-          : partition > 0 && replays[partition]!.size > 0
-            ? replays[partition]!.once()
-            : Promise.resolve();
+      // The first one finds out whose entries are; the others have what it has moved to them.
+      const waitedFor = replays.slice(1).filter((_, at) => partition === undefined || at + 1 === partition);
       // A journal takes over no more at a time than it has room for.
       for (let left = await journal.takeOver(); left.length > 0; left = await journal.takeOver()) {
         logger.warn({ calls: left.length }, 'an earlier process left ends of calls in its journal');
         await replays[0]!.once(left.map((entry) => ({ entry })));
-        await waitedFor();
+        await Promise.all(waitedFor.map((replay) => replay.once()));
         if (unwritten() > 0) break;
       }
       return unwritten();

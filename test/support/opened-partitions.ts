@@ -1,0 +1,40 @@
+import { type Databases, openDatabases } from '../../src/db/databases.ts';
+import type { DatabaseLocation } from '../../src/db/open.ts';
+import { addPartition, migrateAll } from '../../src/db/partitions.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+
+/** A migrated database of several partitions, with everything that is in one. */
+export interface PartitionedDatabase {
+  readonly databases: Databases;
+  readonly location: DatabaseLocation;
+  /** Closes and opens it, as the next start of a gateway does. */
+  reopen(): Promise<Databases>;
+  remove(): Promise<void>;
+}
+
+/** Brings a database up to date, and makes what it lacks of so many partitions. */
+export async function openPartitioned(
+  location: DatabaseLocation,
+  partitions: number,
+  remove: () => Promise<void>,
+): Promise<PartitionedDatabase> {
+  const open = (): Promise<Databases> => openDatabases(location, silentLogger);
+  let databases = await open();
+  await migrateAll(databases);
+  while (databases.partitions.length < partitions) await addPartition(databases);
+  return {
+    get databases() {
+      return databases;
+    },
+    location,
+    async reopen() {
+      await databases.close();
+      databases = await open();
+      return databases;
+    },
+    async remove() {
+      await databases.close();
+      await remove();
+    },
+  };
+}
