@@ -68,6 +68,34 @@ describe('the command line on a database that no gateway serves', () => {
     assert.match(shown.stdout, /top_up +7\.5 +20 +thanks/);
   });
 
+  it('corrects a balance up and down, and wants to know why', async () => {
+    const refused = await cli('account', 'adjust', 'alice', '1');
+    assert.equal(refused.code, 2);
+    assert.match(refused.stderr, /--memo/);
+    const once = ['account', 'adjust', 'alice', '-2.5', '--memo', 'paid twice', '--idempotency-key', 'a-1'];
+    for (const said of [await cli(...once), await cli(...once)]) {
+      assert.equal(said.stdout, 'Corrected by -2.5 yuan. The balance is ¥17.5.\n', said.stderr);
+    }
+    assert.match(
+      (await cli('account', 'adjust', 'alice', '2.5', '--memo', 'after all')).stdout,
+      /The balance is ¥20\./,
+    );
+    assert.match((await cli('account', 'show', 'alice')).stdout, /adjustment +-2\.5 +17\.5 +paid twice/);
+  });
+
+  it('gives accounts and keys other names, under which they are found', async () => {
+    const { id } = JSON.parse((await cli('account', 'create', 'before', '--json')).stdout);
+    assert.match((await cli('account', 'rename', 'before', 'after')).stdout, /^name +after$/m);
+    assert.equal((await cli('account', 'show', 'before')).code, 1);
+    await cli('key', 'create', 'after', '--name', 'laptop', '--daily-calls', '3');
+    const [key] = JSON.parse((await cli('key', 'list', 'after', '--json')).stdout);
+    const renamed = await cli('key', 'rename', key.id, 'desktop');
+    assert.equal(renamed.stdout, `${key.id} is called desktop now.\n`, renamed.stderr);
+    const [stored] = JSON.parse((await cli('key', 'list', id, '--json')).stdout);
+    assert.deepEqual(stored, { ...key, name: 'desktop' });
+    assert.match((await cli('key', 'rename', 'key_1', 'x')).stderr, /key_1/);
+  });
+
   it('creates no account if its balance is no amount', async () => {
     const refused = await cli('account', 'create', 'half', '--balance', 'abc');
     assert.equal(refused.code, 1);

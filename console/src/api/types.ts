@@ -148,11 +148,11 @@ export interface Endpoints {
     body: { readonly name?: string | undefined; readonly expiresAt?: string | null | undefined; readonly scopes?: readonly ('calls' | 'account')[] | undefined; readonly userId?: string | null | undefined; readonly dailySpendCapYuan?: string | null | undefined; readonly weeklySpendCapYuan?: string | null | undefined; readonly monthlySpendCapYuan?: string | null | undefined; readonly totalSpendCapYuan?: string | null | undefined; readonly dailyCalls?: number | null | undefined; readonly concurrency?: number | null | undefined; readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined; readonly modelLimits?: { readonly [name: string]: { readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined } | null } | undefined; readonly allowedModels?: readonly string[] | null | undefined; readonly allowedNetworks?: readonly string[] | null | undefined };
     response: OwnCreatedKey;
   };
-  /** Limit what a key may use. */
+  /** Rename a key, and limit what it may use. */
   'PATCH /account/v1/keys/{id}': {
     path: { readonly id: string };
     query: { readonly accountId?: string | undefined };
-    body: { readonly dailySpendCapYuan?: string | null | undefined; readonly weeklySpendCapYuan?: string | null | undefined; readonly monthlySpendCapYuan?: string | null | undefined; readonly totalSpendCapYuan?: string | null | undefined; readonly dailyCalls?: number | null | undefined; readonly concurrency?: number | null | undefined; readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined; readonly modelLimits?: { readonly [name: string]: { readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined } | null } | undefined; readonly allowedModels?: readonly string[] | null | undefined; readonly allowedNetworks?: readonly string[] | null | undefined };
+    body: { readonly name?: string | undefined; readonly dailySpendCapYuan?: string | null | undefined; readonly weeklySpendCapYuan?: string | null | undefined; readonly monthlySpendCapYuan?: string | null | undefined; readonly totalSpendCapYuan?: string | null | undefined; readonly dailyCalls?: number | null | undefined; readonly concurrency?: number | null | undefined; readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined; readonly modelLimits?: { readonly [name: string]: { readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined } | null } | undefined; readonly allowedModels?: readonly string[] | null | undefined; readonly allowedNetworks?: readonly string[] | null | undefined };
     response: OwnKey;
   };
   /** Revoke a key. */
@@ -498,11 +498,11 @@ export interface Endpoints {
     body: null;
     response: { readonly data: readonly Key[]; readonly nextCursor: string | null };
   };
-  /** Limit what a key may use: budgets, calls of a day and at the same time, requests and tokens a minute, models, client networks. */
+  /** Rename a key, and limit what it may use: budgets, calls of a day and at the same time, requests and tokens a minute, models, client networks. */
   'PATCH /admin/v1/keys/{id}': {
     path: { readonly id: string };
     query: Record<never, never>;
-    body: { readonly dailySpendCapYuan?: string | null | undefined; readonly weeklySpendCapYuan?: string | null | undefined; readonly monthlySpendCapYuan?: string | null | undefined; readonly totalSpendCapYuan?: string | null | undefined; readonly dailyCalls?: number | null | undefined; readonly concurrency?: number | null | undefined; readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined; readonly modelLimits?: { readonly [name: string]: { readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined } | null } | undefined; readonly allowedModels?: readonly string[] | null | undefined; readonly allowedNetworks?: readonly string[] | null | undefined };
+    body: { readonly name?: string | undefined; readonly dailySpendCapYuan?: string | null | undefined; readonly weeklySpendCapYuan?: string | null | undefined; readonly monthlySpendCapYuan?: string | null | undefined; readonly totalSpendCapYuan?: string | null | undefined; readonly dailyCalls?: number | null | undefined; readonly concurrency?: number | null | undefined; readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined; readonly modelLimits?: { readonly [name: string]: { readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined } | null } | undefined; readonly allowedModels?: readonly string[] | null | undefined; readonly allowedNetworks?: readonly string[] | null | undefined };
     response: Key;
   };
   /** Revoke a key. */

@@ -66,12 +66,13 @@ const selectKey: Statement = {
   text: `select ${KEYS.list} from api_keys where id = $1`,
 };
 
-/** Sets the lists that are named. By the unique index api_keys_by_id. */
-const updateAllowLists: Statement = {
-  name: 'accounts.update-allow-lists',
+/** Sets the name and the lists that are given. By the unique index api_keys_by_id. */
+const updateKey: Statement = {
+  name: 'accounts.update-key',
   text: `update api_keys set
   allowed_models = case when $2::boolean then $3::text[] else allowed_models end,
-  allowed_networks = case when $4::boolean then $5::text[] else allowed_networks end
+  allowed_networks = case when $4::boolean then $5::text[] else allowed_networks end,
+  name = coalesce($6::text, name)
 where id = $1
 returning ${KEYS.list}`,
 };
@@ -121,8 +122,8 @@ export interface ApiKeyStore {
   listKeys(accountId: string, beforeId: string | null, limit: number, filter?: KeyFilter): Promise<ApiKey[]>;
   /** The ids of the keys of a person, the newest first, revoked ones too. */
   findOwnKeyIds(accountId: string, userId: string): Promise<string[]>;
-  /** Sets the lists that the change names; `null` if there is no such key. Every node drops the account's cached keys. */
-  changeAllowLists(keyId: string, change: AllowListChange): Promise<ApiKey | null>;
+  /** Sets the name and the lists that are given; `null` if there is no such key. Every node drops the account's cached keys. */
+  changeKey(keyId: string, allowed: AllowListChange, name?: string): Promise<ApiKey | null>;
   /** Returns the account of the revoked key, or `null` if there is no such key. Every node drops it from its cache. */
   revokeKey(keyId: string, at: Date): Promise<string | null>;
   /** `null` if there is no such key. */
@@ -170,14 +171,15 @@ export function createApiKeyStore(database: DirectoryLane): ApiKeyStore {
       );
     },
     findOwnKeyIds: (accountId, userId) => findOwnKeyIds(database, accountId, userId),
-    changeAllowLists: (keyId, { models, networks }) =>
+    changeKey: (keyId, { models, networks }, name) =>
       database.transaction(async (transaction) => {
-        const rows = await transaction.query(updateAllowLists, [
+        const rows = await transaction.query(updateKey, [
           keyId,
           models !== undefined,
           arrayOrNull(models),
           networks !== undefined,
           arrayOrNull(networks),
+          name ?? null,
         ]);
         const key = KEYS.first(rows);
         if (key !== null) await announceChange(transaction, key.accountId);

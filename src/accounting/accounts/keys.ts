@@ -37,6 +37,7 @@ interface KeyChange {
   readonly limits?: KeyLimitChange | undefined;
   readonly rates?: RateLimitChange | undefined;
   readonly allowed?: AllowListChange | undefined;
+  readonly name?: string | undefined;
 }
 
 interface AskedReplacement {
@@ -80,7 +81,7 @@ export interface Keys {
 }
 
 interface KeysParts {
-  readonly accounts: Pick<ApiKeyStore, 'insertKey' | 'changeAllowLists' | 'revokeKey' | 'findKey'>;
+  readonly accounts: Pick<ApiKeyStore, 'insertKey' | 'changeKey' | 'revokeKey' | 'findKey'>;
   readonly looseKeys: Pick<LooseKeyStore, 'begin' | 'giveUp' | 'giveUpReplacing' | 'add'>;
   readonly looseLimits: Pick<LooseLimitStore, 'set' | 'copy'>;
   readonly keyLimits: Pick<KeyLimitStore, 'change'>;
@@ -145,9 +146,9 @@ export function createKeys(parts: KeysParts): Keys {
     async change(key, change) {
       const refusal = await changeLimits(key, change);
       if (refusal !== null) return refusal;
-      const { allowed } = change;
-      if (allowed === undefined || (allowed.models === undefined && allowed.networks === undefined)) return key;
-      const changed = await accounts.changeAllowLists(key.id, allowed);
+      const { allowed = {}, name } = change;
+      if (allowed.models === undefined && allowed.networks === undefined && name === undefined) return key;
+      const changed = await accounts.changeKey(key.id, allowed, name);
       if (changed === null) return 'absent';
       principals.forget(key.accountId);
       return changed;

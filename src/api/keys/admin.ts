@@ -44,7 +44,7 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
       path: '/keys/:id',
       subject: keys.subject,
       summary:
-        'Limit what a key may use: budgets, calls of a day and at the same time, requests and tokens a minute, models, client networks',
+        'Rename a key, and limit what it may use: budgets, calls of a day and at the same time, requests and tokens a minute, models, client networks',
       body: keyChange,
       response: keyResponse,
       run: ({ id, body }) => keys.change(id, body),

@@ -38,7 +38,7 @@ export const newKey = z.strictObject({
   ...allowListFields,
 });
 
-export const keyChange = z.strictObject({ ...limits, ...allowListFields });
+export const keyChange = z.strictObject({ name: shortText.optional(), ...limits, ...allowListFields });
 
 /** The longest time for which a key that was replaced may be used still. */
 const KEEP_OLD_SECONDS_MAX = 30 * 86_400;

@@ -113,7 +113,7 @@ export function keyKeeper(parts: KeyAdminParts) {
       const key = await requireKey(id);
       const allowed = toAllowListChange(body, key.allowed, catalog());
       const rates = toRateChange(body, catalog());
-      const changed = await keys.change(key, { limits: toLimitChange(body), rates, allowed });
+      const changed = await keys.change(key, { name: body.name, limits: toLimitChange(body), rates, allowed });
       if (changed === 'absent') throw notFound('key', id);
       if (changed === 'too_many_models') throw tooManyModels();
       const [wire] = await withLimits(key.accountId, [changed]);

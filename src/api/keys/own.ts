@@ -81,7 +81,7 @@ export function ownKeyEndpoints(parts: KeyAdminParts): AccountEndpoint[] {
       path: '/keys/:id',
       subject: keys.subject,
       resource: 'key',
-      summary: 'Limit what a key may use',
+      summary: 'Rename a key, and limit what it may use',
       needs: 'owner',
       body: keyChange,
       response: ownKey,

@@ -84,6 +84,19 @@ export function accountCommands(program: Command, kit: CommandKit): Command {
     );
 
   account
+    .command('rename')
+    .description('give an account another name; its id stays')
+    .argument('<account>', 'id or name')
+    .argument('<name>', 'what to call it')
+    .action(
+      kit.changing(async (admin, output, [reference, name]) => {
+        const id = await resolveAccount(admin, reference!);
+        const view = await admin.request<AccountResponse>('PATCH', `/accounts/${id}`, { name });
+        output.print(view, () => describeAccount(view));
+      }),
+    );
+
+  account
     .command('verify')
     .description('let an account call models')
     .argument('<account>', 'id or name')
@@ -178,6 +191,23 @@ export function accountCommands(program: Command, kit: CommandKit): Command {
           idempotencyKeyOf(options),
         );
         output.print(entry, () => `Added ¥${amountYuan}. The balance is ¥${entry.balanceYuan}.`);
+      }),
+    );
+
+  account
+    .command('adjust')
+    .description('correct the balance of an account, up or down')
+    .argument('<account>', 'id or name')
+    .argument('<yuan>', 'how much, such as 2.50 or -2.50')
+    .requiredOption('--memo <text>', 'why; the ledger entry says it')
+    .option(...IDEMPOTENCY_KEY)
+    .action(
+      kit.changing(async (admin, output, [reference, amountYuan], { memo, ...options }) => {
+        const id = await resolveAccount(admin, reference!);
+        const body = { amountYuan, memo };
+        const key = idempotencyKeyOf(options);
+        const entry = await admin.request<PostedEntry>('POST', `/accounts/${id}/adjustments`, body, key);
+        output.print(entry, () => `Corrected by ${amountYuan} yuan. The balance is ¥${entry.balanceYuan}.`);
       }),
     );
   return account;

@@ -12,7 +12,7 @@ import { addMinuteOptions, describeMinuteLimits, NONE, orNull, readCount, readMi
 
 /** `faregate key …` */
 export function keyCommands(program: Command, kit: CommandKit): void {
-  const key = program.command('key').description('create, list, find, replace and revoke API keys');
+  const key = program.command('key').description('create, list, find, rename, replace and revoke API keys');
 
   addLimitOptions(
     key
@@ -53,6 +53,18 @@ export function keyCommands(program: Command, kit: CommandKit): void {
       output.print(changed, () => `${changed.id}: ${describeLimits(changed)}`);
     }),
   );
+
+  key
+    .command('rename')
+    .description('give a key another name')
+    .argument('<key>', 'the id of the key, such as key_01…')
+    .argument('<name>', 'what to call it')
+    .action(
+      kit.changing(async (admin, output, [keyId, name]) => {
+        const changed = await admin.request<KeyResponse>('PATCH', `/keys/${keyId}`, { name });
+        output.print(changed, () => `${changed.id} is called ${changed.name} now.`);
+      }),
+    );
 
   key
     .command('list')

@@ -85,21 +85,26 @@ describe('what people look after in the console', { skip: withoutBrowser }, () =
     await page.getByLabel('A day', { exact: true }).fill('0.5');
     await create.click();
     await takeSecret(page);
-    const read = async () => {
+    const read = async (called: string) => {
       const { body } = await ask(server, 'GET', '/keys', undefined, owner.headers);
-      return body.data.find(({ name }: { name: string }) => name === 'ci');
+      return body.data.find(({ name }: { name: string }) => name === called);
     };
-    const made = await read();
+    const made = await read('ci');
     assert.deepEqual(
       [made.dailySpendCapYuan, made.totalSpendCapYuan, made.allowedNetworks],
       ['0.5', '12345678.123456789', ['127.0.0.0/8']],
     );
-    await choose(page, 'ci', 'Change limits');
+    await choose(page, 'ci', 'Rename');
+    await page.getByRole('dialog').getByLabel('Name').fill('builds');
+    await page.getByRole('dialog').getByRole('button', { name: 'Rename' }).click();
+    await page.getByText('The key has its new name.').waitFor();
+    assert.equal((await read('builds')).id, made.id);
+    await choose(page, 'builds', 'Change limits');
     await page.getByLabel('A day', { exact: true }).fill('');
     await page.getByLabel('Calls a day').fill('200');
     await page.getByRole('dialog').getByRole('button', { name: 'Change limits' }).click();
     await page.getByText('The limits are changed.').waitFor();
-    const changed = await read();
+    const changed = await read('builds');
     assert.deepEqual(
       [changed.dailySpendCapYuan, changed.totalSpendCapYuan, changed.dailyCalls],
       [null, '12345678.123456789', 200],

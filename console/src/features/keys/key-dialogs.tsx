@@ -1,4 +1,4 @@
-import { NativeSelect, Text } from '@mantine/core';
+import { NativeSelect, Text, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
 import type { Key, ReplacementKey } from '../../api/types.ts';
@@ -21,7 +21,7 @@ export interface KeyEndpoints {
 }
 
 export interface OpenKeyDialog {
-  readonly kind: 'limits' | 'replace' | 'revoke';
+  readonly kind: 'rename' | 'limits' | 'replace' | 'revoke';
   readonly apiKey: Key;
 }
 
@@ -44,6 +44,7 @@ export function KeyDialogs({ endpoints, dialog, onClose, models, limitsLabel, re
   const opened = { endpoints, onClose };
   return (
     <>
+      {dialog?.kind === 'rename' && <RenameDialog {...opened} apiKey={dialog.apiKey} />}
       {dialog?.kind === 'limits' && (
         <LimitsDialog {...opened} apiKey={dialog.apiKey} models={models} submitLabel={limitsLabel} />
       )}
@@ -58,6 +59,34 @@ export function KeyDialogs({ endpoints, dialog, onClose, models, limitsLabel, re
 
 interface KeyDialogProps extends Pick<KeyDialogsProps, 'endpoints' | 'onClose'> {
   readonly apiKey: Key;
+}
+
+/** Gives a key another name; its text, its use and its limits stay. */
+function RenameDialog({ endpoints, apiKey, onClose }: KeyDialogProps) {
+  const text = useTexts(keysTexts);
+  const before = apiKey.name ?? '';
+  const [{ name }, set] = useDraft(() => ({ name: before }));
+  return (
+    <ChangeDialog
+      endpoint={endpoints.change}
+      title={text.renameTitle(nameOf(apiKey))}
+      submitLabel={text.rename}
+      isOpen
+      onClose={onClose}
+      input={() => (name.trim() === before ? null : { path: { id: apiKey.id }, body: { name: name.trim() } })}
+      onDone={() => notifications.show({ color: 'teal', message: text.renamed })}
+    >
+      <TextInput
+        label={text.name}
+        description={text.nameHint}
+        required
+        maxLength={200}
+        value={name}
+        onChange={({ currentTarget }) => set({ name: currentTarget.value })}
+        data-autofocus
+      />
+    </ChangeDialog>
+  );
 }
 
 interface LimitsDialogProps extends KeyDialogProps {

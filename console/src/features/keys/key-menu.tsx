@@ -33,7 +33,10 @@ export function KeyMenu({ apiKey, mayChangeLimits, onOpen }: KeyMenuProps) {
             <>
               <Menu.Divider />
               {mayChangeLimits && (
-                <Menu.Item onClick={() => onOpen({ kind: 'limits', apiKey })}>{text.changeLimits}</Menu.Item>
+                <>
+                  <Menu.Item onClick={() => onOpen({ kind: 'rename', apiKey })}>{text.rename}</Menu.Item>
+                  <Menu.Item onClick={() => onOpen({ kind: 'limits', apiKey })}>{text.changeLimits}</Menu.Item>
+                </>
               )}
               <Menu.Item onClick={() => onOpen({ kind: 'replace', apiKey })}>{text.replace}</Menu.Item>
               <Menu.Item color="red" onClick={() => onOpen({ kind: 'revoke', apiKey })}>

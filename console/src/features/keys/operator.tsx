@@ -82,11 +82,11 @@ interface KeyButtonsProps {
 function KeyButtons({ apiKey, onOpen }: KeyButtonsProps) {
   const text = useTexts(keysTexts);
   const { editLimits } = useTexts(operatorKeysTexts);
-  const labels = { limits: editLimits, replace: text.replace, revoke: text.revoke };
+  const labels = { rename: text.rename, limits: editLimits, replace: text.replace, revoke: text.revoke };
   if (keyStateOf(apiKey, useNowMs()) !== 'active') return null;
   return (
     <Group gap={4}>
-      {(['limits', 'replace', 'revoke'] as const).map((kind) => (
+      {(['rename', 'limits', 'replace', 'revoke'] as const).map((kind) => (
         <Button key={kind} size="compact-sm" variant="default" onClick={() => onOpen({ kind, apiKey })}>
           {labels[kind]}
         </Button>
