@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { ACCOUNT_SUSPENDED } from '../../src/accounting/accounts/status-store.ts';
 import { call } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
 import { gatewayEngines } from '../support/database.ts';
@@ -84,7 +85,7 @@ for (const engine of gatewayEngines) {
       await g.admin('PATCH', `/accounts/${own.id}`, { verified: false });
       assert.equal((await readAccount(steady.key)).status, 200);
       await g.admin('PATCH', `/accounts/${own.id}`, { status: 'suspended' });
-      assert.deepEqual(await said(steady.key), [401, 'The account of this API key is suspended.']);
+      assert.deepEqual(await said(steady.key), [401, ACCOUNT_SUSPENDED]);
     });
 
     it('a list has the keys of one status, and of one person, if that is asked for', async () => {

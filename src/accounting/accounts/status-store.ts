@@ -72,9 +72,13 @@ export const createKeyStatusStore = (directory: DirectoryLane): KeyStatusStore =
   },
 });
 
+/** A 401 alone would make people replace their keys. */
+export const ACCOUNT_SUSPENDED =
+  'The account of this API key is suspended. The key is kept, and works again when whoever operates this gateway resumes the account.';
+
 /** Why a key is refused, whatever it is used for; `null` if it is not. */
 export function refusalOfKey(status: KeyStatus, nowMs: number): string | null {
   if (status.isRevoked) return 'The API key has been revoked.';
   if (status.expiresAtMs !== null && status.expiresAtMs <= nowMs) return 'The API key has expired.';
-  return status.isAccountActive ? null : 'The account of this API key is suspended.';
+  return status.isAccountActive ? null : ACCOUNT_SUSPENDED;
 }

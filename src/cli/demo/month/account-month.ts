@@ -1,4 +1,5 @@
 import { createApiKey, displayPrefix, hashApiKey } from '../../../accounting/accounts/key-format.ts';
+import { ACCOUNT_SUSPENDED } from '../../../accounting/accounts/status-store.ts';
 import type { CallOutcome } from '../../../accounting/calls/call-outcome.ts';
 import { AccountLedger } from '../../../accounting/history/account-ledger.ts';
 import type { storedVoucher } from '../../../accounting/vouchers/voucher-code.ts';
@@ -8,7 +9,7 @@ import { nanoOf, type Scene } from './scene.ts';
 
 const REFUSALS = {
   unverified: { status: 401, code: 'invalid_api_key', message: 'The account of this API key is not verified.' },
-  suspended: { status: 401, code: 'invalid_api_key', message: 'The account of this API key is suspended.' },
+  suspended: { status: 401, code: 'invalid_api_key', message: ACCOUNT_SUSPENDED },
   unpaid: { status: 402, code: 'insufficient_balance', message: 'The balance is used up or held by calls in flight.' },
 };
 
