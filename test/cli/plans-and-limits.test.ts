@@ -228,12 +228,14 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
   it('drains routes, lists them and resumes them', async () => {
     await printed('account', 'create', 'drainer', '--verified', '--balance', '1');
     const { key } = await json('key', 'create', 'drainer');
-    const drained = await printed('route', 'drain', 'acme/large', '--reason', 'maintenance', '--by', 'alice');
+    const drained = await cli('route', 'drain', 'acme/large', '--reason', 'maintenance', '--by', 'alice');
     assert.equal(
-      drained,
-      'Drained acme/large: one route takes no new calls.\n' +
-        'No route of large is left: calls of it are refused with 503.\n' +
-        'Resume: faregate route resume acme/large\n',
+      drained.stdout,
+      'Drained acme/large: one route takes no new calls.\nResume: faregate route resume acme/large\n',
+    );
+    assert.equal(
+      drained.stderr,
+      'Warning: this was the only route of large that takes calls: its calls are refused with 503 now.\n',
     );
     assert.equal(await call('/v1/chat/completions', key), 503);
     assert.match(

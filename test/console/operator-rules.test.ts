@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { fieldsOf, isAltered } from '../../console/src/features/changes/difference.ts';
 import { matchingLines } from '../../console/src/features/config/matching-lines.ts';
 import { whatWasEntered } from '../../console/src/features/find/what-was-entered.ts';
+import { modelsLeftWithout } from '../../console/src/features/routes/only-routes.ts';
 import { createApiKey } from '../../src/accounting/accounts/key-format.ts';
 
 /** Rules of operators' pages that need no browser. */
@@ -88,5 +89,32 @@ describe('a search in the configuration', () => {
   it('shows all lines if nothing is searched for, and none if nothing is found', () => {
     assert.equal(found(' ').length, 12);
     assert.deepEqual(found('nowhere'), []);
+  });
+});
+
+describe('models that a drain leaves without a route', () => {
+  const route = (model: string, provider: string, given: { weight?: number; isDrained?: boolean } = {}) => ({
+    ...{ model, provider, providerModel: `${model}-1`, weight: given.weight ?? 1 },
+    drained: given.isDrained ? { ...whole(provider), reason: null, by: 'alice', byId: null, since: '' } : null,
+  });
+  const whole = (provider: string) => ({ provider, model: null, providerModel: null });
+
+  it('are those whose routes in service are all in it', () => {
+    const routes = [route('a', 'acme'), route('a', 'other'), route('b', 'acme'), route('c', 'other')];
+    assert.deepEqual(modelsLeftWithout(routes, whole('acme')), ['b']);
+    assert.deepEqual(modelsLeftWithout(routes, { provider: 'acme', model: 'a', providerModel: 'a-1' }), []);
+    assert.deepEqual(modelsLeftWithout(routes, { provider: 'acme', model: 'b', providerModel: 'b-1' }), ['b']);
+  });
+
+  it('are those too whose other routes are drained or switched off, and none that had no route before', () => {
+    const routes = [
+      route('a', 'acme'),
+      route('a', 'other', { isDrained: true }),
+      route('b', 'acme'),
+      route('b', 'other', { weight: 0 }),
+      route('c', 'acme', { weight: 0 }),
+    ];
+    assert.deepEqual(modelsLeftWithout(routes, whole('acme')), ['a', 'b']);
+    assert.deepEqual(modelsLeftWithout(routes, whole('other')), []);
   });
 });

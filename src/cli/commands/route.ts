@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
 import type { BegunDrain, EndedDrain, RoutesResponse } from '../../api/routes/admin.ts';
 import type { DrainResponse, RouteResponse } from '../../api/routes/wire.ts';
+import { escapeText } from '../../lib/plain-text.ts';
 import { CliError, type CommandKit } from '../command.ts';
 import { localTime } from '../local-time.ts';
+import { shellWord } from '../shell-word.ts';
 import { renderTable } from '../table.ts';
 
 type DrainTarget = Pick<DrainResponse, 'provider' | 'model' | 'providerModel'>;
@@ -44,12 +46,15 @@ export function routeCommands(program: Command, kit: CommandKit): void {
         output.print(drained, () =>
           [
             `Drained ${referenceTo(drained)}: ${drained.routes.length === 1 ? 'one route takes' : `${drained.routes.length} routes take`} no new calls.`,
-            ...drained.modelsWithoutRoutes.map(
-              (model) => `No route of ${model} is left: calls of it are refused with 503.`,
-            ),
-            `Resume: faregate route resume ${quoted(referenceTo(drained))}`,
+            `Resume: faregate route resume ${shellWord(referenceTo(drained))}`,
           ].join('\n'),
         );
+        // Where scripts keep the output, people see it still.
+        for (const model of drained.modelsWithoutRoutes) {
+          kit.process.writeError(
+            `${escapeText(`Warning: this was the only route of ${model} that takes calls: its calls are refused with 503 now.`)}\n`,
+          );
+        }
       }),
     );
 
@@ -143,8 +148,4 @@ function resolveTarget(reference: string, known: readonly DrainTarget[]): DrainT
     throw new CliError(`"${reference}" may be ${meant} (provider, model, provider's model); use the admin API for it.`);
   }
   return target;
-}
-
-function quoted(reference: string): string {
-  return /^[\w./:@*-]+$/.test(reference) ? reference : `'${reference.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -143,6 +143,7 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     const { page } = console;
     await page.getByRole('button', { name: `Drain: ${provider} for test-chat as ${providerModel}` }).click();
     const dialog = page.getByRole('dialog');
+    await dialog.getByRole('alert').getByText('There is no other route for test-chat').waitFor();
     await dialog.getByLabel('Reason').fill('maintenance');
     await dialog.getByRole('button', { name: 'Drain' }).click();
     await page.getByText('Models without another route').waitFor();

@@ -1,7 +1,7 @@
 import { Alert, Button, Radio, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
-import { useChange } from '../../api/queries.ts';
+import { useChange, useRead } from '../../api/queries.ts';
 import type { Drain } from '../../api/types.ts';
 import { Instant } from '../../parts/figures.tsx';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
@@ -11,10 +11,8 @@ import { type Column, DataTable } from '../../parts/list-table.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
+import { type DrainTarget, modelsLeftWithout } from './only-routes.ts';
 import { routesTexts } from './texts.ts';
-
-/** What takes no new calls; `null`: all of them. */
-export type DrainTarget = Pick<Drain, 'provider' | 'model' | 'providerModel'>;
 
 function useTargetName(): (target: DrainTarget) => string {
   const text = useTexts(routesTexts);
@@ -79,6 +77,8 @@ export function DrainButton({ label, targets }: DrainButtonProps) {
   const nameOf = useTargetName();
   const [isOpen, { open, close }] = useDisclosure(false);
   const [{ chosen, reason }, set] = useDraft(() => ({ chosen: 0, reason: '' }), isOpen);
+  const routes = useRead('GET /admin/v1/routes', {}).data?.data ?? [];
+  const without = isOpen ? modelsLeftWithout(routes, targets[chosen]!) : [];
   return (
     <>
       <Button size="compact-sm" variant="default" onClick={open} aria-label={`${label}: ${nameOf(targets[0]!)}`}>
@@ -92,14 +92,14 @@ export function DrainButton({ label, targets }: DrainButtonProps) {
         isOpen={isOpen}
         onClose={close}
         input={() => ({ body: { ...targets[chosen]!, reason: reason.trim() || undefined } })}
-        onDone={({ modelsWithoutRoutes: without }) =>
+        onDone={({ modelsWithoutRoutes }) =>
           notifications.show(
-            without.length === 0
+            modelsWithoutRoutes.length === 0
               ? { color: 'teal', message: text.drainDone }
               : {
                   color: 'red',
                   title: text.withoutRoutes,
-                  message: text.withoutRoutesHint(without.join(', ')),
+                  message: text.withoutRoutesHint(modelsWithoutRoutes.join(', ')),
                   autoClose: false,
                 },
           )
@@ -124,7 +124,13 @@ export function DrainButton({ label, targets }: DrainButtonProps) {
           onChange={({ currentTarget }) => set({ reason: currentTarget.value })}
           data-autofocus
         />
-        <Alert color="yellow">{text.drainHint}</Alert>
+        {without.length === 0 ? (
+          <Alert color="yellow">{text.drainHint}</Alert>
+        ) : (
+          <Alert color="red" role="alert">
+            {text.onlyRoute(without.join(', '))}
+          </Alert>
+        )}
       </ChangeDialog>
     </>
   );

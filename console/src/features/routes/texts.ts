@@ -51,6 +51,8 @@ export const routesTexts = defineTexts(
     reasonHint: 'Others see it here and in the change log.',
     drainHint:
       'New calls take the other routes of their model, on every node and after a restart too. A model without another route responds with 503.',
+    onlyRoute: (models: string) =>
+      `There is no other route for ${models}: every call for it is refused with 503 until this is resumed.`,
     withoutRoutes: 'Models without another route',
     withoutRoutesHint: (models: string) => `Their calls are refused until a route is resumed: ${models}.`,
     drainDone: 'No new calls go there.',
@@ -122,6 +124,7 @@ export const routesTexts = defineTexts(
     scopeRoute: (provider: string, model: string, name: string) => `${provider} 的 ${model}（${name}）`,
     reasonHint: '将显示在此处和变更日志中。',
     drainHint: '新调用改走该模型的其他路由，对所有节点生效，重启后仍有效。没有其他路由的模型返回 503。',
+    onlyRoute: (models: string) => `${models} 没有其他路由：在恢复之前，其所有调用都会被拒绝（503）。`,
     withoutRoutes: '没有其他路由的模型',
     withoutRoutesHint: (models: string) => `在恢复路由之前，其调用会被拒绝：${models}。`,
     drainDone: '新调用不再发往该处。',
