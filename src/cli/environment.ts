@@ -20,7 +20,8 @@ export interface ConfigSource {
 }
 
 const DEMO_CONFIG = fileURLToPath(new URL('./demo/faregate.demo.yaml', import.meta.url));
-const DEFAULT_FILE = 'faregate.yaml';
+/** What is served if nothing names a file. */
+export const DEFAULT_FILE = 'faregate.yaml';
 
 /** The variable with the simulator's address in the demo's configuration. */
 const DEMO_PROVIDER_VARIABLE = 'FAREGATE_DEMO_PROVIDER';

@@ -82,6 +82,12 @@ const deleteLinksOf: Statement = {
   text: 'delete from user_links where user_id = $1 and used_at is null',
 };
 
+/** Plan: users_by_operator_role. */
+const selectOperator: Statement = {
+  name: 'users.select-operator',
+  text: `select id from users where operator_role = 'operator' and status = 'active' limit 1`,
+};
+
 /** By primary key. */
 const listAccountsOf: Statement = {
   name: 'users.list-accounts',
@@ -113,6 +119,8 @@ export interface UserStore extends UserList {
   /** By what a person types in; `null` if nobody signs in with it. */
   findCredential(signInName: string): Promise<UserCredential | null>;
   credentialOf(userId: string): Promise<UserCredential | null>;
+  /** Whether there is an operator who is not suspended. */
+  hasOperator(): Promise<boolean>;
   /**
    * Changes a user; one that is suspended has no sessions and no links any more.
    *
@@ -170,6 +178,7 @@ export function createUserStore(database: DirectoryLane): UserStore {
     insert: (user) => orRolledBack(database, (transaction) => insertUserWith(transaction, user)),
     findCredential: (signInName) => findOne(selectCredential, foldSignInName(signInName)),
     credentialOf: (userId) => findOne(selectPassword, userId),
+    hasOperator: async () => (await database.query(selectOperator)).length > 0,
     change: (id, change, keepsOperator) =>
       orRolledBack<UserRefusal | 'absent'>(database, async (transaction) => {
         const keeps = keepsOperator && (change.operatorRole !== undefined || change.status !== undefined);

@@ -19,6 +19,7 @@ import { demoEnvironment, findConfigSource, hasDemoMonth, readAdminToken } from 
 import { describeFailure } from '../failure.ts';
 import { createServerLog } from '../log/logger.ts';
 import { openOrCreateOwnDatabases } from '../own-database.ts';
+import { renderSignInHint } from './sign-in-hint.ts';
 import { StoppedError, type StopSignal, StopSignals } from './stop-signals.ts';
 import { partOfProcess, type WorkerProcess } from './worker-process.ts';
 
@@ -104,12 +105,13 @@ export async function serveGateway(
     worker?.isWired(gateway.own);
     signals.begun.throwIfAborted();
 
+    const users = createUserStore(database.lane('admin'));
     let demoAccount: DemoAccount | null = null;
     if (source.isDemo) {
       await gateway.app.ready();
       demoAccount = await ensureDemoAccount({
         dataDir: config.database.dataDir,
-        users: createUserStore(database.lane('admin')),
+        users,
         writeHistory: (history) => writeHistory(database, history),
         admin: localAdminClient(gateway.app, localToken),
         config,
@@ -149,7 +151,11 @@ export async function serveGateway(
       worker.serves({ url, nodeId });
     }
     if (demoAccount !== null) writeOut(renderDemoBanner(url, demoAccount, localToken));
-    else if (operatorToken === null && worker === null) {
+    // One of several workers says it for all.
+    else if ((worker === null || worker.number === 1) && !(await users.hasOperator())) {
+      writeOut(renderSignInHint(url, source));
+    }
+    if (demoAccount === null && operatorToken === null && worker === null) {
       logger.info(
         {},
         'FAREGATE_ADMIN_TOKEN is not set: the admin API is open to the command line on this machine only',
