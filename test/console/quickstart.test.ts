@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
-import { CLIENTS, type Wanted } from '../../console/src/features/quickstart/settings.ts';
+import { CLIENTS } from '../../console/src/features/quickstart/settings.ts';
 import { EndedEarly, streamedText } from '../../console/src/features/quickstart/streamed-text.ts';
+import { chatBase, SYSTEMS, type System, type Wanted } from '../../console/src/features/quickstart/wanted.ts';
 import { responseAnything } from '../conformance/addresses.ts';
 import { plansText, subscribe } from '../conformance/plans.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
@@ -114,6 +115,74 @@ describe('the quickstart', () => {
       rmSync(directory, { recursive: true, force: true });
     });
 
+    const WANTED: Wanted = {
+      origin: 'https://gate.example',
+      context: 'coding',
+      model: 'acme-coder',
+      key: 'sk-fg-0',
+      system: 'unix',
+      messagesName: 'altproto',
+      contextTokens: 200_000,
+      outputTokens: 64_000,
+    };
+    const textOf = (name: string, system: System): string =>
+      CLIENTS.find((client) => client.name === name)!
+        .settings({ ...WANTED, system })
+        .map((setting) => ('form' in setting ? setting.fields.flat().join('\n') : `${setting.file}\n${setting.code}`))
+        .join('\n');
+
+    it('of a client that no test runs say when they were checked, and against what', () => {
+      for (const { name, checked } of CLIENTS) {
+        assert.equal(checked === null, RUN.test(name), name);
+        if (checked !== null) assert.match(`${checked.on} ${checked.against}`, /^2\d{3}-\d\d-\d\d \S+/, name);
+      }
+    });
+
+    it('of every client have address, key and model, on every system, and no quotation mark that another system would need', () => {
+      for (const { name, operation } of CLIENTS) {
+        const base =
+          operation === 'messages' ? 'https://gate.example/altproto/coding' : 'https://gate.example/v1/coding';
+        for (const system of SYSTEMS) {
+          const text = textOf(name, system);
+          for (const part of [base, WANTED.key]) assert.ok(text.includes(part), `${name}, ${system}: ${part}\n${text}`);
+          // A connection to Open WebUI has all models that the gateway lists.
+          if (name !== 'Open WebUI') assert.ok(text.includes(WANTED.model), `${name}, ${system}`);
+          if (system !== 'unix') assert.doesNotMatch(text, /^export |~\/|\\$/m, `${name}, ${system}`);
+        }
+      }
+    });
+
+    it('put the key into the environment of this terminal and of later ones on Windows', () => {
+      assert.match(textOf('Codex', 'unix'), /^export FAREGATE_KEY=sk-fg-0$/m);
+      assert.match(
+        textOf('Codex', 'powershell'),
+        /^\$env:FAREGATE_KEY = 'sk-fg-0'\nsetx FAREGATE_KEY \$env:FAREGATE_KEY$/m,
+      );
+      assert.match(textOf('Codex', 'cmd'), /^set "FAREGATE_KEY=sk-fg-0"\nsetx FAREGATE_KEY "%FAREGATE_KEY%"$/m);
+      assert.match(textOf('Codex', 'cmd'), /^%USERPROFILE%\\\.codex\\config\.toml$/m);
+    });
+
+    it('of Claude Code lead every alias of a model to one that the gateway has', () => {
+      const { env } = JSON.parse(textOf('Claude Code', 'unix').replace(/^.*\n/, ''));
+      const aliases = ['OPUS', 'SONNET', 'HAIKU', 'FABLE'].map((alias) => `ANTHROPIC_DEFAULT_${alias}_MODEL`);
+      for (const name of ['ANTHROPIC_MODEL', ...aliases, 'CLAUDE_CODE_SUBAGENT_MODEL']) {
+        assert.equal(env[name], 'acme-coder', name);
+      }
+    });
+
+    it('give chat-style clients an address whose models they can list, and call', async () => {
+      for (const context of ['balance', 'coding'] as const) {
+        const base = chatBase({ origin: server.url, context });
+        const headers = { authorization: `Bearer ${account.key}`, 'content-type': 'application/json' };
+        const listed = (await (await fetch(`${base}/models`, { headers })).json()) as { data: { id: string }[] };
+        assert.ok(listed.data.some(({ id }) => id === 'test-chat'));
+        const body = JSON.stringify({ model: 'test-chat', messages: [{ role: 'user', content: 'Hi' }] });
+        const called = await fetch(`${base}/chat/completions`, { method: 'POST', headers, body });
+        await called.arrayBuffer();
+        assert.equal(called.status, 200);
+      }
+    });
+
     for (const context of ['balance', 'coding'] as const) {
       for (const { name, settings, operation } of CLIENTS.filter(({ name: each }) => RUN.test(each))) {
         const skip = name.includes('Python') && (inFullRunsOnly || (python?.missing ?? false));
@@ -123,11 +192,14 @@ describe('the quickstart', () => {
             context,
             model: operation === 'messages' ? 'test-messages' : 'test-chat',
             key: account.key,
+            system: 'unix',
             messagesName: 'altproto',
             contextTokens: null,
             outputTokens: null,
           };
-          const { file, code } = settings(wanted).at(-1)!;
+          const setting = settings(wanted).at(-1)!;
+          assert.ok('code' in setting);
+          const { file, code } = setting;
           const path = join(directory, file ?? 'run.sh');
           writeFileSync(path, code);
           const { stdout } = await run(programFor(file), [path]);

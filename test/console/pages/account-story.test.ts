@@ -87,6 +87,19 @@ describe('an account holder', { skip: withoutBrowser }, () => {
     const stored = await page.evaluate<string>('JSON.stringify([{ ...localStorage }, { ...sessionStorage }])');
     assert.ok(!stored.includes('sk-'));
     await console.assertAccessible();
+    const shown = (): Promise<string> => page.getByRole('main').innerText();
+    const key = await page.getByLabel('API key').inputValue();
+    assert.ok((await shown()).includes(key));
+    await page.getByRole('combobox', { name: 'Client' }).click();
+    await page.getByRole('option', { name: 'Zed' }).click();
+    await page.getByText('These settings last longer than the key for trying').waitFor();
+    await page.getByText('Windows: cmd').click();
+    await page.getByText('setx FAREGATE_API_KEY').waitFor();
+    assert.ok(!(await shown()).includes(key));
+    await page.getByRole('combobox', { name: 'Client' }).click();
+    await page.getByRole('option', { name: 'Cline' }).click();
+    await page.getByText('Checked on').waitFor();
+    await console.assertAccessible();
     await console.close();
   });
 

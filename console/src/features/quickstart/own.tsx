@@ -1,18 +1,21 @@
-import { Button, Group, PasswordInput, SegmentedControl, Select, Stack, Text } from '@mantine/core';
+import { Alert, Button, Group, PasswordInput, SegmentedControl, Select, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useChange, useRead } from '../../api/queries.ts';
 import type { OwnModel } from '../../api/types.ts';
-import { CodeBlock } from '../../parts/copy.tsx';
+import { CodeBlock, CopyText } from '../../parts/copy.tsx';
+import { Facts } from '../../parts/facts.tsx';
 import { useNowMs } from '../../parts/figures.tsx';
+import { hashOf, PlaceLink } from '../../parts/location.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { useMessagesName } from './messages-name.ts';
-import { CLIENTS, type Client, type Operation, type Wanted } from './settings.ts';
+import { CLIENTS } from './settings.ts';
 import { quickstartTexts } from './texts.ts';
 import { TryIt } from './try-it.tsx';
+import { type Client, type Operation, type Setting, SYSTEMS, type System, type Wanted } from './wanted.ts';
 
 const PLACEHOLDER = 'sk-fg-…';
 const TRY_BUDGET_YUAN = '1';
@@ -38,6 +41,9 @@ function Quickstart({ models, hasPlan }: { readonly models: readonly OwnModel[];
   const [context, setContext] = useState<Wanted['context']>('balance');
   const [chosen, setChosen] = useState<string | null>(null);
   const [key, setKey] = useState('');
+  /** The key of `key` that was made here, and ends in an hour. */
+  const [trialKey, setTrialKey] = useState<string | null>(null);
+  const [system, setSystem] = useState<System>(() => (/Windows/.test(navigator.userAgent) ? 'powershell' : 'unix'));
   const messagesName = useMessagesName();
   const offered = models.filter(
     ({ operations, isInPlan }) =>
@@ -51,6 +57,7 @@ function Quickstart({ models, hasPlan }: { readonly models: readonly OwnModel[];
     context,
     model: model?.id ?? '',
     key: key === '' ? PLACEHOLDER : key,
+    system,
     messagesName,
     contextTokens: model?.contextTokens ?? null,
     outputTokens: model?.outputTokens ?? null,
@@ -78,11 +85,16 @@ function Quickstart({ models, hasPlan }: { readonly models: readonly OwnModel[];
           allowDeselect={false}
           w={220}
         />
-        <KeyField value={key} onChange={setKey} />
+        <KeyField value={key} onChange={setKey} trialKey={trialKey} onMade={setTrialKey} />
       </Group>
       {model !== undefined && (
         <Section title={text.settings}>
-          <Settings wanted={wanted} operations={model.operations} />
+          <Settings
+            wanted={wanted}
+            operations={model.operations}
+            isTrial={key !== '' && key === trialKey}
+            onSystem={setSystem}
+          />
         </Section>
       )}
       {operation !== undefined && (
@@ -97,10 +109,12 @@ function Quickstart({ models, hasPlan }: { readonly models: readonly OwnModel[];
 interface KeyFieldProps {
   readonly value: string;
   readonly onChange: (key: string) => void;
+  readonly trialKey: string | null;
+  readonly onMade: (key: string) => void;
 }
 
 /** A key that is pasted, or one that is made for an hour. */
-function KeyField({ value, onChange }: KeyFieldProps) {
+function KeyField({ value, onChange, trialKey, onMade }: KeyFieldProps) {
   const text = useTexts(quickstartTexts);
   const format = useFormat();
   const nowMs = useNowMs();
@@ -114,14 +128,16 @@ function KeyField({ value, onChange }: KeyFieldProps) {
       totalSpendCapYuan: TRY_BUDGET_YUAN,
     };
     const made = await create.mutateAsync({ body }).catch(() => null);
-    if (made !== null) onChange(made.key);
+    if (made === null) return;
+    onMade(made.key);
+    onChange(made.key);
   };
   return (
     <Stack gap={4}>
       <Group align="flex-end" gap="xs">
         <PasswordInput
           label={text.key}
-          description={create.isSuccess && create.data.key === value ? text.madeKey : text.keyHint}
+          description={value !== '' && value === trialKey ? text.madeKey : text.keyHint}
           placeholder={PLACEHOLDER}
           autoComplete="off"
           value={value}
@@ -142,35 +158,81 @@ function KeyField({ value, onChange }: KeyFieldProps) {
   );
 }
 
-function Settings({ wanted, operations }: { readonly wanted: Wanted; readonly operations: readonly string[] }) {
+interface SettingsProps {
+  readonly wanted: Wanted;
+  readonly operations: readonly string[];
+  /** Whether the key ends in an hour. */
+  readonly isTrial: boolean;
+  readonly onSystem: (system: System) => void;
+}
+
+function Settings({ wanted, operations, isTrial, onSystem }: SettingsProps) {
   const text = useTexts(quickstartTexts);
   const isServed = ({ operation }: Client): boolean => operations.includes(operation);
   const clients = CLIENTS.filter(isServed);
   const [chosen, setChosen] = useState<string | null>(null);
   const client = clients.find(({ name }) => name === chosen) ?? clients[0];
   if (client === undefined) return <Text c="dimmed">{text.noClient}</Text>;
+  const isWithoutKey = isTrial && client.isLasting;
+  const { checked } = client;
   return (
     <Stack gap="sm">
-      <Select
-        label={text.client}
-        data={CLIENTS.map((each) => ({
-          value: each.name,
-          label: isServed(each) ? each.name : text.notWithThisModel(each.name),
-          disabled: !isServed(each),
-        }))}
-        value={client.name}
-        onChange={setChosen}
-        allowDeselect={false}
-        maw={320}
-      />
-      {client.settings(wanted).map(({ file, code }) => (
-        <div key={code}>
-          <Text size="sm" c="dimmed" mb={4}>
-            {file === null ? text.run : text.putInto(file)}
-          </Text>
-          <CodeBlock code={code} label={file ?? client.name} />
-        </div>
+      <Group align="flex-end" gap="md">
+        <Select
+          label={text.client}
+          data={CLIENTS.map((each) => ({
+            value: each.name,
+            label: isServed(each) ? each.name : text.notWithThisModel(each.name),
+            disabled: !isServed(each),
+          }))}
+          value={client.name}
+          onChange={setChosen}
+          allowDeselect={false}
+          w={320}
+        />
+        <SegmentedControl
+          aria-label={text.system}
+          value={wanted.system}
+          onChange={(system) => onSystem(system as System)}
+          data={SYSTEMS.map((system) => ({ value: system, label: text.systems[system] }))}
+        />
+      </Group>
+      {isWithoutKey && (
+        <Alert color="yellow">
+          {text.trialEnds} <PlaceLink to={hashOf('/keys')}>{text.toKeys}</PlaceLink>
+        </Alert>
+      )}
+      {client.settings(isWithoutKey ? { ...wanted, key: PLACEHOLDER } : wanted).map((setting) => (
+        <SettingView key={JSON.stringify(setting)} setting={setting} client={client.name} />
       ))}
+      {checked !== null && (
+        <Text size="xs" c="dimmed">
+          {text.checked(checked.on, checked.against)}
+        </Text>
+      )}
     </Stack>
+  );
+}
+
+function SettingView({ setting, client }: { readonly setting: Setting; readonly client: string }) {
+  const text = useTexts(quickstartTexts);
+  if ('form' in setting) {
+    return (
+      <div>
+        <Text size="sm" c="dimmed" mb={4}>
+          {text.enterInto(client, setting.form)}
+        </Text>
+        <Facts facts={setting.fields.map(([label, value]) => [label, <CopyText key={label} value={value} />])} />
+      </div>
+    );
+  }
+  const { file, code } = setting;
+  return (
+    <div>
+      <Text size="sm" c="dimmed" mb={4}>
+        {file === null ? text.run : text.putInto(file)}
+      </Text>
+      <CodeBlock code={code} label={file ?? client} />
+    </div>
   );
 }

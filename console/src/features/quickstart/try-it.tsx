@@ -8,9 +8,9 @@ import { ErrorNotice } from '../../parts/notices.tsx';
 import { inputTokensOf, outputTokensOf } from '../../parts/usage/usage-sums.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
-import { chatBase, messagesBase, type Wanted } from './settings.ts';
 import { EndedEarly, streamedText } from './streamed-text.ts';
 import { quickstartTexts } from './texts.ts';
+import { chatBase, messagesBase, type Wanted } from './wanted.ts';
 
 const OUTPUT_TOKENS_MAX = 512;
 /** A call that is not found this long after its end is none that the person sees. */

@@ -1,0 +1,127 @@
+import { postCommand } from './shells.ts';
+import { type Client, chatBase, messagesBase, quoted, type Wanted } from './wanted.ts';
+
+const DEFAULT_OUTPUT_TOKENS = 512;
+
+/** A first call, by hand and from a program. */
+export const PROGRAMS: readonly Client[] = [
+  {
+    name: 'curl',
+    operation: 'chat',
+    isLasting: false,
+    checked: null,
+    settings: (wanted) => [{ file: null, code: chatCall(wanted) }],
+  },
+  {
+    name: 'curl (messages)',
+    operation: 'messages',
+    isLasting: false,
+    checked: null,
+    settings: (wanted) => [{ file: null, code: messagesCall(wanted) }],
+  },
+  {
+    name: 'OpenAI SDK (JavaScript)',
+    operation: 'chat',
+    isLasting: false,
+    checked: null,
+    settings: (wanted) => [
+      { file: null, code: 'npm install openai' },
+      {
+        file: 'chat.mjs',
+        code: `import OpenAI from 'openai';
+
+const client = new OpenAI({ baseURL: ${quoted(chatBase(wanted))}, apiKey: ${quoted(wanted.key)} });
+const stream = await client.chat.completions.create({
+  model: ${quoted(wanted.model)},
+  messages: [{ role: 'user', content: 'Hello!' }],
+  stream: true,
+});
+for await (const chunk of stream) process.stdout.write(chunk.choices[0]?.delta?.content ?? '');`,
+      },
+    ],
+  },
+  {
+    name: 'OpenAI SDK (Python)',
+    operation: 'chat',
+    isLasting: false,
+    checked: null,
+    settings: (wanted) => [
+      { file: null, code: 'pip install openai' },
+      {
+        file: 'chat.py',
+        code: `from openai import OpenAI
+
+client = OpenAI(base_url=${quoted(chatBase(wanted))}, api_key=${quoted(wanted.key)})
+stream = client.chat.completions.create(
+    model=${quoted(wanted.model)},
+    messages=[{"role": "user", "content": "Hello!"}],
+    stream=True,
+)
+for chunk in stream:
+    if chunk.choices:
+        print(chunk.choices[0].delta.content or "", end="", flush=True)`,
+      },
+    ],
+  },
+  {
+    name: 'Anthropic SDK (JavaScript)',
+    operation: 'messages',
+    isLasting: false,
+    checked: null,
+    settings: (wanted) => [
+      { file: null, code: 'npm install @anthropic-ai/sdk' },
+      {
+        file: 'messages.mjs',
+        code: `import Anthropic from '@anthropic-ai/sdk';
+
+const client = new Anthropic({ baseURL: ${quoted(messagesBase(wanted))}, apiKey: ${quoted(wanted.key)} });
+const message = await client.messages.create({
+  model: ${quoted(wanted.model)},
+  max_tokens: ${DEFAULT_OUTPUT_TOKENS},
+  messages: [{ role: 'user', content: 'Hello!' }],
+});
+for (const block of message.content) if (block.type === 'text') console.log(block.text);`,
+      },
+    ],
+  },
+  {
+    name: 'Anthropic SDK (Python)',
+    operation: 'messages',
+    isLasting: false,
+    checked: null,
+    settings: (wanted) => [
+      { file: null, code: 'pip install anthropic' },
+      {
+        file: 'messages.py',
+        code: `from anthropic import Anthropic
+
+client = Anthropic(base_url=${quoted(messagesBase(wanted))}, api_key=${quoted(wanted.key)})
+message = client.messages.create(
+    model=${quoted(wanted.model)},
+    max_tokens=${DEFAULT_OUTPUT_TOKENS},
+    messages=[{"role": "user", "content": "Hello!"}],
+)
+for block in message.content:
+    if block.type == "text":
+        print(block.text)`,
+      },
+    ],
+  },
+];
+
+function chatCall(wanted: Wanted): string {
+  return postCommand(wanted.system, {
+    url: `${chatBase(wanted)}/chat/completions`,
+    header: ['Authorization', `Bearer ${wanted.key}`],
+    body: { model: wanted.model, stream: true, messages: [{ role: 'user', content: 'Hello!' }] },
+  });
+}
+
+function messagesCall(wanted: Wanted): string {
+  const messages = [{ role: 'user', content: 'Hello!' }];
+  return postCommand(wanted.system, {
+    url: `${messagesBase(wanted)}/v1/messages`,
+    header: ['x-api-key', wanted.key],
+    body: { model: wanted.model, max_tokens: DEFAULT_OUTPUT_TOKENS, stream: true, messages },
+  });
+}
