@@ -89,6 +89,17 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     directory.remove();
   });
 
+  it('says how the first operator signs in, as long as there is none', async () => {
+    const [create] = scriptsOf('first-operator') as [string];
+    const [, said] = /^ {2}faregate (.*)$/m.exec(await gateway.printed(/^ {2}faregate .* --operator$/m))!;
+    // What leads to the database is in the environment here; what the gateway prints has it in the command.
+    assert.ok(said!.includes(`--config ${environment.FAREGATE_CONFIG}`), said);
+    const typed = said!.replace('<name>', "'Li Na'").replace('<address>', 'na@people.example');
+    const link = /^http:\S+#\/welcome\?token=[\w-]{43}$/m;
+    assert.match(await shell(`(unset FAREGATE_CONFIG FAREGATE_DATA_DIR; npx faregate ${typed})`), link);
+    assert.match(await shell(create), link);
+  });
+
   it('opens accounts for a list of people, once', async () => {
     const [imported, later] = scriptsOf('accounts-from-csv') as [string, string];
     await shell(imported);
@@ -138,6 +149,61 @@ describe('docs/operations', { timeout: 600_000 }, () => {
       refundedYuan: string;
     }[];
     assert.equal(record.find(({ id }) => id === call)!.refundedYuan, '0.001');
+  });
+
+  it('adds money, corrects a balance, and caps a day', async () => {
+    const [script] = scriptsOf('money') as [string];
+    const printed = await shell(script);
+    assert.match(printed, /adjustment +-2\.5 .*entered twice/);
+    assert.match(printed, /top_up +5 .*bank transfer of 3 November/);
+    assert.match(printed, /^daily cap +¥20$/m);
+  });
+
+  it('renames a key and replaces it, whose old text is valid for the time that was chosen', async () => {
+    const [script] = scriptsOf('keys') as [string];
+    const bobKey = /^.*bob.*(sk-fg-\w+).*$/m.exec(readFileSync(inDirectory('keys.csv'), 'utf8'))![1]!;
+    const printed = await shell(script);
+    const made = /^sk-fg-\w+$/m.exec(printed)![0];
+    assert.equal(printed.match(/^key_\w+ +build server /gm)!.length, 2);
+    for (const key of [made, bobKey]) assert.equal((await ask(key)).status, 200);
+  });
+
+  it('grants a plan, renews it and cancels it', async () => {
+    const [grant, renew, cancel] = scriptsOf('plans') as [string, string, string];
+    const granted = await shell(grant);
+    assert.match(granted, /Coding Pro/);
+    const SUB = /sub_\w+/.exec(granted)![0];
+    await shell(renew, { SUB });
+    await shell(cancel, { SUB });
+    assert.match(await shell('npx faregate plan show carol'), new RegExp(`${SUB} .*canceled`));
+  });
+
+  it('makes vouchers, redeems one, and takes the others back', async () => {
+    const [create, redeem, cancel] = scriptsOf('vouchers') as [string, string, string];
+    const listed = await shell(create);
+    await shell(redeem);
+    await shell(cancel, { BATCH: /vb_\w+/.exec(listed)![0] });
+    assert.match(await shell('npx faregate voucher list'), /spring fair +¥10 +1 of 20 /);
+    assert.match(await shell('npx faregate account show carol'), /top_up +10 +30 /);
+  });
+
+  it('tells a program of routes and balances', async () => {
+    const [script] = scriptsOf('notices') as [string];
+    const printed = await shell(script);
+    assert.match(printed, /whsec_/);
+    assert.match(printed, /https:\/\/receiver\.example\/hook/);
+    assert.match(printed, /10/);
+  });
+
+  it('proves the books', async () => {
+    const [script] = scriptsOf('audit') as [string];
+    assert.doesNotMatch(await shell(script), /BROKEN/);
+  });
+
+  it('checks a configuration, and shows the one that is in force', async () => {
+    const [check, show] = scriptsOf('configuration') as [string, string];
+    assert.match(await shell(check), /is valid/);
+    assert.match(await shell(show), /^ {2}acme-large:$/m);
   });
 
   it('makes a statement that adds up', async () => {
@@ -282,7 +348,8 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     const [, section] = /^```yaml\n([\s\S]*?)^```$/m.exec(readFileSync(join(PAGES, 'partitions.md'), 'utf8'))!;
     assert.equal(parseConfig(section!, 'partitions.yaml', {}).database.partitions, 4);
     gateway.child.kill('SIGINT');
-    await gateway.finished;
+    // It began when there were operators already.
+    assert.doesNotMatch((await gateway.finished).stdout, /--operator/);
     const said = await shell(add);
     assert.match(said, /^added partition 3$/m);
     assert.match(said, /^ +3 +faregate_03 +ready +0 /m);
@@ -293,6 +360,20 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     await gateway.finished;
     assert.match(await shell('npx faregate db partitions'), /^ +3 +faregate_03 +ready +1 /m);
     await startGateway();
+  });
+
+  it('calls what is in the console by the words that stand there', () => {
+    const folder = fileURLToPath(new URL('../../console/src', import.meta.url));
+    const words = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('texts.ts'))
+      .map((name) => readFileSync(join(folder, name), 'utf8'))
+      .join('\n');
+    for (const page of tested) {
+      const place = readFileSync(join(PAGES, page), 'utf8').trimEnd().split('\n\n').at(-1)!;
+      assert.match(place, /console/, page);
+      for (const [, word] of place.matchAll(/\*\*(.+?)\*\*/g))
+        assert.ok(words.includes(`'${word}'`), `${page}: ${word}`);
+    }
   });
 
   it('has no page that is not tested', () => {
