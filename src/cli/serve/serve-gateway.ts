@@ -140,22 +140,22 @@ export async function serveGateway(
     signalSource.on('SIGHUP', watcher.reload);
     cleanUp.push(() => void signalSource.off('SIGHUP', watcher.reload));
 
+    // One of several workers says it for all.
+    const saysHint = demoAccount === null && (worker === null || worker.number === 1) && !(await users.hasOperator());
+    const hint = saysHint ? renderSignInHint(url, source) : '';
     const { engine } = database;
     hasServed = true;
     if (worker === null) {
       logger.info({ version: programVersion(), url, database: engine, process: process.pid }, 'the gateway serves');
-      writeOut(`listening on ${url}\n`);
+      writeOut(`listening on ${url}\n${hint}`);
     } else {
       const { nodeId } = gateway;
       logger.info({ nodeId, url, process: process.pid }, 'a worker serves');
       worker.serves({ url, nodeId });
+      if (hint !== '') writeOut(hint);
     }
     if (demoAccount !== null) writeOut(renderDemoBanner(url, demoAccount, localToken));
-    // One of several workers says it for all.
-    else if ((worker === null || worker.number === 1) && !(await users.hasOperator())) {
-      writeOut(renderSignInHint(url, source));
-    }
-    if (demoAccount === null && operatorToken === null && worker === null) {
+    else if (operatorToken === null && worker === null) {
       logger.info(
         {},
         'FAREGATE_ADMIN_TOKEN is not set: the admin API is open to the command line on this machine only',
