@@ -33,7 +33,7 @@ export function ChangeDialog({ change, onClose }: ChangeDialogProps) {
             facts={[
               [text.when, <Instant key="at" at={change.at} />],
               [text.ended, change.endedAt === null ? '–' : <Instant key="ended" at={change.endedAt} />],
-              [text.who, `${change.actor.name} (${text.kinds[change.actor.kind]})`],
+              [text.who, `${change.actor.name} · ${text.kinds[change.actor.kind]}`],
               [text.actorId, change.actor.id],
               [text.localUser, change.actor.localUser],
               [text.session, change.actor.sessionId],

@@ -79,7 +79,7 @@ export const changesTexts = defineTexts(
     failed: '失败',
     unknown: '未知',
     failedHint: '操作以错误结束，可能已更改部分内容。',
-    unknownHint: '操作正在进行，或所在节点已终止：请查看对象本身。',
+    unknownHint: '操作进行中，或所在节点已终止：请查看对象本身。',
     more: (count: number) => `另有 ${count} 项`,
     nothingDiffers: '所示内容无差异',
     field: '字段',
