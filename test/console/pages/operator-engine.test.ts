@@ -113,7 +113,7 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     const sentence = `refunded ¥0.00001 of call ${callId}`;
     await page.getByRole('cell', { name: new RegExp(`^${sentence} .*: half of it was missing`) }).waitFor();
     await page.getByRole('button', { name: `Details of ${sentence}` }).click();
-    await page.getByRole('dialog').getByRole('row', { name: 'Refunded 0 0.00001' }).waitFor();
+    await page.getByRole('dialog').getByRole('row', { name: 'Refunded ¥0.00 ¥0.00001' }).waitFor();
     await page.getByRole('dialog').getByText('Ada · Person').waitFor();
     await console.close();
   });

@@ -6,7 +6,7 @@ import { Instant } from '../../parts/figures.tsx';
 import { commonTexts } from '../../parts/texts.ts';
 import { useLanguage, useTexts } from '../../text/language.tsx';
 import { type FieldChange, fieldsOf, isAltered, sharedFieldsOf } from './difference.ts';
-import { useFieldName } from './field-names.ts';
+import { useFieldWriter } from './field-writer.ts';
 import { changesTexts } from './texts.ts';
 
 interface ChangeDialogProps {
@@ -89,34 +89,35 @@ function Difference({ before, after }: Pick<Change, 'before' | 'after'>) {
 }
 
 function DifferenceRow({ field }: { readonly field: FieldChange }) {
-  const fieldName = useFieldName();
+  const { nameOf, shownOf } = useFieldWriter();
   const altered = isAltered(field);
   return (
     <Table.Tr>
       <Table.Td style={{ overflowWrap: 'anywhere' }} fw={altered ? 600 : 400}>
-        {fieldName(field.field)}
+        {nameOf(field.field)}
       </Table.Td>
       <Table.Td>
-        <Value value={field.before} color={altered ? 'red' : undefined} />
+        <Value
+          text={field.before === undefined ? null : shownOf(field.field, field.before)}
+          color={altered ? 'red' : undefined}
+        />
       </Table.Td>
       <Table.Td>
-        <Value value={field.after} color={altered ? 'teal' : undefined} />
+        <Value
+          text={field.after === undefined ? null : shownOf(field.field, field.after)}
+          color={altered ? 'teal' : undefined}
+        />
       </Table.Td>
     </Table.Tr>
   );
 }
 
-function Value({ value, color }: { readonly value: unknown; readonly color: string | undefined }) {
-  if (value === undefined) return <span>–</span>;
+function Value({ text, color }: { readonly text: string | null; readonly color: string | undefined }) {
+  if (text === null) return <span>–</span>;
   const style = { overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' } as const;
   return (
     <Code style={color === undefined ? style : { ...style, backgroundColor: `var(--mantine-color-${color}-light)` }}>
-      {writeValue(value)}
+      {text}
     </Code>
   );
-}
-
-/** A value of a field as a line. */
-export function writeValue(value: unknown): string {
-  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '–');
 }

@@ -11,10 +11,10 @@ import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
 import { commonTexts } from '../../parts/texts.ts';
 import { useLanguage, useTexts } from '../../text/language.tsx';
-import { ChangeDialog, writeValue } from './change-dialog.tsx';
+import { ChangeDialog } from './change-dialog.tsx';
 import { ChangeFilters, filterOf } from './change-filters.tsx';
 import { isAltered, sharedFieldsOf } from './difference.ts';
-import { useFieldName } from './field-names.ts';
+import { useFieldWriter } from './field-writer.ts';
 import { changesTexts } from './texts.ts';
 
 export function ChangesPage() {
@@ -94,7 +94,7 @@ function What({ change: { sentence, outcome, errorCode, before, after } }: { rea
   const text = useTexts(changesTexts);
   const common = useTexts(commonTexts);
   const { language } = useLanguage();
-  const fieldName = useFieldName();
+  const { nameOf, shownOf } = useFieldWriter();
   const altered = sharedFieldsOf(before, after).filter(isAltered);
   return (
     <>
@@ -108,9 +108,9 @@ function What({ change: { sentence, outcome, errorCode, before, after } }: { rea
       )}
       {altered.slice(0, SUMMARY_FIELDS).map(({ field, ...values }) => (
         <Text key={field} size="xs" c="dimmed" maw={560} truncate>
-          {fieldName(field)}
+          {nameOf(field)}
           {common.colon}
-          {writeValue(values.before)} → {writeValue(values.after)}
+          {shownOf(field, values.before)} → {shownOf(field, values.after)}
         </Text>
       ))}
       {altered.length > SUMMARY_FIELDS && (

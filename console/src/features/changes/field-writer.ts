@@ -1,7 +1,9 @@
+import { commonTexts } from '../../parts/texts.ts';
+import { useFormat } from '../../text/format.ts';
 import { defineTexts, useTexts } from '../../text/language.tsx';
 import { ownValue } from '../../text/own-value.ts';
 
-/** What the fields are called that changes alter most. All others have the names that they have in the API. */
+/** What fields are called that changes alter most. All others have the names that they have in the API. */
 const fieldTexts = defineTexts(
   {
     name: 'Name',
@@ -79,12 +81,64 @@ const fieldTexts = defineTexts(
   },
 );
 
-/** Writes the path of a field: its first member in the language in force, what is below it as it stands. */
-export function useFieldName(): (path: string) => string {
+const valueTexts = defineTexts(
+  {
+    active: 'active',
+    suspended: 'suspended',
+    disabled: 'disabled',
+    canceled: 'canceled',
+    unresolved: 'unresolved',
+    resolved: 'resolved',
+    owner: 'owner',
+    member: 'member',
+    operator: 'operator',
+    auditor: 'auditor',
+  },
+  {
+    active: '正常',
+    suspended: '已停用',
+    disabled: '已停用',
+    canceled: '已取消',
+    unresolved: '待处理',
+    resolved: '已处理',
+    owner: '所有者',
+    member: '成员',
+    operator: '管理员',
+    auditor: '审计员',
+  },
+);
+
+interface FieldWriter {
+  /** The path of a field: its first member in the language in force, what is below it as it stands. */
+  nameOf(path: string): string;
+  /** A value of a field as a line. */
+  shownOf(path: string, value: unknown): string;
+}
+
+const INSTANT = /^\d{4}-\d\d-\d\dT[\d:.]{8,12}Z$/;
+const AMOUNT = /^-?\d+(?:\.\d+)?$/;
+/** Fields whose values are words of the API; those of others may be what people have written. */
+const WORDS: ReadonlySet<string> = new Set(['status', 'role', 'operatorRole']);
+
+export function useFieldWriter(): FieldWriter {
   const names: Readonly<Record<string, string>> = useTexts(fieldTexts);
-  return (path) => {
-    const [first = '', ...rest] = path.split('.');
-    const name = ownValue(names, first) ?? first;
-    return rest.length === 0 ? name : `${name} · ${rest.join('.')}`;
+  const values: Readonly<Record<string, string>> = useTexts(valueTexts);
+  const common = useTexts(commonTexts);
+  const format = useFormat();
+  return {
+    nameOf(path) {
+      const [first = '', ...rest] = path.split('.');
+      const name = ownValue(names, first) ?? first;
+      return rest.length === 0 ? name : `${name} · ${rest.join('.')}`;
+    },
+    shownOf(path, value) {
+      if (value === undefined) return '–';
+      if (value === null) return common.none;
+      if (typeof value === 'boolean') return value ? common.yes : common.no;
+      if (typeof value !== 'string') return JSON.stringify(value);
+      if (WORDS.has(path)) return ownValue(values, value) ?? value;
+      if (path.endsWith('Yuan') && AMOUNT.test(value)) return format.yuan(value);
+      return path.endsWith('At') && INSTANT.test(value) ? format.instant(value) : value;
+    },
   };
 }
