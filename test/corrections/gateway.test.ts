@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createSettlementStore } from '../../src/accounting/settlement/store.ts';
 import { formatYuan } from '../../src/lib/yuan.ts';
+import { assertReviewed } from '../people/reviewed-sentences.ts';
 import { TIME } from '../support/accounting-builders.ts';
 import { call, startCall } from '../support/client.ts';
 import { gatewayEngines } from '../support/database.ts';
@@ -81,8 +82,10 @@ for (const engine of gatewayEngines) {
       assert.equal(other.status, 409);
       assert.match(other.body.error.message, /resolved already, at .*: it was charged ¥0\.0001/);
       await end();
-      const [change] = (await g.admin('GET', `/changes?subjectId=${id}`)).body.data.slice(-1);
-      assert.deepEqual([change.before.status, change.after.status], ['unresolved', 'resolved']);
+      // Repeats leave no row.
+      const [change, ...others] = (await g.admin('GET', `/changes?subjectId=${id}`)).body.data;
+      assert.deepEqual([change.before.status, change.after.status, others], ['unresolved', 'resolved', []]);
+      assertReviewed('admin POST /calls/:id/resolution', change.sentence);
       const { body } = await g.admin('GET', `/calls/${id}`);
       assert.deepEqual(body, responses[0]!.body);
       assert.deepEqual(await account.money(), { balanceNano: 99_999_900_000n, heldNano: 0n });

@@ -302,7 +302,9 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     const listed = await shell(list);
     assert.match(
       listed,
-      new RegExp(`${user}, command line +\\S+ +accounts\\.change .* status: "active" → "suspended"`),
+      new RegExp(
+        `${user}, command line +\\S+ +suspended account “alice”.* status: "active" → "suspended".* accounts\\.change`,
+      ),
     );
     assert.match(listed, /keys\.delete/);
     assert.match(await shell(narrower), /keys\.delete[\s\S]*accounts\.change[\s\S]*"localUser"/);

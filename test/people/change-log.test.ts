@@ -18,6 +18,7 @@ import {
 import { ask, createPerson } from '../support/people.ts';
 import { foundInChanges } from '../support/shown-secrets.ts';
 import { until } from '../support/until.ts';
+import { assertReviewed } from './reviewed-sentences.ts';
 
 /** Who changed what: that nothing is changed without a row, and what the rows say. */
 
@@ -347,6 +348,7 @@ for (const engine of gatewayEngines) {
       const [reloaded] = await changes({ actorKind: 'configuration' });
       assert.deepEqual([reloaded.action, reloaded.subject.kind, reloaded.requestId], ['config.reload', 'node', null]);
       assert.ok(reloaded.after.changed.includes('billing'));
+      assertReviewed('configuration reloaded', reloaded.sentence);
       assert.deepEqual(await foundInChanges(g.database, ['7654321', 'provider-secret-key-1']), []);
     });
   });

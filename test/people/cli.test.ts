@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type CommandsDatabase, createCommandsDatabase, runCommand } from '../support/command.ts';
 import { temporaryDirectory } from '../support/process.ts';
+import { assertReviewed } from './reviewed-sentences.ts';
 
 /** Tokens and the change log by the command line while no gateway runs; docs/operations has the same beside one that does. */
 describe('the command line without a gateway', { timeout: 300_000 }, () => {
@@ -47,6 +48,9 @@ describe('the command line without a gateway', { timeout: 300_000 }, () => {
       ['db.import', 'tokens.delete', 'tokens.create'],
     );
     assert.equal(moved[0].actor.localUser, user);
+    assertReviewed('database imported', moved[0].sentence);
+    const { stdout } = await runCommand(['changes', '--limit', '1'], at('new'));
+    assert.match(stdout, /imported a database of 0 accounts/);
   });
 
   it('serves with no named token in place of its own', async () => {

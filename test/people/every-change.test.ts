@@ -9,6 +9,7 @@ import { call } from '../support/client.ts';
 import { ADMIN_TOKEN, startGateway, type TestGateway } from '../support/gateway.ts';
 import { ask, createPerson, signIn, type TestPerson, tokenOf } from '../support/people.ts';
 import { chatResponse } from '../support/provider.ts';
+import { assertReviewed, assertReviewedAll, type Bilingual, TOLD_ELSEWHERE } from './reviewed-sentences.ts';
 
 /** That each change of both APIs leaves a row that says what was changed, what it was before and what it is now. */
 
@@ -83,7 +84,8 @@ describe('the row of a change', () => {
   let accountId: string;
   let owner: TestPerson;
   let names = 0;
-  const name = (): string => `name ${++names}`;
+  /** A name of its own for something of a kind. Reviewed sentences leave the number out. */
+  const name = (kind: string): string => `${kind} ${++names}`;
   before(async () => {
     g = await startGateway({ plans: plansText({ wide: {} }) });
     g.provider.respond = chatResponse();
@@ -107,16 +109,16 @@ describe('the row of a change', () => {
   }
   /** Makes something that a change is about, and returns its id. */
   const idOf = async (made: Promise<Made>): Promise<string> => (await done(await made)).body.id;
-  const account = () => idOf(admin('POST', '/accounts', { name: name(), verified: true, balanceYuan: '10' }));
-  const key = () => idOf(admin('POST', `/accounts/${accountId}/keys`, { name: name() }));
-  const user = () => idOf(admin('POST', '/users', { name: name() }));
+  const account = () => idOf(admin('POST', '/accounts', { name: name('Acme'), verified: true, balanceYuan: '10' }));
+  const key = () => idOf(admin('POST', `/accounts/${accountId}/keys`, { name: name('ci') }));
+  const user = () => idOf(admin('POST', '/users', { name: name('Lin') }));
   const endpoint = () => idOf(admin('POST', '/webhooks', { url: 'https://hooks.example.com/secret-path' }));
   const ownEndpoint = () => idOf(own('POST', '/webhooks', { url: 'https://hooks.example.com/secret-path' }));
   const subscription = async () =>
     idOf(admin('POST', `/accounts/${await account()}/subscriptions`, { planId: 'wide' }));
-  const person = () => createPerson(g, { name: name(), memberships: [{ accountId, role: 'member' }] });
+  const person = () => createPerson(g, { name: name('Lin'), memberships: [{ accountId, role: 'member' }] });
   const batch = (headers?: Record<string, string>) =>
-    admin('POST', '/vouchers', { name: name(), count: 1, amountYuan: '1' }, headers);
+    admin('POST', '/vouchers', { name: name('fair'), count: 1, amountYuan: '1' }, headers);
 
   async function chargedCall(): Promise<string> {
     const paying = await g.createAccount();
@@ -151,9 +153,9 @@ describe('the row of a change', () => {
   }
 
   const cases: Readonly<Record<string, Case>> = {
-    'admin POST /accounts': makes(() => admin('POST', '/accounts', { name: name() })),
-    'admin PATCH /accounts/:id': ofAccount((id) => admin('PATCH', `/accounts/${id}`, { name: name() })),
-    'admin POST /accounts/:id/keys': makes(() => admin('POST', `/accounts/${accountId}/keys`, { name: name() })),
+    'admin POST /accounts': makes(() => admin('POST', '/accounts', { name: name('Acme') })),
+    'admin PATCH /accounts/:id': ofAccount((id) => admin('PATCH', `/accounts/${id}`, { name: name('Acme') })),
+    'admin POST /accounts/:id/keys': makes(() => admin('POST', `/accounts/${accountId}/keys`, { name: name('ci') })),
     'admin PATCH /keys/:id': of('alters', key, (id) => admin('PATCH', `/keys/${id}`, { dailyCalls: 3 })),
     'admin POST /keys/:id/replacement': of('alters', key, (id) =>
       admin('POST', `/keys/${id}/replacement`, { keepOldSeconds: 60 }),
@@ -183,14 +185,14 @@ describe('the row of a change', () => {
       effect: 'removes',
       run: async () => ({ response: await admin('POST', '/routes/resume', { provider: 'chatty' }), id: 'chatty' }),
     },
-    'admin POST /tokens': makes(() => admin('POST', '/tokens', { name: name() })),
+    'admin POST /tokens': makes(() => admin('POST', '/tokens', { name: name('deploy') })),
     'admin DELETE /tokens/:id': of(
       'alters',
-      () => idOf(admin('POST', '/tokens', { name: name() })),
+      () => idOf(admin('POST', '/tokens', { name: name('deploy') })),
       (id) => admin('DELETE', `/tokens/${id}`),
     ),
-    'admin POST /users': makes(() => admin('POST', '/users', { name: name() })),
-    'admin PATCH /users/:id': of('alters', user, (id) => admin('PATCH', `/users/${id}`, { name: name() })),
+    'admin POST /users': makes(() => admin('POST', '/users', { name: name('Lin') })),
+    'admin PATCH /users/:id': of('alters', user, (id) => admin('PATCH', `/users/${id}`, { name: name('Lin') })),
     'admin DELETE /users/:id': of('removes', user, (id) => admin('DELETE', `/users/${id}`)),
     'admin POST /users/:id/links': of('alters', user, (id) => admin('POST', `/users/${id}/links`)),
     'admin DELETE /users/:id/sessions': of(
@@ -225,7 +227,7 @@ describe('the row of a change', () => {
         const made = await fetch(`${g.url}/admin/v1/vouchers`, {
           method: 'POST',
           headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json', accept: 'text/csv' },
-          body: JSON.stringify({ name: name(), count: 1, amountYuan: '1' }),
+          body: JSON.stringify({ name: name('fair'), count: 1, amountYuan: '1' }),
         });
         assert.match(await made.text(), /^code/);
         const { body } = await admin('GET', '/vouchers?limit=1');
@@ -241,8 +243,8 @@ describe('the row of a change', () => {
       async () => admin('POST', `/accounts/${await account()}/vouchers`, { code: (await batch()).body.codes[0] }),
       ({ batchId, id }) => id ?? batchId,
     ),
-    'account PATCH /account': ofOwn('alters', () => own('PATCH', '/account', { name: name() })),
-    'account POST /keys': makes(() => own('POST', '/keys', { name: name() })),
+    'account PATCH /account': ofOwn('alters', () => own('PATCH', '/account', { name: name('Acme') })),
+    'account POST /keys': makes(() => own('POST', '/keys', { name: name('ci') })),
     'account PATCH /keys/:id': of('alters', key, (id) => own('PATCH', `/keys/${id}`, { dailyCalls: 3 })),
     'account POST /keys/:id/replacement': of('alters', key, (id) =>
       own('POST', `/keys/${id}/replacement`, { keepOldSeconds: 60 }),
@@ -295,11 +297,11 @@ describe('the row of a change', () => {
     'people PUT /password': ofPerson('alters', (lin) =>
       own('PUT', '/password', { currentPassword: lin.password, password: 'another long password' }, lin),
     ),
-    'people PATCH /user': ofPerson('alters', (lin) => own('PATCH', '/user', { name: name() }, lin)),
+    'people PATCH /user': ofPerson('alters', (lin) => own('PATCH', '/user', { name: name('Lin') }, lin)),
     'people POST /links/use': {
       effect: 'makes',
       async run() {
-        const made = await admin('POST', '/users', { name: name() });
+        const made = await admin('POST', '/users', { name: name('Lin') });
         const use = { token: tokenOf(made.body.link), password: 'a long enough password' };
         return { response: await ask(g, 'POST', '/links/use', use), id: made.body.id };
       },
@@ -314,6 +316,60 @@ values ('idn_test', $1, 'https://issuer.example', 'lin', now())`;
         return { response: await own('DELETE', '/identities/idn_test', undefined, lin), id: 'idn_test' };
       },
     },
+  };
+
+  /** What a row says by what was changed, besides the above. */
+  const variants: Readonly<Record<string, Case>> = {
+    'admin PATCH /accounts/:id, a limit': ofAccount((id) =>
+      admin('PATCH', `/accounts/${id}`, { dailySpendCapYuan: '5' }),
+    ),
+    'admin PATCH /accounts/:id, suspended': ofAccount((id) =>
+      admin('PATCH', `/accounts/${id}`, { status: 'suspended', statusReason: 'unpaid since May' }),
+    ),
+    'admin PATCH /accounts/:id, active again': ofAccount(async (id) => {
+      await admin('PATCH', `/accounts/${id}`, { status: 'suspended' });
+      return admin('PATCH', `/accounts/${id}`, { status: 'active' });
+    }),
+    'admin POST /accounts/:id/keys, without a name': makes(() => admin('POST', `/accounts/${accountId}/keys`, {})),
+    'admin PATCH /users/:id, suspended': of('alters', user, (id) =>
+      admin('PATCH', `/users/${id}`, { status: 'suspended' }),
+    ),
+    'admin POST /users, an auditor': makes(() =>
+      admin('POST', '/users', { name: name('Lin'), operatorRole: 'auditor' }),
+    ),
+    'admin POST /routes/drain, a model of a provider': makes(
+      async () => {
+        const drained = await admin('POST', '/routes/drain', { provider: 'chatty', model: 'test-chat' });
+        await admin('POST', '/routes/resume', { provider: 'chatty', model: 'test-chat' });
+        return drained;
+      },
+      () => 'chatty test-chat',
+    ),
+    'admin POST /accounts/:id/members, another role': of(
+      'alters',
+      async () => (await person()).id,
+      (userId) => admin('POST', `/accounts/${accountId}/members`, { userId, role: 'owner' }),
+    ),
+    'admin POST /vouchers, of a plan': makes(() =>
+      admin('POST', '/vouchers', { name: name('fair'), count: 2, planId: 'wide' }),
+    ),
+    'admin POST /accounts/:id/vouchers, of a plan': makes(
+      async () => {
+        const made = await admin('POST', '/vouchers', { name: name('fair'), count: 1, planId: 'wide' });
+        return admin('POST', `/accounts/${await account()}/vouchers`, { code: made.body.codes[0] });
+      },
+      ({ id }) => id,
+    ),
+    'admin PUT /accounts/:id/low-balance, as configured': ofAccount(async (id) => {
+      await admin('PUT', `/accounts/${id}/low-balance`, { thresholdYuan: '3' });
+      return admin('PUT', `/accounts/${id}/low-balance`, { thresholdYuan: null });
+    }),
+    'account PATCH /webhooks/:id, its notices': of('alters', ownEndpoint, (id) =>
+      own('PATCH', `/webhooks/${id}`, { events: ['balance.low'] }),
+    ),
+    'account POST /invitations, by mail': makes(() =>
+      own('POST', '/invitations', { email: 'lin@example.com', role: 'owner' }),
+    ),
   };
 
   function ofPerson(effect: Effect, run: (person: TestPerson) => Promise<Made>): Case {
@@ -333,11 +389,13 @@ values ('idn_test', $1, 'https://issuer.example', 'lin', now())`;
     assert.deepEqual([...Object.keys(cases), ...elsewhere].sort(), forms.toSorted());
   });
 
-  for (const [form, { effect, run }] of Object.entries(cases)) {
+  const told = new Map<string, Bilingual>();
+
+  for (const [form, { effect, run }] of Object.entries({ ...cases, ...variants })) {
     it(`has the subject, and what it was and is: ${form}`, async () => {
       const { response, id } = await run();
       await done(response);
-      const [, method, path] = form.split(' ');
+      const [, method, path] = form.split(/,? /);
       const { body } = await admin('GET', '/changes?limit=5');
       const row = body.data.find((each: Made['body']) => each.method === method && each.path.endsWith(path));
       assert.notEqual(row, undefined, JSON.stringify(body.data));
@@ -350,8 +408,50 @@ values ('idn_test', $1, 'https://issuer.example', 'lin', now())`;
       );
       if (effect === 'alters' && !SHOWS_NO_DIFFERENCE.has(form)) assert.notDeepEqual(row.before, row.after);
       assert.ok(!JSON.stringify(row).includes('secret-path'));
+      told.set(form, row.sentence);
     });
   }
+
+  it('has its sentence in both languages, as it is reviewed', () => {
+    assert.equal(told.size, Object.keys({ ...cases, ...variants }).length, 'for the tests before in this file');
+    for (const [form, sentence] of told) assertReviewed(form, sentence);
+    assertReviewedAll([...told.keys(), ...TOLD_ELSEWHERE]);
+  });
+
+  it('is not there of a repeat: what a voucher, a top-up or a refund gave is said once', async () => {
+    const { id } = (await done(await admin('POST', '/accounts', { name: name('Acme') }))).body;
+    const [code] = (await batch()).body.codes;
+    const callId = await chargedCall();
+    const changes: readonly (() => Promise<Made>)[] = [
+      () => admin('POST', `/accounts/${id}/vouchers`, { code }),
+      () => admin('POST', `/accounts/${id}/top-ups`, { amountYuan: '1' }, { 'idempotency-key': `top-up-${id}` }),
+      () => admin('POST', `/accounts/${id}/subscriptions`, { planId: 'wide' }, { 'idempotency-key': `plan-${id}` }),
+      () => admin('POST', `/calls/${callId}/refunds`, {}, { 'idempotency-key': `refund-${id}` }),
+      () => admin('POST', '/accounts', { name: 'Acme' }, { 'idempotency-key': `account-${id}` }),
+      () => admin('POST', '/webhooks', { url: 'https://hooks.example.com/y' }, { 'idempotency-key': `hook-${id}` }),
+    ];
+    for (const change of changes) {
+      const first = await done(await change());
+      const rows = (await admin('GET', '/changes?limit=3')).body;
+      assert.deepEqual((await done(await change())).body, first.body);
+      assert.deepEqual((await admin('GET', '/changes?limit=3')).body, rows);
+    }
+  });
+
+  it('says the memo of what was given and taken', async () => {
+    const id = await account();
+    await done(await admin('POST', `/accounts/${id}/top-ups`, { amountYuan: '0.001072', memo: 'cash' }));
+    const [topUp] = (await admin('GET', `/changes?subjectId=${id}&limit=1`)).body.data;
+    assert.match(topUp.sentence.en, /^added ¥0\.001072 to account “Acme \d+”: cash$/);
+    const callId = await chargedCall();
+    await done(await admin('POST', `/calls/${callId}/refunds`, { amountYuan: '0.0000001', memo: 'by courtesy' }));
+    const [refund] = (await admin('GET', `/changes?subjectId=${callId}`)).body.data;
+    assert.equal(
+      refund.sentence.en,
+      `refunded ¥0.0000001 of call ${callId} (test-chat) of account “tester”: by courtesy`,
+    );
+    assert.equal(refund.sentence.zh, `退还账户“tester”的调用 ${callId}（test-chat）的扣费 ¥0.0000001：by courtesy`);
+  });
 
   it('shows the one network that was added to a long list', async () => {
     const allowedNetworks = Array.from({ length: 99 }, (_, n) => `10.0.${n}.0/24`);

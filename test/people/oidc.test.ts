@@ -6,6 +6,7 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { type OpenIdProvider, startOpenIdProvider } from '../support/openid-provider.ts';
 import { ask, createPerson, type PersonHeaders, tokenOf } from '../support/people.ts';
 import { until } from '../support/until.ts';
+import { assertReviewed } from './reviewed-sentences.ts';
 
 const PUBLIC_URL = 'http://gateway.test';
 const CLIENT = 'clientId: faregate, clientSecret: oidc-client-secret, allowInsecure: true';
@@ -133,6 +134,8 @@ for (const engine of gatewayEngines) {
 
     it('makes the user of an invitation, who then signs in without one', async () => {
       const { account, headers, token } = await invited('ada', { email: 'ada@company.example', email_verified: true });
+      const [{ sentence }] = (await g.admin('GET', '/changes?action=links.use&limit=1')).body.data;
+      assertReviewed('people GET /oidc/:id/callback, a link', sentence);
       const first = await who(headers);
       assert.deepEqual(first.body.user, { ...first.body.user, email: 'ada@company.example', name: 'Name of ada' });
       assert.deepEqual(
@@ -205,7 +208,8 @@ for (const engine of gatewayEngines) {
       assert.equal(done.location, '/console#/me');
       assert.equal((await who(await signInAs({ sub: 'added' }))).body.user.id, person.id);
       const recorded = await g.admin('GET', '/changes?action=identities.create&limit=1');
-      const { actor, outcome, after } = recorded.body.data[0];
+      const { actor, outcome, after, sentence } = recorded.body.data[0];
+      assertReviewed('people GET /oidc/:id/callback, an identity', sentence);
       assert.deepEqual([actor.id, outcome], [person.id, 'done']);
       assert.deepEqual(after, { userId: person.id, issuer: provider.issuer, subject: 'added' });
       const { body } = await ask(g, 'GET', '/identities', undefined, person.headers);

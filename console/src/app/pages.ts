@@ -207,7 +207,7 @@ export const PAGES: readonly ConsolePage[] = [
     '/operator/unresolved',
     'operator',
     AlertIcon,
-    { en: 'Unresolved calls', zh: '待核实调用' },
+    { en: 'Unresolved calls', zh: '待处理调用' },
     'UnresolvedPage',
     () => import('../features/calls/unresolved.tsx'),
   ),

@@ -1,8 +1,8 @@
 import { Alert, Button, Group, Loader, Stack, Text } from '@mantine/core';
 import { AlertIcon } from '@primer/octicons-react';
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { ApiError } from '../api/client.ts';
-import { useTexts } from '../text/language.tsx';
+import { useLanguage, useTexts } from '../text/language.tsx';
 import { ownValue } from '../text/own-value.ts';
 import { commonTexts } from './texts.ts';
 
@@ -16,12 +16,13 @@ interface ErrorNoticeProps {
 /** Says what went wrong, and by which request id the operator finds it. Nothing if nothing did. */
 export function ErrorNotice({ error, onRetry, isOfChange = false }: ErrorNoticeProps) {
   const text = useTexts(commonTexts);
+  const message = useGatewayMessage(error?.message ?? '');
   if (error === null) return null;
   const isUnreachable = error instanceof ApiError && error.status === 0;
   const requestId = error instanceof ApiError ? error.requestId : null;
   const messageOf = (): string => {
     if (isOfChange && isUnanswered(error)) return text.unanswered;
-    return isUnreachable ? text.unreachable : error.message;
+    return isUnreachable ? text.unreachable : message;
   };
   const reasons = text.reasons as Readonly<Record<string, string>>;
   const reason = error instanceof ApiError ? ownValue(reasons, error.code) : undefined;
@@ -40,6 +41,20 @@ export function ErrorNotice({ error, onRetry, isOfChange = false }: ErrorNoticeP
       )}
     </Alert>
   );
+}
+
+/** What the gateway says, in the language in force. Its Chinese is loaded when it is first wanted; it stays as it is if that fails. */
+function useGatewayMessage(message: string): string {
+  const { language } = useLanguage();
+  const [chinese, setChinese] = useState({ of: '', message: '' });
+  useEffect(() => {
+    if (language !== 'zh' || message === '') return;
+    import('./gateway-messages.ts').then(
+      ({ inChinese }) => setChinese({ of: message, message: inChinese(message) }),
+      () => undefined,
+    );
+  }, [language, message]);
+  return language === 'zh' && chinese.of === message ? chinese.message : message;
 }
 
 /** Whether no response of the gateway came: none at all, or that of a proxy before it which had none either. */

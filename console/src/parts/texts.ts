@@ -17,6 +17,9 @@ export const commonTexts = defineTexts(
     yes: 'Yes',
     no: 'No',
     actions: 'Actions',
+    /** Between a name and its value, and between the items of a list. */
+    colon: ': ',
+    comma: ', ',
     requestId: (id: string) => `Request ${id}`,
     failed: 'This did not work',
     // By the codes of errors; what the gateway says of the case stands below.
@@ -63,6 +66,8 @@ export const commonTexts = defineTexts(
     yes: '是',
     no: '否',
     actions: '操作',
+    colon: '：',
+    comma: '、',
     requestId: (id: string) => `请求 ${id}`,
     failed: '操作未成功',
     reasons: {
@@ -76,7 +81,7 @@ export const commonTexts = defineTexts(
       overloaded: '网关繁忙，请稍后再试',
       internal_error: '网关暂时无法完成此操作',
     },
-    unanswered: '没有收到答复，操作可能已完成，也可能没有。请先查看结果再重试。',
+    unanswered: '没有收到响应，操作可能已完成，也可能没有。请先查看结果再重试。',
     unreachable: '无法连接网关。当前显示的是上次读取的内容，页面会自动重试。',
     nothing: '暂无内容',
     from: '从',

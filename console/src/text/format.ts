@@ -13,7 +13,7 @@ export interface Format {
   /** The date of an instant in a time zone; in that of the browser if none is given. */
   day(at: string, timezone?: string): string;
   time(at: string): string;
-  /** `in 3 hours`, `2 minutes ago`. */
+  /** `in 3 hours`, `2 minutes ago`, `just now`. */
   relative(at: string, nowMs: number): string;
   duration(ms: number): string;
   bytes(size: number): string;
@@ -39,6 +39,7 @@ function formatOf(locale: string): Format {
   const day = once(() => new Intl.DateTimeFormat(locale, { dateStyle: 'medium' }));
   const time = once(() => new Intl.DateTimeFormat(locale, { timeStyle: 'short' }));
   const relative = once(() => new Intl.RelativeTimeFormat(locale, { numeric: 'always' }));
+  const justNow = locale === LOCALES.zh ? '刚刚' : 'just now';
   const unit = (name: string, digits = 0) =>
     once(
       () =>
@@ -69,7 +70,8 @@ function formatOf(locale: string): Format {
     relative(at, nowMs) {
       const ms = Date.parse(at) - nowMs;
       const size = Math.abs(ms);
-      if (size < HOUR_MS) return relative().format(Math.round(ms / MINUTE_MS), 'minute');
+      if (ms <= 0 && size < MINUTE_MS / 2) return justNow;
+      if (size < HOUR_MS) return relative().format(Math.round(ms / MINUTE_MS) || 1, 'minute');
       if (size < 2 * DAY_MS) return relative().format(Math.round(ms / HOUR_MS), 'hour');
       return relative().format(Math.round(ms / DAY_MS), 'day');
     },

@@ -27,12 +27,18 @@ interface AskedGrant {
   readonly idempotencyKey: string | null;
 }
 
+export interface Granted {
+  readonly subscription: Subscription;
+  /** Whether the request was carried out before: nothing has changed. */
+  readonly isRepeat: boolean;
+}
+
 /** Grants and renews plans, each for one period of the terms that are in force. An account has one active subscription at most. */
 export interface PlanGrants {
   /** The repeat of a request returns what it made, whatever has changed since. */
-  grant(asked: AskedGrant): Promise<Subscription | GrantRefusal>;
+  grant(asked: AskedGrant): Promise<Granted | GrantRefusal>;
   /** Weeks and periods go on from the same anchor. Repeats as those of grants. */
-  renew(subscription: Subscription, idempotencyKey: string | null): Promise<Subscription | GrantRefusal>;
+  renew(subscription: Subscription, idempotencyKey: string | null): Promise<Granted | GrantRefusal>;
   /** Ends it at once. */
   cancel(subscription: Subscription): Promise<void>;
 }
@@ -55,9 +61,12 @@ export function createPlanGrants({ subscriptions, plans, databaseNowMs, ids }: P
     accountId: string,
     keyed: KeyedRequest | null,
     run: () => Promise<Subscription | GrantRefusal>,
-  ): Promise<Subscription | GrantRefusal> {
+  ): Promise<Granted | GrantRefusal> {
     try {
-      return (keyed && (await subscriptions.findRepeated(accountId, keyed))) ?? (await run());
+      const repeated = keyed && (await subscriptions.findRepeated(accountId, keyed));
+      if (repeated !== null) return { subscription: repeated, isRepeat: true };
+      const granted = await run();
+      return typeof granted === 'string' ? granted : { subscription: granted, isRepeat: false };
     } catch (error) {
       if (error instanceof OtherRequestError) return 'other_request';
       throw error;

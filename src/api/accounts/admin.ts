@@ -11,7 +11,7 @@ import type { Ids } from '../../lib/ids.ts';
 import { LIST_TIMING } from '../../lib/slices.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { conflict, notFound } from '../management/endpoint.ts';
+import { conflict, notFound, Repeat } from '../management/endpoint.ts';
 import { pageOf } from '../management/response-fields.ts';
 import { accountResponse, accountToWire, capYuan, filterText, page, shortText } from '../management/wire.ts';
 import { rateLimitFields, tooManyModels, toRateChange, underPresentNames } from './rate-limits.ts';
@@ -135,11 +135,12 @@ export function accountEndpoints(parts: AccountAdminParts): AdminEndpoint[] {
         };
         const keyed = idempotencyKey === null ? null : { idempotencyKey, request: requestText(account) };
         const at = new Date(clock.nowMs());
-        const id = await accountCreations.create({ id: ids.next('acct'), ...account, keyed, at });
+        const newId = ids.next('acct');
+        const id = await accountCreations.create({ id: newId, ...account, keyed, at });
         if (id === null) {
           throw conflict('This Idempotency-Key was used for another account.');
         }
-        return read(id);
+        return Repeat.if(id !== newId, await read(id));
       },
     }),
     adminEndpoint({

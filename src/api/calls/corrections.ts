@@ -9,7 +9,7 @@ import type { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { type ChangeSubject, conflict, unprocessable } from '../management/endpoint.ts';
+import { type ChangeSubject, conflict, Repeat, unprocessable } from '../management/endpoint.ts';
 import { operatorOf } from '../management/operator.ts';
 import { yuan } from '../management/response-fields.ts';
 import { capYuan, ledgerEntryId, positiveAmountYuan, shortText } from '../management/wire.ts';
@@ -87,14 +87,14 @@ export function callCorrectionEndpoints(parts: CallCorrectionParts): AdminEndpoi
             throw resolutionError(result.refusal, result.call);
           case 'resolved':
           case 'repeated':
-            return readCall(parts, id);
+            return Repeat.if(result.outcome === 'repeated', await readCall(parts, id));
         }
       },
     }),
     adminEndpoint({
       method: 'POST',
       path: '/calls/:id/refunds',
-      subject,
+      subject: { ...subject, noted: ({ body: { memo = null } }) => ({ memo }) },
       status: 201,
       summary: 'Give the charge of a call back, or a part of it; never more than the charge in all',
       body: refund,
@@ -122,14 +122,14 @@ export function callCorrectionEndpoints(parts: CallCorrectionParts): AdminEndpoi
           case 'refunded':
           case 'repeated': {
             const { entry, call } = result;
-            return {
+            return Repeat.if(result.outcome === 'repeated', {
               entryId: ledgerEntryId(entry.accountId, entry.entryNo),
               callId: id,
               amountYuan: formatYuan(entry.amountNano),
               refundedYuan: formatYuan(call.refundedNano),
               chargeYuan: formatYuan(call.chargeNano ?? 0n),
               balanceYuan: formatYuan(entry.balanceAfterNano),
-            };
+            });
           }
         }
       },

@@ -1,5 +1,8 @@
 import { z } from 'zod';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
+import type { PlanTerms } from '../../accounting/plans/plan.ts';
+import type { KnownNames } from '../../changes/change-facts.ts';
+import { changeSentence } from '../../changes/change-sentences.ts';
 import type { Change, ChangesStore } from '../../changes/changes-store.ts';
 import { LIST_TIMING } from '../../lib/slices.ts';
 import { accountNamesOf } from '../accounts/account-names.ts';
@@ -10,6 +13,8 @@ import { filterText, instant, instantToWire, page } from '../management/wire.ts'
 export interface ChangeAdminParts {
   readonly accounts: Pick<AccountStore, 'findNames'>;
   readonly changes: Pick<ChangesStore, 'list'>;
+  /** The plans in force, whose names sentences say. */
+  readonly plans: () => readonly Pick<PlanTerms, 'id' | 'name'>[];
 }
 
 const actorKind = z.enum(['admin_token', 'command_line', 'user', 'api_key', 'visitor', 'configuration']);
@@ -49,6 +54,9 @@ const changeResponse = z
     subject: z.strictObject({ kind: z.string(), id: z.string().nullable() }),
     accountId: z.string().nullable(),
     accountName: z.string().nullable(),
+    sentence: z
+      .strictObject({ en: z.string(), zh: z.string() })
+      .describe('What was done, in the languages of the console, with names in place of ids.'),
     before: shown,
     after: shown,
     clientAddress: z.string().nullable(),
@@ -59,7 +67,7 @@ const changeResponse = z
 export type ChangeResponse = z.infer<typeof changeResponse>;
 
 /** The change log. No address changes it. */
-export function changeEndpoints({ changes, accounts }: ChangeAdminParts): AdminEndpoint[] {
+export function changeEndpoints({ changes, accounts, plans }: ChangeAdminParts): AdminEndpoint[] {
   return [
     adminEndpoint({
       method: 'GET',
@@ -79,14 +87,17 @@ export function changeEndpoints({ changes, accounts }: ChangeAdminParts): AdminE
           to: asked.to ?? null,
         };
         const { items, next } = await changes.list(filter, cursor ?? null, limit, LIST_TIMING);
-        const names = await accountNamesOf(accounts, items);
+        const names = {
+          accounts: await accountNamesOf(accounts, items),
+          plans: new Map(plans().map((plan) => [plan.id, plan.name])),
+        };
         return { data: items.map((change) => changeToWire(change, names)), nextCursor: next };
       },
     }),
   ];
 }
 
-function changeToWire(change: Change, names: ReadonlyMap<string, string>): ChangeResponse {
+function changeToWire(change: Change, names: KnownNames): ChangeResponse {
   return {
     id: change.id,
     at: new Date(change.begunAtMs).toISOString(),
@@ -98,7 +109,8 @@ function changeToWire(change: Change, names: ReadonlyMap<string, string>): Chang
     action: change.action,
     subject: { kind: change.subjectKind, id: change.subjectId },
     accountId: change.accountId,
-    accountName: change.accountId === null ? null : (names.get(change.accountId) ?? null),
+    accountName: change.accountId === null ? null : (names.accounts.get(change.accountId) ?? null),
+    sentence: changeSentence(change, names),
     before: change.before as z.infer<typeof shown>,
     after: change.after as z.infer<typeof shown>,
     clientAddress: change.clientAddress,

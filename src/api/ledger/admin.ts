@@ -5,7 +5,7 @@ import { invalidRequest } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { type ChangeSubject, conflict, notFound, unprocessable } from '../management/endpoint.ts';
+import { type ChangeSubject, conflict, notFound, Repeat, unprocessable } from '../management/endpoint.ts';
 import { pageOf, yuan } from '../management/response-fields.ts';
 import {
   amountYuan,
@@ -45,7 +45,7 @@ export async function listLedger(
 
 /** Ledger entries: top-ups, adjustments and lists. */
 export function ledgerEndpoints({ ledger, clock, periods }: LedgerAdminParts): AdminEndpoint[] {
-  async function post(entry: Omit<NewLedgerEntry, 'at'>): Promise<PostedEntry> {
+  async function post(entry: Omit<NewLedgerEntry, 'at'>): Promise<PostedEntry | Repeat<PostedEntry>> {
     const result = await ledger.post({ ...entry, at: new Date(clock.nowMs()) });
     switch (result.outcome) {
       case 'unknown_account':
@@ -56,16 +56,17 @@ export function ledgerEndpoints({ ledger, clock, periods }: LedgerAdminParts): A
         throw conflict('This Idempotency-Key was used for another amount, memo or kind of entry.');
       case 'posted':
       case 'repeated':
-        return {
+        return Repeat.if(result.outcome === 'repeated', {
           entryId: ledgerEntryId(result.entry.accountId, result.entry.entryNo),
           balanceYuan: formatYuan(result.entry.balanceAfterNano),
-        };
+        });
     }
   }
 
   /** The change log shows the balance on both sides of an entry, and the entry itself. */
-  const balance: ChangeSubject = {
+  const balance: ChangeSubject<unknown, z.infer<typeof topUp>> = {
     kind: 'account',
+    noted: ({ body: { amountYuan, memo = null } }) => ({ amountYuan: formatYuan(amountYuan), memo }),
     async read(id) {
       const found = (await ledger.findBalances([id], periods())).get(id);
       return found === undefined ? null : { balanceYuan: formatYuan(found.balanceNano) };

@@ -37,6 +37,20 @@ async function* once(text: string): AsyncGenerator<string> {
   yield text;
 }
 
+/** The response to the repeat of a request that was carried out before: nothing was changed, so the change log has no row of it. */
+export class Repeat<Response extends object> {
+  readonly response: Response;
+
+  constructor(response: Response) {
+    this.response = response;
+  }
+
+  /** The response as it is, or as that to a repeat. */
+  static if<Response extends object>(isRepeat: boolean, response: Response): Response | Repeat<Response> {
+    return isRepeat ? new Repeat(response) : response;
+  }
+}
+
 /** What an address sends line by line, in place of its JSON response. */
 interface LinesResponse {
   readonly mediaType: 'text/csv' | 'application/x-ndjson';
@@ -46,7 +60,7 @@ interface LinesResponse {
 
 /** What `run` returns at an address with this schema of responses; `null` becomes 204. */
 type ResponseOf<ResponseSchema extends z.ZodType | null> =
-  | (ResponseSchema extends z.ZodType ? z.infer<ResponseSchema> : null)
+  | (ResponseSchema extends z.ZodType ? z.infer<ResponseSchema> | Repeat<z.infer<ResponseSchema> & object> : null)
   | LineStream;
 
 /**
@@ -92,6 +106,8 @@ export interface ChangeSubject<Query = unknown, Body = unknown, Context = unknow
   named?(input: ManagementInput<Query, Body>, context: Context): string | null;
   /** What a response is about, if it is not its `id`. */
   responded?(response: object): string | null;
+  /** What the request says of the change and nothing shows that is read of the subject, such as a memo. */
+  noted?(input: ManagementInput<Query, Body>): object;
   /** What is changed, as responses show it; `null`, or a 404, if there is none. */
   read?(id: string, input: ManagementInput<Query, Body>, context: Context): Promise<object | null>;
 }

@@ -2,7 +2,7 @@ import { type ChangeLog, changeActor } from '../../changes/change-log.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { isRecord } from '../../lib/json/json.ts';
 import type { Actor } from '../../people/actor.ts';
-import { type ChangeSubject, LineStream, type ManagementEndpoint, type ManagementInput } from './endpoint.ts';
+import { type ChangeSubject, LineStream, type ManagementEndpoint, type ManagementInput, Repeat } from './endpoint.ts';
 
 /** Who changes something, and in which account if that is the account API. */
 export interface ChangingContext {
@@ -25,7 +25,7 @@ interface ChangeSource {
 /**
  * Runs an endpoint that may change something, with its row in the change log: written before, so that nothing is changed without
  * one, and completed after. What is shown of the subject is read on both sides of the change, not in its transaction: it may
- * have what others changed in the same moment.
+ * have what others changed in the same moment. A repeat leaves no row: that of the first request says what it has changed.
  *
  * @throws what `run` throws, and what the log does if it cannot write the row; then nothing is changed.
  */
@@ -62,9 +62,14 @@ export async function runRecorded<Need, Context extends ChangingContext>(
     else await open.failed(error instanceof GatewayError ? error.code : 'internal_error');
     throw error;
   }
+  if (result instanceof Repeat) {
+    await open.withdraw();
+    return result.response;
+  }
   const response = result instanceof LineStream ? result.inPlaceOf : result;
   const isRead = subject.read !== undefined && named !== null && status !== 201;
-  const after = isRead ? await Promise.resolve(readNamed()).catch(() => null) : response;
+  const shown = isRead ? await Promise.resolve(readNamed()).catch(() => null) : response;
+  const after = subject.noted === undefined ? shown : { ...shown, ...subject.noted(input) };
   const respondedId = response === null ? null : (subject.responded?.(response) ?? idOf(response));
   await open.done({
     actor: changeActor(context.actor, localUser),

@@ -5,7 +5,7 @@ import type { GrantRefusal, PlanGrants } from '../../accounting/plans/plan-grant
 import type { Subscription, SubscriptionStore } from '../../accounting/plans/subscriptions-store.ts';
 import { type GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { type ChangeSubject, conflict, notFound } from '../management/endpoint.ts';
+import { type ChangeSubject, conflict, notFound, Repeat } from '../management/endpoint.ts';
 import { pageOf } from '../management/response-fields.ts';
 import { instant, page, shortText, subscriptionResponse, subscriptionToWire, toPage } from '../management/wire.ts';
 
@@ -119,7 +119,7 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
         const { planId, startsAt = null } = body;
         const granted = await planGrants.grant({ accountId: id, planId, startsAt, idempotencyKey });
         if (typeof granted === 'string') throw grantError(granted, planId);
-        return oneToWire(granted);
+        return Repeat.if(granted.isRepeat, await oneToWire(granted.subscription));
       },
     }),
     adminEndpoint({
@@ -145,7 +145,7 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
         const found = await requireSubscription(id);
         const renewed = await planGrants.renew(found, idempotencyKey);
         if (typeof renewed === 'string') throw renewalError(renewed, found.planId);
-        return oneToWire(renewed);
+        return Repeat.if(renewed.isRepeat, await oneToWire(renewed.subscription));
       },
     }),
     adminEndpoint({

@@ -183,8 +183,8 @@ export function userEndpoints(parts: AdminPeopleParts): AdminEndpoint[] {
       subject: {
         kind: 'user',
         async read(id) {
-          const found = await sessions.list(id, clock.nowMs());
-          return { sessions: found.map((session) => sessionToWire(session, null)) };
+          const [{ name }, found] = await Promise.all([read(id), sessions.list(id, clock.nowMs())]);
+          return { name, sessions: found.map((session) => sessionToWire(session, null)) };
         },
       },
       status: 204,

@@ -12,7 +12,7 @@ import type { FillRandom, Ids } from '../../lib/ids.ts';
 import { signatureOf } from '../../people/actor.ts';
 import { accountNamesOf } from '../accounts/account-names.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
-import { type ChangeSubject, conflict, LineStream, notFound, unprocessable } from '../management/endpoint.ts';
+import { type ChangeSubject, conflict, LineStream, notFound, Repeat, unprocessable } from '../management/endpoint.ts';
 import { pageOf } from '../management/response-fields.ts';
 import { instant, page, positiveAmountYuan, shortText, toPage } from '../management/wire.ts';
 import { CSV_TYPE } from '../usage/admin.ts';
@@ -181,8 +181,9 @@ export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
       async run({ id, body }, { actor }) {
         const result = await redeemer.redeem(id, body.code, signatureOf(actor));
         if (!('redemption' in result)) throw redeemError(result.outcome, id);
-        const { redemption } = result;
-        return redemptionToWire(redemption, await accountNamesOf(accounts, [redemption]));
+        const { outcome, redemption } = result;
+        const names = await accountNamesOf(accounts, [redemption]);
+        return Repeat.if(outcome === 'repeated', redemptionToWire(redemption, names));
       },
     }),
   ];

@@ -2,6 +2,7 @@ import type { VoucherGuesses } from '../../accounting/vouchers/guess-limit.ts';
 import type { VoucherRedeemer } from '../../accounting/vouchers/voucher-redeemer.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { signatureOf } from '../../people/actor.ts';
+import { Repeat } from '../management/endpoint.ts';
 import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoint.ts';
 import { redeemError, voucherCodeBody } from './voucher-code.ts';
 import { ownRedemptionResponse, ownRedemptionToWire } from './wire.ts';
@@ -29,7 +30,9 @@ export function ownVoucherEndpoints({ redeemer, voucherGuesses }: OwnVoucherPart
         let isGuess = false;
         try {
           const result = await redeemer.redeem(accountId, body.code, signatureOf(actor));
-          if ('redemption' in result) return ownRedemptionToWire(result.redemption);
+          if ('redemption' in result) {
+            return Repeat.if(result.outcome === 'repeated', ownRedemptionToWire(result.redemption));
+          }
           isGuess = result.outcome === 'unknown_code';
           throw redeemError(result.outcome, accountId);
         } finally {

@@ -3,7 +3,7 @@ import type { InsertedEndpoint, WebhookEndpoint } from '../../notices/endpoint-s
 import { ASKED_SENDS_A_MINUTE } from '../../notices/send-rates.ts';
 import { TargetRefusedError } from '../../notices/target.ts';
 import { ACCOUNT_ENDPOINTS_MAX, OPERATOR_ENDPOINTS_MAX, type Webhooks } from '../../notices/webhooks.ts';
-import { type ChangeSubject, conflict, notFound } from '../management/endpoint.ts';
+import { type ChangeSubject, conflict, notFound, Repeat } from '../management/endpoint.ts';
 import { toPage } from '../management/wire.ts';
 import {
   deliveryToWire,
@@ -82,7 +82,10 @@ export function webhookKeeper({ webhooks, lowBalanceNano }: WebhookAdminParts) {
 }
 
 /** @throws GatewayError if none was made. */
-function createdToWire(result: InsertedEndpoint, accountId: string | null): NewWebhookResponse {
+function createdToWire(
+  result: InsertedEndpoint,
+  accountId: string | null,
+): NewWebhookResponse | Repeat<NewWebhookResponse> {
   switch (result.outcome) {
     case 'unknown_account':
       throw notFound('account', accountId ?? '');
@@ -93,7 +96,7 @@ function createdToWire(result: InsertedEndpoint, accountId: string | null): NewW
         `There are ${accountId === null ? OPERATOR_ENDPOINTS_MAX : ACCOUNT_ENDPOINTS_MAX} endpoints already; delete one.`,
       );
     default:
-      return { ...webhookToWire(result.endpoint), secret: result.secret };
+      return Repeat.if(result.outcome === 'repeated', { ...webhookToWire(result.endpoint), secret: result.secret });
   }
 }
 

@@ -110,9 +110,11 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await dialog.waitFor({ state: 'hidden' });
     assert.equal((await server.admin('GET', `/calls/${callId}`)).body.refundedYuan, '0.00001');
     await console.go(`#/operator/changes?subjectId=${callId}`);
-    await page.getByRole('button', { name: 'Details of calls.refunds.create' }).click();
-    await page.getByRole('dialog').getByText('refundedYuan').waitFor();
-    await page.getByRole('dialog').getByText('Ada (Person)').waitFor();
+    const sentence = `refunded ¥0.00001 of call ${callId}`;
+    await page.getByRole('cell', { name: new RegExp(`^${sentence} .*: half of it was missing`) }).waitFor();
+    await page.getByRole('button', { name: `Details of ${sentence}` }).click();
+    await page.getByRole('dialog').getByRole('row', { name: 'Refunded ¥0.00 ¥0.00001' }).waitFor();
+    await page.getByRole('dialog').getByText('Ada · Person').waitFor();
     await console.close();
   });
 

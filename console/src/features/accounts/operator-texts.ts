@@ -27,7 +27,7 @@ export const accountsTexts = defineTexts(
   {
     title: '账户',
     lead: '付费主体：每个账户有余额、密钥、成员，也可以有编码套餐。',
-    create: '新建账户',
+    create: '创建账户',
     search: '搜索',
     searchHint: 'ID、名称或邮箱',
     name: '名称',
@@ -37,7 +37,7 @@ export const accountsTexts = defineTexts(
     spentToday: '今日消费',
     created: '创建时间',
     none: '还没有账户',
-    noneHint: '可在此新建，也可用命令行从 CSV 批量导入。',
+    noneHint: '可在此创建，也可用命令行从 CSV 批量导入。',
     noMatch: '没有匹配的账户',
     noMatchHint: '请按 ID，或名称、邮箱的一部分搜索。',
     verified: '已核实',

@@ -57,7 +57,7 @@ export const settingsTexts = defineTexts(
     membersSeeBalanceHint: '关闭后仅可查询其密钥自身预算的剩余额度；未设预算时为 0。',
     lowBalance: '余额不足通知',
     lowBalanceLead: '余额低于此金额时，将邮件通知所有者，并发送 Webhook 通知。',
-    threshold: '提醒金额',
+    threshold: '通知阈值',
     thresholdHint: (amount: string) => `留空则使用网关默认值 ${amount}。`,
     noThresholdHint: '留空表示不通知。',
     rates: '每分钟限额',
@@ -65,6 +65,6 @@ export const settingsTexts = defineTexts(
     scope: '适用范围',
     allModels: '全部模型合计',
     requests: '每分钟请求数',
-    tokens: '每分钟 Token 数',
+    tokens: '每分钟 token 数',
   },
 );

@@ -47,12 +47,12 @@ export const auditTexts = defineTexts(
     progress: '进度',
     accounts: '账户',
     ofTotal: (done: string, total: string) => `${done} / ${total}`,
-    entries: '已读账本条目',
+    entries: '已读账目',
     calls: '已读调用记录',
     began: '开始时间',
     took: '耗时',
     stopped: '审计在得出结果前被停止。',
-    sound: '账目一致',
+    sound: '账务一致',
     soundHint: (count: number) => `全部 ${count} 项不变式均成立。`,
     broken: (count: number) => `${count} 项不变式被破坏`,
     brokenHint: '更正之前，请先查看下列账户及其账本与变更日志。每项不变式最多列出 100 处问题。',
@@ -69,22 +69,22 @@ export const auditTexts = defineTexts(
 
 /** The names of the invariants in Chinese, by those that the gateway gives. One without a name here is shown as the gateway names it. */
 export const INVARIANTS_ZH: Readonly<Record<string, string>> = {
-  'the balance is the sum of the ledger entries': '余额等于账本条目之和',
-  'reserved money is the sum of the open reservations': '冻结金额等于未结预留之和',
-  'entries are numbered without gaps and carry the balance forward': '账本条目编号连续，余额逐条结转',
+  'the balance is the sum of the ledger entries': '余额等于账目之和',
+  'reserved money is the sum of the open reservations': '预留金额等于未结预留之和',
+  'entries are numbered without gaps and carry the balance forward': '账目编号连续，余额逐条结转',
   'the last entry number of a balance is that of its ledger': '余额记录的末条编号与账本一致',
-  'every settled call has its entry with its charge': '每笔已结算调用都有相应扣费条目',
+  'every settled call has its entry with its charge': '每笔已结算调用都有相应扣费账目',
   'no charge without its call': '每笔扣费都有对应调用',
   'the charges of calls whose records were dropped are those that were written down then':
     '记录已删除的调用，其扣费与删除时的汇总一致',
   'an unresolved call has no charge, a resolved one none above what it had reserved, which no other record has':
-    '待核实调用不扣费；已核实调用的扣费不超过其预留金额，且不与其他记录重复',
+    '待处理调用不扣费；已处理调用的扣费不超过其预留金额，且不与其他记录重复',
   'refunds are of a charged call of their account, and never more than its charge':
     '退款对应本账户已扣费的调用，且不超过扣费金额',
   'the price list of every call record is there': '每条调用记录的价目均存在',
   'a subscription counts its coding calls in flight': '套餐订阅的进行中调用数正确',
   'a subscription counts the tokens that calls in flight have reserved in its period':
-    '套餐订阅统计的本周期预留 Token 数正确',
+    '套餐订阅统计的本周期预留 token 数正确',
   'a subscription counts the slots of its five-hour window': '套餐订阅的五小时窗口计数正确',
   'a limited key counts its calls in flight and what they have reserved': '受限密钥的进行中调用数及预留金额正确',
   'what a limited key spent in a day is part of its week and its month, and these of what it spent in all':
@@ -92,6 +92,6 @@ export const INVARIANTS_ZH: Readonly<Record<string, string>> = {
   'a coding call has no charge': '套餐内调用不扣费',
   'an ended call has nothing reserved': '已结束的调用没有预留',
   'every redeemed voucher has its ledger entry of its value, or its subscription, and every such entry its voucher':
-    '每个已兑换的兑换码都有相应面值的账本条目或订阅，且每个此类条目都有对应兑换码',
+    '每个已兑换的兑换码都有相应面值的账目或订阅，且每个此类账目都有对应兑换码',
   'sums of usage have the charges and refunds of the ledger': '用量汇总与账本的扣费和退款一致',
 };

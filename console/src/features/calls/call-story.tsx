@@ -1,6 +1,7 @@
 import { Alert, Badge, Group, SimpleGrid, Stack, Text, Timeline } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Call, OwnCall } from '../../api/types.ts';
+import { useOperationName } from '../../parts/calls/operation-name.ts';
 import { StatusBadge } from '../../parts/calls/status-badge.tsx';
 import { CopyText } from '../../parts/copy.tsx';
 import { Facts } from '../../parts/facts.tsx';
@@ -27,6 +28,7 @@ interface CallStoryProps {
 export function CallStory({ call, keyShown, accountShown }: CallStoryProps) {
   const text = useTexts(storyTexts);
   const common = useTexts(commonTexts);
+  const operationName = useOperationName();
   const forOperators = 'route' in call ? call : null;
   return (
     <Stack>
@@ -35,7 +37,9 @@ export function CallStory({ call, keyShown, accountShown }: CallStoryProps) {
         {call.httpStatus !== null && <Badge variant="default">{text.status(call.httpStatus)}</Badge>}
         {call.errorCode !== null && (
           <Badge variant="light" color="red">
-            {text.error}: {call.errorCode}
+            {text.error}
+            {common.colon}
+            {call.errorCode}
           </Badge>
         )}
       </Group>
@@ -45,7 +49,7 @@ export function CallStory({ call, keyShown, accountShown }: CallStoryProps) {
           <Facts
             facts={[
               [text.model, call.model],
-              [text.operation, call.operation],
+              [text.operation, operationName(call.operation)],
               [text.paidBy, call.context === 'coding' ? common.coding : common.balance],
               [text.stream, call.isStream ? common.yes : common.no],
               [text.key, keyShown ?? call.keyId],
@@ -59,7 +63,7 @@ export function CallStory({ call, keyShown, accountShown }: CallStoryProps) {
                 forOperators === null || forOperators.failedRoutes.length === 0
                   ? null
                   : forOperators.failedRoutes.map(({ provider, model, error }) => (
-                      <div key={`${provider} ${model}`}>{`${provider} · ${model}: ${error}`}</div>
+                      <div key={`${provider} ${model}`}>{`${provider} · ${model}${common.colon}${error}`}</div>
                     )),
               ],
               [text.callId, <CopyText key="call" value={call.id} />],
@@ -139,6 +143,7 @@ function CorrectionTitle({ correction }: { readonly correction: Correction }) {
 
 function Used({ call }: { readonly call: OwnCall | Call }) {
   const text = useTexts(storyTexts);
+  const common = useTexts(commonTexts);
   const units = useTexts(unitTexts) as Readonly<Record<string, string>>;
   const format = useFormat();
   if (call.usage === null) return <Text c="dimmed">{text.nothingUsed}</Text>;
@@ -164,7 +169,9 @@ function Used({ call }: { readonly call: OwnCall | Call }) {
       </Text>
       {excess.length > 0 && (
         <Alert color="yellow" title={text.excess}>
-          {excess.map(([unit, count]) => `${format.count(count ?? 0)} ${ownValue(units, unit) ?? unit}`).join(', ')}
+          {excess
+            .map(([unit, count]) => `${format.count(count ?? 0)} ${ownValue(units, unit) ?? unit}`)
+            .join(common.comma)}
         </Alert>
       )}
       {'unpriced' in call && call.unpriced.length > 0 && (

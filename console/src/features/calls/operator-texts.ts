@@ -61,7 +61,7 @@ export const operatorCallsTexts = defineTexts(
     forOperators: '仅管理员可见',
     refundedInAll: '已退款',
     costUnknown: '未知',
-    resolvedBy: '核实处理者',
-    changesOfCall: '变更日志中的退款与核实处理',
+    resolvedBy: '处理者',
+    changesOfCall: '变更日志中的退款与处理',
   },
 );

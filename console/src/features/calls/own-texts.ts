@@ -28,7 +28,7 @@ export const callsTexts = defineTexts(
   },
   {
     title: '调用记录',
-    lead: '每次调用的用量与费用，以及被拒绝的请求。',
+    lead: '每次调用的用量与扣费，以及被拒绝的请求。',
     served: '调用',
     refused: '被拒绝的请求',
     model: '模型',
@@ -43,7 +43,7 @@ export const callsTexts = defineTexts(
     nothing: '没有符合条件的调用',
     nothingHint: '请修改筛选条件，或参照“快速开始”发起首次调用。',
     noRefusals: '没有被拒绝的请求',
-    noRefusalsHint: '被拒绝的请求（密钥错误、超出限制、请求体无法解析等）会连同原因显示在这里。',
+    noRefusalsHint: '被拒绝的请求（密钥错误、超出限额、请求体无法解析等）会连同原因显示在这里。',
     code: '原因',
     codeHint: '例如 rate_limit_exceeded',
     refusedOnDaysOf: (timezone: string) => `按 ${timezone} 的日期筛选被拒绝的请求。`,

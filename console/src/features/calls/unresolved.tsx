@@ -1,6 +1,7 @@
 import { Text } from '@mantine/core';
 import { useList } from '../../api/queries.ts';
 import type { Call } from '../../api/types.ts';
+import { useOperationName } from '../../parts/calls/operation-name.ts';
 import { CopyText } from '../../parts/copy.tsx';
 import { Instant, Yuan } from '../../parts/figures.tsx';
 import { AccountLink, CallLink } from '../../parts/links.tsx';
@@ -17,6 +18,7 @@ import { unresolvedTexts } from './unresolved-texts.ts';
 export function UnresolvedPage() {
   const text = useTexts(unresolvedTexts);
   const format = useFormat();
+  const operationName = useOperationName();
   const mayOperate = useMayOperate();
   const list = useList('GET /admin/v1/calls', { query: { status: 'unresolved' } }, { isLive: true });
   const columns: Column<Call>[] = [
@@ -31,7 +33,7 @@ export function UnresolvedPage() {
         <>
           <Text size="sm">{model}</Text>
           <Text size="xs" c="dimmed">
-            {operation}
+            {operationName(operation)}
             {isStream && ' · SSE'}
           </Text>
         </>

@@ -4,8 +4,9 @@ import type { Change } from '../../api/types.ts';
 import { Facts } from '../../parts/facts.tsx';
 import { Instant } from '../../parts/figures.tsx';
 import { commonTexts } from '../../parts/texts.ts';
-import { useTexts } from '../../text/language.tsx';
-import { type FieldChange, fieldsOf, isAltered } from './difference.ts';
+import { useLanguage, useTexts } from '../../text/language.tsx';
+import { type FieldChange, fieldsOf, isAltered, sharedFieldsOf } from './difference.ts';
+import { useFieldWriter } from './field-writer.ts';
 import { changesTexts } from './texts.ts';
 
 interface ChangeDialogProps {
@@ -17,11 +18,12 @@ interface ChangeDialogProps {
 export function ChangeDialog({ change, onClose }: ChangeDialogProps) {
   const text = useTexts(changesTexts);
   const common = useTexts(commonTexts);
+  const { language } = useLanguage();
   return (
     <Modal
       opened={change !== null}
       onClose={onClose}
-      title={change === null ? '' : text.detailsOf(change.action)}
+      title={change === null ? '' : change.sentence[language]}
       size="xl"
       closeButtonProps={{ 'aria-label': common.close }}
     >
@@ -31,13 +33,14 @@ export function ChangeDialog({ change, onClose }: ChangeDialogProps) {
             facts={[
               [text.when, <Instant key="at" at={change.at} />],
               [text.ended, change.endedAt === null ? '–' : <Instant key="ended" at={change.endedAt} />],
-              [text.who, `${change.actor.name} (${text.kinds[change.actor.kind]})`],
+              [text.who, `${change.actor.name} · ${text.kinds[change.actor.kind]}`],
               [text.actorId, change.actor.id],
               [text.localUser, change.actor.localUser],
               [text.session, change.actor.sessionId],
               [text.fromAddress, change.clientAddress],
+              [text.action, change.action],
               [text.subject, [change.subject.kind, change.subject.id].filter(Boolean).join(' ')],
-              [text.account, change.accountId],
+              [text.account, [change.accountName, change.accountId].filter(Boolean).join(' · ')],
               [text.request, change.requestId],
               [text.errorCode, change.errorCode],
             ]}
@@ -53,7 +56,8 @@ function Difference({ before, after }: Pick<Change, 'before' | 'after'>) {
   const text = useTexts(changesTexts);
   const [isAll, setIsAll] = useState(false);
   const fields = fieldsOf(before, after);
-  const shown = isAll ? fields : fields.filter(isAltered);
+  const isOnBothSides = before !== null && after !== null;
+  const shown = isAll || !isOnBothSides ? fields : sharedFieldsOf(before, after).filter(isAltered);
   if (fields.length === 0) return <Text size="sm">{text.noValues}</Text>;
   return (
     <Stack gap="xs">
@@ -85,33 +89,35 @@ function Difference({ before, after }: Pick<Change, 'before' | 'after'>) {
 }
 
 function DifferenceRow({ field }: { readonly field: FieldChange }) {
+  const { nameOf, shownOf } = useFieldWriter();
   const altered = isAltered(field);
   return (
     <Table.Tr>
       <Table.Td style={{ overflowWrap: 'anywhere' }} fw={altered ? 600 : 400}>
-        {field.field}
+        {nameOf(field.field)}
       </Table.Td>
       <Table.Td>
-        <Value value={field.before} color={altered ? 'red' : undefined} />
+        <Value
+          text={field.before === undefined ? null : shownOf(field.field, field.before)}
+          color={altered ? 'red' : undefined}
+        />
       </Table.Td>
       <Table.Td>
-        <Value value={field.after} color={altered ? 'teal' : undefined} />
+        <Value
+          text={field.after === undefined ? null : shownOf(field.field, field.after)}
+          color={altered ? 'teal' : undefined}
+        />
       </Table.Td>
     </Table.Tr>
   );
 }
 
-function Value({ value, color }: { readonly value: unknown; readonly color: string | undefined }) {
-  if (value === undefined) return <span>–</span>;
+function Value({ text, color }: { readonly text: string | null; readonly color: string | undefined }) {
+  if (text === null) return <span>–</span>;
   const style = { overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' } as const;
   return (
     <Code style={color === undefined ? style : { ...style, backgroundColor: `var(--mantine-color-${color}-light)` }}>
-      {writeValue(value)}
+      {text}
     </Code>
   );
-}
-
-/** A value of a field as a line. */
-export function writeValue(value: unknown): string {
-  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '–');
 }

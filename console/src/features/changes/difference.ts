@@ -19,6 +19,17 @@ export function fieldsOf(before: Subject, after: Subject): FieldChange[] {
   }));
 }
 
+/**
+ * The fields of what stands on both sides of a change: of a call and its refund, what both have. That one is another thing than the
+ * other, as a key and its replacement, differs by no field that says so.
+ */
+export function sharedFieldsOf(before: Subject, after: Subject): FieldChange[] {
+  if (before === null || after === null) return [];
+  const of = (subject: NonNullable<Subject>, other: NonNullable<Subject>): Subject =>
+    Object.fromEntries(Object.entries(subject).filter(([name]) => name in other && name !== 'id'));
+  return fieldsOf(of(before, after), of(after, before));
+}
+
 /** Whether a change has altered the field. What was only read before or after, such as a new subject, has altered all it has. */
 export function isAltered({ before, after }: FieldChange): boolean {
   return JSON.stringify(before) !== JSON.stringify(after);

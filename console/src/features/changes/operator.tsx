@@ -1,4 +1,4 @@
-import { Badge, Button, Code, Group, Stack, Text } from '@mantine/core';
+import { Badge, Button, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { type ItemOf, useList } from '../../api/queries.ts';
 import type { Change } from '../../api/types.ts';
@@ -9,14 +9,17 @@ import { usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
-import { useTexts } from '../../text/language.tsx';
-import { ChangeDialog, writeValue } from './change-dialog.tsx';
+import { commonTexts } from '../../parts/texts.ts';
+import { useLanguage, useTexts } from '../../text/language.tsx';
+import { ChangeDialog } from './change-dialog.tsx';
 import { ChangeFilters, filterOf } from './change-filters.tsx';
-import { fieldsOf, isAltered } from './difference.ts';
+import { isAltered, sharedFieldsOf } from './difference.ts';
+import { useFieldWriter } from './field-writer.ts';
 import { changesTexts } from './texts.ts';
 
 export function ChangesPage() {
   const text = useTexts(changesTexts);
+  const { language } = useLanguage();
   const [query, setQuery] = usePlaceQuery();
   const [shown, setShown] = useState<Change | null>(null);
   const list = useList('GET /admin/v1/changes', { query: filterOf(query) });
@@ -33,9 +36,8 @@ export function ChangesPage() {
             columns={[
               { header: text.when, cell: ({ at }) => <Instant at={at} /> },
               { header: text.who, cell: (change) => <Who change={change} /> },
-              { header: text.action, cell: (change) => <Action change={change} /> },
+              { header: text.what, cell: (change) => <What change={change} /> },
               { header: text.subject, cell: (change) => <Subject change={change} /> },
-              { header: text.what, cell: (change) => <Summary change={change} /> },
               {
                 header: text.details,
                 cell: (change) => (
@@ -43,7 +45,7 @@ export function ChangesPage() {
                     size="compact-sm"
                     variant="default"
                     onClick={() => setShown(change)}
-                    aria-label={text.detailsOf(change.action)}
+                    aria-label={text.detailsOf(change.sentence[language])}
                   >
                     {text.details}
                   </Button>
@@ -73,43 +75,42 @@ function Who({ change: { actor, clientAddress } }: { readonly change: Change }) 
   );
 }
 
+/** Where to look further: the account, and the call if it is one. Names are in the sentence. */
 function Subject({ change: { subject, accountId, accountName } }: { readonly change: Change }) {
-  if (subject.kind === 'account' && subject.id !== null) {
-    const name = subject.id === accountId ? (accountName ?? undefined) : undefined;
-    return <AccountLink accountId={subject.id} name={name} />;
-  }
+  const account = accountId ?? (subject.kind === 'account' ? subject.id : null);
   return (
     <>
-      <Group gap={6}>
-        <span>{subject.kind}</span>
-        {subject.kind === 'call' && subject.id !== null ? (
-          <CallLink callId={subject.id} />
-        ) : (
-          subject.id !== null && <Code title={subject.id}>{shortId(subject.id)}</Code>
-        )}
-      </Group>
-      {accountId !== null && <AccountLink accountId={accountId} name={accountName ?? accountId} />}
+      {subject.kind === 'call' && subject.id !== null && <CallLink callId={subject.id} />}
+      {account !== null && <AccountLink accountId={account} name={accountName ?? account} />}
     </>
   );
 }
 
-/** The end of a long id, where ids differ. */
-const shortId = (id: string): string => (id.length <= 24 ? id : `${id.slice(0, 4)}…${id.slice(-8)}`);
-
 const SUMMARY_FIELDS = 2;
+const OUTCOME_COLORS = { done: 'teal', failed: 'red', unknown: 'yellow' } as const;
 
-function Summary({ change: { before, after } }: { readonly change: Change }) {
+/** The sentence of a change, what came of it if it is not done, and what differs of what was there before. */
+function What({ change: { sentence, outcome, errorCode, before, after } }: { readonly change: Change }) {
   const text = useTexts(changesTexts);
-  if (before === null && after === null) return <span>–</span>;
-  if (before === null) return <span>{text.newSubject}</span>;
-  if (after === null) return <span>{text.goneSubject}</span>;
-  const altered = fieldsOf(before, after).filter(isAltered);
-  if (altered.length === 0) return <span>–</span>;
+  const common = useTexts(commonTexts);
+  const { language } = useLanguage();
+  const { nameOf, shownOf } = useFieldWriter();
+  const altered = sharedFieldsOf(before, after).filter(isAltered);
   return (
     <>
+      <Text size="sm" maw={560} style={{ overflowWrap: 'anywhere' }}>
+        {sentence[language]}
+      </Text>
+      {outcome !== 'done' && (
+        <Badge variant="light" size="sm" color={OUTCOME_COLORS[outcome]} autoContrast title={text[`${outcome}Hint`]}>
+          {[text[outcome], errorCode].filter(Boolean).join(' · ')}
+        </Badge>
+      )}
       {altered.slice(0, SUMMARY_FIELDS).map(({ field, ...values }) => (
-        <Text key={field} size="sm" maw={320} truncate>
-          {field}: {writeValue(values.before)} → {writeValue(values.after)}
+        <Text key={field} size="xs" c="dimmed" maw={560} truncate>
+          {nameOf(field)}
+          {common.colon}
+          {shownOf(field, values.before)} → {shownOf(field, values.after)}
         </Text>
       ))}
       {altered.length > SUMMARY_FIELDS && (
@@ -117,24 +118,6 @@ function Summary({ change: { before, after } }: { readonly change: Change }) {
           {text.more(altered.length - SUMMARY_FIELDS)}
         </Text>
       )}
-    </>
-  );
-}
-
-const OUTCOME_COLORS = { done: 'teal', failed: 'red', unknown: 'yellow' } as const;
-
-function Action({ change: { action, outcome, errorCode } }: { readonly change: Change }) {
-  const text = useTexts(changesTexts);
-  const hint = { done: undefined, failed: text.failedHint, unknown: text.unknownHint }[outcome];
-  return (
-    <>
-      <Code>{action}</Code>
-      <div>
-        <Badge variant="light" size="sm" color={OUTCOME_COLORS[outcome]} autoContrast title={hint}>
-          {text[outcome]}
-        </Badge>
-        {errorCode !== null && <Text size="xs">{errorCode}</Text>}
-      </div>
     </>
   );
 }

@@ -10,6 +10,7 @@ import { Instant } from '../../parts/figures.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
+import { commonTexts } from '../../parts/texts.ts';
 import { useTexts } from '../../text/language.tsx';
 import { type ConfigLine, matchingLines } from './matching-lines.ts';
 import { configTexts } from './texts.ts';
@@ -27,6 +28,7 @@ export function ConfigPage() {
 
 function Loaded({ loaded }: { readonly loaded: ConfigInForce }) {
   const text = useTexts(configTexts);
+  const common = useTexts(commonTexts);
   const { lastError, needsRestart, overridden } = loaded;
   return (
     <>
@@ -34,7 +36,9 @@ function Loaded({ loaded }: { readonly loaded: ConfigInForce }) {
         <Alert color="red" icon={<AlertIcon />} title={text.lastError} role="alert">
           <Stack gap="xs">
             <Text size="sm">
-              {text.lastErrorAt}: <Instant at={lastError.at} />
+              {text.lastErrorAt}
+              {common.colon}
+              <Instant at={lastError.at} />
             </Text>
             <Code block style={{ whiteSpace: 'pre-wrap' }}>
               {lastError.message}

@@ -49,7 +49,7 @@ export const sessionTexts = defineTexts(
     reset: (name: string) => `${name}，请设置新密码。其他登录会话都将结束。`,
     invitation: (account: string) => `您受邀加入账户“${account}”。`,
     invitedAs: { owner: '作为所有者，您可以查看资金并管理成员。', member: '作为成员，您使用自己的密钥。' },
-    yourName: '您的名字',
+    yourName: '您的名称',
     newPassword: '新密码',
     passwordRule: '至少 12 个字符。',
     begin: '登录',
@@ -57,7 +57,7 @@ export const sessionTexts = defineTexts(
     acceptAs: (name: string) => `以 ${name} 的身份接受`,
     orNewUser: '或创建新用户：',
     linkVoid: '此链接无效或已失效',
-    linkVoidHint: '链接只能使用一次，且有时间限制。请向发送者索取新链接。',
+    linkVoidHint: '链接只能使用一次，且有有效期。请向发送者索取新链接。',
     toSignIn: '前往登录',
   },
 );

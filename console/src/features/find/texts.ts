@@ -36,7 +36,7 @@ export const findTexts = defineTexts(
     title: '查找密钥或请求',
     lead: '这个密钥是谁的？那个请求结果如何？粘贴 API 密钥或其开头，或请求、调用、账户的 ID。',
     field: 'API 密钥、密钥开头或 ID',
-    fieldHint: '密钥仅放在请求正文中发送，不会出现在地址里，也不会被保存。请求 ID 可以是网关、供应商或客户端的。',
+    fieldHint: '密钥仅放在请求体中发送，不会出现在地址里，也不会被保存。请求 ID 可以是网关、供应商或客户端的。',
     find: '查找',
     foreign: '这似乎是其他系统的机密信息',
     foreignHint: '本网关的密钥以 sk-fg- 开头。输入内容未发送到任何地方。',

@@ -11,10 +11,10 @@ export const operatorKeysTexts = defineTexts(
   },
   {
     lead: '密钥仅在创建时显示一次。',
-    create: '新建密钥',
+    create: '创建密钥',
     none: '还没有密钥',
     noneHint: '程序需要密钥才能为此账户发起调用。',
     createdAt: '创建时间',
-    editLimits: '限制',
+    editLimits: '限额',
   },
 );

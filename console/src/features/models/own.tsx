@@ -3,8 +3,10 @@ import { type ReactNode, useState } from 'react';
 import { useRead } from '../../api/queries.ts';
 import type { OwnModel } from '../../api/types.ts';
 import { atPriceFactor, LIST_PRICE_BASIS_POINTS, percentOf } from '../../parts/basis-points.ts';
+import { useOperationName } from '../../parts/calls/operation-name.ts';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
+import { commonTexts } from '../../parts/texts.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { ownValue } from '../../text/own-value.ts';
@@ -56,6 +58,8 @@ interface ModelCardProps {
 function ModelCard({ model, priceFactor }: ModelCardProps) {
   const text = useTexts(modelsTexts);
   const format = useFormat();
+  const common = useTexts(commonTexts);
+  const operationName = useOperationName();
   const { id, displayName, aliases, operations, contextTokens, outputTokens, timeOfDay, price, isInPlan } = model;
   return (
     <Card withBorder component="section" aria-label={displayName}>
@@ -84,7 +88,7 @@ function ModelCard({ model, priceFactor }: ModelCardProps) {
           </Group>
         </Group>
         <Group gap="lg">
-          <Named name={text.operations}>{operations.join(', ')}</Named>
+          <Named name={text.operations}>{operations.map(operationName).join(common.comma)}</Named>
           {contextTokens !== null && <Named name={text.context}>{text.tokens(format.count(contextTokens))}</Named>}
           {outputTokens !== null && <Named name={text.output}>{text.tokens(format.count(outputTokens))}</Named>}
         </Group>
@@ -186,5 +190,6 @@ function nameOf(path: readonly string[], text: ReturnType<typeof useTexts<(typeo
   const [first = '', ...rest] = path;
   if (first === 'above') return `${text.above(rest[0] ?? '')} · ${ownValue(words, rest[1] ?? '') ?? rest[1] ?? ''}`;
   if (isTerm(first)) return `${text.terms[first]} ${rest.join(' ')}`;
-  return [ownValue(words, first) ?? first, ...rest].join(' · ');
+  const qualities: Readonly<Record<string, string>> = text.qualities;
+  return [ownValue(words, first) ?? first, ...rest.map((name) => ownValue(qualities, name) ?? name)].join(' · ');
 }

@@ -54,7 +54,7 @@ export const profileTexts = defineTexts(
   {
     title: '个人资料',
     you: '基本信息',
-    name: '名字',
+    name: '名称',
     email: '邮箱',
     emailHint: '用于登录。',
     noEmailHint: '您目前以用户名登录；设置邮箱后将以邮箱登录。',
@@ -91,7 +91,7 @@ export const profileTexts = defineTexts(
     provider: '服务',
     subject: '身份标识',
     added: '添加时间',
-    lastUsed: '上次使用',
+    lastUsed: '最近使用',
     remove: '移除',
     removeQuestion: '您将无法再用此身份登录。',
     removed: '身份已移除。',

@@ -1,6 +1,7 @@
 import { Badge, Button, NativeSelect, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import type { ProviderTest } from '../../api/types.ts';
+import { useOperationName } from '../../parts/calls/operation-name.ts';
 import { Facts } from '../../parts/facts.tsx';
 import { Yuan } from '../../parts/figures.tsx';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
@@ -50,12 +51,13 @@ export function ProviderTestButton({ provider, models }: ProviderTestButtonProps
 function TestResult({ test }: { readonly test: ProviderTest }) {
   const text = useTexts(routesTexts);
   const format = useFormat();
+  const operationName = useOperationName();
   return (
     <Stack gap="xs" role="status">
       <Facts
         facts={[
           [text.testedWith, test.providerModel],
-          [text.operation, test.operation],
+          [text.operation, operationName(test.operation)],
         ]}
       />
       <DataTable

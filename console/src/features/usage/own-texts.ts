@@ -21,7 +21,7 @@ export const ownUsageTexts = defineTexts(
   },
   {
     title: '用量',
-    lead: '按计费时区的日期统计用量与费用，已扣除退款。',
+    lead: '按计费时区的日期统计用量与扣费，已减去退款。',
     perDay: '每日',
     perDayLabel: '按日的柱状图，数值见下方表格。',
     shares: '所选时段合计',

@@ -25,7 +25,7 @@ export const usageTexts = defineTexts(
   {
     by: '分组方式',
     measure: '图表内容',
-    charge: '费用',
+    charge: '扣费',
     netCharge: '净扣费',
     calls: '调用次数',
     tokens: 'Token',

@@ -44,9 +44,9 @@ export const vouchersTexts = defineTexts(
   {
     title: '兑换码批次',
     lead: '兑换码为兑换它的账户充值或开通一个套餐周期，每个码仅可使用一次。兑换码按批次生成。',
-    create: '新建批次',
+    create: '创建批次',
     none: '还没有批次',
-    noneHint: '新建后，兑换码仅显示一次，可保存为 CSV。',
+    noneHint: '创建后，兑换码仅显示一次，可保存为 CSV。',
     name: '名称',
     nameHint: '兑换时写入账本备注。',
     gives: '内容',

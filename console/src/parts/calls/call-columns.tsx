@@ -8,6 +8,7 @@ import { hashOf } from '../location.tsx';
 import { commonTexts } from '../texts.ts';
 import { inputTokensOf, outputTokensOf } from '../usage/usage-sums.ts';
 import { callColumnTexts } from './column-texts.ts';
+import { useOperationName } from './operation-name.ts';
 import { StatusBadge } from './status-badge.tsx';
 
 /** As account holders see it, or as operators do; it may be in flight. */
@@ -27,6 +28,7 @@ export function useCallColumns<Item extends AnyCall>(options: CallColumnsOptions
   const { whose, storiesAt, hasIds = false } = options;
   const text = useTexts(callColumnTexts);
   const format = useFormat();
+  const operationName = useOperationName();
   const tokensOf = (call: Item, count: (usage: object) => number): string =>
     call.status === 'in_flight' || call.usage === null ? '–' : format.count(count(call.usage));
   return [
@@ -50,7 +52,9 @@ export function useCallColumns<Item extends AnyCall>(options: CallColumnsOptions
         <>
           <Text size="sm">{call.model}</Text>
           <Text size="xs" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
-            {['route' in call ? call.route.provider : null, call.operation].filter(Boolean).join(' · ')}
+            {['route' in call ? call.route.provider : null, call.operation && operationName(call.operation)]
+              .filter(Boolean)
+              .join(' · ')}
           </Text>
         </>
       ),

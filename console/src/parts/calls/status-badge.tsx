@@ -15,8 +15,8 @@ const texts = defineTexts(
     succeeded: '成功',
     failed: '失败',
     aborted: '客户端中断',
-    unresolved: '待核实',
-    resolved: '已核实',
+    unresolved: '待处理',
+    resolved: '已处理',
     in_flight: '进行中',
   },
 );

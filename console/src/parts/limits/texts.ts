@@ -29,9 +29,9 @@ export const limitsTexts = defineTexts(
     limitsHint: 'An empty field is no limit. A change applies to the next call.',
   },
   {
-    budgets: '消费上限',
-    budgetsHint: '仅限制余额消费；编码套餐内的调用不扣余额。',
-    rates: '调用与 Token',
+    budgets: '预算',
+    budgetsHint: '仅约束余额消费；编码套餐内的调用不扣余额。',
+    rates: '调用与 token',
     allowLists: '白名单',
     limits: {
       dailySpendCapYuan: '每日',
@@ -41,7 +41,7 @@ export const limitsTexts = defineTexts(
       dailyCalls: '每日调用次数',
       concurrency: '并发调用数',
       requestsPerMinute: '每分钟请求数',
-      tokensPerMinute: '每分钟 Token 数',
+      tokensPerMinute: '每分钟 token 数',
     },
     allowedModels: '模型',
     allowedModelsHint: '该密钥只能调用所选模型。',

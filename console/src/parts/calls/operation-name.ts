@@ -1,0 +1,32 @@
+import { defineTexts, useTexts } from '../../text/language.tsx';
+import { ownValue } from '../../text/own-value.ts';
+
+/** What calls ask a model to do. In English an operation has its name on the wire. */
+const operationTexts = defineTexts(
+  {
+    chat: 'chat',
+    messages: 'messages',
+    responses: 'responses',
+    compact: 'compact',
+    embeddings: 'embeddings',
+    rerank: 'rerank',
+    'images.generate': 'images.generate',
+    'images.edit': 'images.edit',
+  },
+  {
+    chat: '对话',
+    messages: 'Messages 对话',
+    responses: 'Responses 对话',
+    compact: '压缩',
+    embeddings: '向量',
+    rerank: '重排',
+    'images.generate': '图片生成',
+    'images.edit': '图片编辑',
+  },
+);
+
+/** Writes an operation in the language in force; one of another version as it is called on the wire. */
+export function useOperationName(): (operation: string) => string {
+  const names: Readonly<Record<string, string>> = useTexts(operationTexts);
+  return (operation) => ownValue(names, operation) ?? operation;
+}

@@ -1,0 +1,289 @@
+import {
+  type Bilingual,
+  ChangeFacts,
+  type KnownNames,
+  NOTHING,
+  quotedName,
+  remark,
+  roleOf,
+  type ToldChange,
+  yuan,
+} from './change-facts.ts';
+import type { Recorded } from './recorded-value.ts';
+
+/**
+ * What a row of the change log says, in both languages: a sentence without its subject, which is who has done it. It begins with a
+ * participle, so that it can follow "may have".
+ */
+type Sentence = (facts: ChangeFacts) => Bilingual;
+
+/** What was done to an account or a user, with its status and its name if these are what was changed. */
+const changed =
+  (en: string, zh: string): Sentence =>
+  (facts) => {
+    const [old, name] = [quotedName(facts.was('name')), facts.name];
+    const [was, is] = [facts.was('status'), facts.is('status')];
+    const reason = remark(facts.is('statusReason'));
+    if (is === 'suspended' && was !== is) {
+      return { en: `suspended ${en} ${name}${reason.en}`, zh: `停用${zh}${name}${reason.zh}` };
+    }
+    if (was === 'suspended' && is === 'active') {
+      return { en: `made ${en} ${name} active again`, zh: `恢复${zh}${name}` };
+    }
+    if (facts.is('name') !== null && old !== '' && old !== name) {
+      return { en: `renamed ${en} ${old} to ${name}`, zh: `将${zh}${old}改名为${name}` };
+    }
+    return { en: `changed ${en} ${name}`, zh: `修改${zh}${name}` };
+  };
+
+/** What was done to a key. */
+const key =
+  (en: string, zh: string): Sentence =>
+  ({ name, account }) => ({ en: `${en} key ${name} of${account.en}`, zh: `${zh}${account.zh}的密钥${name}` });
+
+/** What was done to the balance of an account. */
+const posted =
+  (write: (amount: Recorded, account: Bilingual) => Bilingual): Sentence =>
+  (facts) => {
+    const [said, { en, zh }] = [remark(facts.is('memo')), write(facts.is('amountYuan'), facts.account)];
+    return { en: `${en}${said.en}`, zh: `${zh}${said.zh}` };
+  };
+
+const refunded: Sentence = (facts) => {
+  const [call, said, amount] = [facts.call, remark(facts.is('memo')), yuan(facts.is('amountYuan'))];
+  return {
+    en: `refunded ${amount === '' ? 'the charge' : amount} of ${call.en}${said.en}`,
+    zh: `退还${call.zh}的扣费${amount === '' ? '' : ` ${amount}`}${said.zh}`,
+  };
+};
+
+const resolved: Sentence = (facts) => {
+  const call = facts.call;
+  const made = facts.is('resolution') as { readonly action?: string; readonly tokens?: number; memo?: Recorded } | null;
+  const [said, charge] = [remark(made?.memo ?? null), yuan(facts.is('chargeYuan'))];
+  const ways: Readonly<Record<string, Bilingual>> = {
+    charge: { en: `, charged ${charge}`, zh: `，扣费 ${charge}` },
+    count: { en: `, counted ${made?.tokens} tokens`, zh: `，计入 ${made?.tokens} 个 token` },
+    release: { en: ', released it', zh: '，释放预留' },
+  };
+  const way = ways[made?.action ?? ''] ?? NOTHING;
+  return { en: `resolved ${call.en}${way.en}${said.en}`, zh: `处理${call.zh}${way.zh}${said.zh}` };
+};
+
+/** What was done to where calls go: a provider, a model at all of them or at one, or a route. */
+const drain =
+  (en: string, zh: string): Sentence =>
+  (facts) => {
+    const [provider, model, at] = [facts.either('provider'), facts.either('model'), facts.either('providerModel')];
+    const said = remark(facts.is('reason'));
+    const parts: Bilingual[] = [];
+    if (model !== null) parts.push({ en: `model ${quotedName(model)}`, zh: `模型${quotedName(model)}` });
+    if (at !== null) parts.push({ en: `its model ${quotedName(at)}`, zh: `供应商端模型${quotedName(at)}` });
+    if (provider !== null) parts.push({ en: `provider ${quotedName(provider)}`, zh: `供应商${quotedName(provider)}` });
+    return {
+      en: `${en} ${parts.map((part) => part.en).join(' at ')}${said.en}`,
+      zh: `${zh}${parts
+        .toReversed()
+        .map((part) => part.zh)
+        .join('的')}${said.zh}`,
+    };
+  };
+
+const membership: Sentence = (facts) => {
+  const [{ name, account }, as] = [facts, roleOf(facts.is('role'))];
+  return facts.wasThere
+    ? { en: `made ${name} ${as.en} of${account.en}`, zh: `将${account.zh}的${name}设为${as.zh}` }
+    : { en: `added ${name} to${account.en} as ${as.en}`, zh: `将${name}加入${account.zh}，身份为${as.zh}` };
+};
+
+const memberRemoved: Sentence = ({ name, account }) => ({
+  en: `removed ${name} from${account.en}`,
+  zh: `将${name}移出${account.zh}`,
+});
+
+/** What was done to a webhook endpoint, of an account or of the operators. */
+const webhook =
+  (en: string, zh: string, zhEnd = ''): Sentence =>
+  (facts) => {
+    const [url, { account }] = [String(facts.either('url') ?? ''), facts];
+    const of =
+      account.en === '' ? { en: ' of the operators', zh: '管理员' } : { en: ` of${account.en}`, zh: account.zh };
+    return { en: `${en} ${url}${of.en}`, zh: `${zh}${of.zh}的 Webhook 端点 ${url}${zhEnd}` };
+  };
+
+const webhookChanged: Sentence = (facts) => {
+  const isAltered = facts.was('status') !== facts.is('status');
+  if (isAltered && facts.is('status') === 'disabled') return webhook('disabled the webhook endpoint', '停用')(facts);
+  if (isAltered && facts.is('status') === 'active') return webhook('enabled the webhook endpoint', '启用')(facts);
+  return webhook('changed the webhook endpoint', '修改')(facts);
+};
+
+const lowBalance: Sentence = (facts) => {
+  const [threshold, { account }] = [facts.is('thresholdYuan'), facts];
+  return threshold === null
+    ? {
+        en: `set the low-balance notice of${account.en} as configured`,
+        zh: `将${account.zh}的余额不足通知恢复为配置值`,
+      }
+    : {
+        en: `set the low-balance notice of${account.en} to ${yuan(threshold)}`,
+        zh: `将${account.zh}的余额不足通知设为低于 ${yuan(threshold)}`,
+      };
+};
+
+const redeemed: Sentence = (facts) => {
+  const [given, end] = [facts.gift, facts.is('codeEnd')];
+  const code = end === null ? NOTHING : { en: ` …${end}`, zh: ` …${end} ` };
+  return {
+    en: `redeemed voucher${code.en} for${facts.account.en}${given.en === '' ? '' : `: ${given.en}`}`,
+    zh: `为${facts.account.zh}使用兑换码${code.zh.trimEnd()}${given.zh === '' ? '' : `：${given.zh.trim()}`}`,
+  };
+};
+
+const vouchersMade: Sentence = (facts) => {
+  const [given, count] = [facts.gift, Number(facts.is('count') ?? 0)];
+  if (count === 0) return { en: `made vouchers ${facts.name}`, zh: `生成兑换码${facts.name}` };
+  return {
+    en: `made ${count} ${count === 1 ? 'voucher' : 'vouchers'} ${facts.name} of ${given.en}`,
+    zh: `生成 ${count} 个兑换码${facts.name}，每个可兑换${given.zh}`,
+  };
+};
+
+const invitation =
+  (en: string, zh: string): Sentence =>
+  (facts) => {
+    const [email, { account }, as] = [facts.either('email'), facts, roleOf(facts.either('role'))];
+    const whom = email === null ? { en: 'somebody', zh: '他人' } : { en: String(email), zh: ` ${email} ` };
+    return { en: `${en} ${whom.en} to${account.en} as ${as.en}`, zh: `${zh}${whom.zh}以${as.zh}身份加入${account.zh}` };
+  };
+
+const signedOut: Sentence = (facts) => {
+  if (facts.subjectKind === 'session') return { en: 'ended a session of their own', zh: '结束自己的一个会话' };
+  const left = facts.is('sessions');
+  return Array.isArray(left) && left.length > 0
+    ? { en: 'signed out everywhere else', zh: '退出其他所有登录' }
+    : { en: 'signed out everywhere', zh: '退出所有登录' };
+};
+
+const linkUsed: Sentence = (facts) => {
+  const issuer = facts.issuer;
+  return issuer === ''
+    ? { en: 'used a one-time link', zh: '使用一次性链接' }
+    : { en: `used a one-time link, and signs in by ${issuer}`, zh: `使用一次性链接，以 ${issuer} 登录` };
+};
+
+const named =
+  (en: string, zh: string): Sentence =>
+  ({ name }) => ({ en: `${en} ${name}`, zh: `${zh}${name}` });
+
+const madeWithRole =
+  (en: string, zh: string, member: string): Sentence =>
+  (facts) => {
+    const as = roleOf(facts.is(member));
+    return as === NOTHING
+      ? named(en, zh)(facts)
+      : { en: `${en} ${facts.name} (${as.en})`, zh: `${zh}${facts.name}（${as.zh}）` };
+  };
+
+const SENTENCES: Readonly<Record<string, Sentence>> = {
+  'account.change': changed('account', '账户'),
+  'accounts.change': changed('account', '账户'),
+  'accounts.create': named('made account', '创建账户'),
+  'accounts.keys.create': key('made', '创建'),
+  'keys.create': key('made', '创建'),
+  'keys.change': key('changed', '修改'),
+  'keys.replacement.create': key('replaced', '轮换'),
+  'keys.delete': key('revoked', '吊销'),
+  'accounts.top-ups.create': posted((amount, account) => ({
+    en: `added ${yuan(amount)} to${account.en}`,
+    zh: `为${account.zh}充值 ${yuan(amount)}`,
+  })),
+  'accounts.adjustments.create': posted((amount, account) => ({
+    en: `adjusted the balance of${account.en} by ${yuan(amount, true)}`,
+    zh: `将${account.zh}的余额调账 ${yuan(amount, true)}`,
+  })),
+  'calls.refunds.create': refunded,
+  'calls.resolution': resolved,
+  'accounts.subscriptions.create': ({ plan, account }) => ({
+    en: `granted plan ${plan} to${account.en}`,
+    zh: `为${account.zh}开通套餐${plan}`,
+  }),
+  'subscriptions.renewals.create': ({ plan, account }) => ({
+    en: `renewed plan ${plan} of${account.en}`,
+    zh: `续期${account.zh}的套餐${plan}`,
+  }),
+  'subscriptions.delete': ({ plan, account }) => ({
+    en: `canceled plan ${plan} of${account.en}`,
+    zh: `取消${account.zh}的套餐${plan}`,
+  }),
+  'routes.drain': drain('drained', '排空'),
+  'routes.resume': drain('resumed', '恢复'),
+  'tokens.create': madeWithRole('made admin token', '创建管理令牌', 'role'),
+  'tokens.delete': named('revoked admin token', '吊销管理令牌'),
+  'users.create': madeWithRole('made user', '创建用户', 'operatorRole'),
+  'users.change': changed('user', '用户'),
+  'users.delete': named('deleted user', '删除用户'),
+  'users.links.create': ({ name }) => ({
+    en: `made a one-time link for user ${name}`,
+    zh: `为用户${name}生成一次性链接`,
+  }),
+  'users.sessions.delete': ({ name }) => ({
+    en: `signed user ${name} out everywhere`,
+    zh: `使用户${name}退出所有登录`,
+  }),
+  'user.change': changed('user', '用户'),
+  'accounts.members.create': membership,
+  'accounts.members.delete': memberRemoved,
+  'members.change': membership,
+  'members.delete': memberRemoved,
+  'webhooks.create': webhook('made the webhook endpoint', '添加'),
+  'webhooks.change': webhookChanged,
+  'webhooks.delete': webhook('deleted the webhook endpoint', '删除'),
+  'webhooks.test.create': webhook('sent a test to the webhook endpoint', '向', ' 发送测试'),
+  'webhooks.redeliver.create': webhook('sent a notice once more to the webhook endpoint', '向', ' 重新发送通知'),
+  'accounts.low-balance.replace': lowBalance,
+  'low-balance.replace': lowBalance,
+  // Operators make batches at this address of theirs, and account holders redeem a code at theirs.
+  'vouchers.create': (facts) => (facts.is('redeemedAt') === null ? vouchersMade : redeemed)(facts),
+  'vouchers.delete': named('canceled vouchers', '作废兑换码'),
+  'accounts.vouchers.create': redeemed,
+  'invitations.create': invitation('invited', '邀请'),
+  'invitations.delete': invitation('revoked the invitation of', '撤回邀请：'),
+  'sessions.delete': signedOut,
+  'password.replace': () => ({ en: 'changed their own password', zh: '修改自己的密码' }),
+  'links.use': linkUsed,
+  'links.use.create': linkUsed,
+  'identities.create': (facts) => ({
+    en: `added sign-in by ${facts.issuer}`,
+    zh: `添加登录方式 ${facts.issuer}`,
+  }),
+  'identities.delete': (facts) => ({
+    en: `removed sign-in by ${facts.issuer}`,
+    zh: `移除登录方式 ${facts.issuer}`,
+  }),
+  'config.reload': (facts) => {
+    const sections = facts.is('changed');
+    const list = Array.isArray(sections) ? sections.map(String) : [];
+    return {
+      en: `reloaded the configuration${remark(list.join(', ')).en}`,
+      zh: `重新加载配置${remark(list.join('、')).zh}`,
+    };
+  },
+  'db.import': (facts) => ({
+    en: `imported a database of ${facts.is('accounts')} accounts`,
+    zh: `导入含 ${facts.is('accounts')} 个账户的数据库`,
+  }),
+};
+
+/**
+ * The sentence of a row. A change of which nobody knows what came of it is said to be possible. An action of another version, which has
+ * no sentence here, is named.
+ */
+export function changeSentence(change: ToldChange, names: KnownNames): Bilingual {
+  const sentence = Object.hasOwn(SENTENCES, change.action) ? SENTENCES[change.action] : undefined;
+  if (sentence === undefined) return { en: change.action, zh: change.action };
+  const told = sentence(new ChangeFacts(change, names));
+  // Of what was not done there may be no name.
+  const [en, zh] = [told.en.trim(), told.zh.trim()];
+  return change.outcome === 'done' ? { en, zh } : { en: `may have ${en}`, zh: `可能已${zh}` };
+}

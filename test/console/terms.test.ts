@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+
+/** That the Chinese of the console has one word for a thing (`console/terms.md`), and the marks of Chinese. */
+
+interface Text {
+  readonly where: string;
+  readonly text: string;
+}
+
+const HAN = /\p{Script=Han}/u;
+
+/** The lines of sources that have Chinese; each is a text, or a part of one. */
+const texts: readonly Text[] = [
+  ...globSync('console/src/**/*.{ts,tsx}'),
+  'src/changes/change-facts.ts',
+  'src/changes/change-sentences.ts',
+].flatMap((file) =>
+  readFileSync(file, 'utf8')
+    .split('\n')
+    .flatMap((text, index) => (HAN.test(text) ? [{ where: `${file}:${index + 1}`, text }] : [])),
+);
+
+const terms = readFileSync('console/terms.md', 'utf8')
+  .split('\n')
+  .flatMap((line) => {
+    const [, term, chinese, not] = line.split('|').map((cell) => cell.trim());
+    if (term === undefined || chinese === undefined || term === 'term' || term.startsWith('-')) return [];
+    return [{ term, chinese, unused: (not ?? '').split(',').flatMap((word) => word.trim() || []) }];
+  });
+
+/** Where texts have what they must not have. */
+const found = (pattern: RegExp): string[] =>
+  texts.flatMap(({ where, text }) => (pattern.test(text) ? [`${where}: ${text.trim()}`] : []));
+
+describe('the Chinese of the console', () => {
+  it('has one word for a thing, and uses none of the others', () => {
+    assert.ok(terms.length > 40 && texts.length > 500);
+    const wrong = terms.flatMap(({ chinese, unused }) =>
+      unused.flatMap((word) => {
+        // A Latin word is another one within a name of the code.
+        const pattern = HAN.test(word) ? new RegExp(word, 'u') : new RegExp(`(?<![A-Za-z])${word}(?![A-Za-z])`, 'u');
+        return found(pattern).map((where) => `"${word}" is "${chinese}" here: ${where}`);
+      }),
+    );
+    assert.deepEqual(wrong, []);
+  });
+
+  it('lists no term that it does not use', () => {
+    assert.deepEqual(
+      terms.filter(({ chinese }) => !texts.some(({ text }) => text.includes(chinese))),
+      [],
+    );
+  });
+
+  it('has full-width marks beside Chinese characters, quotes of its own, and spaces at Latin words alone', () => {
+    assert.deepEqual(found(/\p{Script=Han}\s*[,.:;?!()]/u), []);
+    assert.deepEqual(found(/(?<!['`}])[,:;?!()]\s*\p{Script=Han}/u), []);
+    assert.deepEqual(found(/\p{Script=Han} +\p{Script=Han}/u), []);
+    assert.deepEqual(found(/\p{Script=Han}"|"\p{Script=Han}|[「」『』]/u), []);
+    assert.deepEqual(found(/[\w%]\p{Script=Han}|\p{Script=Han}[\w%]/u), []);
+  });
+});

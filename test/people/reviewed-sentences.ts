@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import type { Bilingual } from '../../src/changes/change-facts.ts';
+
+export type { Bilingual };
+
+/**
+ * The sentences of the change log, as somebody has read them: `change-sentences.md` has one for each change. What differs from run to
+ * run (ids of calls, ends of codes and of keys, numbers behind names) is left out there.
+ */
+
+/** Changes that are made by tests of other files, because they need more than a gateway. */
+export const TOLD_ELSEWHERE = [
+  'admin POST /calls/:id/resolution',
+  'configuration reloaded',
+  'database imported',
+  'people GET /oidc/:id/callback, a link',
+  'people GET /oidc/:id/callback, an identity',
+] as const;
+
+const ROW = /^\| (?<change>[^|]+) \| (?<en>[^|]+) \| (?<zh>[^|]+) \|$/;
+
+const reviewed = new Map(
+  readFileSync(new URL('change-sentences.md', import.meta.url), 'utf8')
+    .split('\n')
+    .flatMap((line) => {
+      const { change, en, zh } = ROW.exec(line)?.groups ?? {};
+      return change === undefined || change === 'change' || change.startsWith('--')
+        ? []
+        : [[change, { en, zh }] as const];
+    }),
+);
+
+/** Fails unless a row of the log says what was reviewed for its change, and names no id but that of a call, which has no name. */
+export function assertReviewed(change: string, sentence: Bilingual): void {
+  const said = { en: withoutNumbers(sentence.en), zh: withoutNumbers(sentence.zh) };
+  const line = `| ${change} | ${said.en} | ${said.zh} |`;
+  assert.doesNotMatch(line, /\b[a-z]{2,4}_[0-9a-z]{26}\b/, line);
+  assert.match(said.zh, /\p{Script=Han}/u);
+  assert.deepEqual(said, reviewed.get(change), `Read it, and set it in test/people/change-sentences.md:\n${line}`);
+}
+
+/** Fails if the reviewed file has sentences of changes that nobody makes. */
+export function assertReviewedAll(changes: readonly string[]): void {
+  assert.deepEqual([...reviewed.keys()].sort(), changes.toSorted());
+}
+
+function withoutNumbers(text: string): string {
+  return text
+    .replace(/\bcall_[0-9a-z]{26}\b/g, 'call_…')
+    .replace(/(?<=“[A-Za-z]+) \d+(?=”)/g, '')
+    .replace(/(?<=“sk-fg-)\w{4}(?=…”)/g, '')
+    .replace(/(?<= …)[A-Z0-9]{4}\b/g, 'CODE')
+    .replace(/(?<=\b(?:port|localhost|127\.0\.0\.1):)\d+/g, '…');
+}
