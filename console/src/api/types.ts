@@ -171,7 +171,7 @@ export interface Endpoints {
     body: { readonly keepOldSeconds?: number | undefined; readonly expiresAt?: string | null | undefined };
     response: OwnReplacementKey;
   };
-  /** List calls, newest first; those in flight with status=in_flight, all of a request with requestId. */
+  /** List calls, newest first; those in flight with status=in_flight, all of a request with requestId; also as CSV. */
   'GET /account/v1/calls': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly keyId?: string | undefined; readonly userId?: string | undefined; readonly model?: string | undefined; readonly status?: 'succeeded' | 'failed' | 'aborted' | 'unresolved' | 'resolved' | 'in_flight' | undefined; readonly requestId?: string | undefined; readonly from?: string | undefined; readonly to?: string | undefined };
@@ -185,7 +185,7 @@ export interface Endpoints {
     body: null;
     response: OwnCall;
   };
-  /** List refused requests, newest first. */
+  /** List refused requests, newest first; also as CSV. */
   'GET /account/v1/refusals': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly keyId?: string | undefined; readonly userId?: string | undefined; readonly model?: string | undefined; readonly code?: string | undefined; readonly from?: string | undefined; readonly to?: string | undefined };
@@ -199,7 +199,7 @@ export interface Endpoints {
     body: null;
     response: { readonly data: readonly OwnUsageGroup[]; readonly nextCursor: string | null; readonly completeUntil: Instant | null; readonly timezone: string };
   };
-  /** List the ledger entries of the account, newest first. */
+  /** List the ledger entries of the account, newest first; also as CSV. */
   'GET /account/v1/ledger': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly kind?: 'top_up' | 'charge' | 'refund' | 'adjustment' | undefined; readonly from?: string | undefined; readonly to?: string | undefined };
@@ -542,14 +542,14 @@ export interface Endpoints {
     body: { readonly amountYuan: string; readonly memo: string };
     response: PostedEntry;
   };
-  /** List the ledger entries of an account, newest first. */
+  /** List the ledger entries of an account, newest first; also as CSV. */
   'GET /admin/v1/accounts/{id}/ledger': {
     path: { readonly id: string };
     query: { readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly kind?: 'top_up' | 'charge' | 'refund' | 'adjustment' | undefined; readonly from?: string | undefined; readonly to?: string | undefined };
     body: null;
     response: { readonly data: readonly LedgerEntry[]; readonly nextCursor: string | null };
   };
-  /** List calls, newest first; those in flight over all nodes with status=in_flight. */
+  /** List calls, newest first; those in flight over all nodes with status=in_flight; also as CSV. */
   'GET /admin/v1/calls': {
     path: Record<never, never>;
     query: { readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly accountId?: string | undefined; readonly keyId?: string | undefined; readonly userId?: string | undefined; readonly model?: string | undefined; readonly status?: 'succeeded' | 'failed' | 'aborted' | 'unresolved' | 'resolved' | 'in_flight' | undefined; readonly requestId?: string | undefined; readonly from?: string | undefined; readonly to?: string | undefined };
@@ -563,7 +563,7 @@ export interface Endpoints {
     body: null;
     response: Call;
   };
-  /** List refused requests, newest first. */
+  /** List refused requests, newest first; also as CSV. */
   'GET /admin/v1/refusals': {
     path: Record<never, never>;
     query: { readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly accountId?: string | undefined; readonly keyId?: string | undefined; readonly userId?: string | undefined; readonly model?: string | undefined; readonly code?: string | undefined; readonly from?: string | undefined; readonly to?: string | undefined };
@@ -794,7 +794,7 @@ export interface Endpoints {
     body: null;
     response: null;
   };
-  /** List what people, tokens, keys, the command line and configurations have changed, newest first. */
+  /** List what people, tokens, keys, the command line and configurations have changed, newest first; also as CSV. */
   'GET /admin/v1/changes': {
     path: Record<never, never>;
     query: { readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly actorKind?: 'admin_token' | 'command_line' | 'user' | 'api_key' | 'visitor' | 'configuration' | undefined; readonly actorId?: string | undefined; readonly action?: string | undefined; readonly subjectId?: string | undefined; readonly accountId?: string | undefined; readonly from?: string | undefined; readonly to?: string | undefined };

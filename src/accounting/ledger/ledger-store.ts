@@ -91,8 +91,8 @@ const EVERY_ENTRY: LedgerFilter = { kind: null, from: null, to: null };
 
 /** Rows without an entry end a slice. */
 interface SliceEnd extends StoredRow {
-  readonly entry_no: string | null;
-  readonly last_no: string | null;
+  readonly entry_no: bigint | null;
+  readonly last_no: bigint | null;
   readonly rows_read: number;
 }
 

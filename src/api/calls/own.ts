@@ -118,7 +118,8 @@ export function ownCallEndpoints(parts: OwnCallParts): AccountEndpoint[] {
     accountEndpoint({
       method: 'GET',
       path: '/calls',
-      summary: 'List calls, newest first; those in flight with status=in_flight, all of a request with requestId; also as CSV',
+      summary:
+        'List calls, newest first; those in flight with status=in_flight, all of a request with requestId; also as CSV',
       needs: 'member',
       query: callList.omit({ accountId: true }),
       response: ownCallPage,

@@ -85,7 +85,8 @@ export function changeEndpoints({ changes, accounts }: ChangeAdminParts): AdminE
     adminEndpoint({
       method: 'GET',
       path: '/changes',
-      summary: 'List what people, tokens, keys, the command line and configurations have changed, newest first; also as CSV',
+      summary:
+        'List what people, tokens, keys, the command line and configurations have changed, newest first; also as CSV',
       query: changeList,
       response: pageOf(changeResponse),
       lines: LIST_LINES,

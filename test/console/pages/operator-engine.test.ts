@@ -106,7 +106,10 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await field.fill('harbour');
     await page.keyboard.press('Enter');
     await page.getByRole('region', { name: 'Accounts' }).getByRole('link', { name: 'Harbour Lights' }).waitFor();
-    await page.getByRole('region', { name: 'Batches of vouchers' }).getByRole('link', { name: 'harbour fair' }).waitFor();
+    await page
+      .getByRole('region', { name: 'Batches of vouchers' })
+      .getByRole('link', { name: 'harbour fair' })
+      .waitFor();
     await field.fill('audrey');
     await page.keyboard.press('Enter');
     await page.getByRole('region', { name: 'People' }).getByRole('link', { name: 'Audrey' }).waitFor();
@@ -141,7 +144,9 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await console.assertAccessible();
     const download = page.waitForEvent('download');
     await page.getByRole('button', { name: 'CSV' }).click();
-    const saved = readFileSync(await (await download).path(), 'utf8').trimEnd().split('\r\n');
+    const saved = readFileSync(await (await download).path(), 'utf8')
+      .trimEnd()
+      .split('\r\n');
     assert.equal(saved.length, 2);
     assert.ok(saved[1]!.includes('Northern Star'));
     // The names of what an address says are read.
@@ -159,8 +164,11 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     const { page } = console;
     await page.getByRole('combobox', { name: 'Who' }).fill('audr');
     await page.getByRole('option', { name: 'Audrey' }).click();
-    await page.waitForURL(/actorId=usr_/);
-    await page.getByText('No change fits').waitFor();
+    await page.waitForURL(new RegExp(`actorId=${auditor.id}`));
+    const { body } = await server.admin('GET', `/changes?actorId=${auditor.id}`);
+    const rows = page.getByRole('region', { name: 'Changes' }).getByRole('row');
+    await rows.filter({ hasText: 'Audrey' }).first().waitFor();
+    assert.equal(await rows.count(), body.data.length + 1);
     await console.assertAccessible();
     await console.close();
   });

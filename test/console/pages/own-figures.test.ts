@@ -140,7 +140,9 @@ describe('the figures of an account', { skip: withoutBrowser }, () => {
     assert.equal(await rows.count(), 2);
     const download = page.waitForEvent('download');
     await page.getByRole('button', { name: 'CSV' }).click();
-    const saved = readFileSync(await (await download).path(), 'utf8').trimEnd().split('\r\n');
+    const saved = readFileSync(await (await download).path(), 'utf8')
+      .trimEnd()
+      .split('\r\n');
     assert.deepEqual(
       saved.map((line) => line.split(',').slice(1, 4).join()),
       ['kind,amountYuan,balanceAfterYuan', 'top_up,100,100'],
