@@ -1,9 +1,9 @@
 import { toTimestamp } from '../db/columns.ts';
-import type { Statement, StoredRow } from '../db/database.ts';
+import type { Statement } from '../db/database.ts';
+import { createFilteredList } from '../db/filtered-list.ts';
 import type { DirectoryLane } from '../db/home-lanes.ts';
 import { instantColumn, jsonbColumn, orNull, type RowOf, tableColumns, textColumn } from '../db/table.ts';
-import { firstIdAt } from '../lib/ids.ts';
-import { type LookedThrough, lookThrough, type SliceTiming } from '../lib/slices.ts';
+import type { LookedThrough, SliceTiming } from '../lib/slices.ts';
 import type { Actor } from '../people/actor.ts';
 import type { Recorded } from './recorded-value.ts';
 
@@ -73,42 +73,6 @@ const withdrawChange: Statement = {
   text: `delete from changes where id = $1 and outcome = 'begun'`,
 };
 
-/** What leads to a part of the table by an index; the first one that a filter has does, the rest is looked for in that part. */
-const LEADS = ['subject_id', 'account_id', 'actor_id', 'action', 'actor_kind'] as const;
-type Lead = (typeof LEADS)[number];
-
-/** An id is made some milliseconds before its instant is read. A clock that is set in between may make it more. */
-const ID_SLACK_MS = 600_000;
-
-/**
- * A slice. Plan: changes_by_subject, …_account, …_actor, …_action, …_actor_kind, or without a lead the primary key, backwards. The
- * lead is a range and comes first in the order, so that no plan walks the changes of all others until it has found enough.
- */
-function sliceOf(lead: Lead | null): Statement {
-  const isLed = lead === null ? '$8::text is null' : `c.${lead} >= $8::text and c.${lead} <= $8::text`;
-  const order = lead === null ? 'c.id desc' : `c.${lead} desc, c.id desc`;
-  const rest = LEADS.map((name, i) => `($${i + 9}::text is null or p.${name} = $${i + 9})`).join(' and ');
-  return {
-    name: `changes.slice-${lead ?? 'all'}`,
-    text: `with part as materialized (
-  select c.id, c.begun_at, ${LEADS.map((name) => `c.${name}`).join(', ')} from changes c
-  where ${isLed} and c.id < $3::text and c.id >= $4::text and c.id < $5::text
-  order by ${order} limit $1::int
-),
-found as (
-  select p.id from part p
-  where ${rest} and p.begun_at >= $6::timestamptz and p.begun_at < $7::timestamptz
-  order by p.id desc limit $2::int
-)
-select ${CHANGES.of('c')}, last.id as last_id, last.rows_read
-from (select min(id) as id, count(*)::int as rows_read from part) last
-left join found f on true left join changes c on c.id = f.id
-order by f.id desc`,
-  };
-}
-
-const slices = new Map<Lead | null, Statement>([null, ...LEADS].map((lead) => [lead, sliceOf(lead)]));
-
 const FORGOTTEN_ROWS_MAX = 1000;
 
 /** The oldest come first in the primary key: a deletion reads no more than it deletes. */
@@ -152,10 +116,15 @@ export interface ChangesStore {
   deleteBefore(instantMs: number, signal: AbortSignal): Promise<void>;
 }
 
-/** Behind every id. */
-const LAST_ID = `chg_${'z'.repeat(27)}`;
-
 export function createChangesStore(database: DirectoryLane): ChangesStore {
+  /** Plans: changes_by_subject, …_account, …_actor, …_action, …_actor_kind. */
+  const list = createFilteredList(database, {
+    table: 'changes',
+    columns: CHANGES,
+    idPrefix: 'chg',
+    at: 'begun_at',
+    leads: ['subject_id', 'account_id', 'actor_id', 'action', 'actor_kind'],
+  });
   return {
     async insert(change) {
       await database.query(insertChange, CHANGES.valuesOf(change));
@@ -168,32 +137,15 @@ export function createChangesStore(database: DirectoryLane): ChangesStore {
     async withdraw(id) {
       await database.query(withdrawChange, [id]);
     },
-    list(filter, beforeId, limit, timing) {
-      const values: Record<Lead, string | null> = {
+    list({ from, to, ...filter }, beforeId, limit, timing) {
+      const values = {
         subject_id: filter.subjectId,
         account_id: filter.accountId,
         actor_id: filter.actorId,
         action: filter.action,
         actor_kind: filter.actorKind,
       };
-      const lead = LEADS.find((name) => values[name] !== null) ?? null;
-      const rest = LEADS.map((name) => (name === lead ? null : values[name]));
-      const { from, to } = filter;
-      const bounds = [
-        from === null ? '' : firstIdAt('chg', from.getTime() - ID_SLACK_MS),
-        to === null ? LAST_ID : firstIdAt('chg', to.getTime() + ID_SLACK_MS),
-        from?.toISOString() ?? '-infinity',
-        to?.toISOString() ?? 'infinity',
-      ];
-      const isExact = rest.every((value) => value === null) && from === null && to === null;
-      return lookThrough({ start: beforeId, limit, isExact }, timing, async (behind, rows, wanted) => {
-        const parameters = [rows, wanted, behind ?? LAST_ID, ...bounds, lead && values[lead], ...rest];
-        const found = await database.query<SliceEnd>(slices.get(lead)!, parameters);
-        const items = CHANGES.all(found.filter(({ id }) => id !== null));
-        const { last_id: lastId, rows_read: rowsRead } = found[0]!;
-        if (items.length === wanted) return { items, next: items.at(-1)!.id };
-        return { items, next: rowsRead < rows ? null : lastId };
-      });
+      return list({ values, from, to }, beforeId, limit, timing);
     },
     async deleteBefore(instantMs, signal) {
       let rows: unknown[];
@@ -201,12 +153,6 @@ export function createChangesStore(database: DirectoryLane): ChangesStore {
       while (rows.length === FORGOTTEN_ROWS_MAX && !signal.aborted);
     },
   };
-}
-
-/** Rows without a change end a slice. */
-interface SliceEnd extends StoredRow {
-  readonly last_id: string | null;
-  readonly rows_read: number;
 }
 
 const jsonOrNull = (value: Recorded): string | null => (value === null ? null : JSON.stringify(value));

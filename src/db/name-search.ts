@@ -9,8 +9,8 @@ interface IdRow {
 }
 
 /**
- * Ids of rows, newest first, because ids sort by time: all of them, or those that have the text in their name or e-mail address, in
- * any case, or as their id. It looks through the table a slice at a time, for as long as `timing` allows.
+ * Ids of rows, newest first, because ids sort by time: all of them, or those that have the text in one of their names, such as an
+ * e-mail address, in any case, or as their id. It looks through the table a slice at a time, for as long as `timing` allows.
  */
 type NameSearch = (
   text: string | undefined,
@@ -19,11 +19,15 @@ type NameSearch = (
   timing: SliceTiming,
 ) => Promise<LookedThrough<string>>;
 
-/** A search of a table with the columns `id`, `name` and `email`. The table is named by the code, never by a request. */
-export function createNameSearch(database: DirectoryQueryable, table: string): NameSearch {
+/** A search of a table with the column `id` and those of names. They are named by the code, never by a request. */
+export function createNameSearch(
+  database: DirectoryQueryable,
+  table: string,
+  names: readonly string[] = ['name', 'email'],
+): NameSearch {
   // Two statements, because no text comes behind every id in every collation.
-  const sliceFirst = sliceOf(table, 'slice-first', '$1::text is null');
-  const sliceNext = sliceOf(table, 'slice-next', 'id < $1::text');
+  const sliceFirst = sliceOf(table, names, 'slice-first', '$1::text is null');
+  const sliceNext = sliceOf(table, names, 'slice-next', 'id < $1::text');
   return (text, beforeId, limit, timing) =>
     lookThrough({ start: beforeId, limit, isExact: text === undefined }, timing, async (behind, rows, wanted) => {
       const statement = behind === null ? sliceFirst : sliceNext;
@@ -36,15 +40,15 @@ export function createNameSearch(database: DirectoryQueryable, table: string): N
 }
 
 /** Plan: primary key, backwards. */
-function sliceOf(table: string, name: string, isBefore: string): Statement {
+function sliceOf(table: string, names: readonly string[], name: string, isBefore: string): Statement {
   return {
     name: `${table}.${name}`,
     text: `with part as materialized (
-  select id, name, email from ${table} where ${isBefore} order by id desc limit $2::int
+  select id, ${names.join(', ')} from ${table} where ${isBefore} order by id desc limit $2::int
 ),
 found as (
   select id from part
-  where $4::text is null or strpos(lower(name), lower($4)) > 0 or strpos(lower(email), lower($4)) > 0 or id = $4
+  where $4::text is null or ${names.map((column) => `strpos(lower(${column}), lower($4)) > 0`).join(' or ')} or id = $4
   order by id desc limit $3::int
 )
 select f.id, last.id as last_id, last.rows_read

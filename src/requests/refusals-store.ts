@@ -1,8 +1,10 @@
 import { EVERYBODY, type OwnedBy } from '../accounting/calls/calls-store.ts';
 import { columnsOf, toTimestamp } from '../db/columns.ts';
 import { type Statement, toArray } from '../db/database.ts';
+import { createFilteredList } from '../db/filtered-list.ts';
 import type { DirectoryLane } from '../db/home-lanes.ts';
 import { countColumn, instantColumn, orNull, type RowOf, tableColumns, textColumn } from '../db/table.ts';
+import type { LookedThrough, SliceTiming } from '../lib/slices.ts';
 
 /** The SQL of refusals. */
 
@@ -38,33 +40,6 @@ const insertRefusals: Statement = {
   text: `insert into refusals (${columns.list}) select * from ${columns.unnest} on conflict do nothing`,
 };
 
-/** Newest first: with an account by refusals_by_account, with a code alone by refusals_by_code, else by primary key. */
-function listRefusals(filtered: 'account' | 'code' | 'all'): Statement {
-  const conditions = [
-    filtered === 'account' ? 'r.account_id = $1' : '$1::text is null',
-    filtered === 'code' ? 'r.code = $2' : '($2::text is null or r.code = $2)',
-    '($3::timestamptz is null or r.at >= $3) and ($4::timestamptz is null or r.at < $4)',
-    '($5::text is null or r.id < $5)',
-  ];
-  return {
-    name: `refusals.list-${filtered}`,
-    text: `select ${columns.of('r')} from refusals r where ${conditions.join(' and ')} order by r.id desc limit $6::int`,
-  };
-}
-/** Of some keys of an account: the newest of each are read. Plan: refusals_by_key. */
-const listOfKeys: Statement = {
-  name: 'refusals.list-of-keys',
-  text: `select ${columns.of('r')} from unnest($7::text[]) as own (key_id)
-cross join lateral (
-  select * from refusals
-  where refusals.key_id = own.key_id and refusals.account_id = $1 and ($2::text is null or code = $2)
-    and ($3::timestamptz is null or at >= $3) and ($4::timestamptz is null or at < $4) and ($5::text is null or id < $5)
-  order by id desc limit $6::int
-) r
-order by r.id desc limit $6::int`,
-};
-const lists = { account: listRefusals('account'), code: listRefusals('code'), all: listRefusals('all') };
-
 const IS_OWN = 'and ($3::text is null or r.account_id = $3) and ($4::text[] is null or r.key_id = any ($4::text[]))';
 
 /** By primary key, or by refusals_by_client_request. */
@@ -90,16 +65,25 @@ returning 1 as gone`,
 
 interface RefusalFilter {
   readonly accountId: string | null;
+  readonly keyId: string | null;
   /** Refusals of these keys alone, which are of the account that is named. */
   readonly ownKeyIds?: readonly string[] | null | undefined;
   readonly code: string | null;
+  /** As the client wrote it, shortened. */
+  readonly model: string | null;
   readonly from: Date | null;
   readonly to: Date | null;
 }
 
 export interface RefusalsStore {
   insert(refusals: readonly Refusal[]): Promise<void>;
-  list(filter: RefusalFilter, beforeId: string | null, limit: number): Promise<Refusal[]>;
+  /** Newest first. If the time is over before there are enough, it returns what it has found and where to look on. */
+  list(
+    filter: RefusalFilter,
+    beforeId: string | null,
+    limit: number,
+    timing: SliceTiming,
+  ): Promise<LookedThrough<Refusal>>;
   /** Those of a request: by the gateway's id or the client's. */
   find(requestId: string, limit: number, of?: OwnedBy): Promise<Refusal[]>;
   /** In batches, until none is left or the signal has aborted. */
@@ -107,17 +91,25 @@ export interface RefusalsStore {
 }
 
 export function createRefusalsStore(database: DirectoryLane): RefusalsStore {
+  /** Plans: refusals_by_key, …_account, …_code. */
+  const list = createFilteredList(database, {
+    table: 'refusals',
+    columns,
+    idPrefix: 'req',
+    at: 'at',
+    leads: ['key_id', 'account_id', 'code'],
+    others: ['model'],
+    anyOf: 'key_id',
+  });
   return {
     async insert(refusals) {
       await database.query(insertRefusals, columnsOf(refusals, ...columns.values));
     },
-    async list({ accountId, ownKeyIds = null, code, from, to }, beforeId, limit) {
-      if (ownKeyIds !== null) {
-        const values = [accountId, code, from, to, beforeId, limit, toArray(ownKeyIds)];
-        return columns.all(await database.query(listOfKeys, values));
-      }
-      const statement = accountId !== null ? lists.account : code !== null ? lists.code : lists.all;
-      return columns.all(await database.query(statement, [accountId, code, from, to, beforeId, limit]));
+    list({ accountId, keyId, ownKeyIds = null, code, model, from, to }, beforeId, limit, timing) {
+      const anyOf = keyId === null ? ownKeyIds : (ownKeyIds?.filter((id) => id === keyId) ?? null);
+      // Keys of a person are of the account that is named.
+      const of = anyOf === null ? { key_id: keyId, account_id: accountId } : { key_id: null, account_id: null };
+      return list({ values: { ...of, code, model }, anyOf, from, to }, beforeId, limit, timing);
     },
     async find(requestId, limit, { accountId, keyIds } = EVERYBODY) {
       const of = [accountId, keyIds === null ? null : toArray(keyIds)];

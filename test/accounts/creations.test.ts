@@ -55,7 +55,7 @@ for (const engine of engines) {
     const moneyOf = async (id: string) => {
       const ledger = createLedgerStore(stored.partition.database);
       const balance = (await ledger.findBalances([id], CONTEXT)).get(id);
-      const entries = await ledger.listEntries(id, null, 10);
+      const { items: entries } = await ledger.listEntries(id, null, 10);
       return [balance?.balanceNano, entries.map(({ amountNano }) => amountNano)];
     };
     const idsFound = async (name: string): Promise<string[]> =>
@@ -64,7 +64,7 @@ for (const engine of engines) {
     it('of an account with a balance are its first ledger entry too', async () => {
       await open('acct_funded', 5n);
       const ledger = createLedgerStore(stored.partition.database);
-      const [entry] = await ledger.listEntries('acct_funded', null, 10);
+      const [entry] = (await ledger.listEntries('acct_funded', null, 10)).items;
       assert.deepEqual([entry?.entryNo, entry?.kind, entry?.amountNano, entry?.memo], [1n, 'top_up', 5n, null]);
       assert.deepEqual(await moneyOf('acct_funded'), [5n, [5n]]);
       await open('acct_empty', 0n);

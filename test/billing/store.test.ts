@@ -223,7 +223,7 @@ for (const engine of engines) {
         settlement,
         calls.map((callId, i) => outcomeOf(id, callId, BigInt(i))),
       );
-      const entries = await createLedgerStore(database).listEntries(id, null, 10);
+      const { items: entries } = await createLedgerStore(database).listEntries(id, null, 10);
       assert.deepEqual(
         entries.map(({ entryNo, amountNano, balanceAfterNano, callId }) => [
           entryNo,

@@ -171,7 +171,7 @@ for (const engine of gatewayEngines) {
           );
           if (operation === 'settle') charges++;
         }
-        const entries = await ledger.listEntries(id, null, 100);
+        const { items: entries } = await ledger.listEntries(id, null, 100);
         const charged = new Set(entries.filter(({ kind }) => kind === 'charge').map(({ callId }) => callId));
         assert.ok(charged.size > 0 && charged.size <= charges);
         assert.equal(charged.size, entries.filter(({ kind }) => kind === 'charge').length);
@@ -241,7 +241,7 @@ for (const engine of gatewayEngines) {
       await endCalls(settlement, [outcomeOf(id, 'a', 1n)]);
       await endCalls(settlement, [outcomeOf(id, 'b', 2n), outcomeOf(id, 'a', 50n), outcomeOf(id, 'c', 4n)]);
       assert.deepEqual(await readBalance(database, id), { balanceNano: 93n, reservedNano: 0n, spentNano: 7n });
-      const entries = await createLedgerStore(database).listEntries(id, null, 10);
+      const { items: entries } = await createLedgerStore(database).listEntries(id, null, 10);
       assert.deepEqual(
         entries.map(({ entryNo, callId, balanceAfterNano }) => [entryNo, callId, balanceAfterNano]),
         [

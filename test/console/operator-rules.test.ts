@@ -29,10 +29,19 @@ describe('what was entered to be found', () => {
     assert.deepEqual(whatWasEntered('x-api-key: sk-ant-abc'), { kind: 'foreign_secret' });
   });
 
-  it('is a call, an account or a request by its form', () => {
+  it('is a voucher if it has the form of its code, which then stands in no address', () => {
+    for (const code of ['7KQ2M-X0T4B-9WZ3H-DC5RA', '7kq2m-x0t4b-9wz3h-dc5ra', '7KQ2MX0T4B9WZ3HDC5RA']) {
+      assert.deepEqual(whatWasEntered(` ${code} `), { kind: 'voucher', code });
+    }
+    assert.deepEqual(whatWasEntered('7kq2mx0t4b9wz3hdc5ra').kind, 'text');
+  });
+
+  it('is a call, an account, a key or some text by its form', () => {
+    assert.deepEqual(whatWasEntered('key_01abc'), { kind: 'key_id', id: 'key_01abc' });
+    assert.deepEqual(whatWasEntered('spring fair'), { kind: 'text', id: 'spring fair' });
     assert.deepEqual(whatWasEntered(' call_01abc '), { kind: 'call', id: 'call_01abc' });
     assert.deepEqual(whatWasEntered('acct_01abc'), { kind: 'account', id: 'acct_01abc' });
-    assert.deepEqual(whatWasEntered('`req_01abc`'), { kind: 'request', id: 'req_01abc' });
+    assert.deepEqual(whatWasEntered('`req_01abc`'), { kind: 'text', id: 'req_01abc' });
     assert.deepEqual(whatWasEntered('  '), { kind: 'nothing' });
   });
 });

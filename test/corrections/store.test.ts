@@ -139,7 +139,7 @@ for (const engine of engines) {
       return result.outcome === 'refused' ? result.refusal : result.outcome;
     };
     const kindsOf = async (accountId: string) =>
-      (await stores.ledger.listEntries(accountId, null, 50))
+      (await stores.ledger.listEntries(accountId, null, 50)).items
         .map(({ kind, amountNano, callId }) => [kind, amountNano, callId])
         .toReversed();
 

@@ -126,7 +126,7 @@ export function describePartitionStores(where: string, create: () => Promise<Par
       assert.equal((await createLedgerStore(directory).post({ ...entry, at })).outcome, 'unknown_account');
       const balances = await ledger.findBalances(['acct_1'], periodsOf(TODAY));
       assert.equal(balances.get('acct_1')?.balanceNano, OPENED_NANO + 7n);
-      const entries = await ledger.listEntries('acct_1', null, 10);
+      const { items: entries } = await ledger.listEntries('acct_1', null, 10);
       assert.deepEqual(
         entries.map(({ amountNano }) => amountNano),
         [7n, OPENED_NANO],

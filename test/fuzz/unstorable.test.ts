@@ -60,6 +60,7 @@ const CODE = createVoucherCode((bytes) => bytes.fill(7));
 const GIVEN: Readonly<Record<string, unknown>> = {
   'admin POST /keys/search, body': { prefix: 'sk-fg-ab12', cursor: 'key_1', limit: 5 },
   'admin POST /accounts/:id/vouchers, body': { code: CODE },
+  'admin POST /vouchers/search, body': { code: CODE },
   'account POST /vouchers, body': { code: CODE },
 };
 

@@ -85,6 +85,8 @@ for (const engine of wireEngines) {
       assert.ok(!text.includes(account.key.slice('sk-fg-'.length + 4)));
       assert.ok(!/hash/i.test(text));
 
+      assert.deepEqual((await search({ id: account.keyId })).body.data, found.body.data);
+      assert.deepEqual((await search({ id: 'key_none' })).body.data, []);
       for (const prefix of [first.prefix, account.key.slice(0, 10), account.key.slice(0, 8)]) {
         const { body } = await search({ prefix });
         assert.ok(

@@ -59,6 +59,7 @@ for (const engine of gatewayEngines) {
         accountId: account.id,
         accountName: 'tester',
         keyId: account.keyId,
+        keyName: 'test',
         clientRequestId: 'mine-1',
         clientAddress: '127.0.0.1',
         method: 'POST',

@@ -97,6 +97,34 @@ for (const engine of gatewayEngines) {
       assert.ok(!JSON.stringify(listed).includes(code));
     });
 
+    it('are found by operators by the code, with who has redeemed it, and by a part of the name of their batch', async () => {
+      const account = await g.createAccount();
+      const batch = await scene.create({ name: 'Autumn fair 7', count: 2 });
+      const [code] = batch.codes as [string];
+      const search = (body: object) => g.admin('POST', '/vouchers/search', body);
+      const shown = { codeEnd: code.slice(-4), batch: (await g.admin('GET', `/vouchers/${batch.id}`)).body };
+      assert.deepEqual((await search({ code })).body, { ...shown, redemption: null });
+      assert.equal((await scene.redeem(code, await scene.keyOf(account))).status, 201);
+      const { body } = await search({ code: code.toLowerCase().replaceAll('-', ' ') });
+      assert.deepEqual([body.codeEnd, body.batch.id, body.batch.redeemedCount], [code.slice(-4), batch.id, 1]);
+      const [redemption] = (await g.admin('GET', `/vouchers/${batch.id}/redemptions`)).body.data;
+      assert.deepEqual(body.redemption, redemption);
+      assert.deepEqual([redemption.accountId, redemption.accountName], [account.id, 'tester']);
+      assert.ok(!JSON.stringify(body).includes(code.slice(0, 5)));
+      const unknown = await search({ code: NO_VOUCHER });
+      assert.deepEqual([unknown.status, unknown.body.error.message], [404, 'There is no such voucher.']);
+      assert.equal((await search({ code: `${code.slice(0, -1)}${code.endsWith('A') ? 'B' : 'A'}` })).status, 400);
+      for (const text of ['autumn', 'FAIR 7', batch.id]) {
+        const listed = await g.admin('GET', `/vouchers?search=${encodeURIComponent(text)}`);
+        assert.deepEqual(
+          listed.body.data.map(({ id }: { id: string }) => id),
+          [batch.id],
+          text,
+        );
+      }
+      assert.deepEqual((await g.admin('GET', '/vouchers?search=winter')).body.data, []);
+    });
+
     it('another account gets of a redeemed code what it gets of none', async () => {
       const [account, other] = [await g.createAccount(), await g.createAccount()];
       const { codes } = await scene.create({ expiresAt: new Date(scene.clock.nowMs() + 60_000).toISOString() });

@@ -24,6 +24,8 @@ export type Drain = { readonly provider: string; readonly model: string | null; 
 
 export type FoundKey = { readonly id: string; readonly accountId: string; readonly name: string | null; readonly prefix: string; readonly createdAt: Instant; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null; readonly dailySpendCapYuan: Yuan | null; readonly weeklySpendCapYuan: Yuan | null; readonly monthlySpendCapYuan: Yuan | null; readonly totalSpendCapYuan: Yuan | null; readonly dailyCalls: number | null; readonly concurrency: number | null; readonly allowedModels: readonly string[] | null; readonly allowedNetworks: readonly string[] | null; readonly scopes: readonly ('calls' | 'account')[]; readonly userId: string | null; readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } }; readonly status: 'active' | 'revoked' | 'expired'; readonly account: { readonly id: string; readonly name: string; readonly email: string | null; readonly verified: boolean; readonly status: 'active' | 'suspended'; readonly statusReason: string | null } };
 
+export type FoundVoucher = { readonly codeEnd: string; readonly batch: VoucherBatch; readonly redemption: VoucherRedemption | null };
+
 export type Identity = { readonly id: string; readonly provider: string | null; readonly issuer: string; readonly subject: string; readonly createdAt: Instant; readonly lastUsedAt: Instant | null };
 
 export type Instant = string;
@@ -58,7 +60,7 @@ export type OwnLedgerEntry = { readonly id: string; readonly kind: 'top_up' | 'c
 
 export type OwnModel = { readonly id: string; readonly aliases: readonly string[]; readonly displayName: string; readonly operations: readonly string[]; readonly contextTokens: number | null; readonly outputTokens: number | null; readonly price: { readonly rule: 'base' | 'peak' | 'off_peak' } & { readonly [name: string]: Yuan | Prices }; readonly timeOfDay: { readonly timezone: string; readonly peakHours: readonly { readonly fromMinute: number; readonly toMinute: number }[]; readonly peak: { readonly rule: 'base' | 'peak' | 'off_peak' } & { readonly [name: string]: Yuan | Prices }; readonly offPeak: { readonly rule: 'base' | 'peak' | 'off_peak' } & { readonly [name: string]: Yuan | Prices } } | null; readonly isInPlan: boolean };
 
-export type OwnRefusal = { readonly id: string; readonly at: Instant; readonly count: number; readonly accountId: string | null; readonly keyId: string | null; readonly clientRequestId: string | null; readonly clientAddress: string | null; readonly method: string | null; readonly path: string | null; readonly operation: string | null; readonly model: string | null; readonly status: number | null; readonly code: string; readonly message: string | null; readonly param: string | null };
+export type OwnRefusal = { readonly id: string; readonly at: Instant; readonly count: number; readonly accountId: string | null; readonly keyId: string | null; readonly keyName: string | null; readonly clientRequestId: string | null; readonly clientAddress: string | null; readonly method: string | null; readonly path: string | null; readonly operation: string | null; readonly model: string | null; readonly status: number | null; readonly code: string; readonly message: string | null; readonly param: string | null };
 
 export type OwnReplacementKey = { readonly id: string; readonly accountId: string; readonly name: string | null; readonly prefix: string; readonly createdAt: Instant; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null; readonly dailySpendCapYuan: Yuan | null; readonly weeklySpendCapYuan: Yuan | null; readonly monthlySpendCapYuan: Yuan | null; readonly totalSpendCapYuan: Yuan | null; readonly dailyCalls: number | null; readonly concurrency: number | null; readonly allowedModels: readonly string[] | null; readonly allowedNetworks: readonly string[] | null; readonly scopes: readonly ('calls' | 'account')[]; readonly userId: string | null; readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } }; readonly key: string; readonly replaces: { readonly id: string; readonly validUntil: Instant } };
 
@@ -84,7 +86,7 @@ export type ProviderTest = { readonly provider: string; readonly operation: stri
 
 export type Refund = { readonly entryId: string; readonly callId: string; readonly amountYuan: Yuan; readonly refundedYuan: Yuan; readonly chargeYuan: Yuan; readonly balanceYuan: Yuan };
 
-export type Refusal = { readonly id: string; readonly at: Instant; readonly count: number; readonly accountId: string | null; readonly accountName: string | null; readonly keyId: string | null; readonly clientRequestId: string | null; readonly clientAddress: string | null; readonly method: string | null; readonly path: string | null; readonly operation: string | null; readonly model: string | null; readonly status: number | null; readonly code: string; readonly message: string | null; readonly param: string | null };
+export type Refusal = { readonly id: string; readonly at: Instant; readonly count: number; readonly accountId: string | null; readonly accountName: string | null; readonly keyId: string | null; readonly keyName: string | null; readonly clientRequestId: string | null; readonly clientAddress: string | null; readonly method: string | null; readonly path: string | null; readonly operation: string | null; readonly model: string | null; readonly status: number | null; readonly code: string; readonly message: string | null; readonly param: string | null };
 
 export type ReplacementKey = { readonly id: string; readonly accountId: string; readonly name: string | null; readonly prefix: string; readonly createdAt: Instant; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null; readonly dailySpendCapYuan: Yuan | null; readonly weeklySpendCapYuan: Yuan | null; readonly monthlySpendCapYuan: Yuan | null; readonly totalSpendCapYuan: Yuan | null; readonly dailyCalls: number | null; readonly concurrency: number | null; readonly allowedModels: readonly string[] | null; readonly allowedNetworks: readonly string[] | null; readonly scopes: readonly ('calls' | 'account')[]; readonly userId: string | null; readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } }; readonly key: string; readonly replaces: { readonly id: string; readonly validUntil: Instant } };
 
@@ -169,10 +171,10 @@ export interface Endpoints {
     body: { readonly keepOldSeconds?: number | undefined; readonly expiresAt?: string | null | undefined };
     response: OwnReplacementKey;
   };
-  /** List calls, newest first; those in flight with status=in_flight, all of a request with requestId. */
+  /** List calls, newest first; those in flight with status=in_flight, all of a request with requestId; also as CSV. */
   'GET /account/v1/calls': {
     path: Record<never, never>;
-    query: { readonly accountId?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly keyId?: string | undefined; readonly model?: string | undefined; readonly status?: 'succeeded' | 'failed' | 'aborted' | 'unresolved' | 'resolved' | 'in_flight' | undefined; readonly requestId?: string | undefined; readonly from?: string | undefined; readonly to?: string | undefined };
+    query: { readonly accountId?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly keyId?: string | undefined; readonly userId?: string | undefined; readonly model?: string | undefined; readonly status?: 'succeeded' | 'failed' | 'aborted' | 'unresolved' | 'resolved' | 'in_flight' | undefined; readonly requestId?: string | undefined; readonly from?: string | undefined; readonly to?: string | undefined };
     body: null;
     response: { readonly data: readonly (OwnCall | OwnCallInFlight)[]; readonly nextCursor: string | null } | { readonly data: readonly OwnCall[]; readonly refusals: readonly OwnRefusal[]; readonly nextCursor: null };
   };
@@ -183,10 +185,10 @@ export interface Endpoints {
     body: null;
     response: OwnCall;
   };
-  /** List refused requests, newest first. */
+  /** List refused requests, newest first; also as CSV. */
   'GET /account/v1/refusals': {
     path: Record<never, never>;
-    query: { readonly accountId?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly code?: string | undefined; readonly from?: string | undefined; readonly to?: string | undefined };
+    query: { readonly accountId?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly keyId?: string | undefined; readonly userId?: string | undefined; readonly model?: string | undefined; readonly code?: string | undefined; readonly from?: string | undefined; readonly to?: string | undefined };
     body: null;
     response: { readonly data: readonly OwnRefusal[]; readonly nextCursor: string | null };
   };
@@ -197,10 +199,10 @@ export interface Endpoints {
     body: null;
     response: { readonly data: readonly OwnUsageGroup[]; readonly nextCursor: string | null; readonly completeUntil: Instant | null; readonly timezone: string };
   };
-  /** List the ledger entries of the account, newest first. */
+  /** List the ledger entries of the account, newest first; also as CSV. */
   'GET /account/v1/ledger': {
     path: Record<never, never>;
-    query: { readonly accountId?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined };
+    query: { readonly accountId?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly kind?: 'top_up' | 'charge' | 'refund' | 'adjustment' | undefined; readonly from?: string | undefined; readonly to?: string | undefined };
     body: null;
     response: { readonly data: readonly OwnLedgerEntry[]; readonly nextCursor: string | null };
   };
@@ -519,11 +521,11 @@ export interface Endpoints {
     body: { readonly keepOldSeconds?: number | undefined; readonly expiresAt?: string | null | undefined };
     response: ReplacementKey;
   };
-  /** Find a key, and whose it is, by the whole key or by its beginning. */
+  /** Find a key, and whose it is, by the whole key, by its beginning or by its id. */
   'POST /admin/v1/keys/search': {
     path: Record<never, never>;
     query: Record<never, never>;
-    body: { readonly key?: string | undefined; readonly prefix?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined };
+    body: { readonly key?: string | undefined; readonly prefix?: string | undefined; readonly id?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined };
     response: { readonly data: readonly FoundKey[]; readonly nextCursor: string | null };
   };
   /** Add money to a balance. */
@@ -540,17 +542,17 @@ export interface Endpoints {
     body: { readonly amountYuan: string; readonly memo: string };
     response: PostedEntry;
   };
-  /** List the ledger entries of an account, newest first. */
+  /** List the ledger entries of an account, newest first; also as CSV. */
   'GET /admin/v1/accounts/{id}/ledger': {
     path: { readonly id: string };
-    query: { readonly limit?: number | undefined; readonly cursor?: string | undefined };
+    query: { readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly kind?: 'top_up' | 'charge' | 'refund' | 'adjustment' | undefined; readonly from?: string | undefined; readonly to?: string | undefined };
     body: null;
     response: { readonly data: readonly LedgerEntry[]; readonly nextCursor: string | null };
   };
-  /** List calls, newest first; those in flight over all nodes with status=in_flight. */
+  /** List calls, newest first; those in flight over all nodes with status=in_flight; also as CSV. */
   'GET /admin/v1/calls': {
     path: Record<never, never>;
-    query: { readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly accountId?: string | undefined; readonly keyId?: string | undefined; readonly model?: string | undefined; readonly status?: 'succeeded' | 'failed' | 'aborted' | 'unresolved' | 'resolved' | 'in_flight' | undefined; readonly requestId?: string | undefined; readonly from?: string | undefined; readonly to?: string | undefined };
+    query: { readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly accountId?: string | undefined; readonly keyId?: string | undefined; readonly userId?: string | undefined; readonly model?: string | undefined; readonly status?: 'succeeded' | 'failed' | 'aborted' | 'unresolved' | 'resolved' | 'in_flight' | undefined; readonly requestId?: string | undefined; readonly from?: string | undefined; readonly to?: string | undefined };
     body: null;
     response: { readonly data: readonly (Call | CallInFlight)[]; readonly nextCursor: string | null } | { readonly data: readonly Call[]; readonly refusals: readonly Refusal[]; readonly nextCursor: null };
   };
@@ -561,10 +563,10 @@ export interface Endpoints {
     body: null;
     response: Call;
   };
-  /** List refused requests, newest first. */
+  /** List refused requests, newest first; also as CSV. */
   'GET /admin/v1/refusals': {
     path: Record<never, never>;
-    query: { readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly accountId?: string | undefined; readonly code?: string | undefined; readonly from?: string | undefined; readonly to?: string | undefined };
+    query: { readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly accountId?: string | undefined; readonly keyId?: string | undefined; readonly userId?: string | undefined; readonly model?: string | undefined; readonly code?: string | undefined; readonly from?: string | undefined; readonly to?: string | undefined };
     body: null;
     response: { readonly data: readonly Refusal[]; readonly nextCursor: string | null };
   };
@@ -792,7 +794,7 @@ export interface Endpoints {
     body: null;
     response: null;
   };
-  /** List what people, tokens, keys, the command line and configurations have changed, newest first. */
+  /** List what people, tokens, keys, the command line and configurations have changed, newest first; also as CSV. */
   'GET /admin/v1/changes': {
     path: Record<never, never>;
     query: { readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly actorKind?: 'admin_token' | 'command_line' | 'user' | 'api_key' | 'visitor' | 'configuration' | undefined; readonly actorId?: string | undefined; readonly action?: string | undefined; readonly subjectId?: string | undefined; readonly accountId?: string | undefined; readonly from?: string | undefined; readonly to?: string | undefined };
@@ -876,12 +878,19 @@ export interface Endpoints {
     body: { readonly name: string; readonly amountYuan?: string | null | undefined; readonly planId?: string | null | undefined; readonly count: number; readonly expiresAt?: string | null | undefined };
     response: NewVoucherBatch;
   };
-  /** List batches of vouchers, newest first, 50 a page at most, with how many are redeemed. */
+  /** List and search batches of vouchers, newest first, 50 a page at most, with how many are redeemed. */
   'GET /admin/v1/vouchers': {
     path: Record<never, never>;
-    query: { readonly limit?: number | undefined; readonly cursor?: string | undefined };
+    query: { readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly search?: string | undefined };
     body: null;
     response: { readonly data: readonly VoucherBatch[]; readonly nextCursor: string | null };
+  };
+  /** Find the batch of a voucher code, and who has redeemed it. */
+  'POST /admin/v1/vouchers/search': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: { readonly code: string };
+    response: FoundVoucher;
   };
   /** Read a batch of vouchers, without its codes. */
   'GET /admin/v1/vouchers/{id}': {

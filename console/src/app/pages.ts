@@ -183,7 +183,7 @@ export const PAGES: readonly ConsolePage[] = [
     '/operator/find',
     'operator',
     SearchIcon,
-    { en: 'Find a key or request', zh: '查找密钥或请求' },
+    { en: 'Find', zh: '查找' },
     'FindPage',
     () => import('../features/find/operator.tsx'),
   ),

@@ -1,10 +1,31 @@
 import { ActionIcon, Group, Menu, Text, useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
 import { CheckIcon, GlobeIcon, MoonIcon, SunIcon } from '@primer/octicons-react';
 import { defineTexts, LANGUAGES, type Language, useLanguage, useTexts } from '../text/language.tsx';
+import { TIMEZONE_CHOICES, useTimezone } from '../text/timezone.tsx';
 
 const texts = defineTexts(
-  { language: 'Language', dark: 'Dark theme', light: 'Light theme' },
-  { language: '语言', dark: '深色主题', light: '浅色主题' },
+  {
+    language: 'Language',
+    dark: 'Dark theme',
+    light: 'Light theme',
+    timezone: 'Times are shown in',
+    zones: {
+      billing: (zone: string) => `${zone} (billing)`,
+      browser: (zone: string) => `${zone} (this browser)`,
+      utc: (zone: string) => zone,
+    },
+  },
+  {
+    language: '语言',
+    dark: '深色主题',
+    light: '浅色主题',
+    timezone: '时间显示时区',
+    zones: {
+      billing: (zone: string) => `${zone}（计费时区）`,
+      browser: (zone: string) => `${zone}（本浏览器）`,
+      utc: (zone: string) => zone,
+    },
+  },
 );
 
 export function Logo() {
@@ -41,6 +62,27 @@ export function LanguageMenu() {
         ))}
       </Menu.Dropdown>
     </Menu>
+  );
+}
+
+/** The zones in which instants may be shown, for a menu. */
+export function TimezoneItems() {
+  const text = useTexts(texts);
+  const { chosen, zones, choose } = useTimezone();
+  return (
+    <>
+      <Menu.Label>{text.timezone}</Menu.Label>
+      {TIMEZONE_CHOICES.map((name) => (
+        <Menu.Item
+          key={name}
+          onClick={() => choose(name)}
+          aria-current={name === chosen}
+          rightSection={name === chosen ? <CheckIcon /> : null}
+        >
+          {text.zones[name](zones[name])}
+        </Menu.Item>
+      ))}
+    </>
   );
 }
 

@@ -6,8 +6,9 @@ import { useAccountChoice } from '../api/account-choice.ts';
 import { goTo, usePlace } from '../parts/location.tsx';
 import { useSession } from '../session/session.tsx';
 import { defineTexts, useLanguage, useTexts } from '../text/language.tsx';
+import { useTimezone } from '../text/timezone.tsx';
 import type { ConsolePage } from './console-page.ts';
-import { LanguageMenu, Logo, ThemeButton } from './preferences.tsx';
+import { LanguageMenu, Logo, ThemeButton, TimezoneItems } from './preferences.tsx';
 
 const texts = defineTexts(
   {
@@ -21,6 +22,7 @@ const texts = defineTexts(
     profile: 'Your profile',
     docs: 'API documentation',
     signOut: 'Sign out',
+    zones: (instants: string, days: string) => `Times are those of ${instants}; days and months are those of ${days}.`,
   },
   {
     skip: '跳到内容',
@@ -33,6 +35,7 @@ const texts = defineTexts(
     profile: '个人资料',
     docs: 'API 文档',
     signOut: '退出登录',
+    zones: (instants: string, days: string) => `时间按 ${instants} 显示；日期、月份按 ${days} 计算。`,
   },
 );
 
@@ -90,9 +93,21 @@ export function Shell({ children, ...menu }: MenuProps & { readonly children: Re
       </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1}>
         {children}
+        <Zones />
       </AppShell.Main>
     </AppShell>
   );
+}
+
+/** Where instants are shown in another zone than that of days and months, both are named. */
+function Zones() {
+  const text = useTexts(texts);
+  const { zone, zones, differs } = useTimezone();
+  return differs ? (
+    <Text size="sm" c="dimmed" mt="md">
+      {text.zones(zone, zones.billing)}
+    </Text>
+  ) : null;
 }
 
 /** When one has gone to another page, the keyboard and the screen reader go on there, unless the page has chosen a field. */
@@ -122,6 +137,8 @@ function PersonMenu() {
         <Menu.Item component="a" href="/docs" target="_blank" rel="noreferrer">
           {text.docs}
         </Menu.Item>
+        <Menu.Divider />
+        <TimezoneItems />
         <Menu.Divider />
         <Menu.Item onClick={() => void signOut()}>{text.signOut}</Menu.Item>
       </Menu.Dropdown>

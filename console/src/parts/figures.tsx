@@ -2,27 +2,28 @@ import { Card, Text } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
 import { useFormat } from '../text/format.ts';
 import { useTexts } from '../text/language.tsx';
+import { useTimezone } from '../text/timezone.tsx';
+import { Revealed } from './revealed.tsx';
 import { commonTexts } from './texts.ts';
 
-/** An amount; a short one shows all of it where the pointer rests. */
+/** An amount; one that is rounded says on hover, on tap and to the keyboard what it is. */
 export function Yuan({ amount, isShort = false }: { readonly amount: string | null; readonly isShort?: boolean }) {
   const format = useFormat();
   if (amount === null) return <span className="figure">–</span>;
-  return (
-    <span className="figure" title={isShort ? format.yuan(amount) : undefined}>
-      {format.yuan(amount, isShort)}
-    </span>
-  );
+  const shown = format.yuan(amount, isShort);
+  const exact = format.yuan(amount);
+  return <span className="figure">{shown === exact ? shown : <Revealed text={shown} whole={exact} />}</span>;
 }
 
-/** An instant; a relative one shows the date where the pointer rests. `null`: never. */
+/** An instant; where the pointer rests it says in which zone, and of a relative one the date. `null`: never. */
 export function Instant({ at, isRelative = false }: { readonly at: string | null; readonly isRelative?: boolean }) {
   const format = useFormat();
   const text = useTexts(commonTexts);
+  const { zone } = useTimezone();
   const nowMs = useNowMs();
   if (at === null) return <span>{text.never}</span>;
   return (
-    <time dateTime={at} title={format.instant(at)} style={{ whiteSpace: 'nowrap' }}>
+    <time dateTime={at} title={`${format.instant(at)} ${zone}`} style={{ whiteSpace: 'nowrap' }}>
       {isRelative ? format.relative(at, nowMs) : format.instant(at)}
     </time>
   );

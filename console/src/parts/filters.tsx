@@ -1,8 +1,11 @@
 import { TextInput } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { defineTexts, useTexts } from '../text/language.tsx';
+import { fromLocalTime, toLocalTime } from '../text/local-time.ts';
+import { useTimezone } from '../text/timezone.tsx';
 
-const texts = defineTexts(
+/** Said of a secret in a field of what stands in addresses. */
+export const secretTexts = defineTexts(
   {
     secretInFilter: 'This looks like an API key. Keys are not sent from here.',
   },
@@ -24,26 +27,38 @@ export function FilterText(props: FilterProps) {
   return <DraftInput {...props} type="search" toDraft={(value) => value} fromDraft={(draft) => draft.trim()} />;
 }
 
-/** An instant, entered in the time zone of the browser. */
+/** An instant, entered in the time zone in which instants are shown. */
 export function FilterInstant(props: FilterProps) {
-  return <DraftInput {...props} type="datetime-local" toDraft={toLocalInput} fromDraft={fromLocalInput} />;
+  const { zone, differs } = useTimezone();
+  return (
+    <DraftInput
+      // What is being entered is of one zone.
+      key={zone}
+      {...props}
+      type="datetime-local"
+      description={differs ? zone : undefined}
+      toDraft={(value) => toLocalTime(value, zone)}
+      fromDraft={(draft) => fromLocalTime(draft, zone)}
+    />
+  );
 }
 
 /** What filters a list stands in addresses, where no key belongs. */
-const SECRET = /\bsk-/;
+export const looksSecret = (text: string): boolean => /\bsk-/.test(text);
 
 interface DraftInputProps extends FilterProps {
   readonly type: string;
+  readonly description?: string | undefined;
   readonly toDraft: (value: string) => string;
   readonly fromDraft: (draft: string) => string;
 }
 
 function DraftInput({ value, onChange, type, toDraft, fromDraft, ...input }: DraftInputProps) {
-  const text = useTexts(texts);
+  const text = useTexts(secretTexts);
   const [draft, setDraft] = useState(() => toDraft(value));
   // biome-ignore lint/correctness/useExhaustiveDependencies: only a value from elsewhere replaces what is being entered
   useEffect(() => setDraft(toDraft(value)), [value]);
-  const isSecret = SECRET.test(draft);
+  const isSecret = looksSecret(draft);
   const commit = (): void => {
     const entered = fromDraft(draft);
     if (!isSecret && entered !== fromDraft(toDraft(value))) onChange(entered);
@@ -59,16 +74,4 @@ function DraftInput({ value, onChange, type, toDraft, fromDraft, ...input }: Dra
       onKeyDown={({ key }) => key === 'Enter' && commit()}
     />
   );
-}
-
-/** `2026-11-23T08:00` of the browser's time zone, as inputs want it. */
-function toLocalInput(instant: string): string {
-  const at = new Date(instant);
-  if (Number.isNaN(at.getTime())) return '';
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-}
-
-function fromLocalInput(local: string): string {
-  const at = new Date(local);
-  return local === '' || Number.isNaN(at.getTime()) ? '' : at.toISOString();
 }

@@ -27,6 +27,7 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'There is no "{}". Known: {}, with commas.': '没有“{1}”。可用的有：{2}，以逗号分隔。',
   'There is no such account.': '没有此账户。',
   'There is no such user.': '没有此用户。',
+  'There is no such voucher.': '没有此兑换码。',
   'There is no such user here.': '这里没有此用户。',
   'There is no such voucher, or it cannot be redeemed any more.': '没有此兑换码，或已无法兑换。',
   'There is no drain of {}.{}': '没有对 {1} 的排空。',
@@ -103,6 +104,8 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
     '请填写 IP 地址或网段，例如 203.0.113.7、10.0.0.0/8 或 2001:db8::/32。',
   // Vouchers and plans.
   'Expected either amountYuan or planId.': '请填写金额或选择套餐，二者之一。',
+  'Send the accountId too: a person may have keys in several accounts.':
+    '请同时提供 accountId，同一用户可能在多个账户中有密钥。',
   'The vouchers would have expired already.': '兑换码的到期时间已过。',
   'This Idempotency-Key has made the batch {} already, whose codes are never shown again. If they are lost, cancel that batch and make another one with a new key.':
     '批次 {1} 已创建，其兑换码不再显示。如已丢失，请作废该批次后重新创建。',

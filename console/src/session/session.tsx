@@ -3,6 +3,7 @@ import { createContext, type ReactNode, useContext, useMemo, useState } from 're
 import { AccountChoiceContext } from '../api/account-choice.ts';
 import { ApiError, ask } from '../api/client.ts';
 import type { WhoAmI } from '../api/types.ts';
+import { TimezoneProvider } from '../text/timezone.tsx';
 
 /** Who has signed in. `useSession` may be used on all pages but those of signing in. */
 export interface SessionState extends WhoAmI {
@@ -63,7 +64,9 @@ export function SessionProvider({ whoAmI, children }: { readonly whoAmI: WhoAmI;
   }, [whoAmI, wanted]);
   return (
     <Context value={session}>
-      <AccountChoiceContext value={choice}>{children}</AccountChoiceContext>
+      <AccountChoiceContext value={choice}>
+        <TimezoneProvider billing={whoAmI.billingTimezone}>{children}</TimezoneProvider>
+      </AccountChoiceContext>
     </Context>
   );
 }

@@ -24,6 +24,22 @@ export function fromNano(nano: bigint): string {
   return `${nano < 0n ? '-' : ''}${digits.slice(0, -DECIMALS)}${decimals === '' ? '' : `.${decimals}`}`;
 }
 
+/**
+ * Rounds an amount half even to two decimals; below one yuan to the two first digits that are not zero if these stand behind them, so that a
+ * small charge does not look like none.
+ */
+export function roundYuan(amountYuan: string): string {
+  const nano = toNano(amountYuan);
+  const size = nano < 0n ? -nano : nano;
+  const digits = size.toString().length;
+  // Of an amount below 0.01 yuan: as many decimals as leave two digits.
+  const step = digits <= DECIMALS - 2 ? 10n ** BigInt(Math.max(digits - 2, 0)) : 10n ** BigInt(DECIMALS - 2);
+  const rest = size % step;
+  const isUp = 2n * rest > step || (2n * rest === step && (size / step) % 2n === 1n);
+  const rounded = size - rest + (isUp ? step : 0n);
+  return fromNano(nano < 0n ? -rounded : rounded);
+}
+
 export function addYuan(a: string, b: string): string {
   return fromNano(toNano(a) + toNano(b));
 }

@@ -66,6 +66,12 @@ const selectKey: Statement = {
   text: `select ${KEYS.list} from api_keys where id = $1`,
 };
 
+/** By the unique index api_keys_by_id. */
+const selectKeyNames: Statement = {
+  name: 'accounts.select-key-names',
+  text: 'select id, name from api_keys where id = any ($1::text[])',
+};
+
 /** Sets the name and the lists that are given. By the unique index api_keys_by_id. */
 const updateKey: Statement = {
   name: 'accounts.update-key',
@@ -128,6 +134,8 @@ export interface ApiKeyStore {
   revokeKey(keyId: string, at: Date): Promise<string | null>;
   /** `null` if there is no such key. */
   findKey(keyId: string): Promise<ApiKey | null>;
+  /** The names of keys by their ids; those that are not there are left out. */
+  findKeyNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 
 export function createApiKeyStore(database: DirectoryLane): ApiKeyStore {
@@ -193,6 +201,11 @@ export function createApiKeyStore(database: DirectoryLane): ApiKeyStore {
         return row.account_id;
       }),
     findKey: async (keyId) => KEYS.first(await database.query(selectKey, [keyId])),
+    async findKeyNames(ids) {
+      if (ids.length === 0) return new Map();
+      const rows = await database.query<{ id: string; name: string }>(selectKeyNames, [toArray([...new Set(ids)])]);
+      return new Map(rows.map(({ id, name }) => [id, name]));
+    },
   };
 }
 

@@ -8,7 +8,7 @@ import { KEYS } from './api-key-store.ts';
 import { LIMITS } from './key-limit-tables.ts';
 import type { AccountStatus } from './store.ts';
 
-/** The SQL by which operators find keys: by the whole key, of which only a hash is stored, or by what lists show of it. */
+/** The SQL by which operators find keys: by the whole key, of which only a hash is stored, by its id, or by what lists show of it. */
 
 /** A key `k` with its account `a`. */
 const FOUND_KEYS = selection({
@@ -45,6 +45,13 @@ left join key_limits l on l.account_id = k.account_id and l.key_id = k.id
 left join key_uses u on u.account_id = k.account_id and u.key_id = k.id`,
 };
 
+/** Plan: api_keys_by_id. */
+const findById: Statement = {
+  name: 'key-search.by-id',
+  text: `${FOUND}
+where k.id = $1`,
+};
+
 /** Plan: api_keys_by_hash. */
 const findByHash: Statement = {
   name: 'key-search.by-hash',
@@ -71,6 +78,8 @@ order by k.id desc`,
 export interface KeySearchStore {
   /** `null` if no key has this hash. */
   findByHash(keyHash: Buffer): Promise<FoundKey | null>;
+  /** `null` if no key has this id. */
+  findById(id: string): Promise<FoundKey | null>;
   /** Keys whose prefix begins with a text, newest first. */
   findByPrefix(prefix: string, beforeId: string | null, limit: number): Promise<FoundKey[]>;
 }
@@ -99,6 +108,7 @@ export function createKeySearchStore({ directory, partitions }: PlacedLanes): Ke
 
   return {
     findByHash: async (keyHash) => (await withUses(await directory.query(findByHash, [keyHash])))[0] ?? null,
+    findById: async (id) => (await withUses(await directory.query(findById, [id])))[0] ?? null,
     findByPrefix: async (prefix, beforeId, limit) =>
       withUses(await directory.query(findByPrefix, [prefix, beforeId, limit])),
   };

@@ -2,6 +2,7 @@ import { type Statement, type StoredRow, toArray } from '../../db/database.ts';
 import { sqlState } from '../../db/errors.ts';
 import type { PartitionLane, PartitionQueryable } from '../../db/home-lanes.ts';
 import { bigintColumn, dateColumn, intColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
+import { type LookedThrough, lookThrough, type SliceTiming, UNHURRIED } from '../../lib/slices.ts';
 import { countedSql } from '../counts/counted-since.ts';
 import { askedByPartition, mergedMaps, type Routes, routedByAccount } from '../partitions/routes.ts';
 import type { RunningPeriods } from '../pricing/running-periods.ts';
@@ -80,12 +81,52 @@ select account_id, last_entry_no, $2, $3::bigint, balance_nano, $4, $5, $6, $7 f
 returning ${ENTRIES.list}`,
 };
 
-/** Newest first; walks the primary key backwards. */
-const listEntries: Statement = {
-  name: 'ledger.list-entries',
-  text: `select ${ENTRIES.list} from ledger_entries
-where account_id = $1 and ($2::bigint is null or entry_no < $2) order by entry_no desc limit $3::int`,
-};
+export interface LedgerFilter {
+  readonly kind: LedgerKind | null;
+  readonly from: Date | null;
+  readonly to: Date | null;
+}
+
+const EVERY_ENTRY: LedgerFilter = { kind: null, from: null, to: null };
+
+/** Rows without an entry end a slice. */
+interface SliceEnd extends StoredRow {
+  readonly entry_no: bigint | null;
+  readonly last_no: bigint | null;
+  readonly rows_read: number;
+}
+
+/** What a slice has of the rows that `part` reads, whose last one it says. */
+const sliceOf = (name: string, part: string, order: string): Statement => ({
+  name: `ledger.slice-${name}`,
+  text: `with part as materialized (
+  select ${ENTRIES.list} from ledger_entries where account_id = $1 and ${part}
+  order by ${order} limit $3::int
+),
+found as (
+  select * from part
+  where ($5::text is null or kind = $5) and ($6::timestamptz is null or created_at >= $6) and ($7::timestamptz is null or created_at < $7)
+  order by ${order} limit $4::int
+)
+select ${ENTRIES.of('f')}, last.last_no, last.rows_read
+from (select (array_agg(entry_no order by ${order}))[count(*)] as last_no, count(*)::int as rows_read from part) last
+left join found f on true order by ${order}`,
+});
+
+/**
+ * The newest first. Entries are numbered in the order in which they were stored, and one of the journal is stored later than others that
+ * are newer: no number bounds a time. Plan: primary key, backwards.
+ */
+const sliceOfAll = sliceOf('all', '($2::bigint is null or entry_no < $2)', 'entry_no desc');
+
+/** Those that are no charges, of which there are few among many, in the order of time. Plan: ledger_entries_beside_charges, backwards. */
+const sliceBesideCharges = sliceOf(
+  'beside-charges',
+  `kind <> 'charge' and created_at >= coalesce($6::timestamptz, '-infinity') and created_at < coalesce($7::timestamptz, 'infinity')
+    and ($2::bigint is null or (created_at, entry_no) < (
+      (select created_at from ledger_entries where account_id = $1 and entry_no = $2), $2))`,
+  'created_at desc, entry_no desc',
+);
 
 const selectBalances: Statement = {
   name: 'ledger.select-balances',
@@ -110,7 +151,17 @@ const updatePriceFactor: Statement = {
 
 export interface LedgerStore {
   post(entry: NewLedgerEntry): Promise<PostResult>;
-  listEntries(accountId: string, beforeNo: bigint | null, limit: number): Promise<LedgerEntry[]>;
+  /**
+   * Newest first, behind the entry `beforeNo`. If the time is over before there are enough, it returns what it has found and where to look
+   * on. Without a `timing` it looks at everything.
+   */
+  listEntries(
+    accountId: string,
+    beforeNo: string | null,
+    limit: number,
+    filter?: LedgerFilter,
+    timing?: SliceTiming,
+  ): Promise<LookedThrough<LedgerEntry>>;
   /** Accounts that do not exist are left out. */
   findBalances(accountIds: readonly string[], periods: RunningPeriods): Promise<Map<string, BalanceState>>;
   /** `null`: the configuration's cap applies. */
@@ -131,8 +182,17 @@ export function createLedgerStore(database: PartitionLane): LedgerStore {
         throw error;
       }
     },
-    listEntries: async (accountId, beforeNo, limit) =>
-      ENTRIES.all(await database.query(listEntries, [accountId, beforeNo, limit])),
+    listEntries(accountId, beforeNo, limit, { kind, from, to } = EVERY_ENTRY, timing = UNHURRIED) {
+      const slice = kind === null || kind === 'charge' ? sliceOfAll : sliceBesideCharges;
+      const isExact = kind === null && from === null && to === null;
+      return lookThrough({ start: beforeNo, limit, isExact }, timing, async (behind, rows, wanted) => {
+        const found = await database.query<SliceEnd>(slice, [accountId, behind, rows, wanted, kind, from, to]);
+        const items = ENTRIES.all(found.filter((row) => row.entry_no !== null));
+        const { last_no: lastNo, rows_read: rowsRead } = found[0]!;
+        if (items.length === wanted) return { items, next: String(items.at(-1)!.entryNo) };
+        return { items, next: rowsRead < rows ? null : String(lastNo) };
+      });
+    },
     async findBalances(accountIds, { dayBeganAtMs, nowMs }) {
       const parameters = [toArray(accountIds), new Date(dayBeganAtMs), new Date(nowMs)];
       const rows = await database.query<StoredRow & { account_id: string }>(selectBalances, parameters);

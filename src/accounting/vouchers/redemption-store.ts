@@ -119,6 +119,8 @@ type CodeStanding =
 export interface RedemptionStore {
   /** Whole ones, newest first. */
   list(batchId: string, beforeId: string | null, limit: number): Promise<StoredRedemption[]>;
+  /** Of a code; `null` if it is not redeemed, or not wholly yet. */
+  find(codeHash: Buffer): Promise<StoredRedemption | null>;
   /** Changes nothing. Of a code that is `free`: what the redemption would be. */
   look(request: RedemptionRequest): Promise<CodeStanding>;
   /** As `look`, but of a code that was free the redemption is `under_way` then, and nobody else gets the code. */
@@ -141,6 +143,10 @@ export function createRedemptionStore(directory: DirectoryLane): RedemptionStore
   return {
     list: async (batchId, beforeId, limit) =>
       REDEMPTIONS.all(await directory.query(listRedemptions, [batchId, beforeId, limit])),
+    async find(codeHash) {
+      const redemption = REDEMPTIONS.first(await directory.query(selectRedemption, [codeHash]));
+      return redemption?.isWhole ? redemption : null;
+    },
     look: (request) => directory.transaction((transaction) => readStanding(transaction, request)),
     begin: (request) =>
       directory.transaction(async (transaction) => {

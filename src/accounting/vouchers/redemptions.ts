@@ -21,6 +21,8 @@ export type RedeemResult =
 export interface Redemptions {
   /** Whole ones, newest first. */
   list(batchId: string, beforeId: string | null, limit: number): Promise<Redemption[]>;
+  /** Of a code; `null` if it is not redeemed, or not wholly yet. */
+  find(codeHash: Buffer): Promise<Redemption | null>;
   /** A repeat by the same account changes nothing, or finishes what is under way. */
   redeem(request: RedemptionRequest): Promise<RedeemResult>;
   /** Finishes those of a batch that are under way. */
@@ -80,6 +82,10 @@ export function createRedemptions({ directory, partition, plans }: RedemptionsPa
 
   return {
     list: async (batchId, beforeId, limit) => withEnds(await directory.list(batchId, beforeId, limit)),
+    async find(codeHash) {
+      const found = await directory.find(codeHash);
+      return found === null ? null : (await withEnds([found]))[0]!;
+    },
     async redeem(request) {
       const begun = await begin(request);
       if ('open' in begun) return finish(begun.open);

@@ -1,5 +1,6 @@
 import { type Statement, toArray } from '../../db/database.ts';
 import type { DirectoryLane } from '../../db/home-lanes.ts';
+import { createNameSearch } from '../../db/name-search.ts';
 import {
   bigintColumn,
   countColumn,
@@ -10,6 +11,7 @@ import {
   selection,
   textColumn,
 } from '../../db/table.ts';
+import type { LookedThrough, SliceTiming } from '../../lib/slices.ts';
 import type { NewVoucherBatch, VoucherGift } from './voucher.ts';
 
 /** The SQL of batches of vouchers: made, listed and canceled. */
@@ -62,11 +64,16 @@ const insertVouchers: Statement = {
 select decode(code_hash, 'hex'), $1, code_end from unnest($2::text[], $3::text[]) as made (code_hash, code_end)`,
 };
 
-/** Newest first: ids sort by time. Plans: primary key, backwards; voucher_redemptions_by_batch, index only. */
-const listBatches: Statement = {
-  name: 'vouchers.list-batches',
-  text: `select ${BATCHES.list} from voucher_batches b
-where $1::text is null or b.id < $1 order by b.id desc limit $2::int`,
+/** Those of a list. Plans: primary key; voucher_redemptions_by_batch, index only. */
+const selectListed: Statement = {
+  name: 'vouchers.select-listed',
+  text: `select ${BATCHES.list} from voucher_batches b where b.id = any ($1::text[]) order by b.id desc`,
+};
+
+/** The batch of a code. Plan: primary keys. */
+const selectByCode: Statement = {
+  name: 'vouchers.select-by-code',
+  text: `select ${BATCHES.list} from vouchers v join voucher_batches b on b.id = v.batch_id where v.code_hash = $1::bytea`,
 };
 
 /** Plan: primary key. */
@@ -86,13 +93,22 @@ const cancelBatch: Statement = {
 export interface VoucherStore {
   /** Where the idempotency key has made a batch already, nothing is made and that one is returned as `earlier`. */
   insert(batch: NewVoucherBatch): Promise<{ readonly batch: VoucherBatch } | { readonly earlier: VoucherBatch }>;
-  list(beforeId: string | null, limit: number): Promise<VoucherBatch[]>;
+  /** Newest first: all, or those that have the text in their name, in any case, or as their id. */
+  list(
+    search: string | undefined,
+    beforeId: string | null,
+    limit: number,
+    timing: SliceTiming,
+  ): Promise<LookedThrough<VoucherBatch>>;
   find(id: string): Promise<VoucherBatch | null>;
+  /** `null` if there is no such code. */
+  findByCode(codeHash: Buffer): Promise<VoucherBatch | null>;
   /** `false` if there is no such batch. */
   cancel(id: string, at: Date): Promise<boolean>;
 }
 
 export function createVoucherStore(database: DirectoryLane): VoucherStore {
+  const search = createNameSearch(database, 'voucher_batches', ['name']);
   return {
     insert: (batch) =>
       database.transaction(async (transaction) => {
@@ -111,8 +127,12 @@ export function createVoucherStore(database: DirectoryLane): VoucherStore {
         ]);
         return { batch: made };
       }),
-    list: async (beforeId, limit) => BATCHES.all(await database.query(listBatches, [beforeId, limit])),
+    async list(text, beforeId, limit, timing) {
+      const { items, next } = await search(text, beforeId, limit, timing);
+      return { items: BATCHES.all(await database.query(selectListed, [toArray(items)])), next };
+    },
     find: async (id) => BATCHES.first(await database.query(selectBatch, [id])),
+    findByCode: async (codeHash) => BATCHES.first(await database.query(selectByCode, [codeHash])),
     cancel: async (id, at) => (await database.query(cancelBatch, [id, at])).length > 0,
   };
 }

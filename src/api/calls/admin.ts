@@ -1,21 +1,23 @@
 import { z } from 'zod';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
-import { type CallRecord, type CallsStore, EVERYBODY, type OwnedBy } from '../../accounting/calls/calls-store.ts';
+import type { CallRecord, CallsStore, OwnedBy } from '../../accounting/calls/calls-store.ts';
 import type { RefundStore } from '../../accounting/corrections/refund-store.ts';
 import type { InFlightStore } from '../../accounting/reservations/in-flight-store.ts';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import { LIST_TIMING } from '../../lib/slices.ts';
 import type { RefusalsStore } from '../../requests/refusals-store.ts';
 import { accountNamesOf } from '../accounts/account-names.ts';
+import { ownedByPerson } from '../keys/keys-of-person.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { notFound } from '../management/endpoint.ts';
+import { LIST_LINES, listCsv } from '../management/list-csv.ts';
 import { listOf, pageOf } from '../management/response-fields.ts';
 import { filterText, instant, page, toPage } from '../management/wire.ts';
 import { refusalResponse, showRefusals } from '../refusals/admin.ts';
 import { callResponse, callToWire, inFlightResponse, inFlightToWire } from './wire.ts';
 
 export interface CallAdminParts {
-  readonly accounts: Pick<AccountStore, 'findNames' | 'findKey'>;
+  readonly accounts: Pick<AccountStore, 'findNames' | 'findKey' | 'findKeyNames' | 'findOwnKeyIds'>;
   readonly calls: CallsStore;
   readonly refunds: Pick<RefundStore, 'refundsOf'>;
   readonly inFlight: InFlightStore;
@@ -26,6 +28,8 @@ export const callList = z.strictObject({
   ...page,
   accountId: filterText.optional(),
   keyId: filterText.optional(),
+  /** Calls with the keys of a person. */
+  userId: filterText.optional(),
   model: filterText.optional(),
   status: z.enum(['succeeded', 'failed', 'aborted', 'unresolved', 'resolved', 'in_flight']).optional(),
   /** The id of the request: the gateway's, the provider's or the client's. */
@@ -43,6 +47,14 @@ export type FoundRequest = z.infer<typeof foundRequest>;
 
 /** Those in flight have members of their own, and a search for a request finds refusals too. */
 const callPage = z.union([pageOf(z.union([callResponse, inFlightResponse])), foundRequest]);
+
+/** The columns of CSV. */
+export const CALL_COLUMNS = [
+  ...['startedAt', 'endedAt', 'id', 'status', 'accountId', 'accountName', 'keyId', 'context', 'operation', 'model'],
+  ...['route.provider', 'route.model', 'isStream', 'httpStatus', 'errorCode', 'requestId', 'clientRequestId'],
+  ...Object.keys(callResponse.shape.usage.unwrap().shape).map((name) => `usage.${name}`),
+  ...['chargeYuan', 'refundedYuan', 'costYuan', 'heldYuan', 'heldTokens', 'durationMs', 'firstByteMs'],
+];
 
 /** What a list of calls is asked for. */
 type CallQuery = Partial<z.infer<typeof callList>> & { readonly limit: number };
@@ -70,12 +82,13 @@ export function callReader(parts: CallAdminParts) {
   }
 
   return async (query: CallQuery, of: OwnedBy) => {
-    const { limit, cursor, accountId, keyId, model, status, requestId, from, to } = query;
+    const { limit, cursor, accountId, keyId, userId, model, status, requestId, from, to } = query;
     if (requestId !== undefined) {
-      const other = [cursor, accountId, keyId, model, status, from, to].some((given) => given !== undefined);
+      const other = [cursor, accountId, keyId, userId, model, status, from, to].some((given) => given !== undefined);
       if (other) throw invalidRequest('requestId: It is searched for alone; leave the other filters out.', 'requestId');
       return findRequest(requestId, limit, of);
     }
+    if (of.keyIds?.length === 0) return { data: [], nextCursor: null };
     const filter = {
       accountId: of.accountId ?? accountId ?? (await accountOfKey(keyId)),
       keyId: keyId ?? null,
@@ -95,16 +108,22 @@ export function callReader(parts: CallAdminParts) {
 
 /** Call records: list and read. */
 export function callEndpoints(parts: CallAdminParts): AdminEndpoint[] {
+  const { accounts } = parts;
   const list = callReader(parts);
 
   return [
     adminEndpoint({
       method: 'GET',
       path: '/calls',
-      summary: 'List calls, newest first; those in flight over all nodes with status=in_flight',
+      summary: 'List calls, newest first; those in flight over all nodes with status=in_flight; also as CSV',
       query: callList,
       response: callPage,
-      run: ({ query }) => list(query, EVERYBODY),
+      lines: LIST_LINES,
+      async run({ query, wantsCsv }) {
+        const of = await ownedByPerson(accounts, query);
+        if (!wantsCsv) return list(query, of);
+        return listCsv(CALL_COLUMNS, query.cursor, (cursor, limit) => list({ ...query, cursor, limit }, of));
+      },
     }),
     adminEndpoint({
       method: 'GET',

@@ -1,16 +1,14 @@
 import { z } from 'zod';
-import type { AccountStore } from '../../accounting/accounts/store.ts';
-import type { OwnedBy } from '../../accounting/calls/calls-store.ts';
-import type { AccountScope } from '../../people/access.ts';
+import { ownedInScope } from '../keys/keys-of-person.ts';
+import { LIST_LINES, listCsv } from '../management/list-csv.ts';
 import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoint.ts';
 import { listOf, pageOf } from '../management/response-fields.ts';
 import { shown, shownPage } from '../management/shown.ts';
 import { type RefusalAdminParts, refusalList, refusalReader, refusalResponse } from '../refusals/admin.ts';
-import { type CallAdminParts, callList, callReader, readCall } from './admin.ts';
+import { CALL_COLUMNS, type CallAdminParts, callList, callReader, readCall } from './admin.ts';
 import { type CallResponse, callResponse, inFlightResponse } from './wire.ts';
 
-export type OwnCallParts = CallAdminParts &
-  RefusalAdminParts & { readonly accounts: Pick<AccountStore, 'findOwnKeyIds'> };
+export type OwnCallParts = CallAdminParts & RefusalAdminParts;
 
 /** Without routes and costs, which are the operator's. */
 const ownCallMembers = callResponse.pick({
@@ -88,6 +86,7 @@ const ownRefusal = refusalResponse
     count: true,
     accountId: true,
     keyId: true,
+    keyName: true,
     clientRequestId: true,
     clientAddress: true,
     method: true,
@@ -101,6 +100,9 @@ const ownRefusal = refusalResponse
   })
   .meta({ id: 'OwnRefusal' });
 
+/** The columns of CSV: of those that operators have, what the account sees. */
+const OWN_CALL_COLUMNS = CALL_COLUMNS.filter((column) => column.split('.')[0]! in ownCallMembers.shape);
+
 /** Those in flight have members of their own, and a search for a request finds refusals too. */
 const ownCallPage = z.union([
   pageOf(z.union([ownCall, ownInFlight])),
@@ -112,21 +114,22 @@ export function ownCallEndpoints(parts: OwnCallParts): AccountEndpoint[] {
   const list = callReader(parts);
   const listRefusals = refusalReader(parts);
 
-  async function ownedBy({ accountId, ownUserId }: AccountScope): Promise<OwnedBy> {
-    const keyIds = ownUserId === null ? null : await parts.accounts.findOwnKeyIds(accountId, ownUserId);
-    return { accountId, keyIds };
-  }
-
   return [
     accountEndpoint({
       method: 'GET',
       path: '/calls',
-      summary: 'List calls, newest first; those in flight with status=in_flight, all of a request with requestId',
+      summary:
+        'List calls, newest first; those in flight with status=in_flight, all of a request with requestId; also as CSV',
       needs: 'member',
       query: callList.omit({ accountId: true }),
       response: ownCallPage,
-      async run({ query }, { scope }) {
-        const found = await list(query, await ownedBy(scope));
+      lines: LIST_LINES,
+      async run({ query, wantsCsv }, { scope }) {
+        const of = await ownedInScope(parts.accounts, scope, query.userId);
+        if (wantsCsv) {
+          return listCsv(OWN_CALL_COLUMNS, query.cursor, (cursor, limit) => list({ ...query, cursor, limit }, of));
+        }
+        const found = await list(query, of);
         if ('refusals' in found) {
           const refusals = found.refusals.map((refusal) => shown(ownRefusal, refusal));
           return { data: found.data.map(showCall), refusals, nextCursor: null };
@@ -147,11 +150,17 @@ export function ownCallEndpoints(parts: OwnCallParts): AccountEndpoint[] {
     accountEndpoint({
       method: 'GET',
       path: '/refusals',
-      summary: 'List refused requests, newest first',
+      summary: 'List refused requests, newest first; also as CSV',
       needs: 'member',
       query: refusalList.omit({ accountId: true }),
       response: pageOf(ownRefusal),
-      run: async ({ query }, { scope }) => shownPage(ownRefusal, await listRefusals(query, await ownedBy(scope))),
+      lines: LIST_LINES,
+      async run({ query, wantsCsv }, { scope }) {
+        const of = await ownedInScope(parts.accounts, scope, query.userId);
+        if (!wantsCsv) return shownPage(ownRefusal, await listRefusals(query, of));
+        const columns = Object.keys(ownRefusal.shape);
+        return listCsv(columns, query.cursor, (cursor, limit) => listRefusals({ ...query, cursor, limit }, of));
+      },
     }),
   ];
 }

@@ -7,6 +7,7 @@ import type { Change, ChangesStore } from '../../changes/changes-store.ts';
 import { LIST_TIMING } from '../../lib/slices.ts';
 import { accountNamesOf } from '../accounts/account-names.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
+import { LIST_LINES, listCsv } from '../management/list-csv.ts';
 import { at, pageOf } from '../management/response-fields.ts';
 import { filterText, instant, instantToWire, page } from '../management/wire.ts';
 
@@ -66,33 +67,44 @@ const changeResponse = z
   .meta({ id: 'Change' });
 export type ChangeResponse = z.infer<typeof changeResponse>;
 
+/** The columns of CSV. */
+const CHANGE_COLUMNS = Object.entries(changeResponse.shape).flatMap(([name, of]) =>
+  of instanceof z.ZodObject ? Object.keys(of.shape).map((inner) => `${name}.${inner}`) : [name],
+);
+
 /** The change log. No address changes it. */
 export function changeEndpoints({ changes, accounts, plans }: ChangeAdminParts): AdminEndpoint[] {
+  async function list({ limit, cursor, ...asked }: z.infer<typeof changeList>) {
+    const filter = {
+      actorKind: asked.actorKind ?? null,
+      actorId: asked.actorId ?? null,
+      action: asked.action ?? null,
+      subjectId: asked.subjectId ?? null,
+      accountId: asked.accountId ?? null,
+      from: asked.from ?? null,
+      to: asked.to ?? null,
+    };
+    const { items, next } = await changes.list(filter, cursor ?? null, limit, LIST_TIMING);
+    const names = {
+      accounts: await accountNamesOf(accounts, items),
+      plans: new Map(plans().map((plan) => [plan.id, plan.name])),
+    };
+    return { data: items.map((change) => changeToWire(change, names)), nextCursor: next };
+  }
+
   return [
     adminEndpoint({
       method: 'GET',
       path: '/changes',
-      summary: 'List what people, tokens, keys, the command line and configurations have changed, newest first',
+      summary:
+        'List what people, tokens, keys, the command line and configurations have changed, newest first; also as CSV',
       query: changeList,
       response: pageOf(changeResponse),
-      async run({ query }) {
-        const { limit, cursor, ...asked } = query;
-        const filter = {
-          actorKind: asked.actorKind ?? null,
-          actorId: asked.actorId ?? null,
-          action: asked.action ?? null,
-          subjectId: asked.subjectId ?? null,
-          accountId: asked.accountId ?? null,
-          from: asked.from ?? null,
-          to: asked.to ?? null,
-        };
-        const { items, next } = await changes.list(filter, cursor ?? null, limit, LIST_TIMING);
-        const names = {
-          accounts: await accountNamesOf(accounts, items),
-          plans: new Map(plans().map((plan) => [plan.id, plan.name])),
-        };
-        return { data: items.map((change) => changeToWire(change, names)), nextCursor: next };
-      },
+      lines: LIST_LINES,
+      run: async ({ query, wantsCsv }) =>
+        wantsCsv
+          ? listCsv(CHANGE_COLUMNS, query.cursor, (cursor, limit) => list({ ...query, cursor, limit }))
+          : list(query),
     }),
   ];
 }

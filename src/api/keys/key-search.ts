@@ -9,7 +9,7 @@ import type { Catalog } from '../../providers/catalog/catalog.ts';
 import { underPresentNames } from '../accounts/rate-limits.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { pageOf } from '../management/response-fields.ts';
-import { accountResponse, page, toPage } from '../management/wire.ts';
+import { accountResponse, filterText, page, toPage } from '../management/wire.ts';
 import { keyMembers, keyToWire } from './wire.ts';
 
 export interface KeySearchParts {
@@ -33,10 +33,11 @@ const search = z
       .transform((text) => text.replace(/…$/, ''))
       .refine(isPrefix, { error: PREFIX })
       .optional(),
+    id: filterText.optional(),
     ...page,
   })
-  .refine(({ key, prefix }) => (key === undefined) !== (prefix === undefined), {
-    error: 'Expected either the whole "key" or its "prefix".',
+  .refine(({ key, prefix, id }) => [key, prefix, id].filter((given) => given !== undefined).length === 1, {
+    error: 'Expected the whole "key", its "prefix" or its "id".',
   })
   .meta({ examples: [{ prefix: `${KEY_PREFIX}ab12` }] });
 
@@ -79,16 +80,16 @@ export function keySearchEndpoints(parts: KeySearchParts): AdminEndpoint[] {
       method: 'POST',
       path: '/keys/search',
       isChange: false,
-      summary: 'Find a key, and whose it is, by the whole key or by its beginning',
+      summary: 'Find a key, and whose it is, by the whole key, by its beginning or by its id',
       body: search,
       response: pageOf(foundKey),
       async run({ body }) {
-        const { key, prefix, cursor, limit } = body;
-        if (key !== undefined) {
-          const found = await keySearch.findByHash(hashApiKey(key));
+        const { key, prefix, id, cursor, limit } = body;
+        if (prefix === undefined) {
+          const found = await (key === undefined ? keySearch.findById(id!) : keySearch.findByHash(hashApiKey(key)));
           return { data: await toWires(found === null ? [] : [found]), nextCursor: null };
         }
-        const found = await keySearch.findByPrefix(prefix!, cursor ?? null, limit);
+        const found = await keySearch.findByPrefix(prefix, cursor ?? null, limit);
         return toPage(
           await toWires(found),
           limit,

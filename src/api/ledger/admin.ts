@@ -3,19 +3,22 @@ import type { LedgerStore, NewLedgerEntry } from '../../accounting/ledger/ledger
 import type { RunningPeriods } from '../../accounting/pricing/running-periods.ts';
 import { invalidRequest } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { LIST_TIMING } from '../../lib/slices.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { type ChangeSubject, conflict, notFound, Repeat, unprocessable } from '../management/endpoint.ts';
+import { LIST_LINES, listCsv } from '../management/list-csv.ts';
 import { pageOf, yuan } from '../management/response-fields.ts';
 import {
   amountYuan,
+  instant,
   ledgerEntryId,
   ledgerEntryResponse,
   ledgerEntryToWire,
+  ledgerKind,
   page,
   positiveAmountYuan,
   shortText,
-  toPage,
 } from '../management/wire.ts';
 
 export interface LedgerAdminParts {
@@ -31,16 +34,22 @@ const adjustment = z.strictObject({
 });
 const posted = z.strictObject({ entryId: z.string(), balanceYuan: yuan }).meta({ id: 'PostedEntry' });
 export type PostedEntry = z.infer<typeof posted>;
-export const ledgerList = z.strictObject(page);
+export const ledgerList = z.strictObject({
+  ...page,
+  kind: ledgerKind.optional(),
+  from: instant.optional(),
+  to: instant.optional(),
+});
 
 /** Lists the ledger entries of an account, newest first, as both APIs do. */
 export async function listLedger(
   ledger: Pick<LedgerStore, 'listEntries'>,
   accountId: string,
-  { cursor, limit }: z.infer<typeof ledgerList>,
+  { cursor, limit, kind, from, to }: Partial<z.infer<typeof ledgerList>> & { readonly limit: number },
 ) {
-  const entries = await ledger.listEntries(accountId, readCursor(cursor), limit);
-  return toPage(entries, limit, ledgerEntryToWire, (entry) => String(entry.entryNo));
+  const filter = { kind: kind ?? null, from: from ?? null, to: to ?? null };
+  const { items, next } = await ledger.listEntries(accountId, readCursor(cursor), limit, filter, LIST_TIMING);
+  return { data: items.map(ledgerEntryToWire), nextCursor: next };
 }
 
 /** Ledger entries: top-ups, adjustments and lists. */
@@ -101,20 +110,23 @@ export function ledgerEndpoints({ ledger, clock, periods }: LedgerAdminParts): A
     adminEndpoint({
       method: 'GET',
       path: '/accounts/:id/ledger',
-      summary: 'List the ledger entries of an account, newest first',
+      summary: 'List the ledger entries of an account, newest first; also as CSV',
       query: ledgerList,
       response: pageOf(ledgerEntryResponse),
-      async run({ id, query }) {
+      lines: LIST_LINES,
+      async run({ id, query, wantsCsv }) {
         const balances = await ledger.findBalances([id], periods());
         if (!balances.has(id)) throw notFound('account', id);
-        return listLedger(ledger, id, query);
+        if (!wantsCsv) return listLedger(ledger, id, query);
+        const columns = Object.keys(ledgerEntryResponse.shape);
+        return listCsv(columns, query.cursor, (cursor, limit) => listLedger(ledger, id, { ...query, cursor, limit }));
       },
     }),
   ];
 }
 
-function readCursor(cursor: string | undefined): bigint | null {
+function readCursor(cursor: string | undefined): string | null {
   if (cursor === undefined) return null;
   if (!/^\d{1,18}$/.test(cursor)) throw invalidRequest('cursor: Expected the nextCursor of an earlier page.', 'cursor');
-  return BigInt(cursor);
+  return cursor;
 }

@@ -3,18 +3,12 @@ import type { LedgerStore } from '../../accounting/ledger/ledger-store.ts';
 import type { Dimension } from '../../accounting/usage/group-sums-store.ts';
 import { shownUnits } from '../../protocols/metering/usage-units.ts';
 import { LineStream } from '../management/endpoint.ts';
+import { CSV_TYPE, LIST_LINES, listCsv } from '../management/list-csv.ts';
 import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoint.ts';
 import { listOf, pageOf } from '../management/response-fields.ts';
 import { shown, shownPage } from '../management/shown.ts';
 import { ledgerEntryResponse } from '../management/wire.ts';
-import {
-  CSV_TYPE,
-  statementQuery,
-  type UsageAdminParts,
-  usageList,
-  usageReader,
-  usageResponse,
-} from '../usage/admin.ts';
+import { statementQuery, type UsageAdminParts, usageList, usageReader, usageResponse } from '../usage/admin.ts';
 import { statementCsv, statementResponse, statementToWire } from '../usage/statement-wire.ts';
 import { readDimensions, usageRowResponse } from '../usage/wire.ts';
 import { ledgerList, listLedger } from './admin.ts';
@@ -108,11 +102,17 @@ export function ownMoneyEndpoints(parts: OwnMoneyParts): AccountEndpoint[] {
     accountEndpoint({
       method: 'GET',
       path: '/ledger',
-      summary: 'List the ledger entries of the account, newest first',
+      summary: 'List the ledger entries of the account, newest first; also as CSV',
       needs: 'owner',
       query: ledgerList,
       response: pageOf(ownEntry),
-      run: async ({ query }, { scope }) => shownPage(ownEntry, await listLedger(ledger, scope.accountId, query)),
+      lines: LIST_LINES,
+      async run({ query, wantsCsv }, { scope: { accountId } }) {
+        if (!wantsCsv) return shownPage(ownEntry, await listLedger(ledger, accountId, query));
+        return listCsv(Object.keys(ownEntry.shape), query.cursor, (cursor, limit) =>
+          listLedger(ledger, accountId, { ...query, cursor, limit }),
+        );
+      },
     }),
     accountEndpoint({
       method: 'GET',

@@ -1,20 +1,29 @@
 import { z } from 'zod';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
-import { EVERYBODY, type OwnedBy } from '../../accounting/calls/calls-store.ts';
+import type { OwnedBy } from '../../accounting/calls/calls-store.ts';
+import { LIST_TIMING } from '../../lib/slices.ts';
 import type { Refusal, RefusalsStore } from '../../requests/refusals-store.ts';
 import { accountNamesOf } from '../accounts/account-names.ts';
+import { keyNamesOf } from '../keys/key-names.ts';
+import { ownedByPerson } from '../keys/keys-of-person.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
+import { LIST_LINES, listCsv } from '../management/list-csv.ts';
 import { at, pageOf } from '../management/response-fields.ts';
-import { filterText, instant, page, toPage } from '../management/wire.ts';
+import { filterText, instant, page } from '../management/wire.ts';
 
 export interface RefusalAdminParts {
-  readonly accounts: Pick<AccountStore, 'findNames'>;
+  readonly accounts: Pick<AccountStore, 'findNames' | 'findKeyNames' | 'findOwnKeyIds'>;
   readonly refusals: Pick<RefusalsStore, 'list' | 'find'>;
 }
 
 export const refusalList = z.strictObject({
   ...page,
   accountId: filterText.optional(),
+  keyId: filterText.optional(),
+  /** Refusals of the keys of a person. */
+  userId: filterText.optional(),
+  /** As the client wrote it. */
+  model: filterText.optional(),
   code: filterText.optional(),
   from: instant.optional(),
   to: instant.optional(),
@@ -28,6 +37,7 @@ export const refusalResponse = z
     accountId: z.string().nullable(),
     accountName: z.string().nullable(),
     keyId: z.string().nullable(),
+    keyName: z.string().nullable().describe('null: no key, or one that was forgotten.'),
     clientRequestId: z.string().nullable(),
     clientAddress: z.string().nullable(),
     method: z.string().nullable(),
@@ -42,25 +52,24 @@ export const refusalResponse = z
   .meta({ id: 'Refusal' });
 export type RefusalResponse = z.infer<typeof refusalResponse>;
 
+/** The columns of CSV. */
+const REFUSAL_COLUMNS = Object.keys(refusalResponse.shape);
+
 /** Lists refusals as both APIs do. `of`: whose, whatever the query names. */
 export function refusalReader(parts: RefusalAdminParts) {
   return async (query: z.infer<typeof refusalList>, of: OwnedBy) => {
-    const { limit, cursor, accountId, code, from, to } = query;
+    const { limit, cursor, accountId, keyId, code, model, from, to } = query;
     const filter = {
       accountId: of.accountId ?? accountId ?? null,
+      keyId: keyId ?? null,
       ownKeyIds: of.keyIds,
       code: code ?? null,
+      model: model ?? null,
       from: from ?? null,
       to: to ?? null,
     };
-    const found = await parts.refusals.list(filter, cursor ?? null, limit);
-    const names = await accountNamesOf(parts.accounts, found);
-    return toPage(
-      found,
-      limit,
-      (refusal) => refusalToWire(refusal, names),
-      ({ id }) => id,
-    );
+    const { items, next } = await parts.refusals.list(filter, cursor ?? null, limit, LIST_TIMING);
+    return { data: await showRefusals(parts, items), nextCursor: next };
   };
 }
 
@@ -71,22 +80,35 @@ export function refusalEndpoints(parts: RefusalAdminParts): AdminEndpoint[] {
     adminEndpoint({
       method: 'GET',
       path: '/refusals',
-      summary: 'List refused requests, newest first',
+      summary: 'List refused requests, newest first; also as CSV',
       query: refusalList,
       response: pageOf(refusalResponse),
-      run: ({ query }) => list(query, EVERYBODY),
+      lines: LIST_LINES,
+      async run({ query, wantsCsv }) {
+        const of = await ownedByPerson(parts.accounts, query);
+        if (!wantsCsv) return list(query, of);
+        return listCsv(REFUSAL_COLUMNS, query.cursor, (cursor, limit) => list({ ...query, cursor, limit }, of));
+      },
     }),
   ];
 }
 
 /** Some refusals as the admin API shows them. */
-export async function showRefusals({ accounts }: Pick<RefusalAdminParts, 'accounts'>, refusals: readonly Refusal[]) {
-  const names = await accountNamesOf(accounts, refusals);
-  return refusals.map((refusal) => refusalToWire(refusal, names));
+export async function showRefusals(
+  { accounts }: { readonly accounts: Pick<AccountStore, 'findNames' | 'findKeyNames'> },
+  refusals: readonly Refusal[],
+) {
+  const [names, keyNames] = await Promise.all([accountNamesOf(accounts, refusals), keyNamesOf(accounts, refusals)]);
+  return refusals.map((refusal) => refusalToWire(refusal, names, keyNames));
 }
 
 /** `id` is the request id; of a count, whose `count` is above 1, or which names no request, an id of its own. */
-function refusalToWire({ atMs, ...refusal }: Refusal, names: ReadonlyMap<string, string>): RefusalResponse {
+function refusalToWire(
+  { atMs, ...refusal }: Refusal,
+  names: ReadonlyMap<string, string>,
+  keyNames: ReadonlyMap<string, string>,
+): RefusalResponse {
   const accountName = refusal.accountId === null ? null : (names.get(refusal.accountId) ?? null);
-  return { ...refusal, accountName, at: new Date(atMs).toISOString() };
+  const keyName = refusal.keyId === null ? null : (keyNames.get(refusal.keyId) ?? null);
+  return { ...refusal, accountName, keyName, at: new Date(atMs).toISOString() };
 }

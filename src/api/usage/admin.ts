@@ -9,6 +9,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { type CsvCell, csvLine } from '../../lib/csv.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { LineStream, notFound } from '../management/endpoint.ts';
+import { CSV_TYPE } from '../management/list-csv.ts';
 import { at, listOf, nextCursor } from '../management/response-fields.ts';
 import { storable } from '../management/storable.ts';
 import { filterText, page } from '../management/wire.ts';
@@ -151,9 +152,6 @@ export function usageReader({ usage, statements, clock, localTime, timezone }: U
     },
   };
 }
-
-/** The type of CSV, which has titles. */
-export const CSV_TYPE = 'text/csv; charset=utf-8; header=present';
 
 /** Sums of usage, and statements of account. */
 export function usageEndpoints(parts: UsageAdminParts): AdminEndpoint[] {

@@ -4,22 +4,24 @@ import type { AccountStore } from '../../accounting/accounts/store.ts';
 import type { PlanTerms } from '../../accounting/plans/plan.ts';
 import type { Redemptions } from '../../accounting/vouchers/redemptions.ts';
 import type { VoucherGift } from '../../accounting/vouchers/voucher.ts';
-import { createVoucherCode, storedVoucher } from '../../accounting/vouchers/voucher-code.ts';
+import { createVoucherCode, hashVoucherCode, shownEnd, storedVoucher } from '../../accounting/vouchers/voucher-code.ts';
 import type { VoucherRedeemer } from '../../accounting/vouchers/voucher-redeemer.ts';
 import type { VoucherStore } from '../../accounting/vouchers/vouchers-store.ts';
-import { invalidRequest, quoted } from '../../errors/gateway-error.ts';
+import { GatewayError, invalidRequest, quoted } from '../../errors/gateway-error.ts';
 import type { FillRandom, Ids } from '../../lib/ids.ts';
+import { LIST_TIMING } from '../../lib/slices.ts';
 import { signatureOf } from '../../people/actor.ts';
 import { accountNamesOf } from '../accounts/account-names.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { type ChangeSubject, conflict, LineStream, notFound, Repeat, unprocessable } from '../management/endpoint.ts';
+import { CSV_TYPE } from '../management/list-csv.ts';
 import { pageOf } from '../management/response-fields.ts';
-import { instant, page, positiveAmountYuan, shortText, toPage } from '../management/wire.ts';
-import { CSV_TYPE } from '../usage/admin.ts';
+import { filterText, instant, page, positiveAmountYuan, shortText, toPage } from '../management/wire.ts';
 import { redeemError, voucherCodeBody } from './voucher-code.ts';
 import {
   batchResponse,
   batchToWire,
+  foundVoucherResponse,
   newBatchResponse,
   redemptionResponse,
   redemptionToWire,
@@ -29,7 +31,7 @@ import {
 export interface VoucherAdminParts {
   readonly accounts: Pick<AccountStore, 'findNames'>;
   readonly vouchers: VoucherStore;
-  readonly redemptions: Pick<Redemptions, 'list' | 'finishBatch'>;
+  readonly redemptions: Pick<Redemptions, 'list' | 'find' | 'finishBatch'>;
   readonly redeemer: VoucherRedeemer;
   /** The plans in force. */
   readonly plans: () => readonly PlanTerms[];
@@ -53,6 +55,7 @@ const newBatch = z
   })
   .meta({ examples: [{ name: 'spring fair', amountYuan: '50', count: 2 }] });
 const voucherList = z.strictObject(page);
+const batchList = voucherList.extend({ search: filterText.optional() });
 
 /** Batches of vouchers: make (codes are shown once), list, cancel; and redeem a code for an account. */
 export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
@@ -118,13 +121,33 @@ export function voucherEndpoints(parts: VoucherAdminParts): AdminEndpoint[] {
     adminEndpoint({
       method: 'GET',
       path: '/vouchers',
-      summary: `List batches of vouchers, newest first, ${BATCHES_MAX} a page at most, with how many are redeemed`,
-      query: voucherList,
+      summary: `List and search batches of vouchers, newest first, ${BATCHES_MAX} a page at most, with how many are redeemed`,
+      query: batchList,
       response: pageOf(batchResponse),
-      async run({ query }) {
-        const limit = Math.min(query.limit, BATCHES_MAX);
-        const found = await vouchers.list(query.cursor ?? null, limit);
-        return toPage(found, limit, batchToWire, ({ id }) => id);
+      async run({ query: { search, cursor, limit } }) {
+        const { items, next } = await vouchers.list(search, cursor ?? null, Math.min(limit, BATCHES_MAX), LIST_TIMING);
+        return { data: items.map(batchToWire), nextCursor: next };
+      },
+    }),
+    adminEndpoint({
+      method: 'POST',
+      path: '/vouchers/search',
+      isChange: false,
+      summary: 'Find the batch of a voucher code, and who has redeemed it',
+      body: voucherCodeBody,
+      response: foundVoucherResponse,
+      async run({ body: { code } }) {
+        const codeHash = hashVoucherCode(code);
+        const batch = await vouchers.findByCode(codeHash);
+        // Nothing of the code: it may be a mistyped one of something else.
+        if (batch === null) throw new GatewayError('pathUnknown', { message: 'There is no such voucher.' });
+        const redemption = await redemptions.find(codeHash);
+        const names = await accountNamesOf(accounts, redemption === null ? [] : [redemption]);
+        return {
+          codeEnd: shownEnd(code),
+          batch: batchToWire(batch),
+          redemption: redemption && redemptionToWire(redemption, names),
+        };
       },
     }),
     adminEndpoint({

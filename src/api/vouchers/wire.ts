@@ -66,6 +66,15 @@ export const redemptionResponse = z
   .meta({ id: 'VoucherRedemption' });
 export type RedemptionResponse = z.infer<typeof redemptionResponse>;
 
+/** What somebody has who holds a code. */
+export const foundVoucherResponse = z
+  .strictObject({
+    codeEnd: ownMembers.codeEnd,
+    batch: batchResponse,
+    redemption: redemptionResponse.nullable().describe('null: it is not redeemed, or a redemption is under way.'),
+  })
+  .meta({ id: 'FoundVoucher' });
+
 /** A line for each code. */
 export function voucherCsv({ codes, amountYuan, planId, expiresAt }: NewBatchResponse): string {
   const amount = amountYuan === null ? null : new CsvAmount(amountYuan);

@@ -37,6 +37,7 @@ export function renderRefusals(refusals: readonly RefusalResponse[], empty: stri
       { title: 'request', cell: (row) => (row.path === null && row.message === null ? '' : row.id) },
       { title: 'count', cell: (row) => String(row.count), align: 'right' },
       { title: 'account', cell: (row) => row.accountName ?? row.accountId ?? '' },
+      { title: 'key', cell: (row) => row.keyName ?? row.keyId ?? '' },
       { title: 'from', cell: (row) => row.clientAddress ?? '' },
       { title: 'path', cell: (row) => row.path ?? '' },
       { title: 'model', cell: (row) => row.model ?? '' },

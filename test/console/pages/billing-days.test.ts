@@ -58,6 +58,29 @@ describe('days in the pages of account holders', { skip: withoutBrowser }, () =>
     await console.close();
   });
 
+  it('instants are shown in the zone that the reader chooses, and both zones are named where they differ', async () => {
+    const console = await openConsole(browser, server, { person: owner, at: '#/calls', ...elsewhere });
+    const { page } = console;
+    await page.getByText('1 Dec 2026, 00:30:00').waitFor();
+    const named = page.getByText('Times are those of America/New_York; days and months are those of Asia/Shanghai.');
+    assert.equal(await named.count(), 0);
+    await page.getByRole('button', { name: 'You' }).click();
+    await page.getByRole('menuitem', { name: 'America/New_York (this browser)' }).click();
+    await page.getByText('30 Nov 2026, 11:30:00').waitFor();
+    await named.waitFor();
+    await console.assertAccessible();
+    await page.reload();
+    await page.getByText('30 Nov 2026, 11:30:00').waitFor();
+    // Days stay those of the billing zone.
+    await console.go('#/calls?from=2026-12-01&to=2026-12-01');
+    await page.getByText('days of Asia/Shanghai').waitFor();
+    await page.getByRole('cell', { name: 'test-chat' }).waitFor();
+    await page.getByRole('button', { name: 'You' }).click();
+    await page.getByRole('menuitem', { name: 'UTC' }).click();
+    await page.getByText('30 Nov 2026, 16:30:00').waitFor();
+    await console.close();
+  });
+
   it('the statement is at first that of the month there, and of its first to its last day', async () => {
     const console = await openConsole(browser, server, {
       person: owner,

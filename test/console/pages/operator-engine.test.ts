@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { createSettlementStore } from '../../../src/accounting/settlement/store.ts';
@@ -65,7 +66,7 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     const { page } = console;
     const addresses: string[] = [];
     page.on('request', (request) => addresses.push(request.url()));
-    await page.getByLabel(/^API key, its beginning/).fill(`Authorization: Bearer ${account.key}`);
+    await page.getByLabel(/^Name, e-mail address/).fill(`Authorization: Bearer ${account.key}`);
     await page.getByRole('button', { name: 'Find', exact: true }).click();
     await page.getByRole('heading', { name: 'Keys found' }).waitFor();
     await page.getByRole('link', { name: 'Calls of this key' }).waitFor();
@@ -83,11 +84,92 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await until(async () => (await server.admin('GET', `/calls?requestId=${requestId}`)).body.refusals.length > 0);
     const console = await open({ at: '#/operator/find' });
     const { page } = console;
-    await page.getByLabel(/^API key, its beginning/).fill(requestId);
+    await page.getByLabel(/^Name, e-mail address/).fill(requestId);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Refusals of this request' }).waitFor();
-    await page.getByText('404 model_not_found').waitFor();
+    const row = page.getByRole('row').filter({ hasText: '404 model_not_found' });
+    await row.getByText(requestId).waitFor();
+    await row.getByRole('cell', { name: 'test', exact: true }).waitFor();
     assert.ok(page.url().includes(requestId), 'the address can be sent to somebody');
+    await console.close();
+  });
+
+  it('find accounts and people by a part of their name, and a voucher by its code, which stands in no address', async () => {
+    await server.admin('PATCH', `/accounts/${account.id}`, { name: 'Harbour Lights' });
+    const batch = await server.admin('POST', '/vouchers', { name: 'harbour fair', count: 1, amountYuan: '5' });
+    const [code] = batch.body.codes;
+    const console = await open({ at: '#/operator/find' });
+    const { page } = console;
+    const addresses: string[] = [];
+    page.on('request', (request) => addresses.push(request.url()));
+    const field = page.getByLabel(/^Name, e-mail address/);
+    await field.fill('harbour');
+    await page.keyboard.press('Enter');
+    await page.getByRole('region', { name: 'Accounts' }).getByRole('link', { name: 'Harbour Lights' }).waitFor();
+    await page
+      .getByRole('region', { name: 'Batches of vouchers' })
+      .getByRole('link', { name: 'harbour fair' })
+      .waitFor();
+    await field.fill('audrey');
+    await page.keyboard.press('Enter');
+    await page.getByRole('region', { name: 'People' }).getByRole('link', { name: 'Audrey' }).waitFor();
+    await console.assertAccessible();
+    await field.fill(code);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: `Voucher …${code.slice(-4)}` }).waitFor();
+    await page.getByText('nobody yet').waitFor();
+    await console.assertAccessible();
+    assert.deepEqual(
+      [page.url(), ...addresses].filter((text) => text.includes(code.slice(0, 5))),
+      [],
+    );
+    await console.close();
+  });
+
+  it('filter calls and refusals by the names of an account and its key, and save them as CSV', async () => {
+    const own = await server.createAccount();
+    await server.admin('PATCH', `/accounts/${own.id}`, { name: 'Northern Star' });
+    await chat(own);
+    await own.endedCall();
+    const console = await open({ at: '#/operator/calls' });
+    const { page } = console;
+    await page.getByRole('combobox', { name: 'Account' }).fill('northern');
+    await page.getByRole('option', { name: 'Northern Star' }).click();
+    await page.getByRole('combobox', { name: 'Key' }).click();
+    await page.getByRole('option', { name: 'test', exact: true }).click();
+    await page.waitForURL(new RegExp(`accountId=${own.id}&keyId=${own.keyId}`));
+    const rows = page.getByRole('region', { name: 'Calls' }).getByRole('row');
+    await rows.nth(1).getByText('Northern Star').waitFor();
+    assert.equal(await rows.count(), 2);
+    await console.assertAccessible();
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'CSV' }).click();
+    const saved = readFileSync(await (await download).path(), 'utf8')
+      .trimEnd()
+      .split('\r\n');
+    assert.equal(saved.length, 2);
+    assert.ok(saved[1]!.includes('Northern Star'));
+    // The names of what an address says are read.
+    await page.reload();
+    await rows.nth(1).waitFor();
+    assert.equal(await page.getByRole('combobox', { name: 'Account' }).inputValue(), 'Northern Star');
+    assert.equal(await page.getByRole('combobox', { name: 'Key' }).inputValue(), 'test');
+    await page.getByRole('tab', { name: 'Refusals' }).click();
+    await page.getByText('No refusal fits').waitFor();
+    await console.close();
+  });
+
+  it('filter the change log by the name of who made a change', async () => {
+    const console = await open({ at: '#/operator/changes' });
+    const { page } = console;
+    await page.getByRole('combobox', { name: 'Who' }).fill('audr');
+    await page.getByRole('option', { name: 'Audrey' }).click();
+    await page.waitForURL(new RegExp(`actorId=${auditor.id}`));
+    const { body } = await server.admin('GET', `/changes?actorId=${auditor.id}`);
+    const rows = page.getByRole('region', { name: 'Changes' }).getByRole('row');
+    await rows.filter({ hasText: 'Audrey' }).first().waitFor();
+    assert.equal(await rows.count(), body.data.length + 1);
+    await console.assertAccessible();
     await console.close();
   });
 
@@ -212,6 +294,8 @@ describe('the pages of operators about calls, routes and the books', { skip: wit
     await page.getByLabel('Request id').fill(account.key);
     await page.keyboard.press('Enter');
     await page.getByText('This looks like an API key').waitFor();
+    await page.getByRole('combobox', { name: 'Account' }).fill(account.key);
+    await page.getByText('This looks like an API key').nth(1).waitFor();
     await page.getByLabel('Status').selectOption('failed');
     await page.getByText('No call fits').waitFor();
     assert.equal(new URL(page.url()).hash, '#/operator/calls?status=failed');

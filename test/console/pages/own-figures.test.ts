@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
+import { formatOf } from '../../../console/src/text/written.ts';
 import { openBrowser, openConsole, saveForm } from '../../support/browser.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
 import { call } from '../../support/client.ts';
@@ -100,9 +102,58 @@ describe('the figures of an account', { skip: withoutBrowser }, () => {
     await console.close();
   });
 
+  it('are rounded half even, and exact on tap, on hover and to the keyboard', async () => {
+    // A charge of more digits than a list shows.
+    await server.admin('PATCH', `/accounts/${account.id}`, { priceFactorBasisPoints: 8888 });
+    await chat(account.key);
+    await server.admin('PATCH', `/accounts/${account.id}`, { priceFactorBasisPoints: 10_000 });
+    const { chargeYuan } = await account.endedCall(3);
+    const exact = `¥${chargeYuan}`;
+    const short = formatOf('en-GB', 'UTC').yuan(chargeYuan, true);
+    assert.notEqual(short, exact);
+    for (const widthPx of [1280, 390]) {
+      const console = await openConsole(browser, server, { person: owner, at: '#/calls', widthPx });
+      const { page } = console;
+      const amount = page.getByRole('button', { name: short, exact: true });
+      const whole = page.getByRole('tooltip', { name: exact });
+      await amount.click();
+      await whole.waitFor();
+      await page.keyboard.press('Escape');
+      await whole.waitFor({ state: 'hidden' });
+      await page.mouse.move(0, 0);
+      await amount.hover();
+      await whole.waitFor();
+      await page.mouse.move(0, 0);
+      await whole.waitFor({ state: 'hidden' });
+      await console.assertAccessible();
+      await console.close();
+    }
+  });
+
+  it('are of the ledger filtered by kind, and saved as CSV', async () => {
+    const console = await openConsole(browser, server, { person: owner, at: '#/ledger' });
+    const { page } = console;
+    await page.getByRole('combobox', { name: 'Kind' }).selectOption({ label: 'Top-up' });
+    const rows = page.getByRole('region', { name: 'Ledger' }).getByRole('row');
+    await page.waitForURL(/kind=top_up/);
+    await rows.nth(1).getByText('¥100.00').first().waitFor();
+    assert.equal(await rows.count(), 2);
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'CSV' }).click();
+    const saved = readFileSync(await (await download).path(), 'utf8')
+      .trimEnd()
+      .split('\r\n');
+    assert.deepEqual(
+      saved.map((line) => line.split(',').slice(1, 4).join()),
+      ['kind,amountYuan,balanceAfterYuan', 'top_up,100,100'],
+    );
+    await console.assertAccessible();
+    await console.close();
+  });
+
   it('are refunds, which the story of a call tells with amount and time', async () => {
     await chat(account.key);
-    const { id } = await account.endedCall(3);
+    const { id } = await account.endedCall(4);
     for (const [amountYuan, memo] of [
       ['0.00001', 'said to nobody'],
       ['0.000002', null],

@@ -3,11 +3,13 @@ import type { QueryOf } from '../../api/client.ts';
 import { useList } from '../../api/queries.ts';
 import { useAllCallColumns, useAllRefusalColumns } from '../../parts/calls/operator-tables.tsx';
 import { CALL_STATUSES, useStatusTexts } from '../../parts/calls/status-badge.tsx';
+import { CsvButton } from '../../parts/csv-button.tsx';
 import { FilterInstant, FilterText } from '../../parts/filters.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
 import { type Place, usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
+import { AccountPicker, KeyPicker, MemberPicker, ModelPicker } from '../../parts/picker.tsx';
 import { Section } from '../../parts/section.tsx';
 import { commonTexts } from '../../parts/texts.ts';
 import { useTexts } from '../../text/language.tsx';
@@ -44,7 +46,7 @@ interface FilteredProps {
   readonly onChange: (changed: { readonly [name: string]: string | null }) => void;
 }
 
-const CALL_FILTERS = ['accountId', 'keyId', 'model', 'status', 'from', 'to'] as const;
+const CALL_FILTERS = ['accountId', 'keyId', 'userId', 'model', 'status', 'from', 'to'] as const;
 
 function Calls({ query, onChange }: FilteredProps) {
   const text = useTexts(operatorCallsTexts);
@@ -52,24 +54,13 @@ function Calls({ query, onChange }: FilteredProps) {
   const columns = useAllCallColumns();
   const { requestId } = query;
   const filter: QueryOf<'GET /admin/v1/calls'> = requestId === undefined ? chosen(query, CALL_FILTERS) : { requestId };
-  const list = useList('GET /admin/v1/calls', { query: filter }, { isLive: query.status === 'in_flight' });
+  const input = { query: filter };
+  const list = useList('GET /admin/v1/calls', input, { isLive: query.status === 'in_flight' });
   return (
-    <Section>
+    <Section actions={<CsvButton endpoint="GET /admin/v1/calls" input={input} fileName="calls.csv" />}>
       <Stack>
         <Filters query={query} onChange={onChange} names={[...CALL_FILTERS, 'requestId']}>
-          <FilterText
-            label={text.accountId}
-            placeholder="acct_…"
-            value={query.accountId ?? ''}
-            onChange={(accountId) => onChange({ accountId })}
-          />
-          <FilterText
-            label={text.keyId}
-            placeholder="key_…"
-            value={query.keyId ?? ''}
-            onChange={(keyId) => onChange({ keyId })}
-          />
-          <FilterText label={text.model} value={query.model ?? ''} onChange={(model) => onChange({ model })} />
+          <WhoseFilters query={query} onChange={onChange} />
           <NativeSelect
             label={text.status}
             value={query.status ?? ''}
@@ -99,22 +90,18 @@ function Calls({ query, onChange }: FilteredProps) {
   );
 }
 
-const REFUSAL_FILTERS = ['accountId', 'code', 'from', 'to'] as const;
+const REFUSAL_FILTERS = ['accountId', 'keyId', 'userId', 'model', 'code', 'from', 'to'] as const;
 
 function Refusals({ query, onChange }: FilteredProps) {
   const text = useTexts(operatorCallsTexts);
   const columns = useAllRefusalColumns();
-  const list = useList('GET /admin/v1/refusals', { query: chosen(query, REFUSAL_FILTERS) });
+  const input = { query: chosen(query, REFUSAL_FILTERS) };
+  const list = useList('GET /admin/v1/refusals', input);
   return (
-    <Section>
+    <Section actions={<CsvButton endpoint="GET /admin/v1/refusals" input={input} fileName="refusals.csv" />}>
       <Stack>
         <Filters query={query} onChange={onChange} names={REFUSAL_FILTERS}>
-          <FilterText
-            label={text.accountId}
-            placeholder="acct_…"
-            value={query.accountId ?? ''}
-            onChange={(accountId) => onChange({ accountId })}
-          />
+          <WhoseFilters query={query} onChange={onChange} />
           <FilterText label={text.code} value={query.code ?? ''} onChange={(code) => onChange({ code })} />
         </Filters>
         <ListTable
@@ -126,6 +113,21 @@ function Refusals({ query, onChange }: FilteredProps) {
         />
       </Stack>
     </Section>
+  );
+}
+
+/** Filters by an account, what belongs to it, and a model. */
+function WhoseFilters({ query, onChange }: FilteredProps) {
+  return (
+    <>
+      <AccountPicker
+        value={query.accountId}
+        onChange={(accountId) => onChange({ accountId, keyId: null, userId: null })}
+      />
+      <KeyPicker value={query.keyId} onChange={(keyId) => onChange({ keyId })} accountId={query.accountId} />
+      <MemberPicker value={query.userId} onChange={(userId) => onChange({ userId })} accountId={query.accountId} />
+      <ModelPicker value={query.model} onChange={(model) => onChange({ model })} />
+    </>
   );
 }
 

@@ -1,7 +1,6 @@
-import type { OwnCall, OwnCallInFlight, OwnRefusal } from '../../api/types.ts';
+import type { OwnCall, OwnCallInFlight } from '../../api/types.ts';
 import { useCallColumns } from '../../parts/calls/call-columns.tsx';
 import { callColumnTexts } from '../../parts/calls/column-texts.ts';
-import { useRefusalColumns } from '../../parts/calls/refusal-columns.tsx';
 import { useKeyNames } from '../../parts/keys/own-key-names.ts';
 import type { Column } from '../../parts/list-table.tsx';
 import { useTexts } from '../../text/language.tsx';
@@ -13,15 +12,5 @@ export function useOwnCallColumns(): Column<OwnCall | OwnCallInFlight>[] {
   return useCallColumns<OwnCall | OwnCallInFlight>({
     whose: { header: text.key, cell: ({ keyId }) => keyNames.get(keyId) ?? keyId },
     storiesAt: '/calls',
-  });
-}
-
-/** The columns of lists of refusals of the own account. */
-export function useOwnRefusalColumns(): Column<OwnRefusal>[] {
-  const text = useTexts(callColumnTexts);
-  const keyNames = useKeyNames();
-  return useRefusalColumns<OwnRefusal>({
-    header: text.key,
-    cell: ({ keyId }) => (keyId === null ? '–' : (keyNames.get(keyId) ?? keyId)),
   });
 }

@@ -1,6 +1,9 @@
 import { Group, Text } from '@mantine/core';
 import { useList } from '../../api/queries.ts';
+import type { OwnRefusal } from '../../api/types.ts';
 import { CalendarField } from '../../parts/calendar-field.tsx';
+import { useRefusalColumns } from '../../parts/calls/refusal-columns.tsx';
+import { CsvButton } from '../../parts/csv-button.tsx';
 import { instantsOfDays, isDay } from '../../parts/days.ts';
 import { FilterText } from '../../parts/filters.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
@@ -9,7 +12,7 @@ import { EmptyState } from '../../parts/notices.tsx';
 import { commonTexts } from '../../parts/texts.ts';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
-import { useOwnRefusalColumns } from './own-columns.tsx';
+import { KeyAndPersonFilters } from './own-filters.tsx';
 import { callsTexts } from './own-texts.ts';
 
 /** What was refused, and why. */
@@ -18,14 +21,13 @@ export function Refusals() {
   const common = useTexts(commonTexts);
   const { billingTimezone } = useSession();
   const [query, change] = usePlaceQuery();
-  const list = useList(
-    'GET /account/v1/refusals',
-    { query: { code: query.code, ...instantsOfDays(query, billingTimezone) } },
-    { isLive: true },
-  );
+  const { keyId, userId, model, code } = query;
+  const input = { query: { keyId, userId, model, code, ...instantsOfDays(query, billingTimezone) } };
+  const list = useList('GET /account/v1/refusals', input, { isLive: true });
   return (
     <>
       <Group align="flex-end" gap="sm" mb="md">
+        <KeyAndPersonFilters query={query} onChange={change} />
         <FilterText
           label={text.code}
           placeholder={text.codeHint}
@@ -46,6 +48,7 @@ export function Refusals() {
           isClearable
           onChange={(to) => change({ to })}
         />
+        <CsvButton endpoint="GET /account/v1/refusals" input={input} fileName="refusals.csv" />
       </Group>
       {(isDay(query.from) || isDay(query.to)) && (
         <Text size="sm" c="dimmed" mb="xs">
@@ -56,7 +59,7 @@ export function Refusals() {
         label={text.refused}
         list={list}
         idOf={({ id }) => id}
-        columns={useOwnRefusalColumns()}
+        columns={useRefusalColumns<OwnRefusal>()}
         empty={<EmptyState title={text.noRefusals} hint={text.noRefusalsHint} />}
       />
     </>

@@ -1,11 +1,12 @@
 import { Group, Select, Tabs, Text } from '@mantine/core';
 import { useList, useRead } from '../../api/queries.ts';
-import type { OwnCall, OwnCallInFlight } from '../../api/types.ts';
+import type { OwnCall, OwnCallInFlight, OwnRefusal } from '../../api/types.ts';
 import { CalendarField } from '../../parts/calendar-field.tsx';
+import { useRefusalColumns } from '../../parts/calls/refusal-columns.tsx';
 import { CALL_STATUSES, useStatusTexts } from '../../parts/calls/status-badge.tsx';
+import { CsvButton } from '../../parts/csv-button.tsx';
 import { instantsOfDays, isDay } from '../../parts/days.ts';
 import { FilterText } from '../../parts/filters.tsx';
-import { useKeyNames } from '../../parts/keys/own-key-names.ts';
 import { DataTable, ListTable } from '../../parts/list-table.tsx';
 import { usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
@@ -13,7 +14,8 @@ import { Page } from '../../parts/page.tsx';
 import { commonTexts } from '../../parts/texts.ts';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
-import { useOwnCallColumns, useOwnRefusalColumns } from './own-columns.tsx';
+import { useOwnCallColumns } from './own-columns.tsx';
+import { KeyAndPersonFilters } from './own-filters.tsx';
 import { Refusals } from './own-refusals.tsx';
 import { callsTexts } from './own-texts.ts';
 
@@ -45,35 +47,14 @@ function Filters() {
   const common = useTexts(commonTexts);
   const statuses = useStatusTexts();
   const [query, change] = usePlaceQuery();
-  const keyNames = useKeyNames();
-  const models = useRead('GET /account/v1/models', {}).data?.data ?? [];
   /** A request id is looked for by itself. */
   function findRequest(requestId: string): void {
-    const others = { keyId: null, model: null, status: null, from: null, to: null };
+    const others = { keyId: null, userId: null, model: null, status: null, from: null, to: null };
     change(requestId === '' ? { requestId: null } : { ...others, requestId });
   }
   return (
     <Group align="flex-end" gap="sm" mb="md">
-      <Select
-        label={text.key}
-        placeholder={text.anyKey}
-        data={[...keyNames].map(([value, label]) => ({ value, label }))}
-        value={query.keyId ?? null}
-        onChange={(keyId) => change({ keyId, requestId: null })}
-        clearable
-        searchable
-        w={180}
-      />
-      <Select
-        label={text.model}
-        placeholder={text.anyModel}
-        data={models.map(({ id }) => id)}
-        value={query.model ?? null}
-        onChange={(model) => change({ model, requestId: null })}
-        clearable
-        searchable
-        w={180}
-      />
+      <KeyAndPersonFilters query={query} onChange={(changed) => change({ ...changed, requestId: null })} />
       <Select
         label={text.status}
         placeholder={text.anyStatus}
@@ -113,13 +94,14 @@ function Calls() {
   const columns = useOwnCallColumns();
   const status = CALL_STATUSES.find((each) => each === query.status);
   const { billingTimezone } = useSession();
-  const list = useList(
-    'GET /account/v1/calls',
-    { query: { keyId: query.keyId, model: query.model, status, ...instantsOfDays(query, billingTimezone) } },
-    { isLive: true },
-  );
+  const { keyId, userId, model } = query;
+  const input = { query: { keyId, userId, model, status, ...instantsOfDays(query, billingTimezone) } };
+  const list = useList('GET /account/v1/calls', input, { isLive: true });
   return (
     <>
+      <Group justify="flex-end" mb="xs">
+        <CsvButton endpoint="GET /account/v1/calls" input={input} fileName="calls.csv" />
+      </Group>
       {(isDay(query.from) || isDay(query.to)) && (
         <Text size="sm" c="dimmed" mb="xs">
           {text.daysOf(billingTimezone)}
@@ -141,7 +123,7 @@ function CallsOfRequest({ requestId }: { readonly requestId: string }) {
   const text = useTexts(callsTexts);
   const found = useRead('GET /account/v1/calls', { query: { requestId } });
   const columns = useOwnCallColumns();
-  const refusalColumns = useOwnRefusalColumns();
+  const refusalColumns = useRefusalColumns<OwnRefusal>();
   if (found.isPending) return <Loading />;
   if (found.data === undefined) return <ErrorNotice error={found.error} onRetry={() => void found.refetch()} />;
   const refusals = 'refusals' in found.data ? found.data.refusals : [];

@@ -1,7 +1,9 @@
 import { Button, NativeSelect, SimpleGrid } from '@mantine/core';
 import type { QueryOf } from '../../api/client.ts';
+import { useRead } from '../../api/queries.ts';
 import { FilterInstant, FilterText } from '../../parts/filters.tsx';
 import type { Place } from '../../parts/location.tsx';
+import { AccountPicker, KeyPicker, UserPicker } from '../../parts/picker.tsx';
 import { commonTexts } from '../../parts/texts.ts';
 import { useTexts } from '../../text/language.tsx';
 import { changesTexts } from './texts.ts';
@@ -24,6 +26,8 @@ interface ChangeFiltersProps {
 export function ChangeFilters({ query, onChange }: ChangeFiltersProps) {
   const text = useTexts(changesTexts);
   const common = useTexts(commonTexts);
+  const tokens = useRead('GET /admin/v1/tokens', { query: { limit: 500 } }).data?.data ?? [];
+  const isKey = query.subjectId?.startsWith('key_') ?? false;
   const field = (name: (typeof NAMES)[number]) => ({
     value: query[name] ?? '',
     onChange: (value: string) => onChange({ [name]: value }),
@@ -39,10 +43,21 @@ export function ChangeFilters({ query, onChange }: ChangeFiltersProps) {
           ...Object.entries(text.kinds).map(([value, label]) => ({ value: value as ActorKind, label })),
         ]}
       />
-      <FilterText label={text.actorId} placeholder={text.actorIdHint} {...field('actorId')} />
+      <UserPicker
+        label={text.actor}
+        value={query.actorId}
+        onChange={(actorId) => onChange({ actorId })}
+        more={tokens.map(({ id, name }) => ({ value: id, label: name }))}
+      />
       <FilterText label={text.action} placeholder={text.actionHint} {...field('action')} />
+      <AccountPicker value={query.accountId} onChange={(accountId) => onChange({ accountId })} />
+      <KeyPicker
+        label={text.subjectKey}
+        value={isKey ? query.subjectId : undefined}
+        onChange={(subjectId) => onChange({ subjectId })}
+        accountId={query.accountId}
+      />
       <FilterText label={text.subjectId} placeholder={text.subjectHint} {...field('subjectId')} />
-      <FilterText label={text.accountId} placeholder="acct_…" {...field('accountId')} />
       <FilterInstant label={common.from} {...field('from')} />
       <FilterInstant label={common.to} {...field('to')} />
       <Button

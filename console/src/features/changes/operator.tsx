@@ -2,6 +2,7 @@ import { Badge, Button, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { type ItemOf, useList } from '../../api/queries.ts';
 import type { Change } from '../../api/types.ts';
+import { CsvButton } from '../../parts/csv-button.tsx';
 import { Instant } from '../../parts/figures.tsx';
 import { AccountLink, CallLink } from '../../parts/links.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
@@ -22,9 +23,14 @@ export function ChangesPage() {
   const { language } = useLanguage();
   const [query, setQuery] = usePlaceQuery();
   const [shown, setShown] = useState<Change | null>(null);
-  const list = useList('GET /admin/v1/changes', { query: filterOf(query) });
+  const input = { query: filterOf(query) };
+  const list = useList('GET /admin/v1/changes', input);
   return (
-    <Page title={text.title} lead={text.lead}>
+    <Page
+      title={text.title}
+      lead={text.lead}
+      actions={<CsvButton endpoint="GET /admin/v1/changes" input={input} fileName="changes.csv" />}
+    >
       <Section>
         <Stack>
           <ChangeFilters query={query} onChange={setQuery} />

@@ -1,6 +1,4 @@
 import { Anchor, Badge, Code, Group, Stack, Text } from '@mantine/core';
-import { useEffect, useState } from 'react';
-import { ask } from '../../api/client.ts';
 import type { FoundKey } from '../../api/types.ts';
 import { Instant } from '../../parts/figures.tsx';
 import { KeyStateBadge } from '../../parts/keys/key-state.tsx';
@@ -11,28 +9,22 @@ import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { findTexts } from './texts.ts';
+import { useSecretSearch } from './use-secret-search.ts';
 import type { Entered } from './what-was-entered.ts';
 
 interface FoundKeysProps {
-  readonly entered: Extract<Entered, { kind: 'key' | 'prefix' }>;
+  readonly entered: Extract<Entered, { kind: 'key' | 'prefix' | 'key_id' }>;
   /** As it stands in the field; a text that is longer than the prefix was cut. */
   readonly whole: string;
 }
 
-interface Search {
-  readonly keys: readonly FoundKey[] | null;
-  readonly hasMore: boolean;
-  readonly error: Error | null;
-}
-
-const BUSY: Search = { keys: null, hasMore: false, error: null };
-
-/** The keys that were searched for, and whose they are. The key is not kept as what was read is: it is in no cache of the page. */
+/** The keys that were searched for, and whose they are. */
 export function FoundKeys({ entered, whole }: FoundKeysProps) {
   const text = useTexts(findTexts);
-  const { keys, hasMore, error } = useSearch(entered);
+  const { found, error } = useSecretSearch('POST /admin/v1/keys/search', bodyOf(entered));
   if (error !== null) return <ErrorNotice error={error} />;
-  if (keys === null) return <Loading />;
+  if (found === null) return <Loading />;
+  const { data: keys, nextCursor } = found;
   const isCut = entered.kind === 'prefix' && whole.replace(/…$/, '').length > entered.prefix.length;
   return (
     <Section title={text.keys} lead={isCut && entered.kind === 'prefix' ? text.cutHint(entered.prefix) : undefined}>
@@ -57,26 +49,22 @@ export function FoundKeys({ entered, whole }: FoundKeysProps) {
               { header: text.show, cell: (key) => <Links found={key} /> },
             ]}
           />
-          {hasMore && <Text size="sm">{text.more}</Text>}
+          {nextCursor !== null && <Text size="sm">{text.more}</Text>}
         </Stack>
       )}
     </Section>
   );
 }
 
-function useSearch(entered: FoundKeysProps['entered']): Search {
-  const [search, setSearch] = useState(BUSY);
-  useEffect(() => {
-    const left = new AbortController();
-    setSearch(BUSY);
-    const body = entered.kind === 'key' ? { key: entered.key } : { prefix: entered.prefix };
-    ask('POST /admin/v1/keys/search', { body }, { signal: left.signal }).then(
-      ({ data, nextCursor }) => setSearch({ keys: data, hasMore: nextCursor !== null, error: null }),
-      (error: Error) => left.signal.aborted || setSearch({ ...BUSY, error }),
-    );
-    return () => left.abort();
-  }, [entered]);
-  return search;
+function bodyOf(entered: FoundKeysProps['entered']) {
+  switch (entered.kind) {
+    case 'key':
+      return { key: entered.key };
+    case 'prefix':
+      return { prefix: entered.prefix };
+    case 'key_id':
+      return { id: entered.id };
+  }
 }
 
 function KeyStatus({ found: { status, account } }: { readonly found: FoundKey }) {
@@ -97,7 +85,7 @@ function Links({ found }: { readonly found: FoundKey }) {
   const text = useTexts(findTexts);
   return (
     <Stack gap={0}>
-      <Anchor size="sm" href={hashOf('/operator/calls', { keyId: found.id })}>
+      <Anchor size="sm" href={hashOf('/operator/calls', { accountId: found.account.id, keyId: found.id })}>
         {text.callsOfKey}
       </Anchor>
       <Anchor size="sm" href={hashOf('/operator/changes', { subjectId: found.id })}>

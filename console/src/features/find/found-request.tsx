@@ -5,18 +5,23 @@ import { CallTable, RefusalTable } from '../../parts/calls/operator-tables.tsx';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useTexts } from '../../text/language.tsx';
+import { FoundNames, useFoundNames } from './found-names.tsx';
 import { findTexts } from './texts.ts';
 
-/** What became of a request: its calls, and its refusals. An id of a call finds that one. */
-export function FoundRequest({ id }: { readonly id: string }) {
+/** What became of a request: its calls, and its refusals; an id of a call finds that one. And what has the text in its name. */
+export function FoundText({ id }: { readonly id: string }) {
   const text = useTexts(findTexts);
-  const { calls, refusals, error, isPending } = useFound(id);
-  if (isPending) return <Loading />;
+  const isCall = /^call_\w+$/.test(id);
+  const { calls, refusals, ...request } = useFoundRequest(id, isCall);
+  const names = useFoundNames(id, !isCall);
+  if (request.isPending || names.isPending) return <Loading />;
+  const error = request.error ?? names.error;
   if (error !== null) return <ErrorNotice error={error} />;
-  if (calls.length === 0 && refusals.length === 0) {
+  const lists = [calls, refusals, names.accounts, names.users, names.batches];
+  if (lists.every(({ length }) => length === 0) && !names.hasMore) {
     return (
       <Section>
-        <EmptyState title={text.noRequest} hint={text.noRequestHint} />
+        <EmptyState title={text.nothing} hint={text.nothingHint} />
       </Section>
     );
   }
@@ -32,19 +37,19 @@ export function FoundRequest({ id }: { readonly id: string }) {
           <RefusalTable refusals={refusals} label={text.refusals} />
         </Section>
       )}
+      <FoundNames {...names} />
     </>
   );
 }
 
-interface Found {
+interface FoundRequest {
   readonly calls: readonly Call[];
   readonly refusals: readonly Refusal[];
   readonly error: Error | null;
   readonly isPending: boolean;
 }
 
-function useFound(id: string): Found {
-  const isCall = /^call_\w+$/.test(id);
+function useFoundRequest(id: string, isCall: boolean): FoundRequest {
   const ofId = useRead('GET /admin/v1/calls/{id}', { path: { id } }, { isWanted: isCall });
   const ofRequest = useRead('GET /admin/v1/calls', { query: { requestId: id } }, { isWanted: !isCall });
   if (isCall) {

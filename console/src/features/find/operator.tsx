@@ -8,30 +8,31 @@ import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { FoundKeys } from './found-keys.tsx';
-import { FoundRequest } from './found-request.tsx';
+import { FoundText } from './found-request.tsx';
+import { FoundVoucher } from './found-voucher.tsx';
 import { findTexts } from './texts.ts';
 import { type Entered, whatWasEntered } from './what-was-entered.ts';
 
-/** One field for all that an account holder may have sent along with a complaint. Ids are kept in the address; keys are not. */
+/** One field for all that somebody may know of an account, a person, a key, a request or a voucher. Secrets are kept in no address. */
 export function FindPage() {
   const text = useTexts(findTexts);
   const [{ id = '' }, setQuery] = usePlaceQuery();
   const [{ entered }, set] = useDraft(() => ({ entered: id }));
-  const [key, setKey] = useState<Entered | null>(null);
+  const [secret, setSecret] = useState<Entered | null>(null);
   const submit = (): void => {
     const found = whatWasEntered(entered);
     switch (found.kind) {
       case 'nothing':
       case 'call':
-      case 'request':
-        setKey(null);
+      case 'text':
+        setSecret(null);
         setQuery({ id: found.kind === 'nothing' ? null : found.id });
         return;
       case 'account':
         goTo(hashOf(`/operator/accounts/${found.id}`));
         return;
       default:
-        setKey(found);
+        setSecret(found);
         setQuery({ id: null });
     }
   };
@@ -51,13 +52,16 @@ export function FindPage() {
           />
         </Form>
       </Section>
-      {key?.kind === 'foreign_secret' && (
+      {secret?.kind === 'foreign_secret' && (
         <Alert color="yellow" title={text.foreign} role="status">
           {text.foreignHint}
         </Alert>
       )}
-      {(key?.kind === 'key' || key?.kind === 'prefix') && <FoundKeys entered={key} whole={entered.trim()} />}
-      {key === null && id !== '' && <FoundRequest id={id} />}
+      {(secret?.kind === 'key' || secret?.kind === 'prefix' || secret?.kind === 'key_id') && (
+        <FoundKeys entered={secret} whole={entered.trim()} />
+      )}
+      {secret?.kind === 'voucher' && <FoundVoucher code={secret.code} />}
+      {secret === null && id !== '' && <FoundText id={id} />}
     </Page>
   );
 }

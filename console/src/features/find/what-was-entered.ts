@@ -6,11 +6,17 @@ export type Entered =
   /** A secret of something else: it is sent nowhere. */
   | { readonly kind: 'foreign_secret' }
   | { readonly kind: 'account'; readonly id: string }
+  | { readonly kind: 'key_id'; readonly id: string }
+  /** Who has it can redeem it: it stands in no address. */
+  | { readonly kind: 'voucher'; readonly code: string }
   | { readonly kind: 'call'; readonly id: string }
-  | { readonly kind: 'request'; readonly id: string };
+  /** The id of a request, a name, or a part of one. */
+  | { readonly kind: 'text'; readonly id: string };
 
 const KEY_START = 'sk-fg-';
 const KEY_CHARS = 44;
+/** A code as it is given out, or without the hyphens: an id of a request has lower case. */
+const VOUCHER = /^(?:[0-9A-Za-z]{5}(?:[ -][0-9A-Za-z]{5}){3}|[0-9A-Z]{20})$/;
 /** As many characters as lists show of a key. */
 const PREFIX_CHARS = 10;
 
@@ -30,5 +36,7 @@ export function whatWasEntered(text: string): Entered {
   if (KEY_START.startsWith(id)) return { kind: 'prefix', prefix: id };
   if (/^call_\w+$/.test(id)) return { kind: 'call', id };
   if (/^acct_\w+$/.test(id)) return { kind: 'account', id };
-  return { kind: 'request', id };
+  if (/^key_\w+$/.test(id)) return { kind: 'key_id', id };
+  if (VOUCHER.test(id)) return { kind: 'voucher', code: id };
+  return { kind: 'text', id };
 }

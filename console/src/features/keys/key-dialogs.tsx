@@ -8,6 +8,7 @@ import { changeOf, draftOf, isComplete } from '../../parts/limits/limit-draft.ts
 import { LimitFields } from '../../parts/limits/limit-fields.tsx';
 import { limitsTexts } from '../../parts/limits/texts.ts';
 import { SecretDialog } from '../../parts/secret-dialog.tsx';
+import { useSession } from '../../session/session.tsx';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { ExpiryField, expiresAtOf, NO_EXPIRY, SAME_EXPIRY } from './key-expiry.tsx';
@@ -132,6 +133,7 @@ interface ReplaceDialogProps extends KeyDialogProps {
 /** Replaces a key by a new one, which is shown once; the old one may go on for a while. */
 function ReplaceDialog({ endpoints, apiKey, onClose, hint, onMade }: ReplaceDialogProps) {
   const text = useTexts(keysTexts);
+  const { billingTimezone } = useSession();
   const limitsText = useTexts(limitsTexts);
   const endsAt = apiKey.expiresAt;
   const [{ keepOldSeconds, expiry }, set] = useDraft(() => ({
@@ -139,7 +141,7 @@ function ReplaceDialog({ endpoints, apiKey, onClose, hint, onMade }: ReplaceDial
     // Who replaces a key that ends would make one without an end by a slip.
     expiry: endsAt === null ? NO_EXPIRY : SAME_EXPIRY,
   }));
-  const expiresAt = () => expiresAtOf(expiry, Date.now(), endsAt);
+  const expiresAt = () => expiresAtOf(expiry, billingTimezone, Date.now(), endsAt);
   return (
     <ChangeDialog
       endpoint={endpoints.replace}

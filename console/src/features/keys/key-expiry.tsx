@@ -1,11 +1,13 @@
 import { NativeSelect, SimpleGrid, TextInput } from '@mantine/core';
+import { dayAfter, dayIn, dayStart, isDay } from '../../parts/days.ts';
 import { useTexts } from '../../text/language.tsx';
+import { useTimezone } from '../../text/timezone.tsx';
 import { keysTexts } from './texts.ts';
 
 /** When a key expires, as it was chosen: never, after days, with the end of a day, or when the one would that it replaces. */
 export interface Expiry {
   readonly choice: 'never' | 'same' | 'date' | `${number}`;
-  /** `2026-12-31`, in the time zone of the browser; for the choice of a date. */
+  /** `2026-12-31`, of the billing time zone; for the choice of a date. */
   readonly date: string;
 }
 
@@ -15,12 +17,11 @@ const DAYS = ['7', '30', '90', '365'] as const;
 const DAY_MS = 86_400_000;
 
 /** The instant of an expiry; `undefined` if no date was entered yet. `same`: when the key ends that is replaced. */
-export function expiresAtOf({ choice, date }: Expiry, nowMs: number, same: string | null = null) {
+export function expiresAtOf({ choice, date }: Expiry, timezone: string, nowMs: number, same: string | null = null) {
   if (choice === 'never') return null;
   if (choice === 'same') return same;
   if (choice !== 'date') return new Date(nowMs + Number(choice) * DAY_MS).toISOString();
-  const end = new Date(`${date}T23:59:59`);
-  return Number.isNaN(end.getTime()) ? undefined : end.toISOString();
+  return isDay(date) ? dayStart(dayAfter(date), timezone) : undefined;
 }
 
 interface ExpiryFieldProps {
@@ -33,6 +34,7 @@ interface ExpiryFieldProps {
 
 export function ExpiryField({ label, value, onChange, hasSame = false }: ExpiryFieldProps) {
   const text = useTexts(keysTexts);
+  const { zones, differs } = useTimezone();
   return (
     <SimpleGrid cols={{ base: 1, xs: value.choice === 'date' ? 2 : 1 }} spacing="sm">
       <NativeSelect
@@ -49,19 +51,14 @@ export function ExpiryField({ label, value, onChange, hasSame = false }: ExpiryF
       {value.choice === 'date' && (
         <TextInput
           label={text.expiryDate}
+          description={differs ? zones.billing : undefined}
           type="date"
           required
-          min={today()}
+          min={dayIn(zones.billing, Date.now())}
           value={value.date}
           onChange={({ currentTarget }) => onChange({ ...value, date: currentTarget.value })}
         />
       )}
     </SimpleGrid>
   );
-}
-
-/** `2026-11-23` in the time zone of the browser. */
-function today(): string {
-  const now = new Date();
-  return new Date(now.getTime() - now.getTimezoneOffset() * 60_000).toISOString().slice(0, 10);
 }

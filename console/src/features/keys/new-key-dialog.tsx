@@ -6,10 +6,11 @@ import { useDraft } from '../../parts/forms/use-draft.ts';
 import { isComplete, type LimitsDraft, limitsOf, NO_LIMITS } from '../../parts/limits/limit-draft.ts';
 import { LimitFields } from '../../parts/limits/limit-fields.tsx';
 import { limitsTexts } from '../../parts/limits/texts.ts';
+import type { People } from '../../parts/people.ts';
 import { SecretDialog } from '../../parts/secret-dialog.tsx';
+import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { type Expiry, ExpiryField, expiresAtOf, NO_EXPIRY } from './key-expiry.tsx';
-import type { People } from './people.ts';
 import { keysTexts } from './texts.ts';
 
 type Scope = NonNullable<BodyOf<'POST /account/v1/keys'>['scopes']>[number];
@@ -51,11 +52,12 @@ interface NewKeyDialogProps {
 export function NewKeyDialog(props: NewKeyDialogProps) {
   const { endpoint, path = {}, title, models, people, isShort, isOpen, onClose } = props;
   const text = useTexts(keysTexts);
+  const { billingTimezone } = useSession();
   const limitsText = useTexts(limitsTexts);
   const [draft, set] = useDraft(emptyDraft, isOpen);
   const [secret, setSecret] = useState<string | null>(null);
   const { name, expiry, scopes, userId, limits } = draft;
-  const expiresAt = () => expiresAtOf(expiry, Date.now());
+  const expiresAt = () => expiresAtOf(expiry, billingTimezone, Date.now());
   const isWhole = (): boolean => expiresAt() !== undefined && scopes.length > 0 && isComplete(limits);
   const more = <MoreFields draft={draft} onChange={set} models={models} people={people} />;
   return (

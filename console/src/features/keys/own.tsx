@@ -9,6 +9,7 @@ import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
+import { type People, usePeople } from '../../parts/people.ts';
 import { Section } from '../../parts/section.tsx';
 import { commonTexts } from '../../parts/texts.ts';
 import { useSession } from '../../session/session.tsx';
@@ -18,7 +19,6 @@ import { KeyMenu } from './key-menu.tsx';
 import { useKeyColumns } from './key-table.tsx';
 import { NewKeyDialog } from './new-key-dialog.tsx';
 import { useOwnModelNames } from './own-model-names.ts';
-import { type People, usePeople } from './people.ts';
 import { keysTexts } from './texts.ts';
 
 const ENDPOINTS: KeyEndpoints = {

@@ -4,13 +4,17 @@ import { useState } from 'react';
 import { useList } from '../../api/queries.ts';
 import type { Account, LedgerEntry } from '../../api/types.ts';
 import { RefundDialog } from '../../parts/calls/refund-dialog.tsx';
+import { CsvButton } from '../../parts/csv-button.tsx';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
+import { usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
 import { commonTexts } from '../../parts/texts.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
+import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { useEntryColumns } from './entry-columns.tsx';
+import { LedgerFilters, ledgerFilterOf } from './ledger-filters.tsx';
 import { moneyTexts } from './operator-texts.ts';
 import { PostEntryDialog } from './post-entry-dialog.tsx';
 import { ledgerTexts } from './texts.ts';
@@ -19,12 +23,17 @@ import { ledgerTexts } from './texts.ts';
 export function MoneyTab({ account }: { readonly account: Account }) {
   const text = useTexts(moneyTexts);
   const common = useTexts(commonTexts);
-  const { ledger } = useTexts(ledgerTexts);
+  const { ledger, noneFits, noneFitsHint } = useTexts(ledgerTexts);
   const mayOperate = useMayOperate();
   const [isToppingUp, topUp] = useDisclosure(false);
   const [isAdjusting, adjust] = useDisclosure(false);
   const [refunded, setRefunded] = useState<string | null>(null);
-  const list = useList('GET /admin/v1/accounts/{id}/ledger', { path: { id: account.id } }, { isLive: true });
+  const { billingTimezone } = useSession();
+  const [query] = usePlaceQuery();
+  const filter = ledgerFilterOf(query, billingTimezone);
+  const isFiltered = Object.values(filter).some((value) => value !== undefined);
+  const input = { path: { id: account.id }, query: filter };
+  const list = useList('GET /admin/v1/accounts/{id}/ledger', input, { isLive: true });
   const memo: Column<LedgerEntry> = { header: text.memo, cell: (entry) => entry.memo ?? '–' };
   const columns = useEntryColumns<LedgerEntry>('/operator/calls', [memo]);
   const refundColumn: Column<LedgerEntry> = {
@@ -52,12 +61,21 @@ export function MoneyTab({ account }: { readonly account: Account }) {
           )
         }
       >
+        <LedgerFilters>
+          <CsvButton
+            endpoint="GET /admin/v1/accounts/{id}/ledger"
+            input={input}
+            fileName={`ledger-${account.id}.csv`}
+          />
+        </LedgerFilters>
         <ListTable
           label={ledger}
           list={list}
           idOf={({ id }) => id}
           columns={mayOperate ? [...columns, refundColumn] : columns}
-          empty={<EmptyState title={text.none} hint={text.noneHint} />}
+          empty={
+            <EmptyState title={isFiltered ? noneFits : text.none} hint={isFiltered ? noneFitsHint : text.noneHint} />
+          }
         />
       </Section>
       <PostEntryDialog kind="top_up" account={account} isOpen={isToppingUp} onClose={topUp.close} />

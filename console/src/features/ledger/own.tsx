@@ -1,12 +1,15 @@
 import { Tabs } from '@mantine/core';
 import { useList } from '../../api/queries.ts';
 import type { OwnLedgerEntry } from '../../api/types.ts';
+import { CsvButton } from '../../parts/csv-button.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
 import { usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
+import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { useEntryColumns } from './entry-columns.tsx';
+import { LedgerFilters, ledgerFilterOf } from './ledger-filters.tsx';
 import { OwnStatementTab } from './own-statement.tsx';
 import { ledgerTexts } from './texts.ts';
 
@@ -34,14 +37,28 @@ export function LedgerPage() {
 
 function Entries() {
   const text = useTexts(ledgerTexts);
-  const list = useList('GET /account/v1/ledger', {}, { isLive: true });
+  const { billingTimezone } = useSession();
+  const [query] = usePlaceQuery();
+  const filter = ledgerFilterOf(query, billingTimezone);
+  const isFiltered = Object.values(filter).some((value) => value !== undefined);
+  const list = useList('GET /account/v1/ledger', { query: filter }, { isLive: true });
   return (
-    <ListTable
-      label={text.ledger}
-      list={list}
-      idOf={({ id }) => id}
-      columns={useEntryColumns<OwnLedgerEntry>('/calls', [])}
-      empty={<EmptyState title={text.nothing} hint={text.nothingHint} />}
-    />
+    <>
+      <LedgerFilters>
+        <CsvButton endpoint="GET /account/v1/ledger" input={{ query: filter }} fileName="ledger.csv" />
+      </LedgerFilters>
+      <ListTable
+        label={text.ledger}
+        list={list}
+        idOf={({ id }) => id}
+        columns={useEntryColumns<OwnLedgerEntry>('/calls', [])}
+        empty={
+          <EmptyState
+            title={isFiltered ? text.noneFits : text.nothing}
+            hint={isFiltered ? text.noneFitsHint : text.nothingHint}
+          />
+        }
+      />
+    </>
   );
 }

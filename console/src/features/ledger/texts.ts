@@ -13,6 +13,9 @@ export const ledgerTexts = defineTexts(
     call: 'Call',
     nothing: 'No entries yet',
     nothingHint: 'The first top-up or the first call makes one.',
+    noneFits: 'No entry fits',
+    noneFitsHint: 'Take a filter away, or choose a longer time.',
+    daysOf: (timezone: string) => `Entries of these days of ${timezone}.`,
   },
   {
     title: '账本与对账单',
@@ -26,5 +29,8 @@ export const ledgerTexts = defineTexts(
     call: '调用',
     nothing: '暂无账目',
     nothingHint: '首次充值或首次调用后会产生账目。',
+    noneFits: '没有符合条件的账目',
+    noneFitsHint: '请减少筛选条件或放宽时间范围。',
+    daysOf: (timezone: string) => `按 ${timezone} 的日期筛选账目。`,
   },
 );

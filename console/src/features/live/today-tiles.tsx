@@ -48,9 +48,7 @@ export function TodayTiles({ inFlight }: TodayTilesProps) {
         <Tile
           label={text.chargeToday}
           detail={
-            sums !== null && /[1-9]/.test(sums.refundYuan)
-              ? text.refunded(format.yuan(sums.refundYuan, true))
-              : undefined
+            sums !== null && /[1-9]/.test(sums.refundYuan) ? text.refunded(format.yuan(sums.refundYuan)) : undefined
           }
         >
           <Yuan amount={sums === null ? null : sums.netChargeYuan} isShort />

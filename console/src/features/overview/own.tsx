@@ -80,7 +80,7 @@ function Money({ account }: { readonly account: AccountOfOwner }) {
   const isHeld = toNano(heldYuan) > 0n;
   return (
     <>
-      <Tile label={text.balance} detail={isHeld ? text.held(format.yuan(heldYuan, true)) : text.nothingHeld}>
+      <Tile label={text.balance} detail={isHeld ? text.held(format.yuan(heldYuan)) : text.nothingHeld}>
         <Yuan amount={balanceYuan} isShort />
       </Tile>
       <Tile
@@ -90,7 +90,7 @@ function Money({ account }: { readonly account: AccountOfOwner }) {
             text.noCap
           ) : (
             <>
-              <Text size="sm">{text.ofCap(format.yuan(cap, true))}</Text>
+              <Text size="sm">{text.ofCap(format.yuan(cap))}</Text>
               <Progress
                 value={shareOf(spentTodayYuan, cap)}
                 mt={6}

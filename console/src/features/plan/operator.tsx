@@ -4,7 +4,7 @@ import { useChange, useList, useRead } from '../../api/queries.ts';
 import type { Subscription } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
 import { ConfirmButton } from '../../parts/forms/dialogs.tsx';
-import { InstantInput, instantOrNull } from '../../parts/forms/instant-input.tsx';
+import { InstantInput } from '../../parts/forms/instant-input.tsx';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
@@ -12,6 +12,8 @@ import { Section } from '../../parts/section.tsx';
 import { commonTexts } from '../../parts/texts.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
+import { fromLocalTime } from '../../text/local-time.ts';
+import { useTimezone } from '../../text/timezone.tsx';
 import { operatorPlanTexts } from './operator-texts.ts';
 import { PlanRemainderSection } from './plan-remainder.tsx';
 import { useSubscriptionColumns } from './subscription-columns.tsx';
@@ -70,6 +72,7 @@ interface GrantDialogProps {
 
 function GrantDialog({ accountId, isOpen, onClose }: GrantDialogProps) {
   const text = useTexts(operatorPlanTexts);
+  const { zone } = useTimezone();
   const words = useTexts(planTexts);
   const plans = useRead('GET /admin/v1/plans', {}, { isWanted: isOpen }).data?.data;
   const [{ planId, startsAt }, set] = useDraft(() => ({ planId: '', startsAt: '' }), isOpen);
@@ -80,7 +83,7 @@ function GrantDialog({ accountId, isOpen, onClose }: GrantDialogProps) {
       submitLabel={text.grant}
       isOpen={isOpen}
       onClose={onClose}
-      input={() => ({ path: { id: accountId }, body: { planId, startsAt: instantOrNull(startsAt) } })}
+      input={() => ({ path: { id: accountId }, body: { planId, startsAt: fromLocalTime(startsAt, zone) || null } })}
     >
       <Text size="sm">{plans?.length === 0 ? text.noPlans : text.grantHint}</Text>
       <NativeSelect

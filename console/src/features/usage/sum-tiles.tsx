@@ -17,7 +17,7 @@ export function SumTiles({ sums }: { readonly sums: UsageGroup | undefined }) {
     <SimpleGrid cols={{ base: 2, md: 5 }} spacing="sm">
       <Tile label={words.calls}>{format.count(sums?.calls ?? 0)}</Tile>
       <Tile label={words.tokens}>{format.shortCount(sums === undefined ? 0 : tokensOf(sums))}</Tile>
-      <Tile label={words.netCharge} detail={hasHeld ? text.held(format.yuan(sums.heldYuan, true)) : undefined}>
+      <Tile label={words.netCharge} detail={hasHeld ? text.held(format.yuan(sums.heldYuan)) : undefined}>
         <Yuan amount={sums?.netChargeYuan ?? '0'} isShort />
       </Tile>
       <Tile label={text.cost}>

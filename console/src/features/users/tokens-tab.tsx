@@ -6,7 +6,7 @@ import type { AdminToken } from '../../api/types.ts';
 import { Instant, useNowMs } from '../../parts/figures.tsx';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
 import { ConfirmButton } from '../../parts/forms/dialogs.tsx';
-import { InstantInput, instantOrNull } from '../../parts/forms/instant-input.tsx';
+import { InstantInput } from '../../parts/forms/instant-input.tsx';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { KeyStateBadge, keyStateOf } from '../../parts/keys/key-state.tsx';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
@@ -16,6 +16,8 @@ import { Section } from '../../parts/section.tsx';
 import { commonTexts } from '../../parts/texts.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
+import { fromLocalTime } from '../../text/local-time.ts';
+import { useTimezone } from '../../text/timezone.tsx';
 import { usersTexts } from './texts.ts';
 
 const ROLES = ['auditor', 'operator'] as const;
@@ -93,6 +95,7 @@ interface NewTokenDialogProps {
 
 function NewTokenDialog({ isOpen, onClose, onCreated }: NewTokenDialogProps) {
   const text = useTexts(usersTexts);
+  const { zone } = useTimezone();
   const [{ name, role, expires }, set] = useDraft(
     () => ({
       name: '',
@@ -108,7 +111,7 @@ function NewTokenDialog({ isOpen, onClose, onCreated }: NewTokenDialogProps) {
       submitLabel={text.newToken}
       isOpen={isOpen}
       onClose={onClose}
-      input={() => ({ body: { name, role, expiresAt: instantOrNull(expires) } })}
+      input={() => ({ body: { name, role, expiresAt: fromLocalTime(expires, zone) || null } })}
       onDone={({ token }) => onCreated(token)}
     >
       <TextInput

@@ -2,12 +2,14 @@ import { NativeSelect, SegmentedControl, Text, TextInput } from '@mantine/core';
 import { useRead } from '../../api/queries.ts';
 import type { NewVoucherBatch } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
-import { InstantInput, instantOrNull } from '../../parts/forms/instant-input.tsx';
+import { InstantInput } from '../../parts/forms/instant-input.tsx';
 import { CountField, YuanField } from '../../parts/forms/number-fields.tsx';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { ErrorNotice } from '../../parts/notices.tsx';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
+import { fromLocalTime } from '../../text/local-time.ts';
+import { useTimezone } from '../../text/timezone.tsx';
 import { enteredNano, fromNano } from '../../text/yuan.ts';
 import { vouchersTexts } from './operator-texts.ts';
 
@@ -21,6 +23,7 @@ const emptyDraft = () => ({ name: '', kind: 'value', amount: '', planId: '', cou
 
 export function NewBatchDialog({ isOpen, onClose, onCreated }: NewBatchDialogProps) {
   const text = useTexts(vouchersTexts);
+  const { zone } = useTimezone();
   const format = useFormat();
   const plans = useRead('GET /admin/v1/plans', {}, { isWanted: isOpen });
   const [draft, set] = useDraft(emptyDraft, isOpen);
@@ -37,7 +40,7 @@ export function NewBatchDialog({ isOpen, onClose, onCreated }: NewBatchDialogPro
         body: {
           name: draft.name,
           count: Number(draft.count),
-          expiresAt: instantOrNull(draft.expires),
+          expiresAt: fromLocalTime(draft.expires, zone) || null,
           ...(isValue ? { amountYuan: draft.amount } : { planId: draft.planId }),
         },
       })}

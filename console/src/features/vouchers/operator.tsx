@@ -5,8 +5,10 @@ import { useState } from 'react';
 import { useChange, useList } from '../../api/queries.ts';
 import type { NewVoucherBatch, VoucherBatch } from '../../api/types.ts';
 import { Instant, useNowMs, Yuan } from '../../parts/figures.tsx';
+import { FilterText } from '../../parts/filters.tsx';
 import { ConfirmButton } from '../../parts/forms/dialogs.tsx';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
+import { usePlaceQuery } from '../../parts/location.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
@@ -31,7 +33,8 @@ export function VoucherBatchesPage() {
   const [created, setCreated] = useState<NewVoucherBatch | null>(null);
   const [looked, setLooked] = useState<VoucherBatch | null>(null);
   const { mutateAsync: cancel } = useChange('DELETE /admin/v1/vouchers/{id}');
-  const list = useList('GET /admin/v1/vouchers', {});
+  const [{ search = '' }, setQuery] = usePlaceQuery();
+  const list = useList('GET /admin/v1/vouchers', { query: search === '' ? {} : { search } });
   const columns: Column<VoucherBatch>[] = [
     {
       header: text.name,
@@ -102,12 +105,15 @@ export function VoucherBatchesPage() {
       }
     >
       <Section>
+        <FilterText label={text.search} value={search} onChange={(entered) => setQuery({ search: entered })} />
         <ListTable
           label={text.title}
           list={list}
           idOf={({ id }) => id}
           columns={columns}
-          empty={<EmptyState title={text.none} hint={text.noneHint} />}
+          empty={
+            search === '' ? <EmptyState title={text.none} hint={text.noneHint} /> : <EmptyState title={text.noMatch} />
+          }
         />
       </Section>
       <NewBatchDialog isOpen={isCreating} onClose={close} onCreated={setCreated} />

@@ -93,7 +93,7 @@ export function CallCharge({ call }: { readonly call: AnyCall }) {
   const format = useFormat();
   if (call.context === 'coding') return coding;
   if (call.status === 'in_flight') {
-    return call.heldYuan === null ? '–' : <span>{text.held(format.yuan(call.heldYuan, true))}</span>;
+    return call.heldYuan === null ? '–' : <span>{text.held(format.yuan(call.heldYuan))}</span>;
   }
   // Nothing is charged for it, and what was reserved is free again, until somebody decides.
   if (call.status === 'unresolved') return '–';
@@ -103,7 +103,7 @@ export function CallCharge({ call }: { readonly call: AnyCall }) {
       <Yuan amount={call.chargeYuan} isShort />
       {isRefunded && (
         <Text size="xs" c="dimmed">
-          {text.refunded(format.yuan(call.refundedYuan!, true))}
+          {text.refunded(format.yuan(call.refundedYuan!))}
         </Text>
       )}
     </>

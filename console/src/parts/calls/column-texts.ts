@@ -19,6 +19,8 @@ export const callColumnTexts = defineTexts(
     reason: 'Reason',
     message: 'What was said',
     address: 'Request',
+    requestId: 'Request id',
+    ownRequestId: (id: string) => `client: ${id}`,
   },
   {
     when: '时间',
@@ -37,5 +39,7 @@ export const callColumnTexts = defineTexts(
     reason: '原因',
     message: '返回信息',
     address: '请求',
+    requestId: '请求 ID',
+    ownRequestId: (id: string) => `客户端：${id}`,
   },
 );

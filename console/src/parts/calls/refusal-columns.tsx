@@ -5,8 +5,10 @@ import { Instant } from '../figures.tsx';
 import type { Column } from '../list-table.tsx';
 import { callColumnTexts } from './column-texts.ts';
 
-/** The columns of lists of refusals; `whose`: the key or the account that was refused. */
-export function useRefusalColumns<Item extends Refusal | OwnRefusal>(whose: Column<Item>): Column<Item>[] {
+/** The columns of lists of refusals; `whose`: the account of the key, for operators. */
+export function useRefusalColumns<Item extends Refusal | OwnRefusal>(
+  ...whose: readonly Column<Item>[]
+): Column<Item>[] {
   const text = useTexts(callColumnTexts);
   return [
     {
@@ -18,7 +20,11 @@ export function useRefusalColumns<Item extends Refusal | OwnRefusal>(whose: Colu
         </>
       ),
     },
-    whose,
+    ...whose,
+    {
+      header: text.key,
+      cell: ({ keyId, keyName }) => <span title={keyId ?? undefined}>{keyName ?? keyId ?? '–'}</span>,
+    },
     {
       header: text.reason,
       cell: ({ status, code }) => (
@@ -44,17 +50,31 @@ export function useRefusalColumns<Item extends Refusal | OwnRefusal>(whose: Colu
     },
     {
       header: text.address,
-      cell: ({ method, path, clientAddress, id, clientRequestId }) => (
+      cell: ({ method, path, clientAddress }) => (
         <>
           <Text size="sm">{[method, path].filter(Boolean).join(' ') || '–'}</Text>
           <Text size="xs" c="dimmed">
             {clientAddress}
           </Text>
-          <Code title={clientRequestId ?? undefined} fz={11}>
-            {id}
-          </Code>
         </>
       ),
+    },
+    {
+      header: text.requestId,
+      // A count of refusals is of no single request.
+      cell: ({ method, id, clientRequestId }) =>
+        method === null ? (
+          '–'
+        ) : (
+          <>
+            <Code fz={11}>{id}</Code>
+            {clientRequestId !== null && (
+              <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+                {text.ownRequestId(clientRequestId)}
+              </Text>
+            )}
+          </>
+        ),
     },
   ];
 }

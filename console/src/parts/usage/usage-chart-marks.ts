@@ -1,4 +1,4 @@
-import type { Format } from '../../text/format.ts';
+import type { Format } from '../../text/written.ts';
 import { fromNano, toNano } from '../../text/yuan.ts';
 import type { UsageMeasure } from './usage-parts.ts';
 

@@ -1,5 +1,5 @@
-import { useAccountChoice } from '../../api/account-choice.ts';
-import { useRead } from '../../api/queries.ts';
+import { useAccountChoice } from '../api/account-choice.ts';
+import { useRead } from '../api/queries.ts';
 
 /** The names of the people of the account, by their ids. */
 export type People = ReadonlyMap<string, string>;

@@ -1,0 +1,55 @@
+import { Group, NativeSelect, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { CalendarField } from '../../parts/calendar-field.tsx';
+import { instantsOfDays, isDay } from '../../parts/days.ts';
+import { type Place, usePlaceQuery } from '../../parts/location.tsx';
+import { commonTexts } from '../../parts/texts.ts';
+import { useSession } from '../../session/session.tsx';
+import { useTexts } from '../../text/language.tsx';
+import { ledgerKindTexts } from './ledger-kinds.ts';
+import { ledgerTexts } from './texts.ts';
+
+const KINDS = ['top_up', 'charge', 'refund', 'adjustment'] as const;
+
+/** What the ledger is asked for, by the address of the page. */
+export function ledgerFilterOf(query: Place['query'], timezone: string) {
+  return { kind: KINDS.find((kind) => kind === query.kind), ...instantsOfDays(query, timezone) };
+}
+
+/** Filters of the ledger: by kind, and by days of the billing zone. `children` stand behind them. */
+export function LedgerFilters({ children }: { readonly children: ReactNode }) {
+  const text = useTexts(ledgerTexts);
+  const common = useTexts(commonTexts);
+  const kinds = useTexts(ledgerKindTexts);
+  const { billingTimezone } = useSession();
+  const [query, change] = usePlaceQuery();
+  const day = (name: 'from' | 'to') => (
+    <CalendarField
+      type="date"
+      label={common[name]}
+      value={query[name] ?? ''}
+      isClearable
+      onChange={(entered) => change({ [name]: entered })}
+    />
+  );
+  return (
+    <>
+      <Group align="flex-end" gap="sm" mb="md">
+        <NativeSelect
+          label={text.kind}
+          value={query.kind ?? ''}
+          onChange={({ currentTarget }) => change({ kind: currentTarget.value })}
+          data={[{ value: '', label: common.all }, ...KINDS.map((value) => ({ value, label: kinds[value] }))]}
+        />
+        {day('from')}
+        {day('to')}
+        {children}
+      </Group>
+      {(isDay(query.from) || isDay(query.to)) && (
+        <Text size="sm" c="dimmed" mb="xs">
+          {text.daysOf(billingTimezone)}
+        </Text>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,86 @@
+import { roundYuan } from './yuan.ts';
+
+/** Writes amounts, numbers and instants in a language and a time zone. */
+export interface Format {
+  /** An amount in yuan: `¥1,234.50`, with as many decimals as it has, from two on; `isShort`: rounded to two, or to what makes it visible. */
+  yuan(amount: string, isShort?: boolean): string;
+  count(value: number): string;
+  /** `12.3 M`: for axes and tiles. */
+  shortCount(value: number): string;
+  percent(ratio: number): string;
+  /** Date and time to the second, in the zone that the reader has chosen. */
+  instant(at: string): string;
+  /** The date of an instant in a time zone; in the chosen one if none is given. */
+  day(at: string, timezone?: string): string;
+  /** `in 3 hours`, `2 minutes ago`, `just now`. */
+  relative(at: string, nowMs: number): string;
+  duration(ms: number): string;
+  bytes(size: number): string;
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** Writes in a language, as its tag says, and in a time zone. */
+export function formatOf(locale: string, zone: string): Format {
+  const number = once(() => new Intl.NumberFormat(locale));
+  const compact = once(() => new Intl.NumberFormat(locale, { notation: 'compact', maximumSignificantDigits: 3 }));
+  const percent = once(() => new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 }));
+  const instant = once(
+    () => new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium', timeZone: zone }),
+  );
+  const day = once(() => new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: zone }));
+  const relative = once(() => new Intl.RelativeTimeFormat(locale, { numeric: 'always' }));
+  const justNow = locale.startsWith('zh') ? '刚刚' : 'just now';
+  const unit = (name: string, digits = 0) =>
+    once(
+      () =>
+        new Intl.NumberFormat(locale, {
+          style: 'unit',
+          unit: name,
+          unitDisplay: 'short',
+          maximumFractionDigits: digits,
+        }),
+    );
+  const milliseconds = unit('millisecond');
+  const seconds = unit('second', 1);
+  const kilobytes = unit('kilobyte', 1);
+  const megabytes = unit('megabyte', 1);
+
+  return {
+    yuan: (amount, isShort = false) => writeYuan(amount, isShort, number()),
+    count: (value) => number().format(value),
+    shortCount: (value) => compact().format(value),
+    percent: (ratio) => percent().format(ratio),
+    instant: (at) => instant().format(new Date(at)),
+    day: (at, timezone) =>
+      (timezone === undefined
+        ? day()
+        : new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: timezone })
+      ).format(new Date(at)),
+    relative(at, nowMs) {
+      const ms = Date.parse(at) - nowMs;
+      const size = Math.abs(ms);
+      if (ms <= 0 && size < MINUTE_MS / 2) return justNow;
+      if (size < HOUR_MS) return relative().format(Math.round(ms / MINUTE_MS) || 1, 'minute');
+      if (size < 2 * DAY_MS) return relative().format(Math.round(ms / HOUR_MS), 'hour');
+      return relative().format(Math.round(ms / DAY_MS), 'day');
+    },
+    duration: (ms) => (ms < 1000 ? milliseconds().format(ms) : seconds().format(ms / 1000)),
+    bytes: (size) => (size < 1024 * 1024 ? kilobytes().format(size / 1024) : megabytes().format(size / 1024 / 1024)),
+  };
+}
+
+/** Makes something when it is first wanted. */
+function once<Made>(make: () => Made): () => Made {
+  let made: Made | undefined;
+  return () => (made ??= make());
+}
+
+/** The text of an amount is never turned into a floating point number: money is shown as it is. */
+function writeYuan(amount: string, isShort: boolean, number: Intl.NumberFormat): string {
+  const [, sign = '', whole = '0', decimals = ''] =
+    /^(-?)(\d+)(?:\.(\d+))?$/.exec(isShort ? roundYuan(amount) : amount) ?? [];
+  return `${sign === '' ? '' : '−'}¥${number.format(BigInt(whole))}.${decimals.padEnd(2, '0')}`;
+}

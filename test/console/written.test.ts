@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { fromLocalTime, toLocalTime } from '../../console/src/text/local-time.ts';
+import { formatOf } from '../../console/src/text/written.ts';
+import { fromNano, roundYuan, toNano } from '../../console/src/text/yuan.ts';
+
+/** How the console writes amounts and instants. */
+
+describe('an amount that is shown short', () => {
+  const format = formatOf('en-GB', 'UTC');
+
+  it('is rounded half even to two decimals, or to the two first digits of a small one', () => {
+    for (const [exact, short] of [
+      ['0', '¥0.00'],
+      ['12', '¥12.00'],
+      ['1234.5', '¥1,234.50'],
+      ['1.005', '¥1.00'],
+      ['1.015', '¥1.02'],
+      ['1.0150001', '¥1.02'],
+      ['1.025', '¥1.02'],
+      ['0.999', '¥1.00'],
+      ['0.014999999', '¥0.01'],
+      ['0.0125', '¥0.01'],
+      ['0.001072', '¥0.0011'],
+      ['0.00125', '¥0.0012'],
+      ['0.00135', '¥0.0014'],
+      ['0.00999', '¥0.01'],
+      ['0.000000001', '¥0.000000001'],
+      ['0.000000123', '¥0.00000012'],
+      ['-3.455', '−¥3.46'],
+      ['-3.445', '−¥3.44'],
+      ['999.995', '¥1,000.00'],
+    ] as const) {
+      assert.equal(format.yuan(exact, true), short, exact);
+    }
+  });
+
+  it('is the nearest such amount, and the even one of two', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: -(10n ** 18n), max: 10n ** 18n }), (nano) => {
+        const rounded = toNano(roundYuan(fromNano(nano)));
+        const size = nano < 0n ? -nano : nano;
+        const step = size >= 10_000_000n ? 10_000_000n : 10n ** BigInt(Math.max(size.toString().length - 2, 0));
+        assert.equal(rounded % step, 0n);
+        const off = rounded > nano ? rounded - nano : nano - rounded;
+        assert.ok(2n * off <= step);
+        if (2n * off === step) assert.equal((rounded / step) % 2n, 0n);
+      }),
+    );
+  });
+
+  it('has all its decimals where it is not short', () => {
+    assert.equal(format.yuan('0.001072'), '¥0.001072');
+    assert.equal(format.yuan('-1.005'), '−¥1.005');
+  });
+});
+
+describe('an instant', () => {
+  it('is written in the zone that was chosen', () => {
+    const at = '2026-11-30T16:30:00Z';
+    assert.equal(formatOf('en-GB', 'Asia/Shanghai').instant(at), '1 Dec 2026, 00:30:00');
+    assert.equal(formatOf('en-GB', 'America/New_York').instant(at), '30 Nov 2026, 11:30:00');
+    assert.equal(formatOf('en-GB', 'UTC').day(at), '30 Nov 2026');
+    assert.equal(formatOf('en-GB', 'UTC').day(at, 'Asia/Shanghai'), '1 Dec 2026');
+  });
+
+  it('is entered in a zone as it is shown there, to the minute', () => {
+    const zones = fc.constantFrom('Asia/Shanghai', 'America/New_York', 'Europe/Berlin', 'Asia/Kathmandu', 'UTC');
+    const instants = fc.integer({ min: Date.parse('2011-12-01T00:00Z'), max: Date.parse('2030-01-01T00:00Z') });
+    fc.assert(
+      fc.property(zones, instants, (zone, ms) => {
+        const local = toLocalTime(ms, zone);
+        assert.match(local, /^\d{4}-\d\d-\d\dT\d\d:\d\d$/);
+        // A time that the clocks have twice may be either instant, which are written alike.
+        assert.equal(toLocalTime(fromLocalTime(local, zone), zone), local);
+      }),
+    );
+    assert.equal(fromLocalTime('2026-12-01T00:30', 'Asia/Shanghai'), '2026-11-30T16:30:00.000Z');
+    // In Berlin there was no such time: the clocks went from 2 to 3.
+    assert.match(fromLocalTime('2026-03-29T02:30', 'Europe/Berlin'), /^2026-03-29T0[01]:30:00\.000Z$/);
+    for (const none of ['', 'soon']) assert.equal(fromLocalTime(none, 'UTC'), '');
+    assert.equal(toLocalTime('soon', 'UTC'), '');
+  });
+});
