@@ -201,6 +201,11 @@ describe('the row of a change', () => {
     'admin POST /accounts/:id/members': of('makes', user, (userId) =>
       admin('POST', `/accounts/${accountId}/members`, { userId, role: 'member' }),
     ),
+    'admin PATCH /accounts/:id/members': of(
+      'alters',
+      async () => (await person()).id,
+      (userId) => admin('PATCH', `/accounts/${accountId}/members`, { userId, dailyCalls: 3 }),
+    ),
     'admin DELETE /accounts/:id/members': of(
       'removes',
       async () => (await person()).id,
