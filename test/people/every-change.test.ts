@@ -211,6 +211,16 @@ describe('the row of a change', () => {
       async () => (await person()).id,
       (userId) => admin('DELETE', `/accounts/${accountId}/members?userId=${userId}`),
     ),
+    'admin DELETE /accounts/:id/members with keys': of(
+      'removes',
+      async () => (await person()).id,
+      (userId) => admin('DELETE', `/accounts/${accountId}/members?userId=${userId}&keys=revoke`),
+    ),
+    'admin DELETE /accounts/:id/members with keysTo': of(
+      'removes',
+      async () => (await person()).id,
+      (userId) => admin('DELETE', `/accounts/${accountId}/members?userId=${userId}&keysTo=${owner.id}`),
+    ),
     'admin POST /webhooks': makes(() => admin('POST', '/webhooks', { url: 'https://hooks.example.com/x' })),
     'admin PATCH /webhooks/:id': of('alters', endpoint, (id) =>
       admin('PATCH', `/webhooks/${id}`, { status: 'disabled' }),
@@ -266,6 +276,16 @@ describe('the row of a change', () => {
       'removes',
       async () => (await person()).id,
       (id) => own('DELETE', `/members/${id}`),
+    ),
+    'account DELETE /members/:id with keys': of(
+      'removes',
+      async () => (await person()).id,
+      (id) => own('DELETE', `/members/${id}?keys=revoke`),
+    ),
+    'account DELETE /members/:id with keysTo': of(
+      'removes',
+      async () => (await person()).id,
+      (id) => own('DELETE', `/members/${id}?keysTo=${owner.id}`),
     ),
     'account POST /invitations': makes(() => own('POST', '/invitations', {})),
     'account DELETE /invitations/:id': of(
